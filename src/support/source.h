@@ -1,0 +1,64 @@
+#pragma once
+// Source files and places in them.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+/// Dense number of a file in a SourceManager; 0 is "no file".
+using FileId = uint32_t;
+
+/// A place: line and column count from 1, column and length in bytes. Line 0 means unknown.
+struct Loc {
+  FileId file = 0;
+  uint32_t line = 0;
+  uint32_t column = 0;
+  uint32_t length = 0;
+
+  bool known() const { return line != 0; }
+  friend bool operator==(const Loc&, const Loc&) = default;
+};
+
+/// One file: its name as the user wrote it, and its text when it is at hand.
+class SourceFile {
+ public:
+  SourceFile(std::string name, std::string text, bool has_text);
+
+  const std::string& name() const { return name_; }
+  std::string_view text() const { return text_; }
+  bool has_text() const { return has_text_; }
+  /// Text of a line without its newline; empty when the file has no such line.
+  std::string_view line(uint32_t number) const;
+  uint32_t line_count() const { return uint32_t(line_starts_.size()); }
+  /// The place of a byte offset.
+  Loc locate(FileId file, uint32_t offset, uint32_t length) const;
+
+ private:
+  std::string name_;
+  std::string text_;
+  bool has_text_;
+  std::vector<uint32_t> line_starts_;
+};
+
+/// Owns all files of a compilation. Names are unique; files are never removed.
+class SourceManager {
+ public:
+  SourceManager();
+  /// Adds a file with its text; a file of the same name without text gets this text.
+  FileId add(std::string name, std::string text);
+  /// The number of a file known by name only (a location read from a dump).
+  FileId intern_name(std::string_view name);
+  const SourceFile& file(FileId id) const { return files_[id]; }
+  FileId find(std::string_view name) const;
+
+ private:
+  std::deque<SourceFile> files_;
+  std::map<std::string, FileId, std::less<>> by_name_;
+};
+
+}  // namespace tessera

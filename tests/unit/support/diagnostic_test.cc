@@ -1,0 +1,36 @@
+#include "support/diagnostic.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tessera;
+
+TEST_CASE("a diagnostic shows place, tag, line and carets") {
+  SourceManager sources;
+  FileId file = sources.add("a.tsr", "first\nx = y + 1\n");
+  DiagnosticEngine engine(sources);
+  Loc loc = sources.file(file).locate(file, 10, 1);
+  engine.report(diag::cannot_read, loc, "y", "it is missing").help("write z");
+  CHECK(render_all(engine, {}) ==
+        "a.tsr:2:5: error: cannot read 'y': it is missing [cannot-read]\n"
+        "    2 | x = y + 1\n"
+        "      |     ^\n"
+        "help: write z\n");
+}
+
+TEST_CASE("control characters of user text are escaped") {
+  CHECK(escape_control("a\x1b[31mb") == "a\\x1b[31mb");
+}
+
+TEST_CASE("errors beyond the limit are counted") {
+  SourceManager sources;
+  DiagnosticEngine engine(sources);
+  engine.set_error_limit(2);
+  for (int i = 0; i < 5; ++i) engine.report(diag::cannot_read, Loc{}, "f", "gone");
+  CHECK(engine.error_count() == 5);
+  CHECK(engine.all().size() == 2);
+}
+
+TEST_CASE("the nearest name is found within a third of its length") {
+  CHECK(nearest_name("sofmax", {"softmax", "gelu"}) == "softmax");
+  CHECK(nearest_name("abc", {"xyz"}) == "");
+}
