@@ -1,0 +1,160 @@
+#pragma once
+// Plan v1: the host program of one (entry, target), as the runtime interprets it.
+//
+// A plan is data: dimensions, expressions over them, buffers, guards and a list of steps. The
+// compiler fills the struct and encodes it; the runtime decodes it, which checks everything that
+// does not depend on the call, so that interpretation needs no checks of indices or structure.
+// docs/plan.md gives the bytes and the meaning of every field.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "runtime/format/dtype.h"
+#include "runtime/format/expr.h"
+#include "runtime/format/result.h"
+
+namespace tessera::format {
+
+inline constexpr uint32_t plan_version = 1;
+inline constexpr uint32_t no_index = 0xffffffff;
+/// Constants start at multiples of this in the data; so does every temp in the arena.
+inline constexpr int64_t plan_alignment = 64;
+
+/// Where a dimension's value comes from.
+enum class DimSource : uint8_t {
+  Shape,   ///< the first input or param extent that is this bare dimension
+  Scalar,  ///< the value of a rank-0 integer input
+  Loop,    ///< the counter of one For step; known inside its body only
+};
+
+struct PlanDim {
+  std::string name;
+  DimSource source = DimSource::Shape;
+  uint32_t buffer = no_index;  ///< the input, for Scalar
+  bool operator==(const PlanDim&) const = default;
+};
+
+enum class BufferKind : uint8_t { Input, Param, Output, Temp, Constant };
+
+/// A dense row-major tensor. Inputs, params and outputs are numbered among their kind in the order
+/// of this table, which is the order of the entry's signature.
+struct PlanBuffer {
+  BufferKind kind = BufferKind::Temp;
+  Dtype dtype = Dtype::F32;
+  std::string name;
+  std::vector<uint32_t> shape;  ///< expressions, which read no loop dimension
+  uint32_t alignment = 64;      ///< of the caller's pointer, a power of two up to 4096
+  uint32_t first_step = 0;      ///< temps: the steps, both included, between which the content
+  uint32_t last_step = 0;       ///< must survive; 0 for the other kinds
+  uint64_t offset = 0;          ///< constants: where in Plan::data; 0 for the other kinds
+  bool operator==(const PlanBuffer&) const = default;
+};
+
+/// A condition on the dims, checked once at entry. `message` is said when it does not hold.
+struct PlanGuard {
+  uint32_t condition = no_index;
+  std::string message;
+  bool operator==(const PlanGuard&) const = default;
+};
+
+/// Runs a kernel over its whole grid. `buffers` in the kernel's signature order, results last;
+/// `dims` are expressions for the kernel's free dims in the order of its metadata. An empty grid
+/// does nothing.
+struct LaunchStep {
+  uint32_t kernel = no_index;  ///< in Plan::kernels
+  std::vector<uint32_t> buffers;
+  std::vector<uint32_t> dims;
+  uint32_t device = 0;  ///< 0 in version 1
+  uint32_t stream = 0;  ///< a hint: steps of different streams may overlap where they share nothing
+  bool operator==(const LaunchStep&) const = default;
+};
+
+/// Runs the next `then_steps` steps when the condition on the dims holds, else the `else_steps`
+/// after those.
+struct SelectStep {
+  uint32_t condition = no_index;
+  uint32_t then_steps = 0;
+  uint32_t else_steps = 0;
+  bool operator==(const SelectStep&) const = default;
+};
+
+/// As Select, on the content of a rank-0 bool buffer.
+struct IfStep {
+  uint32_t buffer = no_index;
+  uint32_t then_steps = 0;
+  uint32_t else_steps = 0;
+  bool operator==(const IfStep&) const = default;
+};
+
+/// Runs the next `body_steps` steps for every value of `dim` in [lo, hi).
+struct ForStep {
+  uint32_t dim = no_index;  ///< a Loop dimension that no other For uses
+  uint32_t lo = no_index;
+  uint32_t hi = no_index;
+  uint32_t body_steps = 0;
+  bool operator==(const ForStep&) const = default;
+};
+
+/// Copies a whole buffer to one of equal size in bytes.
+struct CopyStep {
+  uint32_t to = no_index;
+  uint32_t from = no_index;
+  bool operator==(const CopyStep&) const = default;
+};
+
+/// Fills a whole buffer with a repeated pattern of 1, 2, 4 or 8 bytes (the low bytes of
+/// `pattern`, first byte lowest).
+struct FillStep {
+  uint32_t buffer = no_index;
+  uint8_t width = 1;
+  uint64_t pattern = 0;
+  bool operator==(const FillStep&) const = default;
+};
+
+/// Makes `view` (a temp or an output) name bytes of `of`, from `offset` on. A temp that is a view
+/// anywhere gets no memory of its own. An output that is a view shares memory that the caller
+/// donated: `of` is then an input or an output.
+struct AliasStep {
+  uint32_t view = no_index;
+  uint32_t of = no_index;
+  uint32_t offset = no_index;  ///< an expression, in bytes
+  bool operator==(const AliasStep&) const = default;
+};
+
+/// The alternatives' order is the step's number in the bytes; number 7 (repack) is reserved.
+using PlanStep =
+    std::variant<LaunchStep, SelectStep, IfStep, ForStep, CopyStep, FillStep, AliasStep>;
+
+struct Plan {
+  std::string entry;   ///< the entry's name
+  std::string target;  ///< such as "cpu:x86-64-v4"
+  std::vector<PlanDim> dims;
+  std::vector<Expr> exprs;
+  std::vector<PlanBuffer> buffers;
+  std::vector<PlanGuard> guards;
+  std::vector<std::string> kernels;  ///< names in the target's reflection
+  std::vector<PlanStep> steps;
+  std::string data;  ///< contents of the constants
+  bool operator==(const Plan&) const = default;
+};
+
+/// Appends an expression unless it is there already; returns its index.
+uint32_t intern_expr(Plan& plan, const Expr& expr);
+
+/// Everything that decode_plan checks beyond the byte form. A compiler checks what it built.
+Outcome check_plan(const Plan& plan);
+
+/// The bytes of a plan that check_plan accepts.
+std::string encode_plan(const Plan& plan);
+
+/// Reads and checks untrusted bytes. encode_plan(*decode_plan(x)) == x for every accepted x.
+Result<Plan> decode_plan(std::string_view bytes);
+
+/// The plan as text for `tsr inspect --ir plan`.
+std::string plan_text(const Plan& plan);
+
+}  // namespace tessera::format

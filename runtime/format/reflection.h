@@ -1,0 +1,69 @@
+#pragma once
+// What is known about each kernel: reflection.json of a bundle, and what the runtime launches by.
+// Keys and types follow the kernel metadata of the architecture document (name, tile, fragments,
+// resources, launch, epilogue) and add what a launch needs.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/format/dtype.h"
+#include "runtime/format/expr.h"
+#include "runtime/format/result.h"
+
+namespace tessera::format {
+
+/// One parameter or result of a kernel.
+struct KernelBuffer {
+  std::string name;
+  Dtype dtype = Dtype::F32;
+  std::vector<Expr> shape;  ///< over KernelMeta::dims
+  uint32_t alignment = 1;   ///< bytes the kernel relies on
+  bool result = false;      ///< written; results follow parameters
+  bool operator==(const KernelBuffer&) const = default;
+};
+
+struct KernelFragments {
+  std::string mma;  ///< such as "16x16x16"; empty when the kernel has no matrix unit
+  std::string dtype_in;
+  std::string dtype_acc;
+  bool operator==(const KernelFragments&) const = default;
+};
+
+struct KernelMeta {
+  std::string name;                     ///< the symbol in the object
+  std::map<std::string, int64_t> tile;  ///< extents by axis, and "stages"
+  KernelFragments fragments;
+  int64_t regs_per_thread = 0;
+  int64_t smem_per_cta = 0;  ///< bytes
+  std::vector<Expr> grid;    ///< programs per axis over `dims`; the last axis is the fastest
+  std::vector<int64_t> block = {1, 1, 1};
+  std::vector<std::string> epilogue;
+  int64_t alignment = 1;      ///< smallest alignment of all buffers, bytes
+  int64_t vector_width = 1;   ///< elements of a vector access
+  int64_t occupancy = 1;      ///< blocks per multiprocessor; 1 on a CPU
+  std::vector<std::string> features;  ///< machine features the code uses
+  std::vector<std::string> dims;      ///< free dims in the order of the `dims` argument
+  std::vector<KernelBuffer> buffers;  ///< in the order of the `buffers` argument
+  Expr scratch = const_expr(0);       ///< bytes of scratch per call, over `dims`
+  bool operator==(const KernelMeta&) const = default;
+};
+
+/// Kernels by target ("cpu:x86-64-v4"), each list in order of name.
+struct Reflection {
+  std::map<std::string, std::vector<KernelMeta>> kernels;
+  bool operator==(const Reflection&) const = default;
+};
+
+/// reflection.json: sorted keys, two spaces of indentation, expressions in their text form.
+std::string write_reflection(const Reflection& reflection);
+
+/// Reads and checks untrusted text; only the form that write_reflection gives is accepted.
+Result<Reflection> read_reflection(std::string_view json);
+
+/// One kernel in YAML, one line a key: `tile: {M: 128, N: 128, K: 64, stages: 3}`.
+std::string kernel_yaml(const KernelMeta& kernel);
+
+}  // namespace tessera::format
