@@ -1,0 +1,46 @@
+#pragma once
+// The operations on single elements that all levels share, and their exact meaning.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "ir/core/dtype.h"
+
+namespace tessera {
+
+enum class ElementwiseKind : uint8_t {
+  None,
+#define ELEMENTWISE(Name, operands, cls, traits) Name,
+#include "ir/core/elementwise.def"
+#undef ELEMENTWISE
+};
+
+enum class ElementwiseClass : uint8_t { Arithmetic, Real, Logical, Compare, Choose, Convert };
+
+struct ElementwiseInfo {
+  std::string_view name;  ///< CamelCase, as in the table
+  unsigned operands;
+  ElementwiseClass cls;
+};
+const ElementwiseInfo& elementwise_info(ElementwiseKind kind);
+
+/// One element: a float dtype's value as a double that the dtype can represent, else the integer's
+/// value (two's complement in 64 bits, zero extended for unsigned dtypes, 0 or 1 for bool).
+union Element {
+  double f;
+  int64_t i;
+};
+
+/// The exact result of an op on elements of `dtype` (for Cast: from `dtype` to `result`). Float
+/// arithmetic is computed so that the result is the one the dtype's rounding gives; transcendentals are
+/// computed in double and rounded to the dtype.
+Element evaluate_elementwise(ElementwiseKind kind, DType dtype, DType result,
+                             std::span<const Element> operands);
+
+/// Reads one stored element of `dtype`.
+Element load_element(DType dtype, const void* address);
+/// Stores one element; `value` must be representable.
+void store_element(DType dtype, Element value, void* address);
+
+}  // namespace tessera

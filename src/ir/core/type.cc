@@ -1,0 +1,120 @@
+#include "ir/core/type.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "ir/core/context.h"
+#include "support/check.h"
+
+namespace tessera {
+
+namespace {
+
+constexpr std::string_view space_names[] = {"global", "shared", "register", "scratch"};
+
+std::string dims_text(const std::vector<Dim>& dims) {
+  std::string text;
+  for (Dim dim : dims) text += dim->text + " x ";
+  if (!text.empty()) text.resize(text.size() - 3);
+  return text;
+}
+
+std::string list_text(const std::vector<Dim>& dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + dims[i]->text;
+  return text + "]";
+}
+
+std::string dtype_text(const TypeNode& node) {
+  std::string text(to_string(node.dtype));
+  const Policies& p = node.policies;
+  if (p.accum) text += fmt::format(" accum({})", to_string(*p.accum));
+  if (p.stochastic_round) text += " stochastic_round";
+  if (p.saturate) text += " saturate";
+  if (p.loss_scale) text += fmt::format(" loss_scale({})", *p.loss_scale);
+  return text;
+}
+
+std::string shaped_text(std::string_view head, const TypeNode& node) {
+  std::string dims = dims_text(node.dims);
+  return fmt::format("{}<{}{}{}", head, dims, dims.empty() ? "" : ", ", dtype_text(node));
+}
+
+std::string text_of(const TypeNode& node) {
+  switch (node.kind) {
+    case TypeKind::Scalar: return std::string(to_string(node.dtype));
+    case TypeKind::Tensor: return shaped_text("tensor", node) + ">";
+    case TypeKind::Tile: return shaped_text("tile", node) + ">";
+    case TypeKind::View:
+      return fmt::format("{}, strides = {}, offset = {}, space = {}>", shaped_text("view", node),
+                         list_text(node.strides), node.offset->text, to_string(node.space));
+    case TypeKind::Reg: return fmt::format("reg<{} x {}>", to_string(node.dtype), node.lanes);
+    case TypeKind::Ptr: return "ptr";
+  }
+  TSR_UNREACHABLE("unknown type kind");
+}
+
+}  // namespace
+
+std::string_view to_string(MemorySpace space) { return space_names[size_t(space)]; }
+
+std::optional<MemorySpace> parse_memory_space(std::string_view text) {
+  for (size_t i = 0; i < std::size(space_names); ++i) {
+    if (space_names[i] == text) return MemorySpace(i);
+  }
+  return std::nullopt;
+}
+
+bool same_dims(Type a, Type b) { return a->dims == b->dims; }
+
+Type Context::make(TypeNode node) {
+  node.text = text_of(node);
+  auto& slot = types_[node.text];
+  if (!slot) slot = std::make_unique<TypeNode>(std::move(node));
+  return slot.get();
+}
+
+Type Context::scalar(DType dtype) { return make(TypeNode{TypeKind::Scalar, dtype}); }
+
+Type Context::tensor(std::vector<Dim> dims, DType dtype, Policies policies) {
+  return make(TypeNode{TypeKind::Tensor, dtype, policies, std::move(dims)});
+}
+
+Type Context::view(std::vector<Dim> dims, DType dtype, std::vector<Dim> strides, Dim offset,
+                   MemorySpace space) {
+  TSR_CHECK(dims.size() == strides.size(), "a view has one stride per dimension");
+  TypeNode node{TypeKind::View, dtype, {}, std::move(dims), std::move(strides), offset, space};
+  return make(std::move(node));
+}
+
+Type Context::contiguous_view(std::vector<Dim> dims, DType dtype, MemorySpace space) {
+  std::vector<Dim> strides(dims.size());
+  Dim stride = dims_.constant(1);
+  for (size_t i = dims.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride = dims_.mul(stride, dims[i]);
+  }
+  return view(std::move(dims), dtype, std::move(strides), dims_.constant(0), space);
+}
+
+Type Context::tile(std::vector<Dim> dims, DType dtype) {
+  return make(TypeNode{TypeKind::Tile, dtype, {}, std::move(dims)});
+}
+
+Type Context::reg(DType dtype, int64_t lanes) {
+  TypeNode node{TypeKind::Reg, dtype};
+  node.lanes = lanes;
+  return make(std::move(node));
+}
+
+Type Context::ptr() { return make(TypeNode{TypeKind::Ptr}); }
+
+Type Context::with_dtype(Type type, DType dtype) {
+  TypeNode node = *type;
+  node.dtype = dtype;
+  node.policies = {};
+  return make(std::move(node));
+}
+
+}  // namespace tessera
