@@ -195,22 +195,36 @@ void Block::erase_arg(unsigned i) {
   for (unsigned j = i; j < arg_count_; ++j) args_[j]->index_ = j;
 }
 
+void Region::link_last(Block* block) {
+  block->region_ = this;
+  block->prev_ = last_;
+  block->next_ = nullptr;
+  (last_ ? last_->next_ : first_) = block;
+  last_ = block;
+}
+
+void Region::unlink(Block* block) {
+  (block->prev_ ? block->prev_->next_ : first_) = block->next_;
+  (block->next_ ? block->next_->prev_ : last_) = block->prev_;
+  block->region_ = nullptr;
+}
+
 Block* Region::add_block() {
   Block* block = module_->arena().make<Block>();
   block->module_ = module_;
-  block->region_ = this;
   block->id_ = module_->next_block_++;
-  block->prev_ = last_;
-  (last_ ? last_->next_ : first_) = block;
-  last_ = block;
+  link_last(block);
   return block;
 }
 
 void Region::erase_block(Block* block) {
   while (block->back()) block->back()->erase();
-  (block->prev_ ? block->prev_->next_ : first_) = block->next_;
-  (block->next_ ? block->next_->prev_ : last_) = block->prev_;
-  block->region_ = nullptr;
+  unlink(block);
+}
+
+void Region::move_to_end(Block* block) {
+  unlink(block);
+  link_last(block);
 }
 
 size_t Region::block_count() const {

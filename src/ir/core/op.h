@@ -66,6 +66,7 @@ class Value {
 
  private:
   friend class Use;
+  friend class Block;
   friend class Module;
   Type type_ = nullptr;
   Op* def_ = nullptr;
@@ -247,6 +248,8 @@ class Region {
   /// Appends a new block.
   Block* add_block();
   void erase_block(Block* block);
+  /// Makes it the last block; only the first block's place has a meaning.
+  void move_to_end(Block* block);
   size_t block_count() const;
 
  private:
@@ -254,6 +257,8 @@ class Region {
   friend class Op;
   Op* parent_ = nullptr;
   Module* module_ = nullptr;
+  void link_last(Block* block);
+  void unlink(Block* block);
   Block* first_ = nullptr;
   Block* last_ = nullptr;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -253,7 +254,7 @@ class ModuleParser {
   Block* block_reference() {
     std::optional<std::string_view> name = text_.sigil_word('^');
     if (!name || !region_) return text_.error("expected a block (^name)"), nullptr;
-    auto [it, inserted] = blocks_.try_emplace(*name, nullptr);
+    auto [it, inserted] = blocks_.try_emplace(std::string(*name), nullptr);
     if (inserted) it->second = region_->add_block();
     return it->second;
   }
@@ -271,12 +272,13 @@ class ModuleParser {
         std::string_view name = *text_.sigil_word('^');
         bool names_entry = first_label && entry->empty();
         first_label = false;
-        auto [it, inserted] = blocks_.try_emplace(name, nullptr);
+        auto [it, inserted] = blocks_.try_emplace(std::string(name), nullptr);
         if (inserted) it->second = names_entry ? entry : region->add_block();
         block = it->second;
         bool again = !names_entry && std::count(labelled.begin(), labelled.end(), block);
         if (again) return text_.error_at(loc, fmt::format("block ^{} is defined twice", name)), false;
         labelled.push_back(block);
+        if (!names_entry) region->move_to_end(block);
         if (text_.take("(") && !parameters(block)) return false;
         if (!text_.expect(":")) return false;
       } else if (!statement(block)) {

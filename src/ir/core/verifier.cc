@@ -104,7 +104,8 @@ class ModuleVerifier {
         if (slot.arity == Arity::One) verifier.error("attribute '{}' is missing", slot.name);
         continue;
       }
-      bool size_as_int = slot.attr == AttrKind::Dim && value->is(AttrKind::Int);
+      bool int_will_do = slot.attr == AttrKind::Dim || slot.attr == AttrKind::Float;
+      bool size_as_int = int_will_do && value->is(AttrKind::Int);
       if (!value->is(slot.attr) && !size_as_int) {
         verifier.error("attribute '{}' must be of kind {}, not {}", slot.name, to_string(slot.attr),
                        to_string(value->kind));

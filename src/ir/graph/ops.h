@@ -1,0 +1,17 @@
+#pragma once
+// The graph level: its OpKind, slot numbers and facts, read from ops.def.
+
+#include "ir/core/module.h"
+
+namespace tessera::graph {
+
+#define OPS_FILE "ir/graph/ops.def"
+#include "ir/core/op_enums.inc"
+#undef OPS_FILE
+
+/// The kind of an op of this level.
+inline OpKind kind_of(const Op* op) { return OpKind(op->info().kind); }
+/// The op of this level with that elementwise meaning.
+const OpInfo* info(ElementwiseKind kind);
+
+}  // namespace tessera::graph

@@ -1,0 +1,40 @@
+#pragma once
+// What a pass is: a function on a module, a row in passes.def, a line in pipeline.cc.
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "ir/core/machine.h"
+#include "ir/core/module.h"
+#include "support/diagnostic.h"
+#include "support/result.h"
+
+namespace tessera {
+
+namespace schedule {
+class KernelLibrary;
+}
+
+/// What passes are given besides the module.
+struct PassContext {
+  DiagnosticEngine& diagnostics;
+  /// The target below Graph level; null at Graph level.
+  const Machine* machine = nullptr;
+  /// Instantiates stdlib and user kernels; null where no source is at hand.
+  schedule::KernelLibrary* kernels = nullptr;
+  /// The entry that graph_to_schedule lowers.
+  std::string entry;
+  /// Options of the pass being run, as written.
+  std::map<std::string, std::string, std::less<>> options;
+
+  /// An option as an integer, or `otherwise` when it was not given.
+  int64_t option(std::string_view name, int64_t otherwise) const;
+};
+
+#define PASS(name, reads, leaves, needs, gives, options, summary) \
+  Status name(Module& module, PassContext& context);
+#include "passes/passes.def"
+#undef PASS
+
+}  // namespace tessera
