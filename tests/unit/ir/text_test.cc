@@ -2,42 +2,13 @@
 
 #include <catch2/catch.hpp>
 
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
-#include "ir/graph/ops.h"
-#include "ir/host/ops.h"
-#include "ir/schedule/ops.h"
-#include "ir/target/ops.h"
-#include "ir/tile/ops.h"
+#include "unit/ir/text_fixture.h"
 
 using namespace tessera;
 
 namespace {
 
-struct Fixture {
-  Context context;
-  SourceManager sources;
-  DiagnosticEngine diagnostics{sources};
-
-  Fixture() {
-    graph::register_ops(context);
-    schedule::register_ops(context);
-    host::register_ops(context);
-    tile::register_ops(context);
-    target::register_ops(context);
-  }
-
-  std::string round_trip(const std::string& text) {
-    FileId file = sources.add("test.tir", text);
-    auto modules = parse_modules(context, file, diagnostics);
-    if (!modules) return render_all(diagnostics, {});
-    std::string out;
-    for (auto& module : *modules) out += print(*module);
-    return out;
-  }
-};
-
-void check_round_trip(const std::string& text) { CHECK(Fixture().round_trip(text) == text); }
+void check_round_trip(const std::string& text) { CHECK(TextFixture().round_trip(text) == text); }
 
 }  // namespace
 

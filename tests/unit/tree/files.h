@@ -1,0 +1,40 @@
+#pragma once
+// The project's own files, as the tests about the tree see them.
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tree {
+
+struct File {
+  std::string path;  ///< relative to the project's root
+  std::vector<std::string> lines;
+};
+
+inline std::vector<File> files_below(const std::vector<std::string>& folders,
+                                     const std::vector<std::string>& extensions) {
+  namespace fs = std::filesystem;
+  fs::path root = TESSERA_SOURCE_DIR;
+  std::vector<File> files;
+  for (const std::string& folder : folders) {
+    if (!fs::exists(root / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      std::string extension = entry.path().extension();
+      bool wanted = std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+      if (!entry.is_regular_file() || !wanted) continue;
+      File file{fs::relative(entry.path(), root), {}};
+      std::ifstream in(entry.path());
+      for (std::string line; std::getline(in, line);) file.lines.push_back(line);
+      files.push_back(std::move(file));
+    }
+  }
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.path < b.path; });
+  return files;
+}
+
+}  // namespace tree
