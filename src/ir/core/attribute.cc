@@ -89,7 +89,7 @@ Attr Context::make(AttrNode node) {
 Attr Context::boolean(bool value) { return make({.kind = AttrKind::Bool, .boolean = value}); }
 
 Attr Context::integer(int64_t value) {
-  return make({.kind = AttrKind::Int, .integer = value, .dim = dims_.constant(value)});
+  return make({.kind = AttrKind::Int, .integer = value, .number = double(value), .dim = dims_.constant(value)});
 }
 
 Attr Context::number(double value) { return make({.kind = AttrKind::Float, .number = value}); }

@@ -25,7 +25,7 @@ struct AttrNode {
   AttrKind kind;
   bool boolean = false;
   int64_t integer = 0;
-  double number = 0;
+  double number = 0;  ///< Float; also set for Int, so that a number reads either
   std::string string;  ///< String, Symbol (without the @)
   DType dtype = DType::F32;
   Dim dim = nullptr;  ///< Dim; also set for Int, so that a size reads either

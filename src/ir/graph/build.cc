@@ -1,0 +1,209 @@
+#include "ir/graph/build.h"
+
+#include <algorithm>
+
+#include "support/check.h"
+
+namespace tessera::graph {
+
+std::optional<std::vector<Dim>> broadcast_dims(Context& context,
+                                               std::span<const std::vector<Dim>> shapes) {
+  size_t rank = 0;
+  for (const auto& shape : shapes) rank = std::max(rank, shape.size());
+  std::vector<Dim> dims(rank, context.dims().constant(1));
+  for (const auto& shape : shapes) {
+    for (size_t i = 0; i < shape.size(); ++i) {
+      Dim& common = dims[rank - shape.size() + i];
+      if (shape[i] == common || shape[i]->is_constant(1)) continue;
+      if (!common->is_constant(1)) return std::nullopt;
+      common = shape[i];
+    }
+  }
+  return dims;
+}
+
+std::optional<std::vector<Dim>> gemm_dims(Type a, Type b, bool transpose_a, bool transpose_b) {
+  if (a->rank() < 2 || b->rank() < 2) return std::nullopt;
+  size_t leading = a->rank() - 2;
+  std::vector<Dim> dims(a->dims.begin(), a->dims.end() - 2);
+  if (b->rank() != 2) {
+    if (b->rank() != a->rank()) return std::nullopt;
+    if (!std::equal(dims.begin(), dims.end(), b->dims.begin())) return std::nullopt;
+  }
+  Dim m = a->dims[leading + transpose_a], k = a->dims[leading + !transpose_a];
+  Dim b_k = b->dims[b->rank() - 2 + transpose_b], n = b->dims[b->rank() - 2 + !transpose_b];
+  if (k != b_k) return std::nullopt;
+  dims.push_back(m);
+  dims.push_back(n);
+  return dims;
+}
+
+std::vector<Dim> reduced_dims(Context& context, Type a, std::span<const int64_t> axes, bool keep) {
+  std::vector<Dim> dims;
+  for (size_t i = 0; i < a->rank(); ++i) {
+    bool reduced = std::find(axes.begin(), axes.end(), int64_t(i)) != axes.end();
+    if (!reduced) dims.push_back(a->dims[i]);
+    if (reduced && keep) dims.push_back(context.dims().constant(1));
+  }
+  return dims;
+}
+
+Dim element_count(Context& context, std::span<const Dim> dims) {
+  Dim count = context.dims().constant(1);
+  for (Dim d : dims) count = context.dims().mul(count, d);
+  return count;
+}
+
+Value* elementwise(Builder& builder, ElementwiseKind kind, std::initializer_list<Value*> operands) {
+  const ElementwiseInfo& row = elementwise_info(kind);
+  TSR_CHECK(row.cls != ElementwiseClass::Convert, "a cast is built by cast or cast_to");
+  TSR_CHECK(operands.size() == row.operands, "an elementwise op was built with too few or many operands");
+  std::vector<std::vector<Value*>> slots;
+  for (Value* value : operands) slots.push_back({value});
+  Type type = (*(operands.end() - 1))->type();
+  DType result = row.cls == ElementwiseClass::Compare ? DType::Bool : type->dtype;
+  return builder.value(info(kind), std::move(slots), builder.context().with_dtype(type, result));
+}
+
+Value* cast(Builder& builder, Value* a, DType dtype) {
+  return cast_to(builder, a, builder.context().with_dtype(a->type(), dtype));
+}
+
+Value* cast_to(Builder& builder, Value* a, Type type) {
+  TSR_CHECK(same_dims(a->type(), type), "a cast keeps the dims");
+  if (a->type() == type) return a;
+  return builder.value(info(ElementwiseKind::Cast), {{a}}, type);
+}
+
+Value* full(Builder& builder, double value, std::vector<Dim> dims, DType dtype) {
+  Context& context = builder.context();
+  return builder.value(info(OpKind::Full), {}, context.tensor(std::move(dims), dtype),
+                       {{"value", context.number(value)}});
+}
+
+Value* scalar(Builder& builder, int64_t value, DType dtype) {
+  Context& context = builder.context();
+  return builder.value(info(OpKind::Constant), {}, context.tensor({}, dtype),
+                       {{"values", context.integers({value})}});
+}
+
+Value* iota(Builder& builder, int64_t axis, std::vector<Dim> dims, DType dtype) {
+  Context& context = builder.context();
+  return builder.value(info(OpKind::Iota), {}, context.tensor(std::move(dims), dtype),
+                       {{"axis", context.integer(axis)}});
+}
+
+Value* dim(Builder& builder, Dim value) {
+  Context& context = builder.context();
+  return builder.value(info(OpKind::Dim), {}, context.tensor({}, DType::I64),
+                       {{"value", context.dim(value)}});
+}
+
+namespace {
+
+/// The type of `a` without policies, under other dims.
+Type with_dims(Builder& builder, Value* a, std::vector<Dim> dims) {
+  return builder.context().tensor(std::move(dims), a->type()->dtype);
+}
+
+}  // namespace
+
+Value* broadcast_to(Builder& builder, Value* a, std::vector<Dim> dims) {
+  if (a->type()->dims == dims) return a;
+  return builder.value(info(OpKind::Broadcast), {{a}}, with_dims(builder, a, std::move(dims)));
+}
+
+Value* reshape(Builder& builder, Value* a, std::vector<Dim> dims) {
+  if (a->type()->dims == dims) return a;
+  return builder.value(info(OpKind::Reshape), {{a}}, with_dims(builder, a, std::move(dims)));
+}
+
+Value* transpose(Builder& builder, Value* a, const std::vector<int64_t>& perm) {
+  TSR_CHECK(perm.size() == a->type()->rank(), "a transpose names every axis");
+  std::vector<Dim> dims;
+  for (int64_t axis : perm) dims.push_back(a->type()->dims[size_t(axis)]);
+  return builder.value(info(OpKind::Transpose), {{a}}, with_dims(builder, a, std::move(dims)),
+                       {{"perm", builder.context().integers(perm)}});
+}
+
+Value* slice(Builder& builder, Value* a, const std::vector<Dim>& starts, const std::vector<int64_t>& steps,
+             std::vector<Dim> dims) {
+  Context& context = builder.context();
+  return builder.value(info(OpKind::Slice), {{a}}, with_dims(builder, a, std::move(dims)),
+                       {{"starts", context.dims_array(starts)}, {"steps", context.integers(steps)}});
+}
+
+Value* concat(Builder& builder, std::vector<Value*> parts, int64_t axis) {
+  TSR_CHECK(!parts.empty(), "a concatenation has a part");
+  Context& context = builder.context();
+  std::vector<Dim> dims = parts[0]->type()->dims;
+  Dim& along = dims[size_t(axis)];
+  for (size_t i = 1; i < parts.size(); ++i) {
+    along = context.dims().add(along, parts[i]->type()->dims[size_t(axis)]);
+  }
+  Type type = with_dims(builder, parts[0], std::move(dims));
+  return builder.value(info(OpKind::Concat), {std::move(parts)}, type, {{"axis", context.integer(axis)}});
+}
+
+Value* reduce(Builder& builder, Value* a, std::string_view kind, const std::vector<int64_t>& axes,
+              bool keep) {
+  Context& context = builder.context();
+  Type type = with_dims(builder, a, reduced_dims(context, a->type(), axes, keep));
+  return builder.value(info(OpKind::Reduce), {{a}}, type,
+                       {{"kind", context.string(kind)},
+                        {"axes", context.integers(axes)},
+                        {"keep", keep ? context.boolean(true) : nullptr}});
+}
+
+Value* gemm(Builder& builder, Value* a, Value* b, DType accum, bool transpose_a, bool transpose_b) {
+  Context& context = builder.context();
+  auto dims = gemm_dims(a->type(), b->type(), transpose_a, transpose_b);
+  TSR_CHECK(dims.has_value(), "the operands of a product do not fit");
+  auto flag = [&](bool value) { return value ? context.boolean(true) : nullptr; };
+  return builder.value(info(OpKind::Gemm), {{a}, {b}}, context.tensor(std::move(*dims), accum),
+                       {{"accum", context.dtype(accum)},
+                        {"transpose_a", flag(transpose_a)},
+                        {"transpose_b", flag(transpose_b)}});
+}
+
+Value* softmax(Builder& builder, Value* a) {
+  return builder.value(info(OpKind::Softmax), {{a}}, with_dims(builder, a, a->type()->dims));
+}
+
+Value* rmsnorm(Builder& builder, Value* x, Value* scale, double eps) {
+  std::vector<Value*> scales;
+  if (scale) scales.push_back(scale);
+  return builder.value(info(OpKind::Rmsnorm), {{x}, std::move(scales)},
+                       with_dims(builder, x, x->type()->dims), {{"eps", builder.context().number(eps)}});
+}
+
+Value* embedding(Builder& builder, Value* ids, Value* table) {
+  std::vector<Dim> dims = ids->type()->dims;
+  dims.push_back(table->type()->dims.at(1));
+  return builder.value(info(OpKind::Embedding), {{ids}, {table}}, with_dims(builder, table, std::move(dims)));
+}
+
+Value* cross_entropy(Builder& builder, Value* logits, Value* targets) {
+  return builder.value(info(OpKind::CrossEntropy), {{logits}, {targets}},
+                       with_dims(builder, logits, targets->type()->dims));
+}
+
+namespace {
+
+Value* philox(Builder& builder, OpKind kind, Value* seed, int64_t stream, std::vector<Dim> dims) {
+  Context& context = builder.context();
+  return builder.value(info(kind), {{seed}}, context.tensor(std::move(dims), DType::F32),
+                       {{"stream", context.integer(stream)}});
+}
+
+}  // namespace
+
+Value* philox_uniform(Builder& builder, Value* seed, int64_t stream, std::vector<Dim> dims) {
+  return philox(builder, OpKind::PhiloxUniform, seed, stream, std::move(dims));
+}
+
+Value* philox_normal(Builder& builder, Value* seed, int64_t stream, std::vector<Dim> dims) {
+  return philox(builder, OpKind::PhiloxNormal, seed, stream, std::move(dims));
+}
+
+}  // namespace tessera::graph
