@@ -11,7 +11,11 @@ void* Arena::allocate(size_t bytes, size_t alignment) {
     return (address + alignment - 1) / alignment * alignment;
   };
   if (next_ == nullptr || aligned() + bytes > reinterpret_cast<uintptr_t>(end_)) {
-    size_t size = std::max<size_t>(bytes + alignment, 64 * 1024);
+    // Many arenas are small (one a declaration), so blocks start small and double.
+    constexpr size_t smallest = 512;
+    constexpr size_t doublings = 7;
+    size_t usual = smallest << std::min(blocks_.size(), doublings);
+    size_t size = std::max<size_t>(bytes + alignment, usual);
     blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(size));
     next_ = blocks_.back().get();
     end_ = next_ + size;

@@ -1,0 +1,243 @@
+#include "frontend/syntax/antlr/error_strategy.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+using grammar::TesseraParser;
+
+namespace {
+
+size_t rule_of(antlr4::tree::ParseTree* node) {
+  auto* context = dynamic_cast<antlr4::ParserRuleContext*>(node);
+  return context == nullptr ? SIZE_MAX : context->getRuleIndex();
+}
+
+bool is_compound(size_t rule) {
+  return rule == TesseraParser::RuleDefStatement || rule == TesseraParser::RuleModuleStatement ||
+         rule == TesseraParser::RuleIfStatement || rule == TesseraParser::RuleForStatement ||
+         rule == TesseraParser::RuleWhileStatement || rule == TesseraParser::RuleWithStatement ||
+         rule == TesseraParser::RuleOnStatement;
+}
+
+std::vector<TokenKind> expected_kinds(antlr4::Parser* parser) {
+  std::vector<TokenKind> kinds;
+  for (ssize_t type : parser->getExpectedTokens().toList()) {
+    kinds.push_back(type <= 0 ? TokenKind::EndOfFile : TokenKind(type));
+  }
+  return kinds;
+}
+
+bool contains(const std::vector<TokenKind>& kinds, TokenKind kind) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+/// "')'", "'in' or ','".
+std::string join(const std::vector<TokenKind>& kinds) {
+  std::string text;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    if (i != 0) text += i + 1 == kinds.size() ? " or " : ", ";
+    text += display_name(kinds[i]);
+  }
+  return text;
+}
+
+/// What to write for a word or sign other languages have; empty when there is nothing to say.
+std::string foreign_help(std::string_view before, TokenKind before_kind, TokenKind kind) {
+  if (before_kind == TokenKind::Amp && kind == TokenKind::Amp) return "write 'and'";
+  if (before_kind == TokenKind::Bar && kind == TokenKind::Bar) return "write 'or'";
+  if (kind == TokenKind::Bang) return "write 'not'";
+  if (before_kind != TokenKind::Name) return {};
+  if (before == "class") return "write 'module' for parameters with methods";
+  if (before == "func" || before == "function" || before == "fn") return "write 'def'";
+  if (before == "let" || before == "var") return "a name is declared by assigning to it";
+  return {};
+}
+
+}  // namespace
+
+void ErrorStrategy::reset(antlr4::Parser*) {
+  had_error_ = false;
+  line_reported_ = false;
+  made_up_.clear();
+}
+
+void ErrorStrategy::reportMatch(antlr4::Parser*) {
+  if (now() == TokenKind::Newline) line_reported_ = false;
+}
+
+void ErrorStrategy::reportError(antlr4::Parser* parser,
+                                const antlr4::RecognitionException& error) {
+  report(parser, error.getOffendingToken());
+}
+
+bool ErrorStrategy::report_missing_colon(antlr4::Parser* parser, const Kinds& expected,
+                                         TokenKind kind, Loc loc, const std::string& found) {
+  if (expected.size() != 1 || expected[0] != TokenKind::Colon) return false;
+  size_t parent = rule_of(parser->getContext()->parent);
+  bool tests = parent == TesseraParser::RuleIfStatement ||
+               parent == TesseraParser::RuleWhileStatement;
+  if (kind == TokenKind::Assign && tests) {
+    diagnostics_.report(diag::assignment_in_condition, loc).help("write '==' to compare");
+  } else {
+    auto message = diagnostics_.report(diag::expected_token, loc, "':'", found);
+    if (kind == TokenKind::Newline) message.help("write ':' where a block begins");
+  }
+  return true;
+}
+
+void ErrorStrategy::report_unexpected(TokenKind kind, TokenKind before, const Token* last, Loc loc,
+                                      const std::string& found) {
+  std::string after = last == nullptr ? "nothing" : buffer_.describe(*last);
+  auto message = diagnostics_.report(diag::unexpected_token, loc, found, after);
+  std::string_view text = last == nullptr ? std::string_view() : buffer_.text(*last);
+  std::string help = foreign_help(text, before, kind);
+  if (!help.empty()) {
+    message.help(help);
+  } else if (starts_operand(kind) && ends_operand(before)) {
+    message.help("an operator or a ',' may be missing between them");
+  }
+}
+
+/// One message about `token`, which the grammar does not allow where it stands.
+void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token* token) {
+  had_error_ = true;
+  if (std::exchange(line_reported_, true)) return;
+  TokenKind kind = kind_of(token->getType());
+  if (kind == TokenKind::Error) return;
+  size_t at = view(token).buffer_index();
+  const Token& offending = buffer_.tokens[at];
+  const Token* last = token->getTokenIndex() == 0 ? nullptr : &buffer_.tokens[at - 1];
+  TokenKind before = last == nullptr ? TokenKind::Newline : last->kind;
+  std::string found = kind == TokenKind::EndOfFile ? "the end of the statement"
+                                                   : buffer_.describe(offending);
+  Loc loc = buffer_.loc(offending);
+  bool invisible = kind == TokenKind::EndOfFile || kind == TokenKind::Newline ||
+                   kind == TokenKind::Dedent || kind == TokenKind::Indent;
+  if (invisible && last != nullptr && last->kind != TokenKind::Newline) {
+    loc = buffer_.loc(*last);
+    loc.column += loc.length;
+    loc.length = 1;
+  }
+  Kinds expected = expected_kinds(parser);
+  if (report_missing_colon(parser, expected, kind, loc, found)) return;
+  if (contains(expected, TokenKind::Integer) && foreign_help({}, before, kind).empty()) {
+    diagnostics_.report(diag::expected_expression, loc, found);
+  } else if (contains(expected, TokenKind::Name) && is_keyword(kind)) {
+    diagnostics_.report(diag::keyword_as_name, loc, found);
+  } else if (expected.size() <= 3 && !(starts_operand(kind) && ends_operand(before)) &&
+             !expected.empty() && !contains(expected, TokenKind::EndOfFile) &&
+             !contains(expected, TokenKind::Newline)) {
+    diagnostics_.report(diag::expected_token, loc, join(expected), found);
+  } else {
+    report_unexpected(kind, before, last, loc, found);
+  }
+}
+
+antlr4::Token* ErrorStrategy::made_up(TokenKind kind) {
+  made_up_.push_back(
+      std::make_unique<ViewToken>(size_t(kind), INVALID_INDEX, SIZE_MAX));
+  return made_up_.back().get();
+}
+
+antlr4::Token* ErrorStrategy::recoverInline(antlr4::Parser* parser) {
+  size_t rule = parser->getContext()->getRuleIndex();
+  Kinds expected = expected_kinds(parser);
+  bool wants_colon = expected.size() == 1 && expected[0] == TokenKind::Colon;
+  bool wants_in = rule == TesseraParser::RuleForStatement && contains(expected, TokenKind::In);
+  if (rule == TesseraParser::RuleSuite && wants_colon) {
+    report(parser, tokens_.LT(1));
+    skip_to_colon();
+    if (now() != TokenKind::Colon) return made_up(TokenKind::Colon);
+    antlr4::Token* colon = tokens_.LT(1);
+    tokens_.consume();
+    return colon;
+  }
+  if (wants_in) {
+    report(parser, tokens_.LT(1));
+    skip_to_colon();
+    return made_up(TokenKind::In);
+  }
+  if (rule == TesseraParser::RuleDeclaration) {
+    report(parser, tokens_.LT(1));
+    return made_up(TokenKind::EndOfFile);
+  }
+  throw antlr4::InputMismatchException(parser);
+}
+
+void ErrorStrategy::recover(antlr4::Parser* parser, std::exception_ptr error) {
+  antlr4::ParserRuleContext* context = parser->getContext();
+  bool in_head = is_compound(rule_of(context->parent));
+  switch (context->getRuleIndex()) {
+    case TesseraParser::RuleSimpleStatement:
+      while (now() != TokenKind::Semicolon && now() != TokenKind::Newline &&
+             now() != TokenKind::EndOfFile) {
+        tokens_.consume();
+      }
+      return;
+    case TesseraParser::RuleSimpleLine: return skip_to_line_end();
+    case TesseraParser::RuleDecorators:
+      do {
+        skip_to_line_end();
+      } while (now() == TokenKind::At);
+      return;
+    case TesseraParser::RuleSuite:
+    case TesseraParser::RuleStatement: return skip_line_and_block();
+    case TesseraParser::RuleDeclaration: return;
+    case TesseraParser::RuleParameters:
+      if (!in_head) break;
+      return skip_to_closing(context);
+    case TesseraParser::RuleExpression:
+    case TesseraParser::RuleExpressionList:
+    case TesseraParser::RuleWithItem:
+    case TesseraParser::RuleResult:
+    case TesseraParser::RuleWhereClause:
+      if (!in_head) break;
+      return skip_to_colon();
+    default: break;
+  }
+  std::rethrow_exception(error);
+}
+
+/// Past the next Newline.
+void ErrorStrategy::skip_to_line_end() {
+  while (now() != TokenKind::Newline && now() != TokenKind::EndOfFile) tokens_.consume();
+  if (now() == TokenKind::Newline) tokens_.consume();
+  line_reported_ = false;
+}
+
+/// Past the line, the block that belongs to it, and the other branches of an `if`.
+void ErrorStrategy::skip_line_and_block() {
+  do {
+    skip_to_line_end();
+    if (now() == TokenKind::MissingBlock) tokens_.consume();
+    if (now() != TokenKind::Indent) continue;
+    size_t depth = 0;
+    do {
+      if (now() == TokenKind::Indent) ++depth;
+      if (now() == TokenKind::Dedent) --depth;
+      tokens_.consume();
+    } while (depth != 0 && now() != TokenKind::EndOfFile);
+  } while (now() == TokenKind::Elif || now() == TokenKind::Else);
+}
+
+/// To the colon that ends the line, or to the Newline when none does.
+void ErrorStrategy::skip_to_colon() {
+  while (now() != TokenKind::Newline && now() != TokenKind::EndOfFile &&
+         !(now() == TokenKind::Colon && ahead(2) == TokenKind::Newline)) {
+    tokens_.consume();
+  }
+}
+
+/// To the bracket that closes the list `context` stands in, or to the end of the line.
+void ErrorStrategy::skip_to_closing(const antlr4::ParserRuleContext* context) {
+  size_t depth = 0;
+  tokens_.seek(context->start->getTokenIndex());
+  while (now() != TokenKind::Newline && now() != TokenKind::EndOfFile) {
+    if (is_opening(now())) ++depth;
+    if (is_closing(now()) && depth-- == 0) return;
+    tokens_.consume();
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,61 @@
+#pragma once
+// What happens at a syntax error: one message in our words, then on to the next place where parsing
+// makes sense again. Private to the parser: includes ANTLR.
+//
+// ANTLR would delete or invent single tokens and carry on inside the broken expression, which makes
+// one mistake many messages. Here the exception unwinds to a rule that has a clear end in the token
+// stream: a simple statement (`;` or the end of the line), the head of a compound statement (its
+// colon, so that the block is parsed all the same), a parameter list (its bracket), a suite, a
+// statement (its line and block). No second message is given on the same line.
+
+#include <antlr4-runtime.h>
+
+#include "TesseraParser.h"
+#include "frontend/syntax/antlr/token_view.h"
+#include "support/diagnostic.h"
+
+namespace tessera {
+
+class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
+ public:
+  ErrorStrategy(const TokenBuffer& buffer, TokenView& tokens, DiagnosticEngine& diagnostics)
+      : buffer_(buffer), tokens_(tokens), diagnostics_(diagnostics) {}
+
+  /// An error was met since reset, reported here or before the parser.
+  bool had_error() const { return had_error_; }
+
+  void reset(antlr4::Parser* parser) override;
+  antlr4::Token* recoverInline(antlr4::Parser* parser) override;
+  void recover(antlr4::Parser* parser, std::exception_ptr error) override;
+  void sync(antlr4::Parser*) override {}
+  bool inErrorRecoveryMode(antlr4::Parser*) override { return false; }
+  void reportMatch(antlr4::Parser* parser) override;
+  void reportError(antlr4::Parser* parser, const antlr4::RecognitionException& error) override;
+
+ private:
+  using Kinds = std::vector<TokenKind>;
+  TokenKind now() { return kind_of(tokens_.LA(1)); }
+  TokenKind ahead(ssize_t i) { return kind_of(tokens_.LA(i)); }
+  static TokenKind kind_of(size_t type) {
+    return type == antlr4::Token::EOF ? TokenKind::EndOfFile : TokenKind(type);
+  }
+  void report(antlr4::Parser* parser, const antlr4::Token* token);
+  bool report_missing_colon(antlr4::Parser* parser, const Kinds& expected, TokenKind kind, Loc loc,
+                            const std::string& found);
+  void report_unexpected(TokenKind kind, TokenKind before, const Token* last, Loc loc,
+                         const std::string& found);
+  void skip_to_line_end();
+  void skip_line_and_block();
+  void skip_to_colon();
+  void skip_to_closing(const antlr4::ParserRuleContext* context);
+  antlr4::Token* made_up(TokenKind kind);
+
+  const TokenBuffer& buffer_;
+  TokenView& tokens_;
+  DiagnosticEngine& diagnostics_;
+  bool had_error_ = false;
+  bool line_reported_ = false;
+  std::vector<std::unique_ptr<ViewToken>> made_up_;
+};
+
+}  // namespace tessera

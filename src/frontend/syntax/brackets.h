@@ -1,0 +1,45 @@
+#pragma once
+// Bracket matching, one file at a time, while logical lines are put together.
+
+#include <vector>
+
+#include "frontend/syntax/token.h"
+#include "support/diagnostic.h"
+
+namespace tessera {
+
+/// A recursive parser overflows its stack without such a limit.
+inline constexpr size_t max_bracket_depth = 200;
+
+/// Follows the brackets of the logical lines of a file and reports what does not match, once a
+/// line: after the first mistake the rest of the line is unfit for parsing.
+class BracketTracker {
+ public:
+  BracketTracker(const TokenBuffer& buffer, DiagnosticEngine& diagnostics)
+      : buffer_(buffer), diagnostics_(diagnostics) {}
+
+  size_t depth() const { return open_.size(); }
+  /// The line has a reported mistake.
+  bool spoilt() const { return spoilt_; }
+  /// Takes the next token of a line; false when it is the first mistake of the line.
+  bool accept(const Token& token);
+  /// A word that only begins a statement stands at the start of a physical line, inside brackets:
+  /// one of them was forgotten. The line ends here.
+  bool gives_up_at(TokenKind kind, bool starts_physical_line) const;
+  /// Ends a line before `next`, reporting what is still open; false when this is its first mistake.
+  bool end_line(Loc next);
+
+ private:
+  struct Open {
+    TokenKind kind;
+    Loc loc;
+  };
+  bool accept_closing(const Token& token);
+
+  const TokenBuffer& buffer_;
+  DiagnosticEngine& diagnostics_;
+  std::vector<Open> open_;
+  bool spoilt_ = false;
+};
+
+}  // namespace tessera

@@ -1,0 +1,23 @@
+#pragma once
+// A preprocessor line, read and not yet obeyed.
+
+#include <string_view>
+#include <vector>
+
+#include "frontend/syntax/token.h"
+
+namespace tessera {
+
+struct Directive {
+  FileId file = 0;
+  Loc loc;  ///< the '%' and the name
+  Loc end;  ///< the end of the logical line
+  /// The word right after the '%'; empty when there is none.
+  std::string_view name;
+  /// What follows the '%', trivia left out; the first is the name.
+  std::vector<RawToken> tokens;
+  /// The brackets do not match, which has been reported.
+  bool broken = false;
+};
+
+}  // namespace tessera

@@ -1,0 +1,159 @@
+// The generated lexer over bytes, and what is wrong with the tokens it finds.
+
+#include "frontend/syntax/lexer.h"
+
+#include <antlr4-runtime.h>
+
+#include "TesseraLexer.h"
+#include "frontend/syntax/utf8.h"
+
+namespace tessera {
+
+namespace {
+
+#define TOKEN(name, grammar_name, display)                                                  \
+  static_assert(size_t(TokenKind::name) == size_t(grammar::TesseraLexer::grammar_name), \
+                "token_kinds.def and the grammar disagree");
+#include "frontend/syntax/token_kinds.def"
+#undef TOKEN
+
+/// The bytes of a file as the lexer's characters; see TesseraLexer.g4 for the mapping. Indices are
+/// byte offsets, so token places need no conversion.
+class ByteStream : public antlr4::CharStream {
+ public:
+  explicit ByteStream(std::string_view text) : text_(text) {}
+
+  void consume() override { ++index_; }
+  size_t LA(ssize_t i) override {
+    size_t at = i > 0 ? index_ + size_t(i) - 1 : index_ - size_t(-i);
+    if (i == 0 || at >= text_.size()) return antlr4::IntStream::EOF;
+    uint8_t byte = uint8_t(text_[at]);
+    if (byte >= 0x80) return 0x7F;
+    return byte == 0x7F ? 0 : byte;
+  }
+  ssize_t mark() override { return -1; }
+  void release(ssize_t) override {}
+  size_t index() override { return index_; }
+  void seek(size_t index) override { index_ = index; }
+  size_t size() override { return text_.size(); }
+  std::string getSourceName() const override { return "source"; }
+  std::string getText(const antlr4::misc::Interval& interval) override {
+    size_t begin = size_t(interval.a);
+    return std::string(text_.substr(begin, size_t(interval.b) - begin + 1));
+  }
+  std::string toString() const override { return std::string(text_); }
+
+ private:
+  std::string_view text_;
+  size_t index_ = 0;
+};
+
+/// Reports what is broken, at most one message for a run of unknown characters.
+class TokenChecker {
+ public:
+  TokenChecker(FileId file, std::string_view text, const SourceFile& source,
+               DiagnosticEngine& diagnostics)
+      : file_(file), text_(text), source_(source), diagnostics_(diagnostics) {}
+
+  void check_bytes();
+  void check(const RawToken& token);
+
+ private:
+  Loc loc(size_t offset, size_t length) const {
+    return source_.locate(file_, uint32_t(offset), uint32_t(length));
+  }
+  void unknown(const RawToken& token);
+
+  FileId file_;
+  std::string_view text_;
+  const SourceFile& source_;
+  DiagnosticEngine& diagnostics_;
+  size_t invalid_at_ = std::string_view::npos;
+  size_t unknown_end_ = std::string_view::npos;
+};
+
+void TokenChecker::check_bytes() {
+  invalid_at_ = find_invalid_utf8(text_);
+  if (invalid_at_ != std::string_view::npos) {
+    diagnostics_.report(diag::invalid_utf8, loc(invalid_at_, 1),
+                        fmt::format("0x{:02x}", uint8_t(text_[invalid_at_])));
+  }
+  size_t nul = text_.find('\0');
+  if (nul != std::string_view::npos) diagnostics_.report(diag::nul_byte, loc(nul, 1));
+}
+
+void TokenChecker::unknown(const RawToken& token) {
+  bool continues = token.offset == unknown_end_;
+  unknown_end_ = token.offset + token.length;
+  if (continues || text_[token.offset] == '\0') return;
+  std::string_view text = text_.substr(token.offset, token.length);
+  size_t bad = find_invalid_utf8(text);
+  if (bad != std::string_view::npos) return;
+  size_t length = utf8_sequence_length(text);
+  std::string_view character = text.substr(0, length);
+  auto report = diagnostics_.report(diag::unknown_character, loc(token.offset, length), character);
+  if (character == "\\") report.help("a line is continued by a '\\' that ends it");
+  if (character == "\u2018" || character == "\u2019" || character == "\u201C" ||
+      character == "\u201D") {
+    report.help("strings stand between straight quotes");
+  }
+}
+
+void TokenChecker::check(const RawToken& token) {
+  std::string_view text = text_.substr(token.offset, token.length);
+  switch (token.kind) {
+    case TokenKind::UnterminatedString: {
+      bool is_long = text.starts_with("\"\"\"") || text.starts_with("'''");
+      std::string quote(text.substr(0, is_long ? 3 : 1));
+      diagnostics_
+          .report(diag::unterminated_string, loc(token.offset, is_long ? 3 : token.length), quote)
+          .help(fmt::format("end the string with {}", quote));
+      return;
+    }
+    case TokenKind::BadNumber:
+      diagnostics_.report(diag::malformed_number, loc(token.offset, token.length), text);
+      return;
+    case TokenKind::NonAscii:
+    case TokenKind::Unknown: unknown(token); return;
+    default: return;
+  }
+}
+
+TokenRole first_role(TokenKind kind) {
+  return is_trivia(kind) ? TokenRole::Trivia : TokenRole::Code;
+}
+
+}  // namespace
+
+LexedFile lex_file(FileId file, const SourceManager& sources, DiagnosticEngine& diagnostics) {
+  const SourceFile& source = sources.file(file);
+  std::string_view text = source.text();
+  LexedFile lexed{file, {}};
+  if (text.size() > max_file_bytes) {
+    diagnostics.report(diag::unsupported_file_size, Loc{file, 0, 0, 0}, source.name(),
+                       max_file_bytes >> 20);
+    lexed.tokens.push_back({TokenKind::Unknown, TokenRole::Inactive, 0, uint32_t(text.size())});
+    return lexed;
+  }
+  TokenChecker checker(file, text, source, diagnostics);
+  checker.check_bytes();
+  uint32_t begin = 0;
+  if (text.starts_with("\xEF\xBB\xBF")) {
+    lexed.tokens.push_back({TokenKind::Space, TokenRole::Trivia, 0, 3});
+    begin = 3;
+  }
+  ByteStream stream(text.substr(begin));
+  grammar::TesseraLexer lexer(&stream);
+  while (true) {
+    std::unique_ptr<antlr4::Token> token = lexer.nextToken();
+    if (token->getType() == antlr4::Token::EOF) break;
+    uint32_t offset = begin + uint32_t(token->getStartIndex());
+    uint32_t length = uint32_t(token->getStopIndex() - token->getStartIndex() + 1);
+    TokenKind kind = TokenKind(token->getType());
+    lexed.tokens.push_back({kind, first_role(kind), offset, length});
+    checker.check(lexed.tokens.back());
+  }
+  return lexed;
+}
+
+}  // namespace tessera

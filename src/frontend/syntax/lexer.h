@@ -1,0 +1,17 @@
+#pragma once
+// Cutting a file into tokens.
+
+#include "frontend/syntax/token.h"
+#include "support/diagnostic.h"
+
+namespace tessera {
+
+/// Files above this size are refused (unsupported_file_size): offsets have 32 bits and memory is finite.
+inline constexpr size_t max_file_bytes = size_t(64) << 20;
+
+/// The lossless tokens of a file whose text `sources` has. Broken tokens are reported and get a kind
+/// that says so (UnterminatedString, BadNumber, NonAscii, Unknown). A file that is too large gives a
+/// single Unknown token.
+LexedFile lex_file(FileId file, const SourceManager& sources, DiagnosticEngine& diagnostics);
+
+}  // namespace tessera

@@ -1,0 +1,198 @@
+#include "frontend/syntax/lines.h"
+
+namespace tessera {
+
+namespace {
+
+TokenKind soft_keyword(std::string_view text) {
+  if (text == "const") return TokenKind::Const;
+  if (text == "dim") return TokenKind::Dim;
+  if (text == "module") return TokenKind::Module;
+  if (text == "on") return TokenKind::On;
+  if (text == "param") return TokenKind::Param;
+  return TokenKind::Name;
+}
+
+/// Promotes names while running over the tokens once.
+class Promoter {
+ public:
+  explicit Promoter(TokenBuffer& buffer) : buffer_(buffer), tokens_(buffer.tokens) {}
+
+  void run() {
+    for (size_t i = 0; i < tokens_.size(); ++i) step(i);
+  }
+
+ private:
+  TokenKind kind(size_t i) const {
+    return i < tokens_.size() ? tokens_[i].kind : TokenKind::EndOfFile;
+  }
+  void step(size_t i);
+  void statement_start(size_t i);
+  void closing(size_t i);
+
+  TokenBuffer& buffer_;
+  std::vector<Token>& tokens_;
+  std::vector<size_t> open_;
+  bool at_start_ = true;
+  bool header_ = false;  ///< a def or module line
+};
+
+void Promoter::statement_start(size_t i) {
+  if (kind(i) == TokenKind::Name) {
+    TokenKind keyword = soft_keyword(buffer_.text(tokens_[i]));
+    TokenKind next = kind(i + 1);
+    bool applies = next == TokenKind::Name ||
+                   (keyword == TokenKind::On && next == TokenKind::String);
+    if (applies) tokens_[i].kind = keyword;
+  }
+  header_ = kind(i) == TokenKind::Def || kind(i) == TokenKind::Module;
+}
+
+void Promoter::closing(size_t i) {
+  if (open_.empty()) return;
+  size_t open = open_.back();
+  open_.pop_back();
+  bool is_region = tokens_[i].kind == TokenKind::Rbracket && open > 0 &&
+                   kind(open - 1) == TokenKind::Name && kind(i + 1) == TokenKind::Name &&
+                   buffer_.text(tokens_[open - 1]) == "Region";
+  if (is_region) tokens_[open - 1].kind = TokenKind::Region;
+}
+
+void Promoter::step(size_t i) {
+  if (at_start_) statement_start(i);
+  at_start_ = false;
+  TokenKind now = tokens_[i].kind;
+  if (is_opening(now)) {
+    open_.push_back(i);
+  } else if (is_closing(now)) {
+    closing(i);
+  } else if (now == TokenKind::Newline) {
+    open_.clear();
+    at_start_ = true;
+  } else if (now == TokenKind::Semicolon && open_.empty()) {
+    at_start_ = true;
+  } else if (now == TokenKind::Name && header_ && open_.empty() && i > 0 &&
+             ends_operand(tokens_[i - 1].kind) && buffer_.text(tokens_[i]) == "where") {
+    tokens_[i].kind = TokenKind::Where;
+    header_ = false;
+  }
+}
+
+/// Counts the links of the chains that are open at a place of a line.
+class ChainCounter {
+ public:
+  /// Takes the next token; the name of the form whose chain has become too long, or null.
+  const char* step(TokenKind kind);
+
+ private:
+  /// The chains of one bracket level.
+  struct Level {
+    size_t prefix = 0;       ///< prefix operators and `**`
+    size_t postfix = 0;      ///< calls, subscripts, attributes
+    size_t conditional = 0;  ///< `else` of conditional expressions
+    size_t lambda = 0;
+    size_t lambda_heads = 0;  ///< lambdas whose colon is still to come
+    size_t outer = 0;         ///< all links outside this bracket
+
+    size_t total() const { return outer + prefix + postfix + conditional + lambda; }
+  };
+  const char* link(size_t Level::* counter, const char* name) {
+    ++(level_.*counter);
+    return level_.total() > max_chain ? name : nullptr;
+  }
+  const char* bracket(TokenKind kind, bool after_operand);
+  void separator(TokenKind kind);
+
+  Level level_;
+  std::vector<Level> outer_;
+  TokenKind before_ = TokenKind::Newline;
+};
+
+const char* ChainCounter::bracket(TokenKind kind, bool after_operand) {
+  if (is_closing(kind)) {
+    if (!outer_.empty()) {
+      level_ = outer_.back();
+      outer_.pop_back();
+    }
+    return nullptr;
+  }
+  const char* found =
+      after_operand ? link(&Level::postfix, "calls, subscripts and attributes") : nullptr;
+  outer_.push_back(level_);
+  level_ = Level{.outer = level_.total()};
+  return found;
+}
+
+void ChainCounter::separator(TokenKind kind) {
+  level_.prefix = 0;
+  level_.postfix = 0;
+  bool in_head = level_.lambda_heads != 0;
+  if (kind == TokenKind::Colon && in_head) {
+    --level_.lambda_heads;
+    return;
+  }
+  if (in_head) return;
+  level_.conditional = 0;
+  level_.lambda = 0;
+}
+
+const char* ChainCounter::step(TokenKind kind) {
+  bool after_operand = ends_operand(before_);
+  before_ = kind;
+  switch (kind) {
+    case TokenKind::Newline:
+      level_ = Level{};
+      outer_.clear();
+      return nullptr;
+    case TokenKind::Comma:
+    case TokenKind::Colon:
+    case TokenKind::Semicolon:
+    case TokenKind::Assign: separator(kind); return nullptr;
+    case TokenKind::Power:
+      level_.postfix = 0;
+      return link(&Level::prefix, "'**'");
+    case TokenKind::Dot: return link(&Level::postfix, "calls, subscripts and attributes");
+    case TokenKind::Lambda:
+      ++level_.lambda_heads;
+      return link(&Level::lambda, "lambdas");
+    case TokenKind::Else:
+      level_.prefix = level_.postfix = 0;
+      return after_operand ? link(&Level::conditional, "conditional expressions") : nullptr;
+    case TokenKind::Plus:
+    case TokenKind::Minus:
+    case TokenKind::Tilde:
+    case TokenKind::Not:
+      if (!after_operand) return link(&Level::prefix, "prefix operators");
+      break;
+    default: break;
+  }
+  if (is_opening(kind) || is_closing(kind)) return bracket(kind, after_operand);
+  if (!ends_operand(kind)) level_.prefix = level_.postfix = 0;
+  return nullptr;
+}
+
+}  // namespace
+
+void promote_keywords(TokenBuffer& buffer) { Promoter(buffer).run(); }
+
+void limit_chains(TokenBuffer& buffer, DiagnosticEngine& diagnostics) {
+  ChainCounter counter;
+  std::vector<Token>& tokens = buffer.tokens;
+  size_t kept = 0;
+  bool spoilt = false;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    Token token = tokens[i];
+    const char* chain = counter.step(token.kind);
+    if (token.kind == TokenKind::Newline) spoilt = false;
+    if (spoilt) continue;
+    if (chain != nullptr) {
+      diagnostics.report(diag::unsupported_chain, buffer.loc(token), max_chain, chain);
+      token.kind = TokenKind::Error;
+      spoilt = true;
+    }
+    tokens[kept++] = token;
+  }
+  tokens.resize(kept);
+}
+
+}  // namespace tessera

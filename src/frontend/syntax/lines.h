@@ -1,0 +1,26 @@
+#pragma once
+// What is decided about a logical line before layout: which names act as keywords, and whether its
+// chains are short enough.
+
+#include <cstddef>
+
+#include "frontend/syntax/token.h"
+#include "support/diagnostic.h"
+
+namespace tessera {
+
+/// Operators that nest to the right (`- - x`, `a ** b ** c`, `x if a else y if b else z`, lambdas)
+/// and postfix forms (`f(1)(2)`): so many in one chain, counted through brackets. A tree is thus
+/// never deeper than brackets and chains allow, left operands of binary operators excepted.
+inline constexpr size_t max_chain = 1000;
+
+/// Turns names into the keywords const, dim, module, on, param (first in a statement, before a name;
+/// `on` also before a string), where (in a def or module line, after an operand) and Region (before
+/// brackets that a name follows). Two names side by side are no expression, so nothing that is valid
+/// otherwise changes its meaning.
+void promote_keywords(TokenBuffer& buffer);
+
+/// Reports chains above the limit; the rest of such a line becomes one Error token.
+void limit_chains(TokenBuffer& buffer, DiagnosticEngine& diagnostics);
+
+}  // namespace tessera

@@ -1,0 +1,385 @@
+#include "frontend/syntax/preprocessor.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "frontend/syntax/brackets.h"
+#include "frontend/syntax/condition.h"
+#include "frontend/syntax/directive.h"
+#include "frontend/syntax/lexer.h"
+#include "frontend/syntax/literal.h"
+#include "frontend/syntax/macro.h"
+#include "support/file.h"
+
+namespace tessera {
+
+namespace {
+
+class Preprocessor {
+ public:
+  Preprocessor(SourceManager& sources, const ParseOptions& options, DiagnosticEngine& diagnostics)
+      : sources_(sources),
+        options_(options),
+        diagnostics_(diagnostics),
+        result_{TokenBuffer(sources), {}},
+        macros_(result_.buffer, diagnostics) {}
+
+  void run_file(FileId file);
+  Preprocessed take() { return std::move(result_); }
+
+ private:
+  struct Branch {
+    Loc loc;            ///< of the %if
+    bool outer_active;  ///< the %if itself stands in active text
+    bool active;
+    bool taken;  ///< some branch was active
+    bool has_else;
+  };
+  /// A file being read.
+  struct Reading {
+    FileId file;
+    Loc included_at;
+    size_t index;  ///< in result_.files
+  };
+
+  std::vector<RawToken>& raw(const Reading& reading) {
+    return result_.files[reading.index].tokens;
+  }
+  void run_tokens(const Reading& reading);
+  void code(const Reading& reading, size_t at);
+  void emit(const Token& token);
+  void end_line(Loc next, const Token& newline);
+  Directive read_directive(const Reading& reading, size_t& at);
+  void directive(const Reading& reading, const Directive& directive);
+  void open_condition(const Directive& directive);
+  void else_if(const Directive& directive);
+  void else_branch(const Directive& directive);
+  void close_condition(const Directive& directive);
+  bool evaluate(const Directive& directive);
+  void include(const Reading& reading, const Directive& directive);
+  FileId find_include(const Reading& reading, const std::string& path, const Directive& directive);
+  bool is_cycle(FileId file, Loc loc);
+  void error(const Directive& directive);
+  bool expect_no_more(const Directive& directive, size_t used);
+  bool active() const { return branches_.empty() || branches_.back().active; }
+
+  SourceManager& sources_;
+  const ParseOptions& options_;
+  DiagnosticEngine& diagnostics_;
+  Preprocessed result_;
+  MacroTable macros_;
+  std::vector<Reading> stack_;
+  std::vector<Branch> branches_;
+  BracketTracker* brackets_ = nullptr;
+  bool line_open_ = false;
+  bool too_many_ = false;
+};
+
+void Preprocessor::run_file(FileId file) {
+  Loc at = stack_.empty() ? Loc{} : stack_.back().included_at;
+  auto known = std::find_if(result_.files.begin(), result_.files.end(),
+                            [&](const LexedFile& lexed) { return lexed.file == file; });
+  size_t index = size_t(known - result_.files.begin());
+  if (known == result_.files.end()) {
+    result_.files.push_back(lex_file(file, sources_, diagnostics_));
+  }
+  std::vector<Branch> outer_branches = std::move(branches_);
+  branches_.clear();
+  BracketTracker brackets(result_.buffer, diagnostics_);
+  BracketTracker* outer_brackets = std::exchange(brackets_, &brackets);
+  stack_.push_back({file, at, index});
+  run_tokens(stack_.back());
+  for (const Branch& branch : branches_) {
+    diagnostics_.report(diag::unterminated_condition, branch.loc).help("end it with '%endif'");
+  }
+  stack_.pop_back();
+  brackets_ = outer_brackets;
+  branches_ = std::move(outer_branches);
+}
+
+void Preprocessor::run_tokens(const Reading& reading_now) {
+  const Reading reading = reading_now;
+  bool physical_start = true;
+  for (size_t at = 0; at < raw(reading).size() && !too_many_; ++at) {
+    RawToken& token = raw(reading)[at];
+    Token newline{TokenKind::Newline, reading.file, token.offset, token.length, 0};
+    bool gives_up = brackets_->gives_up_at(token.kind, physical_start);
+    if (gives_up) end_line(sources_.file(reading.file).locate(reading.file, token.offset,
+                                                              token.length),
+                           {TokenKind::Newline, reading.file, token.offset, 0, 0});
+    if (is_trivia(token.kind)) {
+      if (!active()) token.role = TokenRole::Inactive;
+      if (token.kind != TokenKind::Newline) continue;
+      physical_start = true;
+      if (brackets_->depth() == 0 && line_open_) end_line(Loc{}, newline);
+      continue;
+    }
+    physical_start = false;
+    if (token.kind == TokenKind::Percent && !line_open_) {
+      directive(reading, read_directive(reading, at));
+      physical_start = true;
+      continue;
+    }
+    code(reading, at);
+  }
+  uint32_t end = uint32_t(sources_.file(reading.file).text().size());
+  if (line_open_) {
+    end_line(sources_.file(reading.file).locate(reading.file, end, 0),
+             {TokenKind::Newline, reading.file, end, 0, 0});
+  }
+}
+
+void Preprocessor::code(const Reading& reading, size_t at) {
+  RawToken& token = raw(reading)[at];
+  line_open_ = true;
+  Token made{token.kind, reading.file, token.offset, token.length, 0};
+  if (!active()) {
+    token.role = TokenRole::Inactive;
+    brackets_->accept(made);
+    return;
+  }
+  bool after_dot = !result_.buffer.tokens.empty() &&
+                   result_.buffer.tokens.back().kind == TokenKind::Dot;
+  if (token.kind == TokenKind::Name && !after_dot && macros_.defines(made)) {
+    std::vector<Token> expanded;
+    macros_.expand(made, expanded);
+    for (const Token& piece : expanded) emit(piece);
+    return;
+  }
+  emit(made);
+}
+
+void Preprocessor::emit(const Token& token) {
+  std::vector<Token>& out = result_.buffer.tokens;
+  if (out.size() >= max_tokens) {
+    if (!too_many_) {
+      diagnostics_.report(diag::unsupported_token_count, result_.buffer.loc(token), max_tokens);
+    }
+    too_many_ = true;
+    return;
+  }
+  if (!brackets_->accept(token)) {
+    out.push_back(token);
+    out.back().kind = TokenKind::Error;
+    return;
+  }
+  if (brackets_->spoilt()) return;
+  out.push_back(token);
+  if (token.kind == TokenKind::UnterminatedString || token.kind == TokenKind::BadNumber ||
+      token.kind == TokenKind::NonAscii || token.kind == TokenKind::Unknown) {
+    out.back().kind = TokenKind::Error;
+  }
+}
+
+void Preprocessor::end_line(Loc next, const Token& newline) {
+  std::vector<Token>& out = result_.buffer.tokens;
+  if (!brackets_->end_line(next) && active()) {
+    out.push_back(newline);
+    out.back().kind = TokenKind::Error;
+  }
+  line_open_ = false;
+  bool has_tokens = !out.empty() && out.back().kind != TokenKind::Newline;
+  if (active() && has_tokens) out.push_back(newline);
+}
+
+/// Reads from the '%' at `at` to the end of its logical line; leaves `at` on the last token read.
+Directive Preprocessor::read_directive(const Reading& reading, size_t& at) {
+  std::vector<RawToken>& tokens = raw(reading);
+  const SourceFile& source = sources_.file(reading.file);
+  auto locate = [&](const RawToken& token) {
+    return source.locate(reading.file, token.offset, token.length);
+  };
+  Directive directive;
+  directive.file = reading.file;
+  directive.loc = locate(tokens[at]);
+  BracketTracker brackets(result_.buffer, diagnostics_);
+  size_t end = at;
+  for (; end < tokens.size(); ++end) {
+    RawToken& token = tokens[end];
+    if (token.kind == TokenKind::Newline && brackets.depth() == 0) break;
+    token.role = TokenRole::Directive;
+    if (is_trivia(token.kind) || end == at) continue;
+    directive.tokens.push_back(token);
+    Token made{token.kind, reading.file, token.offset, token.length, 0};
+    if (!brackets.accept(made)) directive.broken = true;
+  }
+  uint32_t end_offset = end < tokens.size() ? tokens[end].offset : uint32_t(source.text().size());
+  directive.end = source.locate(reading.file, end_offset, 0);
+  if (!brackets.end_line(directive.end)) directive.broken = true;
+  if (!directive.tokens.empty()) {
+    const RawToken& name = directive.tokens.front();
+    bool adjacent = name.offset == tokens[at].offset + 1;
+    bool is_word = name.kind == TokenKind::Name || is_keyword(name.kind);
+    if (adjacent && is_word) directive.name = source.text().substr(name.offset, name.length);
+    if (adjacent && is_word) directive.loc.length += name.length;
+  }
+  at = end < tokens.size() ? end : tokens.size() - 1;
+  return directive;
+}
+
+void Preprocessor::directive(const Reading& reading, const Directive& directive) {
+  if (directive.name == "if") return open_condition(directive);
+  if (directive.name == "elif") return else_if(directive);
+  if (directive.name == "else") return else_branch(directive);
+  if (directive.name == "endif") return close_condition(directive);
+  if (!active()) return;
+  if (directive.name == "include") return include(reading, directive);
+  if (directive.name == "define") return macros_.define(directive);
+  if (directive.name == "error") return error(directive);
+  static const std::vector<std::string> names = {"include", "define", "if",   "elif",
+                                                 "else",    "endif",  "error"};
+  auto report = diagnostics_.report(diag::unknown_directive, directive.loc, directive.name);
+  std::string near = nearest_name(directive.name, names);
+  if (!near.empty()) report.help(fmt::format("write '%{}'", near));
+}
+
+bool Preprocessor::expect_no_more(const Directive& directive, size_t used) {
+  if (directive.tokens.size() <= used) return true;
+  const RawToken& token = directive.tokens[used];
+  Token made{token.kind, directive.file, token.offset, token.length, 0};
+  diagnostics_.report(diag::unexpected_after_directive, result_.buffer.loc(made),
+                      result_.buffer.describe(made), directive.name);
+  return false;
+}
+
+bool Preprocessor::evaluate(const Directive& directive) {
+  if (directive.broken) return false;
+  return evaluate_condition(std::span(directive.tokens).subspan(1), directive.file, directive.end,
+                            sources_, options_, diagnostics_);
+}
+
+void Preprocessor::open_condition(const Directive& directive) {
+  bool outer = active();
+  bool value = outer && evaluate(directive);
+  branches_.push_back({directive.loc, outer, value, value, false});
+}
+
+void Preprocessor::else_if(const Directive& directive) {
+  if (branches_.empty()) {
+    diagnostics_.report(diag::directive_without_if, directive.loc, directive.name);
+    return;
+  }
+  Branch& branch = branches_.back();
+  if (branch.has_else) {
+    diagnostics_.report(diag::directive_after_else, directive.loc, directive.name)
+        .note(branch.loc, "the '%if' is here");
+    branch.active = false;
+    return;
+  }
+  branch.active = branch.outer_active && !branch.taken && evaluate(directive);
+  branch.taken = branch.taken || branch.active;
+}
+
+void Preprocessor::else_branch(const Directive& directive) {
+  if (branches_.empty()) {
+    diagnostics_.report(diag::directive_without_if, directive.loc, directive.name);
+    return;
+  }
+  Branch& branch = branches_.back();
+  if (branch.has_else) {
+    diagnostics_.report(diag::directive_after_else, directive.loc, directive.name)
+        .note(branch.loc, "the '%if' is here");
+  } else {
+    expect_no_more(directive, 1);
+  }
+  branch.active = branch.outer_active && !branch.taken && !branch.has_else;
+  branch.taken = true;
+  branch.has_else = true;
+}
+
+void Preprocessor::close_condition(const Directive& directive) {
+  if (branches_.empty()) {
+    diagnostics_.report(diag::directive_without_if, directive.loc, directive.name);
+    return;
+  }
+  expect_no_more(directive, 1);
+  branches_.pop_back();
+}
+
+void Preprocessor::error(const Directive& directive) {
+  if (directive.broken) return;
+  std::string message;
+  if (directive.tokens.size() < 2 || directive.tokens[1].kind != TokenKind::String) {
+    diagnostics_.report(diag::expected_in_directive, directive.loc, "a string", directive.name);
+    return;
+  }
+  if (!expect_no_more(directive, 2)) return;
+  const RawToken& token = directive.tokens[1];
+  std::string_view text = sources_.file(directive.file).text().substr(token.offset, token.length);
+  Loc loc = sources_.file(directive.file).locate(directive.file, token.offset, token.length);
+  decode_string(text, loc, message, &diagnostics_);
+  diagnostics_.report(diag::error_directive, directive.loc, message);
+}
+
+bool Preprocessor::is_cycle(FileId file, Loc loc) {
+  auto first = std::find_if(stack_.begin(), stack_.end(),
+                            [&](const Reading& reading) { return reading.file == file; });
+  if (first == stack_.end()) return false;
+  auto report = diagnostics_.report(diag::include_cycle, loc, sources_.file(file).name());
+  for (auto at = first + 1; at < stack_.end(); ++at) {
+    report.note((at - 1)->included_at,
+                fmt::format("'{}' is included here", sources_.file(at->file).name()));
+  }
+  return true;
+}
+
+FileId Preprocessor::find_include(const Reading& reading, const std::string& path,
+                                  const Directive& directive) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> folders = {fs::path(sources_.file(reading.file).name()).parent_path()};
+  if (fs::path(path).is_absolute()) {
+    folders = {fs::path()};
+  } else {
+    folders.insert(folders.end(), options_.include_paths.begin(), options_.include_paths.end());
+  }
+  std::vector<std::string> tried;
+  for (const fs::path& folder : folders) {
+    std::string name = (folder / path).lexically_normal().string();
+    FileId known = sources_.find(name);
+    if (known != 0 && sources_.file(known).has_text()) return known;
+    std::string text;
+    std::string reason;
+    bool good = path.find('\0') == std::string::npos &&
+                (options_.read ? options_.read(name, text, reason) : read_file(name, text, reason));
+    if (good) return sources_.add(name, std::move(text));
+    tried.push_back(fmt::format("'{}': {}", name, reason));
+  }
+  auto report = diagnostics_.report(diag::include_not_found, directive.loc, path);
+  for (const std::string& attempt : tried) report.note(Loc{}, "tried " + attempt);
+  return 0;
+}
+
+void Preprocessor::include(const Reading& reading, const Directive& directive) {
+  if (directive.broken) return;
+  if (directive.tokens.size() < 2 || directive.tokens[1].kind != TokenKind::String) {
+    diagnostics_.report(diag::expected_in_directive, directive.loc, "the name of a file in quotes",
+                        directive.name);
+    return;
+  }
+  if (!expect_no_more(directive, 2)) return;
+  if (stack_.size() > max_include_depth) {
+    diagnostics_.report(diag::unsupported_include_depth, directive.loc, max_include_depth);
+    return;
+  }
+  const RawToken& token = directive.tokens[1];
+  std::string path;
+  Loc loc = sources_.file(directive.file).locate(directive.file, token.offset, token.length);
+  std::string_view text = sources_.file(directive.file).text().substr(token.offset, token.length);
+  if (!decode_string(text, loc, path, &diagnostics_)) return;
+  stack_.back().included_at = loc;
+  FileId file = find_include(reading, path, directive);
+  if (file == 0 || is_cycle(file, loc)) return;
+  run_file(file);
+}
+
+}  // namespace
+
+Preprocessed preprocess(FileId file, SourceManager& sources, const ParseOptions& options,
+                        DiagnosticEngine& diagnostics) {
+  Preprocessor preprocessor(sources, options, diagnostics);
+  preprocessor.run_file(file);
+  return preprocessor.take();
+}
+
+}  // namespace tessera
