@@ -1,0 +1,24 @@
+#pragma once
+// What all command-line tools do the same way: read a file or standard input, write text, show diagnostics.
+
+#include <string>
+
+#include "support/diagnostic.h"
+#include "support/result.h"
+
+namespace tessera::driver {
+
+// Exit codes of every tool.
+inline constexpr int exit_success = 0;
+inline constexpr int exit_user_error = 1;
+
+/// Reads a file, or standard input for "-"; a failure is reported.
+Result<FileId> read_source(const std::string& path, DiagnosticEngine& diagnostics);
+/// Writes text to a file, aside first; "-" is standard output. A failure is reported.
+Status write_text(const std::string& path, std::string_view text, DiagnosticEngine& diagnostics);
+/// Prints all diagnostics to standard error, in colour on a terminal unless NO_COLOR is set.
+void show(const DiagnosticEngine& diagnostics);
+/// The path of a new file for a crash reproducer, in the directory for temporary files.
+std::string reproducer_path(std::string_view tool);
+
+}  // namespace tessera::driver

@@ -1,0 +1,18 @@
+#pragma once
+// The tools see every level.
+
+#include <string>
+
+#include "ir/core/context.h"
+#include "ir/core/machine.h"
+#include "support/diagnostic.h"
+
+namespace tessera::driver {
+
+/// Makes the ops of all levels known.
+void register_all_levels(Context& context);
+
+/// The machine of that spelling; an unknown one is reported with the nearest that exists.
+const Machine* target_named(const std::string& name, DiagnosticEngine& diagnostics);
+
+}  // namespace tessera::driver

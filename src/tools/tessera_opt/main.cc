@@ -1,0 +1,139 @@
+// tessera-opt: reads IR of any level, runs passes by name, writes IR.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "ir/core/parser.h"
+#include "ir/core/printer.h"
+#include "passes/pass_manager.h"
+#include "tools/driver/io.h"
+#include "tools/driver/levels.h"
+
+using namespace tessera;
+
+namespace {
+
+struct Options {
+  std::string input = "-";
+  std::string output = "-";
+  std::string passes;
+  std::string target;
+  std::string entry;
+  std::vector<std::string> print_before;
+  std::vector<std::string> print_after;
+  bool time = false;
+  bool no_verify = false;
+  bool no_locations = false;
+  bool list_passes = false;
+  bool list_ops = false;
+};
+
+void list_passes() {
+  for (const PassInfo& pass : all_passes()) {
+    std::string levels = pass.reads == pass.leaves
+                             ? std::string(to_string(pass.reads))
+                             : fmt::format("{} -> {}", to_string(pass.reads), to_string(pass.leaves));
+    fmt::print("{:<24} {:<18} {}\n", pass.name, levels, pass.summary);
+    if (!pass.options.empty()) fmt::print("{:<24} {:<18} options: {}\n", "", "", pass.options);
+  }
+}
+
+void list_ops(const Context& context) {
+  for (const OpInfo* info : context.all_ops()) fmt::print("{}\n", info->name);
+}
+
+void add_options(CLI::App& app, Options& options) {
+  app.add_option("input", options.input, "IR text (- for standard input)");
+  app.add_option("-o,--output", options.output, "where the result goes (- for standard output)");
+  app.add_option("--passes", options.passes, "passes to run, in order: a,b{x=1},c");
+  app.add_option("--target", options.target, "target that passes below Graph level lower to");
+  app.add_option("--entry", options.entry, "entry that graph_to_schedule lowers (the only one otherwise)");
+  app.add_option("--print-before", options.print_before, "print the IR before these passes (or all)")
+      ->delimiter(',');
+  app.add_option("--print-after", options.print_after, "print the IR after these passes (or all)")
+      ->delimiter(',');
+  app.add_flag("--time", options.time, "print the time of each pass to standard error");
+  app.add_flag("--no-verify", options.no_verify, "do not verify after each pass");
+  app.add_flag("--no-locations", options.no_locations, "print no source locations");
+  app.add_flag("--list-passes", options.list_passes, "list all passes and leave");
+  app.add_flag("--list-ops", options.list_ops, "list all ops and leave");
+  app.footer(
+      "Exit status: 0 on success, 1 when the input or a pass reported errors, 70 on a bug of ours.\n"
+      "Example: tessera-opt --passes=canonicalize,cse graph.tir -o simpler.tir");
+}
+
+class Run {
+ public:
+  explicit Run(const Options& options) : options_(options) {}
+
+  int run() {
+    bool ok = bool(work());
+    driver::show(diagnostics_);
+    return ok ? driver::exit_success : driver::exit_user_error;
+  }
+
+ private:
+  Status work() {
+    driver::register_all_levels(context_);
+    Result<FileId> file = driver::read_source(options_.input, diagnostics_);
+    if (!file) return failure;
+    auto modules = parse_modules(context_, *file, diagnostics_);
+    if (!modules) return failure;
+    Result<std::vector<PassStep>> steps = parse_pipeline(options_.passes, diagnostics_);
+    if (!steps) return failure;
+    const Machine* machine = nullptr;
+    if (!options_.target.empty() && !(machine = driver::target_named(options_.target, diagnostics_))) {
+      return failure;
+    }
+    std::string text;
+    for (const auto& module : *modules) {
+      if (run_passes(*module, *steps, machine).failed()) return failure;
+      text += print(*module, {.locations = !options_.no_locations});
+    }
+    return driver::write_text(options_.output, text, diagnostics_);
+  }
+
+  Status run_passes(Module& module, std::span<const PassStep> steps, const Machine* machine) {
+    PassManagerOptions manager_options;
+    manager_options.print_before = {options_.print_before.begin(), options_.print_before.end()};
+    manager_options.print_after = {options_.print_after.begin(), options_.print_after.end()};
+    manager_options.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
+    manager_options.verify_each = !options_.no_verify;
+    manager_options.reproducer = driver::reproducer_path("tessera-opt");
+    PassManager manager(std::move(manager_options));
+    PassContext context{diagnostics_, machine, nullptr, options_.entry, {}};
+    Status status = manager.run(module, steps, context);
+    if (options_.time) {
+      for (const PassTiming& t : manager.timings()) {
+        fmt::print(stderr, "{:<24} {:9.3f} ms\n", t.pass, t.seconds * 1e3);
+      }
+    }
+    return status;
+  }
+
+  const Options& options_;
+  Context context_;
+  SourceManager sources_;
+  DiagnosticEngine diagnostics_{sources_};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app{"Runs passes on Tessera IR.", "tessera-opt"};
+  add_options(app, options);
+  CLI11_PARSE(app, argc, argv);
+  if (options.list_passes) {
+    list_passes();
+    return driver::exit_success;
+  }
+  if (options.list_ops) {
+    Context context;
+    driver::register_all_levels(context);
+    list_ops(context);
+    return driver::exit_success;
+  }
+  return Run(options).run();
+}

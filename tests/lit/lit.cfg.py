@@ -1,0 +1,16 @@
+"""lit suite: texts with RUN lines, checked by FileCheck. The tree mirrors src/."""
+import os
+
+import lit.formats
+
+config.name = "tessera"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".tir", ".tsr", ".test"]
+config.test_source_root = os.path.dirname(__file__)
+build = lit_config.params["build"]
+config.test_exec_root = os.path.join(build, "tests", "lit")
+llvm = lit_config.params["llvm_tools"]
+config.environment["PATH"] = os.pathsep.join(
+    [os.path.join(build, "bin"), llvm, config.environment["PATH"]])
+config.environment["NO_COLOR"] = "1"
+config.substitutions.append(("%root", os.path.join(config.test_source_root, "..", "..")))
