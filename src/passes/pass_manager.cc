@@ -79,7 +79,7 @@ Properties properties_of(const Module& module) {
   return properties;
 }
 
-std::span<const PassInfo> all_passes() { return pass_table; }
+std::span<const PassInfo> all_passes() { return std::span(pass_table).first(std::size(pass_table) - 1); }
 
 const PassInfo* find_pass(std::string_view name) {
   for (const PassInfo& pass : all_passes()) {

@@ -53,6 +53,7 @@ inline constexpr PassInfo pass_table[] = {
   {#name, Level::reads, Level::leaves, needs, gives, options, summary, &name},
 #include "passes/passes.def"
 #undef PASS
+    {},  // ends the table
 };
 
 /// True if each pass of the sequence finds the level and the properties it reads, the first starting at
