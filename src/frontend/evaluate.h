@@ -1,0 +1,123 @@
+#pragma once
+// Runs the compile-time part of a program. The base class knows numbers, dims, tuples, dicts,
+// functions and statements; whatever has an IR operand goes to a hook, which GraphBuilder answers
+// with gir ops and the kernel builder with sched ops. Loops over compile-time sequences unroll;
+// functions are inlined at each call.
+//
+// Work is bounded: evaluation steps, nesting and call depth have limits with diagnostics, so no
+// source text can hang the compiler or exhaust its stack.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/builtins.h"
+#include "frontend/scope.h"
+#include "frontend/session.h"
+#include "frontend/syntax/ast.h"
+#include "frontend/value.h"
+
+namespace tessera::frontend {
+
+/// How a suite ended.
+enum class Flow : uint8_t { Next, Return };
+
+/// A call in progress, for the notes of diagnostics.
+struct CallFrame {
+  const Function* function = nullptr;
+  Loc call;  ///< where it is called; unknown for the outermost
+  std::optional<Datum> result;
+  Loc result_loc;
+};
+
+class Evaluator {
+ public:
+  explicit Evaluator(Session& session) : session_(session) {}
+  virtual ~Evaluator() = default;
+  Evaluator(const Evaluator&) = delete;
+
+  Session& session() const { return session_; }
+  Context& context() const { return session_.context(); }
+  DimTable& dims() const { return session_.dims(); }
+
+  Datum evaluate(const ast::Expr& expr, Scope& scope);
+  /// Runs statements until the end or a return, which leaves its value in the current frame.
+  Flow execute(ast::StmtList body, Scope& scope);
+  /// Calls anything callable with evaluated arguments.
+  Datum call(const Datum& callee, std::vector<CallArgument> arguments, Loc loc);
+  /// A name's meaning in a scope; reports an unknown one and gives poison.
+  Datum lookup(std::string_view name, Scope& scope, Loc loc);
+  /// The value of a binding, evaluating a pending declaration.
+  Datum resolve(Binding& binding, Scope& scope, std::string_view name, Loc loc);
+
+  /// Reports with a note for each call in progress, unless already reported at that place.
+  template <int N, typename... Args>
+  DiagnosticEngine::Builder report(DiagKind<N> kind, Loc loc, const Args&... args) {
+    auto builder = session_.report(kind, loc, args...);
+    add_call_notes(builder);
+    return builder;
+  }
+  /// Says that something parses but is not lowered yet, once per cause; gives poison.
+  Datum unsupported(Loc loc, std::string_view what);
+
+  // Conversions that report: `what` is the subject of the message ("the axis of 'sum'").
+  std::optional<int64_t> expect_int(const Datum& datum, Loc loc, std::string_view what);
+  std::optional<double> expect_number(const Datum& datum, Loc loc, std::string_view what);
+  std::optional<bool> expect_bool(const Datum& datum, Loc loc, std::string_view what);
+  std::optional<DType> expect_dtype(const Datum& datum, Loc loc, std::string_view what);
+  Dim expect_dim(const Datum& datum, Loc loc, std::string_view what);
+  /// A tuple or list of dims, or one dim.
+  std::optional<std::vector<Dim>> expect_shape(const Datum& datum, Loc loc, std::string_view what);
+
+ protected:
+  // Hooks. Operands are never poison, and at least one is an Ir or Object unless said otherwise.
+
+  /// An op on single elements: operators, comparisons, and/or/not, math functions, where.
+  virtual Datum elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc);
+  virtual Datum matmul(const Datum& a, const Datum& b, Loc loc);
+  virtual Datum attribute(const Datum& object, const ast::Identifier& name, Loc loc);
+  /// `indices` are not evaluated yet.
+  virtual Datum subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc);
+  /// A builtin that is not a compile-time function of its arguments; operands may all be
+  /// compile-time values.
+  virtual Datum call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
+  /// A call of an Object.
+  virtual Datum call_object(const Datum& callee, std::vector<CallArgument> arguments, Loc loc);
+  /// A def or lambda: by default inlined here.
+  virtual Datum call_function(const Function& function, std::vector<CallArgument> arguments,
+                              Loc loc);
+  /// What a param's name means.
+  virtual Datum param(const ParamDeclaration& declaration, Loc loc);
+  /// The value that `name: annotation = value` gives the name.
+  virtual Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc);
+  /// Called when a name is assigned.
+  virtual Datum assigned(std::string_view name, Datum value, Loc loc) { return value; }
+  /// A for loop over something that is no compile-time sequence.
+  virtual Flow for_each(const Datum& iterable, const ast::For& loop, Scope& scope);
+  /// An expression statement; `value` is what it gave (an op for its effect).
+  virtual void expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) {}
+  /// A condition that is no compile-time value, of `if`: runs the statement or reports.
+  virtual Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope);
+
+  std::vector<CallFrame>& frames() { return frames_; }
+  /// Matches arguments to a builtin's parameters; nullopt when a mistake was reported.
+  std::optional<BoundArguments> bind_arguments(const Builtin& builtin,
+                                               std::vector<CallArgument> arguments, Loc loc);
+  /// Matches arguments to a function's parameters and evaluates defaults in `scope`, in which each
+  /// parameter is then defined; positions of what was given are in `locs`. False when a mistake was
+  /// reported.
+  bool bind_parameters(const Function& function, std::vector<CallArgument> arguments, Scope& scope,
+                       Loc loc, std::vector<Loc>& locs);
+
+ private:
+  friend class Session;
+  void add_call_notes(DiagnosticEngine::Builder& builder);
+  Session& session_;
+  std::vector<CallFrame> frames_;
+  size_t steps_ = 0;
+  unsigned nesting_ = 0;
+};
+
+}  // namespace tessera::frontend

@@ -1,0 +1,120 @@
+#pragma once
+// One compilation of the front end: files, scopes, functions, and what has been said about them
+// already.
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "frontend/scope.h"
+#include "frontend/syntax/parse.h"
+#include "frontend/type_expr.h"
+#include "ir/core/context.h"
+#include "support/diagnostic.h"
+
+namespace tessera::frontend {
+
+/// A parsed file with its names.
+struct SourceModule {
+  std::string name;  ///< as imported: "tessera.nn"; the main file has its path
+  FileId file = 0;
+  ast::SourceUnit unit;
+  Scope* scope = nullptr;
+  Namespace as_namespace;
+  bool builtin = false;  ///< of the embedded standard library
+  bool loading = false;
+};
+
+enum class FunctionKind : uint8_t { Plain, Jit, Kernel };
+
+/// A def or lambda with the scope around it.
+struct Function {
+  std::string name;
+  FunctionKind kind = FunctionKind::Plain;
+  const ast::Def* def = nullptr;        ///< either this
+  const ast::Lambda* lambda = nullptr;  ///< or this
+  Scope* scope = nullptr;
+  Loc loc;
+
+  std::span<const ast::Parameter> parameters() const;
+  const ast::Node* node() const;
+};
+
+/// A module-level `param`.
+struct ParamDeclaration {
+  std::string name;
+  const ast::Param* stmt = nullptr;
+  Scope* scope = nullptr;
+  Loc loc;
+  unsigned order = 0;
+};
+
+struct SessionOptions {
+  ParseOptions parse;
+};
+
+class Session {
+ public:
+  Session(Context& context, DiagnosticEngine& diagnostics, SessionOptions options);
+  ~Session();
+
+  Context& context() const { return *context_; }
+  DimTable& dims() const { return context_->dims(); }
+  DiagnosticEngine& diagnostics() const { return *diagnostics_; }
+  SourceManager& sources() const { return diagnostics_->sources(); }
+
+  /// Parses a file and enters its names. A second call with the same file gives the same module.
+  SourceModule* load_file(FileId file);
+  /// The module of a dotted import, from the standard library or beside the importing file; null
+  /// (and a diagnostic) when there is none or the imports form a cycle.
+  SourceModule* load_import(std::string_view dotted, Loc loc, const SourceModule& importer);
+  /// A module of the embedded standard library by name ("tessera.nn"), null when there is none.
+  SourceModule* load_library(std::string_view dotted);
+
+  Scope* prelude() const { return prelude_; }
+  Scope* new_scope(Scope* parent);
+  Function* new_function();
+  Namespace* new_namespace();
+  /// The signature of a def, read once for each place its definition was evaluated.
+  const Signature& signature(Evaluator& evaluator, const Function& function);
+  /// Module-level params of all files, in the order of loading and declaration.
+  const std::deque<ParamDeclaration>& params() const { return params_; }
+  ParamDeclaration* find_param(const ast::Stmt* stmt, std::string_view name);
+
+  /// Reports, unless the same diagnostic was already reported at that place.
+  template <int N, typename... Args>
+  DiagnosticEngine::Builder report(DiagKind<N> kind, Loc loc, const Args&... args) {
+    if (!reported_.insert({uint16_t(kind.id), loc.file, loc.line, loc.column}).second) {
+      repeated_ = {};
+      return DiagnosticEngine::Builder(&repeated_);
+    }
+    return diagnostics_->report(kind, loc, args...);
+  }
+
+ private:
+  void enter_names(SourceModule& module);
+  void build_prelude();
+  SourceModule* load(std::string name, FileId file, bool builtin);
+
+  Context* context_;
+  DiagnosticEngine* diagnostics_;
+  SessionOptions options_;
+  Scope* prelude_ = nullptr;
+  std::deque<std::unique_ptr<Scope>> scopes_;
+  std::deque<Function> functions_;
+  std::deque<Namespace> namespaces_;
+  std::deque<ParamDeclaration> params_;
+  std::deque<std::unique_ptr<SourceModule>> modules_;
+  std::map<FileId, SourceModule*> by_file_;
+  std::vector<SourceModule*> loading_;
+  std::map<std::pair<const ast::Def*, Scope*>, Signature> signatures_;
+  std::set<std::tuple<uint16_t, FileId, uint32_t, uint32_t>> reported_;
+  Diagnostic repeated_{};
+};
+
+}  // namespace tessera::frontend

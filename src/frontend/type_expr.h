@@ -1,0 +1,145 @@
+#pragma once
+// Annotations. A signature is read once per function into patterns, which say which names declare
+// symbols; a pattern is then matched against argument types (bind) or made into a type
+// (instantiate), per call.
+//
+// Which bare names declare: a name that stands alone in a dimension position of a *parameter's*
+// Tensor or Tile and means nothing in the scopes around the function, or is written as a string, is
+// a symbol of the signature; so is every factor of a string dimension of KTile ("B*H"). A parameter
+// `n: int` or `n: dim` is a dimension bound by its argument. A bare name in the dtype position that
+// is no dtype is a dtype parameter. Everything else is an expression over names declared elsewhere.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/syntax/ast.h"
+#include "frontend/value.h"
+
+namespace tessera::frontend {
+
+class Evaluator;
+class Scope;
+class Session;
+
+enum class PatternKind : uint8_t {
+  Any,  ///< no annotation
+  Tensor,
+  Tile,
+  KTile,       ///< a Tensor whose first dimension may group several: "B*H"
+  Scalar,      ///< int, float, bool or a sized one: dtype says which; `int` is I64, `float` F32
+  DimParam,    ///< `n: dim`
+  DTypeParam,  ///< `T: dtype`
+  String,
+  Function,
+  Schedule,
+  Tuple,
+  Other,  ///< a type of the language that is not lowered yet; `name` says which
+  Poison,
+};
+
+/// One dimension as written.
+struct DimPattern {
+  const ast::Expr* expr = nullptr;  ///< the expression; null for a string dimension
+  std::string symbol;               ///< not empty: this bare name, declared by the signature
+  std::vector<std::string> group;   ///< KTile: the symbols of a product, all declared
+  Loc loc;
+};
+
+/// A type as written.
+struct TypePattern {
+  PatternKind kind = PatternKind::Any;
+  std::vector<DimPattern> dims;
+  DType dtype = DType::F32;
+  std::string dtype_symbol;  ///< not empty: a dtype parameter
+  Policies policies;
+  std::string layout;                   ///< empty: the default
+  std::vector<std::string> privileges;  ///< of Region[…]
+  std::vector<TypePattern> elements;    ///< Tuple
+  std::string name;                     ///< Other
+  Loc loc;
+};
+
+struct SignatureParameter {
+  std::string name;
+  TypePattern type;
+  const ast::Expr* default_value = nullptr;
+  bool keyword_only = false;
+  Loc loc;
+};
+
+struct DeclaredSymbol {
+  std::string name;
+  Loc loc;
+  unsigned uses = 0;
+};
+
+struct Signature {
+  std::vector<SignatureParameter> parameters;
+  std::optional<TypePattern> result;
+  std::vector<DeclaredSymbol>
+      dims;  ///< in order of first appearance, `int` and `dim` parameters included
+  std::vector<DeclaredSymbol> dtypes;
+  bool failed = false;  ///< a mistake was reported
+
+  bool declares_dim(std::string_view name) const;
+  bool declares_dtype(std::string_view name) const;
+};
+
+/// Reads the annotations of a function; `scope` is the one around it. Mistakes are reported.
+Signature read_signature(Evaluator& evaluator, const ast::Def& def, Scope& scope);
+
+/// Reads one annotation in which no name declares anything (a variable's, a param's).
+TypePattern read_type(Evaluator& evaluator, const ast::Expr& expr, Scope& scope);
+
+/// Where a symbol of a signature got its value.
+struct BoundSymbol {
+  Dim dim = nullptr;
+  Loc loc;           ///< of the argument
+  std::string what;  ///< "dimension 1 of 'x'"
+};
+
+/// The values of a signature's symbols at one call.
+struct Bindings {
+  std::map<std::string, BoundSymbol, std::less<>> dims;
+  std::map<std::string, DType, std::less<>> dtypes;
+};
+
+/// An argument as the matcher sees it.
+struct ArgumentType {
+  std::vector<Dim> dims;
+  DType dtype = DType::F32;
+  Policies policies;
+  Loc loc;           ///< of the argument, where it is written
+  std::string what;  ///< how messages call it: "argument 'x'"
+};
+
+/// Matches the rank, the dtype and the bare symbols of a Tensor, Tile or KTile pattern and binds
+/// what is unbound. `what` names the parameter. False when a mistake was reported.
+bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
+                  std::string_view parameter, Bindings& bindings);
+/// After all parameters are bound and the symbols are defined in `scope`: checks the dimensions
+/// that are expressions.
+bool check_expressions(Evaluator& evaluator, const TypePattern& pattern,
+                       const ArgumentType& argument, std::string_view parameter, Scope& scope);
+/// The value of a dimension pattern in a scope that has the symbols; null when a mistake was
+/// reported.
+Dim evaluate_dim(Evaluator& evaluator, const DimPattern& pattern, Scope& scope);
+/// The dims of a Tensor, Tile or KTile pattern; nullopt when a mistake was reported.
+std::optional<std::vector<Dim>> evaluate_dims(Evaluator& evaluator, const TypePattern& pattern,
+                                              Scope& scope);
+
+/// A dtype by any of the language's spellings (fp32, half, int8, …); `fp8(e4m3)` is a call and read
+/// by read_dtype.
+std::optional<DType> dtype_by_name(std::string_view name);
+/// The dtype that a value is accumulated and computed in when no policy is written: f32 for bf16,
+/// f16, tf32 and f8, else the dtype itself.
+DType default_accum(DType dtype);
+/// The dtype in which a value of that storage dtype and those policies is computed.
+DType compute_dtype(DType storage, const Policies& policies);
+/// True if every value of `from` is a value of `to`.
+bool widens_to(DType from, DType to);
+
+}  // namespace tessera::frontend

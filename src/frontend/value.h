@@ -1,0 +1,202 @@
+#pragma once
+// What an expression means while a program is elaborated: a Datum. Elaboration runs the program's
+// compile-time part (numbers, dims, tuples, functions, schedules) and builds IR for the rest, so a
+// Datum is either a compile-time value or an IrValue, a handle on a value of the IR under
+// construction.
+//
+// Poison stands for something a diagnostic has been reported about; whatever touches poison is
+// poison and says nothing.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/core/type.h"
+#include "support/source.h"
+
+namespace tessera {
+class Value;
+}
+
+namespace tessera::frontend {
+
+struct Builtin;
+struct Function;
+struct SourceModule;
+class Datum;
+
+struct Poison {};
+struct NoneValue {
+  friend bool operator==(NoneValue, NoneValue) = default;
+};
+
+/// A tensor, tile or scalar of the IR. Its bits are in the dtype of value->type() (the *compute*
+/// dtype of what made it); `storage` is the dtype of the source language's type, which an
+/// assignment or a return rounds to.
+struct IrValue {
+  Value* value = nullptr;
+  DType storage = DType::F32;
+  Policies policies;      ///< as written; nothing implied
+  bool weak = false;      ///< made of numbers and dims alone: takes the dtype of what it meets
+  Loc origin;             ///< where it was declared or computed
+  std::string_view name;  ///< of the parameter or variable; empty for an unnamed result
+};
+
+/// A tuple or list.
+struct Sequence {
+  std::vector<Datum> elements;
+};
+
+/// A dict or schedule with string keys, in the order written (a schedule: sorted).
+struct Dictionary {
+  std::vector<std::pair<std::string, Datum>> entries;
+  const Datum* get(std::string_view key) const;
+};
+
+/// A schedule: attributes by key; a list is a set of choices.
+struct ScheduleValue {
+  Dictionary attributes;
+};
+
+/// Members by name: `tessera`, `ops`, `tile`, an imported file.
+struct Namespace {
+  std::string name;
+  const SourceModule* module = nullptr;               ///< a file, else
+  std::map<std::string, Datum, std::less<>> members;  ///< a built-in one
+};
+
+/// Something only one evaluator knows (a tile context, a module instance). Subclasses live beside
+/// it.
+class Object {
+ public:
+  virtual ~Object() = default;
+  /// What a message calls it: "a tile context".
+  virtual std::string describe() const = 0;
+};
+
+/// A type as a value: what `Tensor[B, D, f32]` evaluates to where no annotation is expected.
+struct TypeReference {
+  Type type = nullptr;
+};
+
+enum class DatumKind : uint8_t {
+  Poison,
+  None,
+  Bool,
+  Int,
+  Float,
+  String,
+  DType,
+  Dim,
+  Tuple,
+  List,
+  Dict,
+  Schedule,
+  Function,
+  Builtin,
+  Namespace,
+  Type,
+  Object,
+  Ir,
+};
+
+/// "an integer", "a tuple": what messages call a value of that kind.
+std::string_view describe(DatumKind kind);
+
+/// A compile-time value or a handle on IR. Cheap to copy; immutable but for being assigned.
+class Datum {
+ public:
+  Datum() : storage_(Poison{}) {}
+  static Datum poison() { return Datum(); }
+  static Datum none() { return Datum(NoneValue{}); }
+  static Datum boolean(bool value) { return Datum(value); }
+  static Datum integer(int64_t value) { return Datum(value); }
+  static Datum number(double value) { return Datum(value); }
+  static Datum string(std::string value);
+  static Datum dtype(DType value) { return Datum(value); }
+  /// A dimension; a constant one becomes an Int, one that overflowed is poison.
+  static Datum dim(Dim value);
+  static Datum tuple(std::vector<Datum> elements);
+  static Datum list(std::vector<Datum> elements);
+  static Datum dict(Dictionary entries);
+  static Datum schedule(Dictionary attributes);
+  static Datum function(const Function* value) { return Datum(value); }
+  static Datum builtin(const Builtin* value) { return Datum(value); }
+  static Datum name_space(const Namespace* value) { return Datum(value); }
+  static Datum type(Type value) { return Datum(TypeReference{value}); }
+  static Datum object(std::shared_ptr<const Object> value) { return Datum(std::move(value)); }
+  static Datum ir(IrValue value) { return Datum(std::move(value)); }
+
+  DatumKind kind() const;
+  bool is(DatumKind k) const { return kind() == k; }
+  bool is_poison() const { return is(DatumKind::Poison); }
+  bool is_none() const { return is(DatumKind::None); }
+  bool is_sequence() const { return is(DatumKind::Tuple) || is(DatumKind::List); }
+  bool is_number() const { return is(DatumKind::Int) || is(DatumKind::Float); }
+  /// An Int, Float or Dim.
+  bool is_scalar() const { return is_number() || is(DatumKind::Dim); }
+  bool is_ir() const { return is(DatumKind::Ir); }
+
+  // Readers; the kind must match.
+  bool as_bool() const { return std::get<bool>(storage_); }
+  int64_t as_int() const { return std::get<int64_t>(storage_); }
+  double as_float() const { return std::get<double>(storage_); }
+  /// Of an Int or Float.
+  double as_double() const { return is(DatumKind::Int) ? double(as_int()) : as_float(); }
+  const std::string& as_string() const { return *std::get<Text>(storage_); }
+  DType as_dtype() const { return std::get<DType>(storage_); }
+  /// Of a Dim (never constant; an Int is a constant dimension).
+  Dim as_dim() const { return std::get<Dim>(storage_); }
+  /// Of a Tuple or List.
+  const std::vector<Datum>& elements() const;
+  /// Of a Dict or Schedule.
+  const Dictionary& entries() const;
+  const Function& as_function() const { return *std::get<const Function*>(storage_); }
+  const Builtin& as_builtin() const { return *std::get<const Builtin*>(storage_); }
+  const Namespace& as_namespace() const { return *std::get<const Namespace*>(storage_); }
+  Type as_type() const { return std::get<TypeReference>(storage_).type; }
+  const Object& as_object() const { return *std::get<ObjectPointer>(storage_); }
+  /// The object as a T, or null.
+  template <typename T>
+  const T* object_as() const {
+    return is(DatumKind::Object) ? dynamic_cast<const T*>(std::get<ObjectPointer>(storage_).get())
+                                 : nullptr;
+  }
+  const IrValue& as_ir() const { return std::get<IrValue>(storage_); }
+
+ private:
+  using Text = std::shared_ptr<const std::string>;
+  using ObjectPointer = std::shared_ptr<const Object>;
+  struct TupleValue {
+    std::shared_ptr<const Sequence> sequence;
+  };
+  struct ListValue {
+    std::shared_ptr<const Sequence> sequence;
+  };
+  using DictValue = std::shared_ptr<const Dictionary>;
+  using ScheduleStorage = std::shared_ptr<const ScheduleValue>;
+  // In the order of DatumKind.
+  using Storage =
+      std::variant<Poison, NoneValue, bool, int64_t, double, Text, DType, Dim, TupleValue,
+                   ListValue, DictValue, ScheduleStorage, const Function*, const Builtin*,
+                   const Namespace*, TypeReference, ObjectPointer, IrValue>;
+  template <typename T>
+  explicit Datum(T value) : storage_(std::move(value)) {}
+  Storage storage_;
+};
+
+/// The value as source text would write it: `3`, `(1, B*S)`, `bf16`; for IR values and functions
+/// what they are.
+std::string to_text(const Datum& datum);
+/// What a message calls it: "an integer", "a tensor<B x 4, f32>".
+std::string describe(const Datum& datum);
+/// Equality of compile-time values; values of different kinds differ, except that 1 == 1.0. Not of
+/// IR values.
+bool equal(const Datum& a, const Datum& b);
+
+}  // namespace tessera::frontend
