@@ -123,6 +123,7 @@ class Layout {
   LineEnd before_end_ = LineEnd::Complete;
   uint32_t skip_deeper_than_ = UINT32_MAX;
   bool tabs_reported_ = false;
+  bool width_is_vague_ = false;  ///< the line's tabs and spaces do not compare with those above
 };
 
 void Layout::check_tabs(const Indentation& indentation, const Token& first) {
@@ -130,7 +131,8 @@ void Layout::check_tabs(const Indentation& indentation, const Token& first) {
   for (const Level& level : levels_) {
     disagrees |= level.width != 0 && indentation.width != 0 && level.tabs != indentation.tabs;
   }
-  if (!disagrees && !(indentation.tabs && indentation.spaces)) return;
+  width_is_vague_ = disagrees || (indentation.tabs && indentation.spaces);
+  if (!width_is_vague_) return;
   if (!tabs_reported_) {
     diagnostics_.report(diag::mixed_indentation, buffer_.loc(first))
         .help("indent with spaces alone");
@@ -165,7 +167,7 @@ bool Layout::deeper(const Indentation& indentation, const Token& first) {
   if (is_block) {
     ++depth_;
     out_.push_back(mark(TokenKind::Indent, first));
-  } else if (before_end_ != LineEnd::Broken) {
+  } else if (before_end_ != LineEnd::Broken && !width_is_vague_) {
     diagnostics_.report(diag::unexpected_indent, buffer_.loc(first));
   }
   return true;
@@ -180,7 +182,7 @@ void Layout::shallower(const Indentation& indentation, const Token& first) {
     levels_.pop_back();
   }
   if (levels_.back().width < indentation.width) {
-    diagnostics_.report(diag::inconsistent_dedent, buffer_.loc(first));
+    if (!width_is_vague_) diagnostics_.report(diag::inconsistent_dedent, buffer_.loc(first));
     levels_.push_back({indentation.width, indentation.tabs, true});
   }
 }

@@ -104,7 +104,7 @@ void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token* token) {
   had_error_ = true;
   if (std::exchange(line_reported_, true)) return;
   TokenKind kind = kind_of(token->getType());
-  if (kind == TokenKind::Error) return;
+  if (line_has_error(token)) return;
   size_t at = view(token).buffer_index();
   const Token& offending = buffer_.tokens[at];
   const Token* last = token->getTokenIndex() == 0 ? nullptr : &buffer_.tokens[at - 1];
@@ -131,6 +131,17 @@ void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token* token) {
     diagnostics_.report(diag::expected_token, loc, join(expected), found);
   } else {
     report_unexpected(kind, before, last, loc, found);
+  }
+}
+
+/// An earlier phase has reported the line of `token`.
+bool ErrorStrategy::line_has_error(const antlr4::Token* token) const {
+  auto kind = [&](size_t index) { return kind_of(tokens_.get(index)->getType()); };
+  size_t at = token->getTokenIndex();
+  while (at > 0 && kind(at - 1) != TokenKind::Newline) --at;
+  for (;; ++at) {
+    if (kind(at) == TokenKind::Error) return true;
+    if (kind(at) == TokenKind::Newline || kind(at) == TokenKind::EndOfFile) return false;
   }
 }
 

@@ -40,6 +40,7 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
     return type == antlr4::Token::EOF ? TokenKind::EndOfFile : TokenKind(type);
   }
   void report(antlr4::Parser* parser, const antlr4::Token* token);
+  bool line_has_error(const antlr4::Token* token) const;
   bool report_missing_colon(antlr4::Parser* parser, const Kinds& expected, TokenKind kind, Loc loc,
                             const std::string& found);
   void report_unexpected(TokenKind kind, TokenKind before, const Token* last, Loc loc,
