@@ -1,0 +1,111 @@
+// The pass manager: levels, properties, printing, and what is left behind by a crash.
+
+#include "passes/pass_manager.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "support/file.h"
+#include "unit/ir/text_fixture.h"
+
+using namespace tessera;
+
+namespace {
+
+Status succeed(Module&, PassContext&) { return success; }
+Status crash(Module&, PassContext&) { TSR_UNREACHABLE("a crash on purpose"); }
+
+constexpr PassInfo first{"first", Level::Graph, Level::Graph, property::None, property::Canonical, "x,size", "", &succeed};
+constexpr PassInfo second{"second", Level::Graph, Level::Graph, property::Canonical, property::None, "", "", &succeed};
+constexpr PassInfo below{"below", Level::Tile, Level::Tile, property::None, property::None, "", "", &succeed};
+constexpr PassInfo crashing{"crashing", Level::Graph, Level::Graph, property::None, property::None, "", "", &crash};
+
+struct Fixture : TextFixture {
+  Module module{context, sources, "m", Level::Graph};
+  PassContext pass_context{diagnostics, nullptr, nullptr, {}, {}};
+
+  std::string run(std::vector<PassStep> steps, PassManagerOptions options = {}) {
+    PassManager manager(std::move(options));
+    bool ok = bool(manager.run(module, steps, pass_context));
+    return ok ? "ok" : render_all(diagnostics, {});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a pass gives its properties to the module, where a dump shows them") {
+  Fixture f;
+  CHECK(f.run({{&first, {}}, {&second, {}}}) == "ok");
+  CHECK(print(f.module).find("properties = [\"canonical\"]") != std::string::npos);
+}
+
+TEST_CASE("a pass that lacks what it needs is refused") {
+  CHECK(Fixture().run({{&second, {}}}) ==
+        "error: pass 'second' needs a module that is canonical [pass-property]\n");
+}
+
+TEST_CASE("a pass of another level is refused") {
+  CHECK(Fixture().run({{&below, {}}}) ==
+        "error: pass 'below' reads modules of level tile, and this one is of level graph [pass-level]\n");
+}
+
+TEST_CASE("printing before and after is by name") {
+  Fixture f;
+  std::string printed;
+  PassManagerOptions options;
+  options.print_after = {"second"};
+  options.print = [&](const std::string& text) { printed += text; };
+  CHECK(f.run({{&first, {}}, {&second, {}}}, options) == "ok");
+  CHECK(printed.rfind("// after second\nmodule @m", 0) == 0);
+  CHECK(printed.find("// after first") == std::string::npos);
+}
+
+TEST_CASE("pipelines that name what does not exist are refused") {
+  Fixture f;
+  CHECK_FALSE(parse_pipeline("no_such_pass", f.diagnostics));
+  CHECK_FALSE(parse_pipeline(",", f.diagnostics));
+  CHECK(render_all(f.diagnostics, {}).find("error: there is no pass 'no_such_pass' [unknown-pass]") == 0);
+  CHECK(parse_pipeline("", f.diagnostics)->empty());
+}
+
+TEST_CASE("every pass of the table is read back from its printed pipeline") {
+  Fixture f;
+  for (const PassInfo& pass : all_passes()) {
+    PassStep step{&pass, {}};
+    auto parsed = parse_pipeline(print_pipeline({&step, 1}), f.diagnostics);
+    REQUIRE(parsed);
+    CHECK(parsed->front().pass == &pass);
+    CHECK_FALSE(parse_pipeline(std::string(pass.name) + "{nosuch=1}", f.diagnostics));
+  }
+  if (!all_passes().empty()) CHECK(render_all(f.diagnostics, {}).find("[unknown-pass-option]") != std::string::npos);
+}
+
+TEST_CASE("a crash names the pass and leaves a reproducer") {
+  char path[] = "/tmp/tessera-reproducer-XXXXXX";
+  int fd = mkstemp(path);
+  REQUIRE(fd >= 0);
+  int pipes[2];
+  REQUIRE(pipe(pipes) == 0);
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(pipes[1], STDERR_FILENO);
+    PassManagerOptions options;
+    options.reproducer = path;
+    Fixture().run({{&first, {{"x", "1"}}}, {&crashing, {}}}, options);
+    _exit(0);
+  }
+  close(pipes[1]);
+  std::string text(4096, '\0');
+  text.resize(size_t(std::max<ssize_t>(0, read(pipes[0], text.data(), text.size()))));
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WEXITSTATUS(status) == 70);
+  CHECK(text.find("a crash on purpose") != std::string::npos);
+  CHECK(text.find("in pass crashing") != std::string::npos);
+  std::string reproducer, error;
+  REQUIRE(read_file(path, reproducer, error));
+  CHECK(reproducer == "// tessera-opt --passes=first{x=1},crashing\nmodule @m level(graph) version(1) {\n}\n");
+  unlink(path);
+}
