@@ -54,6 +54,7 @@ class BundleWriter {
 struct BundleEntry {
   std::string name;
   std::string_view bytes;
+  uint32_t crc32 = 0;
 };
 
 /// A checked bundle over bytes that somebody else owns.

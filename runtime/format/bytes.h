@@ -9,15 +9,23 @@
 
 namespace tessera::format {
 
-inline void put_u8(std::string& out, uint8_t value) { out += char(value); }
+inline void put_u8(std::string& out, uint8_t value) {
+  out += char(value);
+}
 
 template <std::unsigned_integral T>
 void put(std::string& out, T value) {
   for (size_t i = 0; i < sizeof(T); ++i) out += char(uint8_t(uint64_t(value) >> (8 * i)));
 }
-inline void put_u16(std::string& out, uint16_t value) { put(out, value); }
-inline void put_u32(std::string& out, uint32_t value) { put(out, value); }
-inline void put_u64(std::string& out, uint64_t value) { put(out, value); }
+inline void put_u16(std::string& out, uint16_t value) {
+  put(out, value);
+}
+inline void put_u32(std::string& out, uint32_t value) {
+  put(out, value);
+}
+inline void put_u64(std::string& out, uint64_t value) {
+  put(out, value);
+}
 
 class ByteReader {
  public:

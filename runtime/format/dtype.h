@@ -33,9 +33,15 @@ inline constexpr DtypeInfo dtype_table[] = {
 };
 inline constexpr int dtype_count = int(std::size(dtype_table));
 
-inline const DtypeInfo& dtype_info(Dtype dtype) { return dtype_table[int(dtype)]; }
-inline std::string_view dtype_name(Dtype dtype) { return dtype_info(dtype).name; }
-inline int dtype_bits(Dtype dtype) { return dtype_info(dtype).bits; }
+inline const DtypeInfo& dtype_info(Dtype dtype) {
+  return dtype_table[int(dtype)];
+}
+inline std::string_view dtype_name(Dtype dtype) {
+  return dtype_info(dtype).name;
+}
+inline int dtype_bits(Dtype dtype) {
+  return dtype_info(dtype).bits;
+}
 
 /// The dtype of Tessera's name for it.
 std::optional<Dtype> find_dtype(std::string_view name);

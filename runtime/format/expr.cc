@@ -31,24 +31,53 @@ EvalStatus divide(int64_t a, int64_t b, bool remainder, int64_t& value) {
 EvalStatus apply(ExprOp op, int64_t a, int64_t b, int64_t& value) {
   bool overflow = false;
   switch (op) {
-    case ExprOp::Add: overflow = __builtin_add_overflow(a, b, &value); break;
-    case ExprOp::Sub: overflow = __builtin_sub_overflow(a, b, &value); break;
-    case ExprOp::Mul: overflow = __builtin_mul_overflow(a, b, &value); break;
-    case ExprOp::FloorDiv: return divide(a, b, false, value);
-    case ExprOp::Mod: return divide(a, b, true, value);
-    case ExprOp::Min: value = a < b ? a : b; break;
-    case ExprOp::Max: value = a > b ? a : b; break;
-    case ExprOp::Eq: value = a == b; break;
-    case ExprOp::Ne: value = a != b; break;
-    case ExprOp::Lt: value = a < b; break;
-    case ExprOp::Le: value = a <= b; break;
-    case ExprOp::Gt: value = a > b; break;
-    case ExprOp::Ge: value = a >= b; break;
-    case ExprOp::And: value = a != 0 && b != 0; break;
-    case ExprOp::Or: value = a != 0 || b != 0; break;
+    case ExprOp::Add:
+      overflow = __builtin_add_overflow(a, b, &value);
+      break;
+    case ExprOp::Sub:
+      overflow = __builtin_sub_overflow(a, b, &value);
+      break;
+    case ExprOp::Mul:
+      overflow = __builtin_mul_overflow(a, b, &value);
+      break;
+    case ExprOp::FloorDiv:
+      return divide(a, b, false, value);
+    case ExprOp::Mod:
+      return divide(a, b, true, value);
+    case ExprOp::Min:
+      value = a < b ? a : b;
+      break;
+    case ExprOp::Max:
+      value = a > b ? a : b;
+      break;
+    case ExprOp::Eq:
+      value = a == b;
+      break;
+    case ExprOp::Ne:
+      value = a != b;
+      break;
+    case ExprOp::Lt:
+      value = a < b;
+      break;
+    case ExprOp::Le:
+      value = a <= b;
+      break;
+    case ExprOp::Gt:
+      value = a > b;
+      break;
+    case ExprOp::Ge:
+      value = a >= b;
+      break;
+    case ExprOp::And:
+      value = a != 0 && b != 0;
+      break;
+    case ExprOp::Or:
+      value = a != 0 || b != 0;
+      break;
     case ExprOp::Const:
     case ExprOp::Dim:
-    case ExprOp::Not: break;
+    case ExprOp::Not:
+      break;
   }
   return overflow ? EvalStatus::Overflow : EvalStatus::Ok;
 }
@@ -103,9 +132,12 @@ EvalStatus evaluate(std::span<const ExprInstr> expr, std::span<const int64_t> di
 
 std::string_view eval_status_text(EvalStatus status) {
   switch (status) {
-    case EvalStatus::Ok: return "it has a value";
-    case EvalStatus::Overflow: return "it overflows 64 bits";
-    case EvalStatus::DivisionByZero: return "it divides by zero";
+    case EvalStatus::Ok:
+      return "it has a value";
+    case EvalStatus::Overflow:
+      return "it overflows 64 bits";
+    case EvalStatus::DivisionByZero:
+      return "it divides by zero";
   }
   return "";
 }

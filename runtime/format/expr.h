@@ -54,8 +54,12 @@ using Expr = std::vector<ExprInstr>;
 inline constexpr size_t max_expr_length = 1024;
 inline constexpr size_t max_expr_stack = 64;
 
-inline Expr const_expr(int64_t value) { return {{ExprOp::Const, value}}; }
-inline Expr dim_expr(uint32_t dim) { return {{ExprOp::Dim, int64_t(dim)}}; }
+inline Expr const_expr(int64_t value) {
+  return {{ExprOp::Const, value}};
+}
+inline Expr dim_expr(uint32_t dim) {
+  return {{ExprOp::Dim, int64_t(dim)}};
+}
 /// The code of `a op b`.
 Expr binary_expr(ExprOp op, const Expr& a, const Expr& b);
 
@@ -69,8 +73,7 @@ Outcome check_expr(std::span<const ExprInstr> expr, size_t dim_count);
 enum class EvalStatus : uint8_t { Ok, Overflow, DivisionByZero };
 
 /// Evaluates checked code; `value` is set when the result is Ok.
-EvalStatus evaluate(std::span<const ExprInstr> expr, std::span<const int64_t> dims,
-                    int64_t& value);
+EvalStatus evaluate(std::span<const ExprInstr> expr, std::span<const int64_t> dims, int64_t& value);
 /// "it overflows 64 bits" or "it divides by zero".
 std::string_view eval_status_text(EvalStatus status);
 

@@ -18,24 +18,41 @@ struct OpText {
 
 OpText op_text(ExprOp op) {
   switch (op) {
-    case ExprOp::Or: return {"or", 1};
-    case ExprOp::And: return {"and", 2};
-    case ExprOp::Not: return {"not", 3};
-    case ExprOp::Eq: return {"==", 4};
-    case ExprOp::Ne: return {"!=", 4};
-    case ExprOp::Lt: return {"<", 4};
-    case ExprOp::Le: return {"<=", 4};
-    case ExprOp::Gt: return {">", 4};
-    case ExprOp::Ge: return {">=", 4};
-    case ExprOp::Add: return {"+", 5};
-    case ExprOp::Sub: return {"-", 5};
-    case ExprOp::Mul: return {"*", 6};
-    case ExprOp::FloorDiv: return {"//", 6};
-    case ExprOp::Mod: return {"%", 6};
-    case ExprOp::Min: return {"min", 7};
-    case ExprOp::Max: return {"max", 7};
+    case ExprOp::Or:
+      return {"or", 1};
+    case ExprOp::And:
+      return {"and", 2};
+    case ExprOp::Not:
+      return {"not", 3};
+    case ExprOp::Eq:
+      return {"==", 4};
+    case ExprOp::Ne:
+      return {"!=", 4};
+    case ExprOp::Lt:
+      return {"<", 4};
+    case ExprOp::Le:
+      return {"<=", 4};
+    case ExprOp::Gt:
+      return {">", 4};
+    case ExprOp::Ge:
+      return {">=", 4};
+    case ExprOp::Add:
+      return {"+", 5};
+    case ExprOp::Sub:
+      return {"-", 5};
+    case ExprOp::Mul:
+      return {"*", 6};
+    case ExprOp::FloorDiv:
+      return {"//", 6};
+    case ExprOp::Mod:
+      return {"%", 6};
+    case ExprOp::Min:
+      return {"min", 7};
+    case ExprOp::Max:
+      return {"max", 7};
     case ExprOp::Const:
-    case ExprOp::Dim: return {"", 7};
+    case ExprOp::Dim:
+      return {"", 7};
   }
   return {"", 7};
 }
@@ -67,7 +84,9 @@ bool is_word(char c) {
          c == '.' || (unsigned char)(c) >= 0x80;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 class ExprParser {
  public:
@@ -77,9 +96,9 @@ class ExprParser {
     parse_level(1);
     skip_spaces();
     if (error_.empty() && at_ != text_.size()) refuse("more text follows the expression");
-    if (!error_.empty()) return error("expression ", quoted(text_), ": ", error_);
+    if (!error_.empty()) return error("expression ", in_quotes(text_), ": ", error_);
     if (Outcome checked = check_expr(code_, dims_.size()); !checked) {
-      return error("expression ", quoted(text_), ": ", checked.error().text);
+      return error("expression ", in_quotes(text_), ": ", checked.error().text);
     }
     return std::move(code_);
   }
@@ -175,7 +194,7 @@ class ExprParser {
       return;
     }
     if (word == "min" || word == "max") return parse_call(word);
-    refuse(cat("the dimension ", quoted(word), " is not known"));
+    refuse(cat("the dimension ", in_quotes(word), " is not known"));
   }
 
   void parse_number(std::string_view word, bool negative) {

@@ -19,9 +19,9 @@ struct ManifestTensor {
   Dtype dtype = Dtype::F32;
   std::vector<std::string> policies;  ///< such as "accum(f32)"
   std::vector<std::string> shape;     ///< expressions in text form, over the entry's dims
-  bool seed = false;         ///< input: the Philox seed; a call may omit it, which means 0
-  std::string alias_of;      ///< output: the donated input whose memory it is; empty if none
-  std::string initialiser;   ///< parameter: such as "normal(0.02)"; empty if it has none
+  bool seed = false;                  ///< input: the Philox seed; a call may omit it, which means 0
+  std::string alias_of;     ///< output: the donated input whose memory it is; empty if none
+  std::string initialiser;  ///< parameter: such as "normal(0.02)"; empty if it has none
   bool operator==(const ManifestTensor&) const = default;
 };
 
@@ -56,12 +56,12 @@ struct Manifest {
   int64_t format = bundle_format_version;
   int64_t abi_major = 1;
   int64_t abi_minor = 0;
-  std::string compiler;              ///< version of the compiler, such as "tesserac 0.1.0"
-  std::vector<std::string> inputs_to_build;  ///< versions of outside tools that shaped the bytes
-  std::vector<std::string> targets;  ///< in order of preference, worst first
-  std::vector<ManifestEntry> entries;    ///< in order of name
-  std::vector<ManifestTensor> params;    ///< in order of name
-  std::vector<ManifestFile> files;       ///< in order of name, without the manifest itself
+  std::string compiler;                ///< version of the compiler, such as "tesserac 0.1.0"
+  std::vector<std::string> tools;      ///< versions of outside tools that shaped the bytes
+  std::vector<std::string> targets;    ///< in order of preference, worst first
+  std::vector<ManifestEntry> entries;  ///< in order of name
+  std::vector<ManifestTensor> params;  ///< in order of name
+  std::vector<ManifestFile> files;     ///< in order of name, without the manifest itself
   bool operator==(const Manifest&) const = default;
 };
 

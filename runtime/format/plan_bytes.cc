@@ -14,7 +14,9 @@ namespace {
 constexpr std::string_view magic = "TSRPLAN\n";
 constexpr uint8_t repack_step = 7;
 
-size_t padding(size_t size) { return (plan_alignment - size % plan_alignment) % plan_alignment; }
+size_t padding(size_t size) {
+  return (plan_alignment - size % plan_alignment) % plan_alignment;
+}
 
 void put_text(std::string& out, std::string_view text) {
   put_u32(out, uint32_t(text.size()));
@@ -205,15 +207,26 @@ class PlanDecoder {
   PlanStep read_step() {
     uint8_t kind = in_.u8();
     switch (kind) {
-      case 0: return read_launch();
-      case 1: return SelectStep{in_.u32(), in_.u32(), in_.u32()};
-      case 2: return IfStep{in_.u32(), in_.u32(), in_.u32()};
-      case 3: return ForStep{in_.u32(), in_.u32(), in_.u32(), in_.u32()};
-      case 4: return CopyStep{in_.u32(), in_.u32()};
-      case 5: return FillStep{in_.u32(), in_.u8(), in_.u64()};
-      case 6: return AliasStep{in_.u32(), in_.u32(), in_.u32()};
-      case repack_step: refuse("step kind 7 (repack) is reserved"); break;
-      default: refuse(cat("step kind ", int(kind), " is unknown")); break;
+      case 0:
+        return read_launch();
+      case 1:
+        return SelectStep{in_.u32(), in_.u32(), in_.u32()};
+      case 2:
+        return IfStep{in_.u32(), in_.u32(), in_.u32()};
+      case 3:
+        return ForStep{in_.u32(), in_.u32(), in_.u32(), in_.u32()};
+      case 4:
+        return CopyStep{in_.u32(), in_.u32()};
+      case 5:
+        return FillStep{in_.u32(), in_.u8(), in_.u64()};
+      case 6:
+        return AliasStep{in_.u32(), in_.u32(), in_.u32()};
+      case repack_step:
+        refuse("step kind 7 (repack) is reserved");
+        break;
+      default:
+        refuse(cat("step kind ", int(kind), " is unknown"));
+        break;
     }
     return CopyStep{};
   }

@@ -76,12 +76,14 @@ class PlanChecker {
     if (plan_.dims.size() > max_dims) return refuse("it has more than ", max_dims, " dims");
     std::set<std::string_view> names;
     for (const PlanDim& dim : plan_.dims) {
-      if (!is_dim_name(dim.name)) refuse("the dimension name ", quoted(dim.name), " is malformed");
-      if (!names.insert(dim.name).second) refuse("the dimension ", quoted(dim.name), " is there twice");
+      if (!is_dim_name(dim.name))
+        refuse("the dimension name ", in_quotes(dim.name), " is malformed");
+      if (!names.insert(dim.name).second)
+        refuse("the dimension ", in_quotes(dim.name), " is there twice");
       if (dim.source != DimSource::Scalar) {
-        if (dim.buffer != no_index) refuse("dimension ", quoted(dim.name), " needs no buffer");
+        if (dim.buffer != no_index) refuse("dimension ", in_quotes(dim.name), " needs no buffer");
       } else if (!is_scalar_input(dim.buffer)) {
-        refuse("dimension ", quoted(dim.name), " is not the value of a rank-0 integer input");
+        refuse("dimension ", in_quotes(dim.name), " is not the value of a rank-0 integer input");
       }
     }
   }
@@ -119,11 +121,13 @@ class PlanChecker {
       if (!is_printable_name(buffer.name)) refuse("buffer ", i, " has no printable name");
       bool named = buffer.kind != BufferKind::Temp && buffer.kind != BufferKind::Constant;
       if (named && !names.insert({buffer.kind, buffer.name}).second) {
-        refuse("the buffer name ", quoted(buffer.name), " is there twice");
+        refuse("the buffer name ", in_quotes(buffer.name), " is there twice");
       }
-      if (buffer.shape.size() > max_rank) refuse("buffer ", i, " has more than ", max_rank, " dims");
+      if (buffer.shape.size() > max_rank)
+        refuse("buffer ", i, " has more than ", max_rank, " dims");
       for (uint32_t extent : buffer.shape) {
-        if (!is_entry_expr(extent)) refuse("an extent of buffer ", i, " is no expression of the entry");
+        if (!is_entry_expr(extent))
+          refuse("an extent of buffer ", i, " is no expression of the entry");
       }
       if (!std::has_single_bit(buffer.alignment) || buffer.alignment > 4096) {
         refuse("buffer ", i, " has alignment ", buffer.alignment);
@@ -160,8 +164,7 @@ class PlanChecker {
     auto bytes = count ? bytes_of(buffer.dtype, *count) : std::nullopt;
     if (!bytes) return refuse("constant ", index, " has no size");
     if (buffer.offset % plan_alignment != 0) refuse("constant ", index, " is not aligned");
-    if (buffer.offset > plan_.data.size() ||
-        uint64_t(*bytes) > plan_.data.size() - buffer.offset) {
+    if (buffer.offset > plan_.data.size() || uint64_t(*bytes) > plan_.data.size() - buffer.offset) {
       refuse("constant ", index, " lies outside the data");
     }
   }
@@ -178,7 +181,7 @@ class PlanChecker {
     }
     for (size_t i = 0; i < plan_.dims.size(); ++i) {
       if (plan_.dims[i].source == DimSource::Shape && !bound[i]) {
-        refuse("dimension ", quoted(plan_.dims[i].name), " is no extent of an input or param");
+        refuse("dimension ", in_quotes(plan_.dims[i].name), " is no extent of an input or param");
       }
     }
   }
@@ -256,10 +259,12 @@ class PlanChecker {
   }
 
   void check_step(const LaunchStep& step) {
-    if (step.kernel >= plan_.kernels.size()) refuse("step ", step_, ": there is no kernel ", step.kernel);
+    if (step.kernel >= plan_.kernels.size())
+      refuse("step ", step_, ": there is no kernel ", step.kernel);
     for (uint32_t buffer : step.buffers) use(buffer);
     for (uint32_t dim : step.dims) use_expr(dim);
-    if (step.device != 0) refuse("step ", step_, ": device ", step.device, " in a plan for one device");
+    if (step.device != 0)
+      refuse("step ", step_, ": device ", step.device, " in a plan for one device");
   }
 
   void check_step(const SelectStep& step) { use_expr(step.condition); }
@@ -336,10 +341,12 @@ class PlanChecker {
   }
 
   void use_expr(uint32_t index) {
-    if (index >= plan_.exprs.size()) return refuse("step ", step_, ": there is no expression ", index);
+    if (index >= plan_.exprs.size())
+      return refuse("step ", step_, ": there is no expression ", index);
     for (uint32_t dim : loops_read_[index]) {
       if (!dim_in_scope_[dim]) {
-        refuse("step ", step_, ": dimension ", quoted(plan_.dims[dim].name), " is read outside its loop");
+        refuse("step ", step_, ": dimension ", in_quotes(plan_.dims[dim].name),
+               " is read outside its loop");
       }
     }
   }
@@ -374,7 +381,9 @@ class PlanChecker {
 
 }  // namespace
 
-Outcome check_plan(const Plan& plan) { return PlanChecker(plan).check(); }
+Outcome check_plan(const Plan& plan) {
+  return PlanChecker(plan).check();
+}
 
 uint32_t intern_expr(Plan& plan, const Expr& expr) {
   auto found = std::find(plan.exprs.begin(), plan.exprs.end(), expr);

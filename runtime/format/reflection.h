@@ -41,9 +41,9 @@ struct KernelMeta {
   std::vector<Expr> grid;    ///< programs per axis over `dims`; the last axis is the fastest
   std::vector<int64_t> block = {1, 1, 1};
   std::vector<std::string> epilogue;
-  int64_t alignment = 1;      ///< smallest alignment of all buffers, bytes
-  int64_t vector_width = 1;   ///< elements of a vector access
-  int64_t occupancy = 1;      ///< blocks per multiprocessor; 1 on a CPU
+  int64_t alignment = 1;              ///< smallest alignment of all buffers, bytes
+  int64_t vector_width = 1;           ///< elements of a vector access
+  int64_t occupancy = 1;              ///< blocks per multiprocessor; 1 on a CPU
   std::vector<std::string> features;  ///< machine features the code uses
   std::vector<std::string> dims;      ///< free dims in the order of the `dims` argument
   std::vector<KernelBuffer> buffers;  ///< in the order of the `buffers` argument

@@ -4,18 +4,20 @@ namespace tessera::format {
 
 namespace {
 
-bool is_control(char c) { return (unsigned char)(c) < 0x20 || c == 0x7f; }
+bool is_control(char c) {
+  return (unsigned char)(c) < 0x20 || c == 0x7f;
+}
 
 }  // namespace
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   static constexpr char digits[] = "0123456789abcdef";
   std::string out = "'";
   for (char c : name.substr(0, 200)) {
     if (is_control(c)) {
       out += "\\x";
       out += digits[(unsigned char)(c) >> 4];
-      out += digits[(unsigned char)(c) & 15];
+      out += digits[(unsigned char)(c)&15];
     } else {
       out += c;
     }

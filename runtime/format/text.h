@@ -9,9 +9,15 @@
 
 namespace tessera::format {
 
-inline void append_piece(std::string& out, std::string_view piece) { out += piece; }
-inline void append_piece(std::string& out, char piece) { out += piece; }
-inline void append_piece(std::string& out, std::integral auto piece) { out += std::to_string(piece); }
+inline void append_piece(std::string& out, std::string_view piece) {
+  out += piece;
+}
+inline void append_piece(std::string& out, char piece) {
+  out += piece;
+}
+inline void append_piece(std::string& out, std::integral auto piece) {
+  out += std::to_string(piece);
+}
 
 /// The pieces (text, characters and integers) in one string.
 template <typename... Pieces>
@@ -29,7 +35,7 @@ Error error(const Pieces&... pieces) {
 
 /// 'name', with control characters as \xNN so that hostile names cannot steer a terminal, and
 /// cut after 200 bytes.
-std::string quoted(std::string_view name);
+std::string in_quotes(std::string_view name);
 
 /// True for 1 to 255 printable bytes: no control characters, no DEL.
 bool is_printable_name(std::string_view name);

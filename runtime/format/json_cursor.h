@@ -1,0 +1,52 @@
+#pragma once
+// Reading untrusted JSON with one place for errors. Internal to the .cc files of this folder: the
+// JSON library is included by no other header.
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/format/result.h"
+#include "runtime/format/text.h"
+
+namespace tessera::format {
+
+using Json = nlohmann::json;
+
+/// Parses text of bounded size and depth (the library's printer recurses).
+Result<Json> parse_json(std::string_view text);
+
+/// Sorted keys, two spaces of indentation, a final newline.
+std::string print_json(const Json& value);
+
+/// A place in a document. A wrong type is recorded once, with its path, and gives a neutral value.
+class JsonCursor {
+ public:
+  JsonCursor(const Json& value, std::string& error) : value_(&value), error_(&error) {}
+
+  JsonCursor operator[](const char* key) const;
+  std::string text() const;
+  int64_t integer() const;
+  bool boolean() const;
+  std::vector<std::string> texts() const;
+  std::vector<int64_t> integers() const;
+  /// Calls `visit` for each element of an array.
+  void each(const std::function<void(JsonCursor)>& visit) const;
+  /// Calls `visit` for each member of an object, in order of key.
+  void each_member(const std::function<void(const std::string&, JsonCursor)>& visit) const;
+  /// Records an error at this place, unless there is one already.
+  void refuse(std::string_view why) const;
+
+ private:
+  JsonCursor(const Json& value, std::string& error, std::string path)
+      : value_(&value), error_(&error), path_(std::move(path)) {}
+
+  const Json* value_;
+  std::string* error_;
+  std::string path_;
+};
+
+}  // namespace tessera::format

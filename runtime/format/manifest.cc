@@ -1,0 +1,213 @@
+#include "runtime/format/manifest.h"
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/format/bundle.h"
+#include "runtime/format/expr.h"
+#include "runtime/format/json_cursor.h"
+
+namespace tessera::format {
+
+namespace {
+
+enum class TensorRole { Input, Output, Param };
+
+Json tensor_json(const ManifestTensor& tensor, TensorRole role) {
+  Json out = {{"name", tensor.name},
+              {"dtype", dtype_name(tensor.dtype)},
+              {"policies", tensor.policies},
+              {"shape", tensor.shape}};
+  if (role == TensorRole::Input) out["seed"] = tensor.seed;
+  if (role == TensorRole::Output) out["alias_of"] = tensor.alias_of;
+  if (role == TensorRole::Param) out["initialiser"] = tensor.initialiser;
+  return out;
+}
+
+Json tensors_json(const std::vector<ManifestTensor>& tensors, TensorRole role) {
+  Json out = Json::array();
+  for (const ManifestTensor& tensor : tensors) out.push_back(tensor_json(tensor, role));
+  return out;
+}
+
+Json entry_json(const ManifestEntry& entry) {
+  Json guards = Json::array();
+  for (const ManifestGuard& guard : entry.guards) {
+    guards.push_back({{"condition", guard.condition}, {"message", guard.message}});
+  }
+  return {{"name", entry.name},
+          {"dims", entry.dims},
+          {"inputs", tensors_json(entry.inputs, TensorRole::Input)},
+          {"outputs", tensors_json(entry.outputs, TensorRole::Output)},
+          {"params", entry.params},
+          {"effects", entry.effects},
+          {"guards", guards}};
+}
+
+class ManifestReader {
+ public:
+  Result<Manifest> read(std::string_view text) {
+    Result<Json> json = parse_json(text);
+    if (!json) return error("manifest.json: ", json.error().text);
+    JsonCursor root(*json, error_);
+    Manifest manifest;
+    manifest.format = root["format"].integer();
+    if (error_.empty() && manifest.format != bundle_format_version) {
+      return error("the bundle has format ", manifest.format, "; this build reads ",
+                   bundle_format_version);
+    }
+    read_facts(root, manifest);
+    if (error_.empty()) check_order(manifest);
+    if (error_.empty() && write_manifest(manifest) != text) error_ = "it is not in its one form";
+    if (!error_.empty()) return error("manifest.json: ", error_);
+    return manifest;
+  }
+
+ private:
+  void read_facts(JsonCursor root, Manifest& manifest) {
+    manifest.abi_major = root["abi"]["major"].integer();
+    manifest.abi_minor = root["abi"]["minor"].integer();
+    manifest.compiler = root["compiler"].text();
+    manifest.tools = root["tools"].texts();
+    manifest.targets = root["targets"].texts();
+    root["entries"].each([&](JsonCursor item) { manifest.entries.push_back(read_entry(item)); });
+    root["params"].each([&](JsonCursor item) {
+      manifest.params.push_back(read_tensor(item, TensorRole::Param, all_dims_));
+    });
+    root["files"].each([&](JsonCursor item) { manifest.files.push_back(read_file(item)); });
+  }
+
+  ManifestEntry read_entry(JsonCursor in) {
+    ManifestEntry entry;
+    entry.name = read_name(in["name"]);
+    entry.dims = in["dims"].texts();
+    for (const std::string& dim : entry.dims) {
+      if (!is_dim_name(dim)) in["dims"].refuse("a dimension name is malformed");
+      if (seen_dims_.insert(dim).second) all_dims_.push_back(dim);
+    }
+    in["inputs"].each([&](JsonCursor item) {
+      entry.inputs.push_back(read_tensor(item, TensorRole::Input, entry.dims));
+    });
+    in["outputs"].each([&](JsonCursor item) {
+      entry.outputs.push_back(read_tensor(item, TensorRole::Output, entry.dims));
+    });
+    entry.params = in["params"].texts();
+    entry.effects = in["effects"].texts();
+    in["guards"].each([&](JsonCursor item) {
+      ManifestGuard guard{item["condition"].text(), item["message"].text()};
+      check_expr_text(item["condition"], guard.condition, entry.dims);
+      entry.guards.push_back(guard);
+    });
+    return entry;
+  }
+
+  ManifestTensor read_tensor(JsonCursor in, TensorRole role, const std::vector<std::string>& dims) {
+    ManifestTensor tensor;
+    tensor.name = read_name(in["name"]);
+    auto dtype = find_dtype(in["dtype"].text());
+    if (!dtype) in["dtype"].refuse("the dtype is not known");
+    tensor.dtype = dtype.value_or(Dtype::F32);
+    tensor.policies = in["policies"].texts();
+    in["shape"].each([&](JsonCursor item) {
+      tensor.shape.push_back(item.text());
+      check_expr_text(item, tensor.shape.back(), dims);
+    });
+    if (role == TensorRole::Input) tensor.seed = in["seed"].boolean();
+    if (role == TensorRole::Output) tensor.alias_of = in["alias_of"].text();
+    if (role == TensorRole::Param) tensor.initialiser = in["initialiser"].text();
+    return tensor;
+  }
+
+  ManifestFile read_file(JsonCursor in) {
+    ManifestFile file;
+    file.name = in["name"].text();
+    int64_t size = in["size"].integer();
+    int64_t crc = in["crc32"].integer();
+    file.xxh3 = in["xxh3"].text();
+    if (size < 0) in["size"].refuse("a size is negative");
+    if (crc < 0 || crc > 0xffffffffll) in["crc32"].refuse("a checksum exceeds 32 bits");
+    file.size = uint64_t(size);
+    file.crc32 = uint32_t(crc);
+    return file;
+  }
+
+  std::string read_name(JsonCursor in) {
+    std::string name = in.text();
+    if (!is_printable_name(name)) in.refuse("a name is empty, too long or not printable");
+    return name;
+  }
+
+  void check_expr_text(JsonCursor in, std::string_view text, const std::vector<std::string>& dims) {
+    Result<Expr> expr = parse_expr(text, dims);
+    if (!expr) return in.refuse(expr.error().text);
+    if (expr_text(*expr, dims) != text) in.refuse("an expression is not in its one form");
+  }
+
+  void check_order(const Manifest& manifest) {
+    check_sorted(manifest.entries, "entries");
+    check_sorted(manifest.params, "params");
+    check_sorted(manifest.files, "files");
+    for (const std::string& target : manifest.targets) {
+      if (!is_bundle_name(target_path(target))) refuse("the target ", in_quotes(target));
+      if (std::count(manifest.targets.begin(), manifest.targets.end(), target) != 1) {
+        refuse("the target ", in_quotes(target), " is there twice");
+      }
+    }
+    for (const ManifestEntry& entry : manifest.entries) check_params(entry, manifest);
+  }
+
+  template <typename T>
+  void check_sorted(const std::vector<T>& items, std::string_view what) {
+    for (size_t i = 1; i < items.size(); ++i) {
+      if (items[i - 1].name >= items[i].name) {
+        return refuse(what, ": ", in_quotes(items[i].name), " is out of order or there twice");
+      }
+    }
+  }
+
+  void check_params(const ManifestEntry& entry, const Manifest& manifest) {
+    for (const std::string& name : entry.params) {
+      auto at = std::lower_bound(
+          manifest.params.begin(), manifest.params.end(), name,
+          [](const ManifestTensor& param, const std::string& key) { return param.name < key; });
+      if (at == manifest.params.end() || at->name != name) {
+        refuse("entry ", in_quotes(entry.name), " reads the unknown parameter ", in_quotes(name));
+      }
+    }
+  }
+
+  template <typename... Pieces>
+  void refuse(const Pieces&... pieces) {
+    if (error_.empty()) error_ = cat(pieces...);
+  }
+
+  std::string error_;
+  std::vector<std::string> all_dims_;
+  std::set<std::string> seen_dims_;
+};
+
+}  // namespace
+
+std::string write_manifest(const Manifest& manifest) {
+  Json entries = Json::array();
+  for (const ManifestEntry& entry : manifest.entries) entries.push_back(entry_json(entry));
+  Json files = Json::array();
+  for (const ManifestFile& file : manifest.files) {
+    files.push_back(
+        {{"name", file.name}, {"size", file.size}, {"crc32", file.crc32}, {"xxh3", file.xxh3}});
+  }
+  return print_json({{"format", manifest.format},
+                     {"abi", {{"major", manifest.abi_major}, {"minor", manifest.abi_minor}}},
+                     {"compiler", manifest.compiler},
+                     {"tools", manifest.tools},
+                     {"targets", manifest.targets},
+                     {"entries", entries},
+                     {"params", tensors_json(manifest.params, TensorRole::Param)},
+                     {"files", files}});
+}
+
+Result<Manifest> read_manifest(std::string_view json) {
+  return ManifestReader().read(json);
+}
+
+}  // namespace tessera::format
