@@ -1,0 +1,119 @@
+#include "runtime/format/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/format/text.h"
+
+namespace tessera::format {
+
+namespace {
+
+Error system_error(std::string_view verb, const std::string& path) {
+  int code = errno;
+  return error("cannot ", verb, " ", in_quotes(path), ": ", std::strerror(code));
+}
+
+/// A descriptor that closes itself.
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+Outcome read_all(int fd, const std::string& path, std::string& out) {
+  char buffer[1 << 16];
+  for (;;) {
+    ssize_t n = ::read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_error("read", path);
+    if (n == 0) return {};
+    out.append(buffer, size_t(n));
+  }
+}
+
+Outcome write_all(int fd, const std::string& path, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return system_error("write", path);
+    bytes.remove_prefix(size_t(n));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<MappedFile> MappedFile::open(const std::string& path) {
+  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) return system_error("read", path);
+  struct stat info {};
+  if (::fstat(file.fd, &info) != 0) return system_error("read", path);
+  if (S_ISDIR(info.st_mode)) return error("cannot read ", in_quotes(path), ": it is a directory");
+  MappedFile out;
+  if (S_ISREG(info.st_mode) && info.st_size > 0) {
+    void* at = ::mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_PRIVATE, file.fd, 0);
+    if (at == MAP_FAILED) return system_error("map", path);
+    out.mapping_ = static_cast<const char*>(at);
+    out.mapped_size_ = size_t(info.st_size);
+  } else if (Outcome read = read_all(file.fd, path, out.copy_); !read) {
+    return read.error();
+  }
+  return out;
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept {
+  *this = std::move(other);
+}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(mapping_, other.mapping_);
+  std::swap(mapped_size_, other.mapped_size_);
+  std::swap(copy_, other.copy_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (mapping_) ::munmap(const_cast<char*>(mapping_), mapped_size_);
+}
+
+PendingFiles::~PendingFiles() {
+  for (const Pending& file : pending_) ::unlink(file.aside.c_str());
+}
+
+Outcome PendingFiles::write(const std::string& path, std::string_view bytes) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+    if (file.fd < 0) return system_error("write", path);
+    return write_all(file.fd, path, bytes);
+  }
+  std::string aside = path + ".XXXXXX";
+  Descriptor file{::mkostemp(aside.data(), O_CLOEXEC)};
+  if (file.fd < 0) return system_error("write", path);
+  pending_.push_back({aside, path});
+  mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(file.fd, 0666 & ~mask);
+  return write_all(file.fd, path, bytes);
+}
+
+Outcome PendingFiles::commit() {
+  while (!pending_.empty()) {
+    const Pending& file = pending_.back();
+    if (::rename(file.aside.c_str(), file.path.c_str()) != 0) {
+      return system_error("write", file.path);
+    }
+    pending_.pop_back();
+  }
+  return {};
+}
+
+}  // namespace tessera::format
