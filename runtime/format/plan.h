@@ -116,8 +116,8 @@ struct FillStep {
 };
 
 /// Makes `view` (a temp or an output) name bytes of `of`, from `offset` on. A temp that is a view
-/// anywhere gets no memory of its own. An output that is a view shares memory that the caller
-/// donated: `of` is then an input or an output.
+/// anywhere gets no memory of its own. An output that is a view is memory that the caller donated:
+/// `of` is then an input, and the offset is the number 0.
 struct AliasStep {
   uint32_t view = no_index;
   uint32_t of = no_index;

@@ -301,13 +301,13 @@ class PlanChecker {
 
   void check_step(const AliasStep& step) {
     use_expr(step.offset);
-    if (!use(step.view) || !use(step.of)) return;
+    if (!ok() || !use(step.view) || !use(step.of)) return;
     const PlanBuffer& view = plan_.buffers[step.view];
     const PlanBuffer& of = plan_.buffers[step.of];
-    bool shareable = of.kind == BufferKind::Input || of.kind == BufferKind::Output;
     if (step.view == step.of) refuse("step ", step_, ": a buffer as a view of itself");
-    if (view.kind == BufferKind::Output && !shareable) {
-      refuse("step ", step_, ": an output as a view of what no caller owns");
+    if (view.kind == BufferKind::Output &&
+        (of.kind != BufferKind::Input || plan_.exprs[step.offset] != const_expr(0))) {
+      refuse("step ", step_, ": an output is a view of something other than a whole input");
     }
     if (view.kind != BufferKind::Output && view.kind != BufferKind::Temp) {
       refuse("step ", step_, ": a view that is neither temp nor output");

@@ -1,0 +1,268 @@
+// The C interface: modules, kernels and parameters.
+
+#include <cstring>
+
+#include "runtime/core/context.h"
+#include "runtime/core/tensor.h"
+
+using namespace tessera::runtime;
+using tessera::format::in_quotes;
+
+namespace {
+
+/// Adds a loaded module to its context.
+Status adopt(tsr_context& context, std::unique_ptr<tsr_module> made, tsr_module_t* module) {
+  std::lock_guard lock(context.mutex);
+  *module = made.get();
+  context.modules.emplace(made.get(), std::move(made));
+  return ok();
+}
+
+Status load_file(tsr_context& context, const char* path, tsr_module_t* module) {
+  auto file = tessera::format::MappedFile::open(path);
+  if (!file) return fail(TSR_ENOTFOUND, file.error().text);
+  std::string_view image = file->bytes();
+  std::unique_ptr<tsr_module> made;
+  Status status = load_module(context, image, std::move(*file), made);
+  if (status.failed()) return fail(status.code, path, ": ", status.text);
+  return adopt(context, std::move(made), module);
+}
+
+/// Work in flight may use the module; it ends first.
+Status unload(tsr_module& module) {
+  tsr_context& context = *module.context;
+  std::unique_ptr<tsr_module> doomed;
+  std::lock_guard lock(context.mutex);
+  for (auto& [key, stream] : context.streams) stream->drain();
+  auto found = context.modules.find(&module);
+  if (found == context.modules.end()) return invalid("the module is not loaded");
+  doomed = std::move(found->second);
+  context.modules.erase(found);
+  return ok();
+}
+
+/// What a launch needs once its arguments have been read.
+struct LaunchWork {
+  Launch launch;
+  std::vector<void*> buffers;
+  std::vector<int64_t> dims;
+};
+
+Status read_buffers(const tsr_kernel& kernel, void** args, LaunchWork& work) {
+  for (size_t i = 0; i < kernel.meta->buffers.size(); ++i) {
+    const tessera::format::KernelBuffer& buffer = kernel.meta->buffers[i];
+    if (!args[i]) return invalid(kernel.meta->name, ": argument ", i, " is NULL");
+    void* data = nullptr;
+    std::memcpy(&data, args[i], sizeof data);
+    if (reinterpret_cast<uintptr_t>(data) % buffer.alignment != 0) {
+      return invalid(kernel.meta->name, ": ", in_quotes(buffer.name), " must be at a multiple of ",
+                     buffer.alignment, " bytes; tsrAlloc gives such memory");
+    }
+    work.buffers.push_back(data);
+  }
+  return ok();
+}
+
+Status read_dims(const tsr_kernel& kernel, void** args, LaunchWork& work) {
+  size_t first = kernel.meta->buffers.size();
+  for (size_t i = 0; i < kernel.meta->dims.size(); ++i) {
+    if (!args[first + i]) return invalid(kernel.meta->name, ": argument ", first + i, " is NULL");
+    uint32_t value = 0;
+    std::memcpy(&value, args[first + i], sizeof value);
+    work.dims.push_back(value);
+  }
+  return ok();
+}
+
+/// A NULL pointer is right for an empty buffer only.
+Status check_present(const tsr_kernel& kernel, const LaunchWork& work) {
+  for (size_t i = 0; i < work.buffers.size(); ++i) {
+    const tessera::format::KernelBuffer& buffer = kernel.meta->buffers[i];
+    bool is_empty = false;
+    for (const tessera::format::Expr& extent : buffer.shape) {
+      int64_t value = 1;
+      auto status = tessera::format::evaluate(extent, work.dims, value);
+      is_empty |= status == tessera::format::EvalStatus::Ok && value == 0;
+    }
+    if (!work.buffers[i] && !is_empty) {
+      return invalid(kernel.meta->name, ": the pointer for ", in_quotes(buffer.name), " is NULL");
+    }
+  }
+  return ok();
+}
+
+Status choose_grid(const tsr_kernel& kernel, const tsr_launch_t& launch, LaunchWork& work) {
+  int64_t programs = 0;
+  Status status = size_launch(*kernel.meta, work.dims, programs, work.launch.scratch_bytes);
+  if (status.failed()) return status;
+  if (launch.grid_x == 0 && launch.grid_y == 0 && launch.grid_z == 0) {
+    work.launch.programs = programs;
+    return ok();
+  }
+  int64_t given = 0;
+  bool fits = !__builtin_mul_overflow(int64_t(launch.grid_x) * launch.grid_y,
+                                      int64_t(launch.grid_z), &given);
+  if (!fits || given > programs) {
+    return invalid(kernel.meta->name, ": the grid ", launch.grid_x, " x ", launch.grid_y, " x ",
+                   launch.grid_z, " has more than the ", programs,
+                   " programs of the kernel for these dims");
+  }
+  work.launch.programs = given;
+  return ok();
+}
+
+Status launch_kernel(tsr_kernel& kernel, tsr_stream_t stream, const tsr_launch_t& launch,
+                     void** args, size_t nargs) {
+  size_t buffers = kernel.meta->buffers.size();
+  size_t dims = kernel.meta->dims.size();
+  if (nargs != buffers + dims) {
+    return invalid(kernel.meta->name, ": expected ", buffers + dims, " arguments (", buffers,
+                   " pointers and ", dims, " dims), got ", nargs);
+  }
+  if (!args && nargs != 0) return invalid(kernel.meta->name, ": the arguments are NULL");
+  auto work = std::make_shared<LaunchWork>();
+  if (Status status = read_buffers(kernel, args, *work); status.failed()) return status;
+  if (Status status = read_dims(kernel, args, *work); status.failed()) return status;
+  if (Status status = check_present(kernel, *work); status.failed()) return status;
+  if (Status status = choose_grid(kernel, launch, *work); status.failed()) return status;
+  if (work->launch.programs == 0) return ok();
+  work->launch.kernel = kernel.code;
+  work->launch.buffers = work->buffers.data();
+  work->launch.dims = work->dims.data();
+  tsr_context* context = kernel.module->context;
+  return context->enqueue(stream, [=] { return context->device->launch(work->launch); });
+}
+
+Status read_parameter(tsr_module& module, const char* name, const tsr_tensor_t* tensor,
+                      Argument& value) {
+  if (!name || !tensor) return invalid("a parameter's name or tensor is NULL");
+  const Parameter* parameter = module.find_parameter(name);
+  if (!parameter) return fail(TSR_ENOTFOUND, "the bundle has no parameter ", in_quotes(name));
+  std::string title = tessera::format::cat("parameter ", in_quotes(name));
+  Status status = read_tensor(*tensor, parameter->declared->dtype, 1, title, Need::Content, value);
+  if (status.failed()) return status;
+  if (value.shape.size() != parameter->declared->shape.size()) {
+    return invalid(title, " has rank ", value.shape.size(), "; expected rank ",
+                   parameter->declared->shape.size(), ", ", parameter->shape_text);
+  }
+  for (size_t axis = 0; axis < value.shape.size(); ++axis) {
+    auto extent = tessera::format::parse_expr(parameter->declared->shape[axis], {});
+    int64_t expected = 0;
+    if (!extent ||
+        tessera::format::evaluate(*extent, {}, expected) != tessera::format::EvalStatus::Ok ||
+        expected == value.shape[axis]) {
+      continue;  // a symbolic extent is checked at the call
+    }
+    return invalid(title, ", axis ", axis, ": expected ", expected, ", got ", value.shape[axis]);
+  }
+  return ok();
+}
+
+Status bind_parameters(tsr_module& module, size_t count, const char* const* names,
+                       const tsr_tensor_t* const* tensors) {
+  if (count != 0 && (!names || !tensors)) return invalid("the names or tensors are NULL");
+  std::vector<Argument> values(count);
+  for (size_t i = 0; i < count; ++i) {
+    Status status = read_parameter(module, names[i], tensors[i], values[i]);
+    if (status.failed()) return status;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    Parameter& parameter = *module.find_parameter(names[i]);
+    parameter.value = std::move(values[i]);
+    parameter.is_bound = true;
+  }
+  return ok();
+}
+
+}  // namespace
+
+extern "C" {
+
+tsr_status_t tsrLoadModule(tsr_context_t context, const void* image, size_t size,
+                           tsr_module_t* module) {
+  return at_boundary([&] {
+    if (!context || !module) return invalid("the context or the place for the module is NULL");
+    *module = nullptr;
+    if (!image) return invalid("the image is NULL");
+    std::unique_ptr<tsr_module> made;
+    std::string_view bytes(static_cast<const char*>(image), size);
+    Status status = load_module(*context, bytes, std::nullopt, made);
+    return status.failed() ? status : adopt(*context, std::move(made), module);
+  });
+}
+
+tsr_status_t tsrLoadModuleFile(tsr_context_t context, const char* path, tsr_module_t* module) {
+  return at_boundary([&] {
+    if (!context || !module) return invalid("the context or the place for the module is NULL");
+    *module = nullptr;
+    if (!path) return invalid("the path is NULL");
+    return load_file(*context, path, module);
+  });
+}
+
+tsr_status_t tsrUnloadModule(tsr_module_t module) {
+  return at_boundary([&] { return module ? unload(*module) : ok(); });
+}
+
+tsr_status_t tsrGetModuleTarget(tsr_module_t module, const char** target) {
+  return at_boundary([&] {
+    if (!module || !target) return invalid("the module or the place for the target is NULL");
+    *target = module->target.c_str();
+    return ok();
+  });
+}
+
+tsr_status_t tsrGetKernel(tsr_module_t module, const char* name, tsr_kernel_t* kernel) {
+  return at_boundary([&] {
+    if (!module || !name || !kernel) return invalid("the module, name or place is NULL");
+    *kernel = module->find_kernel(name);
+    if (*kernel) return ok();
+    return fail(TSR_ENOTFOUND, "the bundle has no kernel ", in_quotes(name), " for ",
+                module->target);
+  });
+}
+
+tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch, void** args,
+                       size_t nargs) {
+  return at_boundary([&] {
+    if (!kernel) return invalid("the kernel is NULL");
+    return launch_kernel(*kernel, stream, launch, args, nargs);
+  });
+}
+
+tsr_status_t tsrGetParameterCount(tsr_module_t module, size_t* count) {
+  return at_boundary([&] {
+    if (!module || !count) return invalid("the module or the place for the count is NULL");
+    *count = module->parameters.size();
+    return ok();
+  });
+}
+
+tsr_status_t tsrGetParameterInfo(tsr_module_t module, size_t index, tsr_tensor_info_t* info) {
+  return at_boundary([&] {
+    if (!module || !info) return invalid("the module or the place for the facts is NULL");
+    if (index >= module->parameters.size()) {
+      return fail(TSR_ENOTFOUND, "there are ", module->parameters.size(), " parameters");
+    }
+    const Parameter& parameter = module->parameters[index];
+    tessera::format::Dtype dtype = parameter.declared->dtype;
+    *info = {parameter.declared->name.c_str(),
+             tessera::format::dtype_name(dtype).data(),
+             parameter.shape_text.c_str(),
+             int32_t(parameter.declared->shape.size()),
+             dlpack_dtype(dtype),
+             parameter.is_bound ? TSR_TENSOR_BOUND : 0u,
+             ""};
+    return ok();
+  });
+}
+
+tsr_status_t tsrBindParameters(tsr_module_t module, size_t count, const char* const* names,
+                               const tsr_tensor_t* const* tensors) {
+  return at_boundary([&] {
+    if (!module) return invalid("the module is NULL");
+    return bind_parameters(*module, count, names, tensors);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,241 @@
+#include "runtime/core/function.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "runtime/core/context.h"
+#include "runtime/core/tensor.h"
+
+namespace tessera::runtime {
+
+namespace {
+
+using format::BufferKind;
+using format::PlanBuffer;
+
+/// Placements kept per function; a server sees few distinct shapes at a time.
+constexpr size_t max_placements = 64;
+
+/// What an omitted seed reads as.
+alignas(memory_alignment) char zero_seed[memory_alignment];
+
+std::string title_of(const tsr_function& function, uint32_t buffer) {
+  return format::cat(function.plan.entry, ": ", buffer_title(function.plan.buffers[buffer]));
+}
+
+Status read_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> inputs, Need need,
+                   std::vector<Argument>& arguments) {
+  if (inputs.size() != function.inputs.size()) {
+    return invalid(function.plan.entry, ": expected ", function.inputs.size(), " inputs, got ",
+                   inputs.size());
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    uint32_t index = function.inputs[i];
+    const PlanBuffer& buffer = function.plan.buffers[index];
+    std::string title = title_of(function, index);
+    if (!inputs[i] && function.entry->inputs[i].seed) {
+      arguments[index].data = zero_seed;
+    } else if (!inputs[i]) {
+      return invalid(title, " is missing");
+    } else {
+      Status status =
+          read_tensor(*inputs[i], buffer.dtype, buffer.alignment, title, need, arguments[index]);
+      if (status.failed()) return status;
+    }
+  }
+  return ok();
+}
+
+Status read_params(tsr_function& function, std::vector<Argument>& arguments) {
+  for (size_t i = 0; i < function.params.size(); ++i) {
+    const Parameter& parameter = function.module->parameters[function.param_slots[i]];
+    const PlanBuffer& buffer = function.plan.buffers[function.params[i]];
+    std::string title = title_of(function, function.params[i]);
+    if (!parameter.is_bound) {
+      return invalid(title, " has no value; tsrBindParameters gives it one");
+    }
+    const Argument& value = parameter.value;
+    if (value.data && reinterpret_cast<uintptr_t>(value.data) % buffer.alignment != 0) {
+      return invalid(title, ": its data must be at a multiple of ", buffer.alignment,
+                     " bytes; tsrAlloc gives such memory");
+    }
+    arguments[function.params[i]] = value;
+  }
+  return ok();
+}
+
+Status find_placement(tsr_function& function, const std::vector<int64_t>& dims,
+                      std::shared_ptr<const Placement>& placement) {
+  {
+    std::lock_guard lock(function.mutex);
+    auto found = function.placements.find(dims);
+    if (found != function.placements.end()) {
+      placement = found->second;
+      return ok();
+    }
+  }
+  auto made = std::make_shared<Placement>();
+  if (Status status = place_buffers(function.plan, dims, *made); status.failed()) return status;
+  placement = made;
+  std::lock_guard lock(function.mutex);
+  if (function.placements.size() >= max_placements) function.placements.clear();
+  function.placements.emplace(dims, std::move(made));
+  return ok();
+}
+
+Status check_output_shape(const tsr_function& function, uint32_t index,
+                          const std::vector<int64_t>& actual,
+                          const std::vector<int64_t>& expected) {
+  if (actual == expected) return ok();
+  std::string title = title_of(function, index);
+  std::string declared = declared_shape(function.plan, function.plan.buffers[index]);
+  if (actual.size() != expected.size()) {
+    return invalid(title, " has rank ", actual.size(), "; expected rank ", expected.size(), ", ",
+                   declared);
+  }
+  size_t axis = 0;
+  while (actual[axis] == expected[axis]) ++axis;
+  return invalid(title, ", axis ", axis, ": expected ", expected[axis], ", got ", actual[axis],
+                 "; the shape is ", declared, " = ", format::shape_text(expected));
+}
+
+Status read_outputs(tsr_function& function, std::span<tsr_tensor_t* const> outputs,
+                    std::vector<Argument>& arguments, const Call& call) {
+  if (outputs.size() != function.outputs.size()) {
+    return invalid(function.plan.entry, ": expected ", function.outputs.size(), " outputs, got ",
+                   outputs.size());
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    uint32_t index = function.outputs[i];
+    const PlanBuffer& buffer = function.plan.buffers[index];
+    std::string title = title_of(function, index);
+    if (!outputs[i]) return invalid(title, " is missing");
+    tsr_tensor_t tensor = *outputs[i];
+    if (function.donors[i] != format::no_index) {
+      const Argument& donor = arguments[function.donors[i]];
+      bool is_given = tensor.data != nullptr;
+      if (is_given && static_cast<char*>(tensor.data) + tensor.byte_offset != donor.data) {
+        return invalid(title, " is the donated input ",
+                       format::in_quotes(function.entry->outputs[i].alias_of),
+                       "; its data must be NULL or that input's");
+      }
+      tensor.data = donor.data;
+      tensor.byte_offset = 0;
+    }
+    Status status =
+        read_tensor(tensor, buffer.dtype, buffer.alignment, title, Need::Content, arguments[index]);
+    if (status.failed()) return status;
+    status =
+        check_output_shape(function, index, arguments[index].shape, call.placement->shapes[index]);
+    if (status.failed()) return status;
+  }
+  return ok();
+}
+
+/// Outputs share no byte with inputs, parameters or each other, except with their donor.
+Status check_overlaps(const tsr_function& function, const std::vector<Argument>& arguments,
+                      const Placement& placement) {
+  const format::Plan& plan = function.plan;
+  for (size_t i = 0; i < function.outputs.size(); ++i) {
+    uint32_t output = function.outputs[i];
+    const char* begin = arguments[output].data;
+    const char* end = begin + placement.bytes[output];
+    for (uint32_t other = 0; other < plan.buffers.size(); ++other) {
+      bool is_argument = plan.buffers[other].kind <= BufferKind::Output;
+      if (!is_argument || other == output || other == function.donors[i]) continue;
+      const char* other_begin = arguments[other].data;
+      const char* other_end = other_begin + placement.bytes[other];
+      if (begin == end || other_begin == other_end) continue;
+      bool overlap = std::less<>()(begin, other_end) && std::less<>()(other_begin, end);
+      if (!overlap) continue;
+      return invalid(title_of(function, output), " overlaps ", buffer_title(plan.buffers[other]));
+    }
+  }
+  return ok();
+}
+
+bool wants_poison() {
+  const char* value = std::getenv("TSR_POISON");
+  return value && std::string_view(value) == "1";
+}
+
+/// All-ones bytes are a NaN in every floating dtype and stand out in integers.
+Status poison(const Call& call, const Memory& arena, Device& device) {
+  constexpr uint64_t pattern = 0xff;
+  const tsr_function& function = *call.function;
+  Status status = device.fill(arena.data(), pattern, 1, size_t(call.placement->arena_bytes));
+  for (size_t i = 0; i < function.outputs.size() && !status.failed(); ++i) {
+    size_t bytes = size_t(call.placement->bytes[function.outputs[i]]);
+    if (function.donors[i] != format::no_index || bytes == 0) continue;
+    status = device.fill(call.buffers[function.outputs[i]], pattern, 1, bytes);
+  }
+  return status;
+}
+
+void place_temps(Call& call, char* arena) {
+  const format::Plan& plan = call.function->plan;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    if (plan.buffers[i].kind != BufferKind::Temp || call.function->is_view[i]) continue;
+    call.buffers[i] = arena + call.placement->offsets[i];
+  }
+}
+
+}  // namespace
+
+Status bind_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> inputs, Need need,
+                   std::vector<Argument>& arguments, Call& call) {
+  call.function = &function;
+  arguments.assign(function.plan.buffers.size(), Argument());
+  if (Status status = read_inputs(function, inputs, need, arguments); status.failed())
+    return status;
+  if (Status status = read_params(function, arguments); status.failed()) return status;
+  if (Status status = bind_dims(function.plan, arguments, call.dims); status.failed()) {
+    return status;
+  }
+  return find_placement(function, call.dims, call.placement);
+}
+
+Status prepare_call(tsr_function& function, std::span<const tsr_tensor_t* const> inputs,
+                    std::span<tsr_tensor_t* const> outputs, Call& call) {
+  std::vector<Argument> arguments;
+  Status status = bind_inputs(function, inputs, Need::Content, arguments, call);
+  if (status.failed()) return status;
+  status = read_outputs(function, outputs, arguments, call);
+  if (status.failed()) return status;
+  status = check_overlaps(function, arguments, *call.placement);
+  if (status.failed()) return status;
+  const format::Plan& plan = function.plan;
+  call.buffers.assign(plan.buffers.size(), nullptr);
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    call.buffers[i] = plan.buffers[i].kind == BufferKind::Constant
+                          ? function.constants.data() + plan.buffers[i].offset
+                          : arguments[i].data;
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (function.donors[i] == format::no_index) continue;
+    outputs[i]->data = arguments[function.donors[i]].data;
+    outputs[i]->byte_offset = 0;
+  }
+  return ok();
+}
+
+Status run_call(Call& call) {
+  tsr_function& function = *call.function;
+  tsr_context& context = *function.module->context;
+  Memory arena;
+  size_t bytes = size_t(call.placement->arena_bytes);
+  if (Status status = context.arenas.acquire(*context.device, bytes, arena); status.failed()) {
+    return fail(status.code, function.plan.entry, ": its temporaries: ", status.text);
+  }
+  place_temps(call, arena.data());
+  Status status = wants_poison() ? poison(call, arena, *context.device) : ok();
+  if (!status.failed()) {
+    Frame frame{function.plan, function.kernels, *call.placement, std::move(call.dims),
+                std::move(call.buffers)};
+    status = interpret(frame, *context.device);
+  }
+  context.arenas.release(std::move(arena));
+  return status;
+}
+
+}  // namespace tessera::runtime

@@ -1,0 +1,58 @@
+#pragma once
+// An entry of a module, ready to be called.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/core/bind.h"
+#include "runtime/core/interpret.h"
+#include "runtime/core/placement.h"
+#include "runtime/core/tensor.h"
+#include "runtime/format/manifest.h"
+#include "runtime/format/plan.h"
+
+struct tsr_function {
+  tsr_module* module = nullptr;
+  const tessera::format::ManifestEntry* entry = nullptr;
+  tessera::format::Plan plan;
+  std::vector<tessera::runtime::BoundKernel> kernels;  ///< beside plan.kernels
+  tessera::runtime::Memory constants;                  ///< plan.data, aligned
+  std::vector<uint32_t> inputs;                        ///< buffers, in the signature's order
+  std::vector<uint32_t> outputs;
+  std::vector<uint32_t> params;           ///< buffers
+  std::vector<uint32_t> param_slots;      ///< beside params: in the module's parameters
+  std::vector<uint32_t> donors;           ///< beside outputs: donated input, or no_index
+  std::vector<bool> is_view;              ///< beside plan.buffers
+  std::vector<std::string> input_shapes;  ///< texts, beside inputs
+  std::vector<std::string> output_shapes;
+
+  std::mutex mutex;  ///< guards the cache
+  std::map<std::vector<int64_t>, std::shared_ptr<const tessera::runtime::Placement>> placements;
+};
+
+namespace tessera::runtime {
+
+/// A call whose arguments have been checked and which can run at any time.
+struct Call {
+  tsr_function* function = nullptr;
+  std::vector<int64_t> dims;
+  std::shared_ptr<const Placement> placement;
+  std::vector<void*> buffers;
+};
+
+/// Checks the inputs and binds the dims; `arguments` receives one element per buffer of the plan.
+Status bind_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> inputs, Need need,
+                   std::vector<Argument>& arguments, Call& call);
+
+/// Checks everything and prepares the call. Donated outputs receive their pointer.
+Status prepare_call(tsr_function& function, std::span<const tsr_tensor_t* const> inputs,
+                    std::span<tsr_tensor_t* const> outputs, Call& call);
+
+/// Runs a prepared call on this thread.
+Status run_call(Call& call);
+
+}  // namespace tessera::runtime

@@ -1,0 +1,342 @@
+// Loading checks the parts of a bundle against each other, so that a call cannot meet a plan that
+// disagrees with the manifest or launches a kernel with arguments it does not have.
+
+#include "runtime/core/module.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/core/context.h"
+#include "runtime/core/tensor.h"
+#include "runtime/format/safetensors.h"
+
+namespace tessera::runtime {
+
+namespace {
+
+using format::BufferKind;
+using format::in_quotes;
+using format::ManifestTensor;
+using format::Plan;
+using format::PlanBuffer;
+
+template <typename... Pieces>
+Status damaged(const Pieces&... pieces) {
+  return fail(TSR_EIMAGE, pieces...);
+}
+
+std::string shape_text(const std::vector<std::string>& shape) {
+  std::string out = "[";
+  for (size_t i = 0; i < shape.size(); ++i) out += format::cat(i ? ", " : "", shape[i]);
+  return out + "]";
+}
+
+class ModuleLoader {
+ public:
+  ModuleLoader(tsr_module& module, const format::BundleView& bundle)
+      : module_(module), bundle_(bundle), device_(*module.context->device) {}
+
+  Status load() {
+    using Stage = Status (ModuleLoader::*)();
+    for (Stage stage : {&ModuleLoader::check_abi, &ModuleLoader::choose_target,
+                        &ModuleLoader::load_kernels, &ModuleLoader::declare_parameters,
+                        &ModuleLoader::load_functions, &ModuleLoader::load_weights}) {
+      if (Status status = (this->*stage)(); status.failed()) return status;
+    }
+    return ok();
+  }
+
+ private:
+  Status check_abi() {
+    const format::Manifest& manifest = module_.manifest;
+    if (manifest.abi_major == TSR_ABI_MAJOR && manifest.abi_minor <= TSR_ABI_MINOR) return ok();
+    return damaged("the bundle was built for ABI ", manifest.abi_major, ".", manifest.abi_minor,
+                   "; this library has ", TSR_ABI_MAJOR, ".", TSR_ABI_MINOR);
+  }
+
+  /// The best target that this machine can run, or the one that TSR_TARGET asks for.
+  Status choose_target() {
+    const char* wanted = std::getenv("TSR_TARGET");
+    std::string reasons;
+    for (const std::string& target : module_.manifest.targets) {
+      if (wanted && target != wanted) continue;
+      std::string missing;
+      if (!device_.can_run(target, missing)) {
+        reasons += format::cat(reasons.empty() ? "" : "; ", target, " needs ", missing);
+      } else if (module_.target.empty() || device_.is_better(target, module_.target)) {
+        module_.target = target;
+      }
+    }
+    if (!module_.target.empty()) return ok();
+    if (wanted && reasons.empty()) {
+      return fail(TSR_EUNSUPPORTED, "the bundle has no code for the target ", in_quotes(wanted),
+                  " of TSR_TARGET");
+    }
+    if (reasons.empty()) return fail(TSR_EUNSUPPORTED, "the bundle has code for no target");
+    return fail(TSR_EUNSUPPORTED, "this machine can run none of the bundle's targets: ", reasons);
+  }
+
+  Status load_kernels() {
+    const format::BundleEntry* reflection = bundle_.find(format::reflection_name);
+    if (!reflection) return damaged("the bundle has no ", format::reflection_name);
+    auto read = format::read_reflection(reflection->bytes);
+    if (!read) return damaged("the bundle's ", read.error().text);
+    auto found = read->kernels.find(module_.target);
+    if (found == read->kernels.end() || found->second.empty()) return ok();
+    module_.metas = std::move(found->second);
+    std::string path = format::kernels_path(module_.target);
+    const format::BundleEntry* object = bundle_.find(path);
+    if (!object) return damaged("the bundle has no ", path);
+    if (Status status = device_.load(object->bytes, module_.code); status.failed()) return status;
+    for (const format::KernelMeta& meta : module_.metas) {
+      void* code = module_.code->find(meta.name);
+      if (!code) return damaged("the bundle's ", path, " has no kernel ", in_quotes(meta.name));
+      module_.kernels.push_back({&module_, &meta, code});
+    }
+    return ok();
+  }
+
+  Status declare_parameters() {
+    for (const ManifestTensor& declared : module_.manifest.params) {
+      module_.parameters.push_back({&declared, shape_text(declared.shape), false, {}});
+    }
+    return ok();
+  }
+
+  Status load_functions() {
+    for (const format::ManifestEntry& entry : module_.manifest.entries) {
+      auto function = std::make_unique<tsr_function>();
+      function->module = &module_;
+      function->entry = &entry;
+      if (Status status = load_function(*function); status.failed()) return status;
+      module_.functions.push_back(std::move(function));
+    }
+    return ok();
+  }
+
+  Status load_function(tsr_function& function) {
+    std::string path = format::plan_path(function.entry->name, module_.target);
+    const format::BundleEntry* bytes = bundle_.find(path);
+    if (!bytes) return damaged("the bundle has no ", path);
+    auto plan = format::decode_plan(bytes->bytes);
+    if (!plan) return damaged("the bundle's ", path, ": ", plan.error().text);
+    function.plan = std::move(*plan);
+    function.is_view = find_views(function.plan);
+    if (function.plan.entry != function.entry->name || function.plan.target != module_.target) {
+      return damaged("the bundle's ", path, " is the plan of another entry or target");
+    }
+    if (Status status = match_signature(function); status.failed()) return status;
+    if (Status status = match_donations(function); status.failed()) return status;
+    if (Status status = match_kernels(function); status.failed()) return status;
+    Status status = function.constants.allocate(device_, function.plan.data.size());
+    if (status.failed()) return status;
+    return device_.copy(function.constants.data(), function.plan.data.data(),
+                        function.plan.data.size());
+  }
+
+  Status match_signature(tsr_function& function) {
+    const format::ManifestEntry& entry = *function.entry;
+    for (uint32_t i = 0; i < function.plan.buffers.size(); ++i) {
+      switch (function.plan.buffers[i].kind) {
+        case BufferKind::Input:
+          function.inputs.push_back(i);
+          break;
+        case BufferKind::Output:
+          function.outputs.push_back(i);
+          break;
+        case BufferKind::Param:
+          function.params.push_back(i);
+          break;
+        case BufferKind::Temp:
+        case BufferKind::Constant:
+          break;
+      }
+    }
+    if (Status status = match_tensors(function, function.inputs, entry.inputs); status.failed()) {
+      return status;
+    }
+    if (Status status = match_tensors(function, function.outputs, entry.outputs); status.failed()) {
+      return status;
+    }
+    return match_params(function);
+  }
+
+  Status match_tensors(const tsr_function& function, const std::vector<uint32_t>& buffers,
+                       const std::vector<ManifestTensor>& declared) const {
+    bool same = buffers.size() == declared.size();
+    for (size_t i = 0; same && i < buffers.size(); ++i) {
+      same = matches(function.plan.buffers[buffers[i]], declared[i]);
+    }
+    if (same) return ok();
+    return damaged("the manifest and the plan of ", in_quotes(function.entry->name),
+                   " disagree about its signature");
+  }
+
+  static bool matches(const PlanBuffer& buffer, const ManifestTensor& declared) {
+    bool is_seed = buffer.dtype == format::Dtype::U64 && buffer.shape.empty();
+    return buffer.name == declared.name && buffer.dtype == declared.dtype &&
+           buffer.shape.size() == declared.shape.size() && (!declared.seed || is_seed);
+  }
+
+  Status match_params(tsr_function& function) {
+    for (uint32_t buffer : function.params) {
+      const PlanBuffer& used = function.plan.buffers[buffer];
+      Parameter* parameter = module_.find_parameter(used.name);
+      if (!parameter || !matches(used, *parameter->declared)) {
+        return damaged("the manifest and the plan of ", in_quotes(function.entry->name),
+                       " disagree about the parameter ", in_quotes(used.name));
+      }
+      function.param_slots.push_back(uint32_t(parameter - module_.parameters.data()));
+    }
+    return ok();
+  }
+
+  /// An output is a view in the plan exactly when the manifest says whose memory it is.
+  Status match_donations(tsr_function& function) {
+    const Plan& plan = function.plan;
+    std::vector<uint32_t> donor(plan.buffers.size(), format::no_index);
+    for (const format::PlanStep& step : plan.steps) {
+      const auto* alias = std::get_if<format::AliasStep>(&step);
+      if (!alias || plan.buffers[alias->view].kind != BufferKind::Output) continue;
+      if (donor[alias->view] != format::no_index && donor[alias->view] != alias->of) {
+        return damaged("the plan of ", in_quotes(plan.entry), " has an output with two donors");
+      }
+      donor[alias->view] = alias->of;
+    }
+    for (size_t i = 0; i < function.outputs.size(); ++i) {
+      uint32_t input = donor[function.outputs[i]];
+      std::string_view name = input == format::no_index ? "" : plan.buffers[input].name;
+      if (function.entry->outputs[i].alias_of != name) {
+        return damaged("the manifest and the plan of ", in_quotes(plan.entry),
+                       " disagree about donated memory");
+      }
+      function.donors.push_back(input);
+    }
+    for (uint32_t i : function.inputs) function.input_shapes.push_back(declared(plan, i));
+    for (uint32_t i : function.outputs) function.output_shapes.push_back(declared(plan, i));
+    return ok();
+  }
+
+  static std::string declared(const Plan& plan, uint32_t buffer) {
+    return declared_shape(plan, plan.buffers[buffer]);
+  }
+
+  Status match_kernels(tsr_function& function) {
+    const Plan& plan = function.plan;
+    for (const std::string& name : plan.kernels) {
+      tsr_kernel* kernel = module_.find_kernel(name);
+      if (!kernel) {
+        return damaged("the plan of ", in_quotes(plan.entry), " launches the unknown kernel ",
+                       in_quotes(name));
+      }
+      function.kernels.push_back({kernel->meta, kernel->code});
+    }
+    for (const format::PlanStep& step : plan.steps) {
+      const auto* launch = std::get_if<format::LaunchStep>(&step);
+      if (!launch || fits(plan, *launch, *function.kernels[launch->kernel].meta)) continue;
+      return damaged("the plan of ", in_quotes(plan.entry), " launches the kernel ",
+                     in_quotes(plan.kernels[launch->kernel]), " with arguments that do not fit it");
+    }
+    return ok();
+  }
+
+  static bool fits(const Plan& plan, const format::LaunchStep& launch,
+                   const format::KernelMeta& meta) {
+    if (launch.buffers.size() != meta.buffers.size() || launch.dims.size() != meta.dims.size()) {
+      return false;
+    }
+    for (size_t i = 0; i < launch.buffers.size(); ++i) {
+      const PlanBuffer& buffer = plan.buffers[launch.buffers[i]];
+      bool is_read_only = buffer.kind == BufferKind::Param || buffer.kind == BufferKind::Constant;
+      if (buffer.dtype != meta.buffers[i].dtype) return false;
+      if (meta.buffers[i].result && is_read_only) return false;
+    }
+    return true;
+  }
+
+  Status load_weights() {
+    for (const format::BundleEntry& entry : bundle_.entries()) {
+      if (!entry.name.starts_with("weights/")) continue;
+      auto weights = format::SafetensorsView::open(entry.bytes);
+      if (!weights) return damaged("the bundle's ", entry.name, ": ", weights.error().text);
+      for (const format::TensorView& tensor : weights->tensors()) {
+        if (Status status = bind_weight(entry.name, tensor); status.failed()) return status;
+      }
+    }
+    return ok();
+  }
+
+  Status bind_weight(std::string_view file, const format::TensorView& tensor) {
+    Parameter* parameter = module_.find_parameter(tensor.name);
+    if (!parameter || parameter->is_bound ||
+        dlpack_dtype(parameter->declared->dtype).code != dlpack_dtype(tensor.dtype).code ||
+        dtype_bits(parameter->declared->dtype) != dtype_bits(tensor.dtype) ||
+        parameter->declared->shape.size() != tensor.shape.size()) {
+      return damaged("the bundle's ", file, " has the tensor ", in_quotes(tensor.name),
+                     ", which fits no parameter");
+    }
+    parameter->is_bound = true;
+    parameter->value.shape = tensor.shape;
+    bool is_aligned = reinterpret_cast<uintptr_t>(tensor.bytes.data()) % memory_alignment == 0;
+    if (module_.file && is_aligned) {
+      parameter->value.data = const_cast<char*>(tensor.bytes.data());
+      return ok();
+    }
+    Memory& copy = module_.parameter_memory.emplace_back();
+    if (Status status = copy.allocate(device_, tensor.bytes.size()); status.failed()) {
+      return status;
+    }
+    parameter->value.data = copy.data();
+    return device_.copy(copy.data(), tensor.bytes.data(), tensor.bytes.size());
+  }
+
+  tsr_module& module_;
+  const format::BundleView& bundle_;
+  Device& device_;
+};
+
+Status check_image_kind(std::string_view image) {
+  if (image.starts_with("\x7f"
+                        "ELF")) {
+    return fail(TSR_EUNSUPPORTED,
+                "the image is an ELF object, which has no kernel metadata; "
+                "load the bundle it belongs to");
+  }
+  if (image.starts_with("//") || image.starts_with(".version")) {
+    return fail(TSR_EUNSUPPORTED, "the image is PTX, which the device 'cpu' does not run");
+  }
+  return ok();
+}
+
+}  // namespace
+
+Status load_module(tsr_context& context, std::string_view image,
+                   std::optional<format::MappedFile> file, std::unique_ptr<tsr_module>& module) {
+  if (Status status = check_image_kind(image); status.failed()) return status;
+  auto bundle = format::BundleView::open(image);
+  if (!bundle) return fail(TSR_EIMAGE, bundle.error().text);
+  auto made = std::make_unique<tsr_module>();
+  made->context = &context;
+  made->file = std::move(file);
+  made->manifest = bundle->manifest();
+  if (Status status = ModuleLoader(*made, *bundle).load(); status.failed()) return status;
+  module = std::move(made);
+  return ok();
+}
+
+}  // namespace tessera::runtime
+
+tsr_kernel* tsr_module::find_kernel(std::string_view name) {
+  auto at = std::lower_bound(
+      kernels.begin(), kernels.end(), name,
+      [](const tsr_kernel& kernel, std::string_view key) { return kernel.meta->name < key; });
+  return at != kernels.end() && at->meta->name == name ? &*at : nullptr;
+}
+
+tessera::runtime::Parameter* tsr_module::find_parameter(std::string_view name) {
+  auto at = std::lower_bound(parameters.begin(), parameters.end(), name,
+                             [](const tessera::runtime::Parameter& parameter,
+                                std::string_view key) { return parameter.declared->name < key; });
+  return at != parameters.end() && at->declared->name == name ? &*at : nullptr;
+}

@@ -1,0 +1,77 @@
+#include "runtime/cpu/cpu_device.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/cpu/elf_code.h"
+#include "runtime/cpu/scheduler.h"
+#include "runtime/cpu/targets.h"
+
+namespace tessera::runtime {
+
+namespace {
+
+class CpuDevice : public Device {
+ public:
+  bool can_run(std::string_view target, std::string& why) const override {
+    auto rank = cpu_target_rank(target);
+    why = rank ? missing_cpu_feature(*rank) : "a device of that kind";
+    return why.empty();
+  }
+
+  bool is_better(std::string_view a, std::string_view b) const override {
+    return cpu_target_rank(a) > cpu_target_rank(b);
+  }
+
+  Status load(std::string_view image, std::unique_ptr<Code>& code) override {
+    return load_elf(image, code);
+  }
+
+  Status allocate(size_t bytes, void** memory) override {
+    *memory = nullptr;
+    if (bytes > SIZE_MAX / 2) return fail(TSR_EOOM, "out of memory for ", bytes, " bytes");
+    size_t rounded = (bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
+    *memory = std::aligned_alloc(memory_alignment, rounded == 0 ? memory_alignment : rounded);
+    if (!*memory) return fail(TSR_EOOM, "out of memory for ", bytes, " bytes");
+    return ok();
+  }
+
+  void free(void* memory) override { std::free(memory); }
+
+  Status launch(const Launch& launch) override { return scheduler_.run(launch); }
+
+  Status copy(void* to, const void* from, size_t bytes) override {
+    std::memmove(to, from, bytes);
+    return ok();
+  }
+
+  Status fill(void* to, uint64_t pattern, size_t width, size_t bytes) override {
+    char* at = static_cast<char*>(to);
+    if (width == 1) {
+      std::memset(at, int(pattern & 255), bytes);
+      return ok();
+    }
+    // Doubles the part that is filled; the pattern's period divides every part.
+    size_t done = std::min(width, bytes);
+    std::memcpy(at, &pattern, done);
+    while (done < bytes) {
+      size_t piece = std::min(done, bytes - done);
+      std::memcpy(at + done, at, piece);
+      done += piece;
+    }
+    return ok();
+  }
+
+  void set_threads(int threads) override { scheduler_.set_threads(threads); }
+
+ private:
+  Scheduler scheduler_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_cpu_device() {
+  return std::make_unique<CpuDevice>();
+}
+
+}  // namespace tessera::runtime

@@ -1,0 +1,12 @@
+#pragma once
+// The CPU as a device.
+
+#include <memory>
+
+#include "runtime/core/device.h"
+
+namespace tessera::runtime {
+
+std::unique_ptr<Device> make_cpu_device();
+
+}  // namespace tessera::runtime

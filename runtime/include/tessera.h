@@ -1,0 +1,213 @@
+/* libtessera: loads bundles that tesserac wrote and runs them. C99, C++ compatible.
+ *
+ * Every function returns a status. On failure tsrGetLastError gives a sentence that names the
+ * tensor, axis or entry at fault and what was expected. Handles belong to their context and end
+ * with it. A context and what belongs to it may be used from several threads at once, except that
+ * nothing may use a handle while another thread destroys it, and parameters are bound while no
+ * call of their module runs. docs/runtime.md has the details.
+ */
+#ifndef TESSERA_H
+#define TESSERA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define TSR_API
+#else
+#define TSR_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this interface. A bundle names the one it was built for and loads when the major
+ * numbers agree and its minor number is not larger than this one. */
+#define TSR_ABI_MAJOR 1
+#define TSR_ABI_MINOR 0
+
+typedef struct tsr_context* tsr_context_t;
+typedef struct tsr_module* tsr_module_t;
+typedef struct tsr_kernel* tsr_kernel_t;
+typedef struct tsr_stream* tsr_stream_t;
+typedef struct tsr_function* tsr_function_t;
+typedef struct tsr_event* tsr_event_t;
+
+typedef enum {
+  TSR_SUCCESS = 0,
+  TSR_EOOM,         /* memory ran out */
+  TSR_EINVAL,       /* an argument does not fit; the text says which and why */
+  TSR_ETIMEOUT,     /* the time given for waiting is over */
+  TSR_EIMAGE,       /* the image is damaged, hostile or of another version */
+  TSR_ENOTFOUND,    /* there is nothing of that name */
+  TSR_EUNSUPPORTED, /* this machine or this build cannot do it */
+  TSR_EINTERNAL     /* a bug of the library */
+} tsr_status_t;
+
+/* The text of the calling thread's last failure; "" when there was none. It stays valid until the
+ * thread's next failure. */
+TSR_API const char* tsrGetLastError(void);
+/* The name of a status, such as "TSR_EINVAL". */
+TSR_API const char* tsrStatusName(tsr_status_t status);
+/* The version of the library that runs, to be compared with TSR_ABI_MAJOR and TSR_ABI_MINOR. */
+TSR_API void tsrGetVersion(uint32_t* major, uint32_t* minor);
+
+/* Contexts. */
+
+/* A context on the CPU. */
+TSR_API tsr_status_t tsrCreateContext(tsr_context_t* context);
+/* A context on the named device; "cpu" is the one this version has. */
+TSR_API tsr_status_t tsrCreateContextFor(const char* device, tsr_context_t* context);
+/* Waits for the context's streams, then frees it and all that belongs to it. NULL is allowed. */
+TSR_API tsr_status_t tsrDestroyContext(tsr_context_t context);
+/* The number of threads that kernels use, 1 to 1024; 0 stands for the default: the environment's
+ * TSR_THREADS, else the processors available. Results never depend on it. */
+TSR_API tsr_status_t tsrSetThreads(tsr_context_t context, uint32_t threads);
+
+/* Memory. */
+
+#define TSR_DEVICE 1u
+#define TSR_HOST 2u
+#define TSR_PINNED 4u
+
+/* Memory at a multiple of 64 bytes. `flags` has one or more of the three above; on the CPU they all
+ * mean the same. 0 bytes give a valid pointer that may not be read. */
+TSR_API tsr_status_t tsrAlloc(tsr_context_t context, size_t bytes, uint32_t flags, void** dptr);
+/* Frees what tsrAlloc gave; NULL is allowed. */
+TSR_API tsr_status_t tsrFree(tsr_context_t context, void* dptr);
+/* Copies between host and device memory in the order of the stream. */
+TSR_API tsr_status_t tsrCopy(tsr_context_t context, tsr_stream_t stream, void* to, const void* from,
+                             size_t bytes);
+
+/* Modules and kernels. */
+
+/* Loads a bundle. The image is copied where needed and may be freed afterwards. Everything in it is
+ * checked first; the best code variant that this machine has the features for is chosen. */
+TSR_API tsr_status_t tsrLoadModule(tsr_context_t context, const void* image, size_t size,
+                                   tsr_module_t* module);
+/* Loads a bundle from a file. */
+TSR_API tsr_status_t tsrLoadModuleFile(tsr_context_t context, const char* path,
+                                       tsr_module_t* module);
+TSR_API tsr_status_t tsrUnloadModule(tsr_module_t module);
+/* The target whose code was chosen, such as "cpu:x86-64-v4". */
+TSR_API tsr_status_t tsrGetModuleTarget(tsr_module_t module, const char** target);
+
+TSR_API tsr_status_t tsrGetKernel(tsr_module_t module, const char* name, tsr_kernel_t* kernel);
+
+typedef struct {
+  uint32_t grid_x, grid_y, grid_z;
+  uint32_t block_x, block_y, block_z;
+  uint32_t smem_bytes;
+} tsr_launch_t;
+
+/* Runs one kernel. `args` are pointers to the parameters in the order of the kernel's signature,
+ * then to the results (each one the address of a pointer variable), then to each free dim as a
+ * uint32_t. The grid must not have more programs than the kernel's metadata gives for these dims;
+ * a grid of 0, 0, 0 stands for all of them. A CPU ignores block_* and smem_bytes. */
+TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch,
+                               void** args, size_t nargs);
+
+/* Tensors: the layout of DLPack's DLTensor. */
+
+typedef struct {
+  int32_t device_type; /* 1: CPU */
+  int32_t device_id;
+} tsr_device_t;
+
+typedef struct {
+  uint8_t code; /* 0 int, 1 uint, 2 float, 4 bfloat, 6 bool, 10 f8e4m3, 12 f8e5m2 */
+  uint8_t bits;
+  uint16_t lanes; /* 1 */
+} tsr_dtype_t;
+
+/* `strides` counts elements; NULL means dense row-major, which is the only layout accepted. */
+typedef struct {
+  void* data;
+  tsr_device_t device;
+  int32_t ndim;
+  tsr_dtype_t dtype;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+} tsr_tensor_t;
+
+/* What a signature says about a tensor. The strings live as long as the module. */
+typedef struct {
+  const char* name;
+  const char* dtype; /* Tessera's name, such as "bf16" */
+  const char* shape; /* such as "[B, 3*D]" */
+  int32_t ndim;
+  tsr_dtype_t element;
+  uint32_t flags;       /* TSR_TENSOR_* */
+  const char* alias_of; /* outputs: the donated input, else "" */
+} tsr_tensor_info_t;
+
+#define TSR_TENSOR_SEED 1u    /* input: a call may pass NULL, which means 0 */
+#define TSR_TENSOR_DONATED 2u /* output: the memory of the input alias_of */
+#define TSR_TENSOR_BOUND 4u   /* parameter: it has a value */
+
+/* Functions: the entries of a module. */
+
+TSR_API tsr_status_t tsrGetFunctionCount(tsr_module_t module, size_t* count);
+TSR_API tsr_status_t tsrGetFunctionName(tsr_module_t module, size_t index, const char** name);
+TSR_API tsr_status_t tsrGetFunction(tsr_module_t module, const char* name,
+                                    tsr_function_t* function);
+TSR_API tsr_status_t tsrGetSignature(tsr_function_t function, size_t* inputs, size_t* outputs);
+TSR_API tsr_status_t tsrGetInputInfo(tsr_function_t function, size_t index,
+                                     tsr_tensor_info_t* info);
+TSR_API tsr_status_t tsrGetOutputInfo(tsr_function_t function, size_t index,
+                                      tsr_tensor_info_t* info);
+
+/* The shape that an output has for these inputs. `shape` has room for `capacity` extents; `ndim`
+ * receives the rank. Only the inputs' shapes and the values of rank-0 integers are read. */
+TSR_API tsr_status_t tsrGetOutputShape(tsr_function_t function, const tsr_tensor_t* const* inputs,
+                                       size_t ninputs, size_t index, int64_t* shape,
+                                       int32_t capacity, int32_t* ndim);
+
+/* Runs an entry. Outputs are allocated by the caller and may overlap neither inputs nor each other;
+ * a donated output has the data of its input or NULL, and receives that pointer. On a stream other
+ * than NULL the tensors' memory must stay until the stream has come by; the structs need not. */
+TSR_API tsr_status_t tsrCall(tsr_function_t function, tsr_stream_t stream,
+                             const tsr_tensor_t* const* inputs, size_t ninputs,
+                             tsr_tensor_t* const* outputs, size_t noutputs);
+
+/* Parameters. */
+
+TSR_API tsr_status_t tsrGetParameterCount(tsr_module_t module, size_t* count);
+TSR_API tsr_status_t tsrGetParameterInfo(tsr_module_t module, size_t index,
+                                         tsr_tensor_info_t* info);
+/* Gives parameters their values by name. The memory is not copied and must stay while calls use
+ * it; binding again replaces. Either all are bound or, on failure, none. */
+TSR_API tsr_status_t tsrBindParameters(tsr_module_t module, size_t count, const char* const* names,
+                                       const tsr_tensor_t* const* tensors);
+
+/* Streams and events. */
+
+#define TSR_FOREVER UINT32_MAX
+
+/* A queue whose work runs in order, beside the caller. Functions that take a stream take NULL for
+ * the default stream; on the CPU that one runs the work before the function returns. */
+TSR_API tsr_status_t tsrCreateStream(tsr_context_t context, tsr_stream_t* stream);
+/* Waits for the stream's work and frees it. */
+TSR_API tsr_status_t tsrDestroyStream(tsr_stream_t stream);
+/* Waits at most `milliseconds` for all work queued so far; returns the first failure of work since
+ * the last wait, or TSR_ETIMEOUT. */
+TSR_API tsr_status_t tsrSynchronizeStream(tsr_stream_t stream, uint32_t milliseconds);
+
+TSR_API tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t* event);
+TSR_API tsr_status_t tsrDestroyEvent(tsr_event_t event);
+/* Marks the place in the stream; recording again replaces the mark. */
+TSR_API tsr_status_t tsrRecordEvent(tsr_event_t event, tsr_stream_t stream);
+/* Waits until the recorded place has been passed; an event that was never recorded is passed. */
+TSR_API tsr_status_t tsrSynchronizeEvent(tsr_event_t event, uint32_t milliseconds);
+/* Lets later work of the stream wait for the recorded place. */
+TSR_API tsr_status_t tsrWaitEvent(tsr_stream_t stream, tsr_event_t event);
+/* Milliseconds between two recorded places that have been passed. */
+TSR_API tsr_status_t tsrGetElapsedTime(tsr_event_t start, tsr_event_t end, float* milliseconds);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
