@@ -57,7 +57,8 @@ Dim element_count(Context& context, std::span<const Dim> dims) {
 Value* elementwise(Builder& builder, ElementwiseKind kind, std::initializer_list<Value*> operands) {
   const ElementwiseInfo& row = elementwise_info(kind);
   TSR_CHECK(row.cls != ElementwiseClass::Convert, "a cast is built by cast or cast_to");
-  TSR_CHECK(operands.size() == row.operands, "an elementwise op was built with too few or many operands");
+  TSR_CHECK(operands.size() == row.operands,
+            "an elementwise op was built with too few or many operands");
   std::vector<std::vector<Value*>> slots;
   for (Value* value : operands) slots.push_back({value});
   Type type = (*(operands.end() - 1))->type();
@@ -126,11 +127,12 @@ Value* transpose(Builder& builder, Value* a, const std::vector<int64_t>& perm) {
                        {{"perm", builder.context().integers(perm)}});
 }
 
-Value* slice(Builder& builder, Value* a, const std::vector<Dim>& starts, const std::vector<int64_t>& steps,
-             std::vector<Dim> dims) {
+Value* slice(Builder& builder, Value* a, const std::vector<Dim>& starts,
+             const std::vector<int64_t>& steps, std::vector<Dim> dims) {
   Context& context = builder.context();
-  return builder.value(info(OpKind::Slice), {{a}}, with_dims(builder, a, std::move(dims)),
-                       {{"starts", context.dims_array(starts)}, {"steps", context.integers(steps)}});
+  return builder.value(
+      info(OpKind::Slice), {{a}}, with_dims(builder, a, std::move(dims)),
+      {{"starts", context.dims_array(starts)}, {"steps", context.integers(steps)}});
 }
 
 Value* concat(Builder& builder, std::vector<Value*> parts, int64_t axis) {
@@ -142,7 +144,8 @@ Value* concat(Builder& builder, std::vector<Value*> parts, int64_t axis) {
     along = context.dims().add(along, parts[i]->type()->dims[size_t(axis)]);
   }
   Type type = with_dims(builder, parts[0], std::move(dims));
-  return builder.value(info(OpKind::Concat), {std::move(parts)}, type, {{"axis", context.integer(axis)}});
+  return builder.value(info(OpKind::Concat), {std::move(parts)}, type,
+                       {{"axis", context.integer(axis)}});
 }
 
 Value* reduce(Builder& builder, Value* a, std::string_view kind, const std::vector<int64_t>& axes,
@@ -174,13 +177,15 @@ Value* rmsnorm(Builder& builder, Value* x, Value* scale, double eps) {
   std::vector<Value*> scales;
   if (scale) scales.push_back(scale);
   return builder.value(info(OpKind::Rmsnorm), {{x}, std::move(scales)},
-                       with_dims(builder, x, x->type()->dims), {{"eps", builder.context().number(eps)}});
+                       with_dims(builder, x, x->type()->dims),
+                       {{"eps", builder.context().number(eps)}});
 }
 
 Value* embedding(Builder& builder, Value* ids, Value* table) {
   std::vector<Dim> dims = ids->type()->dims;
   dims.push_back(table->type()->dims.at(1));
-  return builder.value(info(OpKind::Embedding), {{ids}, {table}}, with_dims(builder, table, std::move(dims)));
+  return builder.value(info(OpKind::Embedding), {{ids}, {table}},
+                       with_dims(builder, table, std::move(dims)));
 }
 
 Value* cross_entropy(Builder& builder, Value* logits, Value* targets) {

@@ -1,9 +1,11 @@
 #pragma once
-// Builds graph ops with the result type inferred from the operands. Each function inserts one op at the
-// builder's point and gives its result. Operands must obey the op's rules (ops.def): what a user may get wrong
-// is checked before, with a diagnostic; here a wrong operand is a bug of the caller.
+// Builds graph ops with the result type inferred from the operands. Each function inserts one op at
+// the builder's point and gives its result. Operands must obey the op's rules (ops.def): what a
+// user may get wrong is checked before, with a diagnostic; here a wrong operand is a bug of the
+// caller.
 //
-// Result types carry no numerics policies; `cast_to` makes a value of a given type, policies included.
+// Result types carry no numerics policies; `cast_to` makes a value of a given type, policies
+// included.
 
 #include <cstdint>
 #include <initializer_list>
@@ -19,9 +21,10 @@ namespace tessera::graph {
 
 // Shapes.
 
-/// The common shape of operands aligned at the right, where missing dims and extents of 1 repeat; nullopt when
-/// two extents differ and neither is 1.
-std::optional<std::vector<Dim>> broadcast_dims(Context& context, std::span<const std::vector<Dim>> shapes);
+/// The common shape of operands aligned at the right, where missing dims and extents of 1 repeat;
+/// nullopt when two extents differ and neither is 1.
+std::optional<std::vector<Dim>> broadcast_dims(Context& context,
+                                               std::span<const std::vector<Dim>> shapes);
 /// The dims of the matrix product of the last two axes; nullopt when the operands do not fit.
 std::optional<std::vector<Dim>> gemm_dims(Type a, Type b, bool transpose_a, bool transpose_b);
 /// The dims left after combining those along `axes`, which are sorted; with `keep` they become 1.
@@ -33,11 +36,21 @@ Dim element_count(Context& context, std::span<const Dim> dims);
 
 /// Any elementwise op but a cast, by its meaning.
 Value* elementwise(Builder& builder, ElementwiseKind kind, std::initializer_list<Value*> operands);
-inline Value* neg(Builder& b, Value* x) { return elementwise(b, ElementwiseKind::Neg, {x}); }
-inline Value* add(Builder& b, Value* x, Value* y) { return elementwise(b, ElementwiseKind::Add, {x, y}); }
-inline Value* sub(Builder& b, Value* x, Value* y) { return elementwise(b, ElementwiseKind::Sub, {x, y}); }
-inline Value* mul(Builder& b, Value* x, Value* y) { return elementwise(b, ElementwiseKind::Mul, {x, y}); }
-inline Value* div(Builder& b, Value* x, Value* y) { return elementwise(b, ElementwiseKind::Div, {x, y}); }
+inline Value* neg(Builder& b, Value* x) {
+  return elementwise(b, ElementwiseKind::Neg, {x});
+}
+inline Value* add(Builder& b, Value* x, Value* y) {
+  return elementwise(b, ElementwiseKind::Add, {x, y});
+}
+inline Value* sub(Builder& b, Value* x, Value* y) {
+  return elementwise(b, ElementwiseKind::Sub, {x, y});
+}
+inline Value* mul(Builder& b, Value* x, Value* y) {
+  return elementwise(b, ElementwiseKind::Mul, {x, y});
+}
+inline Value* div(Builder& b, Value* x, Value* y) {
+  return elementwise(b, ElementwiseKind::Div, {x, y});
+}
 inline Value* select(Builder& b, Value* condition, Value* x, Value* y) {
   return elementwise(b, ElementwiseKind::Select, {condition, x, y});
 }
@@ -63,8 +76,8 @@ Value* broadcast_to(Builder& builder, Value* a, std::vector<Dim> dims);
 Value* reshape(Builder& builder, Value* a, std::vector<Dim> dims);
 Value* transpose(Builder& builder, Value* a, const std::vector<int64_t>& perm);
 /// Elements starts[i] + j*steps[i] for j < dims[i] along each axis i.
-Value* slice(Builder& builder, Value* a, const std::vector<Dim>& starts, const std::vector<int64_t>& steps,
-             std::vector<Dim> dims);
+Value* slice(Builder& builder, Value* a, const std::vector<Dim>& starts,
+             const std::vector<int64_t>& steps, std::vector<Dim> dims);
 Value* concat(Builder& builder, std::vector<Value*> parts, int64_t axis);
 
 // Contractions, reductions and what neural networks are made of.

@@ -1,0 +1,40 @@
+#pragma once
+// The verifier hooks that the rows of ops.def name. The generic part (slots, attribute kinds,
+// dominance) has been checked when a hook runs.
+
+#include "ir/core/verifier.h"
+
+namespace tessera::graph {
+
+// Functions (verify_func.cc).
+void verify_func(Op* op, OpVerifier& verifier);
+void verify_return(Op* op, OpVerifier& verifier);
+
+// Values from nothing, and the same elements under other dims (verify_shape.cc).
+void verify_full(Op* op, OpVerifier& verifier);
+void verify_constant(Op* op, OpVerifier& verifier);
+void verify_iota(Op* op, OpVerifier& verifier);
+void verify_dim(Op* op, OpVerifier& verifier);
+void verify_broadcast(Op* op, OpVerifier& verifier);
+void verify_reshape(Op* op, OpVerifier& verifier);
+void verify_transpose(Op* op, OpVerifier& verifier);
+void verify_slice(Op* op, OpVerifier& verifier);
+void verify_concat(Op* op, OpVerifier& verifier);
+
+// Reductions, contractions, networks, random numbers (verify_math.cc).
+void verify_reduce(Op* op, OpVerifier& verifier);
+void verify_gemm(Op* op, OpVerifier& verifier);
+void verify_softmax(Op* op, OpVerifier& verifier);
+void verify_rmsnorm(Op* op, OpVerifier& verifier);
+void verify_embedding(Op* op, OpVerifier& verifier);
+void verify_cross_entropy(Op* op, OpVerifier& verifier);
+void verify_philox(Op* op, OpVerifier& verifier);
+
+/// Dims as a message shows them: [B, 768].
+std::string dims_text(const std::vector<Dim>& dims);
+/// Reports a result whose dims or dtype are not these; true if they are.
+bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype);
+/// Reports a result whose dtype is not the operand's; true if it is.
+bool expect_dtype_of(Op* op, OpVerifier& verifier, Value* operand);
+
+}  // namespace tessera::graph

@@ -1,0 +1,115 @@
+#include <set>
+
+#include "ir/graph/ops.h"
+#include "ir/graph/verify.h"
+
+namespace tessera::graph {
+
+namespace {
+
+/// The string under `key` of a dict, or empty.
+std::string_view entry(Attr dict, std::string_view key) {
+  Attr value = dict->get(key);
+  return value && value->is(AttrKind::String) ? std::string_view(value->string)
+                                              : std::string_view();
+}
+
+/// Checks a list of {name, …}: names are there and differ.
+void check_names(Attr list, std::string_view what, OpVerifier& verifier) {
+  std::set<std::string_view> names;
+  for (Attr item : list->elements) {
+    if (!item->is(AttrKind::Dict) || entry(item, "name").empty()) {
+      verifier.error("each element of '{}' has a name", what);
+    } else if (!names.insert(entry(item, "name")).second) {
+      verifier.error("'{}' names '{}' twice", what, entry(item, "name"));
+    }
+  }
+}
+
+void check_arguments(Op* op, OpVerifier& verifier) {
+  Attr args = op->attr("args");
+  check_names(args, "args", verifier);
+  if (verifier.failed()) return;
+  Block* body = op->region()->front();
+  if (args->elements.size() != body->arg_count()) {
+    verifier.error("it has {} parameters and describes {}", body->arg_count(),
+                   args->elements.size());
+    return;
+  }
+  for (Attr item : args->elements) {
+    std::string_view kind = entry(item, "kind");
+    if (kind == "input" || kind == "param") continue;
+    verifier.error("the kind of parameter '{}' must be \"input\" or \"param\"",
+                   entry(item, "name"));
+  }
+  for (unsigned i = 0; i < body->arg_count(); ++i) {
+    Type type = body->arg(i)->type();
+    if (!type->is(TypeKind::Tensor))
+      verifier.error("parameter {} must be a tensor, not {}", i, type->text);
+  }
+}
+
+bool is_size(Attr value) {
+  return value && (value->is(AttrKind::Dim) || value->is(AttrKind::Int));
+}
+
+void check_guards(Op* op, OpVerifier& verifier) {
+  static const std::set<std::string_view> relations = {"==", "!=", "<", "<=", ">", ">="};
+  Attr guards = op->attr("guards");
+  if (!guards) return;
+  for (Attr guard : guards->elements) {
+    if (!guard->is(AttrKind::Dict) || !is_size(guard->get("left")) ||
+        !is_size(guard->get("right"))) {
+      verifier.error("each guard compares two dimension expressions, 'left' and 'right'");
+    } else if (!relations.count(entry(guard, "relation"))) {
+      verifier.error("the relation of a guard is one of == != < <= > >=");
+    }
+  }
+}
+
+void check_role(Op* op, OpVerifier& verifier) {
+  std::string_view role = op->string_attr("role");
+  if (role != "entry" && role != "init") {
+    verifier.error("its role must be \"entry\" or \"init\", not \"{}\"", role);
+    return;
+  }
+  if (role == "entry") {
+    if (op->has_attr("param")) verifier.error("only an initialiser names a parameter");
+    return;
+  }
+  if (!op->has_attr("param")) verifier.error("an initialiser names its parameter in 'param'");
+  if (op->attr("results")->elements.size() != 1) verifier.error("an initialiser has one result");
+  Block* body = op->region()->front();
+  Type seed = body->arg_count() == 1 ? body->arg(0)->type() : nullptr;
+  if (!seed || seed->dtype != DType::U64 || seed->rank() != 0) {
+    verifier.error("an initialiser has one parameter, a seed of type tensor<u64>");
+  }
+}
+
+}  // namespace
+
+void verify_func(Op* op, OpVerifier& verifier) {
+  if (op->region()->empty()) return verifier.error("it has no body");
+  if (op->region()->block_count() != 1) return verifier.error("its body is one block");
+  if (!op->region()->front()->terminator()) return verifier.error("its body ends with gir.return");
+  check_arguments(op, verifier);
+  check_names(op->attr("results"), "results", verifier);
+  check_guards(op, verifier);
+  if (Attr effects = op->attr("effects")) {
+    for (Attr effect : effects->elements) {
+      if (!effect->is(AttrKind::String)) verifier.error("'effects' is a list of strings");
+    }
+  }
+  if (!verifier.failed()) check_role(op, verifier);
+}
+
+void verify_return(Op* op, OpVerifier& verifier) {
+  Op* function = op->parent();
+  if (!function || kind_of(function) != OpKind::Func) return verifier.error("it ends a function");
+  size_t wanted = function->attr("results")->elements.size();
+  if (op->operand_count() != wanted) {
+    verifier.error("the function has {} results, and {} are returned", wanted, op->operand_count());
+  }
+}
+
+}  // namespace tessera::graph

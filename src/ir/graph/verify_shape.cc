@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <cmath>
+
+#include "ir/graph/build.h"
+#include "ir/graph/verify.h"
+
+namespace tessera::graph {
+
+std::string dims_text(const std::vector<Dim>& dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + dims[i]->text;
+  return text + "]";
+}
+
+bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype) {
+  Type type = op->result()->type();
+  if (type->dims != dims) {
+    verifier.error("the result has dims {}, not {}", dims_text(type->dims), dims_text(dims));
+  } else if (type->dtype != dtype) {
+    verifier.error("the result has dtype {}, not {}", to_string(type->dtype), to_string(dtype));
+  }
+  return !verifier.failed();
+}
+
+bool expect_dtype_of(Op* op, OpVerifier& verifier, Value* operand) {
+  DType wanted = operand->type()->dtype, dtype = op->result()->type()->dtype;
+  if (dtype == wanted) return true;
+  verifier.error("the result has dtype {}, not {}", to_string(dtype), to_string(wanted));
+  return false;
+}
+
+namespace {
+
+/// True if an integer can be stored in the dtype. All of i64 stands for the 64 bits of a u64.
+bool fits(DType dtype, int64_t value) {
+  unsigned bits = dtype_info(dtype).bits;
+  if (dtype == DType::Bool) return value == 0 || value == 1;
+  if (bits == 64) return true;
+  if (dtype_info(dtype).cls == DTypeClass::Unsigned) return value >= 0 && value >> bits == 0;
+  return value >> (bits - 1) == 0 || value >> (bits - 1) == -1;
+}
+
+bool all_are(Attr list, AttrKind kind) {
+  return std::all_of(list->elements.begin(), list->elements.end(),
+                     [&](Attr element) { return element->is(kind); });
+}
+
+bool is_size(Attr value) {
+  return value->is(AttrKind::Dim) || value->is(AttrKind::Int);
+}
+
+void check_element(Attr value, DType dtype, OpVerifier& verifier) {
+  if (is_float(dtype)) {
+    if (value->is(AttrKind::Float) || value->is(AttrKind::Int)) return;
+    verifier.error("'{}' is no number", value->text);
+  } else if (dtype == DType::Bool && value->is(AttrKind::Bool)) {
+    return;
+  } else if (!value->is(AttrKind::Int) || !fits(dtype, value->integer)) {
+    verifier.error("'{}' is no {}", value->text, to_string(dtype));
+  }
+}
+
+}  // namespace
+
+void verify_full(Op* op, OpVerifier& verifier) {
+  DType dtype = op->result()->type()->dtype;
+  Attr value = op->attr("value");
+  if (is_float(dtype)) return;
+  bool whole = value->is(AttrKind::Int) || std::trunc(value->number) == value->number;
+  bool in_range = value->is(AttrKind::Int) || std::fabs(value->number) <= 0x1p53;
+  int64_t integer = value->is(AttrKind::Int) ? value->integer
+                    : in_range               ? int64_t(value->number)
+                                             : 0;
+  if (!whole || !in_range || !fits(dtype, integer)) {
+    verifier.error("'{}' is no {}", value->text, to_string(dtype));
+  }
+}
+
+void verify_constant(Op* op, OpVerifier& verifier) {
+  Type type = op->result()->type();
+  Dim count = element_count(op->module()->context(), type->dims);
+  Attr values = op->attr("values");
+  if (!count->constant())
+    return verifier.error("its dims must be numbers, not {}", dims_text(type->dims));
+  if (*count->constant() != int64_t(values->elements.size())) {
+    return verifier.error("{} elements do not make a {}", values->elements.size(), type->text);
+  }
+  for (Attr value : values->elements) {
+    check_element(value, type->dtype, verifier);
+    if (verifier.failed()) return;
+  }
+}
+
+void verify_iota(Op* op, OpVerifier& verifier) {
+  Type type = op->result()->type();
+  int64_t axis = op->int_attr("axis");
+  if (axis < 0 || axis >= int64_t(type->rank())) {
+    verifier.error("axis {} is outside 0 to {}", axis, int64_t(type->rank()) - 1);
+  }
+  if (!is_integer(type->dtype))
+    verifier.error("coordinates are integers, not {}", to_string(type->dtype));
+}
+
+void verify_dim(Op* op, OpVerifier& verifier) {
+  expect_result(op, verifier, {}, DType::I64);
+}
+
+void verify_broadcast(Op* op, OpVerifier& verifier) {
+  Value* a = op->in(in::Broadcast::a);
+  const std::vector<Dim>& from = a->type()->dims;
+  const std::vector<Dim>& to = op->result()->type()->dims;
+  if (!expect_dtype_of(op, verifier, a)) return;
+  if (from.size() > to.size()) {
+    return verifier.error("the operand's rank {} is more than the result's {}", from.size(),
+                          to.size());
+  }
+  for (size_t i = 0; i < from.size(); ++i) {
+    Dim extent = to[to.size() - from.size() + i];
+    if (from[i] == extent || from[i]->is_constant(1)) continue;
+    return verifier.error("{} does not repeat to {} along axis {}", from[i]->text, extent->text, i);
+  }
+}
+
+void verify_reshape(Op* op, OpVerifier& verifier) {
+  Context& context = op->module()->context();
+  Value* a = op->in(in::Reshape::a);
+  if (!expect_dtype_of(op, verifier, a)) return;
+  Dim from = element_count(context, a->type()->dims);
+  Dim to = element_count(context, op->result()->type()->dims);
+  if (from->overflow || to->overflow)
+    return verifier.error("the number of elements overflows 64 bits");
+  if (from != to) verifier.error("{} elements do not make {}", from->text, to->text);
+}
+
+void verify_transpose(Op* op, OpVerifier& verifier) {
+  Value* a = op->in(in::Transpose::a);
+  if (!all_are(op->attr("perm"), AttrKind::Int)) return verifier.error("'perm' is a list of axes");
+  std::vector<int64_t> perm = op->ints_attr("perm"), sorted = perm;
+  std::sort(sorted.begin(), sorted.end());
+  bool each_once = sorted.size() == a->type()->rank();
+  for (size_t i = 0; each_once && i < sorted.size(); ++i) each_once = sorted[i] == int64_t(i);
+  if (!each_once) return verifier.error("'perm' must name each axis of {} once", a->type()->text);
+  std::vector<Dim> dims;
+  for (int64_t axis : perm) dims.push_back(a->type()->dims[size_t(axis)]);
+  expect_result(op, verifier, dims, a->type()->dtype);
+}
+
+namespace {
+
+/// Reports what is certain to lie outside the operand; what depends on dims is checked when it is
+/// run.
+void check_slice_axis(Op* op, size_t axis, Dim start, int64_t step, OpVerifier& verifier) {
+  DimTable& dims = op->module()->context().dims();
+  Dim extent = op->in(in::Slice::a)->type()->dims[axis];
+  Dim count = op->result()->type()->dims[axis];
+  if (step < 1)
+    return verifier.error("the step along axis {} is {}, which is not positive", axis, step);
+  if (interval(start).high.value_or(0) < 0) {
+    return verifier.error("the start along axis {} is below 0: {}", axis, start->text);
+  }
+  // The last element is start + (count-1)*step; with no element there is nothing to check.
+  Dim last = dims.add(start, dims.mul(dims.sub(count, dims.constant(1)), dims.constant(step)));
+  bool some = interval(count).low.value_or(0) > 0;
+  if (some && proves_le(dims, extent, last)) {
+    verifier.error("element {} along axis {} is outside an extent of {}", last->text, axis,
+                   extent->text);
+  }
+}
+
+}  // namespace
+
+void verify_slice(Op* op, OpVerifier& verifier) {
+  Value* a = op->in(in::Slice::a);
+  Attr starts = op->attr("starts"), steps = op->attr("steps");
+  size_t rank = a->type()->rank();
+  if (!expect_dtype_of(op, verifier, a)) return;
+  bool sizes = std::all_of(starts->elements.begin(), starts->elements.end(), is_size);
+  if (!sizes || !all_are(steps, AttrKind::Int)) {
+    return verifier.error("'starts' are dimension expressions and 'steps' integers");
+  }
+  if (starts->elements.size() != rank || steps->elements.size() != rank ||
+      op->result()->type()->rank() != rank) {
+    return verifier.error("starts, steps and dims must be {} each", rank);
+  }
+  for (size_t i = 0; i < rank && !verifier.failed(); ++i) {
+    check_slice_axis(op, i, starts->elements[i]->dim, steps->elements[i]->integer, verifier);
+  }
+}
+
+void verify_concat(Op* op, OpVerifier& verifier) {
+  if (op->operand_count() == 0) return verifier.error("it needs a part");
+  DimTable& table = op->module()->context().dims();
+  Type first = op->operand(0)->type();
+  int64_t axis = op->int_attr("axis");
+  if (axis < 0 || axis >= int64_t(first->rank())) {
+    return verifier.error("axis {} is outside 0 to {}", axis, int64_t(first->rank()) - 1);
+  }
+  std::vector<Dim> dims = first->dims;
+  for (unsigned i = 1; i < op->operand_count(); ++i) {
+    Type part = op->operand(i)->type();
+    std::vector<Dim> others = part->dims;
+    if (others.size() == dims.size()) others[size_t(axis)] = first->dims[size_t(axis)];
+    if (others != first->dims || part->dtype != first->dtype) {
+      return verifier.error("part {} is {}, which does not continue {} along axis {}", i,
+                            part->text, first->text, axis);
+    }
+    dims[size_t(axis)] = table.add(dims[size_t(axis)], part->dims[size_t(axis)]);
+  }
+  expect_result(op, verifier, dims, first->dtype);
+}
+
+}  // namespace tessera::graph
