@@ -1,23 +1,209 @@
 #include "ir/schedule/ops.h"
 
+#include <cmath>
+#include <vector>
+
 #include "ir/core/verifier.h"
+#include "ir/schedule/verify.h"
 
 namespace tessera::schedule {
 
 namespace {
 
-void verify_broadcast(Op*, OpVerifier&) {}
-void verify_dot(Op*, OpVerifier&) {}
-void verify_gather(Op*, OpVerifier&) {}
-void verify_kernel(Op*, OpVerifier&) {}
-void verify_load(Op*, OpVerifier&) {}
-void verify_pipeline(Op*, OpVerifier&) {}
-void verify_reduce(Op*, OpVerifier&) {}
-void verify_reshape(Op*, OpVerifier&) {}
-void verify_store(Op*, OpVerifier&) {}
-void verify_tile(Op*, OpVerifier&) {}
-void verify_transpose(Op*, OpVerifier&) {}
-void verify_view(Op*, OpVerifier&) {}
+void check_dtype(Type a, Type b, OpVerifier& verifier) {
+  if (a->dtype == b->dtype) return;
+  verifier.error("it turns {} into {}", to_string(a->dtype), to_string(b->dtype));
+}
+
+/// Element `offset + sum(x[i]*strides[i])` stays within the memory; checked when every number is known.
+void verify_view_bounds(Type memory, Type view, OpVerifier& verifier) {
+  int64_t size = 1;
+  for (Dim dim : memory->dims) {
+    auto extent = dim->constant();
+    if (!extent || __builtin_mul_overflow(size, *extent, &size)) return;
+  }
+  auto low = view->offset->constant();
+  if (!low) return;
+  int64_t high = *low;
+  for (size_t i = 0; i < view->rank(); ++i) {
+    auto extent = view->dims[i]->constant();
+    auto stride = view->strides[i]->constant();
+    if (!extent || !stride || *extent == 0) return;
+    int64_t reach = 0;
+    if (__builtin_mul_overflow(*extent - 1, *stride, &reach) ||
+        __builtin_add_overflow(reach < 0 ? *low : high, reach, reach < 0 ? &*low : &high)) {
+      return verifier.error("its offsets overflow");
+    }
+  }
+  if (*low < 0 || high >= size) {
+    verifier.error("it reaches elements {} to {} of memory that has {}", *low, high, size);
+  }
+}
+
+void verify_view(Op* op, OpVerifier& verifier) {
+  Type memory = op->in(in::View::memory)->type();
+  Type view = op->result()->type();
+  if (!view->is(TypeKind::View)) return verifier.error("its result is no view but {}", view->text);
+  if (view->space != MemorySpace::Global) verifier.error("a window on a parameter is in global memory");
+  check_dtype(memory, view, verifier);
+  verify_view_bounds(memory, view, verifier);
+}
+
+/// A tile's extents are constants from 1 up, or the whole axis of the memory.
+void verify_window(Type memory, Type tile, size_t indices, OpVerifier& verifier) {
+  check_dtype(memory, tile, verifier);
+  if (memory->rank() != tile->rank() || memory->rank() != indices) {
+    return verifier.error("memory of rank {}, a tile of rank {} and {} indices do not fit together",
+                          memory->rank(), tile->rank(), indices);
+  }
+  for (size_t i = 0; i < tile->rank(); ++i) {
+    auto extent = tile->dims[i]->constant();
+    if (tile->dims[i] == memory->dims[i] || (extent && *extent >= 1)) continue;
+    verifier.error("extent {} of axis {} is neither a constant from 1 up nor the whole axis",
+                   tile->dims[i]->text, i);
+  }
+}
+
+void verify_load(Op* op, OpVerifier& verifier) {
+  verify_window(op->in(in::Load::memory)->type(), op->result()->type(), op->slot_size(in::Load::index), verifier);
+}
+
+void verify_store(Op* op, OpVerifier& verifier) {
+  verify_window(op->in(in::Store::memory)->type(), op->in(in::Store::value)->type(),
+                op->slot_size(in::Store::index), verifier);
+}
+
+void verify_gather(Op* op, OpVerifier& verifier) {
+  Type table = op->in(in::Gather::table)->type();
+  Type rows = op->in(in::Gather::rows)->type();
+  Type result = op->result()->type();
+  check_dtype(table, result, verifier);
+  if (!is_integer(rows->dtype)) verifier.error("row numbers are {}, which is no integer", to_string(rows->dtype));
+  if (table->rank() != 2 || rows->rank() != 1 || result->rank() != 2) {
+    return verifier.error("it takes a table of rank 2 and rows of rank 1 and gives a tile of rank 2");
+  }
+  if (result->dims[0] != rows->dims[0]) {
+    verifier.error("it gives {} rows for {} row numbers", result->dims[0]->text, rows->dims[0]->text);
+  }
+  if (!result->dims[1]->constant() && result->dims[1] != table->dims[1]) {
+    verifier.error("extent {} of axis 1 is neither a constant nor the whole axis", result->dims[1]->text);
+  }
+}
+
+/// The value is one of the dtype: whole and in range for integers, 0 or 1 for bool.
+void verify_constant(Op* op, OpVerifier& verifier) {
+  DType dtype = op->result()->type()->dtype;
+  Attr value = op->attr("value");
+  if (is_float(dtype)) return;
+  double number = value->is(AttrKind::Int) ? double(value->integer) : value->number;
+  unsigned bits = dtype == DType::Bool ? 1 : dtype_info(dtype).bits;
+  bool is_signed = dtype_info(dtype).cls == DTypeClass::Signed;
+  double low = is_signed ? -std::ldexp(1.0, int(bits) - 1) : 0;
+  double high = std::ldexp(1.0, int(bits) - (is_signed ? 1 : 0));
+  // Near 2^63 a double cannot tell an i64 that fits from one that does not; an Int always fits.
+  bool exact = value->is(AttrKind::Int) && bits == 64 && is_signed;
+  if (exact || (number == std::floor(number) && number >= low && number < high)) return;
+  verifier.error("{} is no value of {}", value->text, to_string(dtype));
+}
+
+void verify_splat(Op* op, OpVerifier& verifier) {
+  check_dtype(op->in(in::Splat::scalar)->type(), op->result()->type(), verifier);
+}
+
+bool check_axis(Op* op, Type type, OpVerifier& verifier) {
+  int64_t axis = op->int_attr("axis");
+  if (axis >= 0 && axis < int64_t(type->rank())) return true;
+  verifier.error("axis {} is outside a tile of rank {}", axis, type->rank());
+  return false;
+}
+
+void verify_iota(Op* op, OpVerifier& verifier) {
+  Type type = op->result()->type();
+  check_axis(op, type, verifier);
+  if (!is_integer(type->dtype)) verifier.error("coordinates are integers, not {}", to_string(type->dtype));
+}
+
+void verify_broadcast(Op* op, OpVerifier& verifier) {
+  Type from = op->in(in::Broadcast::a)->type();
+  Type to = op->result()->type();
+  check_dtype(from, to, verifier);
+  bool fits = from->rank() == to->rank();
+  for (size_t i = 0; fits && i < to->rank(); ++i) {
+    fits = from->dims[i] == to->dims[i] || from->dims[i]->is_constant(1);
+  }
+  if (!fits) verifier.error("{} does not broadcast to {}", from->text, to->text);
+}
+
+void verify_reshape(Op* op, OpVerifier& verifier) {
+  Type from = op->in(in::Reshape::a)->type();
+  Type to = op->result()->type();
+  check_dtype(from, to, verifier);
+  auto without_ones = [](Type type) {
+    std::vector<Dim> dims;
+    for (Dim dim : type->dims) {
+      if (!dim->is_constant(1)) dims.push_back(dim);
+    }
+    return dims;
+  };
+  if (without_ones(from) != without_ones(to)) {
+    verifier.error("{} and {} differ in more than extents of 1", from->text, to->text);
+  }
+}
+
+void verify_transpose(Op* op, OpVerifier& verifier) {
+  Type from = op->in(in::Transpose::a)->type();
+  Type to = op->result()->type();
+  check_dtype(from, to, verifier);
+  const std::vector<Attr>& perm = op->attr("perm")->elements;
+  if (perm.size() != from->rank() || to->rank() != from->rank()) {
+    return verifier.error("perm has {} entries for rank {}", perm.size(), from->rank());
+  }
+  std::vector<bool> seen(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) {
+    bool fits = perm[i]->is(AttrKind::Int) && perm[i]->integer >= 0 && perm[i]->integer < int64_t(perm.size());
+    if (!fits || seen[size_t(perm[i]->integer)]) return verifier.error("perm is no permutation of its axes");
+    seen[size_t(perm[i]->integer)] = true;
+    if (to->dims[i] != from->dims[size_t(perm[i]->integer)]) {
+      verifier.error("axis {} of the result is {}, not {}", i, to->dims[i]->text,
+                     from->dims[size_t(perm[i]->integer)]->text);
+    }
+  }
+}
+
+void verify_reduce(Op* op, OpVerifier& verifier) {
+  Type from = op->in(in::Reduce::a)->type();
+  Type to = op->result()->type();
+  check_dtype(from, to, verifier);
+  std::string_view kind = op->string_attr("kind");
+  if (kind != "sum" && kind != "prod" && kind != "max" && kind != "min") {
+    verifier.error("'{}' is no kind of reduction", kind);
+  }
+  if (from->dtype == DType::Bool) verifier.error("it does not take bool");
+  if (!check_axis(op, from, verifier)) return;
+  std::vector<Dim> dims = from->dims;
+  dims.erase(dims.begin() + op->int_attr("axis"));
+  if (dims != to->dims) verifier.error("{} without that axis is not {}", from->text, to->text);
+}
+
+void verify_dot(Op* op, OpVerifier& verifier) {
+  Type a = op->in(in::Dot::a)->type();
+  Type b = op->in(in::Dot::b)->type();
+  Type c = op->in(in::Dot::c)->type();
+  if (op->result()->type() != c) verifier.error("its result must be {}", c->text);
+  if (a->rank() != 2 || b->rank() != 2 || c->rank() != 2) return verifier.error("its operands must have rank 2");
+  if (a->dims[1] != b->dims[0] || a->dims[0] != c->dims[0] || b->dims[1] != c->dims[1]) {
+    verifier.error("[{}, {}] x [{}, {}] does not give [{}, {}]", a->dims[0]->text, a->dims[1]->text,
+                   b->dims[0]->text, b->dims[1]->text, c->dims[0]->text, c->dims[1]->text);
+  }
+  if (a->dtype != b->dtype) {
+    verifier.error("its operands differ in dtype: {} and {}", to_string(a->dtype), to_string(b->dtype));
+  }
+  bool adds = a->dtype != DType::Bool && is_float(a->dtype) == is_float(c->dtype) && c->dtype != DType::Bool &&
+              dtype_info(c->dtype).bits >= dtype_info(a->dtype).bits;
+  if (!adds) {
+    verifier.error("products of {} are not added up in {}", to_string(a->dtype), to_string(c->dtype));
+  }
+}
 
 }  // namespace
 

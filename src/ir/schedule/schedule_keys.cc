@@ -1,0 +1,151 @@
+#include "ir/schedule/schedule_keys.h"
+
+#include <algorithm>
+#include <array>
+
+#include "support/check.h"
+
+namespace tessera::schedule {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> role_names = {"load", "mma", "store", "softmax"};
+
+std::vector<std::string_view> words(std::string_view text) {
+  std::vector<std::string_view> list;
+  while (!text.empty()) {
+    size_t end = std::min(text.find(' '), text.size());
+    list.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return list;
+}
+
+using Problem = std::optional<ScheduleProblem>;
+
+ScheduleProblem wrong_kind(const ScheduleKey& key, Attr value) {
+  return {ScheduleProblem::Kind::WrongKind, std::string(key.name), expected_value(key), value->text};
+}
+
+Problem check_number(const ScheduleKey& key, Attr value) {
+  if (!value->is(AttrKind::Int)) return wrong_kind(key, value);
+  if (value->integer >= key.low && value->integer <= key.high) return std::nullopt;
+  return ScheduleProblem{ScheduleProblem::Kind::OutOfRange, std::string(key.name),
+                         fmt::format("{} to {}", key.low, key.high), value->text};
+}
+
+Problem check_list(const ScheduleKey& key, Attr value) {
+  if (!value->is(AttrKind::Array) || value->elements.empty()) return wrong_kind(key, value);
+  for (Attr element : value->elements) {
+    if (Problem problem = check_number(key, element)) return problem;
+  }
+  return std::nullopt;
+}
+
+Problem check_entries(const ScheduleKey& key, Attr value) {
+  if (!value->is(AttrKind::Dict)) return wrong_kind(key, value);
+  for (const auto& [name, number] : value->entries) {
+    bool is_role = std::find(role_names.begin(), role_names.end(), name) != role_names.end();
+    if (key.kind == ScheduleValueKind::Roles && !is_role) return wrong_kind(key, value);
+    if (Problem problem = check_number(key, number)) return problem;
+  }
+  return std::nullopt;
+}
+
+Problem check_word(const ScheduleKey& key, Attr value) {
+  bool known = value->is(AttrKind::String) && std::find(key.choices.begin(), key.choices.end(),
+                                                        value->string) != key.choices.end();
+  return known ? Problem() : wrong_kind(key, value);
+}
+
+}  // namespace
+
+std::span<const ScheduleKey> schedule_keys() {
+  static const std::vector<ScheduleKey> keys = {
+#define KEY(name, kind, low, high, choices, machines, summary)                             \
+  {#name, ScheduleValueKind::kind, low, high, words(choices), ScheduleReaders::machines, \
+   summary},
+#include "ir/schedule/schedule_keys.def"
+#undef KEY
+  };
+  return keys;
+}
+
+const ScheduleKey* find_schedule_key(std::string_view name) {
+  for (const ScheduleKey& key : schedule_keys()) {
+    if (key.name == name) return &key;
+  }
+  return nullptr;
+}
+
+std::string expected_value(const ScheduleKey& key) {
+  switch (key.kind) {
+    case ScheduleValueKind::Int: return "a number";
+    case ScheduleValueKind::Ints: return "a list of numbers";
+    case ScheduleValueKind::Bool: return "True or False";
+    case ScheduleValueKind::Word: return fmt::format("one of {}", fmt::join(key.choices, ", "));
+    case ScheduleValueKind::Axes: return "a number for each axis";
+    case ScheduleValueKind::Roles:
+      return fmt::format("a number for each of {}", fmt::join(role_names, ", "));
+  }
+  TSR_UNREACHABLE("unknown kind of schedule value");
+}
+
+std::optional<ScheduleProblem> check_schedule_value(std::string_view name, Attr value) {
+  const ScheduleKey* key = find_schedule_key(name);
+  if (!key) {
+    std::vector<std::string> candidates;
+    for (const ScheduleKey& known : schedule_keys()) candidates.emplace_back(known.name);
+    return ScheduleProblem{ScheduleProblem::Kind::UnknownKey, std::string(name),
+                           nearest_name(name, candidates), value->text};
+  }
+  switch (key->kind) {
+    case ScheduleValueKind::Int: return check_number(*key, value);
+    case ScheduleValueKind::Ints: return check_list(*key, value);
+    case ScheduleValueKind::Bool:
+      return value->is(AttrKind::Bool) ? Problem() : wrong_kind(*key, value);
+    case ScheduleValueKind::Word: return check_word(*key, value);
+    case ScheduleValueKind::Axes:
+      return value->is(AttrKind::Array) ? check_list(*key, value) : check_entries(*key, value);
+    case ScheduleValueKind::Roles: return check_entries(*key, value);
+  }
+  TSR_UNREACHABLE("unknown kind of schedule value");
+}
+
+std::vector<ScheduleProblem> check_schedule(Attr schedule) {
+  std::vector<ScheduleProblem> problems;
+  for (const auto& [key, value] : schedule->entries) {
+    if (auto problem = check_schedule_value(key, value)) problems.push_back(std::move(*problem));
+  }
+  return problems;
+}
+
+std::string to_string(const ScheduleProblem& problem) {
+  switch (problem.kind) {
+    case ScheduleProblem::Kind::UnknownKey:
+      return fmt::format("'{}' is no key of a schedule", problem.key);
+    case ScheduleProblem::Kind::WrongKind:
+      return fmt::format("schedule key '{}' takes {}, not {}", problem.key, problem.expected, problem.found);
+    case ScheduleProblem::Kind::OutOfRange:
+      return fmt::format("schedule key '{}' is {}, outside {}", problem.key, problem.found, problem.expected);
+  }
+  TSR_UNREACHABLE("unknown kind of schedule problem");
+}
+
+void report(const ScheduleProblem& problem, Loc loc, DiagnosticEngine& diagnostics) {
+  switch (problem.kind) {
+    case ScheduleProblem::Kind::UnknownKey: {
+      auto builder = diagnostics.report(diag::unknown_schedule_key, loc, problem.key);
+      if (!problem.expected.empty()) builder.help(fmt::format("did you mean '{}'?", problem.expected));
+      return;
+    }
+    case ScheduleProblem::Kind::WrongKind:
+      diagnostics.report(diag::schedule_value_kind, loc, problem.key, problem.expected, problem.found);
+      return;
+    case ScheduleProblem::Kind::OutOfRange:
+      diagnostics.report(diag::schedule_value_range, loc, problem.key, problem.found, problem.expected);
+      return;
+  }
+}
+
+}  // namespace tessera::schedule

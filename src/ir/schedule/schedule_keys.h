@@ -1,0 +1,53 @@
+#pragma once
+// The schema of schedules: which keys there are, what their values look like, and a checker. Schedules come from
+// source, from tables and from IR text; all three are held to the rows of schedule_keys.def.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/core/attribute.h"
+#include "support/diagnostic.h"
+
+namespace tessera::schedule {
+
+enum class ScheduleValueKind : uint8_t { Int, Ints, Bool, Word, Axes, Roles };
+enum class ScheduleReaders : uint8_t { All, Cpu, Gpu };
+
+struct ScheduleKey {
+  std::string_view name;
+  ScheduleValueKind kind;
+  int64_t low;
+  int64_t high;
+  std::vector<std::string_view> choices;
+  ScheduleReaders readers;
+  std::string_view summary;
+};
+
+/// All keys in the order of the table.
+std::span<const ScheduleKey> schedule_keys();
+const ScheduleKey* find_schedule_key(std::string_view name);
+/// What a value of the key has to be, for messages: "a number", "one of none, xor".
+std::string expected_value(const ScheduleKey& key);
+
+/// One way in which a schedule breaks the schema.
+struct ScheduleProblem {
+  enum class Kind : uint8_t { UnknownKey, WrongKind, OutOfRange };
+  Kind kind;
+  std::string key;
+  std::string expected;  ///< WrongKind: what the key takes; OutOfRange: the bounds; UnknownKey: the nearest key
+  std::string found;
+};
+
+/// Checks one value against its key.
+std::optional<ScheduleProblem> check_schedule_value(std::string_view key, Attr value);
+/// Checks every entry of a Dict.
+std::vector<ScheduleProblem> check_schedule(Attr schedule);
+/// The problem in one line.
+std::string to_string(const ScheduleProblem& problem);
+/// Reports the problem as a user's error.
+void report(const ScheduleProblem& problem, Loc loc, DiagnosticEngine& diagnostics);
+
+}  // namespace tessera::schedule
