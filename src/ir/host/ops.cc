@@ -1,14 +1,174 @@
 #include "ir/host/ops.h"
 
+#include <algorithm>
+
 #include "ir/core/verifier.h"
 
 namespace tessera::host {
 
 namespace {
 
-void verify_alias(Op*, OpVerifier&) {}
-void verify_func(Op*, OpVerifier&) {}
-void verify_launch(Op*, OpVerifier&) {}
+Dim element_count(Op* op, Type type) {
+  DimTable& dims = op->module()->context().dims();
+  Dim count = dims.constant(1);
+  for (Dim extent : type->dims) count = dims.mul(count, extent);
+  return count;
+}
+
+void verify_alias(Op* op, OpVerifier& verifier) {
+  Type from = op->in(in::Alias::a)->type();
+  Type to = op->result()->type();
+  if (from->dtype != to->dtype) {
+    verifier.error("the result must be of dtype {}, not {}", to_string(from->dtype),
+                   to_string(to->dtype));
+  }
+  if (element_count(op, from) == element_count(op, to)) return;
+  verifier.error("{} and {} have different numbers of elements", from->text, to->text);
+}
+
+void verify_constant(Op* op, OpVerifier& verifier) {
+  Dim count = element_count(op, op->result()->type());
+  Attr values = op->attr("values");
+  if (!count->constant()) return verifier.error("its dims must be constants");
+  if (*count->constant() != int64_t(values->elements.size())) {
+    verifier.error("{} has {} elements, but {} values are given", op->result()->type()->text,
+                   count->text, values->elements.size());
+  }
+  for (Attr value : values->elements) {
+    bool number = value->is(AttrKind::Int) || value->is(AttrKind::Float) || value->is(AttrKind::Bool);
+    if (!number) return verifier.error("value {} is not a number", value->text);
+  }
+}
+
+/// Entries of args or results: dicts with a name of their own.
+void verify_named(Op* op, std::string_view attribute, size_t count, OpVerifier& verifier) {
+  const std::vector<Attr>& entries = op->attr(attribute)->elements;
+  if (entries.size() != count) {
+    return verifier.error("'{}' describes {} values, not {}", attribute, entries.size(), count);
+  }
+  std::vector<std::string> names;
+  for (Attr entry : entries) {
+    Attr name = entry->get("name");
+    if (!name || !name->is(AttrKind::String) || name->string.empty()) {
+      return verifier.error("an entry of '{}' has no name", attribute);
+    }
+    if (std::find(names.begin(), names.end(), name->string) != names.end()) {
+      return verifier.error("'{}' has two entries named '{}'", attribute, name->string);
+    }
+    names.push_back(name->string);
+  }
+}
+
+void verify_guard(Attr guard, OpVerifier& verifier) {
+  static constexpr std::string_view relations[] = {"==", "!=", "<", "<=", ">", ">="};
+  Attr relation = guard->get("relation");
+  Attr left = guard->get("left");
+  Attr right = guard->get("right");
+  if (!relation || !left || !right || !left->dim || !right->dim) {
+    return verifier.error("a guard needs dims 'left' and 'right' and a 'relation'");
+  }
+  bool known = std::find(std::begin(relations), std::end(relations), relation->string) !=
+               std::end(relations);
+  if (!known) verifier.error("a guard has no relation {}", relation->text);
+}
+
+void verify_func(Op* op, OpVerifier& verifier) {
+  if (op->region(at::Func::body)->empty()) return verifier.error("it has no body");
+  Block* body = op->region(at::Func::body)->front();
+  verify_named(op, "args", body->arg_count(), verifier);
+  if (verifier.failed()) return;
+  for (unsigned i = 0; i < body->arg_count(); ++i) {
+    Type type = body->arg(i)->type();
+    if (!type->is(TypeKind::Tensor)) verifier.error("argument {} must be a tensor, not {}", i, type->text);
+    Attr kind = op->attr("args")->elements[i]->get("kind");
+    if (kind && (kind->string == "input" || kind->string == "param")) continue;
+    verifier.error("argument {} must be of kind \"input\" or \"param\"", i);
+  }
+  Op* last = body->terminator();
+  if (!last || !last->is(info(OpKind::Return))) return verifier.error("it does not end in host.return");
+  verify_named(op, "results", last->operand_count(), verifier);
+  if (Attr guards = op->attr("guards")) {
+    for (Attr guard : guards->elements) verify_guard(guard, verifier);
+  }
+}
+
+void verify_return(Op* op, OpVerifier& verifier) {
+  if (!op->parent() || !op->parent()->is(info(OpKind::Func))) verifier.error("it is not in a host.func");
+}
+
+/// Types of a kernel's parameters, results last. Below Tile level, where parameters are addresses, `params`
+/// of the kernel lists them.
+std::vector<Type> parameter_types(Op* kernel) {
+  std::vector<Type> types;
+  if (Attr params = kernel->attr("params")) {
+    for (Attr param : params->elements) {
+      Attr type = param->get("type");
+      types.push_back(type ? type->type : nullptr);
+    }
+    return types;
+  }
+  if (kernel->region()->empty()) return types;
+  Block* body = kernel->region()->front();
+  for (unsigned i = 0; i < body->arg_count(); ++i) types.push_back(body->arg(i)->type());
+  return types;
+}
+
+/// The dims bound to symbols that no parameter has, and symbols that are not bound.
+void verify_binding(Op* op, const std::vector<Type>& types, OpVerifier& verifier) {
+  std::vector<std::string> free;
+  for (Type type : types) {
+    for (Dim extent : type->dims) {
+      for_each_symbol(extent, [&](std::string_view name) { free.emplace_back(name); });
+    }
+  }
+  for (const auto& [name, value] : op->attr("dims")->entries) {
+    if (!value->dim) verifier.error("'{}' must be bound to a dim, not {}", name, value->text);
+    bool known = std::find(free.begin(), free.end(), name) != free.end();
+    if (!known) verifier.error("kernel @{} has no free dim '{}'", op->string_attr("kernel"), name);
+  }
+  for (const std::string& name : free) {
+    if (op->attr("dims")->get(name)) continue;
+    return verifier.error("the free dim '{}' of kernel @{} is not bound", name, op->string_attr("kernel"));
+  }
+}
+
+void verify_operand(Op* op, unsigned position, Type parameter, Type given, OpVerifier& verifier) {
+  DimTable& dims = op->module()->context().dims();
+  Attr binding = op->attr("dims");
+  auto bound = [&](std::string_view name) { return binding->get(name)->dim; };
+  bool same = parameter->dtype == given->dtype && parameter->dims.size() == given->dims.size();
+  for (size_t i = 0; same && i < given->dims.size(); ++i) {
+    same = dims.substitute(parameter->dims[i], bound) == given->dims[i];
+  }
+  if (same) return;
+  verifier.error("value {} is {}, but parameter {} of kernel @{} is {} under {}", position,
+                 given->text, position, op->string_attr("kernel"), parameter->text, binding->text);
+}
+
+void verify_launch(Op* op, OpVerifier& verifier) {
+  std::string_view name = op->string_attr("kernel");
+  Op* kernel = op->module()->find(name);
+  Attr outputs = kernel ? kernel->attr("outputs") : nullptr;
+  if (!outputs || !outputs->is(AttrKind::Int)) return verifier.error("there is no kernel @{}", name);
+  std::vector<Type> types = parameter_types(kernel);
+  if (outputs->integer != op->result_count() ||
+      types.size() != size_t(op->operand_count()) + op->result_count()) {
+    return verifier.error("kernel @{} takes {} operands and {} results, not {} and {}", name,
+                          int64_t(types.size()) - outputs->integer, outputs->integer,
+                          op->operand_count(), op->result_count());
+  }
+  for (Type type : types) {
+    if (!type || !type->is(TypeKind::Tensor)) {
+      return verifier.error("a parameter of kernel @{} is no tensor", name);
+    }
+  }
+  verify_binding(op, types, verifier);
+  if (verifier.failed()) return;
+  for (unsigned i = 0; i < types.size(); ++i) {
+    Value* value = i < op->operand_count() ? op->operand(i) : op->result(i - op->operand_count());
+    verify_operand(op, i, types[i], value->type(), verifier);
+  }
+}
 
 }  // namespace
 

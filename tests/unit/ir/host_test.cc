@@ -1,0 +1,92 @@
+// The host program: its form is read back as printed, and each op's rules are checked.
+
+#include <catch2/catch.hpp>
+
+#include "unit/ir/text_fixture.h"
+
+using namespace tessera;
+
+namespace {
+
+constexpr const char* entry_attributes =
+    R"({args = [{kind = "input", name = "x"}, {kind = "param", name = "b"}], results = [{name = "y"}]})";
+
+/// A module with a kernel of one free dim and an entry with that body.
+std::string module_text(const std::string& body, const std::string& attributes = entry_attributes) {
+  return R"(module @f level(schedule) version(1) {
+  sched.kernel @f.0(%a: tensor<M x 4, f32>, %y: tensor<M x 4, f32>) {axes = [{block = 1, extent = <M>, grid = true, name = "m"}, {block = 4, extent = 4, grid = false, name = "n"}], outputs = 1, schedule = {}} {
+    sched.tile {axes = ["m"]} do(%m: i64) {
+      %0: i64 = sched.dim {value = 0}
+      %1: tile<1 x 4, f32> = sched.load %a, [%m, %0]
+      sched.store %1, %y, [%m, %0]
+      sched.yield []
+    }
+    sched.return
+  }
+  host.func @f(%x: tensor<B x S x 4, f32>, %b: tensor<4, f32>) )" +
+         attributes + " {\n" + body + "  }\n}\n";
+}
+
+void check_report(const std::string& text, const std::string& part) {
+  std::string out = TextFixture().round_trip(text);
+  INFO(out);
+  CHECK(out.find(part) != std::string::npos);
+}
+
+void check_body_report(const std::string& body, const std::string& part) {
+  check_report(module_text(body), part);
+}
+
+}  // namespace
+
+TEST_CASE("a host program is read back as printed") {
+  std::string once = TextFixture().round_trip(module_text(R"(
+    %0: tensor<(B*S) x 4, f32> = host.alias %x
+    %1: tensor<(B*S) x 4, f32> = host.launch [%0] {dims = {M = <B*S>}, kernel = @f.0}
+    %2: tensor<(B*S) x 4, f32> = host.copy %1
+    %3: tensor<(B*S) x 4, f32> = host.fill {value = 0.5}
+    %4: tensor<2, i32> = host.constant {values = [1, 2]}
+    host.return [%2]
+)"));
+  INFO(once);
+  CHECK(once.find("host.launch [%0] {dims = {M = <B*S>}, kernel = @f.0}") != std::string::npos);
+  CHECK(TextFixture().round_trip(once) == once);
+}
+
+TEST_CASE("a launch agrees with its kernel") {
+  check_body_report("%0: tensor<3 x 4, f32> = host.launch [] {dims = {}, kernel = @g}\nhost.return [%0]\n",
+                    "there is no kernel @g");
+  check_body_report("%0: tensor<3 x 4, f32> = host.launch [] {dims = {M = 3}, kernel = @f.0}\nhost.return [%0]\n",
+                    "takes 1 operands and 1 results, not 0 and 1");
+  check_body_report("%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
+                    "%0: tensor<(B*S) x 4, f32> = host.launch [%a] {dims = {}, kernel = @f.0}\nhost.return [%0]\n",
+                    "the free dim 'M' of kernel @f.0 is not bound");
+  check_body_report("%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
+                    "%0: tensor<(B*S) x 4, f32> = host.launch [%a] {dims = {M = <B*S>, N = 1}, kernel = @f.0}\nhost.return [%0]\n",
+                    "has no free dim 'N'");
+  check_body_report("%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
+                    "%0: tensor<(B*S) x 4, f32> = host.launch [%a] {dims = {M = <B + S>}, kernel = @f.0}\nhost.return [%0]\n",
+                    "value 0 is tensor<B*S x 4, f32>, but parameter 0 of kernel @f.0 is tensor<M x 4, f32>");
+}
+
+TEST_CASE("host values keep their sizes") {
+  check_body_report("%0: tensor<B x 4, f32> = host.alias %x\nhost.return [%0]\n", "different numbers of elements");
+  check_body_report("%0: tensor<4, bf16> = host.alias %b\nhost.return [%0]\n", "must be of dtype f32, not bf16");
+  check_body_report("%0: tensor<3, f32> = host.copy %b\nhost.return [%0]\n", "must be tensor<4, f32>");
+  check_body_report("%0: tensor<3, f32> = host.constant {values = [1.0]}\nhost.return [%0]\n", "has 3 elements, but 1 values");
+  check_body_report("%0: tensor<B, f32> = host.constant {values = [1.0]}\nhost.return [%0]\n", "must be constants");
+  check_body_report("%0: tensor<1, f32> = host.constant {values = [\"a\"]}\nhost.return [%0]\n", "is not a number");
+  check_body_report("%0: tensor<1, f32> = host.fill\nhost.return [%0]\n", "attribute 'value' is missing");
+}
+
+TEST_CASE("an entry describes its arguments and results") {
+  std::string body = "host.return [%b]\n";
+  check_report(module_text(body, R"({args = [], results = [{name = "y"}]})"), "'args' describes 0 values, not 2");
+  check_report(module_text(body, R"({args = [{kind = "input", name = "x"}, {kind = "input", name = "x"}], results = [{name = "y"}]})"),
+               "two entries named 'x'");
+  check_report(module_text(body, R"({args = [{kind = "input", name = "x"}, {name = "b"}], results = [{name = "y"}]})"),
+               "argument 1 must be of kind");
+  check_report(module_text("host.return []\n"), "'results' describes 1 values, not 0");
+  check_report(module_text(body, R"({args = [{kind = "input", name = "x"}, {kind = "input", name = "b"}], guards = [{left = <B>, relation = "=~", right = 1}], results = [{name = "y"}]})"),
+               "a guard has no relation \"=~\"");
+}
