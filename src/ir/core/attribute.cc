@@ -25,29 +25,12 @@ std::string number_text(double value) {
   return text;
 }
 
-std::string quoted(std::string_view value) {
-  std::string text = "\"";
-  for (unsigned char c : value) {
-    if (c == '"' || c == '\\') {
-      text += '\\';
-      text += char(c);
-    } else if (c == '\n') {
-      text += "\\n";
-    } else if (c < 0x20 || c == 0x7f) {
-      text += fmt::format("\\x{:02x}", c);
-    } else {
-      text += char(c);
-    }
-  }
-  return text + "\"";
-}
-
 std::string text_of(const AttrNode& node) {
   switch (node.kind) {
     case AttrKind::Bool: return node.boolean ? "true" : "false";
     case AttrKind::Int: return fmt::format("{}", node.integer);
     case AttrKind::Float: return number_text(node.number);
-    case AttrKind::String: return quoted(node.string);
+    case AttrKind::String: return quote(node.string);
     case AttrKind::DType: return std::string(to_string(node.dtype));
     case AttrKind::Dim: return "<" + node.dim->text + ">";
     case AttrKind::Type: return "!" + node.type->text;
@@ -69,6 +52,23 @@ std::string text_of(const AttrNode& node) {
 }
 
 }  // namespace
+
+std::string quote(std::string_view value) {
+  std::string text = "\"";
+  for (unsigned char c : value) {
+    if (c == '"' || c == '\\') {
+      text += '\\';
+      text += char(c);
+    } else if (c == '\n') {
+      text += "\\n";
+    } else if (c < 0x20 || c == 0x7f) {
+      text += fmt::format("\\x{:02x}", c);
+    } else {
+      text += char(c);
+    }
+  }
+  return text + "\"";
+}
 
 std::string_view to_string(AttrKind kind) { return kind_names[size_t(kind)]; }
 

@@ -39,4 +39,7 @@ struct AttrNode {
   Attr get(std::string_view key) const;
 };
 
+/// A string as IR text writes it, in quotes and with escapes.
+std::string quote(std::string_view value);
+
 }  // namespace tessera

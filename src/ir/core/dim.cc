@@ -10,6 +10,10 @@ namespace tessera {
 
 namespace {
 
+/// Larger products count as overflow: no size is that long, and hostile text must not grow without bound.
+constexpr size_t max_terms = 1024;
+constexpr size_t max_factors = 64;
+
 int64_t floor_div(int64_t a, int64_t b) {
   int64_t q = a / b;
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
@@ -129,11 +133,13 @@ Dim DimTable::sub(Dim a, Dim b) { return add(a, mul(constant(-1), b)); }
 
 Dim DimTable::mul(Dim a, Dim b) {
   if (a->overflow || b->overflow) return overflow();
+  if (a->terms.size() * b->terms.size() > max_terms) return overflow();
   std::vector<DimTerm> terms;
   for (const DimTerm& x : a->terms) {
     for (const DimTerm& y : b->terms) {
       DimTerm term;
       if (__builtin_mul_overflow(x.coefficient, y.coefficient, &term.coefficient)) return overflow();
+      if (x.factors.size() + y.factors.size() > max_factors) return overflow();
       term.factors = x.factors;
       term.factors.insert(term.factors.end(), y.factors.begin(), y.factors.end());
       std::sort(term.factors.begin(), term.factors.end(),

@@ -295,17 +295,24 @@ class ModuleParser {
     return true;
   }
 
+  std::optional<uint32_t> position(std::string_view what) {
+    std::optional<int64_t> number = text_.integer();
+    if (number && *number >= 1 && *number <= INT32_MAX) return uint32_t(*number);
+    text_.error(fmt::format("expected a {} number from 1", what));
+    return std::nullopt;
+  }
+
   bool location(Loc& loc) {
     if (!text_.take("loc")) return true;
     if (!text_.expect("(")) return false;
     std::optional<std::string> file = text_.quoted();
-    if (!file) return text_.error("expected a file name in quotes"), false;
+    if (!file || file->empty()) return text_.error("expected a file name in quotes"), false;
     if (!text_.expect(":")) return false;
-    std::optional<int64_t> line = text_.integer();
-    if (!line || !text_.expect(":")) return text_.error("expected a line number"), false;
-    std::optional<int64_t> column = text_.integer();
-    if (!column) return text_.error("expected a column number"), false;
-    loc = Loc{sources_.intern_name(*file), uint32_t(*line), uint32_t(*column), 1};
+    std::optional<uint32_t> line = position("line");
+    if (!line || !text_.expect(":")) return false;
+    std::optional<uint32_t> column = position("column");
+    if (!column) return false;
+    loc = Loc{sources_.intern_name(*file), *line, *column, 1};
     return text_.expect(")");
   }
 

@@ -83,7 +83,7 @@ class Printer {
     for (unsigned i = 0; i < op->region_count(); ++i) region(op, op->region(i));
     if (options_.locations && op->loc().known()) {
       const std::string& file = sources_.file(op->loc().file).name();
-      out_ += fmt::format(" loc(\"{}\":{}:{})", file, op->loc().line, op->loc().column);
+      out_ += fmt::format(" loc({}:{}:{})", quote(file), op->loc().line, op->loc().column);
     }
     out_ += '\n';
   }
