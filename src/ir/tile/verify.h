@@ -1,0 +1,43 @@
+#pragma once
+// The verifier hooks that the rows of ops.def name. The generic part (slots, attribute kinds,
+// dominance) has been checked when a hook runs.
+
+#include "ir/core/verifier.h"
+
+namespace tessera::tile {
+
+// Kernels and control flow (verify_control.cc).
+void verify_kernel(Op* op, OpVerifier& verifier);
+void verify_program_id(Op* op, OpVerifier& verifier);
+void verify_for(Op* op, OpVerifier& verifier);
+void verify_if(Op* op, OpVerifier& verifier);
+void verify_yield(Op* op, OpVerifier& verifier);
+
+// Memory (verify_memory.cc).
+void verify_view(Op* op, OpVerifier& verifier);
+void verify_alloc(Op* op, OpVerifier& verifier);
+void verify_load(Op* op, OpVerifier& verifier);
+void verify_store(Op* op, OpVerifier& verifier);
+void verify_gather(Op* op, OpVerifier& verifier);
+
+// Values (verify_value.cc).
+void verify_splat(Op* op, OpVerifier& verifier);
+void verify_iota(Op* op, OpVerifier& verifier);
+void verify_extract(Op* op, OpVerifier& verifier);
+void verify_broadcast(Op* op, OpVerifier& verifier);
+void verify_reshape(Op* op, OpVerifier& verifier);
+void verify_transpose(Op* op, OpVerifier& verifier);
+void verify_reduce(Op* op, OpVerifier& verifier);
+void verify_merge(Op* op, OpVerifier& verifier);
+void verify_dot(Op* op, OpVerifier& verifier);
+
+/// Dims as a message shows them: [128, D].
+std::string dims_text(const std::vector<Dim>& dims);
+/// Reports a result whose dims or dtype are not these; true if they are.
+bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype);
+/// Reports an axis outside 0 .. rank-1; true if `axis` names one.
+bool expect_axis(Op* op, OpVerifier& verifier, size_t rank);
+/// Reports a slot of limits that has values, but not one per axis.
+void expect_limits(OpVerifier& verifier, size_t limits, size_t rank);
+
+}  // namespace tessera::tile

@@ -1,0 +1,94 @@
+#include "ir/tile/ops.h"
+#include "ir/tile/verify.h"
+
+namespace tessera::tile {
+
+namespace {
+
+bool is_size(Attr value) { return value->is(AttrKind::Dim) || value->is(AttrKind::Int); }
+
+/// Checks that a region ends by yielding values of the results' types.
+void check_yield(Op* op, unsigned region, OpVerifier& verifier) {
+  Block* block = op->region(region)->front();
+  if (block->next()) return verifier.error("region {} has more than one block", region);
+  Op* end = block->terminator();
+  if (!end || kind_of(end) != OpKind::Yield || end->info().level != Level::Tile) {
+    return verifier.error("region {} does not end with tile.yield", region);
+  }
+  if (end->operand_count() != op->result_count()) {
+    return verifier.error("region {} yields {} values for {} results", region, end->operand_count(),
+                          op->result_count());
+  }
+  for (unsigned i = 0; i < op->result_count(); ++i) {
+    Type wanted = op->result(i)->type(), type = end->operand(i)->type();
+    if (type == wanted) continue;
+    verifier.error("region {} yields {} for result {} of type {}", region, type->text, i, wanted->text);
+  }
+}
+
+}  // namespace
+
+void verify_kernel(Op* op, OpVerifier& verifier) {
+  if (op->region()->empty()) return verifier.error("it has no body");
+  Block* body = op->region()->front();
+  if (body->next()) return verifier.error("its body has more than one block");
+  int64_t outputs = op->int_attr("outputs");
+  if (outputs < 0 || outputs > int64_t(body->arg_count())) {
+    verifier.error("it has {} parameters, of which {} cannot be results", body->arg_count(), outputs);
+  }
+  for (unsigned i = 0; i < body->arg_count(); ++i) {
+    Type type = body->arg(i)->type();
+    if (!type->is(TypeKind::Tensor)) verifier.error("parameter {} is no tensor: {}", i, type->text);
+  }
+  for (Attr extent : op->attr("grid")->elements) {
+    if (!is_size(extent)) verifier.error("the grid's extent '{}' is no size", extent->text);
+  }
+  if (kind_of(body->back()) != OpKind::Return) verifier.error("it does not end with tile.return");
+}
+
+void verify_program_id(Op* op, OpVerifier& verifier) {
+  Op* kernel = op->parent();
+  while (kernel->parent()) kernel = kernel->parent();
+  if (kernel->info().level != Level::Tile) return verifier.error("it stands outside of a kernel");
+  expect_axis(op, verifier, kernel->attr("grid")->elements.size());
+}
+
+void verify_for(Op* op, OpVerifier& verifier) {
+  Block* body = op->region()->front();
+  unsigned carried = op->slot_size(in::For::inits);
+  if (body->arg_count() != carried + 1 || op->result_count() != carried) {
+    return verifier.error("it carries {} values, its region takes {} after the index and it gives {}",
+                          carried, int(body->arg_count()) - 1, op->result_count());
+  }
+  Type index = op->in(in::For::lo)->type();
+  if (body->arg(0)->type() != index) verifier.error("the region's first argument must be {}", index->text);
+  for (unsigned i = 0; i < carried; ++i) {
+    Type init = op->in(in::For::inits, i)->type();
+    if (body->arg(i + 1)->type() != init || op->result(i)->type() != init) {
+      verifier.error("value {} starts as {} and goes on as {}", i, init->text,
+                     body->arg(i + 1)->type()->text);
+    }
+  }
+  if (op->has_attr("unroll") && op->int_attr("unroll") < 1) {
+    verifier.error("it cannot be unrolled {} times", op->int_attr("unroll"));
+  }
+  if (!verifier.failed()) check_yield(op, at::For::body, verifier);
+}
+
+void verify_if(Op* op, OpVerifier& verifier) {
+  Type condition = op->in(in::If::condition)->type();
+  if (condition->dtype != DType::Bool) {
+    return verifier.error("the condition must be bool, not {}", condition->text);
+  }
+  for (unsigned region : {unsigned(at::If::then), unsigned(at::If::otherwise)}) {
+    if (op->region(region)->front()->arg_count()) verifier.error("region {} takes arguments", region);
+    check_yield(op, region, verifier);
+  }
+}
+
+void verify_yield(Op* op, OpVerifier& verifier) {
+  OpKind kind = op->parent() ? kind_of(op->parent()) : OpKind::Kernel;
+  if (kind != OpKind::For && kind != OpKind::If) verifier.error("it stands outside of a loop or a condition");
+}
+
+}  // namespace tessera::tile

@@ -1,0 +1,160 @@
+#include <algorithm>
+
+#include "ir/tile/ops.h"
+#include "ir/tile/verify.h"
+
+namespace tessera::tile {
+
+std::string dims_text(const std::vector<Dim>& dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + dims[i]->text;
+  return text + "]";
+}
+
+bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype) {
+  Type type = op->result()->type();
+  if (type->dims != dims) {
+    verifier.error("the result has dims {}, not {}", dims_text(type->dims), dims_text(dims));
+  } else if (type->dtype != dtype) {
+    verifier.error("the result has dtype {}, not {}", to_string(type->dtype), to_string(dtype));
+  }
+  return !verifier.failed();
+}
+
+bool expect_axis(Op* op, OpVerifier& verifier, size_t rank) {
+  int64_t axis = op->int_attr("axis");
+  if (axis >= 0 && axis < int64_t(rank)) return true;
+  verifier.error("axis {} is outside rank {}", axis, rank);
+  return false;
+}
+
+void expect_limits(OpVerifier& verifier, size_t limits, size_t rank) {
+  if (limits != 0 && limits != rank) {
+    verifier.error("it has {} limits for {} axes", limits, rank);
+  }
+}
+
+void verify_splat(Op* op, OpVerifier& verifier) {
+  DType wanted = op->operand(0)->type()->dtype;
+  expect_result(op, verifier, op->result()->type()->dims, wanted);
+}
+
+void verify_iota(Op* op, OpVerifier& verifier) {
+  Type type = op->result()->type();
+  if (!is_integer(type->dtype)) verifier.error("the result must be of an integer dtype");
+  expect_axis(op, verifier, type->rank());
+}
+
+void verify_extract(Op* op, OpVerifier& verifier) {
+  Type a = op->operand(0)->type();
+  for (Dim dim : a->dims) {
+    if (!dim->is_constant(1)) return verifier.error("the tile has more than one element: {}", a->text);
+  }
+  expect_result(op, verifier, {}, a->dtype);
+}
+
+void verify_broadcast(Op* op, OpVerifier& verifier) {
+  Type a = op->operand(0)->type(), result = op->result()->type();
+  if (a->rank() != result->rank()) {
+    return verifier.error("ranks differ: {} and {}", a->rank(), result->rank());
+  }
+  for (size_t i = 0; i < a->rank(); ++i) {
+    if (a->dims[i] == result->dims[i] || a->dims[i]->is_constant(1)) continue;
+    verifier.error("axis {} of extent {} cannot become {}", i, a->dims[i]->text, result->dims[i]->text);
+  }
+  expect_result(op, verifier, result->dims, a->dtype);
+}
+
+namespace {
+
+std::vector<Dim> without_ones(const std::vector<Dim>& dims) {
+  std::vector<Dim> kept;
+  for (Dim dim : dims) {
+    if (!dim->is_constant(1)) kept.push_back(dim);
+  }
+  return kept;
+}
+
+bool is_permutation(const std::vector<int64_t>& perm, size_t rank) {
+  if (perm.size() != rank) return false;
+  std::vector<bool> seen(rank);
+  for (int64_t p : perm) {
+    if (p < 0 || p >= int64_t(rank) || seen[size_t(p)]) return false;
+    seen[size_t(p)] = true;
+  }
+  return true;
+}
+
+bool is_reduction(std::string_view kind) {
+  return kind == "sum" || kind == "prod" || kind == "max" || kind == "min";
+}
+
+}  // namespace
+
+void verify_reshape(Op* op, OpVerifier& verifier) {
+  Type a = op->operand(0)->type(), result = op->result()->type();
+  if (without_ones(a->dims) != without_ones(result->dims)) {
+    verifier.error("it may only insert and remove extents of 1: {} to {}", dims_text(a->dims),
+                   dims_text(result->dims));
+  }
+  expect_result(op, verifier, result->dims, a->dtype);
+}
+
+void verify_transpose(Op* op, OpVerifier& verifier) {
+  Type a = op->operand(0)->type();
+  Attr attr = op->attr("perm");
+  bool ints = std::all_of(attr->elements.begin(), attr->elements.end(),
+                          [](Attr element) { return element->is(AttrKind::Int); });
+  if (!ints || !is_permutation(op->ints_attr("perm"), a->rank())) {
+    return verifier.error("'perm' must list each axis of rank {} once, not {}", a->rank(), attr->text);
+  }
+  std::vector<Dim> dims;
+  for (int64_t p : op->ints_attr("perm")) dims.push_back(a->dims[size_t(p)]);
+  expect_result(op, verifier, dims, a->dtype);
+}
+
+void verify_reduce(Op* op, OpVerifier& verifier) {
+  Type a = op->in(in::Reduce::a)->type();
+  std::string_view kind = op->string_attr("kind");
+  if (!is_reduction(kind)) {
+    return verifier.error("kind must be sum, prod, max or min, not '{}'", kind);
+  }
+  if (a->dtype == DType::Bool) return verifier.error("it does not take bool");
+  if (!expect_axis(op, verifier, a->rank())) return;
+  std::vector<Dim> dims = a->dims;
+  auto axis = dims.begin() + op->int_attr("axis");
+  if (op->flag("keep")) {
+    *axis = op->module()->context().dims().constant(1);
+  } else {
+    dims.erase(axis);
+  }
+  expect_result(op, verifier, dims, a->dtype);
+}
+
+void verify_merge(Op* op, OpVerifier& verifier) {
+  Type a = op->in(in::Merge::a)->type(), b = op->in(in::Merge::b)->type();
+  if (a != b) return verifier.error("operands differ in type: {} and {}", a->text, b->text);
+  expect_limits(verifier, op->slot_size(in::Merge::limits), a->rank());
+  if (op->slot_size(in::Merge::limits) == 0) verifier.error("it has no limits");
+  expect_result(op, verifier, a->dims, a->dtype);
+}
+
+void verify_dot(Op* op, OpVerifier& verifier) {
+  Type a = op->in(in::Dot::a)->type(), b = op->in(in::Dot::b)->type(), c = op->in(in::Dot::c)->type();
+  if (a->rank() != 2 || b->rank() != 2 || a->dims[1] != b->dims[0]) {
+    return verifier.error("{} and {} have no product", dims_text(a->dims), dims_text(b->dims));
+  }
+  std::vector<Dim> dims{a->dims[0], b->dims[1]};
+  if (c->dims != dims) {
+    return verifier.error("c has dims {}, not {}", dims_text(c->dims), dims_text(dims));
+  }
+  if (a->dtype != b->dtype) {
+    verifier.error("operands differ in dtype: {} and {}", to_string(a->dtype), to_string(b->dtype));
+  }
+  if (c->dtype == DType::Bool || a->dtype == DType::Bool || is_float(a->dtype) != is_float(c->dtype)) {
+    verifier.error("products of {} are not added in {}", to_string(a->dtype), to_string(c->dtype));
+  }
+  expect_result(op, verifier, dims, c->dtype);
+}
+
+}  // namespace tessera::tile
