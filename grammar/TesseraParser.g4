@@ -41,8 +41,12 @@ simpleStatement
   | expressionStatement
   ;
 
+// What may follow a simpleLine here occurs only after an error: layout has looked at the line without
+// parsing it and took another colon for the one that begins the suite.
 suite
-  : COLON (simpleLine | NEWLINE (INDENT statement+ DEDENT | MISSING_BLOCK))
+  : COLON ( simpleLine (INDENT statement+ DEDENT | MISSING_BLOCK)?
+          | NEWLINE (INDENT statement+ DEDENT | MISSING_BLOCK)
+          )
   ;
 
 // Declarations.

@@ -195,9 +195,14 @@ Directive Preprocessor::read_directive(const Reading& reading, size_t& at) {
   directive.loc = locate(tokens[at]);
   BracketTracker brackets(result_.buffer, diagnostics_);
   size_t end = at;
+  bool physical_start = false;
   for (; end < tokens.size(); ++end) {
     RawToken& token = tokens[end];
     if (token.kind == TokenKind::Newline && brackets.depth() == 0) break;
+    // A bracket left open shall not swallow the directives and definitions that follow.
+    if (brackets.gives_up_at(token.kind, physical_start)) break;
+    if (physical_start && token.kind == TokenKind::Percent) break;
+    if (token.kind != TokenKind::Space) physical_start = token.kind == TokenKind::Newline;
     token.role = TokenRole::Directive;
     if (is_trivia(token.kind) || end == at) continue;
     directive.tokens.push_back(token);
@@ -214,7 +219,9 @@ Directive Preprocessor::read_directive(const Reading& reading, size_t& at) {
     if (adjacent && is_word) directive.name = source.text().substr(name.offset, name.length);
     if (adjacent && is_word) directive.loc.length += name.length;
   }
-  at = end < tokens.size() ? end : tokens.size() - 1;
+  // A line given up at its next token leaves that token to the next line.
+  bool at_newline = end < tokens.size() && tokens[end].kind == TokenKind::Newline;
+  at = at_newline ? end : end - 1;
   return directive;
 }
 

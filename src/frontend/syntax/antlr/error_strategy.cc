@@ -68,6 +68,7 @@ void ErrorStrategy::reportMatch(antlr4::Parser*) {
 
 void ErrorStrategy::reportError(antlr4::Parser* parser,
                                 const antlr4::RecognitionException& error) {
+  if (lacks_block(parser)) return;
   report(parser, error.getOffendingToken());
 }
 
@@ -121,7 +122,9 @@ void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token* token) {
   }
   Kinds expected = expected_kinds(parser);
   if (report_missing_colon(parser, expected, kind, loc, found)) return;
-  if (contains(expected, TokenKind::Integer) && foreign_help({}, before, kind).empty()) {
+  bool wants_operand = contains(expected, TokenKind::Integer) ||
+                       (before == TokenKind::Comma && !starts_operand(kind) && !is_keyword(kind));
+  if (wants_operand && foreign_help({}, before, kind).empty()) {
     diagnostics_.report(diag::expected_expression, loc, found);
   } else if (contains(expected, TokenKind::Name) && is_keyword(kind)) {
     diagnostics_.report(diag::keyword_as_name, loc, found);
@@ -132,6 +135,12 @@ void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token* token) {
   } else {
     report_unexpected(kind, before, last, loc, found);
   }
+}
+
+/// The block of a head that was wrong did not follow; the head has been reported.
+bool ErrorStrategy::lacks_block(antlr4::Parser* parser) {
+  if (!had_error_ || parser->getContext()->getRuleIndex() != TesseraParser::RuleSuite) return false;
+  return kind_of(tokens_.LA(-1)) == TokenKind::Newline;
 }
 
 /// An earlier phase has reported the line of `token`.
@@ -151,12 +160,34 @@ antlr4::Token* ErrorStrategy::made_up(TokenKind kind) {
   return made_up_.back().get();
 }
 
+/// A token missing in the head of a def or module is made up, so that the rest is not lost.
+antlr4::Token* ErrorStrategy::complete_head(antlr4::Parser* parser, TokenKind missing) {
+  report(parser, tokens_.LT(1));
+  if (missing == TokenKind::Rparen) {
+    skip_to_closing();
+    if (now() == missing) tokens_.consume();
+  } else if (missing == TokenKind::Name && ahead(2) == TokenKind::Lparen) {
+    tokens_.consume();
+  } else {
+    skip_to_colon();
+  }
+  return made_up(missing);
+}
+
 antlr4::Token* ErrorStrategy::recoverInline(antlr4::Parser* parser) {
   size_t rule = parser->getContext()->getRuleIndex();
   Kinds expected = expected_kinds(parser);
-  bool wants_colon = expected.size() == 1 && expected[0] == TokenKind::Colon;
-  bool wants_in = rule == TesseraParser::RuleForStatement && contains(expected, TokenKind::In);
-  if (rule == TesseraParser::RuleSuite && wants_colon) {
+  TokenKind missing = expected.empty() ? TokenKind::EndOfFile : expected[0];
+  if (rule == TesseraParser::RuleDeclaration) {
+    report(parser, tokens_.LT(1));
+    return made_up(TokenKind::EndOfFile);
+  }
+  if (rule == TesseraParser::RuleForStatement && contains(expected, TokenKind::In)) {
+    report(parser, tokens_.LT(1));
+    skip_to_colon();
+    return made_up(TokenKind::In);
+  }
+  if (rule == TesseraParser::RuleSuite && missing == TokenKind::Colon) {
     report(parser, tokens_.LT(1));
     skip_to_colon();
     if (now() != TokenKind::Colon) return made_up(TokenKind::Colon);
@@ -164,15 +195,9 @@ antlr4::Token* ErrorStrategy::recoverInline(antlr4::Parser* parser) {
     tokens_.consume();
     return colon;
   }
-  if (wants_in) {
-    report(parser, tokens_.LT(1));
-    skip_to_colon();
-    return made_up(TokenKind::In);
-  }
-  if (rule == TesseraParser::RuleDeclaration) {
-    report(parser, tokens_.LT(1));
-    return made_up(TokenKind::EndOfFile);
-  }
+  bool in_head = rule == TesseraParser::RuleDefStatement ||
+                 rule == TesseraParser::RuleModuleStatement;
+  if (in_head) return complete_head(parser, missing);
   throw antlr4::InputMismatchException(parser);
 }
 
@@ -193,11 +218,14 @@ void ErrorStrategy::recover(antlr4::Parser* parser, std::exception_ptr error) {
       } while (now() == TokenKind::At);
       return;
     case TesseraParser::RuleSuite:
+      if (lacks_block(parser)) return;
+      return skip_line_and_block();
     case TesseraParser::RuleStatement: return skip_line_and_block();
     case TesseraParser::RuleDeclaration: return;
     case TesseraParser::RuleParameters:
       if (!in_head) break;
-      return skip_to_closing(context);
+      tokens_.seek(context->start->getTokenIndex());
+      return skip_to_closing();
     case TesseraParser::RuleExpression:
     case TesseraParser::RuleExpressionList:
     case TesseraParser::RuleWithItem:
@@ -232,18 +260,24 @@ void ErrorStrategy::skip_line_and_block() {
   } while (now() == TokenKind::Elif || now() == TokenKind::Else);
 }
 
-/// To the colon that ends the line, or to the Newline when none does.
+/// To the colon of the head the parser is in: the one that ends the line, else the first that no
+/// bracket opened from here on encloses, else to the Newline.
 void ErrorStrategy::skip_to_colon() {
-  while (now() != TokenKind::Newline && now() != TokenKind::EndOfFile &&
-         !(now() == TokenKind::Colon && ahead(2) == TokenKind::Newline)) {
-    tokens_.consume();
+  size_t found = SIZE_MAX;
+  size_t depth = 0;
+  for (; now() != TokenKind::Newline && now() != TokenKind::EndOfFile; tokens_.consume()) {
+    if (is_opening(now())) ++depth;
+    if (is_closing(now()) && depth > 0) --depth;
+    if (now() != TokenKind::Colon) continue;
+    if (ahead(2) == TokenKind::Newline) return;
+    if (depth == 0) found = std::min(found, tokens_.index());
   }
+  if (found != SIZE_MAX) tokens_.seek(found);
 }
 
-/// To the bracket that closes the list `context` stands in, or to the end of the line.
-void ErrorStrategy::skip_to_closing(const antlr4::ParserRuleContext* context) {
+/// To the bracket that closes the list the parser is in, or to the end of the line.
+void ErrorStrategy::skip_to_closing() {
   size_t depth = 0;
-  tokens_.seek(context->start->getTokenIndex());
   while (now() != TokenKind::Newline && now() != TokenKind::EndOfFile) {
     if (is_opening(now())) ++depth;
     if (is_closing(now()) && depth-- == 0) return;

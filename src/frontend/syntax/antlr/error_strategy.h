@@ -40,6 +40,7 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
     return type == antlr4::Token::EOF ? TokenKind::EndOfFile : TokenKind(type);
   }
   void report(antlr4::Parser* parser, const antlr4::Token* token);
+  bool lacks_block(antlr4::Parser* parser);
   bool line_has_error(const antlr4::Token* token) const;
   bool report_missing_colon(antlr4::Parser* parser, const Kinds& expected, TokenKind kind, Loc loc,
                             const std::string& found);
@@ -48,7 +49,8 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
   void skip_to_line_end();
   void skip_line_and_block();
   void skip_to_colon();
-  void skip_to_closing(const antlr4::ParserRuleContext* context);
+  void skip_to_closing();
+  antlr4::Token* complete_head(antlr4::Parser* parser, TokenKind missing);
   antlr4::Token* made_up(TokenKind kind);
 
   const TokenBuffer& buffer_;

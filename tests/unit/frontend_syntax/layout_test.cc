@@ -1,0 +1,55 @@
+#include <catch2/catch.hpp>
+
+#include "unit/frontend_syntax/helpers.h"
+
+using namespace tessera::test;
+
+TEST_CASE("blocks nest by indentation, comments and empty lines do not count") {
+  CHECK(tree("if a:\n\n  if b:\n# left\n        # right\n     c\n\n  d\ne\n") ==
+        "(if\n  (arm a\n    (if\n      (arm b\n        (expr c)))\n    (expr d)))\n(expr e)\n");
+}
+
+TEST_CASE("several blocks end at once") {
+  CHECK(tree("if a:\n\tif b:\n\t\tc\nd\n") ==
+        "(if\n  (arm a\n    (if\n      (arm b\n        (expr c)))))\n(expr d)\n");
+}
+
+TEST_CASE("tabs and spaces do not mix") {
+  CHECK(tags("if a:\n \tb\n") == "mixed-indentation@2:3");
+  CHECK(tags("if a:\n  b\nif c:\n\td\n") == "");
+  CHECK(tags("if a:\n  if b:\n\t\t\tc\n  d\n") == "mixed-indentation@3:4");
+}
+
+TEST_CASE("unexpected indentation is one message for the whole block") {
+  CHECK(tags("a\n  b\n  c\nd\n") == "unexpected-indent@2:3");
+  CHECK(tree("  a\n").find("unexpected-indent") != std::string::npos);
+  CHECK(tags("if a: b\n  c\n") == "unexpected-indent@2:3");
+  CHECK(tags("if a:\n    b\n  c\nd\n") == "inconsistent-dedent@3:3");
+}
+
+TEST_CASE("a missing block is named with the line that wants it") {
+  CHECK(tags("def f():\nx\n") == "expected-block@2:1");
+  CHECK(tags("def f():\n") == "expected-block@2:1");
+  CHECK(tags("if a:\n  while b:\n  c\nelse:\nd\n") == "expected-block@3:3 expected-block@5:1");
+  tessera::test::Parsed parsed = parse("def f():\nx = 1\n");
+  CHECK(parsed.tree == "(def f () _\n  (error-stmt))\n(assign x 1)\n");
+  CHECK(parsed.messages.find("after 'def' at line 1") != std::string::npos);
+  CHECK(parsed.messages.find("help: write 'pass'") != std::string::npos);
+}
+
+TEST_CASE("branches need their if") {
+  CHECK(tags("else:\n  a\n") == "branch-without-if@1:1");
+  CHECK(tags("if a:\n  b\nc\nelif d:\n  e\n") == "branch-without-if@4:1");
+  CHECK(tags("if a:\n  b\nelse:\n  c\nelse:\n  d\n") == "branch-without-if@5:1");
+  CHECK(tags("for a in b:\n  c\nelse:\n  d\n") == "branch-without-if@3:1");
+}
+
+TEST_CASE("brackets") {
+  CHECK(tags("x = )\n") == "unmatched-closing@1:5");
+  CHECK(tags("x = (1]\ny\n") == "mismatched-bracket@1:7");
+  CHECK(tags("x = [1, (2\n") == "unclosed-bracket@2:1");
+  CHECK(tags("x = f(1\ndef g():\n  y\n") == "unclosed-bracket@2:1");
+  Parsed parsed = parse("def f(a:\n  return (b\ndef g(): pass\n");
+  CHECK(parsed.tags == "unclosed-bracket@2:3 unclosed-bracket@3:1");
+  CHECK(parsed.tree.find("(def g () _\n  (pass))") != std::string::npos);
+}
