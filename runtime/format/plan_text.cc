@@ -1,0 +1,123 @@
+// Plans as text, for people. There is no reader for it: the plan's form is its bytes.
+
+#include "runtime/format/plan.h"
+#include "runtime/format/text.h"
+
+namespace tessera::format {
+
+namespace {
+
+class PlanPrinter {
+ public:
+  explicit PlanPrinter(const Plan& plan) : plan_(plan) {
+    for (const PlanDim& dim : plan.dims) names_.push_back(dim.name);
+  }
+
+  std::string print() {
+    out_ =
+        cat("plan @", plan_.entry, " target(", plan_.target, ") version(", plan_version, ") {\n");
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) print_buffer(i);
+    for (const PlanGuard& guard : plan_.guards) {
+      line(1, cat("guard ", expr(guard.condition), "  # ", guard.message));
+    }
+    print_range(0, plan_.steps.size(), 1);
+    return out_ + "}\n";
+  }
+
+ private:
+  void line(int depth, std::string_view text) {
+    out_ += std::string(size_t(depth) * 2, ' ');
+    out_ += text;
+    out_ += '\n';
+  }
+
+  std::string expr(uint32_t index) const { return expr_text(plan_.exprs[index], names_); }
+  std::string name(uint32_t index) const { return "%" + plan_.buffers[index].name; }
+
+  std::string list(const std::vector<uint32_t>& items, bool are_buffers) const {
+    std::string out;
+    for (uint32_t item : items) {
+      out += cat(out.empty() ? "" : ", ", are_buffers ? name(item) : expr(item));
+    }
+    return out;
+  }
+
+  void print_buffer(size_t index) {
+    static constexpr std::string_view kinds[] = {"input", "param", "output", "temp", "constant"};
+    const PlanBuffer& buffer = plan_.buffers[index];
+    std::string text = cat(kinds[size_t(buffer.kind)], " ", name(uint32_t(index)), ": ",
+                           dtype_name(buffer.dtype), "[", list(buffer.shape, false), "]");
+    if (buffer.kind == BufferKind::Temp) {
+      text += cat(" live(", buffer.first_step, " .. ", buffer.last_step, ")");
+    }
+    if (buffer.kind == BufferKind::Constant) text += cat(" at(", buffer.offset, ")");
+    if (buffer.alignment != 64) text += cat(" align(", buffer.alignment, ")");
+    line(1, text);
+  }
+
+  void print_range(size_t begin, size_t end, int depth) {
+    for (size_t at = begin; at < end;) {
+      size_t next = at + 1;
+      std::visit([&](const auto& step) { print_step(at, step, next, depth); }, plan_.steps[at]);
+      at = next;
+    }
+  }
+
+  void print_step(size_t at, const LaunchStep& step, size_t&, int depth) {
+    line(depth, cat(at, ": launch @", plan_.kernels[step.kernel], "(", list(step.buffers, true),
+                    ") dims(", list(step.dims, false), ")",
+                    step.stream == 0 ? "" : cat(" stream(", step.stream, ")")));
+  }
+
+  void print_step(size_t at, const SelectStep& step, size_t& next, int depth) {
+    line(depth, cat(at, ": select ", expr(step.condition)));
+    print_branches(step.then_steps, step.else_steps, next, depth);
+  }
+
+  void print_step(size_t at, const IfStep& step, size_t& next, int depth) {
+    line(depth, cat(at, ": if ", name(step.buffer)));
+    print_branches(step.then_steps, step.else_steps, next, depth);
+  }
+
+  void print_branches(size_t then_steps, size_t else_steps, size_t& next, int depth) {
+    print_range(next, next + then_steps, depth + 1);
+    next += then_steps;
+    if (else_steps == 0) return;
+    line(depth, "else");
+    print_range(next, next + else_steps, depth + 1);
+    next += else_steps;
+  }
+
+  void print_step(size_t at, const ForStep& step, size_t& next, int depth) {
+    line(depth,
+         cat(at, ": for ", names_[step.dim], " in [", expr(step.lo), ", ", expr(step.hi), ")"));
+    print_range(next, next + step.body_steps, depth + 1);
+    next += step.body_steps;
+  }
+
+  void print_step(size_t at, const CopyStep& step, size_t&, int depth) {
+    line(depth, cat(at, ": copy ", name(step.to), " <- ", name(step.from)));
+  }
+
+  void print_step(size_t at, const FillStep& step, size_t&, int depth) {
+    line(depth, cat(at, ": fill ", name(step.buffer), " with ", step.pattern, " of ",
+                    int(step.width), " bytes"));
+  }
+
+  void print_step(size_t at, const AliasStep& step, size_t&, int depth) {
+    line(depth,
+         cat(at, ": view ", name(step.view), " of ", name(step.of), " at ", expr(step.offset)));
+  }
+
+  const Plan& plan_;
+  std::vector<std::string> names_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string plan_text(const Plan& plan) {
+  return PlanPrinter(plan).print();
+}
+
+}  // namespace tessera::format

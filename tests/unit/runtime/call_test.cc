@@ -1,0 +1,290 @@
+// Plans run through the C interface: steps, dims, memory.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+
+#include "unit/runtime/sample.h"
+
+using namespace tessera::test;
+using namespace tessera::format;
+
+namespace {
+
+std::vector<float> iota(size_t count) {
+  std::vector<float> out(count);
+  std::iota(out.begin(), out.end(), 0.0f);
+  return out;
+}
+
+/// y = x + 1 + 1 + 1, through two temps.
+Plan chain() {
+  PlanBuilder b("chain");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"});
+  uint32_t t = b.temp({"N"}, 0, 1);
+  uint32_t u = b.temp({"N"}, 1, 2);
+  b.launch("add_one", {x, t}, {"N"});
+  b.launch("add_one", {t, u}, {"N"});
+  b.launch("add_one", {u, y}, {"N"});
+  return b.plan;
+}
+
+}  // namespace
+
+TEST_CASE("a chain of launches runs through temps", "[runtime]") {
+  Loaded loaded(make_bundle({chain()}));
+  for (int64_t n : {1, 16, 1000}) {
+    HostTensor x({n}, iota(size_t(n)));
+    HostTensor y({n});
+    REQUIRE(call(loaded.function("chain"), {&x.tensor}, {&y.tensor}) == TSR_SUCCESS);
+    for (int64_t i = 0; i < n; ++i) REQUIRE(y.floats()[i] == float(i) + 3);
+  }
+}
+
+TEST_CASE("a zero extent launches nothing", "[runtime]") {
+  Loaded loaded(make_bundle({chain()}));
+  HostTensor x({0});
+  HostTensor y({0});
+  CHECK(call(loaded.function("chain"), {&x.tensor}, {&y.tensor}) == TSR_SUCCESS);
+  x.tensor.data = nullptr;
+  y.tensor.data = nullptr;
+  CHECK(call(loaded.function("chain"), {&x.tensor}, {&y.tensor}) == TSR_SUCCESS);
+}
+
+TEST_CASE("results do not depend on the number of threads", "[runtime]") {
+  PlanBuilder b("linear");
+  b.dim("M");
+  b.dim("K");
+  b.dim("N");
+  uint32_t x = b.input("x", {"M", "K"});
+  uint32_t w = b.input("w", {"K", "N"});
+  uint32_t y = b.output("y", {"M", "N"});
+  b.launch("tile_linear", {x, w, y}, {"M", "N", "K"});
+  Loaded loaded(make_bundle({b.plan}));
+  HostTensor a({37, 19}, iota(37 * 19));
+  HostTensor c({19, 23}, iota(19 * 23));
+  std::vector<std::vector<float>> results;
+  for (uint32_t threads : {1u, 2u, 5u}) {
+    REQUIRE(tsrSetThreads(loaded.context, threads) == TSR_SUCCESS);
+    HostTensor out({37, 23});
+    REQUIRE(call(loaded.function("linear"), {&a.tensor, &c.tensor}, {&out.tensor}) == TSR_SUCCESS);
+    results.push_back(out.values());
+  }
+  float expected = 0;
+  for (int p = 0; p < 19; ++p) expected += float(36 * 19 + p) * float(p * 23 + 22);
+  CHECK(results[0].back() == expected);
+  CHECK(results[0] == results[1]);
+  CHECK(results[0] == results[2]);
+}
+
+TEST_CASE("each call of a kernel has its scratch memory", "[runtime]") {
+  PlanBuilder b("sums");
+  b.dim("M");
+  b.dim("N");
+  uint32_t x = b.input("x", {"M", "N"});
+  uint32_t y = b.output("y", {"M"});
+  b.launch("row_sum", {x, y}, {"M", "N"});
+  Loaded loaded(make_bundle({b.plan}));
+  REQUIRE(tsrSetThreads(loaded.context, 4) == TSR_SUCCESS);
+  HostTensor in({500, 33}, std::vector<float>(500 * 33, 2.0f));
+  HostTensor out({500});
+  REQUIRE(call(loaded.function("sums"), {&in.tensor}, {&out.tensor}) == TSR_SUCCESS);
+  CHECK(out.values() == std::vector<float>(500, 66.0f));
+}
+
+TEST_CASE("select chooses by dims and if by content", "[runtime]") {
+  PlanBuilder b("choose");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"});
+  uint32_t z = b.output("z", {"N"});
+  uint32_t flag = b.temp({}, 3, 4, Dtype::Bool);
+  b.step(SelectStep{b.expr("N > 4"), 1, 1});  // step 0
+  b.launch("add_one", {x, y}, {"N"});
+  b.step(CopyStep{y, x});
+  b.launch("is_positive", {x, flag}, {});  // step 3
+  b.step(IfStep{flag, 1, 1});
+  b.step(FillStep{z, 4, 0x3f800000});  // 1.0f
+  b.step(FillStep{z, 1, 0});
+  Loaded loaded(make_bundle({b.plan}));
+  HostTensor small({2}, {5, 7});
+  HostTensor copied({2});
+  HostTensor ones({2});
+  REQUIRE(call(loaded.function("choose"), {&small.tensor}, {&copied.tensor, &ones.tensor}) ==
+          TSR_SUCCESS);
+  CHECK(copied.values() == std::vector<float>{5, 7});
+  CHECK(ones.values() == std::vector<float>{1, 1});
+  HostTensor large({5}, {-1, 2, 3, 4, 5});
+  HostTensor added({5});
+  HostTensor zeros({5}, {9, 9, 9, 9, 9});
+  REQUIRE(call(loaded.function("choose"), {&large.tensor}, {&added.tensor, &zeros.tensor}) ==
+          TSR_SUCCESS);
+  CHECK(added.values() == std::vector<float>{0, 3, 4, 5, 6});
+  CHECK(zeros.values() == std::vector<float>{0, 0, 0, 0, 0});
+}
+
+TEST_CASE("a loop reads its counter and works on views", "[runtime]") {
+  // Row i of y is row i of x plus 1.
+  PlanBuilder b("rows");
+  b.dim("M");
+  b.dim("N");
+  uint32_t i = b.loop_dim("i");
+  uint32_t x = b.input("x", {"M", "N"});
+  uint32_t y = b.output("y", {"M", "N"});
+  uint32_t from = b.temp({"N"}, 1, 3);
+  uint32_t to = b.temp({"N"}, 1, 3);
+  b.step(ForStep{i, b.expr("0"), b.expr("M"), 3});
+  b.step(AliasStep{from, x, b.expr("4*i*N")});
+  b.step(AliasStep{to, y, b.expr("4*i*N")});
+  b.launch("add_one", {from, to}, {"N"});
+  Loaded loaded(make_bundle({b.plan}));
+  HostTensor in({3, 5}, iota(15));
+  HostTensor out({3, 5});
+  REQUIRE(call(loaded.function("rows"), {&in.tensor}, {&out.tensor}) == TSR_SUCCESS);
+  for (int k = 0; k < 15; ++k) CHECK(out.floats()[k] == float(k) + 1);
+}
+
+TEST_CASE("constants are aligned and have the plan's content", "[runtime]") {
+  PlanBuilder b("scaled");
+  b.dim("M");
+  uint32_t x = b.input("x", {"M", "3"});
+  uint32_t y = b.output("y", {"M", "3"});
+  b.constant({0});
+  uint32_t s = b.constant({2, 3, 5});
+  b.launch("scale", {x, s, y}, {"M", "3"});
+  Loaded loaded(make_bundle({b.plan}));
+  HostTensor in({2, 3}, {1, 1, 1, 2, 2, 2});
+  HostTensor out({2, 3});
+  REQUIRE(call(loaded.function("scaled"), {&in.tensor}, {&out.tensor}) == TSR_SUCCESS);
+  CHECK(out.values() == std::vector<float>{2, 3, 5, 4, 6, 10});
+}
+
+TEST_CASE("a donated input is its output's memory", "[runtime]") {
+  PlanBuilder b("update");
+  b.dim("N");
+  uint32_t state = b.input("state", {"N"});
+  uint32_t next = b.output("next", {"N"});
+  b.step(AliasStep{next, state, b.expr("0")});
+  b.launch("add_one", {state, next}, {"N"});
+  EntryFacts facts;
+  facts.donated["next"] = "state";
+  Loaded loaded(make_bundle({b.plan}, {{"update", facts}}));
+  HostTensor held({3}, {1, 2, 3});
+  HostTensor result({3});
+  result.tensor.data = nullptr;
+  REQUIRE(call(loaded.function("update"), {&held.tensor}, {&result.tensor}) == TSR_SUCCESS);
+  CHECK(result.tensor.data == held.tensor.data);
+  CHECK(held.values() == std::vector<float>{2, 3, 4});
+  HostTensor other({3});
+  CHECK(call(loaded.function("update"), {&held.tensor}, {&other.tensor}) == TSR_EINVAL);
+  CHECK(last_error() ==
+        "update: output 'next' is the donated input 'state'; its data must be NULL or that "
+        "input's");
+}
+
+TEST_CASE("an omitted seed is zero", "[runtime]") {
+  PlanBuilder b("seeded");
+  uint32_t seed = b.input("seed", {}, Dtype::U64);
+  uint32_t y = b.output("y", {}, Dtype::U64);
+  b.launch("copy_seed", {seed, y}, {});
+  EntryFacts facts;
+  facts.seeds = {"seed"};
+  Loaded loaded(make_bundle({b.plan}, {{"seeded", facts}}));
+  HostTensor given({}, Dtype::U64);
+  HostTensor out({}, Dtype::U64);
+  auto& number = *static_cast<uint64_t*>(out.tensor.data);
+  *static_cast<uint64_t*>(given.tensor.data) = 41;
+  REQUIRE(call(loaded.function("seeded"), {&given.tensor}, {&out.tensor}) == TSR_SUCCESS);
+  CHECK(number == 41);
+  REQUIRE(call(loaded.function("seeded"), {nullptr}, {&out.tensor}) == TSR_SUCCESS);
+  CHECK(number == 0);
+  tsr_tensor_info_t info;
+  REQUIRE(tsrGetInputInfo(loaded.function("seeded"), 0, &info) == TSR_SUCCESS);
+  CHECK(info.flags == TSR_TENSOR_SEED);
+  CHECK(std::string(info.dtype) == "u64");
+}
+
+TEST_CASE("an integer input may be a dimension", "[runtime]") {
+  PlanBuilder b("first_rows");
+  b.dim("N");
+  uint32_t count = b.input("count", {}, Dtype::I32);
+  b.scalar_dim("count", count);
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"count"});
+  b.guard("count <= N", "where count <= N (rows.tsr:3:9) does not hold");
+  b.launch("add_one", {x, y}, {"count"});
+  Loaded loaded(make_bundle({b.plan}));
+  HostTensor n({}, Dtype::I32);
+  auto& value = *static_cast<int32_t*>(n.tensor.data);
+  HostTensor in({4}, iota(4));
+  HostTensor out({2});
+  value = 2;
+  int64_t extent = 0;
+  int32_t rank = 0;
+  const tsr_tensor_t* inputs[] = {&n.tensor, &in.tensor};
+  REQUIRE(tsrGetOutputShape(loaded.function("first_rows"), inputs, 2, 0, &extent, 1, &rank) ==
+          TSR_SUCCESS);
+  CHECK(rank == 1);
+  CHECK(extent == 2);
+  REQUIRE(call(loaded.function("first_rows"), {&n.tensor, &in.tensor}, {&out.tensor}) ==
+          TSR_SUCCESS);
+  CHECK(out.values() == std::vector<float>{1, 2});
+  value = 7;
+  CHECK(call(loaded.function("first_rows"), {&n.tensor, &in.tensor}, {&out.tensor}) == TSR_EINVAL);
+  CHECK(last_error() ==
+        "first_rows: where count <= N (rows.tsr:3:9) does not hold; N = 4 from input 'x', axis 0, "
+        "count = 7 from input 'count'");
+  value = -1;
+  CHECK(call(loaded.function("first_rows"), {&n.tensor, &in.tensor}, {&out.tensor}) == TSR_EINVAL);
+  CHECK(last_error() == "first_rows: an extent of 'y' is count = -1, which is negative");
+}
+
+TEST_CASE("poison shows what a plan leaves unwritten", "[runtime]") {
+  PlanBuilder b("unwritten");
+  b.dim("N");
+  b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"});
+  uint32_t t = b.temp({"N"}, 0, 0);
+  b.step(CopyStep{y, t});
+  Loaded loaded(make_bundle({b.plan}));
+  HostTensor in({3}, {1, 2, 3});
+  HostTensor out({3});
+  ::setenv("TSR_POISON", "1", 1);
+  tsr_status_t status = call(loaded.function("unwritten"), {&in.tensor}, {&out.tensor});
+  ::unsetenv("TSR_POISON");
+  REQUIRE(status == TSR_SUCCESS);
+  for (float value : out.values()) CHECK(std::isnan(value));
+}
+
+TEST_CASE("parameters are bound by name", "[runtime]") {
+  PlanBuilder b("scaled");
+  b.dim("M");
+  b.dim("N");
+  uint32_t x = b.input("x", {"M", "N"});
+  uint32_t w = b.param("layer.w", {"N"});
+  uint32_t y = b.output("y", {"M", "N"});
+  b.launch("scale", {x, w, y}, {"M", "N"});
+  Loaded loaded(make_bundle({b.plan}));
+  HostTensor in({1, 2}, {3, 4});
+  HostTensor out({1, 2});
+  CHECK(call(loaded.function("scaled"), {&in.tensor}, {&out.tensor}) == TSR_EINVAL);
+  CHECK(last_error() == "scaled: parameter 'layer.w' has no value; tsrBindParameters gives it one");
+  HostTensor weight({2}, {10, 100});
+  const char* name = "layer.w";
+  const tsr_tensor_t* tensor = &weight.tensor;
+  REQUIRE(tsrBindParameters(loaded.module, 1, &name, &tensor) == TSR_SUCCESS);
+  REQUIRE(call(loaded.function("scaled"), {&in.tensor}, {&out.tensor}) == TSR_SUCCESS);
+  CHECK(out.values() == std::vector<float>{30, 400});
+  const char* wrong = "layer.v";
+  CHECK(tsrBindParameters(loaded.module, 1, &wrong, &tensor) == TSR_ENOTFOUND);
+  CHECK(last_error() == "the bundle has no parameter 'layer.v'");
+  HostTensor longer({3});
+  tensor = &longer.tensor;
+  REQUIRE(tsrBindParameters(loaded.module, 1, &name, &tensor) == TSR_SUCCESS);
+  CHECK(call(loaded.function("scaled"), {&in.tensor}, {&out.tensor}) == TSR_EINVAL);
+  CHECK(last_error() ==
+        "scaled: parameter 'layer.w', axis 0: expected N = 2, got 3; N = 2 from input 'x', axis 1");
+}

@@ -1,0 +1,181 @@
+// The byte form of plans and what check_plan refuses.
+
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "unit/runtime/sample.h"
+
+using namespace tessera::test;
+using namespace tessera::format;
+
+namespace {
+
+/// A plan with every kind of step and buffer.
+Plan full() {
+  PlanBuilder b("full");
+  b.dim("M");
+  b.dim("N");
+  uint32_t count = b.input("count", {}, Dtype::I64);
+  b.scalar_dim("count", count);
+  uint32_t i = b.loop_dim("i");
+  uint32_t x = b.input("x", {"M", "N"});
+  uint32_t state = b.input("state", {"N"});
+  uint32_t w = b.param("w", {"N"});
+  uint32_t y = b.output("y", {"M", "N"});
+  uint32_t next = b.output("next", {"N"});
+  uint32_t c = b.constant({1, 2, 3});
+  uint32_t t = b.temp({"M", "N"}, 0, 7);
+  uint32_t row = b.temp({"N"}, 4, 5);
+  uint32_t flag = b.temp({}, 6, 7, Dtype::Bool);
+  (void)c;
+  b.guard("M > 0 and count <= N", "where M > 0 (a.tsr:1:1) does not hold");
+  b.step(AliasStep{next, state, b.expr("0")});          // 0
+  b.step(SelectStep{b.expr("M*N < 100"), 1, 0});        // 1
+  b.launch("scale", {x, w, t}, {"M", "N"});             // 2
+  b.step(ForStep{i, b.expr("0"), b.expr("count"), 2});  // 3
+  b.step(AliasStep{row, t, b.expr("4*i*N")});           // 4
+  b.launch("add_one", {row, next}, {"N"});              // 5
+  b.step(FillStep{flag, 1, 1});                         // 6
+  b.step(IfStep{flag, 1, 1});                           // 7
+  b.step(CopyStep{y, t});                               // 8
+  b.step(FillStep{y, 8, 0x0102030405060708});           // 9
+  b.plan.buffers[t].last_step = 9;
+  return b.plan;
+}
+
+std::string refusal(const std::function<void(Plan&)>& change) {
+  Plan plan = full();
+  change(plan);
+  Outcome checked = check_plan(plan);
+  return checked ? "" : checked.error().text;
+}
+
+template <typename T>
+T& step(Plan& plan, size_t index) {
+  return std::get<T>(plan.steps[index]);
+}
+
+}  // namespace
+
+TEST_CASE("a plan is read back as it was written", "[format]") {
+  Plan plan = full();
+  REQUIRE(check_plan(plan));
+  std::string bytes = encode_plan(plan);
+  auto again = decode_plan(bytes);
+  INFO((again ? "" : again.error().text));
+  REQUIRE(again);
+  CHECK(*again == plan);
+  CHECK(encode_plan(*again) == bytes);
+  CHECK(plan_text(plan).find("for i in [0, count)") != std::string::npos);
+}
+
+TEST_CASE("no truncation or changed byte of a plan is misread", "[format]") {
+  std::string bytes = encode_plan(full());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    CHECK_FALSE(decode_plan(std::string_view(bytes).substr(0, size)));
+  }
+  CHECK_FALSE(decode_plan(bytes + '\0'));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    for (int flip : {1, 0x80, 0xff}) {
+      std::string changed = bytes;
+      changed[i] = char(changed[i] ^ flip);
+      auto plan = decode_plan(changed);
+      if (plan && encode_plan(*plan) != changed) FAIL("byte " << i << " has no meaning");
+    }
+  }
+}
+
+TEST_CASE("check_plan refuses what the interpreter could not follow", "[format]") {
+  CHECK(refusal([](Plan&) {}) == "");
+  CHECK(refusal([](Plan& p) { p.dims[1].name = "M"; }) == "plan: the dimension 'M' is there twice");
+  CHECK(refusal([](Plan& p) { p.dims[1].name = "and"; }) ==
+        "plan: the dimension name 'and' is malformed");
+  CHECK(refusal([](Plan& p) { p.dims.push_back({"Q"}); }) ==
+        "plan: dimension 'Q' is no extent of an input or param");
+  CHECK(refusal([](Plan& p) { p.dims[2].buffer = 1; }) ==
+        "plan: dimension 'count' is not the value of a rank-0 integer input");
+  CHECK(refusal([](Plan& p) {
+          p.exprs[0].push_back({ExprOp::Add, 0});
+        }) == "plan: expression 0: an operation finds too few values");
+  CHECK(refusal([](Plan& p) { p.buffers[1].shape[0] = 99; }) ==
+        "plan: an extent of buffer 1 is no expression of the entry");
+  CHECK(refusal([](Plan& p) { p.buffers[1].alignment = 3; }) == "plan: buffer 1 has alignment 3");
+  CHECK(refusal([](Plan& p) { p.buffers[2].name = "x"; }) ==
+        "plan: the buffer name 'x' is there twice");
+  CHECK(refusal([](Plan& p) { p.buffers[6].offset = 64; }) ==
+        "plan: constant 6 lies outside the data");
+  CHECK(refusal([](Plan& p) { p.buffers[6].offset = 4; }) == "plan: constant 6 is not aligned");
+  CHECK(refusal([](Plan& p) { p.buffers[7].last_step = 10; }) ==
+        "plan: buffer 7 lives outside the steps");
+  CHECK(refusal([](Plan& p) { p.buffers[7].first_step = 3; }) ==
+        "plan: step 2: buffer 7 is not live here");
+  CHECK(refusal([](Plan& p) { p.guards[0].message = "a\nb"; }) ==
+        "plan: guard 0 has no printable message");
+}
+
+TEST_CASE("check_plan refuses steps that do not fit", "[format]") {
+  CHECK(refusal([](Plan& p) { step<LaunchStep>(p, 2).kernel = 2; }) ==
+        "plan: step 2: there is no kernel 2");
+  CHECK(refusal([](Plan& p) { step<LaunchStep>(p, 2).buffers[0] = 10; }) ==
+        "plan: step 2: there is no buffer 10");
+  CHECK(refusal([](Plan& p) { step<LaunchStep>(p, 2).dims[0] = 50; }) ==
+        "plan: step 2: there is no expression 50");
+  CHECK(refusal([](Plan& p) { step<SelectStep>(p, 1).else_steps = 0xffffffff; }) ==
+        "plan: step 1: its branches do not fit");
+  CHECK(refusal([](Plan& p) { step<IfStep>(p, 7).buffer = 1; }) ==
+        "plan: step 7: its condition is no rank-0 bool");
+  CHECK(refusal([](Plan& p) { step<ForStep>(p, 3).body_steps = 0; }) ==
+        "plan: step 3: its body is empty or does not fit");
+  CHECK(refusal([](Plan& p) { step<ForStep>(p, 3).dim = 0; }) ==
+        "plan: step 3: it counts no loop dimension");
+  CHECK(refusal([](Plan& p) { step<FillStep>(p, 6).width = 3; }) ==
+        "plan: step 6: a pattern of 3 bytes");
+  CHECK(refusal([](Plan& p) { step<FillStep>(p, 6).pattern = 256; }) ==
+        "plan: step 6: its pattern exceeds its width");
+  CHECK(refusal([](Plan& p) { step<CopyStep>(p, 8).to = 3; }) ==
+        "plan: step 8: buffer 3 is only read");
+  CHECK(refusal([](Plan& p) { step<AliasStep>(p, 0).of = 1; }) == "");
+  CHECK(refusal([](Plan& p) { step<AliasStep>(p, 0).of = 3; }) ==
+        "plan: step 0: an output is a view of something other than a whole input");
+  CHECK(refusal([](Plan& p) { step<AliasStep>(p, 4).view = 1; }) ==
+        "plan: step 4: a view that is neither temp nor output");
+  CHECK(refusal([](Plan& p) { p.buffers[7].first_step = 1, p.buffers[7].last_step = 4; }) ==
+        "plan: step 4: a view that outlives its buffer");
+  CHECK(refusal([](Plan& p) {
+          p.steps[1] = CopyStep{4, 7}, p.steps[2] = AliasStep{8, 7, 6};
+        }) != "");
+}
+
+TEST_CASE("loops limit where temps live and where their counters are read", "[format]") {
+  CHECK(refusal([](Plan& p) { p.buffers[8].first_step = 0, p.buffers[8].last_step = 9; }) == "");
+  CHECK(refusal([](Plan& p) { p.buffers[8].last_step = 6; }) == "");
+  CHECK(refusal([](Plan& p) {
+          p.buffers[8].first_step = 5;
+          p.buffers[8].last_step = 6;
+          p.steps[4] = FillStep{4, 1, 0};
+        }) == "plan: buffer 8 lives in part of a loop only");
+  CHECK(refusal([](Plan& p) { step<SelectStep>(p, 1).condition = step<AliasStep>(p, 4).offset; }) ==
+        "plan: step 1: dimension 'i' is read outside its loop");
+  CHECK(refusal([](Plan& p) { p.guards[0].condition = step<AliasStep>(p, 4).offset; }) ==
+        "plan: guard 0 has no condition of the entry");
+}
+
+TEST_CASE("the reserved step is refused", "[format]") {
+  Plan plan;
+  plan.entry = "e";
+  plan.target = "t";
+  plan.buffers.resize(2);
+  plan.buffers[0].kind = BufferKind::Input;
+  plan.buffers[0].name = "x";
+  plan.buffers[1].kind = BufferKind::Output;
+  plan.buffers[1].name = "y";
+  plan.steps = {CopyStep{1, 0}};
+  std::string bytes = encode_plan(plan);
+  REQUIRE(decode_plan(bytes));
+  size_t at = bytes.rfind(std::string("\x04\x01\x00\x00\x00\x00\x00\x00\x00", 9));
+  REQUIRE(at != std::string::npos);
+  bytes[at] = 7;
+  CHECK(decode_plan(bytes).error().text == "plan: step kind 7 (repack) is reserved");
+  bytes[at] = 8;
+  CHECK(decode_plan(bytes).error().text == "plan: step kind 8 is unknown");
+}

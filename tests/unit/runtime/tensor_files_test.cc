@@ -1,0 +1,151 @@
+// safetensors and npy: what is written is read back, and what is broken is named.
+
+#include <catch2/catch.hpp>
+
+#include "runtime/format/bytes.h"
+#include "runtime/format/npy.h"
+#include "runtime/format/safetensors.h"
+
+using namespace tessera::format;
+
+namespace {
+
+std::string file_with_header(const std::string& header, const std::string& data) {
+  std::string out;
+  put_u64(out, header.size());
+  return out + header + data;
+}
+
+std::string why_not(const std::string& header, const std::string& data) {
+  auto view = SafetensorsView::open(file_with_header(header, data));
+  return view ? "" : view.error().text;
+}
+
+std::string npy_file(const std::string& header, const std::string& data, char version = 1) {
+  std::string out = "\x93NUMPY";
+  out += version;
+  out += '\0';
+  if (version == 1) put_u16(out, uint16_t(header.size()));
+  if (version != 1) put_u32(out, uint32_t(header.size()));
+  return out + header + data;
+}
+
+std::string npy_error(const std::string& bytes) {
+  auto array = read_npy(bytes);
+  return array ? "" : array.error().text;
+}
+
+}  // namespace
+
+TEST_CASE("safetensors are read back", "[format]") {
+  std::string eight(8, 'a');
+  std::string two(2, 'b');
+  auto bytes = write_safetensors({{"w.b", Dtype::Bf16, {1}, two},
+                                  {"w.a", Dtype::F32, {2, 1}, eight},
+                                  {"empty", Dtype::I64, {0, 5}, ""}},
+                                 {{"made_by", "hand"}});
+  REQUIRE(bytes);
+  auto view = SafetensorsView::open(*bytes);
+  INFO((view ? "" : view.error().text));
+  REQUIRE(view);
+  REQUIRE(view->tensors().size() == 3);
+  CHECK(view->find("w.a")->bytes == eight);
+  CHECK(view->find("w.a")->shape == std::vector<int64_t>{2, 1});
+  CHECK(view->find("w.b")->dtype == Dtype::Bf16);
+  CHECK(view->find("w") == nullptr);
+  CHECK(view->metadata().at("made_by") == "hand");
+  CHECK(size_t(view->find("w.a")->bytes.data() - bytes->data()) % 64 == 0);
+  for (size_t size = 0; size < bytes->size(); ++size) {
+    CHECK_FALSE(SafetensorsView::open(std::string_view(*bytes).substr(0, size)));
+  }
+}
+
+TEST_CASE("broken safetensors are named", "[format]") {
+  CHECK(why_not("{}", "") == "");
+  CHECK(why_not("{}", "x") == "safetensors: bytes at the end belong to no tensor");
+  CHECK(why_not("[]", "") == "safetensors: its header does not start with '{'");
+  CHECK(why_not(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234") == "");
+  CHECK(why_not(R"({"a":{"dtype":"F9","shape":[1],"data_offsets":[0,4]}})", "1234") ==
+        "safetensors: ['a'].dtype: the dtype 'F9' is not known");
+  CHECK(why_not(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", "1234") ==
+        "safetensors: ['a'].data_offsets: it does not have the size of shape and dtype");
+  CHECK(why_not(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "1234") ==
+        "safetensors: ['a'].data_offsets: it does not have the size of shape and dtype");
+  CHECK(why_not(R"({"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}})", "1234") ==
+        "safetensors: ['a'].data_offsets: it is no range of the data");
+  CHECK(why_not(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},)"
+                R"("b":{"dtype":"U8","shape":[3],"data_offsets":[2,5]}})",
+                "12345") == "safetensors: bytes before the tensor 'b' belong to two tensors");
+  CHECK(why_not(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[2,5]}})", "12345") ==
+        "safetensors: bytes before the tensor 'a' belong to no tensor");
+  CHECK(why_not(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+                R"("b":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})",
+                "123456") ==
+        "safetensors: ['b'].data_offsets: it starts at no multiple of the element's size");
+  CHECK(why_not(R"({"a":{"dtype":"U8","shape":[4611686018427387904,4],"data_offsets":[0,0]}})",
+                "") != "");
+  std::string huge;
+  put_u64(huge, UINT64_MAX);
+  CHECK(SafetensorsView::open(huge + "{}").error().text ==
+        "safetensors: its header does not fit the file");
+}
+
+TEST_CASE("what safetensors cannot hold is not written", "[format]") {
+  CHECK(write_safetensors({{"q", Dtype::I4, {2}, "x"}}).error().text ==
+        "the tensor 'q' has dtype i4, which safetensors does not have");
+  CHECK(write_safetensors({{"q", Dtype::U8, {2}, "x"}}).error().text ==
+        "the tensor 'q' has 1 bytes, which do not fit its shape");
+  CHECK_FALSE(write_safetensors({{"q", Dtype::U8, {1}, "x"}, {"q", Dtype::U8, {1}, "y"}}));
+}
+
+TEST_CASE("npy arrays of every dtype are read back", "[format]") {
+  for (int i = 0; i < dtype_count; ++i) {
+    Dtype dtype = Dtype(i);
+    if (dtype_info(dtype).npy.empty()) continue;
+    std::string data(size_t(*bytes_of(dtype, 6)), 'x');
+    auto bytes = write_npy({dtype, {2, 3}, data});
+    REQUIRE(bytes);
+    auto array = read_npy(*bytes);
+    INFO(dtype_name(dtype) << (array ? "" : array.error().text));
+    REQUIRE(array);
+    CHECK(dtype_bits(array->dtype) == dtype_bits(dtype));
+    CHECK((array->dtype == dtype || dtype == Dtype::Tf32));
+    CHECK(array->shape == std::vector<int64_t>{2, 3});
+    CHECK(array->bytes == data);
+    CHECK(size_t(array->bytes.data() - bytes->data()) % 64 == 0);
+  }
+  auto scalar = write_npy({Dtype::U8, {}, "x"});
+  REQUIRE(scalar);
+  CHECK(read_npy(*scalar)->shape.empty());
+  auto vector = write_npy({Dtype::U8, {1}, "x"});
+  CHECK(vector->find("(1,)") != std::string::npos);
+  CHECK(read_npy(*vector)->shape.size() == 1);
+  CHECK(write_npy({Dtype::F8E4M3, {1}, "x"}).error().text ==
+        "npy: it has no code for f8e4m3; use safetensors");
+}
+
+TEST_CASE("npy headers are read as NumPy writes them", "[format]") {
+  const char* header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }   \n";
+  CHECK(npy_error(npy_file(header, "12345678")) == "");
+  CHECK(npy_error(npy_file(header, "12345678", 2)) == "");
+  CHECK(npy_error(npy_file(header, "12345678", 3)) ==
+        "npy: it has version 3.0; 1.0 and 2.0 are read");
+  CHECK(npy_error(npy_file(header, "1234567")) ==
+        "npy: it has 7 bytes of data, which do not fit shape [1, 2] of f32");
+  CHECK(npy_error(npy_file("{'shape': (), 'descr': '|b1', 'fortran_order': False}", "1")) == "");
+  CHECK(npy_error(npy_file("{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }", "1234")) ==
+        "npy: its numbers are big-endian (>f4); save the array with .astype('<f4')");
+  CHECK(npy_error(npy_file("{'descr': '<f4', 'fortran_order': True, 'shape': (1,), }", "1234")) ==
+        "npy: it is in Fortran order; save the array with numpy.ascontiguousarray");
+  CHECK(npy_error(npy_file("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }",
+                           "12345678")) == "npy: the dtype '<c8' is not known");
+  CHECK(npy_error(npy_file("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}",
+                           "1234")) == "npy: structured arrays are not read");
+  CHECK(npy_error(npy_file("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "")) ==
+        "npy: an extent is no number");
+  CHECK(npy_error(npy_file("{'descr': '<f4', 'descr': '<f4'}", "")) ==
+        "npy: the header's key 'descr' is not expected");
+  CHECK(npy_error(npy_file("{'descr': '<f4'}", "")) ==
+        "npy: the header lacks descr, fortran_order or shape");
+  CHECK(npy_error("PK") == "npy: it does not start as an .npy file does");
+}
