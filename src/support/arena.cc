@@ -12,8 +12,8 @@ void* Arena::allocate(size_t bytes, size_t alignment) {
   };
   if (next_ == nullptr || aligned() + bytes > reinterpret_cast<uintptr_t>(end_)) {
     // Many arenas are small (one a declaration), so blocks start small and double.
-    constexpr size_t smallest = 512;
-    constexpr size_t doublings = 7;
+    constexpr size_t smallest = 256;
+    constexpr size_t doublings = 8;
     size_t usual = smallest << std::min(blocks_.size(), doublings);
     size_t size = std::max<size_t>(bytes + alignment, usual);
     blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(size));

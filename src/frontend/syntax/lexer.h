@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-/// Files above this size are refused (unsupported_file_size): offsets have 32 bits and memory is finite.
-inline constexpr size_t max_file_bytes = size_t(64) << 20;
+/// Files above this size are refused (unsupported_file_size), so that memory stays within bounds.
+inline constexpr size_t max_file_bytes = size_t(16) << 20;
 
 /// The lossless tokens of a file whose text `sources` has. Broken tokens are reported and get a kind
 /// that says so (UnterminatedString, BadNumber, NonAscii, Unknown). A file that is too large gives a

@@ -26,7 +26,10 @@ class Preprocessor {
         macros_(result_.buffer, diagnostics) {}
 
   void run_file(FileId file);
-  Preprocessed take() { return std::move(result_); }
+  Preprocessed take() {
+    if (too_many_) result_.buffer.tokens.clear();
+    return std::move(result_);
+  }
 
  private:
   struct Branch {
@@ -73,7 +76,8 @@ class Preprocessor {
   std::vector<Branch> branches_;
   BracketTracker* brackets_ = nullptr;
   bool line_open_ = false;
-  bool too_many_ = false;
+  size_t includes_ = 0;
+  bool too_many_ = false;  ///< tokens or includes; the compilation gives up
 };
 
 void Preprocessor::run_file(FileId file) {
@@ -91,6 +95,7 @@ void Preprocessor::run_file(FileId file) {
   stack_.push_back({file, at, index});
   run_tokens(stack_.back());
   for (const Branch& branch : branches_) {
+    if (too_many_) break;
     diagnostics_.report(diag::unterminated_condition, branch.loc).help("end it with '%endif'");
   }
   stack_.pop_back();
@@ -124,7 +129,7 @@ void Preprocessor::run_tokens(const Reading& reading_now) {
     code(reading, at);
   }
   uint32_t end = uint32_t(sources_.file(reading.file).text().size());
-  if (line_open_) {
+  if (line_open_ && !too_many_) {
     end_line(sources_.file(reading.file).locate(reading.file, end, 0),
              {TokenKind::Newline, reading.file, end, 0, 0});
   }
@@ -365,6 +370,11 @@ void Preprocessor::include(const Reading& reading, const Directive& directive) {
     return;
   }
   if (!expect_no_more(directive, 2)) return;
+  if (++includes_ > max_includes) {
+    diagnostics_.report(diag::unsupported_include_count, directive.loc, max_includes);
+    too_many_ = true;
+    return;
+  }
   if (stack_.size() > max_include_depth) {
     diagnostics_.report(diag::unsupported_include_depth, directive.loc, max_include_depth);
     return;

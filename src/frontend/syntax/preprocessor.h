@@ -22,7 +22,9 @@ inline constexpr size_t max_macro_depth = 200;
 /// Macro uses and tokens made by macros, in one compilation.
 inline constexpr size_t max_macro_work = size_t(1) << 20;
 /// Tokens after preprocessing, in one compilation.
-inline constexpr size_t max_tokens = size_t(1) << 24;
+inline constexpr size_t max_tokens = size_t(1) << 23;
+/// Times a file is included, in one compilation.
+inline constexpr size_t max_includes = 10'000;
 
 struct Preprocessed {
   /// Code tokens with a Newline after every logical line; none of the trivia.

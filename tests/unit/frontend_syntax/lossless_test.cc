@@ -95,7 +95,7 @@ TEST_CASE("tokens know what became of them") {
 TEST_CASE("files that are too large are refused") {
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
-  FileId file = sources.add("main.tsr", std::string((size_t(64) << 20) + 1, '\n'));
+  FileId file = sources.add("main.tsr", std::string((size_t(16) << 20) + 1, '\n'));
   ast::SourceUnit unit = parse_source(file, sources, {}, diagnostics);
   REQUIRE(diagnostics.all().size() == 1);
   CHECK(diag_tag(diagnostics.all()[0].id) == "unsupported-file-size");

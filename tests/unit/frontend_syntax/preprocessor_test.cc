@@ -145,3 +145,17 @@ TEST_CASE("expansion and inclusion are bounded") {
   }
   CHECK(tags("%include \"0.tsr\"\n", world) == "unsupported-include-depth@1:1");
 }
+
+TEST_CASE("inclusion that doubles with every file gives up with one message") {
+  World world;
+  for (int i = 0; i < 30; ++i) {
+    std::string line = fmt::format("%include \"{}.tsr\"\n", i + 1);
+    world.files[fmt::format("{}.tsr", i)] = line + line;
+  }
+  world.files["30.tsr"] = "";
+  CHECK(tags("%include \"0.tsr\"\nx\n", world) == "unsupported-include-count@2:1");
+  world.files = {{"long.tsr", "x = [" + repeat("a,", 500'000) + "]\n"}};
+  Parsed parsed = parse(repeat("%include \"long.tsr\"\n", 10), world);
+  CHECK(parsed.tags == "unsupported-token-count@1:388571");
+  CHECK(parsed.tree == "");
+}
