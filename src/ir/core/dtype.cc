@@ -9,12 +9,6 @@ namespace tessera {
 
 namespace {
 
-constexpr DTypeInfo dtype_table[] = {
-#define DTYPE(Name, bits, cls, text) {text, bits, DTypeClass::cls},
-#include "ir/core/dtypes.def"
-#undef DTYPE
-};
-
 /// Shape of a binary float format narrower than f64.
 struct FloatFormat {
   int mantissa_bits;
@@ -68,8 +62,6 @@ uint64_t round_magnitude(const FloatFormat& f, double magnitude) {
 
 }  // namespace
 
-const DTypeInfo& dtype_info(DType dtype) { return dtype_table[size_t(dtype)]; }
-
 std::optional<DType> parse_dtype(std::string_view text) {
   for (size_t i = 0; i < std::size(dtype_table); ++i) {
     if (dtype_table[i].text == text) return DType(i);
@@ -101,8 +93,17 @@ double decode_float(DType dtype, uint64_t bits) {
   return negative ? -value : value;
 }
 
-uint64_t encode_float(DType dtype, double value, bool saturate) {
-  if (dtype == DType::F64) return std::bit_cast<uint64_t>(value);
+namespace {
+
+/// Rounds a double to the digits of bf16 in one step; only for results in the normal range of bf16.
+double round_normal_to_bf16(double value) {
+  constexpr int dropped = 52 - 7;
+  uint64_t bits = std::bit_cast<uint64_t>(value);
+  bits += (uint64_t(1) << (dropped - 1)) - 1 + (bits >> dropped & 1);
+  return std::bit_cast<double>(bits >> dropped << dropped);
+}
+
+uint64_t encode_slowly(DType dtype, double value, bool saturate) {
   FloatFormat f = format_of(dtype);
   uint64_t sign = uint64_t(std::signbit(value)) << (f.mantissa_bits + f.exponent_bits);
   uint64_t magnitude;
@@ -116,6 +117,22 @@ uint64_t encode_float(DType dtype, double value, bool saturate) {
     if (magnitude > largest_finite(f)) magnitude = saturate ? largest_finite(f) : overflow;
   }
   return (sign | magnitude) << storage_shift(dtype);
+}
+
+}  // namespace
+
+uint64_t encode_float(DType dtype, double value, bool saturate) {
+  if (dtype == DType::F64) return std::bit_cast<uint64_t>(value);
+  // What is finite and normal in both formats needs no case analysis.
+  constexpr double largest_f32 = 0x1.fffffep127, smallest_normal = 0x1p-126;
+  double magnitude = std::fabs(value);
+  if (magnitude >= smallest_normal && magnitude <= largest_f32) {
+    if (dtype == DType::F32) return std::bit_cast<uint32_t>(float(value));
+    if (dtype == DType::BF16 && magnitude < 0x1.fep127) {
+      return std::bit_cast<uint32_t>(float(round_normal_to_bf16(value))) >> 16;
+    }
+  }
+  return encode_slowly(dtype, value, saturate);
 }
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 // Element types and the exact conversions between their bit patterns and numbers.
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -22,15 +23,20 @@ struct DTypeInfo {
   DTypeClass cls;
 };
 
-const DTypeInfo& dtype_info(DType dtype);
+inline constexpr DTypeInfo dtype_table[] = {
+#define DTYPE(Name, bits, cls, text) {text, bits, DTypeClass::cls},
+#include "ir/core/dtypes.def"
+#undef DTYPE
+};
+constexpr const DTypeInfo& dtype_info(DType dtype) { return dtype_table[size_t(dtype)]; }
 inline std::string_view to_string(DType dtype) { return dtype_info(dtype).text; }
-inline bool is_float(DType dtype) { return dtype_info(dtype).cls == DTypeClass::Float; }
-inline bool is_integer(DType dtype) {
+constexpr bool is_float(DType dtype) { return dtype_info(dtype).cls == DTypeClass::Float; }
+constexpr bool is_integer(DType dtype) {
   DTypeClass cls = dtype_info(dtype).cls;
   return cls == DTypeClass::Signed || cls == DTypeClass::Unsigned;
 }
 /// Bytes of one stored element; i4 counts as one byte where it is addressed singly.
-inline unsigned byte_size(DType dtype) { return (dtype_info(dtype).bits + 7) / 8; }
+constexpr unsigned byte_size(DType dtype) { return (dtype_info(dtype).bits + 7) / 8; }
 
 /// The dtype of that IR spelling (f32, bf16, …); the language's aliases are the front end's matter.
 std::optional<DType> parse_dtype(std::string_view text);

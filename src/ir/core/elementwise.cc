@@ -19,21 +19,25 @@ constexpr ElementwiseInfo elementwise_table[] = {
 
 using Kind = ElementwiseKind;
 
+// What an op means is written once, for one element. The loops over many elements are instances of the same
+// functions for a constant kind, so that each switch below folds away: hence the inlining.
+#define TSR_FOLDS [[gnu::always_inline]] inline
+
 /// Rounds a double to a dtype the way compiled code does: once to f32, and from there to narrower ones.
 /// For + - * / and sqrt the two roundings equal one (f32 has more than twice the digits of f16 and bf16).
-double round_to(DType dtype, double value) {
+TSR_FOLDS double round_to(DType dtype, double value) {
   if (dtype == DType::F64) return value;
   double single = double(float(value));
   if (dtype == DType::F32) return single;
   return decode_float(dtype, encode_float(dtype, single));
 }
 
-double gelu(double x) {
+TSR_FOLDS double gelu(double x) {
   const double scale = std::sqrt(2.0 / M_PI);
   return 0.5 * x * (1.0 + std::tanh(scale * (x + 0.044715 * x * x * x)));
 }
 
-double float_unary(Kind kind, DType dtype, double x) {
+TSR_FOLDS double float_unary(Kind kind, DType dtype, double x) {
   switch (kind) {
     case Kind::Neg: return -x;
     case Kind::Abs: return std::fabs(x);
@@ -63,13 +67,13 @@ double float_unary(Kind kind, DType dtype, double x) {
   }
 }
 
-double minimum(double a, double b) {
+TSR_FOLDS double minimum(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
   if (a == b) return std::signbit(a) ? a : b;
   return a < b ? a : b;
 }
 
-double maximum(double a, double b) { return -minimum(-a, -b); }
+TSR_FOLDS double maximum(double a, double b) { return -minimum(-a, -b); }
 
 double modulo(double a, double b) {
   if (b == 0) return std::numeric_limits<double>::quiet_NaN();
@@ -78,7 +82,7 @@ double modulo(double a, double b) {
   return (r < 0) != (b < 0) ? r + b : r;
 }
 
-double float_binary(Kind kind, DType dtype, double a, double b) {
+TSR_FOLDS double float_binary(Kind kind, DType dtype, double a, double b) {
   switch (kind) {
     case Kind::Add: return a + b;
     case Kind::Sub: return a - b;
@@ -93,7 +97,7 @@ double float_binary(Kind kind, DType dtype, double a, double b) {
   }
 }
 
-int64_t wrap(DType dtype, uint64_t bits) {
+TSR_FOLDS int64_t wrap(DType dtype, uint64_t bits) {
   if (dtype == DType::Bool) return bits & 1;
   unsigned width = dtype_info(dtype).bits;
   if (width == 64) return int64_t(bits);
@@ -139,7 +143,7 @@ int64_t shift_right(DType dtype, int64_t a, int64_t amount) {
   return a >> amount;
 }
 
-uint64_t int_result(Kind kind, DType dtype, int64_t a, int64_t b) {
+TSR_FOLDS uint64_t int_result(Kind kind, DType dtype, int64_t a, int64_t b) {
   switch (kind) {
     case Kind::Neg: return 0 - uint64_t(a);
     case Kind::Abs: return !is_unsigned(dtype) && a < 0 ? 0 - uint64_t(a) : uint64_t(a);
@@ -163,7 +167,7 @@ uint64_t int_result(Kind kind, DType dtype, int64_t a, int64_t b) {
   }
 }
 
-bool compare(Kind kind, DType dtype, Element a, Element b) {
+TSR_FOLDS bool compare(Kind kind, DType dtype, Element a, Element b) {
   if (is_float(dtype)) {
     switch (kind) {
       case Kind::Eq: return a.f == b.f;
@@ -219,7 +223,7 @@ double integer_to_float(DType from, DType to, int64_t value) {
   return negative ? -result : result;
 }
 
-Element cast(DType from, DType to, Element a) {
+TSR_FOLDS Element cast(DType from, DType to, Element a) {
   if (is_float(from)) {
     if (to == DType::Bool) return {.i = a.f != 0};
     if (!is_float(to)) return {.i = float_to_integer(to, a.f)};
@@ -230,19 +234,13 @@ Element cast(DType from, DType to, Element a) {
   return {.i = wrap(to, uint64_t(a.i))};
 }
 
-Element float_fma(DType dtype, double a, double b, double c) {
+TSR_FOLDS Element float_fma(DType dtype, double a, double b, double c) {
   if (dtype == DType::F64) return {.f = std::fma(a, b, c)};
   return {.f = round_to(dtype, double(std::fmaf(float(a), float(b), float(c))))};
 }
 
-}  // namespace
-
-const ElementwiseInfo& elementwise_info(ElementwiseKind kind) { return elementwise_table[size_t(kind)]; }
-
-Element evaluate_elementwise(ElementwiseKind kind, DType dtype, DType result,
-                             std::span<const Element> operands) {
-  const ElementwiseInfo& row = elementwise_info(kind);
-  TSR_CHECK(operands.size() == row.operands, "wrong number of operands");
+TSR_FOLDS Element evaluate(Kind kind, DType dtype, DType result, const Element* operands) {
+  const ElementwiseInfo& row = elementwise_table[size_t(kind)];
   if (row.cls == ElementwiseClass::Convert) return cast(dtype, result, operands[0]);
   if (row.cls == ElementwiseClass::Choose) return operands[0].i ? operands[1] : operands[2];
   if (row.cls == ElementwiseClass::Compare) return {.i = compare(kind, dtype, operands[0], operands[1])};
@@ -256,6 +254,57 @@ Element evaluate_elementwise(ElementwiseKind kind, DType dtype, DType result,
   return {.i = wrap(dtype, int_result(kind, dtype, operands[0].i, b))};
 }
 
+using Operands = std::span<const Element* const>;
+
+TSR_FOLDS void evaluate_loop(Kind kind, DType dtype, DType result, Operands operands, Element* out,
+                             size_t count) {
+  const unsigned arity = elementwise_table[size_t(kind)].operands;
+  for (size_t i = 0; i < count; ++i) {
+    Element values[3] = {};
+    for (unsigned o = 0; o < arity; ++o) values[o] = operands[o][i];
+    out[i] = evaluate(kind, dtype, result, values);
+  }
+}
+
+/// The loop for one kind; the commonest dtypes get an instance where dtype is a constant too.
+template <Kind kind>
+void evaluate_many(DType dtype, DType result, Operands operands, Element* out, size_t count) {
+  if (kind != Kind::Cast && dtype == DType::F32) {
+    evaluate_loop(kind, DType::F32, result, operands, out, count);
+  } else if (kind != Kind::Cast && dtype == DType::F64) {
+    evaluate_loop(kind, DType::F64, result, operands, out, count);
+  } else {
+    evaluate_loop(kind, dtype, result, operands, out, count);
+  }
+}
+
+using ManyFunction = void (*)(DType, DType, Operands, Element*, size_t);
+
+constexpr ManyFunction many_table[] = {
+    nullptr,
+#define ELEMENTWISE(Name, operands, cls, traits) evaluate_many<Kind::Name>,
+#include "ir/core/elementwise.def"
+#undef ELEMENTWISE
+};
+
+#undef TSR_FOLDS
+
+}  // namespace
+
+const ElementwiseInfo& elementwise_info(ElementwiseKind kind) { return elementwise_table[size_t(kind)]; }
+
+Element evaluate_elementwise(ElementwiseKind kind, DType dtype, DType result,
+                             std::span<const Element> operands) {
+  TSR_CHECK(operands.size() == elementwise_info(kind).operands, "wrong number of operands");
+  return evaluate(kind, dtype, result, operands.data());
+}
+
+void evaluate_elementwise_many(ElementwiseKind kind, DType dtype, DType result,
+                               std::span<const Element* const> operands, Element* out, size_t count) {
+  TSR_CHECK(operands.size() == elementwise_info(kind).operands, "wrong number of operands");
+  many_table[size_t(kind)](dtype, result, operands, out, count);
+}
+
 Element load_element(DType dtype, const void* address) {
   uint64_t bits = 0;
   std::memcpy(&bits, address, byte_size(dtype));
@@ -266,6 +315,29 @@ Element load_element(DType dtype, const void* address) {
 void store_element(DType dtype, Element value, void* address) {
   uint64_t bits = is_float(dtype) ? encode_float(dtype, value.f) : uint64_t(value.i);
   std::memcpy(address, &bits, byte_size(dtype));
+}
+
+void load_elements(DType dtype, const void* address, Element* out, size_t count) {
+  if (dtype == DType::F32) {
+    const float* values = static_cast<const float*>(address);
+    for (size_t i = 0; i < count; ++i) out[i].f = double(values[i]);
+  } else if (dtype == DType::BF16) {
+    const uint16_t* values = static_cast<const uint16_t*>(address);
+    for (size_t i = 0; i < count; ++i) out[i].f = double(bf16_to_f32(values[i]));
+  } else {
+    const char* bytes = static_cast<const char*>(address);
+    for (size_t i = 0; i < count; ++i) out[i] = load_element(dtype, bytes + i * byte_size(dtype));
+  }
+}
+
+void store_elements(DType dtype, const Element* values, void* address, size_t count) {
+  if (dtype == DType::F32) {
+    uint32_t* out = static_cast<uint32_t*>(address);
+    for (size_t i = 0; i < count; ++i) out[i] = uint32_t(encode_float(DType::F32, values[i].f));
+  } else {
+    char* bytes = static_cast<char*>(address);
+    for (size_t i = 0; i < count; ++i) store_element(dtype, values[i], bytes + i * byte_size(dtype));
+  }
 }
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 #pragma once
 // The operations on single elements that all levels share, and their exact meaning.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -38,9 +39,17 @@ union Element {
 Element evaluate_elementwise(ElementwiseKind kind, DType dtype, DType result,
                              std::span<const Element> operands);
 
+/// The same for `count` elements at once, bit for bit. `operands` has one array for each operand; `out` may be
+/// one of them.
+void evaluate_elementwise_many(ElementwiseKind kind, DType dtype, DType result,
+                               std::span<const Element* const> operands, Element* out, size_t count);
+
 /// Reads one stored element of `dtype`.
 Element load_element(DType dtype, const void* address);
 /// Stores one element; `value` must be representable.
 void store_element(DType dtype, Element value, void* address);
+/// Reads and stores `count` consecutive elements.
+void load_elements(DType dtype, const void* address, Element* out, size_t count);
+void store_elements(DType dtype, const Element* values, void* address, size_t count);
 
 }  // namespace tessera

@@ -1,0 +1,348 @@
+// Walks a function's ops in order with a table of the values that are still needed. A value is
+// dropped after its last use, so that the memory taken is what the function needs live.
+
+#include "ir/graph/eval.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "ir/graph/eval_ops.h"
+#include "support/check.h"
+
+namespace tessera::graph {
+
+DType held_dtype(EvalMode mode, DType dtype) {
+  return mode == EvalMode::F64 && is_float(dtype) ? DType::F64 : dtype;
+}
+
+namespace {
+
+using DimValues = std::map<std::string, int64_t, std::less<>>;
+
+class Evaluator {
+ public:
+  Evaluator(DimValues dims, const EvalOptions& options, DiagnosticEngine& diagnostics)
+      : dims_(std::move(dims)), options_(options), diagnostics_(diagnostics) {}
+
+  Result<std::vector<TensorValue>> run(Op* function, std::vector<TensorValue> arguments);
+
+ private:
+  struct Held {
+    TensorValue value;
+    size_t uses;  ///< still to come
+  };
+
+  const TensorValue& in(Op* op, unsigned slot, unsigned i = 0) const {
+    return values_.at(op->in(slot, i)).value;
+  }
+  void hold(Value* value, TensorValue tensor);
+  void release_operands(Op* op);
+  /// The value itself after its last use, else a copy; nullopt when there is no memory for one.
+  std::optional<TensorValue> take(Value* value);
+
+  std::optional<int64_t> size(Dim dim) const;
+  std::optional<Extents> extents(Type type) const;
+  Result<TensorValue> allocate(Op* op, Type type);
+  Status too_large(Op* op, Type type);
+
+  Status evaluate_op(Op* op);
+  Status compute(Op* op, TensorValue& result);
+  Status reshape(Op* op);
+  Status slice(Op* op, TensorValue& result);
+  Status call(Op* op);
+  void elementwise(Op* op, TensorValue& result);
+  void constant(Op* op, TensorValue& result);
+  void gemm(Op* op, TensorValue& result);
+  Element rounded(Attr value, DType dtype) const;
+  uint64_t philox_key(Op* op) const;
+
+  DimValues dims_;
+  const EvalOptions& options_;
+  DiagnosticEngine& diagnostics_;
+  std::unordered_map<Value*, Held> values_;
+};
+
+void Evaluator::hold(Value* value, TensorValue tensor) {
+  size_t uses = value->count_uses();
+  if (uses) values_.emplace(value, Held{std::move(tensor), uses});
+}
+
+void Evaluator::release_operands(Op* op) {
+  for (unsigned i = 0; i < op->operand_count(); ++i) {
+    auto it = values_.find(op->operand(i));
+    if (it != values_.end() && --it->second.uses == 0) values_.erase(it);
+  }
+}
+
+std::optional<TensorValue> Evaluator::take(Value* value) {
+  Held& held = values_.at(value);
+  if (held.uses > 1) {
+    --held.uses;
+    return held.value.clone();
+  }
+  TensorValue taken = std::move(held.value);
+  values_.erase(value);
+  return taken;
+}
+
+std::optional<int64_t> Evaluator::size(Dim dim) const {
+  return tessera::evaluate(dim, [&](std::string_view name) -> std::optional<int64_t> {
+    auto it = dims_.find(name);
+    return it == dims_.end() ? std::nullopt : std::optional(it->second);
+  });
+}
+
+std::optional<Extents> Evaluator::extents(Type type) const {
+  Extents sizes;
+  for (Dim dim : type->dims) {
+    std::optional<int64_t> extent = size(dim);
+    if (!extent) return std::nullopt;
+    sizes.push_back(*extent);
+  }
+  return sizes;
+}
+
+Status Evaluator::too_large(Op* op, Type type) {
+  diagnostics_.report(diag::unsupported_tensor_size, op->loc(), type->text,
+                      options_.max_tensor_bytes);
+  return failure;
+}
+
+Result<TensorValue> Evaluator::allocate(Op* op, Type type) {
+  std::optional<Extents> sizes = extents(type);
+  if (!sizes) {
+    diagnostics_.report(diag::eval_unknown_dim, op->loc(), type->text);
+    return failure;
+  }
+  for (size_t i = 0; i < sizes->size(); ++i) {
+    if ((*sizes)[i] >= 0) continue;
+    diagnostics_.report(diag::eval_negative_dim, op->loc(), type->dims[i]->text, (*sizes)[i]);
+    return failure;
+  }
+  std::optional<TensorValue> value = TensorValue::make(
+      held_dtype(options_.mode, type->dtype), std::move(*sizes), options_.max_tensor_bytes);
+  if (!value) return (void)too_large(op, type), failure;
+  return std::move(*value);
+}
+
+Element Evaluator::rounded(Attr value, DType dtype) const {
+  if (!is_float(dtype)) {
+    if (value->is(AttrKind::Bool)) return {.i = value->boolean};
+    return {.i = value->is(AttrKind::Int) ? value->integer : int64_t(value->number)};
+  }
+  return {.f = decode_float(dtype, encode_float(dtype, value->number))};
+}
+
+void Evaluator::constant(Op* op, TensorValue& result) {
+  const std::vector<Attr>& values = op->attr("values")->elements;
+  for (size_t i = 0; i < values.size(); ++i)
+    result.set(int64_t(i), rounded(values[i], result.dtype()));
+}
+
+uint64_t Evaluator::philox_key(Op* op) const {
+  return uint64_t(in(op, in::PhiloxUniform::seed).get(0).i) ^ uint64_t(op->int_attr("stream"));
+}
+
+void Evaluator::elementwise(Op* op, TensorValue& result) {
+  if (kind_of(op) == OpKind::Cast) {
+    return eval_cast(in(op, 0), op->result()->type()->policies.saturate, result);
+  }
+  std::vector<const TensorValue*> operands;
+  for (unsigned i = 0; i < op->operand_count(); ++i) operands.push_back(&in(op, i));
+  eval_elementwise(op->info().elementwise, operands.back()->dtype(), operands, result);
+}
+
+void Evaluator::gemm(Op* op, TensorValue& result) {
+  GemmOptions gemm{op->in(in::Gemm::a)->type()->dtype, op->dtype_attr("accum"),
+                   op->flag("transpose_a"), op->flag("transpose_b")};
+  if (options_.mode == EvalMode::F64)
+    gemm.operand = gemm.accum = held_dtype(EvalMode::F64, gemm.accum);
+  eval_gemm(in(op, in::Gemm::a), in(op, in::Gemm::b), gemm, result);
+}
+
+Status Evaluator::slice(Op* op, TensorValue& result) {
+  const TensorValue& a = in(op, in::Slice::a);
+  std::vector<Dim> starts = op->dims_attr("starts");
+  std::vector<int64_t> steps = op->ints_attr("steps");
+  Extents strides = row_major_strides(a.dims());
+  if (result.count() == 0) return success;
+  int64_t offset = 0;
+  for (size_t i = 0; i < a.rank(); ++i) {
+    std::optional<int64_t> start = size(starts[i]);
+    if (!start)
+      return diagnostics_.report(diag::eval_unknown_dim, op->loc(), starts[i]->text), failure;
+    __int128 last = __int128(*start) + __int128(result.dims()[i] - 1) * steps[i];
+    if (*start < 0 || last >= a.dims()[i]) {
+      diagnostics_.report(diag::eval_bounds, op->loc(), *start, result.dims()[i], steps[i], i,
+                          a.dims()[i]);
+      return failure;
+    }
+    offset += *start * strides[i];
+    // A step of a single element moves nowhere, and may be too large to multiply with.
+    strides[i] = result.dims()[i] > 1 ? strides[i] * steps[i] : 0;
+  }
+  copy_strided(a, strides, offset, result);
+  return success;
+}
+
+Status Evaluator::compute(Op* op, TensorValue& result) {
+  switch (kind_of(op)) {
+#define ELEMENTWISE(Name, operands, cls, traits) case OpKind::Name:
+#include "ir/core/elementwise.def"
+#undef ELEMENTWISE
+    elementwise(op, result);
+    break;
+    case OpKind::Full: {
+      Element value = rounded(op->attr("value"), result.dtype());
+      for (int64_t i = 0; i < result.count(); ++i) result.set(i, value);
+      break;
+    }
+    case OpKind::Constant:
+      constant(op, result);
+      break;
+    case OpKind::Iota:
+      eval_iota(op->int_attr("axis"), result);
+      break;
+    case OpKind::Dim: {
+      std::optional<int64_t> value = size(op->dim_attr("value"));
+      if (!value) {
+        diagnostics_.report(diag::eval_unknown_dim, op->loc(), op->dim_attr("value")->text);
+        return failure;
+      }
+      result.set(0, {.i = *value});
+      break;
+    }
+    case OpKind::Broadcast:
+      eval_broadcast(in(op, 0), result);
+      break;
+    case OpKind::Transpose:
+      eval_transpose(in(op, 0), op->ints_attr("perm"), result);
+      break;
+    case OpKind::Slice:
+      return slice(op, result);
+    case OpKind::Concat: {
+      std::vector<const TensorValue*> parts;
+      for (unsigned i = 0; i < op->operand_count(); ++i) parts.push_back(&in(op, 0, i));
+      eval_concat(parts, op->int_attr("axis"), result);
+      break;
+    }
+    case OpKind::Reduce:
+      eval_reduce(in(op, 0), op->string_attr("kind"), op->ints_attr("axes"), result);
+      break;
+    case OpKind::Gemm:
+      gemm(op, result);
+      break;
+    case OpKind::Softmax:
+      eval_softmax(in(op, 0), result);
+      break;
+    case OpKind::Rmsnorm: {
+      bool scaled = op->in(in::Rmsnorm::scale) != nullptr;
+      eval_rmsnorm(in(op, in::Rmsnorm::x), scaled ? &in(op, in::Rmsnorm::scale) : nullptr,
+                   op->attr("eps")->number, result);
+      break;
+    }
+    case OpKind::Embedding:
+      eval_embedding(in(op, in::Embedding::ids), in(op, in::Embedding::table), result);
+      break;
+    case OpKind::CrossEntropy:
+      eval_cross_entropy(in(op, in::CrossEntropy::logits), in(op, in::CrossEntropy::targets),
+                         result);
+      break;
+    case OpKind::PhiloxUniform:
+      eval_philox_uniform(philox_key(op), result);
+      break;
+    case OpKind::PhiloxNormal:
+      eval_philox_normal(philox_key(op), result);
+      break;
+    case OpKind::Func:
+    case OpKind::Return:
+    case OpKind::Reshape:
+    case OpKind::KernelCall:
+      TSR_UNREACHABLE("an op that is evaluated elsewhere");
+  }
+  return success;
+}
+
+Status Evaluator::reshape(Op* op) {
+  std::optional<Extents> sizes = extents(op->result()->type());
+  if (!sizes || count_elements(*sizes) != in(op, 0).count()) {
+    diagnostics_.report(diag::eval_unknown_dim, op->loc(), op->result()->type()->text);
+    return failure;
+  }
+  std::optional<TensorValue> value = take(op->in(in::Reshape::a));
+  if (!value) return too_large(op, op->result()->type());
+  value->reshape(std::move(*sizes));
+  hold(op->result(), std::move(*value));
+  return success;
+}
+
+Status Evaluator::call(Op* op) {
+  if (!options_.call_kernel) {
+    diagnostics_.report(diag::unsupported_kernel_call, op->loc(), op->string_attr("kernel"));
+    return failure;
+  }
+  std::vector<const TensorValue*> operands;
+  for (unsigned i = 0; i < op->operand_count(); ++i) operands.push_back(&in(op, 0, i));
+  Result<std::vector<TensorValue>> results = options_.call_kernel(op, operands);
+  if (!results) return failure;
+  TSR_CHECK(results->size() == op->result_count(), "a kernel gave another number of results");
+  for (unsigned i = 0; i < op->result_count(); ++i) hold(op->result(i), std::move((*results)[i]));
+  release_operands(op);
+  return success;
+}
+
+Status Evaluator::evaluate_op(Op* op) {
+  if (kind_of(op) == OpKind::Reshape) return reshape(op);
+  if (kind_of(op) == OpKind::KernelCall) return call(op);
+  Result<TensorValue> result = allocate(op, op->result()->type());
+  if (!result || compute(op, *result).failed()) return failure;
+  hold(op->result(), std::move(*result));
+  release_operands(op);
+  return success;
+}
+
+Result<std::vector<TensorValue>> Evaluator::run(Op* function, std::vector<TensorValue> arguments) {
+  Block* body = function->region()->front();
+  size_t total = 0, done = 0;
+  for (Op* op : *body) total += !op->is_terminator();
+  for (unsigned i = 0; i < body->arg_count(); ++i) hold(body->arg(i), std::move(arguments[i]));
+  for (Op* op : *body) {
+    if (op->is_terminator()) break;
+    if (evaluate_op(op).failed()) return failure;
+    if (options_.progress) options_.progress(++done, total);
+  }
+  Op* last = body->terminator();
+  std::vector<TensorValue> results;
+  for (unsigned i = 0; i < last->operand_count(); ++i) {
+    std::optional<TensorValue> value = take(last->operand(i));
+    if (!value) return (void)too_large(last, last->operand(i)->type()), failure;
+    results.push_back(std::move(*value));
+  }
+  return results;
+}
+
+}  // namespace
+
+Result<std::vector<TensorValue>> evaluate(Op* function, std::vector<TensorValue> arguments,
+                                          const EvalOptions& options,
+                                          DiagnosticEngine& diagnostics) {
+  Result<DimValues> dims = bind_dims(function, arguments, options, diagnostics);
+  if (!dims) return failure;
+  for (TensorValue& argument : arguments) {
+    DType held = held_dtype(options.mode, argument.dtype());
+    if (held == argument.dtype()) continue;
+    std::optional<TensorValue> widened = TensorValue::make(held, argument.dims());
+    if (!widened) {
+      std::string what = fmt::format("tensor of {} elements", argument.count());
+      diagnostics.report(diag::unsupported_tensor_size, function->loc(), what,
+                         options.max_tensor_bytes);
+      return failure;
+    }
+    eval_cast(argument, false, *widened);
+    argument = std::move(*widened);
+  }
+  return Evaluator(std::move(*dims), options, diagnostics).run(function, std::move(arguments));
+}
+
+}  // namespace tessera::graph
