@@ -1,5 +1,7 @@
 #include "frontend/syntax/brackets.h"
 
+#include <algorithm>
+
 namespace tessera {
 
 bool BracketTracker::accept_closing(const Token& token) {
@@ -12,6 +14,11 @@ bool BracketTracker::accept_closing(const Token& token) {
   Open last = open_.back();
   open_.pop_back();
   if (spoilt_ || closing_of(last.kind) == token.kind) return true;
+  // When the bracket closes one further out, those inside it are taken as closed too.
+  auto outer = std::find_if(open_.rbegin(), open_.rend(), [&](const Open& open) {
+    return closing_of(open.kind) == token.kind;
+  });
+  if (outer != open_.rend()) open_.erase(outer.base() - 1, open_.end());
   diagnostics_
       .report(diag::mismatched_bracket, buffer_.loc(token), display_name(token.kind),
               display_name(last.kind), last.loc.line)
@@ -30,8 +37,11 @@ bool BracketTracker::accept(const Token& token) {
   return false;
 }
 
-bool BracketTracker::gives_up_at(TokenKind kind, bool starts_physical_line) const {
-  if (!starts_physical_line || open_.empty()) return false;
+bool BracketTracker::gives_up_at(TokenKind kind, TokenKind before, bool is_deeper) const {
+  if (open_.empty()) return false;
+  bool is_operand = starts_operand(kind) && !is_opening(kind) && kind != TokenKind::String &&
+                    kind != TokenKind::Not;
+  if (!is_deeper && ends_operand(before) && is_operand) return true;
   return kind == TokenKind::Def || kind == TokenKind::Return || kind == TokenKind::While ||
          kind == TokenKind::With || kind == TokenKind::Pass || kind == TokenKind::From;
 }

@@ -23,9 +23,10 @@ class BracketTracker {
   bool spoilt() const { return spoilt_; }
   /// Takes the next token of a line; false when it is the first mistake of the line.
   bool accept(const Token& token);
-  /// A word that only begins a statement stands at the start of a physical line, inside brackets:
-  /// one of them was forgotten. The line ends here.
-  bool gives_up_at(TokenKind kind, bool starts_physical_line) const;
+  /// At the start of a physical line inside brackets: a word that only begins a statement, or, no
+  /// deeper than the statement itself, an operand right after another. A bracket was forgotten and
+  /// the line has ended before.
+  bool gives_up_at(TokenKind kind, TokenKind before, bool is_deeper) const;
   /// Ends a line before `next`, reporting what is still open; false when this is its first mistake.
   bool end_line(Loc next);
 

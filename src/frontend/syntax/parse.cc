@@ -50,6 +50,15 @@ class Splitter {
     return kind(at) == TokenKind::Newline ? at + 1 : at;
   }
   size_t end_of_block(size_t at) const;
+  /// `@…` without the definition, which would be a mistake on this line.
+  bool is_decorator_line(size_t at) const {
+    if (kind(at) != TokenKind::At) return false;
+    while (kind(at) != TokenKind::Newline && kind(at) != TokenKind::EndOfFile &&
+           kind(at) != TokenKind::Def) {
+      ++at;
+    }
+    return kind(at) != TokenKind::Def;
+  }
   TokenKind kind(size_t at) const { return tokens_[at].kind; }
 
   std::vector<Token>& tokens_;
@@ -85,7 +94,7 @@ size_t Splitter::end_of(size_t begin) {
   }
   size_t at = begin;
   while (true) {
-    bool is_decorator = kind(at) == TokenKind::At;
+    bool is_decorator = is_decorator_line(at);
     at = end_of_block(end_of_line(at));
     bool continues = is_decorator || kind(at) == TokenKind::Elif || kind(at) == TokenKind::Else;
     if (!continues || kind(at) == TokenKind::EndOfFile) return at;

@@ -49,6 +49,12 @@ class Preprocessor {
   std::vector<RawToken>& raw(const Reading& reading) {
     return result_.files[reading.index].tokens;
   }
+  /// Width of the white space at the start of a physical line, before the token `at`.
+  uint32_t indentation_before(const Reading& reading, size_t at) {
+    if (at == 0) return 0;
+    const RawToken& token = raw(reading)[at - 1];
+    return token.kind == TokenKind::Space ? token.length : 0;
+  }
   void run_tokens(const Reading& reading);
   void code(const Reading& reading, size_t at);
   void emit(const Token& token);
@@ -76,6 +82,7 @@ class Preprocessor {
   std::vector<Branch> branches_;
   BracketTracker* brackets_ = nullptr;
   bool line_open_ = false;
+  uint32_t line_indentation_ = 0;
   size_t includes_ = 0;
   bool too_many_ = false;  ///< tokens or includes; the compilation gives up
 };
@@ -106,13 +113,15 @@ void Preprocessor::run_file(FileId file) {
 void Preprocessor::run_tokens(const Reading& reading_now) {
   const Reading reading = reading_now;
   bool physical_start = true;
+  TokenKind before = TokenKind::Newline;
   for (size_t at = 0; at < raw(reading).size() && !too_many_; ++at) {
     RawToken& token = raw(reading)[at];
     Token newline{TokenKind::Newline, reading.file, token.offset, token.length, 0};
-    bool gives_up = brackets_->gives_up_at(token.kind, physical_start);
-    if (gives_up) end_line(sources_.file(reading.file).locate(reading.file, token.offset,
-                                                              token.length),
-                           {TokenKind::Newline, reading.file, token.offset, 0, 0});
+    uint32_t indentation = physical_start ? indentation_before(reading, at) : 0;
+    if (physical_start && brackets_->gives_up_at(token.kind, before, indentation > line_indentation_)) {
+      end_line(sources_.file(reading.file).locate(reading.file, token.offset, token.length),
+               {TokenKind::Newline, reading.file, token.offset, 0, 0});
+    }
     if (is_trivia(token.kind)) {
       if (!active()) token.role = TokenRole::Inactive;
       if (token.kind != TokenKind::Newline) continue;
@@ -120,6 +129,8 @@ void Preprocessor::run_tokens(const Reading& reading_now) {
       if (brackets_->depth() == 0 && line_open_) end_line(Loc{}, newline);
       continue;
     }
+    if (!line_open_) line_indentation_ = indentation;
+    before = token.kind;
     physical_start = false;
     if (token.kind == TokenKind::Percent && !line_open_) {
       directive(reading, read_directive(reading, at));
@@ -205,8 +216,10 @@ Directive Preprocessor::read_directive(const Reading& reading, size_t& at) {
     RawToken& token = tokens[end];
     if (token.kind == TokenKind::Newline && brackets.depth() == 0) break;
     // A bracket left open shall not swallow the directives and definitions that follow.
-    if (brackets.gives_up_at(token.kind, physical_start)) break;
-    if (physical_start && token.kind == TokenKind::Percent) break;
+    if (physical_start && (token.kind == TokenKind::Percent ||
+                           brackets.gives_up_at(token.kind, TokenKind::Newline, true))) {
+      break;
+    }
     if (token.kind != TokenKind::Space) physical_start = token.kind == TokenKind::Newline;
     token.role = TokenRole::Directive;
     if (is_trivia(token.kind) || end == at) continue;

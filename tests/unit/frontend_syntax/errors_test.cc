@@ -121,6 +121,9 @@ TEST_CASE("statements that cannot begin so") {
 
 TEST_CASE("decorators belong to definitions") {
   CHECK(tags("@jit\nx = 1\n") == "expected-token@2:1");
+  Parsed parsed = parse("@jit def f(): pass\nimport a\n");
+  CHECK(parsed.tags == "unexpected-token@1:6");
+  CHECK(parsed.tree == "(def f () _\n  (@ jit)\n  (pass))\n(import a)\n");
   CHECK(tags("@jit\n") == "expected-token@2:1");
   CHECK(tags("@1\ndef f(): pass\n") == "expected-token@1:2");
 }

@@ -51,7 +51,10 @@ std::string foreign_help(std::string_view before, TokenKind before_kind, TokenKi
   if (before == "class") return "write 'module' for parameters with methods";
   if (before == "func" || before == "function" || before == "fn") return "write 'def'";
   if (before == "let" || before == "var") return "a name is declared by assigning to it";
-  return {};
+  static constexpr std::string_view absent[] = {"assert", "async", "await",  "del",  "except",
+                                                "global", "raise", "yield"};
+  bool is_absent = std::find(std::begin(absent), std::end(absent), before) != std::end(absent);
+  return is_absent ? fmt::format("there is no '{}' in this language", before) : std::string();
 }
 
 }  // namespace
@@ -95,6 +98,8 @@ void ErrorStrategy::report_unexpected(TokenKind kind, TokenKind before, const To
   std::string help = foreign_help(text, before, kind);
   if (!help.empty()) {
     message.help(help);
+  } else if (kind == TokenKind::Def || kind == TokenKind::Module) {
+    message.help("a definition begins on a line of its own");
   } else if (starts_operand(kind) && ends_operand(before)) {
     message.help("an operator or a ',' may be missing between them");
   }
@@ -123,7 +128,8 @@ void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token* token) {
   Kinds expected = expected_kinds(parser);
   if (report_missing_colon(parser, expected, kind, loc, found)) return;
   bool wants_operand = contains(expected, TokenKind::Integer) ||
-                       (before == TokenKind::Comma && !starts_operand(kind) && !is_keyword(kind));
+                       ((before == TokenKind::Comma || is_opening(before)) && !starts_operand(kind) &&
+                        !is_keyword(kind));
   if (wants_operand && foreign_help({}, before, kind).empty()) {
     diagnostics_.report(diag::expected_expression, loc, found);
   } else if (contains(expected, TokenKind::Name) && is_keyword(kind)) {
@@ -194,6 +200,11 @@ antlr4::Token* ErrorStrategy::recoverInline(antlr4::Parser* parser) {
     antlr4::Token* colon = tokens_.LT(1);
     tokens_.consume();
     return colon;
+  }
+  bool is_definition = now() == TokenKind::Def || now() == TokenKind::Module;
+  if (rule == TesseraParser::RuleDecorators && is_definition) {
+    report(parser, tokens_.LT(1));
+    return made_up(TokenKind::Newline);
   }
   bool in_head = rule == TesseraParser::RuleDefStatement ||
                  rule == TesseraParser::RuleModuleStatement;
