@@ -1,6 +1,6 @@
-// Any bytes through lexer, preprocessor, layout and parser. Beyond not crashing: the tokens of every
-// file give the file back, broken source is reported and sound source gives a sound tree, and the
-// same text gives the same result again.
+// Any bytes through lexer, preprocessor, layout and parser. Beyond not crashing: the tokens of
+// every file give the file back, broken source is reported and sound source gives a sound tree, and
+// the same text gives the same result again.
 
 #include <cstdint>
 #include <string>

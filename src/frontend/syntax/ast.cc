@@ -102,7 +102,9 @@ std::string_view spelling(BinaryOp op) {
   TSR_UNREACHABLE("bad binary operator");
 }
 
-std::string_view spelling(LogicalOp op) { return op == LogicalOp::And ? "and" : "or"; }
+std::string_view spelling(LogicalOp op) {
+  return op == LogicalOp::And ? "and" : "or";
+}
 
 std::string_view spelling(CompareOp op) {
   switch (op) {

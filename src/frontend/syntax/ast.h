@@ -84,7 +84,9 @@ struct Node {
 struct Expr : Node {};
 struct Stmt : Node {};
 
-inline bool is_expression(NodeKind kind) { return kind < NodeKind::ErrorStmt; }
+inline bool is_expression(NodeKind kind) {
+  return kind < NodeKind::ErrorStmt;
+}
 
 /// The node as a T, or null when it is null or of another kind.
 template <typename T>

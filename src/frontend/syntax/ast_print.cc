@@ -1,5 +1,5 @@
-// The S-expression form of a tree. Left-nested Binary nodes are written with a loop: their depth has
-// no limit, everything else's has.
+// The S-expression form of a tree. Left-nested Binary nodes are written with a loop: their depth
+// has no limit, everything else's has.
 
 #include <fmt/format.h>
 
@@ -182,8 +182,7 @@ void Printer::expr(const Expr* node) {
       return close();
     case NodeKind::Conditional: {
       const Conditional& conditional = cast<Conditional>(*node);
-      const Expr* parts[] = {conditional.condition, conditional.then_value,
-                             conditional.else_value};
+      const Expr* parts[] = {conditional.condition, conditional.then_value, conditional.else_value};
       return list("if-else", parts);
     }
     case NodeKind::Call:

@@ -15,9 +15,8 @@ bool BracketTracker::accept_closing(const Token& token) {
   open_.pop_back();
   if (spoilt_ || closing_of(last.kind) == token.kind) return true;
   // When the bracket closes one further out, those inside it are taken as closed too.
-  auto outer = std::find_if(open_.rbegin(), open_.rend(), [&](const Open& open) {
-    return closing_of(open.kind) == token.kind;
-  });
+  auto outer = std::find_if(open_.rbegin(), open_.rend(),
+                            [&](const Open& open) { return closing_of(open.kind) == token.kind; });
   if (outer != open_.rend()) open_.erase(outer.base() - 1, open_.end());
   diagnostics_
       .report(diag::mismatched_bracket, buffer_.loc(token), display_name(token.kind),

@@ -30,9 +30,7 @@ class Condition {
   }
 
  private:
-  TokenKind kind() const {
-    return at_ < tokens_.size() ? tokens_[at_].kind : TokenKind::EndOfFile;
-  }
+  TokenKind kind() const { return at_ < tokens_.size() ? tokens_[at_].kind : TokenKind::EndOfFile; }
   std::string_view text() const {
     return source_.text().substr(tokens_[at_].offset, tokens_[at_].length);
   }

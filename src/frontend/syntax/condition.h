@@ -5,7 +5,8 @@
 //   conjunction:= negation ('and' negation)*
 //   negation   := 'not'* comparison
 //   comparison := value (('==' | '!=' | '<' | '<=' | '>' | '>=') value)?
-//   value      := integer | string | NAME | 'True' | 'False' | 'defined' '(' NAME ')' | '(' condition ')'
+//   value      := integer | string | NAME | 'True' | 'False' | 'defined' '(' NAME ')' | '('
+//   condition ')'
 //
 // Operands that cannot change the result are parsed and not evaluated, so that
 // `defined(X) and X > 2` is fine without X.

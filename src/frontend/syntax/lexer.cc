@@ -11,7 +11,7 @@ namespace tessera {
 
 namespace {
 
-#define TOKEN(name, grammar_name, display)                                                  \
+#define TOKEN(name, grammar_name, display)                                              \
   static_assert(size_t(TokenKind::name) == size_t(grammar::TesseraLexer::grammar_name), \
                 "token_kinds.def and the grammar disagree");
 #include "frontend/syntax/token_kinds.def"

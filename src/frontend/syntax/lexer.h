@@ -9,9 +9,9 @@ namespace tessera {
 /// Files above this size are refused (unsupported_file_size), so that memory stays within bounds.
 inline constexpr size_t max_file_bytes = size_t(16) << 20;
 
-/// The lossless tokens of a file whose text `sources` has. Broken tokens are reported and get a kind
-/// that says so (UnterminatedString, BadNumber, NonAscii, Unknown). A file that is too large gives a
-/// single Unknown token.
+/// The lossless tokens of a file whose text `sources` has. Broken tokens are reported and get a
+/// kind that says so (UnterminatedString, BadNumber, NonAscii, Unknown). A file that is too large
+/// gives a single Unknown token.
 LexedFile lex_file(FileId file, const SourceManager& sources, DiagnosticEngine& diagnostics);
 
 }  // namespace tessera

@@ -41,8 +41,8 @@ void Promoter::statement_start(size_t i) {
   if (kind(i) == TokenKind::Name) {
     TokenKind keyword = soft_keyword(buffer_.text(tokens_[i]));
     TokenKind next = kind(i + 1);
-    bool applies = next == TokenKind::Name ||
-                   (keyword == TokenKind::On && next == TokenKind::String);
+    bool applies =
+        next == TokenKind::Name || (keyword == TokenKind::On && next == TokenKind::String);
     if (applies) tokens_[i].kind = keyword;
   }
   header_ = kind(i) == TokenKind::Def || kind(i) == TokenKind::Module;
@@ -96,7 +96,7 @@ class ChainCounter {
 
     size_t total() const { return outer + prefix + postfix + conditional + lambda; }
   };
-  const char* link(size_t Level::* counter, const char* name) {
+  const char* link(size_t Level::*counter, const char* name) {
     ++(level_.*counter);
     return level_.total() > max_chain ? name : nullptr;
   }
@@ -148,13 +148,9 @@ const char* ChainCounter::step(TokenKind kind) {
     case TokenKind::Colon:
     case TokenKind::Semicolon:
     case TokenKind::Assign: separator(kind); return nullptr;
-    case TokenKind::Power:
-      level_.postfix = 0;
-      return link(&Level::prefix, "'**'");
+    case TokenKind::Power: level_.postfix = 0; return link(&Level::prefix, "'**'");
     case TokenKind::Dot: return link(&Level::postfix, "calls, subscripts and attributes");
-    case TokenKind::Lambda:
-      ++level_.lambda_heads;
-      return link(&Level::lambda, "lambdas");
+    case TokenKind::Lambda: ++level_.lambda_heads; return link(&Level::lambda, "lambdas");
     case TokenKind::Else:
       level_.prefix = level_.postfix = 0;
       return after_operand ? link(&Level::conditional, "conditional expressions") : nullptr;
@@ -173,7 +169,9 @@ const char* ChainCounter::step(TokenKind kind) {
 
 }  // namespace
 
-void promote_keywords(TokenBuffer& buffer) { Promoter(buffer).run(); }
+void promote_keywords(TokenBuffer& buffer) {
+  Promoter(buffer).run();
+}
 
 void limit_chains(TokenBuffer& buffer, DiagnosticEngine& diagnostics) {
   ChainCounter counter;

@@ -14,10 +14,10 @@ namespace tessera {
 /// never deeper than brackets and chains allow, left operands of binary operators excepted.
 inline constexpr size_t max_chain = 1000;
 
-/// Turns names into the keywords const, dim, module, on, param (first in a statement, before a name;
-/// `on` also before a string), where (in a def or module line, after an operand) and Region (before
-/// brackets that a name follows). Two names side by side are no expression, so nothing that is valid
-/// otherwise changes its meaning.
+/// Turns names into the keywords const, dim, module, on, param (first in a statement, before a
+/// name; `on` also before a string), where (in a def or module line, after an operand) and Region
+/// (before brackets that a name follows). Two names side by side are no expression, so nothing that
+/// is valid otherwise changes its meaning.
 void promote_keywords(TokenBuffer& buffer);
 
 /// Reports chains above the limit; the rest of such a line becomes one Error token.

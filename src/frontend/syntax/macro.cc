@@ -81,9 +81,9 @@ void MacroTable::expand(const Token& use, std::vector<Token>& out) {
     out.back().kind = TokenKind::Error;
     if (reported_) return;
     reported_ = true;
-    diagnostics_.report(diag::unsupported_macro_expansion, buffer_.loc(use), name,
-                        fmt::format("{} nested macros or {} tokens", max_macro_depth,
-                                    max_macro_work));
+    diagnostics_.report(
+        diag::unsupported_macro_expansion, buffer_.loc(use), name,
+        fmt::format("{} nested macros or {} tokens", max_macro_depth, max_macro_work));
     return;
   }
   uint32_t expansion = buffer_.add_expansion({use.file, use.offset, use.length, macro.loc});

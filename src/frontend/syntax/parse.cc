@@ -85,8 +85,8 @@ size_t Splitter::end_of(size_t begin) {
       if (is_opening(kind(at))) ++depth;
       if (is_closing(kind(at)) && depth > 0) --depth;
       bool splits = kind(at) == TokenKind::Semicolon && depth == 0 && at > begin &&
-                    kind(at - 1) != TokenKind::Semicolon &&
-                    kind(at + 1) != TokenKind::Newline && kind(at + 1) != TokenKind::Semicolon;
+                    kind(at - 1) != TokenKind::Semicolon && kind(at + 1) != TokenKind::Newline &&
+                    kind(at + 1) != TokenKind::Semicolon;
       if (!splits) continue;
       tokens_[at].kind = TokenKind::Newline;
       return at + 1;
@@ -104,7 +104,8 @@ size_t Splitter::end_of(size_t begin) {
 uint64_t hash_tokens(const TokenBuffer& buffer, size_t begin, size_t end) {
   uint64_t hash = 0;
   for (size_t i = begin; i < end; ++i) {
-    hash = hash_combine(hash, hash64(buffer.text(buffer.tokens[i]), uint64_t(buffer.tokens[i].kind)));
+    hash =
+        hash_combine(hash, hash64(buffer.text(buffer.tokens[i]), uint64_t(buffer.tokens[i].kind)));
   }
   return hash;
 }

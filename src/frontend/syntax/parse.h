@@ -13,7 +13,8 @@
 namespace tessera {
 
 /// Reads the file `path` into `text`; false with the reason in `error`.
-using FileReader = std::function<bool(const std::string& path, std::string& text, std::string& error)>;
+using FileReader =
+    std::function<bool(const std::string& path, std::string& text, std::string& error)>;
 
 struct ParseOptions {
   /// Folders searched by %include after the including file's own.

@@ -46,9 +46,7 @@ class Preprocessor {
     size_t index;  ///< in result_.files
   };
 
-  std::vector<RawToken>& raw(const Reading& reading) {
-    return result_.files[reading.index].tokens;
-  }
+  std::vector<RawToken>& raw(const Reading& reading) { return result_.files[reading.index].tokens; }
   /// Width of the white space at the start of a physical line, before the token `at`.
   uint32_t indentation_before(const Reading& reading, size_t at) {
     if (at == 0) return 0;
@@ -118,7 +116,8 @@ void Preprocessor::run_tokens(const Reading& reading_now) {
     RawToken& token = raw(reading)[at];
     Token newline{TokenKind::Newline, reading.file, token.offset, token.length, 0};
     uint32_t indentation = physical_start ? indentation_before(reading, at) : 0;
-    if (physical_start && brackets_->gives_up_at(token.kind, before, indentation > line_indentation_)) {
+    if (physical_start &&
+        brackets_->gives_up_at(token.kind, before, indentation > line_indentation_)) {
       end_line(sources_.file(reading.file).locate(reading.file, token.offset, token.length),
                {TokenKind::Newline, reading.file, token.offset, 0, 0});
     }
@@ -155,8 +154,8 @@ void Preprocessor::code(const Reading& reading, size_t at) {
     brackets_->accept(made);
     return;
   }
-  bool after_dot = !result_.buffer.tokens.empty() &&
-                   result_.buffer.tokens.back().kind == TokenKind::Dot;
+  bool after_dot =
+      !result_.buffer.tokens.empty() && result_.buffer.tokens.back().kind == TokenKind::Dot;
   if (token.kind == TokenKind::Name && !after_dot && macros_.defines(made)) {
     std::vector<Token> expanded;
     macros_.expand(made, expanded);

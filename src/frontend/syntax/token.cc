@@ -10,7 +10,8 @@ std::string_view display_name(TokenKind kind) {
   switch (kind) {
     case TokenKind::EndOfFile: return "the end of the file";
 #define TOKEN(name, grammar_name, display) \
-  case TokenKind::name: return display;
+  case TokenKind::name:                    \
+    return display;
 #include "frontend/syntax/token_kinds.def"
 #undef TOKEN
   }
@@ -54,7 +55,9 @@ bool starts_operand(TokenKind kind) {
   }
 }
 
-bool is_keyword(TokenKind kind) { return kind >= TokenKind::And && kind <= TokenKind::With; }
+bool is_keyword(TokenKind kind) {
+  return kind >= TokenKind::And && kind <= TokenKind::With;
+}
 
 bool is_opening(TokenKind kind) {
   return kind == TokenKind::Lparen || kind == TokenKind::Lbracket || kind == TokenKind::Lbrace;

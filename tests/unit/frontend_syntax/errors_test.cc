@@ -56,7 +56,8 @@ TEST_CASE("something is missing between") {
 TEST_CASE("a block's colon is missing and the block is parsed all the same") {
   Parsed parsed = parse("if a\n  b\nc\n");
   CHECK(parsed.tags == "expected-token@1:5");
-  CHECK(parsed.messages.starts_with("main.tsr:1:5: error: expected ':' before the end of the line"));
+  CHECK(
+      parsed.messages.starts_with("main.tsr:1:5: error: expected ':' before the end of the line"));
   CHECK(parsed.tree == "(if\n  (arm a\n    (expr b)))\n(expr c)\n");
   CHECK(tags("def f()\n  b\n") == "expected-token@1:8");
   CHECK(tags("else\n  b\n") == "branch-without-if@1:1");

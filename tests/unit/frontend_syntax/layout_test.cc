@@ -50,8 +50,7 @@ TEST_CASE("brackets") {
   CHECK(tags("x = [1, (2\n") == "unclosed-bracket@2:1");
   CHECK(tags("x = f(1\ndef g():\n  y\n") == "unclosed-bracket@2:1");
   CHECK(tags("x = f(1, 2\ny = 3\n") == "unclosed-bracket@2:1");
-  CHECK(tags("if a:\n  x = f(1, [2\n  )\n  y = 3\n") == 
-        "mismatched-bracket@3:3");
+  CHECK(tags("if a:\n  x = f(1, [2\n  )\n  y = 3\n") == "mismatched-bracket@3:3");
   CHECK(parse("x = f([1)\ny\n").tree == "(error-stmt)\n(expr y)\n");
   CHECK(tags("x = f(1\n  y)\n") == "unexpected-token@2:3");
   CHECK(tags("x = f('a'\n'b',\nc\n)\n") == "");

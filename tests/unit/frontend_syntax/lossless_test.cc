@@ -44,10 +44,18 @@ std::vector<std::string> files_below(const std::string& folder) {
 }
 
 /// Fragments that meet in every combination.
-const std::vector<std::string> fragments = {
-    "\"", "'", "\"\"\"", "\\", "\n", "\r", "\r\n", "\t", " ", "#", "%if ", "%endif", "%define X ",
-    "(", ")", "[", "]", "{", "}", "0x", "1e", "1.", ".", "...", "if", "é", "\xFF", "\x7F", ":",
-    "a", "_", "**=", std::string(1, '\0'), "\xEF\xBB\xBF"};
+const std::vector<std::string> fragments = {"\"",          "'",    "\"\"\"",
+                                            "\\",          "\n",   "\r",
+                                            "\r\n",        "\t",   " ",
+                                            "#",           "%if ", "%endif",
+                                            "%define X ",  "(",    ")",
+                                            "[",           "]",    "{",
+                                            "}",           "0x",   "1e",
+                                            "1.",          ".",    "...",
+                                            "if",          "é",    "\xFF",
+                                            "\x7F",        ":",    "a",
+                                            "_",           "**=",  std::string(1, '\0'),
+                                            "\xEF\xBB\xBF"};
 
 }  // namespace
 

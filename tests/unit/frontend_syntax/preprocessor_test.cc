@@ -105,8 +105,8 @@ TEST_CASE("mistakes in directives") {
 
 TEST_CASE("includes are found beside the file, then along the path") {
   World world;
-  world.files = {{"a.tsr", "x = 1\n"}, {"lib/b.tsr", "%include \"c.tsr\"\n%define Y 2"},
-                 {"lib/c.tsr", "z\n"}};
+  world.files = {
+      {"a.tsr", "x = 1\n"}, {"lib/b.tsr", "%include \"c.tsr\"\n%define Y 2"}, {"lib/c.tsr", "z\n"}};
   world.include_paths = {"lib"};
   CHECK(tree("%include \"a.tsr\"\n%include 'b.tsr'\ny = Y\n", world) ==
         "(assign x 1)\n(expr z)\n(assign y 2)\n");
@@ -122,8 +122,7 @@ TEST_CASE("files that include each other are reported with the chain") {
   world.files = {{"a.tsr", "%include \"b.tsr\"\n"}, {"b.tsr", "\n%include \"main.tsr\"\n"}};
   Parsed parsed = parse("%include \"a.tsr\"\n", world);
   CHECK(parsed.tags == "include-cycle@2:10");
-  CHECK(parsed.messages.find("main.tsr:1:10: note: 'a.tsr' is included here") !=
-        std::string::npos);
+  CHECK(parsed.messages.find("main.tsr:1:10: note: 'a.tsr' is included here") != std::string::npos);
   CHECK(parsed.messages.find("a.tsr:1:10: note: 'b.tsr' is included here") != std::string::npos);
 }
 

@@ -31,8 +31,7 @@ TEST_CASE("branches") {
 
 TEST_CASE("loops") {
   CHECK(tree("for i in range(3): pass\n") == "(for i (call range 3)\n  (pass))\n");
-  CHECK(tree("for a, b.c in d, e:\n  f\n") ==
-        "(for (tuple a (. b c)) (tuple d e)\n  (expr f))\n");
+  CHECK(tree("for a, b.c in d, e:\n  f\n") == "(for (tuple a (. b c)) (tuple d e)\n  (expr f))\n");
   CHECK(tree("while a < b:\n  a += 1\n") == "(while (compare a < b)\n  (augment + a 1))\n");
 }
 

@@ -98,9 +98,10 @@ class AstBuilder {
   ast::Argument argument(Grammar::ArgumentContext* context);
   ast::ExprList subscripts(Grammar::SubscriptsContext* context);
   const ast::Expr* subscript(Grammar::SubscriptContext* context);
-  const ast::Expr* comprehension(
-      ast::ComprehensionKind form, const ast::Expr* key, const ast::Expr* element,
-      const std::vector<Grammar::ComprehensionClauseContext*>& clauses, Loc loc);
+  const ast::Expr* comprehension(ast::ComprehensionKind form, const ast::Expr* key,
+                                 const ast::Expr* element,
+                                 const std::vector<Grammar::ComprehensionClauseContext*>& clauses,
+                                 Loc loc);
   ast::ExprList expressions(const std::vector<Grammar::ExpressionContext*>& list);
 
   // Operators (fold_operators.cc).

@@ -38,7 +38,9 @@ Loc AstBuilder::loc(const antlr4::ParserRuleContext* context) const {
   return buffer_.span(token(first), token(last));
 }
 
-const Expr* AstBuilder::error_expr(Loc loc) { return make<ErrorExpr>(loc); }
+const Expr* AstBuilder::error_expr(Loc loc) {
+  return make<ErrorExpr>(loc);
+}
 
 const Stmt* AstBuilder::error_stmt(const antlr4::ParserRuleContext* context) {
   return make<ErrorStmt>(loc(context));
@@ -105,9 +107,7 @@ void AstBuilder::check_target(const Expr& target) {
     case NodeKind::Subscript: return;
     case NodeKind::Tuple: parts = cast<Tuple>(target).elements; break;
     case NodeKind::List: parts = cast<List>(target).elements; break;
-    default:
-      diagnostics_.report(diag::bad_target, target.loc, describe(target.kind));
-      return;
+    default: diagnostics_.report(diag::bad_target, target.loc, describe(target.kind)); return;
   }
   for (const Expr* part : parts) check_target(*part);
 }
@@ -116,8 +116,8 @@ const Expr* AstBuilder::postfix(Grammar::PostfixContext* context) {
   if (!is_sound(context)) return error_expr(context == nullptr ? Loc{} : loc(context));
   const Expr* node = atom(static_cast<Grammar::AtomContext*>(context->children[0]));
   for (size_t i = 1; i < context->children.size(); ++i) {
-    node = trailer(node, context->start,
-                   static_cast<Grammar::TrailerContext*>(context->children[i]));
+    node =
+        trailer(node, context->start, static_cast<Grammar::TrailerContext*>(context->children[i]));
   }
   return node;
 }
@@ -315,9 +315,8 @@ const Expr* AstBuilder::braced(Grammar::AtomContext* context) {
   }
   if (entries != nullptr && !entries->comprehensionClause().empty()) {
     return comprehension(is_dict ? ComprehensionKind::Dict : ComprehensionKind::Set,
-                         is_dict ? pairs[0].key : nullptr,
-                         is_dict ? pairs[0].value : elements[0], entries->comprehensionClause(),
-                         place);
+                         is_dict ? pairs[0].key : nullptr, is_dict ? pairs[0].value : elements[0],
+                         entries->comprehensionClause(), place);
   }
   if (is_dict) {
     Dict* node = make<Dict>(place);

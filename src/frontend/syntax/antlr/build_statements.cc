@@ -61,8 +61,7 @@ void AstBuilder::statement(Grammar::StatementContext* context, std::vector<const
   out.push_back(made != nullptr ? made : error_stmt(context));
 }
 
-void AstBuilder::simple_line(Grammar::SimpleLineContext* context,
-                             std::vector<const Stmt*>& out) {
+void AstBuilder::simple_line(Grammar::SimpleLineContext* context, std::vector<const Stmt*>& out) {
   for (Grammar::SimpleStatementContext* each : context->simpleStatement()) {
     out.push_back(simple(each));
   }
@@ -205,8 +204,7 @@ const Stmt* AstBuilder::with_statement(Grammar::WithStatementContext* context) {
 }
 
 /// `on place: …`, or `on place` with more statements on its line.
-void AstBuilder::on_statement(Grammar::OnStatementContext* context,
-                              std::vector<const Stmt*>& out) {
+void AstBuilder::on_statement(Grammar::OnStatementContext* context, std::vector<const Stmt*>& out) {
   On* node = make<On>(loc(context));
   node->place = expression(context->expression());
   node->has_body = context->suite() != nullptr;

@@ -51,8 +51,8 @@ std::string foreign_help(std::string_view before, TokenKind before_kind, TokenKi
   if (before == "class") return "write 'module' for parameters with methods";
   if (before == "func" || before == "function" || before == "fn") return "write 'def'";
   if (before == "let" || before == "var") return "a name is declared by assigning to it";
-  static constexpr std::string_view absent[] = {"assert", "async", "await",  "del",  "except",
-                                                "global", "raise", "yield"};
+  static constexpr std::string_view absent[] = {"assert", "async",  "await", "del",
+                                                "except", "global", "raise", "yield"};
   bool is_absent = std::find(std::begin(absent), std::end(absent), before) != std::end(absent);
   return is_absent ? fmt::format("there is no '{}' in this language", before) : std::string();
 }
@@ -69,8 +69,7 @@ void ErrorStrategy::reportMatch(antlr4::Parser*) {
   if (now() == TokenKind::Newline) line_reported_ = false;
 }
 
-void ErrorStrategy::reportError(antlr4::Parser* parser,
-                                const antlr4::RecognitionException& error) {
+void ErrorStrategy::reportError(antlr4::Parser* parser, const antlr4::RecognitionException& error) {
   if (lacks_block(parser)) return;
   report(parser, error.getOffendingToken());
 }
@@ -79,8 +78,8 @@ bool ErrorStrategy::report_missing_colon(antlr4::Parser* parser, const Kinds& ex
                                          TokenKind kind, Loc loc, const std::string& found) {
   if (expected.size() != 1 || expected[0] != TokenKind::Colon) return false;
   size_t parent = rule_of(parser->getContext()->parent);
-  bool tests = parent == TesseraParser::RuleIfStatement ||
-               parent == TesseraParser::RuleWhileStatement;
+  bool tests =
+      parent == TesseraParser::RuleIfStatement || parent == TesseraParser::RuleWhileStatement;
   if (kind == TokenKind::Assign && tests) {
     diagnostics_.report(diag::assignment_in_condition, loc).help("write '==' to compare");
   } else {
@@ -115,8 +114,8 @@ void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token* token) {
   const Token& offending = buffer_.tokens[at];
   const Token* last = token->getTokenIndex() == 0 ? nullptr : &buffer_.tokens[at - 1];
   TokenKind before = last == nullptr ? TokenKind::Newline : last->kind;
-  std::string found = kind == TokenKind::EndOfFile ? "the end of the statement"
-                                                   : buffer_.describe(offending);
+  std::string found =
+      kind == TokenKind::EndOfFile ? "the end of the statement" : buffer_.describe(offending);
   Loc loc = buffer_.loc(offending);
   bool invisible = kind == TokenKind::EndOfFile || kind == TokenKind::Newline ||
                    kind == TokenKind::Dedent || kind == TokenKind::Indent;
@@ -128,8 +127,8 @@ void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token* token) {
   Kinds expected = expected_kinds(parser);
   if (report_missing_colon(parser, expected, kind, loc, found)) return;
   bool wants_operand = contains(expected, TokenKind::Integer) ||
-                       ((before == TokenKind::Comma || is_opening(before)) && !starts_operand(kind) &&
-                        !is_keyword(kind));
+                       ((before == TokenKind::Comma || is_opening(before)) &&
+                        !starts_operand(kind) && !is_keyword(kind));
   if (wants_operand && foreign_help({}, before, kind).empty()) {
     diagnostics_.report(diag::expected_expression, loc, found);
   } else if (contains(expected, TokenKind::Name) && is_keyword(kind)) {
@@ -161,8 +160,7 @@ bool ErrorStrategy::line_has_error(const antlr4::Token* token) const {
 }
 
 antlr4::Token* ErrorStrategy::made_up(TokenKind kind) {
-  made_up_.push_back(
-      std::make_unique<ViewToken>(size_t(kind), INVALID_INDEX, SIZE_MAX));
+  made_up_.push_back(std::make_unique<ViewToken>(size_t(kind), INVALID_INDEX, SIZE_MAX));
   return made_up_.back().get();
 }
 
@@ -206,8 +204,8 @@ antlr4::Token* ErrorStrategy::recoverInline(antlr4::Parser* parser) {
     report(parser, tokens_.LT(1));
     return made_up(TokenKind::Newline);
   }
-  bool in_head = rule == TesseraParser::RuleDefStatement ||
-                 rule == TesseraParser::RuleModuleStatement;
+  bool in_head =
+      rule == TesseraParser::RuleDefStatement || rule == TesseraParser::RuleModuleStatement;
   if (in_head) return complete_head(parser, missing);
   throw antlr4::InputMismatchException(parser);
 }
@@ -223,9 +221,7 @@ void ErrorStrategy::recover(antlr4::Parser* parser, std::exception_ptr error) {
       }
       return;
     case TesseraParser::RuleSimpleLine: return skip_to_line_end();
-    case TesseraParser::RuleDecorators:
-      do {
-        skip_to_line_end();
+    case TesseraParser::RuleDecorators: do { skip_to_line_end();
       } while (now() == TokenKind::At);
       return;
     case TesseraParser::RuleSuite:

@@ -1,6 +1,7 @@
-// Operator precedence: from the flat list of operands and operators to trees, by precedence climbing
-// (Richards and Whitby-Strevens, "BCPL: the language and its compiler", 1979). Left-associative
-// chains are a loop; the recursion is as deep as prefix operators and `**` nest, which is limited.
+// Operator precedence: from the flat list of operands and operators to trees, by precedence
+// climbing (Richards and Whitby-Strevens, "BCPL: the language and its compiler", 1979).
+// Left-associative chains are a loop; the recursion is as deep as prefix operators and `**` nest,
+// which is limited.
 
 #include "frontend/syntax/antlr/ast_builder.h"
 
