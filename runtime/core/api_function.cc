@@ -128,6 +128,27 @@ tsr_status_t tsrGetOutputInfo(tsr_function_t function, size_t index, tsr_tensor_
   });
 }
 
+tsr_status_t tsrGetFunctionParameterCount(tsr_function_t function, size_t* count) {
+  return at_boundary([&] {
+    if (!function || !count) return invalid("the function or the place for the count is NULL");
+    *count = function->param_slots.size();
+    return ok();
+  });
+}
+
+tsr_status_t tsrGetFunctionParameterInfo(tsr_function_t function, size_t index,
+                                         tsr_tensor_info_t* info) {
+  return at_boundary([&] {
+    if (!function || !info) return invalid("the function or the place for the facts is NULL");
+    if (index >= function->param_slots.size()) {
+      return fail(TSR_ENOTFOUND, function->plan.entry, " reads ", function->param_slots.size(),
+                  " parameters");
+    }
+    *info = describe_parameter(function->module->parameters[function->param_slots[index]]);
+    return ok();
+  });
+}
+
 tsr_status_t tsrGetOutputShape(tsr_function_t function, const tsr_tensor_t* const* inputs,
                                size_t ninputs, size_t index, int64_t* shape, int32_t capacity,
                                int32_t* ndim) {

@@ -244,15 +244,7 @@ tsr_status_t tsrGetParameterInfo(tsr_module_t module, size_t index, tsr_tensor_i
     if (index >= module->parameters.size()) {
       return fail(TSR_ENOTFOUND, "there are ", module->parameters.size(), " parameters");
     }
-    const Parameter& parameter = module->parameters[index];
-    tessera::format::Dtype dtype = parameter.declared->dtype;
-    *info = {parameter.declared->name.c_str(),
-             tessera::format::dtype_name(dtype).data(),
-             parameter.shape_text.c_str(),
-             int32_t(parameter.declared->shape.size()),
-             dlpack_dtype(dtype),
-             parameter.is_bound ? TSR_TENSOR_BOUND : 0u,
-             ""};
+    *info = describe_parameter(module->parameters[index]);
     return ok();
   });
 }

@@ -311,6 +311,17 @@ Status check_image_kind(std::string_view image) {
 
 }  // namespace
 
+tsr_tensor_info_t describe_parameter(const Parameter& parameter) {
+  format::Dtype dtype = parameter.declared->dtype;
+  return {parameter.declared->name.c_str(),
+          format::dtype_name(dtype).data(),
+          parameter.shape_text.c_str(),
+          int32_t(parameter.declared->shape.size()),
+          dlpack_dtype(dtype),
+          parameter.is_bound ? TSR_TENSOR_BOUND : 0u,
+          ""};
+}
+
 Status load_module(tsr_context& context, std::string_view image,
                    std::optional<format::MappedFile> file, std::unique_ptr<tsr_module>& module) {
   if (Status status = check_image_kind(image); status.failed()) return status;

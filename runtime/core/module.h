@@ -52,6 +52,9 @@ struct tsr_module {
 
 namespace tessera::runtime {
 
+/// What the interface says about a parameter.
+tsr_tensor_info_t describe_parameter(const Parameter& parameter);
+
 /// Loads a bundle. `image` must stay until the module goes when `file` holds it.
 Status load_module(tsr_context& context, std::string_view image,
                    std::optional<format::MappedFile> file, std::unique_ptr<tsr_module>& module);

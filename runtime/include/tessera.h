@@ -159,6 +159,11 @@ TSR_API tsr_status_t tsrGetInputInfo(tsr_function_t function, size_t index,
 TSR_API tsr_status_t tsrGetOutputInfo(tsr_function_t function, size_t index,
                                       tsr_tensor_info_t* info);
 
+/* The parameters that an entry reads; each needs a value before it is called. */
+TSR_API tsr_status_t tsrGetFunctionParameterCount(tsr_function_t function, size_t* count);
+TSR_API tsr_status_t tsrGetFunctionParameterInfo(tsr_function_t function, size_t index,
+                                                 tsr_tensor_info_t* info);
+
 /* The shape that an output has for these inputs. `shape` has room for `capacity` extents; `ndim`
  * receives the rank. Only the inputs' shapes and the values of rank-0 integers are read. */
 TSR_API tsr_status_t tsrGetOutputShape(tsr_function_t function, const tsr_tensor_t* const* inputs,

@@ -1,0 +1,335 @@
+// tsr bench: entries timed on random tensors. Shapes come from --dim.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+
+#include "runtime/format/expr.h"
+#include "runtime/format/text.h"
+#include "runtime/tsr/command.h"
+#include "runtime/tsr/tensor_files.h"
+#include "runtime/tsr/terminal.h"
+
+namespace tessera::tool {
+
+namespace {
+
+using format::cat;
+using format::Dtype;
+using format::in_quotes;
+
+struct BenchOptions {
+  std::string bundle;
+  std::vector<std::string> entries;
+  std::vector<std::string> dims;
+  std::vector<std::string> params;
+  std::string device = "cpu";
+  int threads = 0;
+  int warmup = 3;
+  int runs = 0;
+  double seconds = 1;
+  bool json = false;
+};
+
+constexpr const char* epilogue =
+    "Inputs and parameters that no --params file gives are random: floating values have a random\n"
+    "sign and a magnitude in [0.5, 1), integers are 0, which is a valid index everywhere. An\n"
+    "integer input of rank 0 that is a dimension takes the --dim of its name. The random numbers\n"
+    "are the same in every run.\n"
+    "\n"
+    "After --warmup calls, an entry is called --runs times, or until --seconds are over and at\n"
+    "least 5 times. Printed are the median, the minimum and the 95th percentile.\n"
+    "\n"
+    "Example:\n"
+    "  tsr bench mlp.bundle mlp --dim B=64 --dim D=768\n"
+    "\n"
+    "Exit status: 0 success, 1 an error in command line or bundle, 70 internal error.";
+
+/// SplitMix64 (Steele, Lea and Flood, 2014).
+class Random {
+ public:
+  uint64_t next() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+
+ private:
+  uint64_t state_ = 0;
+};
+
+/// The bits of 0.5 and those of sign and mantissa, which are set at random.
+struct FloatBits {
+  uint64_t half;
+  uint64_t random;
+};
+
+FloatBits float_bits(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::F64:
+      return {0x3fe0000000000000, 0x800fffffffffffff};
+    case Dtype::F32:
+    case Dtype::Tf32:
+      return {0x3f000000, 0x807fffff};
+    case Dtype::Bf16:
+      return {0x3f00, 0x807f};
+    case Dtype::F16:
+      return {0x3800, 0x83ff};
+    case Dtype::F8E4M3:
+      return {0x30, 0x87};
+    case Dtype::F8E5M2:
+      return {0x38, 0x83};
+    case Dtype::Bool:
+      return {0, 1};
+    default:
+      return {0, 0};
+  }
+}
+
+void fill_random(OwnedTensor& tensor, Random& random) {
+  FloatBits bits = float_bits(tensor.dtype);
+  size_t width = size_t(std::max(format::dtype_bits(tensor.dtype), 8)) / 8;
+  char* at = static_cast<char*>(tensor.tensor.data);
+  for (size_t i = 0; i + width <= tensor.bytes; i += width) {
+    uint64_t value = bits.half | (random.next() & bits.random);
+    std::memcpy(at + i, &value, width);
+  }
+}
+
+struct Timing {
+  std::string entry;
+  size_t runs = 0;
+  double median = 0;
+  double least = 0;
+  double p95 = 0;
+};
+
+Timing summarise(const std::string& entry, std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  size_t last = seconds.size() - 1;
+  size_t p95 = (last * 95 + 99) / 100;
+  return {entry, seconds.size(), seconds[seconds.size() / 2], seconds[0], seconds[p95]};
+}
+
+class Bench {
+ public:
+  explicit Bench(const BenchOptions& options) : options_(options) {}
+
+  int execute() {
+    if (int code = read_dims()) return code;
+    if (int code = session_.open(options_.bundle, options_.device, options_.threads)) return code;
+    if (int code = session_.bind_files(options_.params)) return code;
+    std::vector<std::string> entries = options_.entries;
+    if (entries.empty()) entries = session_.entry_names();
+    std::vector<Timing> timings;
+    for (const std::string& entry : entries) {
+      if (int code = time_entry(entry, timings.emplace_back())) return code;
+      if (!options_.json) print_timing(timings.back());
+    }
+    if (options_.json) print_json(timings);
+    return exit_ok;
+  }
+
+ private:
+  int read_dims() {
+    for (const std::string& text : options_.dims) {
+      Assignment dim;
+      if (int code = split_assignment(text, "--dim", dim)) return code;
+      int64_t value = 0;
+      const char* end = dim.value.data() + dim.value.size();
+      auto [at, status] = std::from_chars(dim.value.data(), end, value);
+      if (status != std::errc() || at != end || value < 0) {
+        return fail(cat("--dim ", dim.name, " takes a count, got ", in_quotes(dim.value)));
+      }
+      names_.push_back(dim.name);
+      values_.push_back(value);
+    }
+    return exit_ok;
+  }
+
+  /// Evaluates the text "[B, 3*D]".
+  int shape_of(const tsr_tensor_info_t& info, std::vector<int64_t>& shape) const {
+    std::string_view text = info.shape;
+    text = text.substr(1, text.size() - 2);
+    int depth = 0;
+    size_t begin = 0;
+    for (size_t i = 0; i <= text.size() && !text.empty(); ++i) {
+      char c = i < text.size() ? text[i] : ',';
+      depth += (c == '(') - (c == ')');
+      if (c != ',' || depth != 0) continue;
+      if (int code = extent_of(info, text.substr(begin, i - begin), shape.emplace_back())) {
+        return code;
+      }
+      begin = i + 1;
+    }
+    return exit_ok;
+  }
+
+  int extent_of(const tsr_tensor_info_t& info, std::string_view text, int64_t& extent) const {
+    auto expr = format::parse_expr(text, names_);
+    if (!expr) {
+      return fail(cat(in_quotes(info.name), " has shape ", info.shape,
+                      "; --dim NAME=N gives its dimensions (", expr.error().text, ")"));
+    }
+    format::EvalStatus status = format::evaluate(*expr, values_, extent);
+    if (status == format::EvalStatus::Ok && extent >= 0) return exit_ok;
+    return fail(cat(in_quotes(info.name), " has no extent ", text, " for these dims"));
+  }
+
+  int make_random(const tsr_tensor_info_t& info, OwnedTensor*& tensor) {
+    std::vector<int64_t> shape;
+    if (int code = shape_of(info, shape)) return code;
+    Dtype dtype = *format::find_dtype(info.dtype);
+    if (int code = session_.make_tensor(dtype, shape, "", tensor)) return code;
+    std::memset(tensor->tensor.data, 0, tensor->bytes);
+    auto named = std::find(names_.begin(), names_.end(), info.name);
+    if (shape.empty() && named != names_.end()) {  // an integer input that is a dimension
+      size_t bytes = std::min(tensor->bytes, sizeof(int64_t));
+      std::memcpy(tensor->tensor.data, &values_[size_t(named - names_.begin())], bytes);
+    } else {
+      fill_random(*tensor, random_);
+    }
+    return exit_ok;
+  }
+
+  int bind_random_parameters(tsr_function_t function) {
+    size_t count = 0;
+    tsrGetFunctionParameterCount(function, &count);
+    for (size_t i = 0; i < count; ++i) {
+      tsr_tensor_info_t info;
+      tsrGetFunctionParameterInfo(function, i, &info);
+      if (info.flags & TSR_TENSOR_BOUND) continue;
+      OwnedTensor* tensor = nullptr;
+      if (int code = make_random(info, tensor)) return code;
+      if (int code = session_.bind(info.name, *tensor)) return code;
+    }
+    return exit_ok;
+  }
+
+  int time_entry(const std::string& entry, Timing& timing) {
+    tsr_function_t function = nullptr;
+    if (int code = session_.find(entry, function)) return code;
+    if (int code = bind_random_parameters(function)) return code;
+    std::vector<const tsr_tensor_t*> inputs;
+    for (const tsr_tensor_info_t& info : input_infos(function)) {
+      OwnedTensor* tensor = nullptr;
+      if (int code = make_random(info, tensor)) return code;
+      inputs.push_back(&tensor->tensor);
+    }
+    std::vector<tsr_tensor_t*> outputs;
+    for (const tsr_tensor_info_t& info : output_infos(function)) {
+      std::vector<int64_t> shape(size_t(info.ndim));
+      int32_t ndim = 0;
+      tsr_status_t status =
+          tsrGetOutputShape(function, inputs.data(), inputs.size(), outputs.size(), shape.data(),
+                            int32_t(shape.size()), &ndim);
+      if (status != TSR_SUCCESS) return fail_status(status);
+      OwnedTensor* tensor = nullptr;
+      if (int code = session_.make_tensor(*format::find_dtype(info.dtype), shape, "", tensor)) {
+        return code;
+      }
+      if (info.flags & TSR_TENSOR_DONATED) tensor->tensor.data = nullptr;
+      outputs.push_back(&tensor->tensor);
+    }
+    return measure(entry, function, inputs, outputs, timing);
+  }
+
+  int measure(const std::string& entry, tsr_function_t function,
+              const std::vector<const tsr_tensor_t*>& inputs,
+              const std::vector<tsr_tensor_t*>& outputs, Timing& timing) {
+    constexpr size_t least_runs = 5;
+    using Clock = std::chrono::steady_clock;
+    std::vector<double> seconds;
+    double total = 0;
+    size_t wanted = size_t(options_.runs);
+    Progress progress(entry, wanted != 0 ? wanted : 100);
+    for (int i = -options_.warmup;; ++i) {
+      auto begin = Clock::now();
+      tsr_status_t status =
+          tsrCall(function, nullptr, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+      double taken = std::chrono::duration<double>(Clock::now() - begin).count();
+      if (status != TSR_SUCCESS) return fail_status(status);
+      if (i < 0) continue;
+      seconds.push_back(taken);
+      double before = total;
+      total += taken;
+      progress.advance(wanted != 0 ? 1
+                                   : size_t(total / options_.seconds * 100) -
+                                         size_t(before / options_.seconds * 100));
+      bool done = wanted != 0 ? seconds.size() >= wanted
+                              : total >= options_.seconds && seconds.size() >= least_runs;
+      if (done) break;
+    }
+    timing = summarise(entry, std::move(seconds));
+    return exit_ok;
+  }
+
+  static void print_timing(const Timing& timing) {
+    std::printf("%s  median %s  min %s  p95 %s  (%zu runs)\n",
+                output_style().bold(timing.entry).c_str(), seconds_text(timing.median).c_str(),
+                seconds_text(timing.least).c_str(), seconds_text(timing.p95).c_str(), timing.runs);
+    std::fflush(stdout);
+  }
+
+  void print_json(const std::vector<Timing>& timings) const {
+    const char* target = "";
+    tsrGetModuleTarget(session_.module(), &target);
+    std::printf("{\"target\": \"%s\", \"dims\": {", target);
+    for (size_t i = 0; i < names_.size(); ++i) {
+      std::printf("%s\"%s\": %lld", i ? ", " : "", names_[i].c_str(), (long long)values_[i]);
+    }
+    std::printf("}, \"entries\": [");
+    for (size_t i = 0; i < timings.size(); ++i) {
+      const Timing& t = timings[i];
+      std::printf(
+          "%s\n  {\"entry\": \"%s\", \"runs\": %zu, \"median_s\": %.9g, \"min_s\": %.9g, "
+          "\"p95_s\": %.9g}",
+          i ? "," : "", t.entry.c_str(), t.runs, t.median, t.least, t.p95);
+    }
+    std::printf("\n]}\n");
+  }
+
+  const BenchOptions& options_;
+  Session session_;
+  std::vector<std::string> names_;
+  std::vector<int64_t> values_;
+  Random random_;
+};
+
+}  // namespace
+
+void add_bench_command(CLI::App& command, int& exit_code) {
+  auto options = std::make_shared<BenchOptions>();
+  command.footer(epilogue);
+  command.add_option("BUNDLE", options->bundle, "Bundle that has the entries")->required();
+  command.add_option("ENTRY", options->entries, "Entries to time; all when none is named");
+  command.add_option("--dim", options->dims, "A dimension's extent; may be given several times")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false);
+  command.add_option("--params", options->params, "Safetensors file with parameters")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command.add_option("--device", options->device, "Device to run on")
+      ->check(CLI::IsMember({"cpu"}))
+      ->capture_default_str();
+  command.add_option("--threads", options->threads, "Threads that kernels use; 0: all processors")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("N");
+  command.add_option("--warmup", options->warmup, "Calls before the timed ones")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str()
+      ->type_name("N");
+  command.add_option("--runs", options->runs, "Timed calls; 0: as many as --seconds allow")
+      ->check(CLI::Range(0, 10000000))
+      ->type_name("N");
+  command.add_option("--seconds", options->seconds, "Time for the timed calls of an entry")
+      ->check(CLI::Range(0.001, 86400.0))
+      ->capture_default_str();
+  command.add_flag("--json", options->json, "Print JSON, times in seconds");
+  command.callback([options, &exit_code] { exit_code = Bench(*options).execute(); });
+}
+
+}  // namespace tessera::tool

@@ -1,0 +1,58 @@
+#include "runtime/tsr/command.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "runtime/format/text.h"
+#include "runtime/include/tessera.h"
+#include "runtime/tsr/terminal.h"
+
+namespace tessera::tool {
+
+namespace {
+
+/// Levenshtein's distance, one row at a time.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t above = row[j];
+      size_t change = diagonal + (a[i - 1] != b[j - 1]);
+      row[j] = std::min({change, above + 1, row[j - 1] + 1});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+int fail(std::string_view text) {
+  std::string head = error_style().bold_red("error:");
+  std::fprintf(stderr, "tsr: %s %.*s\n", head.c_str(), int(text.size()), text.data());
+  return exit_user_error;
+}
+
+int fail_status(int status, std::string_view subject) {
+  fail(subject.empty() ? std::string(tsrGetLastError())
+                       : format::cat(subject, ": ", tsrGetLastError()));
+  return status == TSR_EINTERNAL ? exit_internal : exit_user_error;
+}
+
+std::string suggestion(std::string_view name, const std::vector<std::string>& candidates) {
+  const std::string* best = nullptr;
+  size_t least = name.size() / 3 + 1;
+  for (const std::string& candidate : candidates) {
+    size_t distance =
+        edit_distance(name.substr(0, 256), std::string_view(candidate).substr(0, 256));
+    if (distance >= least) continue;
+    least = distance;
+    best = &candidate;
+  }
+  return best ? format::cat("; did you mean ", format::in_quotes(*best), "?") : "";
+}
+
+}  // namespace tessera::tool

@@ -1,0 +1,34 @@
+#pragma once
+// What the subcommands of tsr share: how they are declared, how they fail.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace tessera::tool {
+
+/// Exit codes of tsr.
+inline constexpr int exit_ok = 0;
+inline constexpr int exit_user_error = 1;
+inline constexpr int exit_internal = 70;
+
+// Each declares its options on `command` and a callback that stores its exit code.
+#define COMMAND(name, summary) void add_##name##_command(CLI::App& command, int& exit_code);
+#include "runtime/tsr/commands.def"
+#undef COMMAND
+
+/// Prints "tsr: error: ..." and returns the exit code of a user's error.
+int fail(std::string_view text);
+
+/// Prints the library's last error and returns the exit code for the status: internal for bugs, a
+/// user's error for the rest. `subject`, such as a path, goes before the text when it is not empty.
+int fail_status(int status, std::string_view subject = "");
+
+/// "; did you mean 'x'?" when a candidate is within a third of the name's length, else "".
+std::string suggestion(std::string_view name, const std::vector<std::string>& candidates);
+
+}  // namespace tessera::tool

@@ -1,0 +1,196 @@
+// tsr inspect: a bundle for people (the default), as YAML or JSON, and the IR it carries.
+
+#include <CLI/CLI.hpp>
+
+#include "runtime/format/bundle.h"
+#include "runtime/format/file.h"
+#include "runtime/format/plan.h"
+#include "runtime/format/reflection.h"
+#include "runtime/format/text.h"
+#include "runtime/tsr/command.h"
+#include "runtime/tsr/terminal.h"
+
+namespace tessera::tool {
+
+namespace {
+
+using format::cat;
+using format::in_quotes;
+using format::ManifestEntry;
+using format::ManifestTensor;
+
+struct InspectOptions {
+  std::string bundle;
+  bool yaml = false;
+  bool json = false;
+  std::string ir;
+};
+
+constexpr const char* epilogue =
+    "Without an option: targets, entries with their symbolic shapes, parameters and sizes.\n"
+    "--yaml prints the metadata of the kernels, one document a kernel; --json prints manifest and\n"
+    "reflection as one object; --ir prints a stage: 'graph' (which tesserac compiles again) or\n"
+    "'plan', the steps that the runtime takes, for each entry and target.\n"
+    "\n"
+    "Exit status: 0 success, 1 the bundle cannot be read, 70 internal error.";
+
+std::string join(const std::vector<std::string>& items, std::string_view separator) {
+  std::string out;
+  for (const std::string& item : items) out += cat(out.empty() ? "" : separator, item);
+  return out;
+}
+
+std::string tensor_text(const ManifestTensor& tensor) {
+  std::string out = cat(tensor.name, ": ", format::dtype_name(tensor.dtype));
+  for (const std::string& policy : tensor.policies) out += cat(" @", policy);
+  out += cat("[", join(tensor.shape, ", "), "]");
+  if (tensor.seed) out += " = 0";
+  if (!tensor.alias_of.empty()) out += cat(" in ", tensor.alias_of);
+  if (!tensor.initialiser.empty()) out += cat(" = ", tensor.initialiser);
+  return out;
+}
+
+std::string tensors_text(const std::vector<ManifestTensor>& tensors) {
+  std::vector<std::string> texts;
+  for (const ManifestTensor& tensor : tensors) texts.push_back(tensor_text(tensor));
+  return join(texts, ", ");
+}
+
+class Inspection {
+ public:
+  Inspection(const InspectOptions& options, const format::BundleView& bundle,
+             format::Reflection reflection)
+      : options_(options), bundle_(bundle), reflection_(std::move(reflection)) {}
+
+  int print(size_t bundle_bytes) const {
+    if (options_.yaml) return print_yaml();
+    if (options_.json) return print_json();
+    if (!options_.ir.empty()) return print_ir();
+    return print_summary(bundle_bytes);
+  }
+
+ private:
+  static void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+  int print_summary(size_t bundle_bytes) const {
+    Style style = output_style();
+    const format::Manifest& manifest = bundle_.manifest();
+    put(cat(style.bold(options_.bundle), "  ", bytes_text(bundle_bytes), "\n"));
+    put(cat("identity  ", bundle_.identity(), "\n"));
+    put(cat("compiler  ", manifest.compiler, ", ABI ", manifest.abi_major, ".", manifest.abi_minor,
+            "\n"));
+    for (const std::string& tool : manifest.tools) put(cat("with      ", tool, "\n"));
+    for (const std::string& target : manifest.targets) {
+      auto kernels = reflection_.kernels.find(target);
+      size_t count = kernels == reflection_.kernels.end() ? 0 : kernels->second.size();
+      put(cat("target    ", target, ", ", count, count == 1 ? " kernel\n" : " kernels\n"));
+    }
+    put(style.bold("\nEntries\n"));
+    for (const ManifestEntry& entry : manifest.entries) print_entry(entry, style);
+    if (!manifest.params.empty()) put(style.bold("\nParameters\n"));
+    for (const ManifestTensor& param : manifest.params) put(cat("  ", tensor_text(param), "\n"));
+    put(style.bold("\nFiles\n"));
+    for (const format::BundleEntry& entry : bundle_.entries()) {
+      put(cat("  ", entry.name, "  ", style.dim(bytes_text(entry.bytes.size())), "\n"));
+    }
+    return exit_ok;
+  }
+
+  static void print_entry(const ManifestEntry& entry, const Style& style) {
+    put(cat("  ", style.bold(entry.name), "(", tensors_text(entry.inputs), ") -> (",
+            tensors_text(entry.outputs), ")\n"));
+    if (!entry.effects.empty()) put(cat("      effects ", join(entry.effects, ", "), "\n"));
+    if (!entry.params.empty()) put(cat("      reads ", join(entry.params, ", "), "\n"));
+    for (const format::ManifestGuard& guard : entry.guards) {
+      put(cat("      where ", guard.condition, "\n"));
+    }
+  }
+
+  int print_yaml() const {
+    for (const auto& [target, kernels] : reflection_.kernels) {
+      for (const format::KernelMeta& kernel : kernels) {
+        put(cat("---\ntarget: ", target, "\n", format::kernel_yaml(kernel)));
+      }
+    }
+    return exit_ok;
+  }
+
+  /// Both files are JSON in canonical form, so they are put together as text.
+  int print_json() const {
+    auto indented = [&](std::string_view name) {
+      std::string out;
+      for (char c : bundle_.find(name)->bytes)
+        out += c == '\n' ? std::string("\n  ") : std::string(1, c);
+      return out.substr(0, out.find_last_of('}') + 1);
+    };
+    put(cat("{\n  \"identity\": \"", bundle_.identity(),
+            "\",\n  \"manifest\": ", indented(format::manifest_name),
+            ",\n  \"reflection\": ", indented(format::reflection_name), "\n}\n"));
+    return exit_ok;
+  }
+
+  int print_ir() const {
+    if (options_.ir == "plan") return print_plans();
+    std::string path = cat("ir/", options_.ir, ".tir");
+    if (const format::BundleEntry* found = bundle_.find(path)) {
+      std::fwrite(found->bytes.data(), 1, found->bytes.size(), stdout);
+      return exit_ok;
+    }
+    std::vector<std::string> stages;
+    for (const format::BundleEntry& entry : bundle_.entries()) {
+      bool is_stage = entry.name.starts_with("ir/") && entry.name.ends_with(".tir");
+      if (is_stage) stages.push_back(entry.name.substr(3, entry.name.size() - 7));
+    }
+    stages.push_back("plan");
+    return fail(
+        cat("the bundle has no stage ", in_quotes(options_.ir), "; it has ", join(stages, ", ")));
+  }
+
+  int print_plans() const {
+    for (const ManifestEntry& entry : bundle_.manifest().entries) {
+      for (const std::string& target : bundle_.manifest().targets) {
+        std::string path = format::plan_path(entry.name, target);
+        const format::BundleEntry* found = bundle_.find(path);
+        if (!found) return fail(cat(options_.bundle, ": there is no ", path));
+        auto plan = format::decode_plan(found->bytes);
+        if (!plan) return fail(cat(path, ": ", plan.error().text));
+        put(format::plan_text(*plan));
+      }
+    }
+    return exit_ok;
+  }
+
+  const InspectOptions& options_;
+  const format::BundleView& bundle_;
+  format::Reflection reflection_;
+};
+
+int inspect(const InspectOptions& options) {
+  auto file = format::MappedFile::open(options.bundle);
+  if (!file) return fail(file.error().text);
+  auto bundle = format::BundleView::open(file->bytes());
+  if (!bundle) return fail(cat(options.bundle, ": ", bundle.error().text));
+  const format::BundleEntry* found = bundle->find(format::reflection_name);
+  if (!found) return fail(cat(options.bundle, ": there is no ", format::reflection_name));
+  auto reflection = format::read_reflection(found->bytes);
+  if (!reflection) return fail(cat(options.bundle, ": ", reflection.error().text));
+  return Inspection(options, *bundle, std::move(*reflection)).print(file->bytes().size());
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& command, int& exit_code) {
+  auto options = std::make_shared<InspectOptions>();
+  command.footer(epilogue);
+  command.add_option("BUNDLE", options->bundle, "Bundle to show")->required();
+  CLI::Option* yaml = command.add_flag("--yaml", options->yaml, "Kernel metadata as YAML");
+  CLI::Option* json = command.add_flag("--json", options->json, "Manifest and reflection as JSON");
+  CLI::Option* ir =
+      command.add_option("--ir", options->ir, "Print a stage of the IR: graph or plan");
+  ir->type_name("STAGE");
+  yaml->excludes(json)->excludes(ir);
+  json->excludes(ir);
+  command.callback([options, &exit_code] { exit_code = inspect(*options); });
+}
+
+}  // namespace tessera::tool

@@ -1,0 +1,62 @@
+// tsr: runs, shows, checks and times bundles. Each subcommand is a row of commands.def and a file.
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <new>
+
+#include "runtime/format/text.h"
+#include "runtime/include/tessera.h"
+#include "runtime/tsr/command.h"
+
+namespace {
+
+using namespace tessera::tool;
+
+constexpr const char* epilogue =
+    "Exit status:\n"
+    "  0   success\n"
+    "  1   an error in the command line, a file, or the tensors; the message says which\n"
+    "  70  an internal error\n"
+    "\n"
+    "Environment:\n"
+    "  TSR_THREADS  threads that kernels use, when --threads is not given\n"
+    "  TSR_TARGET   the target whose code is loaded, such as cpu:x86-64-v3\n"
+    "  TSR_POISON   1 fills temporaries and outputs with NaN patterns before a call\n"
+    "  NO_COLOR     any text turns colours off\n"
+    "\n"
+    "'tsr COMMAND --help' explains a command.";
+
+int run(int argc, char** argv) {
+  CLI::App app("Runs, shows, checks and times bundles that tesserac wrote.", "tsr");
+  app.require_subcommand(1);
+  app.footer(epilogue);
+  app.set_version_flag("--version",
+                       tessera::format::cat("tsr, ABI ", TSR_ABI_MAJOR, ".", TSR_ABI_MINOR));
+  int exit_code = exit_ok;
+#define COMMAND(name, summary) add_##name##_command(*app.add_subcommand(#name, summary), exit_code);
+#include "runtime/tsr/commands.def"
+#undef COMMAND
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& request) {  // --help and --version
+    return app.exit(request);
+  } catch (const CLI::ParseError& mistake) {
+    fail(mistake.what());
+    std::fprintf(stderr, "'tsr --help' shows how it is used\n");
+    return exit_user_error;
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory");
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "tsr: internal error: %s\n", problem.what());
+    return exit_internal;
+  }
+}

@@ -1,0 +1,213 @@
+// tsr run: tensors from files through an entry into files.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+
+#include "runtime/format/text.h"
+#include "runtime/tsr/command.h"
+#include "runtime/tsr/tensor_files.h"
+#include "runtime/tsr/terminal.h"
+
+namespace tessera::tool {
+
+namespace {
+
+using format::cat;
+using format::in_quotes;
+
+struct RunOptions {
+  std::string bundle;
+  std::string entry;
+  std::vector<std::string> params;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  std::string device = "cpu";
+  int threads = 0;
+  int repeat = 1;
+  bool time = false;
+};
+
+constexpr const char* epilogue =
+    "Files:\n"
+    "  .npy          NumPy arrays of version 1 or 2, little-endian, C order. bf16 is stored as\n"
+    "                the dtype V2: .view(ml_dtypes.bfloat16) shows the numbers.\n"
+    "  .safetensors  the tensor of the input's or output's name.\n"
+    "An input of rank 0 may be a number instead: --input seed=7. A seed that is not given is 0.\n"
+    "Output files appear only when the run has succeeded.\n"
+    "\n"
+    "Example:\n"
+    "  tsr run mlp.bundle mlp --params w.safetensors --input x=x.npy --output y=y.npy\n"
+    "\n"
+    "Exit status: 0 success, 1 an error in command line, files or tensors, 70 internal error.";
+
+std::vector<std::string> names_of(const std::vector<tsr_tensor_info_t>& infos) {
+  std::vector<std::string> names;
+  for (const tsr_tensor_info_t& info : infos) names.push_back(info.name);
+  return names;
+}
+
+/// One run: what was asked, and the tensors in the order of the signature.
+class Run {
+ public:
+  explicit Run(const RunOptions& options) : options_(options) {}
+
+  int execute() {
+    if (int code = session_.open(options_.bundle, options_.device, options_.threads)) return code;
+    if (int code = session_.find(options_.entry, function_)) return code;
+    input_infos_ = input_infos(function_);
+    output_infos_ = output_infos(function_);
+    if (int code = check_outputs()) return code;
+    if (int code = session_.bind_files(options_.params)) return code;
+    if (int code = session_.require_parameters(function_, options_.params)) return code;
+    if (int code = read_inputs()) return code;
+    if (int code = make_outputs()) return code;
+    if (int code = call()) return code;
+    return write_outputs();
+  }
+
+ private:
+  int place_of(const std::string& name, const std::vector<tsr_tensor_info_t>& infos,
+               std::string_view kind, size_t& index) const {
+    std::vector<std::string> names = names_of(infos);
+    index = size_t(std::find(names.begin(), names.end(), name) - names.begin());
+    if (index != names.size()) return exit_ok;
+    return fail(
+        cat(options_.entry, " has no ", kind, " ", in_quotes(name), suggestion(name, names)));
+  }
+
+  int check_outputs() {
+    targets_.resize(output_infos_.size());
+    for (const std::string& text : options_.outputs) {
+      Assignment to;
+      size_t index = 0;
+      if (int code = split_assignment(text, "--output", to)) return code;
+      if (int code = place_of(to.name, output_infos_, "output", index)) return code;
+      if (!targets_[index].name.empty()) {
+        return fail(cat("output ", in_quotes(to.name), " is given twice"));
+      }
+      targets_[index] = to;
+    }
+    return exit_ok;
+  }
+
+  int read_inputs() {
+    inputs_.assign(input_infos_.size(), nullptr);
+    for (const std::string& text : options_.inputs) {
+      Assignment from;
+      size_t index = 0;
+      if (int code = split_assignment(text, "--input", from)) return code;
+      if (int code = place_of(from.name, input_infos_, "input", index)) return code;
+      if (inputs_[index]) return fail(cat("input ", in_quotes(from.name), " is given twice"));
+      OwnedTensor* tensor = nullptr;
+      if (int code = read_input(session_, from, input_infos_[index], tensor)) return code;
+      inputs_[index] = &tensor->tensor;
+    }
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (inputs_[i] || (input_infos_[i].flags & TSR_TENSOR_SEED)) continue;
+      const tsr_tensor_info_t& info = input_infos_[i];
+      return fail(cat("input ", in_quotes(info.name), ", ", info.dtype, info.shape,
+                      ", is missing; --input ", info.name, "=FILE gives it"));
+    }
+    return exit_ok;
+  }
+
+  int make_outputs() {
+    for (size_t i = 0; i < output_infos_.size(); ++i) {
+      std::vector<int64_t> shape(size_t(output_infos_[i].ndim));
+      int32_t ndim = 0;
+      tsr_status_t status = tsrGetOutputShape(function_, inputs_.data(), inputs_.size(), i,
+                                              shape.data(), int32_t(shape.size()), &ndim);
+      if (status != TSR_SUCCESS) return fail_status(status);
+      OwnedTensor* tensor = nullptr;
+      format::Dtype dtype = *format::find_dtype(output_infos_[i].dtype);
+      if (int code = session_.make_tensor(dtype, shape, "", tensor)) return code;
+      if (output_infos_[i].flags & TSR_TENSOR_DONATED) tensor->tensor.data = nullptr;
+      outputs_.push_back(tensor);
+      output_tensors_.push_back(&tensor->tensor);
+    }
+    return exit_ok;
+  }
+
+  int call() {
+    std::vector<double> seconds;
+    Progress progress("run", size_t(options_.repeat));
+    for (int i = 0; i < options_.repeat; ++i) {
+      auto begin = std::chrono::steady_clock::now();
+      tsr_status_t status = tsrCall(function_, nullptr, inputs_.data(), inputs_.size(),
+                                    output_tensors_.data(), output_tensors_.size());
+      auto end = std::chrono::steady_clock::now();
+      if (status != TSR_SUCCESS) return fail_status(status);
+      seconds.push_back(std::chrono::duration<double>(end - begin).count());
+      progress.advance();
+    }
+    if (options_.time) {
+      std::nth_element(seconds.begin(), seconds.begin() + long(seconds.size() / 2), seconds.end());
+      double median = seconds[seconds.size() / 2];
+      double least = *std::min_element(seconds.begin(), seconds.end());
+      std::fprintf(stderr, "%s: median %s, minimum %s of %zu\n", options_.entry.c_str(),
+                   seconds_text(median).c_str(), seconds_text(least).c_str(), seconds.size());
+    }
+    return exit_ok;
+  }
+
+  int write_outputs() {
+    format::PendingFiles files;
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      if (targets_[i].name.empty()) {
+        std::printf("%s: %s%s\n", output_infos_[i].name, output_infos_[i].dtype,
+                    format::shape_text(outputs_[i]->shape).c_str());
+      } else if (int code = write_output(files, targets_[i], *outputs_[i])) {
+        return code;
+      }
+    }
+    format::Outcome committed = files.commit();
+    return committed ? exit_ok : fail(committed.error().text);
+  }
+
+  const RunOptions& options_;
+  Session session_;
+  tsr_function_t function_ = nullptr;
+  std::vector<tsr_tensor_info_t> input_infos_;
+  std::vector<tsr_tensor_info_t> output_infos_;
+  std::vector<Assignment> targets_;  ///< beside the outputs; an empty name means not wanted
+  std::vector<const tsr_tensor_t*> inputs_;
+  std::vector<OwnedTensor*> outputs_;
+  std::vector<tsr_tensor_t*> output_tensors_;
+};
+
+}  // namespace
+
+void add_run_command(CLI::App& command, int& exit_code) {
+  auto options = std::make_shared<RunOptions>();
+  command.footer(epilogue);
+  command.add_option("BUNDLE", options->bundle, "Bundle that has the entry")->required();
+  command.add_option("ENTRY", options->entry, "Name of the entry; 'tsr inspect' lists them")
+      ->required();
+  command
+      .add_option("--params", options->params,
+                  "Safetensors file with parameters, by name; may be given several times")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command.add_option("--input", options->inputs, "An input's value; may be given several times")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--output", options->outputs, "Where an output goes; may be given several times")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  command.add_option("--device", options->device, "Device to run on")
+      ->check(CLI::IsMember({"cpu"}))
+      ->capture_default_str();
+  command.add_option("--threads", options->threads, "Threads that kernels use; 0: all processors")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("N");
+  command
+      .add_option("--repeat", options->repeat, "Run so many times; the last run's results count")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
+  command.add_flag("--time", options->time, "Print how long the entry took to standard error");
+  command.callback([options, &exit_code] { exit_code = Run(*options).execute(); });
+}
+
+}  // namespace tessera::tool

@@ -1,0 +1,66 @@
+#pragma once
+// A bundle loaded through the C interface, and the tensors that a command passes to it.
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/format/dtype.h"
+#include "runtime/format/file.h"
+#include "runtime/format/safetensors.h"
+#include "runtime/include/tessera.h"
+
+namespace tessera::tool {
+
+/// A tensor in memory of the context.
+struct OwnedTensor {
+  format::Dtype dtype = format::Dtype::F32;
+  std::vector<int64_t> shape;
+  size_t bytes = 0;
+  tsr_tensor_t tensor{};
+
+  std::string_view content() const {
+    return {static_cast<const char*>(tensor.data) + tensor.byte_offset, bytes};
+  }
+};
+
+/// Functions return 0, or the exit code after saying what is wrong.
+class Session {
+ public:
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() { tsrDestroyContext(context_); }
+
+  int open(const std::string& bundle, const std::string& device, int threads);
+  int find(const std::string& entry, tsr_function_t& function) const;
+
+  /// Binds the tensors of safetensors files; each must be a parameter of the bundle, once.
+  int bind_files(const std::vector<std::string>& paths);
+  /// Says which parameter of the entry has no value.
+  int require_parameters(tsr_function_t function, const std::vector<std::string>& paths) const;
+
+  /// Makes a tensor; `content` is copied unless it is empty.
+  int make_tensor(format::Dtype dtype, std::vector<int64_t> shape, std::string_view content,
+                  OwnedTensor*& tensor);
+  int bind(const std::string& name, const OwnedTensor& tensor);
+
+  tsr_module_t module() const { return module_; }
+  std::vector<std::string> entry_names() const;
+  std::vector<std::string> parameter_names() const;
+
+ private:
+  int bind_file(const std::string& path, std::vector<std::string>& bound);
+
+  tsr_context_t context_ = nullptr;
+  tsr_module_t module_ = nullptr;
+  std::deque<format::MappedFile> files_;
+  std::deque<OwnedTensor> tensors_;
+};
+
+/// Inputs or outputs of an entry.
+std::vector<tsr_tensor_info_t> input_infos(tsr_function_t function);
+std::vector<tsr_tensor_info_t> output_infos(tsr_function_t function);
+
+}  // namespace tessera::tool

@@ -1,0 +1,118 @@
+#include "runtime/tsr/tensor_files.h"
+
+#include <charconv>
+#include <cstring>
+
+#include "runtime/format/npy.h"
+#include "runtime/format/text.h"
+#include "runtime/tsr/command.h"
+
+namespace tessera::tool {
+
+namespace {
+
+using format::cat;
+using format::Dtype;
+using format::in_quotes;
+
+bool is_safetensors(const std::string& path) {
+  return path.ends_with(".safetensors");
+}
+
+/// The bits of a number for a rank-0 tensor; false when it does not fit or the dtype takes none.
+bool encode_number(const std::string& text, Dtype dtype, std::string& bytes) {
+  const char* end = text.data() + text.size();
+  auto put = [&](auto value) {
+    auto [at, status] = std::from_chars(text.data(), end, value);
+    if (status != std::errc() || at != end) return false;
+    bytes.assign(reinterpret_cast<const char*>(&value), sizeof value);
+    return true;
+  };
+  switch (dtype) {
+    case Dtype::F64:
+      return put(double());
+    case Dtype::F32:
+    case Dtype::Tf32:
+      return put(float());
+    case Dtype::I64:
+      return put(int64_t());
+    case Dtype::I32:
+      return put(int32_t());
+    case Dtype::I16:
+      return put(int16_t());
+    case Dtype::I8:
+      return put(int8_t());
+    case Dtype::U64:
+      return put(uint64_t());
+    case Dtype::U32:
+      return put(uint32_t());
+    case Dtype::U16:
+      return put(uint16_t());
+    case Dtype::U8:
+      return put(uint8_t());
+    case Dtype::Bool:
+      bytes.assign(1, text == "true" ? '\1' : '\0');
+      return text == "true" || text == "false";
+    case Dtype::Bf16:
+    case Dtype::F16:
+    case Dtype::F8E4M3:
+    case Dtype::F8E5M2:
+    case Dtype::I4:
+      return false;
+  }
+  return false;
+}
+
+int read_number(Session& session, const Assignment& from, const tsr_tensor_info_t& info,
+                OwnedTensor*& tensor) {
+  Dtype dtype = *format::find_dtype(info.dtype);
+  std::string bytes;
+  if (!encode_number(from.value, dtype, bytes)) {
+    return fail(cat("input ", in_quotes(from.name), ": ", in_quotes(from.value),
+                    " is neither a file (.npy, .safetensors) nor a number of dtype ", info.dtype));
+  }
+  return session.make_tensor(dtype, {}, bytes, tensor);
+}
+
+}  // namespace
+
+int split_assignment(const std::string& text, const std::string& option, Assignment& out) {
+  size_t at = text.find('=');
+  if (at == text.npos || at == 0 || at + 1 == text.size()) {
+    return fail(cat(option, " takes NAME=VALUE, got ", in_quotes(text)));
+  }
+  out = {text.substr(0, at), text.substr(at + 1)};
+  return exit_ok;
+}
+
+int read_input(Session& session, const Assignment& from, const tsr_tensor_info_t& info,
+               OwnedTensor*& tensor) {
+  bool is_npy = from.value.ends_with(".npy");
+  if (!is_npy && !is_safetensors(from.value) && info.ndim == 0) {
+    return read_number(session, from, info, tensor);
+  }
+  auto file = format::MappedFile::open(from.value);
+  if (!file) return fail(file.error().text);
+  if (!is_safetensors(from.value)) {
+    auto array = format::read_npy(file->bytes());
+    if (!array) return fail(cat(from.value, ": ", array.error().text));
+    return session.make_tensor(array->dtype, array->shape, array->bytes, tensor);
+  }
+  auto view = format::SafetensorsView::open(file->bytes());
+  if (!view) return fail(cat(from.value, ": ", view.error().text));
+  const format::TensorView* found = view->find(from.name);
+  if (!found) return fail(cat(from.value, " has no tensor ", in_quotes(from.name)));
+  return session.make_tensor(found->dtype, found->shape, found->bytes, tensor);
+}
+
+int write_output(format::PendingFiles& files, const Assignment& to, const OwnedTensor& tensor) {
+  auto bytes =
+      is_safetensors(to.value)
+          ? format::write_safetensors({{to.name, tensor.dtype, tensor.shape, tensor.content()}})
+          : format::write_npy({tensor.dtype, tensor.shape, tensor.content()});
+  if (!bytes) return fail(cat(to.value, ": ", bytes.error().text));
+  format::Outcome written = files.write(to.value, *bytes);
+  return written ? exit_ok : fail(written.error().text);
+}
+
+}  // namespace tessera::tool

@@ -1,0 +1,29 @@
+#pragma once
+// Reading inputs from files or numbers, and writing outputs.
+
+#include <string>
+#include <vector>
+
+#include "runtime/format/file.h"
+#include "runtime/tsr/session.h"
+
+namespace tessera::tool {
+
+/// NAME=VALUE of the command line.
+struct Assignment {
+  std::string name;
+  std::string value;
+};
+
+/// Splits "name=value"; says what is wrong with `option` otherwise.
+int split_assignment(const std::string& text, const std::string& option, Assignment& out);
+
+/// Reads the input from an .npy file, from the tensor of its name in a .safetensors file, or, for
+/// rank 0, from a number.
+int read_input(Session& session, const Assignment& from, const tsr_tensor_info_t& info,
+               OwnedTensor*& tensor);
+
+/// Writes a tensor aside, in the form that the path's ending names.
+int write_output(format::PendingFiles& files, const Assignment& to, const OwnedTensor& tensor);
+
+}  // namespace tessera::tool

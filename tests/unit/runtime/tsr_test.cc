@@ -1,0 +1,273 @@
+// The tsr command and the C example as programs: output, errors, exit codes, files.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "runtime/format/npy.h"
+#include "runtime/format/safetensors.h"
+#include "unit/runtime/sample.h"
+
+using namespace tessera::test;
+using namespace tessera::format;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Ran {
+  int code;
+  std::string output;  ///< standard output and error together
+};
+
+Ran run(const std::string& command) {
+  FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  REQUIRE(pipe);
+  std::string output;
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, n);
+  int status = ::pclose(pipe);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, output};
+}
+
+std::string_view bytes_of_floats(const std::vector<float>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+}
+
+/// A folder with a bundle, its parameters and inputs.
+class Workspace {
+ public:
+  Workspace() {
+    char name[] = "/tmp/tessera-tsr-XXXXXX";
+    REQUIRE(::mkdtemp(name));
+    folder_ = name;
+    write("m.bundle", make_bundle({layer()}));
+    write("w.safetensors",
+          *write_safetensors({{"layer.w", Dtype::F32, {3}, bytes_of_floats({1, 10, 100})}}));
+    write("x.npy", *write_npy({Dtype::F32, {2, 3}, bytes_of_floats({1, 2, 3, 4, 5, 6})}));
+  }
+  ~Workspace() { fs::remove_all(folder_); }
+
+  /// y[B, D] = x[B, D] * w[D], and the same with a temp.
+  static Plan layer() {
+    PlanBuilder b("layer");
+    b.dim("B");
+    b.dim("D");
+    uint32_t x = b.input("x", {"B", "D"});
+    uint32_t w = b.param("layer.w", {"D"});
+    uint32_t y = b.output("y", {"B", "D"});
+    b.launch("scale", {x, w, y}, {"B", "D"});
+    return b.plan;
+  }
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  void write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+  }
+  std::string read(const std::string& name) const {
+    std::ifstream in(path(name), std::ios::binary);
+    std::stringstream bytes;
+    bytes << in.rdbuf();
+    return bytes.str();
+  }
+  /// Runs tsr in the folder.
+  Ran tsr(const std::string& arguments) const {
+    return run("cd " + folder_ + " && " TESSERA_TSR " " + arguments);
+  }
+  size_t count_files() const {
+    return size_t(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace
+
+TEST_CASE("tsr run reads and writes tensors", "[tsr]") {
+  Workspace work;
+  Ran ran = work.tsr(
+      "run m.bundle layer --params w.safetensors --input x=x.npy --output y=y.npy --threads 2");
+  CHECK(ran.output == "");
+  REQUIRE(ran.code == 0);
+  std::string bytes = work.read("y.npy");
+  auto y = read_npy(bytes);
+  REQUIRE(y);
+  CHECK(y->shape == std::vector<int64_t>{2, 3});
+  CHECK(y->bytes == bytes_of_floats({1, 20, 300, 4, 50, 600}));
+  ran = work.tsr(
+      "run m.bundle layer --params w.safetensors --input x=x.npy --repeat 3 --time "
+      "--output y=y.safetensors");
+  CHECK(ran.code == 0);
+  CHECK(ran.output.find("layer: median ") == 0);
+  auto view = work.read("y.safetensors");
+  CHECK(SafetensorsView::open(view)->find("y")->bytes == y->bytes);
+  ran = work.tsr("run m.bundle layer --params w.safetensors --input x=x.npy");
+  CHECK(ran.output == "y: f32[2, 3]\n");
+  CHECK(work.tsr("run --params w.safetensors --input x=x.npy m.bundle layer").output == ran.output);
+}
+
+TEST_CASE("tsr run names what is wrong and leaves no file", "[tsr]") {
+  Workspace work;
+  size_t files = work.count_files();
+  auto expect = [&](const std::string& arguments, const std::string& text) {
+    Ran ran = work.tsr("run m.bundle " + arguments + " --output y=y.npy");
+    INFO(arguments);
+    CHECK(ran.code == 1);
+    CHECK(ran.output == "tsr: error: " + text + "\n");
+    CHECK(work.count_files() == files);
+  };
+  expect("layr", "the bundle has no entry 'layr'; it has layer");
+  expect("layer --input x=x.npy",
+         "the parameter 'layer.w', f32[D], has no value; --params names a file with it");
+  expect("layer --params w.safetensors",
+         "input 'x', f32[B, D], is missing; --input x=FILE gives it");
+  expect("layer --params w.safetensors --input z=x.npy", "layer has no input 'z'");
+  expect("layer --params w.safetensors --input x=none.npy",
+         "cannot read 'none.npy': No such file or directory");
+  expect("layer --params w.safetensors --input x=w.safetensors", "w.safetensors has no tensor 'x'");
+  expect("layer --params w.safetensors --input x", "--input takes NAME=VALUE, got 'x'");
+  expect("layer --params w.safetensors --input x=x.npy --output y=z.npy",
+         "output 'y' is given twice");
+  expect("layer --params x.npy --input x=x.npy",
+         "x.npy: safetensors: its header does not fit the "
+         "file");
+
+  files += 3;
+  work.write("extra.safetensors", *write_safetensors({{"layer.ww", Dtype::F32, {1}, "1234"}}));
+  work.write("short.safetensors", *write_safetensors({{"layer.w", Dtype::F32, {2}, "12345678"}}));
+  work.write("i.npy", *write_npy({Dtype::I32, {2, 3}, std::string(24, '\0')}));
+  expect("layer --params extra.safetensors --input x=x.npy",
+         "extra.safetensors: the bundle has no parameter 'layer.ww'; did you mean 'layer.w'?");
+  expect("layer --params w.safetensors --params w.safetensors --input x=x.npy",
+         "w.safetensors: an earlier file has the parameter 'layer.w', too");
+  expect("layer --params short.safetensors --input x=x.npy",
+         "layer: parameter 'layer.w', axis 0: expected D = 3, got 2; D = 3 from input 'x', axis 1");
+  expect("layer --params w.safetensors --input x=i.npy",
+         "layer: input 'x': expected dtype f32, got i32");
+}
+
+TEST_CASE("mistakes in the command line exit with 1", "[tsr]") {
+  Workspace work;
+  CHECK(work.tsr("").code == 1);
+  CHECK(work.tsr("fly").code == 1);
+  CHECK(work.tsr("run m.bundle").code == 1);
+  CHECK(work.tsr("run m.bundle layer --device cuda:0").code == 1);
+  CHECK(work.tsr("run m.bundle layer --threads 0x").code == 1);
+  CHECK(work.tsr("run none.bundle layer").output ==
+        "tsr: error: cannot read 'none.bundle': No such file or directory\n");
+  for (const char* command : {"", "run ", "inspect ", "verify ", "bench "}) {
+    Ran help = work.tsr(std::string(command) + "--help");
+    CHECK(help.code == 0);
+    CHECK(help.output.find("Exit status:") != std::string::npos);
+    CHECK(help.output.find('\x1b') == std::string::npos);
+  }
+}
+
+TEST_CASE("tsr verify accepts sound bundles and names damage", "[tsr]") {
+  Workspace work;
+  Ran ran = work.tsr("verify m.bundle");
+  CHECK(ran.code == 0);
+  CHECK(ran.output.find("m.bundle: sound, ") == 0);
+  std::string bytes = work.read("m.bundle");
+  bytes[bytes.size() / 2] ^= 1;
+  work.write("bad.bundle", bytes);
+  ran = work.tsr("verify bad.bundle m.bundle");
+  CHECK(ran.code == 1);
+  CHECK(ran.output.find("tsr: error: bad.bundle: bundle: ") == 0);
+  CHECK(work.tsr("run bad.bundle layer").code == 1);
+  CHECK(work.tsr("inspect bad.bundle").code == 1);
+}
+
+TEST_CASE("tsr inspect shows a bundle in each form", "[tsr]") {
+  Workspace work;
+  std::string summary = work.tsr("inspect m.bundle").output;
+  CHECK(summary.find("  layer(x: f32[B, D]) -> (y: f32[B, D])\n      reads layer.w\n") !=
+        std::string::npos);
+  CHECK(summary.find("target    cpu:x86-64-v3, 7 kernels\n") != std::string::npos);
+  std::string yaml = work.tsr("inspect --yaml m.bundle").output;
+  CHECK(yaml.find("---\ntarget: cpu:x86-64-v3\nname: add_one\n") == 0);
+  std::string json = work.tsr("inspect --json m.bundle").output;
+  CHECK(json.find("{\n  \"identity\": \"") == 0);
+  work.write("i.json", json);
+  CHECK(run("python3 -c 'import json,sys; d = json.load(open(sys.argv[1])); "
+            "print(d[\"manifest\"][\"entries\"][0][\"name\"])' " +
+            work.path("i.json"))
+            .output == "layer\n");
+  CHECK(work.tsr("inspect --ir plan m.bundle").output.find("launch @scale(%x, %layer.w, %y)") !=
+        std::string::npos);
+  Ran ran = work.tsr("inspect --ir tile m.bundle");
+  CHECK(ran.code == 1);
+  CHECK(ran.output == "tsr: error: the bundle has no stage 'tile'; it has plan\n");
+}
+
+TEST_CASE("tsr bench times entries for given dims", "[tsr]") {
+  Workspace work;
+  Ran ran = work.tsr("bench m.bundle layer --dim B=4 --dim D=8 --runs 10 --warmup 1");
+  CHECK(ran.code == 0);
+  CHECK(ran.output.find("layer  median ") == 0);
+  CHECK(ran.output.find("(10 runs)") != std::string::npos);
+  ran = work.tsr("bench m.bundle --dim B=4 --dim D=8 --runs 2 --json");
+  CHECK(ran.output.find("{\"target\": \"cpu:x86-64-v3\", \"dims\": {\"B\": 4, \"D\": 8}, "
+                        "\"entries\": [\n  {\"entry\": \"layer\", \"runs\": 2, ") == 0);
+  ran = work.tsr("bench m.bundle layer --dim D=8 --runs 1");
+  CHECK(ran.code == 1);
+  CHECK(ran.output.find("tsr: error: 'x' has shape [B, D]; --dim NAME=N gives its dimensions") ==
+        0);
+}
+
+TEST_CASE("numpy reads what tsr writes", "[tsr]") {
+  Workspace work;
+  if (run("python3 -c 'import numpy'").code != 0) return;
+  CHECK(run("cd " + work.path("") +
+            " && python3 -c \"import numpy as n; n.save('p.npy', n.load('x.npy') * 2)\"")
+            .code == 0);
+  CHECK(
+      work.tsr("run m.bundle layer --params w.safetensors --input x=p.npy --output y=y.npy").code ==
+      0);
+  CHECK(run("cd " + work.path("") +
+            " && python3 -c \"import numpy as n; print(n.load('y.npy').tolist())\"")
+            .output == "[[2.0, 40.0, 600.0], [8.0, 100.0, 1200.0]]\n");
+}
+
+TEST_CASE("the C example runs against the shared library", "[tsr]") {
+  PlanBuilder b("next");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"});
+  b.launch("add_one", {x, y}, {"N"});
+  TemporaryFile bundle(make_bundle({b.plan}));
+  Ran ran = run(TESSERA_EMBED " " + bundle.path + " next 3");
+  CHECK(ran.code == 0);
+  CHECK(ran.output == "1\n2\n3\n");
+  ran = run(TESSERA_EMBED " " + bundle.path + " last 3");
+  CHECK(ran.code == 1);
+  CHECK(ran.output == "TSR_ENOTFOUND: the bundle has no entry 'last'; it has next\n");
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(TESSERA_FUZZ)  // sanitizers add to all three
+TEST_CASE("libtessera is small, exports its interface only and needs little", "[tsr]") {
+  CHECK(fs::file_size(fs::canonical(TESSERA_LIBRARY)) < (size_t(2) << 20));
+  std::istringstream symbols(run("nm -D --defined-only " TESSERA_LIBRARY).output);
+  for (std::string address, kind, name; symbols >> address >> kind >> name;) {
+    INFO(name);
+    CHECK(name.rfind("tsr", 0) == 0);
+  }
+  std::istringstream dynamic(run("readelf -d " TESSERA_LIBRARY).output);
+  for (std::string line; std::getline(dynamic, line);) {
+    if (line.find("(NEEDED)") == std::string::npos) continue;
+    bool known = false;
+    for (const char* library :
+         {"libtbb.so", "libstdc++.so", "libgcc_s.so", "libc.so", "libm.so", "ld-linux-x86-64.so"}) {
+      known |= line.find(library) != std::string::npos;
+    }
+    INFO(line);
+    CHECK(known);
+  }
+}
+#endif
