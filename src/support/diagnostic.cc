@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 namespace tessera {
 
@@ -74,6 +75,14 @@ DiagnosticEngine::Builder DiagnosticEngine::add(DiagId id, Loc loc, std::string 
   }
   diagnostics_.push_back(std::move(diagnostic));
   return Builder(&diagnostics_.back());
+}
+
+void DiagnosticEngine::sort_from(size_t first) {
+  auto place = [](const Diagnostic& diagnostic) {
+    return std::tuple(diagnostic.loc.file, diagnostic.loc.line, diagnostic.loc.column);
+  };
+  std::stable_sort(diagnostics_.begin() + ptrdiff_t(first), diagnostics_.end(),
+                   [&](const Diagnostic& a, const Diagnostic& b) { return place(a) < place(b); });
 }
 
 std::string render(const Diagnostic& diagnostic, const SourceManager& sources,

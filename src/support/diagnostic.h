@@ -107,6 +107,8 @@ class DiagnosticEngine {
   SourceManager& sources() const { return *sources_; }
   /// Errors beyond this many are counted and not kept; 0 means no limit.
   void set_error_limit(size_t limit) { error_limit_ = limit; }
+  /// Puts the diagnostics from number `first` on in the order of their places.
+  void sort_from(size_t first);
 
  private:
   Builder add(DiagId id, Loc loc, std::string message);

@@ -7,7 +7,7 @@
 // the text, and any pointer documented as "null when absent" may be null. A required child is never
 // null. Types are ordinary expressions (`Tensor[B, D, bf16 @accum(f32)]`); names are not resolved.
 //
-// Depth: brackets, suites and chains are limited by the parser (syntax/layout.h), so recursion over
+// Depth: brackets, suites and chains are limited (brackets.h, layout.h, lines.h), so recursion over
 // a tree is safe with one exception: the left operands of Binary can be nested without limit. Walk
 // them with left_spine().
 
@@ -263,7 +263,7 @@ struct Call : Expr {
   std::span<const Argument> arguments;
 };
 
-/// `object.name`. A number may follow the dot in a dotted key (`blocks.0.wqkv` is no expression).
+/// `object.name`.
 struct Attribute : Expr {
   static constexpr NodeKind node_kind = NodeKind::Attribute;
   const Expr* object;

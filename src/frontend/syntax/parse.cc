@@ -154,6 +154,7 @@ class DeclarationParser {
 
 ast::SourceUnit parse_source(FileId file, SourceManager& sources, const ParseOptions& options,
                              DiagnosticEngine& diagnostics) {
+  size_t first_message = diagnostics.all().size();
   Preprocessed text = preprocess(file, sources, options, diagnostics);
   TokenBuffer& buffer = text.buffer;
   promote_keywords(buffer);
@@ -169,6 +170,8 @@ ast::SourceUnit parse_source(FileId file, SourceManager& sources, const ParseOpt
     unit.declarations.push_back(parser.parse(begin, end));
     begin = end;
   }
+  // The phases report one after the other; the user reads from top to bottom.
+  diagnostics.sort_from(first_message);
   return unit;
 }
 

@@ -135,7 +135,7 @@ TEST_CASE("one mistake is one message and what follows is parsed") {
       "def ok(): pass\n"
       "if (a b):\n  c\nelif d e:\n  f\nelse g:\n  h\n");
   CHECK(parsed.tags ==
-        "mismatched-bracket@3:9 unexpected-token@1:12 unexpected-token@2:9 unexpected-token@6:7 "
+        "unexpected-token@1:12 unexpected-token@2:9 mismatched-bracket@3:9 unexpected-token@6:7 "
         "expected-token@8:8 expected-token@10:6");
   CHECK(parsed.tree.find("(return x)") != std::string::npos);
   CHECK(parsed.tree.find("(def ok () _\n  (pass))") != std::string::npos);

@@ -74,71 +74,90 @@ void ErrorStrategy::reportError(antlr4::Parser* parser, const antlr4::Recognitio
   report(parser, error.getOffendingToken());
 }
 
-bool ErrorStrategy::report_missing_colon(antlr4::Parser* parser, const Kinds& expected,
-                                         TokenKind kind, Loc loc, const std::string& found) {
-  if (expected.size() != 1 || expected[0] != TokenKind::Colon) return false;
+DiagnosticEngine::Builder ErrorStrategy::report_missing_colon(antlr4::Parser* parser,
+                                                              const Mistake& mistake) {
   size_t parent = rule_of(parser->getContext()->parent);
   bool tests =
       parent == TesseraParser::RuleIfStatement || parent == TesseraParser::RuleWhileStatement;
-  if (kind == TokenKind::Assign && tests) {
-    diagnostics_.report(diag::assignment_in_condition, loc).help("write '==' to compare");
-  } else {
-    auto message = diagnostics_.report(diag::expected_token, loc, "':'", found);
-    if (kind == TokenKind::Newline) message.help("write ':' where a block begins");
+  if (mistake.kind == TokenKind::Assign && tests) {
+    return diagnostics_.report(diag::assignment_in_condition, mistake.loc)
+        .help("write '==' to compare");
   }
-  return true;
+  auto message = diagnostics_.report(diag::expected_token, mistake.loc, "':'", mistake.found);
+  if (mistake.kind == TokenKind::Newline) message.help("write ':' where a block begins");
+  return message;
 }
 
-void ErrorStrategy::report_unexpected(TokenKind kind, TokenKind before, const Token* last, Loc loc,
-                                      const std::string& found) {
-  std::string after = last == nullptr ? "nothing" : buffer_.describe(*last);
-  auto message = diagnostics_.report(diag::unexpected_token, loc, found, after);
-  std::string_view text = last == nullptr ? std::string_view() : buffer_.text(*last);
-  std::string help = foreign_help(text, before, kind);
+DiagnosticEngine::Builder ErrorStrategy::report_unexpected(const Mistake& mistake) {
+  std::string after = "nothing";
+  std::string help;
+  if (mistake.last != nullptr) {
+    after = buffer_.describe(*mistake.last);
+    help = foreign_help(buffer_.text(*mistake.last), mistake.before, mistake.kind);
+  }
+  auto message = diagnostics_.report(diag::unexpected_token, mistake.loc, mistake.found, after);
   if (!help.empty()) {
     message.help(help);
-  } else if (kind == TokenKind::Def || kind == TokenKind::Module) {
+  } else if (mistake.kind == TokenKind::Def || mistake.kind == TokenKind::Module) {
     message.help("a definition begins on a line of its own");
-  } else if (starts_operand(kind) && ends_operand(before)) {
+  } else if (starts_operand(mistake.kind) && ends_operand(mistake.before)) {
     message.help("an operator or a ',' may be missing between them");
   }
+  return message;
+}
+
+/// Chooses the message by what the grammar would take instead.
+DiagnosticEngine::Builder ErrorStrategy::report_mistake(antlr4::Parser* parser,
+                                                        const Mistake& mistake) {
+  Kinds expected = expected_kinds(parser);
+  TokenKind kind = mistake.kind;
+  TokenKind before = mistake.before;
+  if (expected.size() == 1 && expected[0] == TokenKind::Colon) {
+    return report_missing_colon(parser, mistake);
+  }
+  bool opens_list = before == TokenKind::Comma || is_opening(before);
+  bool wants_operand = contains(expected, TokenKind::Integer) ||
+                       (opens_list && !starts_operand(kind) && !is_keyword(kind));
+  if (wants_operand && foreign_help({}, before, kind).empty()) {
+    return diagnostics_.report(diag::expected_expression, mistake.loc, mistake.found);
+  }
+  if (contains(expected, TokenKind::Name) && is_keyword(kind)) {
+    return diagnostics_.report(diag::keyword_as_name, mistake.loc, mistake.found);
+  }
+  bool names_them = !expected.empty() && expected.size() <= 3 &&
+                    !contains(expected, TokenKind::EndOfFile) &&
+                    !contains(expected, TokenKind::Newline);
+  bool side_by_side = starts_operand(kind) && ends_operand(before);
+  if (names_them && !side_by_side) {
+    return diagnostics_.report(diag::expected_token, mistake.loc, join(expected), mistake.found);
+  }
+  return report_unexpected(mistake);
 }
 
 /// One message about `token`, which the grammar does not allow where it stands.
 void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token* token) {
   had_error_ = true;
-  if (std::exchange(line_reported_, true)) return;
-  TokenKind kind = kind_of(token->getType());
-  if (line_has_error(token)) return;
+  if (std::exchange(line_reported_, true) || line_has_error(token)) return;
   size_t at = view(token).buffer_index();
   const Token& offending = buffer_.tokens[at];
-  const Token* last = token->getTokenIndex() == 0 ? nullptr : &buffer_.tokens[at - 1];
-  TokenKind before = last == nullptr ? TokenKind::Newline : last->kind;
-  std::string found =
-      kind == TokenKind::EndOfFile ? "the end of the statement" : buffer_.describe(offending);
-  Loc loc = buffer_.loc(offending);
-  bool invisible = kind == TokenKind::EndOfFile || kind == TokenKind::Newline ||
-                   kind == TokenKind::Dedent || kind == TokenKind::Indent;
-  if (invisible && last != nullptr && last->kind != TokenKind::Newline) {
-    loc = buffer_.loc(*last);
-    loc.column += loc.length;
-    loc.length = 1;
+  Mistake mistake;
+  mistake.kind = kind_of(token->getType());
+  mistake.loc = buffer_.loc(offending);
+  if (token->getTokenIndex() != 0) mistake.last = &buffer_.tokens[at - 1];
+  if (mistake.last != nullptr) mistake.before = mistake.last->kind;
+  bool at_end = mistake.kind == TokenKind::EndOfFile;
+  mistake.found = at_end ? "the end of the statement" : buffer_.describe(offending);
+  bool invisible = at_end || mistake.kind == TokenKind::Newline ||
+                   mistake.kind == TokenKind::Dedent || mistake.kind == TokenKind::Indent;
+  if (invisible && mistake.before != TokenKind::Newline) {
+    mistake.loc = buffer_.loc(*mistake.last);
+    mistake.loc.column += mistake.loc.length;
+    mistake.loc.length = 1;
   }
-  Kinds expected = expected_kinds(parser);
-  if (report_missing_colon(parser, expected, kind, loc, found)) return;
-  bool wants_operand = contains(expected, TokenKind::Integer) ||
-                       ((before == TokenKind::Comma || is_opening(before)) &&
-                        !starts_operand(kind) && !is_keyword(kind));
-  if (wants_operand && foreign_help({}, before, kind).empty()) {
-    diagnostics_.report(diag::expected_expression, loc, found);
-  } else if (contains(expected, TokenKind::Name) && is_keyword(kind)) {
-    diagnostics_.report(diag::keyword_as_name, loc, found);
-  } else if (expected.size() <= 3 && !(starts_operand(kind) && ends_operand(before)) &&
-             !expected.empty() && !contains(expected, TokenKind::EndOfFile) &&
-             !contains(expected, TokenKind::Newline)) {
-    diagnostics_.report(diag::expected_token, loc, join(expected), found);
-  } else {
-    report_unexpected(kind, before, last, loc, found);
+  auto message = report_mistake(parser, mistake);
+  const Token& guilty = invisible && mistake.last != nullptr ? *mistake.last : offending;
+  if (guilty.expansion != 0) {
+    message.note(buffer_.expansion(guilty.expansion).definition, "the macro is defined here");
   }
 }
 

@@ -34,6 +34,14 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
 
  private:
   using Kinds = std::vector<TokenKind>;
+  /// A token that does not fit, and what stands before it in the declaration.
+  struct Mistake {
+    TokenKind kind = TokenKind::EndOfFile;
+    TokenKind before = TokenKind::Newline;
+    const Token* last = nullptr;
+    Loc loc;
+    std::string found;  ///< the token as a message names it
+  };
   TokenKind now() { return kind_of(tokens_.LA(1)); }
   TokenKind ahead(ssize_t i) { return kind_of(tokens_.LA(i)); }
   static TokenKind kind_of(size_t type) {
@@ -42,10 +50,9 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
   void report(antlr4::Parser* parser, const antlr4::Token* token);
   bool lacks_block(antlr4::Parser* parser);
   bool line_has_error(const antlr4::Token* token) const;
-  bool report_missing_colon(antlr4::Parser* parser, const Kinds& expected, TokenKind kind, Loc loc,
-                            const std::string& found);
-  void report_unexpected(TokenKind kind, TokenKind before, const Token* last, Loc loc,
-                         const std::string& found);
+  DiagnosticEngine::Builder report_mistake(antlr4::Parser* parser, const Mistake& mistake);
+  DiagnosticEngine::Builder report_missing_colon(antlr4::Parser* parser, const Mistake& mistake);
+  DiagnosticEngine::Builder report_unexpected(const Mistake& mistake);
   void skip_to_line_end();
   void skip_line_and_block();
   void skip_to_colon();
