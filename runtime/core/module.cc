@@ -206,8 +206,10 @@ class ModuleLoader {
     }
     for (size_t i = 0; i < function.outputs.size(); ++i) {
       uint32_t input = donor[function.outputs[i]];
-      std::string_view name = input == format::no_index ? "" : plan.buffers[input].name;
-      if (function.entry->outputs[i].alias_of != name) {
+      const std::string& declared_donor = function.entry->outputs[i].alias_of;
+      bool agrees = input == format::no_index ? declared_donor.empty()
+                                              : declared_donor == plan.buffers[input].name;
+      if (!agrees) {
         return damaged("the manifest and the plan of ", in_quotes(plan.entry),
                        " disagree about donated memory");
       }

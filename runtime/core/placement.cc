@@ -65,8 +65,9 @@ Status pack_temps(const format::Plan& plan, Placement& placement) {
     bool is_placed = plan.buffers[i].kind == BufferKind::Temp && !is_view[i];
     if (is_placed && placement.bytes[i] > 0) temps.push_back(i);
   }
-  std::stable_sort(temps.begin(), temps.end(),
-                   [&](size_t a, size_t b) { return placement.bytes[a] > placement.bytes[b]; });
+  std::sort(temps.begin(), temps.end(), [&](size_t a, size_t b) {
+    return std::pair(-placement.bytes[a], a) < std::pair(-placement.bytes[b], b);
+  });
   std::vector<size_t> placed;
   for (size_t temp : temps) {
     if (placement.bytes[temp] > max_arena_bytes) {

@@ -82,11 +82,10 @@ class SafetensorsReader {
   void check_cover(const std::vector<TensorView>& tensors) {
     std::vector<const TensorView*> in_order;
     for (const TensorView& tensor : tensors) in_order.push_back(&tensor);
-    std::stable_sort(in_order.begin(), in_order.end(),
-                     [](const TensorView* a, const TensorView* b) {
-                       return std::pair(a->bytes.data(), a->bytes.size()) <
-                              std::pair(b->bytes.data(), b->bytes.size());
-                     });
+    std::sort(in_order.begin(), in_order.end(), [](const TensorView* a, const TensorView* b) {
+      return std::pair(a->bytes.data(), a->bytes.size()) <
+             std::pair(b->bytes.data(), b->bytes.size());
+    });
     const char* at = data_.data();
     for (const TensorView* tensor : in_order) {
       if (tensor->bytes.data() != at) {

@@ -1,0 +1,35 @@
+// Any bytes as a plan. What is accepted encodes to the same bytes, prints, binds and places without
+// harm, whatever its expressions say.
+
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/bind.h"
+#include "runtime/core/placement.h"
+#include "runtime/format/plan.h"
+
+using namespace tessera;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  auto plan = format::decode_plan(bytes);
+  if (!plan) return 0;
+  if (format::encode_plan(*plan) != bytes || !format::check_plan(*plan)) std::abort();
+  (void)format::plan_text(*plan);
+  std::vector<char> scalars(8, '\x05');
+  for (int64_t extent : {int64_t(0), int64_t(3), INT64_MAX}) {
+    std::vector<runtime::Argument> arguments(plan->buffers.size());
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      arguments[i].data = scalars.data();
+      arguments[i].shape.assign(plan->buffers[i].shape.size(), extent);
+    }
+    std::vector<int64_t> dims;
+    (void)runtime::bind_dims(*plan, arguments, dims);
+    dims.assign(plan->dims.size(), extent);
+    runtime::Placement placement;
+    (void)runtime::place_buffers(*plan, dims, placement);
+  }
+  return 0;
+}
