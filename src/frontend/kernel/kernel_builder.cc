@@ -1,0 +1,315 @@
+#include "frontend/kernel/kernel_builder.h"
+
+#include "frontend/dims.h"
+#include "ir/schedule/ops.h"
+
+namespace tessera::frontend {
+
+using schedule::info;
+using schedule::OpKind;
+
+KernelBuilder::KernelBuilder(Session& session, Module& module, const Function& function,
+                             const schedule::KernelRequest& request, const ScheduleTable* table)
+    : Evaluator(session), function_(function), request_(request), table_(table), module_(module), ops_(*this, module) {
+  TSR_CHECK(function.def && function.kind == FunctionKind::Kernel, "a kernel is a def with @kernel");
+  TSR_CHECK(&module.context() == &session.context(), "a kernel is built in the session's context");
+}
+
+Result<schedule::KernelInstance> KernelBuilder::build() {
+  size_t errors = session().diagnostics().error_count();
+  signature_ = &session().signature(*this, function_);
+  scan_ = scan_kernel(*function_.def);
+  if (!check_signature() || !bind_operands() || !check_operands() || !define_symbols() || !check_where()) {
+    return failure;
+  }
+  if (!read_decorators(layers_) || !create_kernel()) return failure;
+  std::vector<Loc> locs;
+  auto given = arguments();
+  Datum result = Datum::poison();
+  if (given && bind_parameters(function_, std::move(*given), *scope_, request_.loc, locs)) {
+    result = run_body(function_, *scope_, request_.loc);
+  }
+  schedule::KernelInstance instance;
+  bool good = !result.is_poison() && store_results(result) && session().diagnostics().error_count() == errors;
+  if (good) {
+    finish_kernel(instance);
+    return instance;
+  }
+  kernel_->erase();
+  return failure;
+}
+
+/// Refuses what the language has and kernels do not lower yet.
+bool KernelBuilder::check_signature() {
+  if (signature_->failed) return false;
+  for (const SignatureParameter& parameter : signature_->parameters) {
+    const TypePattern& type = parameter.type;
+    if (!type.privileges.empty()) return unsupported(type.loc, "a Region parameter of a kernel"), false;
+    if (!type.layout.empty()) return unsupported(type.loc, "a stored layout in a kernel's signature"), false;
+    bool is_operand = type.kind == PatternKind::Tile || type.kind == PatternKind::KTile ||
+                      type.kind == PatternKind::Other || type.kind == PatternKind::Tuple;
+    if (is_operand) return unsupported(type.loc, "a kernel's parameter of this type"), false;
+  }
+  std::vector<TypePattern> results = result_patterns();
+  if (results.empty()) return report(diag::kernel_without_result, function_.loc, function_.name), false;
+  for (const TypePattern& type : results) {
+    if (type.kind != PatternKind::Tensor) return unsupported(type.loc, "a kernel's result of this type"), false;
+  }
+  if (scan_.context) return true;
+  if (!scan_.uses_tiles) return unsupported(function_.loc, "a kernel of whole-tensor operations"), false;
+  return report(diag::kernel_without_context, function_.loc, function_.name)
+             .help("declare them first: t = tile.context(m=M, n=N)"),
+         false;
+}
+
+std::vector<TypePattern> KernelBuilder::result_patterns() const {
+  if (!signature_->result) return {};
+  if (signature_->result->kind == PatternKind::Tuple) return signature_->result->elements;
+  return {*signature_->result};
+}
+
+namespace {
+
+ArgumentType argument_type(Type type, std::string_view name, Loc loc) {
+  ArgumentType argument;
+  argument.dims = type->dims;
+  argument.dtype = type->dtype;
+  argument.policies = type->policies;
+  argument.loc = loc;
+  argument.what = fmt::format("argument '{}'", name);
+  return argument;
+}
+
+}  // namespace
+
+/// Binds the signature's symbols to the operands' dims and dtypes, in the caller's symbols.
+bool KernelBuilder::bind_operands() {
+  size_t next = 0;
+  size_t declared = 0;
+  for (const SignatureParameter& parameter : signature_->parameters) {
+    if (parameter.type.kind != PatternKind::Tensor) continue;
+    ++declared;
+    if (next == request_.operands.size()) continue;
+    Type operand = request_.operands[next++];
+    ArgumentType argument = argument_type(operand, parameter.name, request_.loc);
+    if (!bind_symbols(*this, parameter.type, argument, parameter.name, bindings_)) return false;
+    if (parameter.type.dtype_symbol.empty() && parameter.type.dtype != operand->dtype) {
+      report(diag::dtype_mismatch, request_.loc, argument.what, to_string(operand->dtype),
+             to_string(parameter.type.dtype));
+      return false;
+    }
+  }
+  if (declared == request_.operands.size()) return true;
+  report(diag::kernel_operands, request_.loc.known() ? request_.loc : function_.loc, function_.name, declared,
+         request_.operands.size());
+  return false;
+}
+
+/// Checks the dimensions that are expressions, with the caller's dims for the symbols.
+bool KernelBuilder::check_operands() {
+  Scope* caller = session().new_scope(function_.scope);
+  for (const auto& [name, bound] : bindings_.dims) caller->set(name, Datum::dim(bound.dim), bound.loc);
+  size_t next = 0;
+  for (const SignatureParameter& parameter : signature_->parameters) {
+    if (parameter.type.kind != PatternKind::Tensor) continue;
+    ArgumentType argument = argument_type(request_.operands[next++], parameter.name, request_.loc);
+    if (!check_expressions(*this, parameter.type, argument, parameter.name, *caller)) return false;
+  }
+  return true;
+}
+
+/// Gives the symbols their values inside the kernel: a number, or a symbol of the kernel's own.
+bool KernelBuilder::define_symbols() {
+  scope_ = session().new_scope(function_.scope);
+  for (const auto& [name, bound] : bindings_.dims) {
+    Dim own = bound.dim->constant() ? bound.dim : dims().symbol(name);
+    scope_->set(name, Datum::dim(own), function_.loc);
+  }
+  for (const auto& [name, dtype] : bindings_.dtypes) {
+    scope_->set(name, Datum::dtype(dtype.dtype, dtype.policies), function_.loc);
+  }
+  std::vector<TypePattern> results = result_patterns();
+  for (size_t i = 0; i < results.size(); ++i) {
+    DType dtype = results[i].dtype;
+    if (!results[i].dtype_symbol.empty()) {
+      auto value = expect_dtype(lookup(results[i].dtype_symbol, *scope_, results[i].loc), results[i].loc, "the dtype");
+      if (!value) return false;
+      dtype = *value;
+    }
+    result_dtypes_.push_back(i < request_.results.size() ? request_.results[i] : dtype);
+    auto extents = evaluate_dims(*this, results[i], *scope_);
+    if (!extents) return false;
+    result_dims_.push_back(std::move(*extents));
+  }
+  return true;
+}
+
+bool KernelBuilder::check_where() {
+  for (const ast::Expr* clause : function_.def->where) {
+    Datum holds = evaluate(*clause, *scope_);
+    if (holds.is_poison()) return false;
+    if (!holds.is(DatumKind::Bool) || !holds.as_bool()) {
+      return unsupported(clause->loc, "a 'where' clause of a kernel that does not always hold"), false;
+    }
+  }
+  return true;
+}
+
+bool KernelBuilder::create_kernel() {
+  OpState state;
+  state.info = info(OpKind::Kernel);
+  state.loc = function_.loc;
+  state.attributes = {{"axes", context().array({})},
+                      {"kernel", context().string(function_.name)},
+                      {"outputs", context().integer(int64_t(result_dims_.size()))},
+                      {"schedule", context().dict({})}};
+  kernel_ = module_.create(state);
+  set_symbol_name(kernel_, module_.unique_symbol(request_.symbol.empty() ? function_.name : request_.symbol));
+  kernel_->move_to_end(module_.body());
+  Block* body = kernel_->region()->add_block();
+  size_t next = 0;
+  for (const SignatureParameter& parameter : signature_->parameters) {
+    if (parameter.type.kind != PatternKind::Tensor) continue;
+    auto extents = evaluate_dims(*this, parameter.type, *scope_);
+    if (!extents) return kernel_->erase(), false;
+    Type type = context().tensor(*extents, request_.operands[next++]->dtype);
+    parameters_[body->add_arg(type, module_.intern(parameter.name))] = &parameter;
+  }
+  for (size_t i = 0; i < result_dims_.size(); ++i) {
+    std::string name = result_dims_.size() == 1 ? "result" : fmt::format("result{}", i);
+    body->add_arg(context().tensor(result_dims_[i], result_dtypes_[i]), module_.intern(name));
+  }
+  ops_.builder().set_end(body);
+  return true;
+}
+
+/// A compile-time argument that the request gives.
+Datum KernelBuilder::from_attr(Attr attr) {
+  switch (attr->kind) {
+    case AttrKind::Bool: return Datum::boolean(attr->boolean);
+    case AttrKind::Int: return Datum::integer(attr->integer);
+    case AttrKind::Float: return Datum::number(attr->number);
+    case AttrKind::String: return Datum::string(attr->string);
+    case AttrKind::DType: return Datum::dtype(attr->dtype);
+    case AttrKind::Dim: return Datum::dim(attr->dim);
+    default: return unsupported(request_.loc, "an argument of this kind");
+  }
+}
+
+/// The arguments of the body: operands, what the request gives by name, and hooks for function parameters that are
+/// left at the identity.
+std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
+  std::vector<CallArgument> list;
+  size_t next = 0;
+  Block* body = kernel_->region()->front();
+  for (const SignatureParameter& parameter : signature_->parameters) {
+    auto given = request_.arguments.find(parameter.name);
+    Datum value = Datum::none();
+    if (parameter.type.kind == PatternKind::Tensor) {
+      IrValue tensor = ops_.handle(body->arg(unsigned(next++)), parameter.loc).as_ir();
+      tensor.name = parameter.name;
+      value = Datum::ir(tensor);
+    } else if (given != request_.arguments.end()) {
+      value = from_attr(given->second);
+      if (value.is_poison()) return std::nullopt;
+    } else if (const auto* identity = ast::as<ast::Name>(parameter.default_value);
+               identity && identity->text == "identity" && parameter.type.kind == PatternKind::Function) {
+      value = Datum::object(std::make_shared<KernelHook>(parameter.name));
+    } else {
+      continue;
+    }
+    list.push_back({parameter.name, std::move(value), request_.loc});
+  }
+  for (const auto& [name, value] : request_.arguments) {
+    bool known = false;
+    for (const SignatureParameter& parameter : signature_->parameters) known = known || parameter.name == name;
+    if (!known) return report(diag::unknown_keyword, request_.loc, function_.name, name), std::nullopt;
+  }
+  return list;
+}
+
+bool KernelBuilder::store_results(const Datum& result) {
+  Loc loc = function_.loc;
+  if (!grid_) return report(diag::kernel_without_context, loc, function_.name), false;
+  if (result.is_none()) return report(diag::missing_return, loc, function_.name), false;
+  size_t count = result_dims_.size();
+  if (count == 1 && !result.is_sequence()) return store_result(result, 0);
+  if (!result.is_sequence() || result.elements().size() != count) {
+    report(diag::wrong_result, loc, function_.name, describe(result), fmt::format("{} tiles", count));
+    return false;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (!store_result(result.elements()[i], i)) return false;
+  }
+  return true;
+}
+
+/// The value in the dtype of result `n`. A request that sets the dtype replaces a cast that ends the source's kernel.
+Value* KernelBuilder::with_result_dtype(Value* value, DType dtype, size_t n, Loc loc) {
+  Op* last = value->def();
+  bool replaces = n < request_.results.size();
+  if (replaces && last && last->is(info(ElementwiseKind::Cast)) && value->type()->dtype != dtype) {
+    value = last->operand(0);
+    if (last->result()->unused()) last->erase();
+  }
+  if (!replaces && value->type()->dtype != dtype && !widens_to(value->type()->dtype, dtype)) {
+    report(diag::narrowing, loc, fmt::format("the result of '{}'", function_.name),
+           to_string(value->type()->dtype), to_string(dtype))
+        .help(fmt::format("write the rounding: tile.cast(…, {})", to_string(dtype)));
+    return nullptr;
+  }
+  return ops_.convert(value, dtype);
+}
+
+bool KernelBuilder::store_result(const Datum& result, size_t n) {
+  if (result.is_poison()) return false;
+  if (!result.is_ir() || !result.as_ir().value->type()->is(TypeKind::Tile)) {
+    report(diag::wrong_kind, function_.loc, fmt::format("the result of '{}'", function_.name), describe(result),
+           "a tile");
+    return false;
+  }
+  Loc loc = result.as_ir().origin;
+  ops_.builder().set_loc(loc);
+  std::vector<const KernelAxis*> axes = match_axes(result_patterns()[n].dims, result_dims_[n]);
+  std::vector<Dim> part;
+  for (size_t i = 0; i < axes.size(); ++i) part.push_back(axes[i] ? axes[i]->tile : result_dims_[n][i]);
+  Value* value = with_result_dtype(result.as_ir().value, result_dtypes_[n], n, loc);
+  if (!value) return false;
+  auto without_ones = [](std::vector<Dim> dims) {
+    std::erase_if(dims, [](Dim dim) { return dim->is_constant(1); });
+    return dims;
+  };
+  const std::vector<Dim>& dims = value->type()->dims;
+  if (without_ones(dims) != without_ones(part)) {
+    report(diag::kernel_result, loc, function_.name, to_text(dims), to_text(part));
+    return false;
+  }
+  std::vector<Value*> index;
+  for (const KernelAxis* axis : axes) index.push_back(axis ? axis->index : ops_.index_constant(0));
+  Block* body = kernel_->region()->front();
+  Value* memory = body->arg(body->arg_count() - unsigned(result_dims_.size() - n));
+  ops_.builder().op(info(OpKind::Store), {{ops_.reshape(value, part)}, {memory}, index}, {});
+  return true;
+}
+
+void KernelBuilder::finish_kernel(schedule::KernelInstance& instance) {
+  Builder& builder = ops_.builder();
+  builder.set_loc(function_.loc);
+  builder.op(info(OpKind::Yield), {{}}, {});
+  builder.set_end(kernel_->region()->front());
+  builder.op(info(OpKind::Return), {}, {});
+  instance.kernel = kernel_;
+  std::map<std::string, Dim, std::less<>> to_caller;
+  for (const auto& [name, bound] : bindings_.dims) {
+    if (bound.dim->constant()) continue;
+    instance.dims[name] = bound.dim;
+    to_caller[name] = bound.dim;
+  }
+  for (size_t i = 0; i < result_dims_.size(); ++i) {
+    std::vector<Dim> caller;
+    for (Dim dim : result_dims_[i]) caller.push_back(dims().substitute(dim, to_caller));
+    instance.results.push_back(context().tensor(std::move(caller), result_dtypes_[i]));
+  }
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,142 @@
+#pragma once
+// Builds a sched.kernel from the source of a @kernel function, for given operand types. The function's body is run by
+// the Evaluator: what is known at compile time is computed, what is not becomes Schedule ops. Axes and grid come from
+// `tile.context`, extents of tiles from the schedule, which is merged from the target's table, the decorators and the
+// request, in that order.
+//
+// The kernel has its own dimension symbols, those of its signature. A dimension that is constant in the operands is
+// substituted, so it is a number everywhere in the body.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/evaluate.h"
+#include "frontend/kernel/kernel_objects.h"
+#include "frontend/kernel/kernel_scan.h"
+#include "frontend/kernel/schedule_table.h"
+#include "frontend/kernel/schedule_value.h"
+#include "frontend/kernel/tile_ops.h"
+#include "ir/schedule/kernel_library.h"
+
+namespace tessera::frontend {
+
+class KernelBuilder : public Evaluator {
+ public:
+  /// `table` may be null.
+  KernelBuilder(Session& session, Module& module, const Function& function, const schedule::KernelRequest& request,
+                const ScheduleTable* table);
+
+  /// The kernel; nothing is left in the module when a mistake was reported.
+  Result<schedule::KernelInstance> build();
+
+ protected:
+  Datum elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) override;
+  Datum matmul(const Datum& a, const Datum& b, Loc loc) override;
+  Datum attribute(const Datum& object, const ast::Identifier& name, Loc loc) override;
+  Datum subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) override;
+  Datum call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) override;
+  Datum call_object(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) override;
+  Datum call_function(const Function& function, std::vector<CallArgument> arguments, Loc loc) override;
+  Datum param(const ParamDeclaration& declaration, Loc loc) override;
+  Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) override;
+  Datum assigned(std::string_view name, Datum value, Loc loc) override;
+  Flow for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
+  Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
+
+ private:
+  // Signature and parameters (kernel_builder.cc).
+  bool check_signature();
+  bool bind_operands();
+  bool check_operands();
+  bool define_symbols();
+  bool check_where();
+  std::vector<TypePattern> result_patterns() const;
+  bool create_kernel();
+  std::optional<std::vector<CallArgument>> arguments();
+  Datum from_attr(Attr attr);
+  bool store_results(const Datum& result);
+  bool store_result(const Datum& result, size_t n);
+  Value* with_result_dtype(Value* value, DType dtype, size_t n, Loc loc);
+  void finish_kernel(schedule::KernelInstance& instance);
+
+  // Axes and schedule (kernel_context.cc).
+  Datum open_context(const Datum& axes, Loc loc);
+  bool declare_axes(const Datum& axes, Loc loc);
+  bool infer_axes(Loc loc);
+  bool tie_axis(std::string_view name, const SignatureParameter& parameter, const std::vector<Dim>& extents,
+                size_t dim, Loc loc);
+  bool add_axis(std::string_view name, Dim extent, const ast::Expr* source, Loc loc);
+  void choose_grid();
+  bool read_decorators(std::vector<ScheduleLayer>& layers);
+  bool read_decorator(const ast::Decorator& decorator, std::vector<ScheduleLayer>& layers);
+  bool choose_blocks(Loc loc);
+  bool apply(const ScheduleLayer& layer, std::map<std::string, int64_t>& block, Loc loc);
+  bool is_used(const KernelAxis& axis);
+  void create_grid();
+  /// The axis of each dimension of a type, if it has one; no axis is given twice.
+  std::vector<const KernelAxis*> match_axes(const std::vector<DimPattern>& patterns, const std::vector<Dim>& dims) const;
+  const KernelAxis* find_axis(std::string_view name) const;
+  Datum context_member(const ast::Identifier& name);
+
+  // Intrinsics (kernel_intrinsics.cc).
+  bool has_context(std::string_view what, Loc loc);
+  Datum call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
+  Datum call_common(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
+  Datum tile_range(const BoundArguments& arguments, bool of_shape);
+  Datum reduce(std::string_view kind, const BoundArguments& arguments, size_t axis, Loc loc);
+  Datum cast_to(const Datum& value, const Datum& dtype, Loc loc, Loc dtype_loc);
+  Datum full(const BoundArguments& arguments, const Datum& value, const Datum& dtype);
+  Datum arange(const BoundArguments& arguments);
+  Datum coordinates(bool rows, const BoundArguments& arguments);
+  const KernelAxis* axis_of_index(const Datum& index) const;
+  std::optional<bool> keepdims(const BoundArguments& arguments, size_t at);
+
+  // Loads (kernel_loads.cc).
+  Datum load(const BoundArguments& arguments);
+  bool add_hint(const std::string& key, int64_t value, Loc loc);
+  Datum load_instance(const IrValue& tensor, const BoundArguments& arguments);
+  Datum load_at(const IrValue& tensor, const BoundArguments& arguments);
+  Datum load_tied(const IrValue& tensor, const BoundArguments& arguments);
+  Datum make_load(const IrValue& tensor, std::vector<Value*> index, const std::vector<Dim>& tile, size_t drop,
+                  const BoundArguments& arguments);
+  Datum gather(const BoundArguments& arguments);
+  std::optional<std::pair<Value*, Dim>> instance_tile(const IrValue& tensor, size_t dim, Loc loc);
+
+  // Loops (kernel_hooks.cc).
+  struct Carried {
+    std::string_view name;
+    Datum before;
+  };
+  std::vector<Carried> carried_names(const ast::For& loop, Scope& scope);
+  Value* carried_out(const Carried& name, const Datum& now, Loc loc);
+  const KernelAxis* axis_of_range(const TileRange& range) const;
+  Op* create_pipeline(const TileRange& range, const std::vector<Value*>& inits, Loc loc);
+  void close_loop(Op* pipeline, const std::vector<Carried>& names, const std::vector<Carried>& constants, Scope& inner,
+                  Scope& scope, Loc loc);
+
+  const Function& function_;
+  const schedule::KernelRequest& request_;
+  const ScheduleTable* table_;
+  Module& module_;
+  TileOps ops_;
+  const Signature* signature_ = nullptr;
+  KernelScan scan_;
+  Bindings bindings_;
+  Scope* scope_ = nullptr;
+  std::vector<std::vector<Dim>> result_dims_;
+  std::vector<DType> result_dtypes_;
+  std::map<const Value*, const SignatureParameter*> parameters_;
+  Op* kernel_ = nullptr;
+  Op* grid_ = nullptr;
+  std::vector<KernelAxis> axes_;
+  std::vector<ScheduleLayer> layers_;
+  std::map<std::string, Attr> keys_;
+  std::map<const Value*, const KernelAxis*> loop_axes_;
+  std::set<const Scope*> loop_scopes_;
+};
+
+}  // namespace tessera::frontend

@@ -1,0 +1,112 @@
+#include "frontend/kernel/kernel_library.h"
+
+#include "frontend/embedded.h"
+#include "frontend/kernel/kernel_builder.h"
+#include "ir/core/machine.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+const Function* kernel_in(const SourceModule& module, std::string_view name) {
+  Binding* binding = module.scope->find_here(name);
+  if (!binding || !binding->value.is(DatumKind::Function)) return nullptr;
+  const Function& function = binding->value.as_function();
+  return function.kind == FunctionKind::Kernel ? &function : nullptr;
+}
+
+}  // namespace
+
+/// `matmul_batched` is in the file of that name or in `matmul`.
+const Function* SourceKernels::find_library(std::string_view name) {
+  for (std::string_view file = name; !file.empty();) {
+    SourceModule* module = session_.load_library(fmt::format("tessera.{}", file));
+    if (module) {
+      if (const Function* function = kernel_in(*module, name)) return function;
+    }
+    size_t underscore = file.rfind('_');
+    file = underscore == std::string_view::npos ? std::string_view() : file.substr(0, underscore);
+  }
+  return nullptr;
+}
+
+const Function* SourceKernels::find(std::string_view name) {
+  auto it = named_.find(name);
+  return it != named_.end() ? it->second : find_library(name);
+}
+
+std::string SourceKernels::symbol_of(const Function& function) {
+  for (const auto& [name, known] : named_) {
+    if (known == &function) return name;
+  }
+  std::string name = function.name;
+  const Function* holder = find(name);
+  for (unsigned n = 1; holder && holder != &function; ++n) {
+    name = fmt::format("{}.{}", function.name, n);
+    auto it = named_.find(name);
+    holder = it == named_.end() ? nullptr : it->second;
+  }
+  named_[name] = &function;
+  return name;
+}
+
+const ScheduleTable* SourceKernels::table(const std::string& machine) {
+  auto [it, fresh] = tables_.try_emplace(machine);
+  const Machine* found = fresh ? find_machine(machine) : nullptr;
+  if (found) {
+    std::string path = fmt::format("schedules/{}.json", found->path_name());
+    if (auto text = embedded_file(path)) {
+      auto read = ScheduleTable::read(session_.context(), path, *text, session_.diagnostics());
+      if (read) it->second = std::move(*read);
+    }
+  }
+  return it->second ? &*it->second : nullptr;
+}
+
+Result<schedule::KernelInstance> SourceKernels::instantiate(Module& module, const schedule::KernelRequest& request) {
+  const Function* function = find(request.kernel);
+  if (!function) {
+    session_.report(diag::unknown_kernel, request.loc, request.kernel);
+    return failure;
+  }
+  return KernelBuilder(session_, module, *function, request, table(request.machine)).build();
+}
+
+/// Nothing when an operand's dtype is open or an argument has no default.
+std::optional<schedule::KernelRequest> SourceKernels::own_request(const Function& function) {
+  Evaluator evaluator(session_);
+  const Signature& signature = session_.signature(evaluator, function);
+  if (signature.failed || !signature.dtypes.empty()) return std::nullopt;
+  Scope* scope = session_.new_scope(function.scope);
+  for (const DeclaredSymbol& symbol : signature.dims) {
+    scope->set(symbol.name, Datum::dim(session_.dims().symbol(symbol.name)), symbol.loc);
+  }
+  schedule::KernelRequest request;
+  for (const SignatureParameter& parameter : signature.parameters) {
+    if (parameter.default_value) continue;
+    if (parameter.type.kind != PatternKind::Tensor) return std::nullopt;
+    auto dims = evaluate_dims(evaluator, parameter.type, *scope);
+    if (!dims) return std::nullopt;
+    request.operands.push_back(session_.context().tensor(*dims, parameter.type.dtype, parameter.type.policies));
+  }
+  request.kernel = symbol_of(function);
+  request.symbol = function.name;
+  request.loc = function.loc;
+  return request;
+}
+
+std::vector<schedule::KernelRequest> SourceKernels::own_kernels(const SourceModule& module, std::string_view machine) {
+  std::vector<schedule::KernelRequest> requests;
+  for (const ast::Declaration& declaration : module.unit.declarations) {
+    const auto* def = ast::as<ast::Def>(declaration.stmt);
+    const Function* function = def ? kernel_in(module, def->name.text) : nullptr;
+    if (!function || function->def != def || def->is_declaration()) continue;
+    if (auto request = own_request(*function)) {
+      request->machine = std::string(machine);
+      requests.push_back(std::move(*request));
+    }
+  }
+  return requests;
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,40 @@
+#pragma once
+// The kernels of the standard library and of the user's files, as the lowering asks for them.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/kernel/schedule_table.h"
+#include "frontend/session.h"
+#include "ir/schedule/kernel_library.h"
+
+namespace tessera::frontend {
+
+class SourceKernels : public schedule::KernelLibrary {
+ public:
+  explicit SourceKernels(Session& session) : session_(session) {}
+
+  /// The name under which calls in the graph refer to a user's kernel: its own, made unique among all kernels.
+  std::string symbol_of(const Function& function);
+  /// Requests for the kernels of a file that can be compiled for themselves: no dtype is left open and every other
+  /// argument has a default. Their dims are their own symbols. In the order of the file.
+  std::vector<schedule::KernelRequest> own_kernels(const SourceModule& module, std::string_view machine);
+
+  Result<schedule::KernelInstance> instantiate(Module& module, const schedule::KernelRequest& request) override;
+
+ private:
+  const Function* find(std::string_view name);
+  const Function* find_library(std::string_view name);
+  /// The table shipped for a machine; null when there is none.
+  const ScheduleTable* table(const std::string& machine);
+  std::optional<schedule::KernelRequest> own_request(const Function& function);
+
+  Session& session_;
+  std::map<std::string, const Function*, std::less<>> named_;
+  std::map<std::string, std::optional<ScheduleTable>> tables_;
+};
+
+}  // namespace tessera::frontend

@@ -1,0 +1,50 @@
+#pragma once
+// Values that only the kernel builder knows.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/syntax/ast.h"
+#include "frontend/value.h"
+#include "ir/core/op.h"
+
+namespace tessera::frontend {
+
+/// One axis of a kernel.
+struct KernelAxis {
+  std::string name;
+  Dim extent = nullptr;
+  Dim tile = nullptr;                   ///< extent of a program's tile: a constant, or the whole extent
+  bool grid = false;
+  const ast::Expr* source = nullptr;    ///< the expression of the extent
+  Value* index = nullptr;               ///< of this program's tile, for a grid axis
+};
+
+/// What `tile.context(…)` gives. The axes belong to the builder.
+class TileContext : public Object {
+ public:
+  std::string describe() const override { return "a tile context"; }
+};
+
+/// What `tile.range(K, t.k)` gives.
+class TileRange : public Object {
+ public:
+  TileRange(Dim count, Dim extent, Dim step) : count(count), extent(extent), step(step) {}
+  std::string describe() const override { return "a range of tiles"; }
+
+  const Dim count;
+  const Dim extent;
+  const Dim step;
+};
+
+/// A function parameter of a kernel that has its default, the identity: a place where ops may be folded in.
+class KernelHook : public Object {
+ public:
+  explicit KernelHook(std::string name) : name(std::move(name)) {}
+  std::string describe() const override { return "function parameter '" + name + "'"; }
+
+  const std::string name;
+};
+
+}  // namespace tessera::frontend

@@ -1,0 +1,43 @@
+#pragma once
+// What a kernel's body says about its axes before it is run: where they are declared, which extents it uses, which
+// parameters it reads as "this program's tile".
+
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "frontend/syntax/ast.h"
+
+namespace tessera::frontend {
+
+/// `tile.load(x, rows=t.m, cols=t.d)`: the last two dimensions of x are the axes m and d.
+struct TiedLoad {
+  std::string_view parameter;
+  std::string_view rows;  ///< empty when not given
+  std::string_view cols;
+};
+
+/// `tile.range_n(shape, t.n)`: the last but one of the dimensions `shape` is the axis n.
+struct TiedRange {
+  const ast::Expr* shape;
+  std::string_view axis;
+};
+
+struct KernelScan {
+  const ast::Call* context = nullptr;       ///< the first `tile.context(…)`
+  std::set<std::string_view> axes_used;     ///< names after the dot of the context's variable
+  std::set<std::string_view> whole_loads;   ///< parameters loaded without an index
+  std::vector<TiedLoad> tied_loads;         ///< in order
+  std::vector<TiedRange> tied_ranges;
+  bool uses_tiles = false;                  ///< something of `tile` is mentioned
+
+  /// The expression of an axis's extent; null when the context does not name it.
+  const ast::Expr* extent(std::string_view axis) const;
+};
+
+KernelScan scan_kernel(const ast::Def& def);
+
+/// Names that the statements assign, in the order of first appearance.
+std::vector<std::string_view> assigned_names(ast::StmtList body);
+
+}  // namespace tessera::frontend

@@ -1,0 +1,62 @@
+#pragma once
+// Tables of schedules, one JSON file for each target: what the standard library ships with and what an autotuner
+// writes. A kernel has rows in order; the first one whose dtypes and conditions hold for all sizes decides.
+//
+//   {"format": 1, "target": "cpu:x86-64-v4",
+//    "kernels": {"matmul": [{"dtypes": {"T": ["f32", "bf16"]}, "when": ["m <= 16"],
+//                            "schedule": {"block": {"m": 16, "n": 256, "k": 256}}}]}}
+//
+// `dtypes` names dtype parameters of the kernel, `when` compares the extents of its axes with numbers; both may be
+// left out. `schedule` has the keys of schedule_keys.def. docs/schedules.md is the reader's description.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/syntax/ast.h"
+#include "ir/core/context.h"
+#include "support/diagnostic.h"
+#include "support/result.h"
+
+namespace tessera::frontend {
+
+/// `axis op value`, as in "m <= 16".
+struct ScheduleCondition {
+  std::string axis;
+  ast::CompareOp op;
+  int64_t value = 0;
+};
+
+struct ScheduleRow {
+  std::map<std::string, std::vector<DType>> dtypes;
+  std::vector<ScheduleCondition> conditions;
+  std::map<std::string, Attr> schedule;
+};
+
+/// What a kernel instance looks like to a table.
+struct ScheduleQuery {
+  std::string kernel;
+  std::map<std::string, DType> dtypes;           ///< dtype parameters
+  std::function<Dim(const std::string&)> extent;  ///< of an axis; null when the kernel has no such axis
+};
+
+class ScheduleTable {
+ public:
+  /// Reads a file. It is untrusted: every mistake is a diagnostic that names the row.
+  static Result<ScheduleTable> read(Context& context, std::string_view name, std::string_view text,
+                                    DiagnosticEngine& diagnostics);
+
+  const std::string& target() const { return target_; }
+  const std::map<std::string, std::vector<ScheduleRow>>& kernels() const { return kernels_; }
+  /// The row that decides, or null.
+  const ScheduleRow* find(DimTable& dims, const ScheduleQuery& query) const;
+
+ private:
+  friend class TableReader;
+  std::string target_;
+  std::map<std::string, std::vector<ScheduleRow>> kernels_;
+};
+
+}  // namespace tessera::frontend

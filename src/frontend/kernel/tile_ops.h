@@ -1,0 +1,72 @@
+#pragma once
+// Builds Schedule ops on tiles from operands of the language: tiles, scalars of the IR, numbers and sizes. Here are
+// the rules of the kernel language about shapes and dtypes: shapes broadcast as in NumPy, a tile has the dtype it
+// says, widening is implicit in source and a sched.cast in the IR, narrowing is written.
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "frontend/value.h"
+#include "ir/core/builder.h"
+#include "ir/core/elementwise.h"
+
+namespace tessera::frontend {
+
+class Evaluator;
+
+/// The dims two shapes broadcast to: aligned at the right, extents equal or 1. Nullopt when they do not.
+std::optional<std::vector<Dim>> broadcast_dims(std::span<const Dim> a, std::span<const Dim> b);
+
+class TileOps {
+ public:
+  TileOps(Evaluator& evaluator, Module& module) : evaluator_(evaluator), builder_(module) {}
+
+  Builder& builder() { return builder_; }
+
+  // Each reports mistakes of the source and gives poison then.
+  Datum elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc);
+  /// `kind` as in sched.reduce; `axes` as written, None for all.
+  Datum reduce(std::string_view kind, const Datum& tile, const Datum& axes, bool keepdims, Loc loc);
+  /// The sum along `axes` divided by their extents.
+  Datum mean(const Datum& tile, const Datum& axes, bool keepdims, Loc loc);
+  /// acc + a x b; `acc` may be None.
+  Datum dot(const Datum& a, const Datum& b, const Datum& acc, Loc loc);
+  Datum cast(const Datum& value, DType dtype, Loc loc);
+  /// `perm` as written; empty reverses the axes.
+  Datum transpose(const Datum& tile, std::span<const Datum> perm, Loc loc);
+  Datum broadcast(const Datum& tile, const std::vector<Dim>& dims, Loc loc);
+  Datum full(const std::vector<Dim>& dims, const Datum& value, DType dtype, Loc loc);
+  /// index * extent + 0, 1, 2, …: a tile [extent] of i64.
+  Value* coordinates(Dim extent, Value* index, Loc loc);
+
+  // Plain building blocks; operands are known to fit.
+  Value* reshape(Value* tile, std::vector<Dim> dims);
+  Value* broadcast_to(Value* tile, const std::vector<Dim>& dims);
+  Value* convert(Value* value, DType dtype);
+  Value* index_constant(int64_t value);
+  /// A tile, scalar or size as an i64 index; null when a mistake was reported.
+  Value* index(const Datum& datum, Loc loc, std::string_view what);
+  /// A handle on a value of the IR.
+  Datum handle(Value* value, Loc loc) const;
+
+ private:
+  /// The dtype the operands meet in; nullopt when a mistake was reported. `real`: numbers alone meet in a float.
+  std::optional<DType> common_dtype(std::span<const Datum> operands, bool real, Loc loc);
+  std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, Loc loc, std::string_view what);
+  bool check_class(ElementwiseKind kind, DType dtype, Loc loc);
+  bool check_number(const Datum& number, DType dtype, Loc loc);
+  /// The operand in `dtype`, as a tile of `dims` or (is_tile false) as a scalar.
+  Value* materialise(const Datum& operand, DType dtype, const std::vector<Dim>& dims, bool is_tile);
+  Value* materialise_constant(const Datum& number, Type type);
+  /// The tile behind a datum; null when a mistake was reported.
+  Value* expect_tile(const Datum& datum, Loc loc, std::string_view what);
+  /// Axes counted from 0, sorted; nullopt when a mistake was reported.
+  std::optional<std::vector<int64_t>> read_axes(const Datum& axes, size_t rank, Loc loc, std::string_view what);
+
+  Evaluator& evaluator_;
+  Builder builder_;
+};
+
+}  // namespace tessera::frontend
