@@ -10,8 +10,14 @@ using schedule::OpKind;
 
 KernelBuilder::KernelBuilder(Session& session, Module& module, const Function& function,
                              const schedule::KernelRequest& request, const ScheduleTable* table)
-    : Evaluator(session), function_(function), request_(request), table_(table), module_(module), ops_(*this, module) {
-  TSR_CHECK(function.def && function.kind == FunctionKind::Kernel, "a kernel is a def with @kernel");
+    : Evaluator(session),
+      function_(function),
+      request_(request),
+      table_(table),
+      module_(module),
+      ops_(*this, module) {
+  TSR_CHECK(function.def && function.kind == FunctionKind::Kernel,
+            "a kernel is a def with @kernel");
   TSR_CHECK(&module.context() == &session.context(), "a kernel is built in the session's context");
 }
 
@@ -19,7 +25,8 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
   size_t errors = session().diagnostics().error_count();
   signature_ = &session().signature(*this, function_);
   scan_ = scan_kernel(*function_.def);
-  if (!check_signature() || !bind_operands() || !check_operands() || !define_symbols() || !check_where()) {
+  if (!check_signature() || !bind_operands() || !check_operands() || !define_symbols() ||
+      !check_where()) {
     return failure;
   }
   if (!read_decorators(layers_) || !create_kernel()) return failure;
@@ -30,7 +37,8 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
     result = run_body(function_, *scope_, request_.loc);
   }
   schedule::KernelInstance instance;
-  bool good = !result.is_poison() && store_results(result) && session().diagnostics().error_count() == errors;
+  bool good = !result.is_poison() && store_results(result) &&
+              session().diagnostics().error_count() == errors;
   if (good) {
     finish_kernel(instance);
     return instance;
@@ -44,19 +52,24 @@ bool KernelBuilder::check_signature() {
   if (signature_->failed) return false;
   for (const SignatureParameter& parameter : signature_->parameters) {
     const TypePattern& type = parameter.type;
-    if (!type.privileges.empty()) return unsupported(type.loc, "a Region parameter of a kernel"), false;
-    if (!type.layout.empty()) return unsupported(type.loc, "a stored layout in a kernel's signature"), false;
+    if (!type.privileges.empty())
+      return unsupported(type.loc, "a Region parameter of a kernel"), false;
+    if (!type.layout.empty())
+      return unsupported(type.loc, "a stored layout in a kernel's signature"), false;
     bool is_operand = type.kind == PatternKind::Tile || type.kind == PatternKind::KTile ||
                       type.kind == PatternKind::Other || type.kind == PatternKind::Tuple;
     if (is_operand) return unsupported(type.loc, "a kernel's parameter of this type"), false;
   }
   std::vector<TypePattern> results = result_patterns();
-  if (results.empty()) return report(diag::kernel_without_result, function_.loc, function_.name), false;
+  if (results.empty())
+    return report(diag::kernel_without_result, function_.loc, function_.name), false;
   for (const TypePattern& type : results) {
-    if (type.kind != PatternKind::Tensor) return unsupported(type.loc, "a kernel's result of this type"), false;
+    if (type.kind != PatternKind::Tensor)
+      return unsupported(type.loc, "a kernel's result of this type"), false;
   }
   if (scan_.context) return true;
-  if (!scan_.uses_tiles) return unsupported(function_.loc, "a kernel of whole-tensor operations"), false;
+  if (!scan_.uses_tiles)
+    return unsupported(function_.loc, "a kernel of whole-tensor operations"), false;
   return report(diag::kernel_without_context, function_.loc, function_.name)
              .help("declare them first: t = tile.context(m=M, n=N)"),
          false;
@@ -100,15 +113,16 @@ bool KernelBuilder::bind_operands() {
     }
   }
   if (declared == request_.operands.size()) return true;
-  report(diag::kernel_operands, request_.loc.known() ? request_.loc : function_.loc, function_.name, declared,
-         request_.operands.size());
+  report(diag::kernel_operands, request_.loc.known() ? request_.loc : function_.loc, function_.name,
+         declared, request_.operands.size());
   return false;
 }
 
 /// Checks the dimensions that are expressions, with the caller's dims for the symbols.
 bool KernelBuilder::check_operands() {
   Scope* caller = session().new_scope(function_.scope);
-  for (const auto& [name, bound] : bindings_.dims) caller->set(name, Datum::dim(bound.dim), bound.loc);
+  for (const auto& [name, bound] : bindings_.dims)
+    caller->set(name, Datum::dim(bound.dim), bound.loc);
   size_t next = 0;
   for (const SignatureParameter& parameter : signature_->parameters) {
     if (parameter.type.kind != PatternKind::Tensor) continue;
@@ -132,7 +146,8 @@ bool KernelBuilder::define_symbols() {
   for (size_t i = 0; i < results.size(); ++i) {
     DType dtype = results[i].dtype;
     if (!results[i].dtype_symbol.empty()) {
-      auto value = expect_dtype(lookup(results[i].dtype_symbol, *scope_, results[i].loc), results[i].loc, "the dtype");
+      auto value = expect_dtype(lookup(results[i].dtype_symbol, *scope_, results[i].loc),
+                                results[i].loc, "the dtype");
       if (!value) return false;
       dtype = *value;
     }
@@ -149,7 +164,8 @@ bool KernelBuilder::check_where() {
     Datum holds = evaluate(*clause, *scope_);
     if (holds.is_poison()) return false;
     if (!holds.is(DatumKind::Bool) || !holds.as_bool()) {
-      return unsupported(clause->loc, "a 'where' clause of a kernel that does not always hold"), false;
+      return unsupported(clause->loc, "a 'where' clause of a kernel that does not always hold"),
+             false;
     }
   }
   return true;
@@ -164,7 +180,8 @@ bool KernelBuilder::create_kernel() {
                       {"outputs", context().integer(int64_t(result_dims_.size()))},
                       {"schedule", context().dict({})}};
   kernel_ = module_.create(state);
-  set_symbol_name(kernel_, module_.unique_symbol(request_.symbol.empty() ? function_.name : request_.symbol));
+  set_symbol_name(
+      kernel_, module_.unique_symbol(request_.symbol.empty() ? function_.name : request_.symbol));
   kernel_->move_to_end(module_.body());
   Block* body = kernel_->region()->add_block();
   size_t next = 0;
@@ -186,18 +203,25 @@ bool KernelBuilder::create_kernel() {
 /// A compile-time argument that the request gives.
 Datum KernelBuilder::from_attr(Attr attr) {
   switch (attr->kind) {
-    case AttrKind::Bool: return Datum::boolean(attr->boolean);
-    case AttrKind::Int: return Datum::integer(attr->integer);
-    case AttrKind::Float: return Datum::number(attr->number);
-    case AttrKind::String: return Datum::string(attr->string);
-    case AttrKind::DType: return Datum::dtype(attr->dtype);
-    case AttrKind::Dim: return Datum::dim(attr->dim);
-    default: return unsupported(request_.loc, "an argument of this kind");
+    case AttrKind::Bool:
+      return Datum::boolean(attr->boolean);
+    case AttrKind::Int:
+      return Datum::integer(attr->integer);
+    case AttrKind::Float:
+      return Datum::number(attr->number);
+    case AttrKind::String:
+      return Datum::string(attr->string);
+    case AttrKind::DType:
+      return Datum::dtype(attr->dtype);
+    case AttrKind::Dim:
+      return Datum::dim(attr->dim);
+    default:
+      return unsupported(request_.loc, "an argument of this kind");
   }
 }
 
-/// The arguments of the body: operands, what the request gives by name, and hooks for function parameters that are
-/// left at the identity.
+/// The arguments of the body: operands, what the request gives by name, and hooks for function
+/// parameters that are left at the identity.
 std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
   std::vector<CallArgument> list;
   size_t next = 0;
@@ -213,7 +237,8 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
       value = from_attr(given->second);
       if (value.is_poison()) return std::nullopt;
     } else if (const auto* identity = ast::as<ast::Name>(parameter.default_value);
-               identity && identity->text == "identity" && parameter.type.kind == PatternKind::Function) {
+               identity && identity->text == "identity" &&
+               parameter.type.kind == PatternKind::Function) {
       value = Datum::object(std::make_shared<KernelHook>(parameter.name));
     } else {
       continue;
@@ -222,8 +247,10 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
   }
   for (const auto& [name, value] : request_.arguments) {
     bool known = false;
-    for (const SignatureParameter& parameter : signature_->parameters) known = known || parameter.name == name;
-    if (!known) return report(diag::unknown_keyword, request_.loc, function_.name, name), std::nullopt;
+    for (const SignatureParameter& parameter : signature_->parameters)
+      known = known || parameter.name == name;
+    if (!known)
+      return report(diag::unknown_keyword, request_.loc, function_.name, name), std::nullopt;
   }
   return list;
 }
@@ -235,7 +262,8 @@ bool KernelBuilder::store_results(const Datum& result) {
   size_t count = result_dims_.size();
   if (count == 1 && !result.is_sequence()) return store_result(result, 0);
   if (!result.is_sequence() || result.elements().size() != count) {
-    report(diag::wrong_result, loc, function_.name, describe(result), fmt::format("{} tiles", count));
+    report(diag::wrong_result, loc, function_.name, describe(result),
+           fmt::format("{} tiles", count));
     return false;
   }
   for (size_t i = 0; i < count; ++i) {
@@ -244,7 +272,8 @@ bool KernelBuilder::store_results(const Datum& result) {
   return true;
 }
 
-/// The value in the dtype of result `n`. A request that sets the dtype replaces a cast that ends the source's kernel.
+/// The value in the dtype of result `n`. A request that sets the dtype replaces a cast that ends
+/// the source's kernel.
 Value* KernelBuilder::with_result_dtype(Value* value, DType dtype, size_t n, Loc loc) {
   Op* last = value->def();
   bool replaces = n < request_.results.size();
@@ -264,15 +293,16 @@ Value* KernelBuilder::with_result_dtype(Value* value, DType dtype, size_t n, Loc
 bool KernelBuilder::store_result(const Datum& result, size_t n) {
   if (result.is_poison()) return false;
   if (!result.is_ir() || !result.as_ir().value->type()->is(TypeKind::Tile)) {
-    report(diag::wrong_kind, function_.loc, fmt::format("the result of '{}'", function_.name), describe(result),
-           "a tile");
+    report(diag::wrong_kind, function_.loc, fmt::format("the result of '{}'", function_.name),
+           describe(result), "a tile");
     return false;
   }
   Loc loc = result.as_ir().origin;
   ops_.builder().set_loc(loc);
   std::vector<const KernelAxis*> axes = match_axes(result_patterns()[n].dims, result_dims_[n]);
   std::vector<Dim> part;
-  for (size_t i = 0; i < axes.size(); ++i) part.push_back(axes[i] ? axes[i]->tile : result_dims_[n][i]);
+  for (size_t i = 0; i < axes.size(); ++i)
+    part.push_back(axes[i] ? axes[i]->tile : result_dims_[n][i]);
   Value* value = with_result_dtype(result.as_ir().value, result_dtypes_[n], n, loc);
   if (!value) return false;
   auto without_ones = [](std::vector<Dim> dims) {

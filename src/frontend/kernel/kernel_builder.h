@@ -1,11 +1,11 @@
 #pragma once
-// Builds a sched.kernel from the source of a @kernel function, for given operand types. The function's body is run by
-// the Evaluator: what is known at compile time is computed, what is not becomes Schedule ops. Axes and grid come from
-// `tile.context`, extents of tiles from the schedule, which is merged from the target's table, the decorators and the
-// request, in that order.
+// Builds a sched.kernel from the source of a @kernel function, for given operand types. The
+// function's body is run by the Evaluator: what is known at compile time is computed, what is not
+// becomes Schedule ops. Axes and grid come from `tile.context`, extents of tiles from the schedule,
+// which is merged from the target's table, the decorators and the request, in that order.
 //
-// The kernel has its own dimension symbols, those of its signature. A dimension that is constant in the operands is
-// substituted, so it is a number everywhere in the body.
+// The kernel has its own dimension symbols, those of its signature. A dimension that is constant in
+// the operands is substituted, so it is a number everywhere in the body.
 
 #include <map>
 #include <optional>
@@ -27,8 +27,8 @@ namespace tessera::frontend {
 class KernelBuilder : public Evaluator {
  public:
   /// `table` may be null.
-  KernelBuilder(Session& session, Module& module, const Function& function, const schedule::KernelRequest& request,
-                const ScheduleTable* table);
+  KernelBuilder(Session& session, Module& module, const Function& function,
+                const schedule::KernelRequest& request, const ScheduleTable* table);
 
   /// The kernel; nothing is left in the module when a mistake was reported.
   Result<schedule::KernelInstance> build();
@@ -40,7 +40,8 @@ class KernelBuilder : public Evaluator {
   Datum subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) override;
   Datum call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) override;
   Datum call_object(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) override;
-  Datum call_function(const Function& function, std::vector<CallArgument> arguments, Loc loc) override;
+  Datum call_function(const Function& function, std::vector<CallArgument> arguments,
+                      Loc loc) override;
   Datum param(const ParamDeclaration& declaration, Loc loc) override;
   Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) override;
   Datum assigned(std::string_view name, Datum value, Loc loc) override;
@@ -67,8 +68,8 @@ class KernelBuilder : public Evaluator {
   Datum open_context(const Datum& axes, Loc loc);
   bool declare_axes(const Datum& axes, Loc loc);
   bool infer_axes(Loc loc);
-  bool tie_axis(std::string_view name, const SignatureParameter& parameter, const std::vector<Dim>& extents,
-                size_t dim, Loc loc);
+  bool tie_axis(std::string_view name, const SignatureParameter& parameter,
+                const std::vector<Dim>& extents, size_t dim, Loc loc);
   bool add_axis(std::string_view name, Dim extent, const ast::Expr* source, Loc loc);
   void choose_grid();
   bool read_decorators(std::vector<ScheduleLayer>& layers);
@@ -78,7 +79,8 @@ class KernelBuilder : public Evaluator {
   bool is_used(const KernelAxis& axis);
   void create_grid();
   /// The axis of each dimension of a type, if it has one; no axis is given twice.
-  std::vector<const KernelAxis*> match_axes(const std::vector<DimPattern>& patterns, const std::vector<Dim>& dims) const;
+  std::vector<const KernelAxis*> match_axes(const std::vector<DimPattern>& patterns,
+                                            const std::vector<Dim>& dims) const;
   const KernelAxis* find_axis(std::string_view name) const;
   Datum context_member(const ast::Identifier& name);
 
@@ -101,8 +103,8 @@ class KernelBuilder : public Evaluator {
   Datum load_instance(const IrValue& tensor, const BoundArguments& arguments);
   Datum load_at(const IrValue& tensor, const BoundArguments& arguments);
   Datum load_tied(const IrValue& tensor, const BoundArguments& arguments);
-  Datum make_load(const IrValue& tensor, std::vector<Value*> index, const std::vector<Dim>& tile, size_t drop,
-                  const BoundArguments& arguments);
+  Datum make_load(const IrValue& tensor, std::vector<Value*> index, const std::vector<Dim>& tile,
+                  size_t drop, const BoundArguments& arguments);
   Datum gather(const BoundArguments& arguments);
   std::optional<std::pair<Value*, Dim>> instance_tile(const IrValue& tensor, size_t dim, Loc loc);
 
@@ -115,8 +117,8 @@ class KernelBuilder : public Evaluator {
   Value* carried_out(const Carried& name, const Datum& now, Loc loc);
   const KernelAxis* axis_of_range(const TileRange& range) const;
   Op* create_pipeline(const TileRange& range, const std::vector<Value*>& inits, Loc loc);
-  void close_loop(Op* pipeline, const std::vector<Carried>& names, const std::vector<Carried>& constants, Scope& inner,
-                  Scope& scope, Loc loc);
+  void close_loop(Op* pipeline, const std::vector<Carried>& names,
+                  const std::vector<Carried>& constants, Scope& inner, Scope& scope, Loc loc);
 
   const Function& function_;
   const schedule::KernelRequest& request_;

@@ -1,4 +1,5 @@
-// `tile.context`: the kernel's axes, which of them form the grid, and the extents that the schedule gives their tiles.
+// `tile.context`: the kernel's axes, which of them form the grid, and the extents that the schedule
+// gives their tiles.
 
 #include <algorithm>
 
@@ -52,7 +53,8 @@ bool KernelBuilder::declare_axes(const Datum& axes, Loc loc) {
 
 bool KernelBuilder::add_axis(std::string_view name, Dim extent, const ast::Expr* source, Loc loc) {
   if (is_index_name(name)) {
-    report(diag::reserved_axis, loc, name).help("i, j and h are this program's tile indices; name the axis otherwise");
+    report(diag::reserved_axis, loc, name)
+        .help("i, j and h are this program's tile indices; name the axis otherwise");
     return false;
   }
   KernelAxis axis;
@@ -63,8 +65,9 @@ bool KernelBuilder::add_axis(std::string_view name, Dim extent, const ast::Expr*
   return true;
 }
 
-/// `tile.context()` without arguments: the axes are those that loads tie to the last dimensions of a parameter, in
-/// order, and those of `range_n`. Leading dimensions of the first such parameter follow, one element a program.
+/// `tile.context()` without arguments: the axes are those that loads tie to the last dimensions of
+/// a parameter, in order, and those of `range_n`. Leading dimensions of the first such parameter
+/// follow, one element a program.
 bool KernelBuilder::infer_axes(Loc loc) {
   const SignatureParameter* first = nullptr;
   std::vector<Dim> first_dims;
@@ -84,14 +87,16 @@ bool KernelBuilder::infer_axes(Loc loc) {
     if (find_axis(range.axis) || !range.shape) continue;
     auto shape = expect_shape(evaluate(*range.shape, *scope_), range.shape->loc, "the shape");
     if (!shape) return false;
-    if (shape->size() >= 2 && !add_axis(range.axis, (*shape)[shape->size() - 2], nullptr, loc)) return false;
+    if (shape->size() >= 2 && !add_axis(range.axis, (*shape)[shape->size() - 2], nullptr, loc))
+      return false;
   }
   for (size_t i = 0; i + 2 < first_dims.size(); ++i) {
     if (!tie_axis(fmt::format("lead{}", i), *first, first_dims, i, loc)) return false;
   }
   if (!axes_.empty()) return true;
   report(diag::kernel_without_context, loc, function_.name)
-      .help("name them here, tile.context(m=M, n=N), or in loads, tile.load(x, rows=t.m, cols=t.d)");
+      .help(
+          "name them here, tile.context(m=M, n=N), or in loads, tile.load(x, rows=t.m, cols=t.d)");
   return false;
 }
 
@@ -113,7 +118,8 @@ std::vector<const KernelAxis*> KernelBuilder::match_axes(const std::vector<DimPa
       matched[i] = &axis;
     }
   };
-  // Once symbols are numbers, equal extents do not tell axes apart, but the way they are written does.
+  // Once symbols are numbers, equal extents do not tell axes apart, but the way they are written
+  // does.
   for (size_t i = 0; i < extents.size() && patterns.size() == extents.size(); ++i) {
     take(i, [&](const KernelAxis& axis) { return same_text(patterns[i], axis.source); });
   }
@@ -150,7 +156,8 @@ bool KernelBuilder::read_decorators(std::vector<ScheduleLayer>& layers) {
   return true;
 }
 
-bool KernelBuilder::read_decorator(const ast::Decorator& decorator, std::vector<ScheduleLayer>& layers) {
+bool KernelBuilder::read_decorator(const ast::Decorator& decorator,
+                                   std::vector<ScheduleLayer>& layers) {
   std::string_view name = decorator.path.back().text;
   if (name != "schedule" && name != "autotune") return true;
   for (const ast::Argument& argument : decorator.arguments) {
@@ -165,8 +172,8 @@ bool KernelBuilder::read_decorator(const ast::Decorator& decorator, std::vector<
     }
     if (value.is_poison()) return false;
     if (name == "schedule" || keyword == "space" || keyword.empty()) {
-      report(diag::wrong_kind, argument.loc, fmt::format("the argument of '@kernel.{}'", name), describe(value),
-             "a schedule");
+      report(diag::wrong_kind, argument.loc, fmt::format("the argument of '@kernel.{}'", name),
+             describe(value), "a schedule");
       return false;
     }
     if (keyword != "metric" && keyword != "budget_ms" && keyword != "cache") {
@@ -178,11 +185,13 @@ bool KernelBuilder::read_decorator(const ast::Decorator& decorator, std::vector<
 }
 
 /// Enters what one layer says; extents by position count the axes in order.
-bool KernelBuilder::apply(const ScheduleLayer& layer, std::map<std::string, int64_t>& block, Loc loc) {
+bool KernelBuilder::apply(const ScheduleLayer& layer, std::map<std::string, int64_t>& block,
+                          Loc loc) {
   Loc place = layer.loc.known() ? layer.loc : loc;
   for (const auto& [key, value] : layer.keys) keys_[key] = value;
   if (layer.positional.size() > axes_.size()) {
-    report(diag::schedule_too_many_extents, place, layer.positional.size(), function_.name, axes_.size());
+    report(diag::schedule_too_many_extents, place, layer.positional.size(), function_.name,
+           axes_.size());
     return false;
   }
   if (!layer.positional.empty()) block.clear();
@@ -191,7 +200,8 @@ bool KernelBuilder::apply(const ScheduleLayer& layer, std::map<std::string, int6
     if (!find_axis(name)) {
       std::vector<std::string> names;
       for (const KernelAxis& axis : axes_) names.push_back(axis.name);
-      report(diag::schedule_unknown_axis, place, name, function_.name, fmt::format("{}", fmt::join(names, ", ")));
+      report(diag::schedule_unknown_axis, place, name, function_.name,
+             fmt::format("{}", fmt::join(names, ", ")));
       return false;
     }
     block[name] = extent;
@@ -251,7 +261,8 @@ void KernelBuilder::create_grid() {
                                   {"block", context().dim(axis.tile)},
                                   {"grid", context().boolean(axis.grid)}}));
     if (axis.grid) grid_names.push_back(context().string(axis.name));
-    if (axis.tile->constant()) block.emplace_back(axis.name, context().integer(*axis.tile->constant()));
+    if (axis.tile->constant())
+      block.emplace_back(axis.name, context().integer(*axis.tile->constant()));
   }
   kernel_->set_attr("axes", context().array(std::move(all)));
   for (const auto& [key, value] : keys_) schedule.emplace_back(key, value);
@@ -259,12 +270,14 @@ void KernelBuilder::create_grid() {
   kernel_->set_attr("schedule", context().dict(std::move(schedule)));
   Builder& builder = ops_.builder();
   builder.set_loc(function_.loc);
-  grid_ = builder.op(info(OpKind::Tile), {}, {}, {{"axes", context().array(std::move(grid_names))}});
+  grid_ =
+      builder.op(info(OpKind::Tile), {}, {}, {{"axes", context().array(std::move(grid_names))}});
   Block* body = grid_->region()->add_block();
   size_t n = 0;
   for (KernelAxis& axis : axes_) {
     if (!axis.grid) continue;
-    std::string name = n < std::size(index_names) ? std::string(index_names[n]) : fmt::format("i_{}", axis.name);
+    std::string name =
+        n < std::size(index_names) ? std::string(index_names[n]) : fmt::format("i_{}", axis.name);
     axis.index = body->add_arg(context().scalar(DType::I64), module_.intern(name));
     ++n;
   }
@@ -283,7 +296,8 @@ Datum KernelBuilder::context_member(const ast::Identifier& name) {
     return Datum::poison();
   }
   if (const KernelAxis* axis = find_axis(name.text)) return Datum::dim(axis->tile);
-  if (auto key = keys_.find(std::string(name.text)); key != keys_.end()) return from_attr(key->second);
+  if (auto key = keys_.find(std::string(name.text)); key != keys_.end())
+    return from_attr(key->second);
   std::vector<std::string> candidates;
   for (const KernelAxis& axis : axes_) candidates.push_back(axis.name);
   for (const auto& [key, value] : keys_) candidates.push_back(key);

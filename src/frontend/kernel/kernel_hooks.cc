@@ -1,5 +1,5 @@
-// What the Evaluator asks a kernel builder: operators, members, subscripts and calls of values of the IR, and loops
-// that run on the machine.
+// What the Evaluator asks a kernel builder: operators, members, subscripts and calls of values of
+// the IR, and loops that run on the machine.
 
 #include <algorithm>
 
@@ -32,7 +32,8 @@ Datum KernelBuilder::attribute(const Datum& object, const ast::Identifier& name,
       for (Dim dim : type->dims) shape.push_back(Datum::dim(dim));
       return Datum::tuple(std::move(shape));
     }
-    report(diag::unknown_member, name.loc, describe(object), name.text).help("a tile has T, dtype and shape");
+    report(diag::unknown_member, name.loc, describe(object), name.text)
+        .help("a tile has T, dtype and shape");
     return Datum::poison();
   }
   return Evaluator::attribute(object, name, loc);
@@ -59,17 +60,20 @@ Datum KernelBuilder::subscript(const Datum& object, ast::ExprList indices, Scope
   return ops_.handle(ops_.reshape(object.as_ir().value, std::move(shape)), loc);
 }
 
-Datum KernelBuilder::call_object(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) {
+Datum KernelBuilder::call_object(const Datum& callee, std::vector<CallArgument> arguments,
+                                 Loc loc) {
   const auto* hook = callee.object_as<KernelHook>();
   if (!hook) return Evaluator::call_object(callee, std::move(arguments), loc);
   if (arguments.size() != 1 || !arguments[0].name.empty()) {
-    report(diag::wrong_argument_count, loc, hook->name, "1 argument", fmt::format("{} are", arguments.size()));
+    report(diag::wrong_argument_count, loc, hook->name, "1 argument",
+           fmt::format("{} are", arguments.size()));
     return Datum::poison();
   }
   const Datum& value = arguments[0].value;
   if (value.is_poison()) return value;
   if (!value.is_ir() || !value.as_ir().value->type()->is(TypeKind::Tile)) {
-    report(diag::wrong_kind, arguments[0].loc, fmt::format("the argument of '{}'", hook->name), describe(value), "a tile");
+    report(diag::wrong_kind, arguments[0].loc, fmt::format("the argument of '{}'", hook->name),
+           describe(value), "a tile");
     return Datum::poison();
   }
   ops_.builder().set_loc(loc);
@@ -79,8 +83,10 @@ Datum KernelBuilder::call_object(const Datum& callee, std::vector<CallArgument> 
                      loc);
 }
 
-Datum KernelBuilder::call_function(const Function& function, std::vector<CallArgument> arguments, Loc loc) {
-  if (function.kind == FunctionKind::Kernel) return unsupported(loc, "a call of a kernel in a kernel");
+Datum KernelBuilder::call_function(const Function& function, std::vector<CallArgument> arguments,
+                                   Loc loc) {
+  if (function.kind == FunctionKind::Kernel)
+    return unsupported(loc, "a call of a kernel in a kernel");
   return Evaluator::call_function(function, std::move(arguments), loc);
 }
 
@@ -94,7 +100,8 @@ Datum KernelBuilder::annotate(const ast::Expr& annotation, Datum, Scope&, Loc) {
 
 /// Values take the names of the variables they are assigned to first, for those who read the IR.
 Datum KernelBuilder::assigned(std::string_view name, Datum value, Loc) {
-  if (value.is_ir() && value.as_ir().value->name().empty()) value.as_ir().value->set_name(module_.intern(name));
+  if (value.is_ir() && value.as_ir().value->name().empty())
+    value.as_ir().value->set_name(module_.intern(name));
   return value;
 }
 
@@ -104,9 +111,11 @@ Flow KernelBuilder::branch(const Datum&, const ast::If& stmt, size_t arm, Scope&
 }
 
 /// The names that a loop changes: what they are before it, by name.
-std::vector<KernelBuilder::Carried> KernelBuilder::carried_names(const ast::For& loop, Scope& scope) {
+std::vector<KernelBuilder::Carried> KernelBuilder::carried_names(const ast::For& loop,
+                                                                 Scope& scope) {
   std::vector<Carried> carried;
-  std::string_view target = ast::as<ast::Name>(loop.target) ? ast::as<ast::Name>(loop.target)->text : "";
+  std::string_view target =
+      ast::as<ast::Name>(loop.target) ? ast::as<ast::Name>(loop.target)->text : "";
   for (std::string_view name : assigned_names(loop.body)) {
     if (name == target) continue;
     // Loop bodies have scopes of their own here; around them is the function's.
@@ -120,16 +129,19 @@ std::vector<KernelBuilder::Carried> KernelBuilder::carried_names(const ast::For&
   return carried;
 }
 
-/// What a turn leaves in a carried name, in the type it entered with; null when a mistake was reported.
+/// What a turn leaves in a carried name, in the type it entered with; null when a mistake was
+/// reported.
 Value* KernelBuilder::carried_out(const Carried& name, const Datum& now, Loc loc) {
   if (now.is_poison()) return nullptr;
   Type type = name.before.as_ir().value->type();
   Value* value = now.is_ir() ? now.as_ir().value : nullptr;
   bool same_shape = value && value->type()->kind == type->kind && same_dims(value->type(), type);
-  if (same_shape && (value->type()->dtype == type->dtype || widens_to(value->type()->dtype, type->dtype))) {
+  if (same_shape &&
+      (value->type()->dtype == type->dtype || widens_to(value->type()->dtype, type->dtype))) {
     return ops_.convert(value, type->dtype);
   }
-  report(diag::loop_carried_type, loc, name.name, type->text, value ? std::string(value->type()->text) : describe(now));
+  report(diag::loop_carried_type, loc, name.name, type->text,
+         value ? std::string(value->type()->text) : describe(now));
   return nullptr;
 }
 
@@ -143,7 +155,8 @@ Flow KernelBuilder::for_each(const Datum& iterable, const ast::For& loop, Scope&
   for (const Carried& name : names) {
     if (name.before.is_ir()) inits.push_back(name.before.as_ir().value);
   }
-  std::copy_if(names.begin(), names.end(), std::back_inserter(constants), [](const Carried& n) { return !n.before.is_ir(); });
+  std::copy_if(names.begin(), names.end(), std::back_inserter(constants),
+               [](const Carried& n) { return !n.before.is_ir(); });
   std::erase_if(names, [](const Carried& n) { return !n.before.is_ir(); });
 
   Op* pipeline = create_pipeline(*range, inits, loop.loc);
@@ -172,24 +185,30 @@ const KernelAxis* KernelBuilder::axis_of_range(const TileRange& range) const {
   return nullptr;
 }
 
-Op* KernelBuilder::create_pipeline(const TileRange& range, const std::vector<Value*>& inits, Loc loc) {
+Op* KernelBuilder::create_pipeline(const TileRange& range, const std::vector<Value*>& inits,
+                                   Loc loc) {
   std::vector<OpAttr> attributes = {{"count", context().dim(range.count)}};
-  if (const KernelAxis* axis = axis_of_range(range)) attributes.push_back({"axis", context().string(axis->name)});
-  if (auto stages = keys_.find("stages"); stages != keys_.end()) attributes.push_back({"stages", stages->second});
+  if (const KernelAxis* axis = axis_of_range(range))
+    attributes.push_back({"axis", context().string(axis->name)});
+  if (auto stages = keys_.find("stages"); stages != keys_.end())
+    attributes.push_back({"stages", stages->second});
   std::vector<Type> types;
   for (Value* init : inits) types.push_back(init->type());
   ops_.builder().set_loc(loc);
-  return ops_.builder().op(info(OpKind::Pipeline), {inits}, std::move(types), std::move(attributes));
+  return ops_.builder().op(info(OpKind::Pipeline), {inits}, std::move(types),
+                           std::move(attributes));
 }
 
 /// Yields what the body left in the carried names and gives them the loop's results.
-void KernelBuilder::close_loop(Op* pipeline, const std::vector<Carried>& names, const std::vector<Carried>& constants,
-                               Scope& inner, Scope& scope, Loc loc) {
+void KernelBuilder::close_loop(Op* pipeline, const std::vector<Carried>& names,
+                               const std::vector<Carried>& constants, Scope& inner, Scope& scope,
+                               Loc loc) {
   for (const Carried& name : constants) {
     Binding* binding = inner.find_here(name.name);
     if (!binding || binding->value.is_poison() || name.before.is_poison()) continue;
     if (!binding->value.is_ir() && equal(binding->value, name.before)) continue;
-    report(diag::loop_carried_constant, binding->loc, name.name).help("start with a tile: tile.full(shape, value, dtype)");
+    report(diag::loop_carried_constant, binding->loc, name.name)
+        .help("start with a tile: tile.full(shape, value, dtype)");
   }
   std::vector<Value*> yields;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -200,7 +219,8 @@ void KernelBuilder::close_loop(Op* pipeline, const std::vector<Carried>& names, 
       after = ops_.handle(pipeline->result(unsigned(i)), loc);
       pipeline->result(unsigned(i))->set_name(module_.intern(names[i].name));
     }
-    // A mistake leaves a loop that is dropped with its kernel; any value of the type keeps it well formed till then.
+    // A mistake leaves a loop that is dropped with its kernel; any value of the type keeps it well
+    // formed till then.
     yields.push_back(value ? value : pipeline->region()->front()->arg(unsigned(i) + 1));
     scope.set(names[i].name, after, loc);
   }

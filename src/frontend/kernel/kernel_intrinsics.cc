@@ -13,7 +13,8 @@ bool KernelBuilder::has_context(std::string_view what, Loc loc) {
   return false;
 }
 
-Datum KernelBuilder::call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) {
+Datum KernelBuilder::call_builtin(const Builtin& builtin, const BoundArguments& arguments,
+                                  Loc loc) {
   if (builtin.table != tile_table) return call_common(builtin, arguments, loc);
   auto id = TileBuiltin(builtin.id);
   if (id == TileBuiltin::Context) return open_context(arguments[0], loc);
@@ -25,7 +26,8 @@ std::optional<bool> KernelBuilder::keepdims(const BoundArguments& arguments, siz
   return expect_bool(arguments[at], arguments.locs[at], "keepdims");
 }
 
-Datum KernelBuilder::reduce(std::string_view kind, const BoundArguments& arguments, size_t axis, Loc loc) {
+Datum KernelBuilder::reduce(std::string_view kind, const BoundArguments& arguments, size_t axis,
+                            Loc loc) {
   auto keep = keepdims(arguments, axis + 1);
   if (!keep) return Datum::poison();
   if (kind == "mean") return ops_.mean(arguments[0], arguments[axis], *keep, loc);
@@ -39,28 +41,46 @@ Datum KernelBuilder::cast_to(const Datum& value, const Datum& dtype, Loc loc, Lo
 
 Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc) {
   switch (TileBuiltin(builtin.id)) {
-    case TileBuiltin::Range: return tile_range(arguments, false);
-    case TileBuiltin::RangeN: return tile_range(arguments, true);
-    case TileBuiltin::Load: return load(arguments);
-    case TileBuiltin::Gather: return gather(arguments);
-    case TileBuiltin::Zeros: return full(arguments, Datum::integer(0), arguments[1]);
-    case TileBuiltin::Full: return full(arguments, arguments[1], arguments[2]);
-    case TileBuiltin::Arange: return arange(arguments);
-    case TileBuiltin::RowIndex: return coordinates(true, arguments);
-    case TileBuiltin::ColIndex: return coordinates(false, arguments);
-    case TileBuiltin::Dot: return ops_.dot(arguments[0], arguments[1], arguments[2], loc);
-    case TileBuiltin::Cast: return cast_to(arguments[0], arguments[1], loc, arguments.locs[1]);
-    case TileBuiltin::Transpose: return ops_.transpose(arguments[0], arguments[1].elements(), loc);
+    case TileBuiltin::Range:
+      return tile_range(arguments, false);
+    case TileBuiltin::RangeN:
+      return tile_range(arguments, true);
+    case TileBuiltin::Load:
+      return load(arguments);
+    case TileBuiltin::Gather:
+      return gather(arguments);
+    case TileBuiltin::Zeros:
+      return full(arguments, Datum::integer(0), arguments[1]);
+    case TileBuiltin::Full:
+      return full(arguments, arguments[1], arguments[2]);
+    case TileBuiltin::Arange:
+      return arange(arguments);
+    case TileBuiltin::RowIndex:
+      return coordinates(true, arguments);
+    case TileBuiltin::ColIndex:
+      return coordinates(false, arguments);
+    case TileBuiltin::Dot:
+      return ops_.dot(arguments[0], arguments[1], arguments[2], loc);
+    case TileBuiltin::Cast:
+      return cast_to(arguments[0], arguments[1], loc, arguments.locs[1]);
+    case TileBuiltin::Transpose:
+      return ops_.transpose(arguments[0], arguments[1].elements(), loc);
     case TileBuiltin::Broadcast: {
       auto shape = expect_shape(arguments[1], arguments.locs[1], "the shape of 'broadcast'");
       return shape ? ops_.broadcast(arguments[0], *shape, loc) : Datum::poison();
     }
-    case TileBuiltin::Sum: return reduce("sum", arguments, 1, loc);
-    case TileBuiltin::Prod: return reduce("prod", arguments, 1, loc);
-    case TileBuiltin::ReduceMax: return reduce("max", arguments, 1, loc);
-    case TileBuiltin::ReduceMin: return reduce("min", arguments, 1, loc);
-    case TileBuiltin::Mean: return reduce("mean", arguments, 1, loc);
-    default: return unsupported(loc, fmt::format("'tile.{}'", builtin.name));
+    case TileBuiltin::Sum:
+      return reduce("sum", arguments, 1, loc);
+    case TileBuiltin::Prod:
+      return reduce("prod", arguments, 1, loc);
+    case TileBuiltin::ReduceMax:
+      return reduce("max", arguments, 1, loc);
+    case TileBuiltin::ReduceMin:
+      return reduce("min", arguments, 1, loc);
+    case TileBuiltin::Mean:
+      return reduce("mean", arguments, 1, loc);
+    default:
+      return unsupported(loc, fmt::format("'tile.{}'", builtin.name));
   }
 }
 
@@ -68,21 +88,32 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& arg
 Datum KernelBuilder::call_common(const Builtin& builtin, const BoundArguments& arguments, Loc loc) {
   if (!has_context(builtin.name, loc)) return Datum::poison();
   switch (BuiltinId(builtin.id)) {
-    case BuiltinId::Cast: return cast_to(arguments[0], arguments[1], loc, arguments.locs[1]);
-    case BuiltinId::Sum: return reduce("sum", arguments, 1, loc);
-    case BuiltinId::Prod: return reduce("prod", arguments, 1, loc);
-    case BuiltinId::Mean: return reduce("mean", arguments, 1, loc);
+    case BuiltinId::Cast:
+      return cast_to(arguments[0], arguments[1], loc, arguments.locs[1]);
+    case BuiltinId::Sum:
+      return reduce("sum", arguments, 1, loc);
+    case BuiltinId::Prod:
+      return reduce("prod", arguments, 1, loc);
+    case BuiltinId::Mean:
+      return reduce("mean", arguments, 1, loc);
     case BuiltinId::ReduceMax:
     case BuiltinId::ReduceMin: {
       if (!arguments[1].elements().empty()) break;
-      return reduce(BuiltinId(builtin.id) == BuiltinId::ReduceMax ? "max" : "min", arguments, 2, loc);
+      return reduce(BuiltinId(builtin.id) == BuiltinId::ReduceMax ? "max" : "min", arguments, 2,
+                    loc);
     }
-    case BuiltinId::Transpose: return ops_.transpose(arguments[0], arguments[1].elements(), loc);
-    case BuiltinId::Matmul: return ops_.dot(arguments[0], arguments[1], Datum::none(), loc);
-    case BuiltinId::Zeros: return full(arguments, Datum::integer(0), arguments[1]);
-    case BuiltinId::Ones: return full(arguments, Datum::integer(1), arguments[1]);
-    case BuiltinId::Full: return full(arguments, arguments[1], arguments[2]);
-    default: break;
+    case BuiltinId::Transpose:
+      return ops_.transpose(arguments[0], arguments[1].elements(), loc);
+    case BuiltinId::Matmul:
+      return ops_.dot(arguments[0], arguments[1], Datum::none(), loc);
+    case BuiltinId::Zeros:
+      return full(arguments, Datum::integer(0), arguments[1]);
+    case BuiltinId::Ones:
+      return full(arguments, Datum::integer(1), arguments[1]);
+    case BuiltinId::Full:
+      return full(arguments, arguments[1], arguments[2]);
+    default:
+      break;
   }
   return unsupported(loc, fmt::format("'{}' in a kernel", builtin.name));
 }
@@ -93,7 +124,10 @@ Datum KernelBuilder::tile_range(const BoundArguments& arguments, bool of_shape) 
   if (of_shape) {
     auto shape = expect_shape(arguments[0], arguments.locs[0], "the shape of 'range_n'");
     if (!shape) return Datum::poison();
-    if (shape->size() < 2) return report(diag::rank_mismatch, arguments.locs[0], "the shape of 'range_n'", shape->size(), 2, "are"), Datum::poison();
+    if (shape->size() < 2)
+      return report(diag::rank_mismatch, arguments.locs[0], "the shape of 'range_n'", shape->size(),
+                    2, "are"),
+             Datum::poison();
     extent = (*shape)[shape->size() - 2];
   } else {
     extent = expect_dim(arguments[0], arguments.locs[0], "the extent of 'range'");
@@ -125,7 +159,8 @@ Datum KernelBuilder::arange(const BoundArguments& arguments) {
   Dim extent = expect_dim(arguments[0], arguments.locs[0], "the extent of 'arange'");
   if (!extent) return Datum::poison();
   bool first = arguments[1].is(DatumKind::Int) && arguments[1].as_int() == 0;
-  Value* index = first ? nullptr : ops_.index(arguments[1], arguments.locs[1], "the index of 'arange'");
+  Value* index =
+      first ? nullptr : ops_.index(arguments[1], arguments.locs[1], "the index of 'arange'");
   if (!first && !index) return Datum::poison();
   return ops_.handle(ops_.coordinates(extent, index, arguments.call), arguments.call);
 }
@@ -141,8 +176,8 @@ const KernelAxis* KernelBuilder::axis_of_index(const Datum& index) const {
   return nullptr;
 }
 
-/// `row_index()` and `col_index()`: coordinates along the first and the last grid axis, or along the axis that the
-/// index given counts tiles of.
+/// `row_index()` and `col_index()`: coordinates along the first and the last grid axis, or along
+/// the axis that the index given counts tiles of.
 Datum KernelBuilder::coordinates(bool rows, const BoundArguments& arguments) {
   const KernelAxis* axis = nullptr;
   Value* index = nullptr;
@@ -156,12 +191,14 @@ Datum KernelBuilder::coordinates(bool rows, const BoundArguments& arguments) {
     index = axis ? arguments[0].as_ir().value : nullptr;
   }
   if (!axis) {
-    report(diag::wrong_kind, arguments.locs[0], "the index", describe(arguments[0]), "an index along an axis of the kernel");
+    report(diag::wrong_kind, arguments.locs[0], "the index", describe(arguments[0]),
+           "an index along an axis of the kernel");
     return Datum::poison();
   }
   Value* tile = ops_.coordinates(axis->tile, index, arguments.call);
   Dim one = dims().constant(1);
-  std::vector<Dim> shape = rows ? std::vector<Dim>{axis->tile, one} : std::vector<Dim>{one, axis->tile};
+  std::vector<Dim> shape =
+      rows ? std::vector<Dim>{axis->tile, one} : std::vector<Dim>{one, axis->tile};
   return ops_.handle(ops_.reshape(tile, shape), arguments.call);
 }
 

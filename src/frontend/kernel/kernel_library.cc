@@ -63,7 +63,8 @@ const ScheduleTable* SourceKernels::table(const std::string& machine) {
   return it->second ? &*it->second : nullptr;
 }
 
-Result<schedule::KernelInstance> SourceKernels::instantiate(Module& module, const schedule::KernelRequest& request) {
+Result<schedule::KernelInstance> SourceKernels::instantiate(
+    Module& module, const schedule::KernelRequest& request) {
   const Function* function = find(request.kernel);
   if (!function) {
     session_.report(diag::unknown_kernel, request.loc, request.kernel);
@@ -87,7 +88,8 @@ std::optional<schedule::KernelRequest> SourceKernels::own_request(const Function
     if (parameter.type.kind != PatternKind::Tensor) return std::nullopt;
     auto dims = evaluate_dims(evaluator, parameter.type, *scope);
     if (!dims) return std::nullopt;
-    request.operands.push_back(session_.context().tensor(*dims, parameter.type.dtype, parameter.type.policies));
+    request.operands.push_back(
+        session_.context().tensor(*dims, parameter.type.dtype, parameter.type.policies));
   }
   request.kernel = symbol_of(function);
   request.symbol = function.name;
@@ -95,7 +97,8 @@ std::optional<schedule::KernelRequest> SourceKernels::own_request(const Function
   return request;
 }
 
-std::vector<schedule::KernelRequest> SourceKernels::own_kernels(const SourceModule& module, std::string_view machine) {
+std::vector<schedule::KernelRequest> SourceKernels::own_kernels(const SourceModule& module,
+                                                                std::string_view machine) {
   std::vector<schedule::KernelRequest> requests;
   for (const ast::Declaration& declaration : module.unit.declarations) {
     const auto* def = ast::as<ast::Def>(declaration.stmt);

@@ -17,13 +17,17 @@ class SourceKernels : public schedule::KernelLibrary {
  public:
   explicit SourceKernels(Session& session) : session_(session) {}
 
-  /// The name under which calls in the graph refer to a user's kernel: its own, made unique among all kernels.
+  /// The name under which calls in the graph refer to a user's kernel: its own, made unique among
+  /// all kernels.
   std::string symbol_of(const Function& function);
-  /// Requests for the kernels of a file that can be compiled for themselves: no dtype is left open and every other
-  /// argument has a default. Their dims are their own symbols. In the order of the file.
-  std::vector<schedule::KernelRequest> own_kernels(const SourceModule& module, std::string_view machine);
+  /// Requests for the kernels of a file that can be compiled for themselves: no dtype is left open
+  /// and every other argument has a default. Their dims are their own symbols. In the order of the
+  /// file.
+  std::vector<schedule::KernelRequest> own_kernels(const SourceModule& module,
+                                                   std::string_view machine);
 
-  Result<schedule::KernelInstance> instantiate(Module& module, const schedule::KernelRequest& request) override;
+  Result<schedule::KernelInstance> instantiate(Module& module,
+                                               const schedule::KernelRequest& request) override;
 
  private:
   const Function* find(std::string_view name);

@@ -1,4 +1,5 @@
-// `tile.load` and `tile.gather`: from the indices of the language to those of sched.load, one for each dimension.
+// `tile.load` and `tile.gather`: from the indices of the language to those of sched.load, one for
+// each dimension.
 
 #include <algorithm>
 
@@ -18,23 +19,29 @@ namespace {
 // Positions in the signature of tile.load.
 enum LoadArgument : size_t { Tensor, Index, Shape, Rows, Cols, Fill, Vector, Prefetch };
 
-std::string subject(const IrValue& tensor) { return fmt::format("'{}'", tensor.name); }
+std::string subject(const IrValue& tensor) {
+  return fmt::format("'{}'", tensor.name);
+}
 
 }  // namespace
 
 Datum KernelBuilder::load(const BoundArguments& arguments) {
   const Datum& x = arguments[Tensor];
   if (!x.is_ir() || !x.as_ir().value->type()->is(TypeKind::Tensor)) {
-    report(diag::wrong_kind, arguments.locs[Tensor], "what 'tile.load' reads", describe(x), "a tensor");
+    report(diag::wrong_kind, arguments.locs[Tensor], "what 'tile.load' reads", describe(x),
+           "a tensor");
     return Datum::poison();
   }
   for (size_t hint : {Vector, Prefetch}) {
     if (arguments[hint].is_none()) continue;
-    auto value = expect_int(arguments[hint], arguments.locs[hint], hint == Vector ? "'vector'" : "'prefetch'");
+    auto value = expect_int(arguments[hint], arguments.locs[hint],
+                            hint == Vector ? "'vector'" : "'prefetch'");
     if (!value) return Datum::poison();
-    if (!add_hint(hint == Vector ? "vector" : "prefetch", *value, arguments.locs[hint])) return Datum::poison();
+    if (!add_hint(hint == Vector ? "vector" : "prefetch", *value, arguments.locs[hint]))
+      return Datum::poison();
   }
-  if (!arguments[Rows].is_none() || !arguments[Cols].is_none()) return load_tied(x.as_ir(), arguments);
+  if (!arguments[Rows].is_none() || !arguments[Cols].is_none())
+    return load_tied(x.as_ir(), arguments);
   if (arguments[Index].is_none()) return load_instance(x.as_ir(), arguments);
   return load_at(x.as_ir(), arguments);
 }
@@ -55,14 +62,16 @@ bool KernelBuilder::add_hint(const std::string& key, int64_t value, Loc loc) {
 }
 
 /// Index and extent of this program's tile along one dimension of a parameter.
-std::optional<std::pair<Value*, Dim>> KernelBuilder::instance_tile(const IrValue& tensor, size_t dim, Loc loc) {
+std::optional<std::pair<Value*, Dim>> KernelBuilder::instance_tile(const IrValue& tensor,
+                                                                   size_t dim, Loc loc) {
   Type type = tensor.value->type();
   const SignatureParameter* parameter = parameters_.at(tensor.value);
   const KernelAxis* axis = match_axes(parameter->type.dims, type->dims)[dim];
   if (axis && axis->grid) return std::make_pair(axis->index, axis->tile);
   bool whole = axis ? axis->tile == axis->extent : type->dims[dim]->constant().has_value();
   if (whole) return std::make_pair(ops_.index_constant(0), type->dims[dim]);
-  report(diag::tile_not_of_instance, loc, dim, subject(tensor)).help("say which tile: tile.load(x, (t.i, k), (t.m, t.k))");
+  report(diag::tile_not_of_instance, loc, dim, subject(tensor))
+      .help("say which tile: tile.load(x, (t.i, k), (t.m, t.k))");
   return std::nullopt;
 }
 
@@ -85,8 +94,9 @@ Datum KernelBuilder::load_instance(const IrValue& tensor, const BoundArguments& 
 
 Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& arguments) {
   const std::vector<Dim>& extents = tensor.value->type()->dims;
-  std::vector<Datum> written = arguments[Index].is_sequence() ? arguments[Index].elements()
-                                                              : std::vector<Datum>{arguments[Index]};
+  std::vector<Datum> written = arguments[Index].is_sequence()
+                                   ? arguments[Index].elements()
+                                   : std::vector<Datum>{arguments[Index]};
   if (arguments[Shape].is_none()) {
     report(diag::missing_argument, arguments.call, "shape", "tile.load");
     return Datum::poison();
@@ -94,7 +104,8 @@ Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& argume
   auto shape = expect_shape(arguments[Shape], arguments.locs[Shape], "the shape of 'tile.load'");
   if (!shape) return Datum::poison();
   if (written.size() != extents.size() || shape->size() > extents.size()) {
-    report(diag::tile_load_index, arguments.call, subject(tensor), extents.size(), written.size(), shape->size());
+    report(diag::tile_load_index, arguments.call, subject(tensor), extents.size(), written.size(),
+           shape->size());
     return Datum::poison();
   }
   size_t leading = extents.size() - shape->size();
@@ -106,14 +117,15 @@ Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& argume
     if (!index.back()) return Datum::poison();
     auto constant = tile[i]->constant();
     if (tile[i] == extents[i] || (constant && *constant >= 1)) continue;
-    report(diag::tile_load_extent, arguments.locs[Shape], tile[i]->text, i, subject(tensor), extents[i]->text);
+    report(diag::tile_load_extent, arguments.locs[Shape], tile[i]->text, i, subject(tensor),
+           extents[i]->text);
     return Datum::poison();
   }
   return make_load(tensor, std::move(index), tile, leading, arguments);
 }
 
-/// `tile.load(x, rows=t.m, cols=t.d)`: this program's tile of the last two dimensions; one element of the leading
-/// ones. With an index, that tile along the rows: `tile.load(k, n, cols=t.d)`.
+/// `tile.load(x, rows=t.m, cols=t.d)`: this program's tile of the last two dimensions; one element
+/// of the leading ones. With an index, that tile along the rows: `tile.load(k, n, cols=t.d)`.
 Datum KernelBuilder::load_tied(const IrValue& tensor, const BoundArguments& arguments) {
   size_t rank = tensor.value->type()->rank();
   if (rank < 2) {
@@ -127,8 +139,8 @@ Datum KernelBuilder::load_tied(const IrValue& tensor, const BoundArguments& argu
     bool by_index = i == rank - 2 && !arguments[Index].is_none();
     const KernelAxis* axis = by_index ? axis_of_index(arguments[Index]) : nullptr;
     if (by_index && !axis) {
-      report(diag::wrong_kind, arguments.locs[Index], "the index of 'tile.load'", describe(arguments[Index]),
-             "an index along an axis of the kernel");
+      report(diag::wrong_kind, arguments.locs[Index], "the index of 'tile.load'",
+             describe(arguments[Index]), "an index along an axis of the kernel");
       return Datum::poison();
     }
     auto part = axis ? std::make_pair(arguments[Index].as_ir().value, axis->tile)
@@ -143,8 +155,9 @@ Datum KernelBuilder::load_tied(const IrValue& tensor, const BoundArguments& argu
 }
 
 /// The load itself; the first `drop` axes, of extent 1, are removed from the tile.
-Datum KernelBuilder::make_load(const IrValue& tensor, std::vector<Value*> index, const std::vector<Dim>& tile,
-                               size_t drop, const BoundArguments& arguments) {
+Datum KernelBuilder::make_load(const IrValue& tensor, std::vector<Value*> index,
+                               const std::vector<Dim>& tile, size_t drop,
+                               const BoundArguments& arguments) {
   Type type = tensor.value->type();
   std::vector<OpAttr> attributes;
   const Datum& fill = arguments[Fill];
@@ -155,8 +168,9 @@ Datum KernelBuilder::make_load(const IrValue& tensor, std::vector<Value*> index,
     return Datum::poison();
   }
   if (*number != 0) {
-    attributes.push_back({"fill", fill.is(DatumKind::Int) && !is_float(type->dtype) ? context().integer(fill.as_int())
-                                                                                   : context().number(*number)});
+    attributes.push_back({"fill", fill.is(DatumKind::Int) && !is_float(type->dtype)
+                                      ? context().integer(fill.as_int())
+                                      : context().number(*number)});
   }
   ops_.builder().set_loc(arguments.call);
   Value* value = ops_.builder().value(info(OpKind::Load), {{tensor.value}, std::move(index)},
@@ -170,13 +184,16 @@ Datum KernelBuilder::gather(const BoundArguments& arguments) {
   const Datum& rows = arguments[1];
   bool is_tensor = table.is_ir() && table.as_ir().value->type()->is(TypeKind::Tensor);
   if (!is_tensor || table.as_ir().value->type()->rank() != 2) {
-    report(diag::wrong_kind, arguments.locs[0], "the table of 'tile.gather'", describe(table), "a tensor of rank 2");
+    report(diag::wrong_kind, arguments.locs[0], "the table of 'tile.gather'", describe(table),
+           "a tensor of rank 2");
     return Datum::poison();
   }
   bool is_rows = rows.is_ir() && rows.as_ir().value->type()->is(TypeKind::Tile) &&
-                 rows.as_ir().value->type()->rank() == 1 && is_integer(rows.as_ir().value->type()->dtype);
+                 rows.as_ir().value->type()->rank() == 1 &&
+                 is_integer(rows.as_ir().value->type()->dtype);
   if (!is_rows) {
-    report(diag::wrong_kind, arguments.locs[1], "the rows of 'tile.gather'", describe(rows), "a tile of integers of rank 1");
+    report(diag::wrong_kind, arguments.locs[1], "the rows of 'tile.gather'", describe(rows),
+           "a tile of integers of rank 1");
     return Datum::poison();
   }
   const IrValue& tensor = table.as_ir();
@@ -189,19 +206,22 @@ Datum KernelBuilder::gather(const BoundArguments& arguments) {
     std::tie(column, extent) = *part;
   } else {
     column = ops_.index(arguments[2], arguments.locs[2], "the column of 'tile.gather'");
-    extent = column ? expect_dim(arguments[3], arguments.locs[3], "the extent of 'tile.gather'") : nullptr;
+    extent = column ? expect_dim(arguments[3], arguments.locs[3], "the extent of 'tile.gather'")
+                    : nullptr;
   }
   if (!extent) return Datum::poison();
   Type type = tensor.value->type();
   auto constant = extent->constant();
   if (extent != type->dims[1] && !(constant && *constant >= 1)) {
-    report(diag::tile_load_extent, arguments.call, extent->text, 1, subject(tensor), type->dims[1]->text);
+    report(diag::tile_load_extent, arguments.call, extent->text, 1, subject(tensor),
+           type->dims[1]->text);
     return Datum::poison();
   }
   Value* ids = rows.as_ir().value;
   Type result = context().tile({ids->type()->dims[0], extent}, type->dtype);
-  return ops_.handle(ops_.builder().value(info(OpKind::Gather), {{tensor.value}, {ids}, {column}}, result),
-                     arguments.call);
+  return ops_.handle(
+      ops_.builder().value(info(OpKind::Gather), {{tensor.value}, {ids}, {column}}, result),
+      arguments.call);
 }
 
 }  // namespace tessera::frontend

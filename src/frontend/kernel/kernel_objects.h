@@ -15,10 +15,10 @@ namespace tessera::frontend {
 struct KernelAxis {
   std::string name;
   Dim extent = nullptr;
-  Dim tile = nullptr;                   ///< extent of a program's tile: a constant, or the whole extent
+  Dim tile = nullptr;  ///< extent of a program's tile: a constant, or the whole extent
   bool grid = false;
-  const ast::Expr* source = nullptr;    ///< the expression of the extent
-  Value* index = nullptr;               ///< of this program's tile, for a grid axis
+  const ast::Expr* source = nullptr;  ///< the expression of the extent
+  Value* index = nullptr;             ///< of this program's tile, for a grid axis
 };
 
 /// What `tile.context(…)` gives. The axes belong to the builder.
@@ -38,7 +38,8 @@ class TileRange : public Object {
   const Dim step;
 };
 
-/// A function parameter of a kernel that has its default, the identity: a place where ops may be folded in.
+/// A function parameter of a kernel that has its default, the identity: a place where ops may be
+/// folded in.
 class KernelHook : public Object {
  public:
   explicit KernelHook(std::string name) : name(std::move(name)) {}

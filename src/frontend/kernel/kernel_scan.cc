@@ -58,7 +58,8 @@ class Scanner {
   /// The axis that `t.m` names; empty for any other expression.
   std::string_view axis_of(const ast::Expr* expr) const {
     const auto* attribute = ast::as<ast::Attribute>(expr);
-    return attribute && variables_.count(name_of(attribute->object)) ? attribute->name.text : std::string_view();
+    return attribute && variables_.count(name_of(attribute->object)) ? attribute->name.text
+                                                                     : std::string_view();
   }
 
   void find_uses(const ast::Node& node) {
@@ -96,7 +97,8 @@ void add_target(const ast::Expr& target, std::vector<std::string_view>& names) {
     return;
   }
   std::string_view name = name_of(&target);
-  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
+    names.push_back(name);
 }
 
 }  // namespace
@@ -105,7 +107,9 @@ const ast::Expr* KernelScan::extent(std::string_view axis) const {
   return context ? argument(*context, axis, keyword_only) : nullptr;
 }
 
-KernelScan scan_kernel(const ast::Def& def) { return Scanner().scan(def); }
+KernelScan scan_kernel(const ast::Def& def) {
+  return Scanner().scan(def);
+}
 
 std::vector<std::string_view> assigned_names(ast::StmtList body) {
   std::vector<std::string_view> names;

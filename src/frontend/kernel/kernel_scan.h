@@ -1,6 +1,6 @@
 #pragma once
-// What a kernel's body says about its axes before it is run: where they are declared, which extents it uses, which
-// parameters it reads as "this program's tile".
+// What a kernel's body says about its axes before it is run: where they are declared, which extents
+// it uses, which parameters it reads as "this program's tile".
 
 #include <set>
 #include <string_view>
@@ -24,12 +24,12 @@ struct TiedRange {
 };
 
 struct KernelScan {
-  const ast::Call* context = nullptr;       ///< the first `tile.context(…)`
-  std::set<std::string_view> axes_used;     ///< names after the dot of the context's variable
-  std::set<std::string_view> whole_loads;   ///< parameters loaded without an index
-  std::vector<TiedLoad> tied_loads;         ///< in order
+  const ast::Call* context = nullptr;      ///< the first `tile.context(…)`
+  std::set<std::string_view> axes_used;    ///< names after the dot of the context's variable
+  std::set<std::string_view> whole_loads;  ///< parameters loaded without an index
+  std::vector<TiedLoad> tied_loads;        ///< in order
   std::vector<TiedRange> tied_ranges;
-  bool uses_tiles = false;                  ///< something of `tile` is mentioned
+  bool uses_tiles = false;  ///< something of `tile` is mentioned
 
   /// The expression of an axis's extent; null when the context does not name it.
   const ast::Expr* extent(std::string_view axis) const;

@@ -20,8 +20,9 @@ constexpr size_t max_table_bytes = 16 << 20;
 
 std::optional<ast::CompareOp> compare_op(std::string_view text) {
   constexpr std::pair<std::string_view, ast::CompareOp> ops[] = {
-      {"==", ast::CompareOp::Equal},     {"!=", ast::CompareOp::NotEqual}, {"<", ast::CompareOp::Less},
-      {"<=", ast::CompareOp::LessEqual}, {">", ast::CompareOp::Greater},   {">=", ast::CompareOp::GreaterEqual},
+      {"==", ast::CompareOp::Equal},  {"!=", ast::CompareOp::NotEqual},
+      {"<", ast::CompareOp::Less},    {"<=", ast::CompareOp::LessEqual},
+      {">", ast::CompareOp::Greater}, {">=", ast::CompareOp::GreaterEqual},
   };
   for (const auto& [spelling, op] : ops) {
     if (spelling == text) return op;
@@ -35,9 +36,12 @@ std::optional<ScheduleCondition> read_condition(std::string_view text) {
   if (second == std::string_view::npos) return std::nullopt;
   auto op = compare_op(text.substr(first + 1, second - first - 1));
   std::string_view number = text.substr(second + 1);
-  ScheduleCondition condition{std::string(text.substr(0, first)), op.value_or(ast::CompareOp::Equal)};
-  auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), condition.value);
-  if (!op || condition.axis.empty() || error != std::errc() || end != number.data() + number.size()) {
+  ScheduleCondition condition{std::string(text.substr(0, first)),
+                              op.value_or(ast::CompareOp::Equal)};
+  auto [end, error] =
+      std::from_chars(number.data(), number.data() + number.size(), condition.value);
+  if (!op || condition.axis.empty() || error != std::errc() ||
+      end != number.data() + number.size()) {
     return std::nullopt;
   }
   return condition;
@@ -76,15 +80,19 @@ class TableReader {
     if (text.size() > max_table_bytes) return fail("the file", "it is larger than 16 MiB");
     Json json = Json::parse(text, nullptr, false);
     if (json.is_discarded()) return fail("the file", "it is no JSON");
-    if (!has_only(json, {"format", "target", "kernels"})) return fail("the file", "it has format, target and kernels");
+    if (!has_only(json, {"format", "target", "kernels"}))
+      return fail("the file", "it has format, target and kernels");
     if (json.value("format", Json()) != 1) return fail("format", "only format 1 is known");
-    if (!json.contains("target") || !json["target"].is_string()) return fail("target", "it is no string");
+    if (!json.contains("target") || !json["target"].is_string())
+      return fail("target", "it is no string");
     table_.target_ = json["target"].get<std::string>();
-    if (!json.contains("kernels") || !json["kernels"].is_object()) return fail("kernels", "it is no object");
+    if (!json.contains("kernels") || !json["kernels"].is_object())
+      return fail("kernels", "it is no object");
     for (const auto& [kernel, rows] : json["kernels"].items()) {
       if (!rows.is_array()) return fail(kernel, "it is no list of rows");
       for (size_t i = 0; i < rows.size(); ++i) {
-        if (!read_row(kernel, fmt::format("row {} of '{}'", i + 1, kernel), rows[i])) return failure;
+        if (!read_row(kernel, fmt::format("row {} of '{}'", i + 1, kernel), rows[i]))
+          return failure;
       }
     }
     return std::move(table_);
@@ -133,7 +141,9 @@ class TableReader {
     if (!json.is_array()) return fail(where, "when is no list"), false;
     for (const Json& text : json) {
       auto condition = text.is_string() ? read_condition(text.get<std::string>()) : std::nullopt;
-      if (!condition) return fail(where, fmt::format("{} is no condition such as \"m <= 16\"", text.dump())), false;
+      if (!condition)
+        return fail(where, fmt::format("{} is no condition such as \"m <= 16\"", text.dump())),
+               false;
       row.conditions.push_back(std::move(*condition));
     }
     return true;
@@ -143,8 +153,10 @@ class TableReader {
     if (!json.is_object()) return fail(where, "schedule is no object"), false;
     for (const auto& [key, value] : json.items()) {
       Attr attr = to_attr(context_, value);
-      if (!attr) return fail(where, fmt::format("{} is no value of a schedule", value.dump())), false;
-      if (auto problem = schedule::check_schedule_value(key, attr)) return fail(where, to_string(*problem)), false;
+      if (!attr)
+        return fail(where, fmt::format("{} is no value of a schedule", value.dump())), false;
+      if (auto problem = schedule::check_schedule_value(key, attr))
+        return fail(where, to_string(*problem)), false;
       row.schedule[key] = attr;
     }
     return true;
@@ -156,8 +168,8 @@ class TableReader {
   ScheduleTable table_;
 };
 
-Result<ScheduleTable> ScheduleTable::read(Context& context, std::string_view name, std::string_view text,
-                                          DiagnosticEngine& diagnostics) {
+Result<ScheduleTable> ScheduleTable::read(Context& context, std::string_view name,
+                                          std::string_view text, DiagnosticEngine& diagnostics) {
   return TableReader(context, name, diagnostics).read(text);
 }
 
@@ -168,12 +180,15 @@ const ScheduleRow* ScheduleTable::find(DimTable& dims, const ScheduleQuery& quer
     bool fits = std::all_of(row.dtypes.begin(), row.dtypes.end(), [&](const auto& wanted) {
       auto bound = query.dtypes.find(wanted.first);
       if (bound == query.dtypes.end()) return false;
-      return std::find(wanted.second.begin(), wanted.second.end(), bound->second) != wanted.second.end();
+      return std::find(wanted.second.begin(), wanted.second.end(), bound->second) !=
+             wanted.second.end();
     });
-    fits = fits && std::all_of(row.conditions.begin(), row.conditions.end(), [&](const ScheduleCondition& condition) {
-      Dim extent = query.extent(condition.axis);
-      return extent && decide(dims, condition.op, extent, dims.constant(condition.value)) == true;
-    });
+    fits = fits && std::all_of(row.conditions.begin(), row.conditions.end(),
+                               [&](const ScheduleCondition& condition) {
+                                 Dim extent = query.extent(condition.axis);
+                                 return extent && decide(dims, condition.op, extent,
+                                                         dims.constant(condition.value)) == true;
+                               });
     if (fits) return &row;
   }
   return nullptr;

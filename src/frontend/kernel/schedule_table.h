@@ -1,13 +1,15 @@
 #pragma once
-// Tables of schedules, one JSON file for each target: what the standard library ships with and what an autotuner
-// writes. A kernel has rows in order; the first one whose dtypes and conditions hold for all sizes decides.
+// Tables of schedules, one JSON file for each target: what the standard library ships with and what
+// an autotuner writes. A kernel has rows in order; the first one whose dtypes and conditions hold
+// for all sizes decides.
 //
 //   {"format": 1, "target": "cpu:x86-64-v4",
 //    "kernels": {"matmul": [{"dtypes": {"T": ["f32", "bf16"]}, "when": ["m <= 16"],
 //                            "schedule": {"block": {"m": 16, "n": 256, "k": 256}}}]}}
 //
-// `dtypes` names dtype parameters of the kernel, `when` compares the extents of its axes with numbers; both may be
-// left out. `schedule` has the keys of schedule_keys.def. docs/schedules.md is the reader's description.
+// `dtypes` names dtype parameters of the kernel, `when` compares the extents of its axes with
+// numbers; both may be left out. `schedule` has the keys of schedule_keys.def. docs/schedules.md is
+// the reader's description.
 
 #include <functional>
 #include <map>
@@ -38,8 +40,9 @@ struct ScheduleRow {
 /// What a kernel instance looks like to a table.
 struct ScheduleQuery {
   std::string kernel;
-  std::map<std::string, DType> dtypes;           ///< dtype parameters
-  std::function<Dim(const std::string&)> extent;  ///< of an axis; null when the kernel has no such axis
+  std::map<std::string, DType> dtypes;  ///< dtype parameters
+  std::function<Dim(const std::string&)>
+      extent;  ///< of an axis; null when the kernel has no such axis
 };
 
 class ScheduleTable {

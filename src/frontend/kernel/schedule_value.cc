@@ -16,10 +16,14 @@ using schedule::ScheduleKey;
 /// A compile-time value as an attribute; null for what no schedule has.
 Attr to_attr(Context& context, const Datum& datum) {
   switch (datum.kind()) {
-    case DatumKind::Int: return context.integer(datum.as_int());
-    case DatumKind::Bool: return context.boolean(datum.as_bool());
-    case DatumKind::String: return context.string(datum.as_string());
-    case DatumKind::Float: return context.number(datum.as_float());
+    case DatumKind::Int:
+      return context.integer(datum.as_int());
+    case DatumKind::Bool:
+      return context.boolean(datum.as_bool());
+    case DatumKind::String:
+      return context.string(datum.as_string());
+    case DatumKind::Float:
+      return context.number(datum.as_float());
     case DatumKind::Tuple: {
       std::vector<Attr> elements;
       for (const Datum& element : datum.elements()) {
@@ -38,12 +42,13 @@ Attr to_attr(Context& context, const Datum& datum) {
       }
       return context.dict(std::move(entries));
     }
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
-/// The value with every list in it replaced by its nth element (the last when it has fewer), which is how choices are
-/// checked one by one. `more` is set when a list has further elements.
+/// The value with every list in it replaced by its nth element (the last when it has fewer), which
+/// is how choices are checked one by one. `more` is set when a list has further elements.
 Datum choose(const Datum& datum, size_t n, bool& more) {
   if (datum.is(DatumKind::List)) {
     if (datum.elements().empty()) return Datum::none();
@@ -69,7 +74,8 @@ bool has_empty_choice(const Datum& datum) {
   if (datum.is(DatumKind::List) && datum.elements().empty()) return true;
   if (datum.is(DatumKind::Dict)) {
     const auto& entries = datum.entries().entries;
-    return std::any_of(entries.begin(), entries.end(), [](const auto& e) { return has_empty_choice(e.second); });
+    return std::any_of(entries.begin(), entries.end(),
+                       [](const auto& e) { return has_empty_choice(e.second); });
   }
   if (!datum.is_sequence()) return false;
   return std::any_of(datum.elements().begin(), datum.elements().end(), has_empty_choice);
@@ -77,7 +83,8 @@ bool has_empty_choice(const Datum& datum) {
 
 /// `block=128` is short for `block=(128,)`, and so for a cluster.
 Datum as_list(const ScheduleKey& key, Datum value) {
-  bool takes_list = key.kind == schedule::ScheduleValueKind::Ints || key.kind == schedule::ScheduleValueKind::Axes;
+  bool takes_list = key.kind == schedule::ScheduleValueKind::Ints ||
+                    key.kind == schedule::ScheduleValueKind::Axes;
   bool single = value.is(DatumKind::Int) || value.is(DatumKind::List);
   return takes_list && single ? Datum::tuple({std::move(value)}) : value;
 }
@@ -95,10 +102,12 @@ bool check_entry(Evaluator& evaluator, const std::string& name, const Datum& val
     if (key != name) chosen = Datum::tuple({chosen});
     Attr attr = to_attr(evaluator.context(), chosen);
     if (!attr && find_schedule_key(key)) {
-      evaluator.report(diag::schedule_value_kind, loc, name, expected_value(*find_schedule_key(key)), describe(chosen));
+      evaluator.report(diag::schedule_value_kind, loc, name,
+                       expected_value(*find_schedule_key(key)), describe(chosen));
       return false;
     }
-    auto problem = schedule::check_schedule_value(key, attr ? attr : evaluator.context().boolean(false));
+    auto problem =
+        schedule::check_schedule_value(key, attr ? attr : evaluator.context().boolean(false));
     if (!problem) continue;
     problem->key = name;
     schedule::report(*problem, loc, evaluator.session().diagnostics());
@@ -137,7 +146,8 @@ void add(Dictionary& attributes, const std::string& name, Datum value) {
     return;
   }
   if (name == "block") {
-    std::erase_if(attributes.entries, [](const auto& entry) { return !tunable_axis(entry.first).empty(); });
+    std::erase_if(attributes.entries,
+                  [](const auto& entry) { return !tunable_axis(entry.first).empty(); });
   }
   const ScheduleKey* key = find_schedule_key(name);
   set(attributes, name, key ? as_list(*key, std::move(value)) : std::move(value));
@@ -146,7 +156,8 @@ void add(Dictionary& attributes, const std::string& name, Datum value) {
 }  // namespace
 
 std::string tunable_axis(std::string_view name) {
-  if (name.size() < 2 || name[0] != 'B' || !std::isupper(static_cast<unsigned char>(name[1]))) return {};
+  if (name.size() < 2 || name[0] != 'B' || !std::isupper(static_cast<unsigned char>(name[1])))
+    return {};
   std::string axis(name.substr(1));
   axis[0] = char(std::tolower(static_cast<unsigned char>(axis[0])));
   return axis;
@@ -180,7 +191,8 @@ Datum schedule_member(Evaluator& evaluator, const Datum& schedule, const ast::Id
   return Datum::object(std::make_shared<ScheduleMember>(schedule, key));
 }
 
-Datum ScheduleMember::call(Evaluator& evaluator, const std::vector<CallArgument>& arguments, Loc loc) const {
+Datum ScheduleMember::call(Evaluator& evaluator, const std::vector<CallArgument>& arguments,
+                           Loc loc) const {
   Dictionary attributes = schedule_.entries();
   std::vector<Datum> positional;
   Dictionary named;
@@ -195,13 +207,15 @@ Datum ScheduleMember::call(Evaluator& evaluator, const std::vector<CallArgument>
   std::string key = find_schedule_key(key_) ? key_ : tunable_name(key_);
   bool takes_names = key == "block" || key == "roles" || key == "registers";
   if (positional.empty() == named.entries.empty() || (!named.entries.empty() && !takes_names)) {
-    evaluator.report(diag::schedule_arguments, loc, key_, takes_names ? "values, or values by name" : "values");
+    evaluator.report(diag::schedule_arguments, loc, key_,
+                     takes_names ? "values, or values by name" : "values");
     return Datum::poison();
   }
   if (!named.entries.empty()) {
     add(attributes, key, Datum::dict(std::move(named)));
   } else {
-    add(attributes, key, positional.size() == 1 ? positional[0] : Datum::tuple(std::move(positional)));
+    add(attributes, key,
+        positional.size() == 1 ? positional[0] : Datum::tuple(std::move(positional)));
   }
   return make_schedule(evaluator, attributes, loc);
 }

@@ -1,6 +1,7 @@
 #pragma once
-// Schedules as values of the language: `Schedule(block=(128, 256), stages=3)`, `base.with_block(64, 64)`, chains such
-// as `block(BM, BN).k(BK).warps(8)`. A list is a set of choices. Extents by axis are kept under the names of tunables:
+// Schedules as values of the language: `Schedule(block=(128, 256), stages=3)`, `base.with_block(64,
+// 64)`, chains such as `block(BM, BN).k(BK).warps(8)`. A list is a set of choices. Extents by axis
+// are kept under the names of tunables:
 // `.k(64)` and `block(k=64)` are the entry BK = 64, and so is a tunable BK of an autotuner's space.
 
 #include <map>
@@ -22,14 +23,16 @@ namespace tessera::frontend {
 
 class Evaluator;
 
-/// A schedule of these attributes; unknown keys and values that do not fit their key are reported. Poison then.
+/// A schedule of these attributes; unknown keys and values that do not fit their key are reported.
+/// Poison then.
 Datum make_schedule(Evaluator& evaluator, const Dictionary& attributes, Loc loc);
 /// What `schedule.name` stands for: a function that gives the schedule with one attribute replaced.
 Datum schedule_member(Evaluator& evaluator, const Datum& schedule, const ast::Identifier& name);
 /// A member function of a schedule.
 class ScheduleMember : public Object {
  public:
-  ScheduleMember(Datum schedule, std::string key) : schedule_(std::move(schedule)), key_(std::move(key)) {}
+  ScheduleMember(Datum schedule, std::string key)
+      : schedule_(std::move(schedule)), key_(std::move(key)) {}
   std::string describe() const override { return "a member of a schedule"; }
   Datum call(Evaluator& evaluator, const std::vector<CallArgument>& arguments, Loc loc) const;
 

@@ -20,17 +20,22 @@ bool is_tile(const Datum& datum) {
 }
 
 /// A scalar made of sizes and numbers alone: f32, and in another float dtype where it meets one.
-bool is_weak(const Datum& datum) { return datum.is_ir() && datum.as_ir().weak; }
+bool is_weak(const Datum& datum) {
+  return datum.is_ir() && datum.as_ir().weak;
+}
 
 bool is_tensor(const Datum& datum) {
   return datum.is_ir() && datum.as_ir().value->type()->is(TypeKind::Tensor);
 }
 
 void report_operand(Evaluator& evaluator, const Datum& datum, Loc loc) {
-  evaluator.report(diag::wrong_kind, loc, "an operand", describe(datum), "a tile, a scalar or a number");
+  evaluator.report(diag::wrong_kind, loc, "an operand", describe(datum),
+                   "a tile, a scalar or a number");
 }
 
-std::string op_name(ElementwiseKind kind) { return snake_case(elementwise_info(kind).name); }
+std::string op_name(ElementwiseKind kind) {
+  return snake_case(elementwise_info(kind).name);
+}
 
 /// The smaller dtype that holds every value of both, or nullopt.
 std::optional<DType> meet(DType a, DType b) {
@@ -99,7 +104,8 @@ std::optional<std::vector<Dim>> TileOps::common_dims(std::span<const Datum> oper
     const std::vector<Dim>& other = operand.as_ir().value->type()->dims;
     std::optional<std::vector<Dim>> both = broadcast_dims(dims, other);
     if (!both) {
-      auto builder = evaluator_.report(diag::tile_broadcast, loc, to_text(dims), to_text(other), what);
+      auto builder =
+          evaluator_.report(diag::tile_broadcast, loc, to_text(dims), to_text(other), what);
       if (dims.size() != other.size()) builder.help("`x[:, None]` adds an axis of extent 1");
       return std::nullopt;
     }
@@ -111,12 +117,19 @@ std::optional<std::vector<Dim>> TileOps::common_dims(std::span<const Datum> oper
 bool TileOps::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
   bool fits = true;
   switch (elementwise_info(kind).cls) {
-    case ElementwiseClass::Arithmetic: fits = dtype != DType::Bool; break;
-    case ElementwiseClass::Real: fits = is_float(dtype); break;
-    case ElementwiseClass::Logical: fits = !is_float(dtype); break;
+    case ElementwiseClass::Arithmetic:
+      fits = dtype != DType::Bool;
+      break;
+    case ElementwiseClass::Real:
+      fits = is_float(dtype);
+      break;
+    case ElementwiseClass::Logical:
+      fits = !is_float(dtype);
+      break;
     case ElementwiseClass::Compare:
     case ElementwiseClass::Choose:
-    case ElementwiseClass::Convert: break;
+    case ElementwiseClass::Convert:
+      break;
   }
   if (!fits) evaluator_.report(diag::wrong_dtype, loc, op_name(kind), to_string(dtype));
   return fits;
@@ -125,7 +138,8 @@ bool TileOps::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
 /// A number takes the dtype of the tiles it meets, which must have it.
 bool TileOps::check_number(const Datum& number, DType dtype, Loc loc) {
   if (is_weak(number)) {
-    if (!is_float(dtype)) evaluator_.report(diag::number_not_of_dtype, loc, "a quotient or root", to_string(dtype));
+    if (!is_float(dtype))
+      evaluator_.report(diag::number_not_of_dtype, loc, "a quotient or root", to_string(dtype));
     return is_float(dtype);
   }
   if (number.is(DatumKind::Bool) ? dtype == DType::Bool : is_float(dtype)) return true;
@@ -135,7 +149,8 @@ bool TileOps::check_number(const Datum& number, DType dtype, Loc loc) {
     bool is_signed = dtype_info(dtype).cls == DTypeClass::Signed;
     double value = double(number.as_int());
     double high = std::ldexp(1.0, int(bits) - (is_signed ? 1 : 0));
-    if (value >= (is_signed ? -high : 0.0) && (value < high || (bits == 64 && number.as_int() > 0))) return true;
+    if (value >= (is_signed ? -high : 0.0) && (value < high || (bits == 64 && number.as_int() > 0)))
+      return true;
   }
   if (number.is(DatumKind::Int) || number.is(DatumKind::Float) || number.is(DatumKind::Bool)) {
     evaluator_.report(diag::number_not_of_dtype, loc, to_text(number), to_string(dtype));
@@ -161,7 +176,8 @@ Value* TileOps::materialise_constant(const Datum& number, Type type) {
 
 Value* TileOps::convert(Value* value, DType dtype) {
   if (value->type()->dtype == dtype) return value;
-  return builder_.value(info(ElementwiseKind::Cast), {{value}}, builder_.context().with_dtype(value->type(), dtype));
+  return builder_.value(info(ElementwiseKind::Cast), {{value}},
+                        builder_.context().with_dtype(value->type(), dtype));
 }
 
 Value* TileOps::reshape(Value* tile, std::vector<Dim> dims) {
@@ -175,10 +191,12 @@ Value* TileOps::broadcast_to(Value* tile, const std::vector<Dim>& dims) {
   aligned.insert(aligned.begin(), dims.size() - aligned.size(), evaluator_.dims().constant(1));
   Value* value = reshape(tile, aligned);
   if (aligned == dims) return value;
-  return builder_.value(info(OpKind::Broadcast), {{value}}, builder_.context().tile(dims, tile->type()->dtype));
+  return builder_.value(info(OpKind::Broadcast), {{value}},
+                        builder_.context().tile(dims, tile->type()->dtype));
 }
 
-Value* TileOps::materialise(const Datum& operand, DType dtype, const std::vector<Dim>& dims, bool is_tile) {
+Value* TileOps::materialise(const Datum& operand, DType dtype, const std::vector<Dim>& dims,
+                            bool is_tile) {
   Context& context = builder_.context();
   Type type = is_tile ? context.tile(dims, dtype) : context.scalar(dtype);
   if (!operand.is_ir() && !operand.is(DatumKind::Dim)) return materialise_constant(operand, type);
@@ -203,7 +221,8 @@ Datum TileOps::elementwise(ElementwiseKind kind, std::span<const Datum> operands
   auto dims = common_dims(operands, loc, name);
   if (!dtype || !dims || !check_class(kind, *dtype, loc)) return Datum::poison();
   for (const Datum& operand : data) {
-    if ((!operand.is_ir() || is_weak(operand)) && !check_number(operand, *dtype, loc)) return Datum::poison();
+    if ((!operand.is_ir() || is_weak(operand)) && !check_number(operand, *dtype, loc))
+      return Datum::poison();
   }
   bool tile = std::any_of(operands.begin(), operands.end(), is_tile);
   std::vector<std::vector<Value*>> slots;
@@ -212,7 +231,8 @@ Datum TileOps::elementwise(ElementwiseKind kind, std::span<const Datum> operands
     bool is_bool = condition.is_ir() ? condition.as_ir().value->type()->dtype == DType::Bool
                                      : condition.is(DatumKind::Bool);
     if (!is_bool) {
-      evaluator_.report(diag::wrong_kind, loc, "the condition of 'where'", describe(condition), "a bool tile");
+      evaluator_.report(diag::wrong_kind, loc, "the condition of 'where'", describe(condition),
+                        "a bool tile");
       return Datum::poison();
     }
     slots.push_back({materialise(condition, DType::Bool, *dims, tile)});
@@ -222,7 +242,8 @@ Datum TileOps::elementwise(ElementwiseKind kind, std::span<const Datum> operands
   Context& context = builder_.context();
   Type type = tile ? context.tile(*dims, result) : context.scalar(result);
   IrValue value = handle(builder_.value(info(kind), std::move(slots), type), loc).as_ir();
-  value.weak = std::all_of(operands.begin(), operands.end(), [](const Datum& d) { return !d.is_ir() || is_weak(d); });
+  value.weak = std::all_of(operands.begin(), operands.end(),
+                           [](const Datum& d) { return !d.is_ir() || is_weak(d); });
   return Datum::ir(value);
 }
 
@@ -239,7 +260,8 @@ std::optional<std::vector<int64_t>> TileOps::read_axes(const Datum& axes, size_t
     if (!axis) return std::nullopt;
     int64_t position = *axis < 0 ? *axis + int64_t(rank) : *axis;
     if (position < 0 || position >= int64_t(rank)) {
-      evaluator_.report(diag::axis_out_of_range, loc, *axis, rank, fmt::format("the operand of '{}'", what));
+      evaluator_.report(diag::axis_out_of_range, loc, *axis, rank,
+                        fmt::format("the operand of '{}'", what));
       return std::nullopt;
     }
     if (std::find(list.begin(), list.end(), position) != list.end()) {
@@ -252,7 +274,8 @@ std::optional<std::vector<int64_t>> TileOps::read_axes(const Datum& axes, size_t
   return list;
 }
 
-Datum TileOps::reduce(std::string_view kind, const Datum& tile, const Datum& axes, bool keepdims, Loc loc) {
+Datum TileOps::reduce(std::string_view kind, const Datum& tile, const Datum& axes, bool keepdims,
+                      Loc loc) {
   builder_.set_loc(loc);
   Value* value = expect_tile(tile, loc, kind);
   if (!value) return Datum::poison();
@@ -267,8 +290,9 @@ Datum TileOps::reduce(std::string_view kind, const Datum& tile, const Datum& axe
     kept[size_t(*axis)] = evaluator_.dims().constant(1);
     std::vector<Dim> dims = value->type()->dims;
     dims.erase(dims.begin() + *axis);
-    value = builder_.value(info(OpKind::Reduce), {{value}}, context.tile(dims, value->type()->dtype),
-                           {{"axis", context.integer(*axis)}, {"kind", context.string(kind)}});
+    value =
+        builder_.value(info(OpKind::Reduce), {{value}}, context.tile(dims, value->type()->dtype),
+                       {{"axis", context.integer(*axis)}, {"kind", context.string(kind)}});
   }
   return handle(keepdims ? reshape(value, kept) : value, loc);
 }
@@ -306,24 +330,26 @@ Datum TileOps::dot(const Datum& a, const Datum& b, const Datum& acc, Loc loc) {
   std::vector<Dim> dims;
   if (m.size() == 2 && n.size() == 2 && m[1] == n[0]) dims = {m[0], n[1]};
   if (dims.empty() || (sum && sum->type()->dims != dims)) {
-    evaluator_.report(diag::dot_shapes, loc, to_text(m), to_text(n), sum ? to_text(sum->type()->dims) : "a tile");
+    evaluator_.report(diag::dot_shapes, loc, to_text(m), to_text(n),
+                      sum ? to_text(sum->type()->dims) : "a tile");
     return Datum::poison();
   }
   DType wanted = default_accum(*dtype);
   DType given = sum ? sum->type()->dtype : wanted;
-  bool same_kind = is_float(given) == is_float(*dtype) && given != DType::Bool && *dtype != DType::Bool;
+  bool same_kind =
+      is_float(given) == is_float(*dtype) && given != DType::Bool && *dtype != DType::Bool;
   if (!same_kind) {
     evaluator_.report(diag::dot_accumulator, loc, to_string(*dtype), to_string(given));
     return Datum::poison();
   }
   if (given != wanted && !widens_to(wanted, given)) {
-    return evaluator_.unsupported(loc, fmt::format("a product of {} accumulated in {}", to_string(*dtype),
-                                                   to_string(given)));
+    return evaluator_.unsupported(
+        loc, fmt::format("a product of {} accumulated in {}", to_string(*dtype), to_string(given)));
   }
   Type type = builder_.context().tile(dims, given);
   if (!sum) sum = materialise_constant(Datum::integer(0), type);
-  Value* product =
-      builder_.value(info(OpKind::Dot), {{convert(left, *dtype)}, {convert(right, *dtype)}, {sum}}, type);
+  Value* product = builder_.value(info(OpKind::Dot),
+                                  {{convert(left, *dtype)}, {convert(right, *dtype)}, {sum}}, type);
   return handle(product, loc);
 }
 
@@ -348,9 +374,10 @@ Datum TileOps::transpose(const Datum& tile, std::span<const Datum> perm, Loc loc
   std::vector<Dim> dims;
   for (int64_t axis : order) dims.push_back(value->type()->dims[size_t(axis)]);
   Context& context = builder_.context();
-  return handle(builder_.value(info(OpKind::Transpose), {{value}}, context.tile(dims, value->type()->dtype),
-                               {{"perm", context.integers(order)}}),
-                loc);
+  return handle(
+      builder_.value(info(OpKind::Transpose), {{value}}, context.tile(dims, value->type()->dtype),
+                     {{"perm", context.integers(order)}}),
+      loc);
 }
 
 Datum TileOps::broadcast(const Datum& tile, const std::vector<Dim>& dims, Loc loc) {
@@ -358,7 +385,8 @@ Datum TileOps::broadcast(const Datum& tile, const std::vector<Dim>& dims, Loc lo
   Value* value = expect_tile(tile, loc, "broadcast");
   if (!value) return Datum::poison();
   if (broadcast_dims(value->type()->dims, dims) != dims) {
-    evaluator_.report(diag::tile_broadcast, loc, to_text(value->type()->dims), to_text(dims), "broadcast");
+    evaluator_.report(diag::tile_broadcast, loc, to_text(value->type()->dims), to_text(dims),
+                      "broadcast");
     return Datum::poison();
   }
   return handle(broadcast_to(value, dims), loc);
@@ -375,7 +403,8 @@ Datum TileOps::full(const std::vector<Dim>& dims, const Datum& value, DType dtyp
 
 Value* TileOps::index_constant(int64_t value) {
   Context& context = builder_.context();
-  return builder_.value(info(OpKind::Constant), {}, context.scalar(DType::I64), {{"value", context.integer(value)}});
+  return builder_.value(info(OpKind::Constant), {}, context.scalar(DType::I64),
+                        {{"value", context.integer(value)}});
 }
 
 Value* TileOps::index(const Datum& datum, Loc loc, std::string_view what) {
@@ -383,7 +412,8 @@ Value* TileOps::index(const Datum& datum, Loc loc, std::string_view what) {
   bool integer = datum.is(DatumKind::Int) || datum.is(DatumKind::Dim);
   if (datum.is_ir()) {
     Type type = datum.as_ir().value->type();
-    integer = type->is(TypeKind::Scalar) && is_integer(type->dtype) && meet(type->dtype, DType::I64) == DType::I64;
+    integer = type->is(TypeKind::Scalar) && is_integer(type->dtype) &&
+              meet(type->dtype, DType::I64) == DType::I64;
   }
   if (!integer) {
     evaluator_.report(diag::wrong_kind, loc, what, describe(datum), "an integer index");
@@ -399,9 +429,10 @@ Value* TileOps::coordinates(Dim extent, Value* index, Loc loc) {
   Value* within = builder_.value(info(OpKind::Iota), {}, type, {{"axis", context.integer(0)}});
   if (!index) return within;
   Value* size = materialise(Datum::dim(extent), DType::I64, {}, false);
-  Value* start = builder_.value(info(ElementwiseKind::Mul), {{index}, {size}}, context.scalar(DType::I64));
-  return builder_.value(info(ElementwiseKind::Add), {{within}, {builder_.value(info(OpKind::Splat), {{start}}, type)}},
-                        type);
+  Value* start =
+      builder_.value(info(ElementwiseKind::Mul), {{index}, {size}}, context.scalar(DType::I64));
+  return builder_.value(info(ElementwiseKind::Add),
+                        {{within}, {builder_.value(info(OpKind::Splat), {{start}}, type)}}, type);
 }
 
 }  // namespace tessera::frontend

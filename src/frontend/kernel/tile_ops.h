@@ -1,7 +1,8 @@
 #pragma once
-// Builds Schedule ops on tiles from operands of the language: tiles, scalars of the IR, numbers and sizes. Here are
-// the rules of the kernel language about shapes and dtypes: shapes broadcast as in NumPy, a tile has the dtype it
-// says, widening is implicit in source and a sched.cast in the IR, narrowing is written.
+// Builds Schedule ops on tiles from operands of the language: tiles, scalars of the IR, numbers and
+// sizes. Here are the rules of the kernel language about shapes and dtypes: shapes broadcast as in
+// NumPy, a tile has the dtype it says, widening is implicit in source and a sched.cast in the IR,
+// narrowing is written.
 
 #include <optional>
 #include <span>
@@ -16,7 +17,8 @@ namespace tessera::frontend {
 
 class Evaluator;
 
-/// The dims two shapes broadcast to: aligned at the right, extents equal or 1. Nullopt when they do not.
+/// The dims two shapes broadcast to: aligned at the right, extents equal or 1. Nullopt when they do
+/// not.
 std::optional<std::vector<Dim>> broadcast_dims(std::span<const Dim> a, std::span<const Dim> b);
 
 class TileOps {
@@ -52,9 +54,11 @@ class TileOps {
   Datum handle(Value* value, Loc loc) const;
 
  private:
-  /// The dtype the operands meet in; nullopt when a mistake was reported. `real`: numbers alone meet in a float.
+  /// The dtype the operands meet in; nullopt when a mistake was reported. `real`: numbers alone
+  /// meet in a float.
   std::optional<DType> common_dtype(std::span<const Datum> operands, bool real, Loc loc);
-  std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, Loc loc, std::string_view what);
+  std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, Loc loc,
+                                              std::string_view what);
   bool check_class(ElementwiseKind kind, DType dtype, Loc loc);
   bool check_number(const Datum& number, DType dtype, Loc loc);
   /// The operand in `dtype`, as a tile of `dims` or (is_tile false) as a scalar.
@@ -63,7 +67,8 @@ class TileOps {
   /// The tile behind a datum; null when a mistake was reported.
   Value* expect_tile(const Datum& datum, Loc loc, std::string_view what);
   /// Axes counted from 0, sorted; nullopt when a mistake was reported.
-  std::optional<std::vector<int64_t>> read_axes(const Datum& axes, size_t rank, Loc loc, std::string_view what);
+  std::optional<std::vector<int64_t>> read_axes(const Datum& axes, size_t rank, Loc loc,
+                                                std::string_view what);
 
   Evaluator& evaluator_;
   Builder builder_;

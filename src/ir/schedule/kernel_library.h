@@ -1,6 +1,7 @@
 #pragma once
-// Where kernels come from: the front end builds a sched.kernel from the source of a @kernel function, for
-// given operand types. graph_to_schedule asks by name and knows nothing of the source language.
+// Where kernels come from: the front end builds a sched.kernel from the source of a @kernel
+// function, for given operand types. graph_to_schedule asks by name and knows nothing of the source
+// language.
 //
 // What graph_to_schedule asks for, and with which operands (leading dims already collapsed):
 //   gir.gemm           matmul          a [M, K], b [K, N]
@@ -12,10 +13,11 @@
 //   gir.cross_entropy  cross_entropy   logits [M, V], targets [M]
 //   gir.kernel_call    its own name    operands as they are; arguments as they are
 //
-// What becomes of the kernel afterwards: an operand that is a transposed or sliced view gets another
-// parameter type and a sched.view that all its loads go through; elementwise consumers of the result are put
-// in place of `sched.hook {name = "epilogue"}`, their other operands are loaded at the index of the
-// store. So the value of an epilogue hook is stored, as it is or after casts, in a tile of the hook's shape.
+// What becomes of the kernel afterwards: an operand that is a transposed or sliced view gets
+// another parameter type and a sched.view that all its loads go through; elementwise consumers of
+// the result are put in place of `sched.hook {name = "epilogue"}`, their other operands are loaded
+// at the index of the store. So the value of an epilogue hook is stored, as it is or after casts,
+// in a tile of the hook's shape.
 
 #include <map>
 #include <string>
@@ -27,30 +29,30 @@
 namespace tessera::schedule {
 
 struct KernelRequest {
-  std::string kernel;           ///< name in the standard library or in the user's file: "matmul"
-  std::vector<Type> operands;   ///< tensor types, dims in the caller's symbols
-  /// Dtypes of the results. A kernel that ends in `tile.cast(value, T)` ends in a cast to this dtype
-  /// instead, which is no op when the value has it. Empty: as the source says.
+  std::string kernel;          ///< name in the standard library or in the user's file: "matmul"
+  std::vector<Type> operands;  ///< tensor types, dims in the caller's symbols
+  /// Dtypes of the results. A kernel that ends in `tile.cast(value, T)` ends in a cast to this
+  /// dtype instead, which is no op when the value has it. Empty: as the source says.
   std::vector<DType> results;
   std::map<std::string, Attr> arguments;  ///< compile-time arguments by name (keyword parameters)
   std::map<std::string, Attr> schedule;   ///< overrides of the schedule, by key (schedule_keys.def)
-  std::string symbol;           ///< the kernel op's symbol
-  std::string machine;          ///< the target's name: picks the row of the schedule table
-  Loc loc;                      ///< the op that asks, for diagnostics
+  std::string symbol;                     ///< the kernel op's symbol
+  std::string machine;  ///< the target's name: picks the row of the schedule table
+  Loc loc;              ///< the op that asks, for diagnostics
 };
 
 /// A kernel built for a request.
 struct KernelInstance {
-  Op* kernel = nullptr;               ///< a sched.kernel in the module that was given
-  std::vector<Type> results;          ///< result types in the caller's symbols
-  std::map<std::string, Dim> dims;    ///< the kernel's free dims in the caller's symbols
+  Op* kernel = nullptr;             ///< a sched.kernel in the module that was given
+  std::vector<Type> results;        ///< result types in the caller's symbols
+  std::map<std::string, Dim> dims;  ///< the kernel's free dims in the caller's symbols
 };
 
 class KernelLibrary {
  public:
   virtual ~KernelLibrary() = default;
-  /// Builds the kernel into `module` (level schedule). Mistakes of the kernel's source are reported, and so
-  /// is a kernel that does not exist.
+  /// Builds the kernel into `module` (level schedule). Mistakes of the kernel's source are
+  /// reported, and so is a kernel that does not exist.
   virtual Result<KernelInstance> instantiate(Module& module, const KernelRequest& request) = 0;
 };
 

@@ -15,7 +15,8 @@ void check_dtype(Type a, Type b, OpVerifier& verifier) {
   verifier.error("it turns {} into {}", to_string(a->dtype), to_string(b->dtype));
 }
 
-/// Element `offset + sum(x[i]*strides[i])` stays within the memory; checked when every number is known.
+/// Element `offset + sum(x[i]*strides[i])` stays within the memory; checked when every number is
+/// known.
 void verify_view_bounds(Type memory, Type view, OpVerifier& verifier) {
   int64_t size = 1;
   for (Dim dim : memory->dims) {
@@ -44,7 +45,8 @@ void verify_view(Op* op, OpVerifier& verifier) {
   Type memory = op->in(in::View::memory)->type();
   Type view = op->result()->type();
   if (!view->is(TypeKind::View)) return verifier.error("its result is no view but {}", view->text);
-  if (view->space != MemorySpace::Global) verifier.error("a window on a parameter is in global memory");
+  if (view->space != MemorySpace::Global)
+    verifier.error("a window on a parameter is in global memory");
   check_dtype(memory, view, verifier);
   verify_view_bounds(memory, view, verifier);
 }
@@ -65,7 +67,8 @@ void verify_window(Type memory, Type tile, size_t indices, OpVerifier& verifier)
 }
 
 void verify_load(Op* op, OpVerifier& verifier) {
-  verify_window(op->in(in::Load::memory)->type(), op->result()->type(), op->slot_size(in::Load::index), verifier);
+  verify_window(op->in(in::Load::memory)->type(), op->result()->type(),
+                op->slot_size(in::Load::index), verifier);
 }
 
 void verify_store(Op* op, OpVerifier& verifier) {
@@ -78,15 +81,19 @@ void verify_gather(Op* op, OpVerifier& verifier) {
   Type rows = op->in(in::Gather::rows)->type();
   Type result = op->result()->type();
   check_dtype(table, result, verifier);
-  if (!is_integer(rows->dtype)) verifier.error("row numbers are {}, which is no integer", to_string(rows->dtype));
+  if (!is_integer(rows->dtype))
+    verifier.error("row numbers are {}, which is no integer", to_string(rows->dtype));
   if (table->rank() != 2 || rows->rank() != 1 || result->rank() != 2) {
-    return verifier.error("it takes a table of rank 2 and rows of rank 1 and gives a tile of rank 2");
+    return verifier.error(
+        "it takes a table of rank 2 and rows of rank 1 and gives a tile of rank 2");
   }
   if (result->dims[0] != rows->dims[0]) {
-    verifier.error("it gives {} rows for {} row numbers", result->dims[0]->text, rows->dims[0]->text);
+    verifier.error("it gives {} rows for {} row numbers", result->dims[0]->text,
+                   rows->dims[0]->text);
   }
   if (!result->dims[1]->constant() && result->dims[1] != table->dims[1]) {
-    verifier.error("extent {} of axis 1 is neither a constant nor the whole axis", result->dims[1]->text);
+    verifier.error("extent {} of axis 1 is neither a constant nor the whole axis",
+                   result->dims[1]->text);
   }
 }
 
@@ -120,7 +127,8 @@ bool check_axis(Op* op, Type type, OpVerifier& verifier) {
 void verify_iota(Op* op, OpVerifier& verifier) {
   Type type = op->result()->type();
   check_axis(op, type, verifier);
-  if (!is_integer(type->dtype)) verifier.error("coordinates are integers, not {}", to_string(type->dtype));
+  if (!is_integer(type->dtype))
+    verifier.error("coordinates are integers, not {}", to_string(type->dtype));
 }
 
 void verify_broadcast(Op* op, OpVerifier& verifier) {
@@ -160,8 +168,10 @@ void verify_transpose(Op* op, OpVerifier& verifier) {
   }
   std::vector<bool> seen(perm.size());
   for (size_t i = 0; i < perm.size(); ++i) {
-    bool fits = perm[i]->is(AttrKind::Int) && perm[i]->integer >= 0 && perm[i]->integer < int64_t(perm.size());
-    if (!fits || seen[size_t(perm[i]->integer)]) return verifier.error("perm is no permutation of its axes");
+    bool fits = perm[i]->is(AttrKind::Int) && perm[i]->integer >= 0 &&
+                perm[i]->integer < int64_t(perm.size());
+    if (!fits || seen[size_t(perm[i]->integer)])
+      return verifier.error("perm is no permutation of its axes");
     seen[size_t(perm[i]->integer)] = true;
     if (to->dims[i] != from->dims[size_t(perm[i]->integer)]) {
       verifier.error("axis {} of the result is {}, not {}", i, to->dims[i]->text,
@@ -190,18 +200,21 @@ void verify_dot(Op* op, OpVerifier& verifier) {
   Type b = op->in(in::Dot::b)->type();
   Type c = op->in(in::Dot::c)->type();
   if (op->result()->type() != c) verifier.error("its result must be {}", c->text);
-  if (a->rank() != 2 || b->rank() != 2 || c->rank() != 2) return verifier.error("its operands must have rank 2");
+  if (a->rank() != 2 || b->rank() != 2 || c->rank() != 2)
+    return verifier.error("its operands must have rank 2");
   if (a->dims[1] != b->dims[0] || a->dims[0] != c->dims[0] || b->dims[1] != c->dims[1]) {
     verifier.error("[{}, {}] x [{}, {}] does not give [{}, {}]", a->dims[0]->text, a->dims[1]->text,
                    b->dims[0]->text, b->dims[1]->text, c->dims[0]->text, c->dims[1]->text);
   }
   if (a->dtype != b->dtype) {
-    verifier.error("its operands differ in dtype: {} and {}", to_string(a->dtype), to_string(b->dtype));
+    verifier.error("its operands differ in dtype: {} and {}", to_string(a->dtype),
+                   to_string(b->dtype));
   }
-  bool adds = a->dtype != DType::Bool && is_float(a->dtype) == is_float(c->dtype) && c->dtype != DType::Bool &&
-              dtype_info(c->dtype).bits >= dtype_info(a->dtype).bits;
+  bool adds = a->dtype != DType::Bool && is_float(a->dtype) == is_float(c->dtype) &&
+              c->dtype != DType::Bool && dtype_info(c->dtype).bits >= dtype_info(a->dtype).bits;
   if (!adds) {
-    verifier.error("products of {} are not added up in {}", to_string(a->dtype), to_string(c->dtype));
+    verifier.error("products of {} are not added up in {}", to_string(a->dtype),
+                   to_string(c->dtype));
   }
 }
 
@@ -213,7 +226,8 @@ void verify_dot(Op* op, OpVerifier& verifier) {
 #include "ir/core/op_table.inc"
 
 const OpInfo* info(ElementwiseKind kind) {
-  // The shared rows come first in the table, in the order of ElementwiseKind, which starts with None.
+  // The shared rows come first in the table, in the order of ElementwiseKind, which starts with
+  // None.
   return &op_table()[size_t(kind) - 1];
 }
 

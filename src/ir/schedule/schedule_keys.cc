@@ -24,7 +24,8 @@ std::vector<std::string_view> words(std::string_view text) {
 using Problem = std::optional<ScheduleProblem>;
 
 ScheduleProblem wrong_kind(const ScheduleKey& key, Attr value) {
-  return {ScheduleProblem::Kind::WrongKind, std::string(key.name), expected_value(key), value->text};
+  return {ScheduleProblem::Kind::WrongKind, std::string(key.name), expected_value(key),
+          value->text};
 }
 
 Problem check_number(const ScheduleKey& key, Attr value) {
@@ -62,9 +63,8 @@ Problem check_word(const ScheduleKey& key, Attr value) {
 
 std::span<const ScheduleKey> schedule_keys() {
   static const std::vector<ScheduleKey> keys = {
-#define KEY(name, kind, low, high, choices, machines, summary)                             \
-  {#name, ScheduleValueKind::kind, low, high, words(choices), ScheduleReaders::machines, \
-   summary},
+#define KEY(name, kind, low, high, choices, machines, summary) \
+  {#name, ScheduleValueKind::kind, low, high, words(choices), ScheduleReaders::machines, summary},
 #include "ir/schedule/schedule_keys.def"
 #undef KEY
   };
@@ -80,11 +80,16 @@ const ScheduleKey* find_schedule_key(std::string_view name) {
 
 std::string expected_value(const ScheduleKey& key) {
   switch (key.kind) {
-    case ScheduleValueKind::Int: return "a number";
-    case ScheduleValueKind::Ints: return "a list of numbers";
-    case ScheduleValueKind::Bool: return "True or False";
-    case ScheduleValueKind::Word: return fmt::format("one of {}", fmt::join(key.choices, ", "));
-    case ScheduleValueKind::Axes: return "a number for each axis";
+    case ScheduleValueKind::Int:
+      return "a number";
+    case ScheduleValueKind::Ints:
+      return "a list of numbers";
+    case ScheduleValueKind::Bool:
+      return "True or False";
+    case ScheduleValueKind::Word:
+      return fmt::format("one of {}", fmt::join(key.choices, ", "));
+    case ScheduleValueKind::Axes:
+      return "a number for each axis";
     case ScheduleValueKind::Roles:
       return fmt::format("a number for each of {}", fmt::join(role_names, ", "));
   }
@@ -100,14 +105,18 @@ std::optional<ScheduleProblem> check_schedule_value(std::string_view name, Attr 
                            nearest_name(name, candidates), value->text};
   }
   switch (key->kind) {
-    case ScheduleValueKind::Int: return check_number(*key, value);
-    case ScheduleValueKind::Ints: return check_list(*key, value);
+    case ScheduleValueKind::Int:
+      return check_number(*key, value);
+    case ScheduleValueKind::Ints:
+      return check_list(*key, value);
     case ScheduleValueKind::Bool:
       return value->is(AttrKind::Bool) ? Problem() : wrong_kind(*key, value);
-    case ScheduleValueKind::Word: return check_word(*key, value);
+    case ScheduleValueKind::Word:
+      return check_word(*key, value);
     case ScheduleValueKind::Axes:
       return value->is(AttrKind::Array) ? check_list(*key, value) : check_entries(*key, value);
-    case ScheduleValueKind::Roles: return check_entries(*key, value);
+    case ScheduleValueKind::Roles:
+      return check_entries(*key, value);
   }
   TSR_UNREACHABLE("unknown kind of schedule value");
 }
@@ -125,9 +134,11 @@ std::string to_string(const ScheduleProblem& problem) {
     case ScheduleProblem::Kind::UnknownKey:
       return fmt::format("'{}' is no key of a schedule", problem.key);
     case ScheduleProblem::Kind::WrongKind:
-      return fmt::format("schedule key '{}' takes {}, not {}", problem.key, problem.expected, problem.found);
+      return fmt::format("schedule key '{}' takes {}, not {}", problem.key, problem.expected,
+                         problem.found);
     case ScheduleProblem::Kind::OutOfRange:
-      return fmt::format("schedule key '{}' is {}, outside {}", problem.key, problem.found, problem.expected);
+      return fmt::format("schedule key '{}' is {}, outside {}", problem.key, problem.found,
+                         problem.expected);
   }
   TSR_UNREACHABLE("unknown kind of schedule problem");
 }
@@ -136,14 +147,17 @@ void report(const ScheduleProblem& problem, Loc loc, DiagnosticEngine& diagnosti
   switch (problem.kind) {
     case ScheduleProblem::Kind::UnknownKey: {
       auto builder = diagnostics.report(diag::unknown_schedule_key, loc, problem.key);
-      if (!problem.expected.empty()) builder.help(fmt::format("did you mean '{}'?", problem.expected));
+      if (!problem.expected.empty())
+        builder.help(fmt::format("did you mean '{}'?", problem.expected));
       return;
     }
     case ScheduleProblem::Kind::WrongKind:
-      diagnostics.report(diag::schedule_value_kind, loc, problem.key, problem.expected, problem.found);
+      diagnostics.report(diag::schedule_value_kind, loc, problem.key, problem.expected,
+                         problem.found);
       return;
     case ScheduleProblem::Kind::OutOfRange:
-      diagnostics.report(diag::schedule_value_range, loc, problem.key, problem.found, problem.expected);
+      diagnostics.report(diag::schedule_value_range, loc, problem.key, problem.found,
+                         problem.expected);
       return;
   }
 }

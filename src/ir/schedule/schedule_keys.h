@@ -1,6 +1,7 @@
 #pragma once
-// The schema of schedules: which keys there are, what their values look like, and a checker. Schedules come from
-// source, from tables and from IR text; all three are held to the rows of schedule_keys.def.
+// The schema of schedules: which keys there are, what their values look like, and a checker.
+// Schedules come from source, from tables and from IR text; all three are held to the rows of
+// schedule_keys.def.
 
 #include <optional>
 #include <span>
@@ -37,7 +38,8 @@ struct ScheduleProblem {
   enum class Kind : uint8_t { UnknownKey, WrongKind, OutOfRange };
   Kind kind;
   std::string key;
-  std::string expected;  ///< WrongKind: what the key takes; OutOfRange: the bounds; UnknownKey: the nearest key
+  std::string expected;  ///< WrongKind: what the key takes; OutOfRange: the bounds; UnknownKey: the
+                         ///< nearest key
   std::string found;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// The verifier hooks that ops.def names. Slots, attributes and dominance have been checked before they run.
+// The verifier hooks that ops.def names. Slots, attributes and dominance have been checked before
+// they run.
 
 #include "ir/core/verifier.h"
 

@@ -1,18 +1,20 @@
-// Rules of the ops that hold regions: a kernel's parts agree on its axes, its symbols and what regions give.
-
-#include "ir/schedule/verify.h"
+// Rules of the ops that hold regions: a kernel's parts agree on its axes, its symbols and what
+// regions give.
 
 #include <algorithm>
 #include <set>
 
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
+#include "ir/schedule/verify.h"
 
 namespace tessera::schedule {
 
 namespace {
 
-bool is_size(Attr value) { return value && (value->is(AttrKind::Int) || value->is(AttrKind::Dim)); }
+bool is_size(Attr value) {
+  return value && (value->is(AttrKind::Int) || value->is(AttrKind::Dim));
+}
 
 void verify_axis(Attr axis, std::set<std::string_view>& names, OpVerifier& verifier) {
   Attr name = axis->is(AttrKind::Dict) ? axis->get("name") : nullptr;
@@ -24,10 +26,12 @@ void verify_axis(Attr axis, std::set<std::string_view>& names, OpVerifier& verif
     verifier.error("an axis has name, extent, block and grid, not {}", axis->text);
     return;
   }
-  if (!names.insert(name->string).second) verifier.error("axis '{}' is declared twice", name->string);
+  if (!names.insert(name->string).second)
+    verifier.error("axis '{}' is declared twice", name->string);
   auto constant = block->dim->constant();
   if (constant ? *constant < 1 && extent->dim != block->dim : extent->dim != block->dim) {
-    verifier.error("the block of axis '{}' is neither a constant from 1 up nor the whole extent", name->string);
+    verifier.error("the block of axis '{}' is neither a constant from 1 up nor the whole extent",
+                   name->string);
   }
 }
 
@@ -53,9 +57,11 @@ void verify_symbols(Dim dim, const std::set<std::string_view>& known, OpVerifier
 
 void verify_body_symbols(Op* kernel, OpVerifier& verifier) {
   std::set<std::string_view> known = parameter_symbols(kernel);
-  for (Attr axis : kernel->attr("axes")->elements) verify_symbols(axis->get("extent")->dim, known, verifier);
+  for (Attr axis : kernel->attr("axes")->elements)
+    verify_symbols(axis->get("extent")->dim, known, verifier);
   walk(kernel, [&](Op* op) {
-    for (const OpAttr& attribute : op->attributes()) verify_symbols(attribute.value->dim, known, verifier);
+    for (const OpAttr& attribute : op->attributes())
+      verify_symbols(attribute.value->dim, known, verifier);
     for (unsigned i = 0; i < op->result_count(); ++i) {
       Type type = op->result(i)->type();
       for (Dim dim : type->dims) verify_symbols(dim, known, verifier);
@@ -65,28 +71,35 @@ void verify_body_symbols(Op* kernel, OpVerifier& verifier) {
   });
 }
 
-/// Types of a region's arguments from `first` on, and what its terminator yields, are those of the op's results.
+/// Types of a region's arguments from `first` on, and what its terminator yields, are those of the
+/// op's results.
 void verify_carried(Op* op, unsigned first, OpVerifier& verifier) {
   Block* body = op->region()->front();
   Op* yield = body->terminator();
-  if (!yield || !yield->is(info(OpKind::Yield))) return verifier.error("its region does not end in sched.yield");
+  if (!yield || !yield->is(info(OpKind::Yield)))
+    return verifier.error("its region does not end in sched.yield");
   if (body->next()) verifier.error("its region has more than one block");
   if (yield->operand_count() != op->result_count()) {
-    return verifier.error("its region yields {} values, not {}", yield->operand_count(), op->result_count());
+    return verifier.error("its region yields {} values, not {}", yield->operand_count(),
+                          op->result_count());
   }
   if (body->arg_count() != first + op->result_count()) {
-    return verifier.error("its region has {} arguments, not {}", body->arg_count(), first + op->result_count());
+    return verifier.error("its region has {} arguments, not {}", body->arg_count(),
+                          first + op->result_count());
   }
   for (unsigned i = 0; i < first; ++i) {
-    if (!belongs_to(body->arg(i)->type(), ValueClass::Index)) verifier.error("argument {} is no i64 index", i);
+    if (!belongs_to(body->arg(i)->type(), ValueClass::Index))
+      verifier.error("argument {} is no i64 index", i);
   }
   for (unsigned i = 0; i < op->result_count(); ++i) {
     Type type = op->result(i)->type();
     if (yield->operand(i)->type() != type) {
-      verifier.error("value {} that its region yields is {}, not {}", i, yield->operand(i)->type()->text, type->text);
+      verifier.error("value {} that its region yields is {}, not {}", i,
+                     yield->operand(i)->type()->text, type->text);
     }
     if (body->arg(first + i)->type() != type) {
-      verifier.error("carried argument {} is {}, not {}", i, body->arg(first + i)->type()->text, type->text);
+      verifier.error("carried argument {} is {}, not {}", i, body->arg(first + i)->type()->text,
+                     type->text);
     }
   }
 }
@@ -118,7 +131,8 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
   if (!body) return verifier.error("it has no body");
   if (body->next()) verifier.error("its body has more than one block");
   for (unsigned i = 0; i < body->arg_count(); ++i) {
-    if (!belongs_to(body->arg(i)->type(), ValueClass::Tensor)) verifier.error("parameter {} is no tensor", i);
+    if (!belongs_to(body->arg(i)->type(), ValueClass::Tensor))
+      verifier.error("parameter {} is no tensor", i);
   }
   int64_t outputs = op->int_attr("outputs");
   if (outputs < 1 || outputs > int64_t(body->arg_count())) {
@@ -134,7 +148,8 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
 }
 
 void verify_return(Op* op, OpVerifier& verifier) {
-  if (!op->parent() || !op->parent()->is(info(OpKind::Kernel))) verifier.error("it stands in no sched.kernel");
+  if (!op->parent() || !op->parent()->is(info(OpKind::Kernel)))
+    verifier.error("it stands in no sched.kernel");
 }
 
 void verify_yield(Op* op, OpVerifier& verifier) {
@@ -145,7 +160,8 @@ void verify_yield(Op* op, OpVerifier& verifier) {
 
 void verify_tile(Op* op, OpVerifier& verifier) {
   Op* kernel = op->parent();
-  if (!kernel || !kernel->is(info(OpKind::Kernel))) return verifier.error("it stands in no sched.kernel");
+  if (!kernel || !kernel->is(info(OpKind::Kernel)))
+    return verifier.error("it stands in no sched.kernel");
   std::vector<Attr> named = op->attr("axes")->elements;
   std::vector<std::string_view> wanted;
   for (Attr axis : kernel->attr("axes")->elements) {
@@ -155,21 +171,26 @@ void verify_tile(Op* op, OpVerifier& verifier) {
   for (size_t i = 0; same && i < wanted.size(); ++i) {
     same = named[i]->is(AttrKind::String) && named[i]->string == wanted[i];
   }
-  if (!same) return verifier.error("its axes must be the kernel's grid axes: {}", fmt::join(wanted, ", "));
+  if (!same)
+    return verifier.error("its axes must be the kernel's grid axes: {}", fmt::join(wanted, ", "));
   verify_carried(op, unsigned(wanted.size()), verifier);
 }
 
 void verify_pipeline(Op* op, OpVerifier& verifier) {
   std::vector<Value*> inits = op->ins(in::Pipeline::inits);
   if (inits.size() != op->result_count()) {
-    return verifier.error("it starts with {} values and gives {}", inits.size(), op->result_count());
+    return verifier.error("it starts with {} values and gives {}", inits.size(),
+                          op->result_count());
   }
   for (unsigned i = 0; i < inits.size(); ++i) {
     if (inits[i]->type() == op->result(i)->type()) continue;
-    verifier.error("initial value {} is {}, not {}", i, inits[i]->type()->text, op->result(i)->type()->text);
+    verifier.error("initial value {} is {}, not {}", i, inits[i]->type()->text,
+                   op->result(i)->type()->text);
   }
-  if (auto count = op->dim_attr("count")->constant(); count && *count < 0) verifier.error("its count is negative");
-  if (op->has_attr("stages") && op->int_attr("stages") < 1) verifier.error("its stages are fewer than 1");
+  if (auto count = op->dim_attr("count")->constant(); count && *count < 0)
+    verifier.error("its count is negative");
+  if (op->has_attr("stages") && op->int_attr("stages") < 1)
+    verifier.error("its stages are fewer than 1");
   if (op->has_attr("axis")) {
     Attr axis = find_axis(enclosing_kernel(op), op->string_attr("axis"));
     if (!axis || axis->get("grid")->boolean) {

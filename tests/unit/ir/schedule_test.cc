@@ -1,4 +1,5 @@
-// The schedule level: a kernel is read back as printed, and each rule of ops.def has a text that breaks it.
+// The schedule level: a kernel is read back as printed, and each rule of ops.def has a text that
+// breaks it.
 
 #include <catch2/catch.hpp>
 
@@ -29,15 +30,18 @@ std::string module_of(const std::string& kernel) {
 }
 
 const char* const axes =
-    "{axes = [{block = 64, extent = <M>, grid = true, name = \"m\"}, {block = <D>, extent = <D>, grid = true, "
-    "name = \"d\"}, {block = 32, extent = 100, grid = false, name = \"k\"}], outputs = 1, schedule = {}}";
+    "{axes = [{block = 64, extent = <M>, grid = true, name = \"m\"}, {block = <D>, extent = <D>, "
+    "grid = true, "
+    "name = \"d\"}, {block = 32, extent = 100, grid = false, name = \"k\"}], outputs = 1, schedule "
+    "= {}}";
 
-/// A kernel of x [M, 100] f32 and ids [M] i64 into y [M, D] f32 with `body` inside its grid; %i and %j index the grid.
+/// A kernel of x [M, 100] f32 and ids [M] i64 into y [M, D] f32 with `body` inside its grid; %i and
+/// %j index the grid.
 std::string in_grid(const std::string& body) {
   return module_of(
       "  sched.kernel @k(%x: tensor<M x 100, f32>, %ids: tensor<M, i64>, %y: tensor<M x D, f32>) " +
-      std::string(axes) + " {\n    sched.tile {axes = [\"m\", \"d\"]} do(%i: i64, %j: i64) {\n" + body +
-      "      sched.yield []\n    }\n    sched.return\n  }\n");
+      std::string(axes) + " {\n    sched.tile {axes = [\"m\", \"d\"]} do(%i: i64, %j: i64) {\n" +
+      body + "      sched.yield []\n    }\n    sched.return\n  }\n");
 }
 
 void check_reads(const std::string& body) {
@@ -56,7 +60,8 @@ void check_kernel_breaks(const std::string& kernel, const std::string& rule) {
 }  // namespace
 
 TEST_CASE("every schedule op is read back as printed") {
-  check_reads(R"(      %v: view<100 x M, f32, strides = [1, 100], offset = 0, space = global> = sched.view %x
+  check_reads(
+      R"(      %v: view<100 x M, f32, strides = [1, 100], offset = 0, space = global> = sched.view %x
       %0: tile<100 x 64, f32> = sched.load %v, [%j, %i] {fill = -inf}
       %1: tile<64 x 32, f32> = sched.load %x, [%i, %j]
       %2: tile<64, i64> = sched.load %ids, [%i]
@@ -84,95 +89,133 @@ TEST_CASE("every schedule op is read back as printed") {
 TEST_CASE("a kernel states its axes, outputs and schedule") {
   const std::string head = "  sched.kernel @k(%y: tensor<M, f32>) ";
   const std::string body =
-      " {\n    sched.tile {axes = [\"m\"]} do(%i: i64) {\n      sched.yield []\n    }\n    sched.return\n  }\n";
+      " {\n    sched.tile {axes = [\"m\"]} do(%i: i64) {\n      sched.yield []\n    }\n    "
+      "sched.return\n  }\n";
   auto kernel = [&](const std::string& axis, const std::string& rest) {
     return head + "{axes = [" + axis + "], outputs = " + rest + "}" + body;
   };
   const std::string m = "{block = 64, extent = <M>, grid = true, name = \"m\"}";
-  std::string good = module_of(kernel(m, "1, schedule = {block = {m = 64}, stages = 3, swizzle = \"xor\"}"));
+  std::string good =
+      module_of(kernel(m, "1, schedule = {block = {m = 64}, stages = 3, swizzle = \"xor\"}"));
   CHECK(round_trip(good) == good);
   check_kernel_breaks(kernel("{block = 64, extent = <M>, name = \"m\"}", "1, schedule = {}"),
                       "an axis has name, extent, block and grid");
   check_kernel_breaks(kernel(m + ", " + m, "1, schedule = {}"), "axis 'm' is declared twice");
-  check_kernel_breaks(kernel("{block = 0, extent = <M>, grid = true, name = \"m\"}", "1, schedule = {}"),
-                      "neither a constant from 1 up nor the whole extent");
-  check_kernel_breaks(kernel("{block = <2*M>, extent = <M>, grid = true, name = \"m\"}", "1, schedule = {}"),
-                      "neither a constant from 1 up nor the whole extent");
+  check_kernel_breaks(
+      kernel("{block = 0, extent = <M>, grid = true, name = \"m\"}", "1, schedule = {}"),
+      "neither a constant from 1 up nor the whole extent");
+  check_kernel_breaks(
+      kernel("{block = <2*M>, extent = <M>, grid = true, name = \"m\"}", "1, schedule = {}"),
+      "neither a constant from 1 up nor the whole extent");
   check_kernel_breaks(kernel(m, "2, schedule = {}"), "cannot have 2 outputs");
   check_kernel_breaks(kernel(m, "0, schedule = {}"), "cannot have 0 outputs");
   check_kernel_breaks(kernel(m, "1, schedule = {stage = 3}"), "'stage' is no key of a schedule");
-  check_kernel_breaks(kernel(m, "1, schedule = {stages = true}"), "schedule key 'stages' takes a number, not true");
-  check_kernel_breaks(kernel(m, "1, schedule = {stages = 9}"), "schedule key 'stages' is 9, outside 1 to 8");
-  check_kernel_breaks(kernel("{block = <N>, extent = <N>, grid = true, name = \"m\"}", "1, schedule = {}"),
-                      "symbol 'N' occurs in no parameter's type");
+  check_kernel_breaks(kernel(m, "1, schedule = {stages = true}"),
+                      "schedule key 'stages' takes a number, not true");
+  check_kernel_breaks(kernel(m, "1, schedule = {stages = 9}"),
+                      "schedule key 'stages' is 9, outside 1 to 8");
+  check_kernel_breaks(
+      kernel("{block = <N>, extent = <N>, grid = true, name = \"m\"}", "1, schedule = {}"),
+      "symbol 'N' occurs in no parameter's type");
   check_kernel_breaks(head + "{axes = [], outputs = 1, schedule = {}} {\n    sched.return\n  }\n",
                       "it has 0 sched.tile, not 1");
 }
 
 TEST_CASE("regions of the schedule level give what their ops state") {
-  check_kernel_breaks("  sched.kernel @k(%y: tensor<M, f32>) {axes = [], outputs = 1, schedule = {}} {\n"
-                      "    sched.tile {axes = [\"m\"]} do(%i: i64) {\n      sched.yield []\n    }\n    sched.return\n  }\n",
-                      "its axes must be the kernel's grid axes");
-  check_kernel_breaks("  sched.kernel @k(%y: tensor<M, f32>) {axes = [], outputs = 1, schedule = {}} {\n"
-                      "    sched.tile {axes = []} do(%i: i64) {\n      sched.yield []\n    }\n    sched.return\n  }\n",
-                      "its region has 1 arguments, not 0");
-  check_breaks("      sched.tile {axes = []} do {\n        sched.yield []\n      }\n", "it stands in no sched.kernel");
-  check_breaks("      sched.pipeline [] {count = -1} do(%k: i64) {\n        sched.yield []\n      }\n",
-               "its count is negative");
-  check_breaks("      sched.pipeline [] {count = 1, stages = 0} do(%k: i64) {\n        sched.yield []\n      }\n",
-               "its stages are fewer than 1");
-  check_breaks("      sched.pipeline [] {axis = \"m\", count = 1} do(%k: i64) {\n        sched.yield []\n      }\n",
-               "'m' is no loop axis of its kernel");
-  check_breaks("      sched.pipeline [] {count = <N>} do(%k: i64) {\n        sched.yield []\n      }\n",
-               "symbol 'N' occurs in no parameter's type");
+  check_kernel_breaks(
+      "  sched.kernel @k(%y: tensor<M, f32>) {axes = [], outputs = 1, schedule = {}} {\n"
+      "    sched.tile {axes = [\"m\"]} do(%i: i64) {\n      sched.yield []\n    }\n    "
+      "sched.return\n  }\n",
+      "its axes must be the kernel's grid axes");
+  check_kernel_breaks(
+      "  sched.kernel @k(%y: tensor<M, f32>) {axes = [], outputs = 1, schedule = {}} {\n"
+      "    sched.tile {axes = []} do(%i: i64) {\n      sched.yield []\n    }\n    sched.return\n  "
+      "}\n",
+      "its region has 1 arguments, not 0");
+  check_breaks("      sched.tile {axes = []} do {\n        sched.yield []\n      }\n",
+               "it stands in no sched.kernel");
+  check_breaks(
+      "      sched.pipeline [] {count = -1} do(%k: i64) {\n        sched.yield []\n      }\n",
+      "its count is negative");
+  check_breaks(
+      "      sched.pipeline [] {count = 1, stages = 0} do(%k: i64) {\n        sched.yield []\n     "
+      " }\n",
+      "its stages are fewer than 1");
+  check_breaks(
+      "      sched.pipeline [] {axis = \"m\", count = 1} do(%k: i64) {\n        sched.yield []\n   "
+      "   }\n",
+      "'m' is no loop axis of its kernel");
+  check_breaks(
+      "      sched.pipeline [] {count = <N>} do(%k: i64) {\n        sched.yield []\n      }\n",
+      "symbol 'N' occurs in no parameter's type");
   check_breaks("      sched.pipeline [] {count = 1} do {\n        sched.yield []\n      }\n",
                "its region has 0 arguments, not 1");
-  check_breaks("      sched.pipeline [] {count = 1} do(%k: f32) {\n        sched.yield []\n      }\n",
-               "argument 0 is no i64 index");
-  check_breaks("      sched.pipeline [] {count = 1} do(%k: i64) {\n        sched.yield [%k]\n      }\n",
-               "its region yields 1 values, not 0");
-  check_breaks("      %0: f32 = sched.constant {value = 0.0}\n"
-               "      %1: i64 = sched.pipeline [%0] {count = 1} do(%k: i64, %c: i64) {\n        sched.yield [%c]\n      }\n",
-               "initial value 0 is f32, not i64");
-  check_breaks("      %0: f32 = sched.constant {value = 0.0}\n"
-               "      %1: f32 = sched.pipeline [%0] {count = 1} do(%k: i64, %c: f32) {\n        sched.yield [%k]\n      }\n",
-               "value 0 that its region yields is i64, not f32");
-  check_breaks("      %0: f32 = sched.pipeline [] {count = 1} do(%k: i64) {\n        sched.yield [%k]\n      }\n",
-               "it starts with 0 values and gives 1");
+  check_breaks(
+      "      sched.pipeline [] {count = 1} do(%k: f32) {\n        sched.yield []\n      }\n",
+      "argument 0 is no i64 index");
+  check_breaks(
+      "      sched.pipeline [] {count = 1} do(%k: i64) {\n        sched.yield [%k]\n      }\n",
+      "its region yields 1 values, not 0");
+  check_breaks(
+      "      %0: f32 = sched.constant {value = 0.0}\n"
+      "      %1: i64 = sched.pipeline [%0] {count = 1} do(%k: i64, %c: i64) {\n        sched.yield "
+      "[%c]\n      }\n",
+      "initial value 0 is f32, not i64");
+  check_breaks(
+      "      %0: f32 = sched.constant {value = 0.0}\n"
+      "      %1: f32 = sched.pipeline [%0] {count = 1} do(%k: i64, %c: f32) {\n        sched.yield "
+      "[%k]\n      }\n",
+      "value 0 that its region yields is i64, not f32");
+  check_breaks(
+      "      %0: f32 = sched.pipeline [] {count = 1} do(%k: i64) {\n        sched.yield [%k]\n     "
+      " }\n",
+      "it starts with 0 values and gives 1");
 }
 
 TEST_CASE("memory ops of the schedule level keep their rules") {
-  check_breaks("      %v: view<100, f32, strides = [1], offset = 0, space = shared> = sched.view %x\n",
-               "a window on a parameter is in global memory");
-  check_breaks("      %v: view<100, i32, strides = [1], offset = 0, space = global> = sched.view %x\n",
-               "it turns f32 into i32");
+  check_breaks(
+      "      %v: view<100, f32, strides = [1], offset = 0, space = shared> = sched.view %x\n",
+      "a window on a parameter is in global memory");
+  check_breaks(
+      "      %v: view<100, i32, strides = [1], offset = 0, space = global> = sched.view %x\n",
+      "it turns f32 into i32");
   check_breaks("      %0: tile<64, f32> = sched.load %x, [%i]\n", "do not fit together");
-  check_breaks("      %0: tile<64 x 32, bf16> = sched.load %x, [%i, %j]\n", "it turns f32 into bf16");
+  check_breaks("      %0: tile<64 x 32, bf16> = sched.load %x, [%i, %j]\n",
+               "it turns f32 into bf16");
   check_breaks("      %0: tile<64 x M, f32> = sched.load %x, [%i, %j]\n",
                "extent M of axis 1 is neither a constant from 1 up nor the whole axis");
-  check_breaks("      %0: tile<64 x 0, f32> = sched.load %x, [%i, %j]\n", "extent 0 of axis 1 is neither");
-  check_breaks("      %0: tile<64, f32> = sched.full {value = 0.0}\n      sched.store %0, %y, [%i, %j]\n",
-               "do not fit together");
-  check_breaks("      %0: tile<64, f32> = sched.full {value = 0.0}\n"
-               "      %1: tile<64 x 32, f32> = sched.gather %x, %0, %j\n",
-               "row numbers are f32, which is no integer");
-  check_breaks("      %0: tile<64, i64> = sched.full {value = 0}\n"
-               "      %1: tile<32 x 32, f32> = sched.gather %x, %0, %j\n",
-               "it gives 32 rows for 64 row numbers");
-  check_breaks("      %0: tile<64 x 1, i64> = sched.full {value = 0}\n"
-               "      %1: tile<64 x 32, f32> = sched.gather %x, %0, %j\n",
-               "rows of rank 1");
+  check_breaks("      %0: tile<64 x 0, f32> = sched.load %x, [%i, %j]\n",
+               "extent 0 of axis 1 is neither");
+  check_breaks(
+      "      %0: tile<64, f32> = sched.full {value = 0.0}\n      sched.store %0, %y, [%i, %j]\n",
+      "do not fit together");
+  check_breaks(
+      "      %0: tile<64, f32> = sched.full {value = 0.0}\n"
+      "      %1: tile<64 x 32, f32> = sched.gather %x, %0, %j\n",
+      "row numbers are f32, which is no integer");
+  check_breaks(
+      "      %0: tile<64, i64> = sched.full {value = 0}\n"
+      "      %1: tile<32 x 32, f32> = sched.gather %x, %0, %j\n",
+      "it gives 32 rows for 64 row numbers");
+  check_breaks(
+      "      %0: tile<64 x 1, i64> = sched.full {value = 0}\n"
+      "      %1: tile<64 x 32, f32> = sched.gather %x, %0, %j\n",
+      "rows of rank 1");
 }
 
 TEST_CASE("a window on a parameter of known size stays inside it") {
   auto kernel = [](const std::string& view) {
     return "  sched.kernel @k(%x: tensor<4 x 8, f32>) {axes = [], outputs = 1, schedule = {}} {\n"
-           "    sched.tile {axes = []} do {\n      %v: " + view + " = sched.view %x\n      sched.yield []\n    }\n"
+           "    sched.tile {axes = []} do {\n      %v: " +
+           view +
+           " = sched.view %x\n      sched.yield []\n    }\n"
            "    sched.return\n  }\n";
   };
-  std::string good = module_of(kernel("view<8 x 4, f32, strides = [1, 8], offset = 0, space = global>"));
+  std::string good =
+      module_of(kernel("view<8 x 4, f32, strides = [1, 8], offset = 0, space = global>"));
   CHECK(round_trip(good) == good);
-  std::string reversed = module_of(kernel("view<32, f32, strides = [-1], offset = 31, space = global>"));
+  std::string reversed =
+      module_of(kernel("view<32, f32, strides = [-1], offset = 31, space = global>"));
   CHECK(round_trip(reversed) == reversed);
   check_kernel_breaks(kernel("view<8 x 4, f32, strides = [1, 8], offset = 1, space = global>"),
                       "it reaches elements 1 to 32 of memory that has 32");
@@ -188,28 +231,41 @@ TEST_CASE("ops on tiles keep their rules") {
   check_breaks("      %0: i32 = sched.constant {value = nan}\n", "nan is no value of i32");
   check_breaks("      %0: i64 = sched.constant {value = 9.3e18}\n", "is no value of i64");
   check_breaks("      %0: tile<4, f32> = sched.splat %i\n", "it turns i64 into f32");
-  check_breaks("      %0: tile<4, i64> = sched.iota {axis = 1}\n", "axis 1 is outside a tile of rank 1");
-  check_breaks("      %0: tile<4, f32> = sched.iota {axis = 0}\n", "coordinates are integers, not f32");
+  check_breaks("      %0: tile<4, i64> = sched.iota {axis = 1}\n",
+               "axis 1 is outside a tile of rank 1");
+  check_breaks("      %0: tile<4, f32> = sched.iota {axis = 0}\n",
+               "coordinates are integers, not f32");
   check_breaks(t + "      %0: tile<64 x 64, f32> = sched.broadcast %t\n", "does not broadcast to");
-  check_breaks(t + "      %0: tile<32 x 64, f32> = sched.reshape %t\n", "differ in more than extents of 1");
-  check_breaks(t + "      %0: tile<64 x 32, f32> = sched.transpose %t {perm = [1, 0]}\n", "axis 0 of the result is 64, not 32");
-  check_breaks(t + "      %0: tile<64 x 32, f32> = sched.transpose %t {perm = [0, 0]}\n", "perm is no permutation");
-  check_breaks(t + "      %0: tile<64, f32> = sched.reduce %t {axis = 1, kind = \"mean\"}\n", "'mean' is no kind of reduction");
-  check_breaks(t + "      %0: tile<64, f32> = sched.reduce %t {axis = 2, kind = \"sum\"}\n", "axis 2 is outside a tile of rank 2");
-  check_breaks(t + "      %0: tile<32, f32> = sched.reduce %t {axis = 1, kind = \"sum\"}\n", "without that axis is not");
-  check_breaks(t + "      %0: tile<32, f32> = sched.hook %t {name = \"epilogue\"}\n", "result 0 must be");
+  check_breaks(t + "      %0: tile<32 x 64, f32> = sched.reshape %t\n",
+               "differ in more than extents of 1");
+  check_breaks(t + "      %0: tile<64 x 32, f32> = sched.transpose %t {perm = [1, 0]}\n",
+               "axis 0 of the result is 64, not 32");
+  check_breaks(t + "      %0: tile<64 x 32, f32> = sched.transpose %t {perm = [0, 0]}\n",
+               "perm is no permutation");
+  check_breaks(t + "      %0: tile<64, f32> = sched.reduce %t {axis = 1, kind = \"mean\"}\n",
+               "'mean' is no kind of reduction");
+  check_breaks(t + "      %0: tile<64, f32> = sched.reduce %t {axis = 2, kind = \"sum\"}\n",
+               "axis 2 is outside a tile of rank 2");
+  check_breaks(t + "      %0: tile<32, f32> = sched.reduce %t {axis = 1, kind = \"sum\"}\n",
+               "without that axis is not");
+  check_breaks(t + "      %0: tile<32, f32> = sched.hook %t {name = \"epilogue\"}\n",
+               "result 0 must be");
 }
 
 TEST_CASE("products of tiles agree in extents and dtypes") {
   auto product = [](const std::string& b, const std::string& c) {
     return "      %a: tile<64 x 32, bf16> = sched.full {value = 0.0}\n      %b: tile<" + b +
-           "> = sched.full {value = 0}\n      %c: tile<" + c + "> = sched.full {value = 0}\n      %d: tile<" + c +
-           "> = sched.dot %a, %b, %c\n";
+           "> = sched.full {value = 0}\n      %c: tile<" + c +
+           "> = sched.full {value = 0}\n      %d: tile<" + c + "> = sched.dot %a, %b, %c\n";
   };
-  check_breaks(product("64 x 16, bf16", "64 x 16, f32"), "[64, 32] x [64, 16] does not give [64, 16]");
-  check_breaks(product("32 x 16, f16", "64 x 16, f32"), "its operands differ in dtype: bf16 and f16");
-  check_breaks(product("32 x 16, bf16", "64 x 16, i32"), "products of bf16 are not added up in i32");
-  check_breaks(product("32 x 16, bf16", "64 x 16, f8e4m3"), "products of bf16 are not added up in f8e4m3");
+  check_breaks(product("64 x 16, bf16", "64 x 16, f32"),
+               "[64, 32] x [64, 16] does not give [64, 16]");
+  check_breaks(product("32 x 16, f16", "64 x 16, f32"),
+               "its operands differ in dtype: bf16 and f16");
+  check_breaks(product("32 x 16, bf16", "64 x 16, i32"),
+               "products of bf16 are not added up in i32");
+  check_breaks(product("32 x 16, bf16", "64 x 16, f8e4m3"),
+               "products of bf16 are not added up in f8e4m3");
   check_breaks(product("32, bf16", "64 x 16, f32"), "its operands must have rank 2");
 }
 
@@ -218,12 +274,18 @@ TEST_CASE("every row of schedule_keys.def has a value that fits and one that doe
   auto good = [&](const schedule::ScheduleKey& key) -> Attr {
     Attr low = context.integer(key.low);
     switch (key.kind) {
-      case schedule::ScheduleValueKind::Int: return low;
-      case schedule::ScheduleValueKind::Ints: return context.array({low, low});
-      case schedule::ScheduleValueKind::Bool: return context.boolean(true);
-      case schedule::ScheduleValueKind::Word: return context.string(key.choices.back());
-      case schedule::ScheduleValueKind::Axes: return context.dict({{"m", low}});
-      case schedule::ScheduleValueKind::Roles: return context.dict({{"load", low}});
+      case schedule::ScheduleValueKind::Int:
+        return low;
+      case schedule::ScheduleValueKind::Ints:
+        return context.array({low, low});
+      case schedule::ScheduleValueKind::Bool:
+        return context.boolean(true);
+      case schedule::ScheduleValueKind::Word:
+        return context.string(key.choices.back());
+      case schedule::ScheduleValueKind::Axes:
+        return context.dict({{"m", low}});
+      case schedule::ScheduleValueKind::Roles:
+        return context.dict({{"load", low}});
     }
     return nullptr;
   };
@@ -242,9 +304,11 @@ TEST_CASE("a wrong schedule entry is described") {
   };
   CHECK(said("order", context.string("column")) ==
         "schedule key 'order' takes one of rows, columns, grouped, not \"column\"");
-  CHECK(said("roles", context.dict({{"lode", context.integer(1)}})) ==
-        "schedule key 'roles' takes a number for each of load, mma, store, softmax, not {lode = 1}");
-  CHECK(said("block", context.integers({128, 0})) == "schedule key 'block' is 0, outside 1 to 65536");
+  CHECK(
+      said("roles", context.dict({{"lode", context.integer(1)}})) ==
+      "schedule key 'roles' takes a number for each of load, mma, store, softmax, not {lode = 1}");
+  CHECK(said("block", context.integers({128, 0})) ==
+        "schedule key 'block' is 0, outside 1 to 65536");
   auto unknown = schedule::check_schedule_value("blocks", context.integer(1));
   REQUIRE(unknown);
   CHECK(unknown->expected == "block");
