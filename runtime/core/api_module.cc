@@ -127,6 +127,7 @@ Status launch_kernel(tsr_kernel& kernel, tsr_stream_t stream, const tsr_launch_t
   if (Status status = choose_grid(kernel, launch, *work); status.failed()) return status;
   if (work->launch.programs == 0) return ok();
   work->launch.kernel = kernel.code;
+  work->launch.cost = &kernel.cost;
   work->launch.buffers = work->buffers.data();
   work->launch.dims = work->dims.data();
   tsr_context* context = kernel.module->context;

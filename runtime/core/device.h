@@ -1,6 +1,7 @@
 #pragma once
 // What the core asks of a kind of device. The interpreter and the streams know only this.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -24,10 +25,11 @@ class Code {
 
 struct Launch {
   void* kernel = nullptr;
-  void* const* buffers = nullptr;  ///< parameters, then results
-  const int64_t* dims = nullptr;   ///< the kernel's free dims
-  int64_t programs = 0;            ///< product of the grid, at least 1
-  size_t scratch_bytes = 0;        ///< for each concurrent call
+  void* const* buffers = nullptr;      ///< parameters, then results
+  const int64_t* dims = nullptr;       ///< the kernel's free dims
+  int64_t programs = 0;                ///< product of the grid, at least 1
+  size_t scratch_bytes = 0;            ///< for each concurrent call
+  std::atomic<float>* cost = nullptr;  ///< nanoseconds per program, as the device last saw it
 };
 
 class Device {

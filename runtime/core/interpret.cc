@@ -43,6 +43,7 @@ class Interpreter {
       pointers_.push_back(frame_.buffers[buffer]);
     }
     launch.kernel = kernel.code;
+    launch.cost = kernel.cost;
     launch.buffers = pointers_.data();
     launch.dims = dims_.data();
     return device_.launch(launch);

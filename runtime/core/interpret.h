@@ -16,6 +16,7 @@ namespace tessera::runtime {
 struct BoundKernel {
   const format::KernelMeta* meta = nullptr;
   void* code = nullptr;
+  std::atomic<float>* cost = nullptr;
 };
 
 /// One call: the dims are bound and every buffer that is no view has its memory.

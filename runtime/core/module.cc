@@ -92,7 +92,7 @@ class ModuleLoader {
     for (const format::KernelMeta& meta : module_.metas) {
       void* code = module_.code->find(meta.name);
       if (!code) return damaged("the bundle's ", path, " has no kernel ", in_quotes(meta.name));
-      module_.kernels.push_back({&module_, &meta, code});
+      module_.kernels.emplace_back(&module_, &meta, code);
     }
     return ok();
   }
@@ -232,7 +232,7 @@ class ModuleLoader {
         return damaged("the plan of ", in_quotes(plan.entry), " launches the unknown kernel ",
                        in_quotes(name));
       }
-      function.kernels.push_back({kernel->meta, kernel->code});
+      function.kernels.push_back({kernel->meta, kernel->code, &kernel->cost});
     }
     for (const format::PlanStep& step : plan.steps) {
       const auto* launch = std::get_if<format::LaunchStep>(&step);

@@ -17,9 +17,13 @@
 struct tsr_context;
 
 struct tsr_kernel {
+  tsr_kernel(tsr_module* owner, const tessera::format::KernelMeta* facts, void* address)
+      : module(owner), meta(facts), code(address) {}
+
   tsr_module* module;
   const tessera::format::KernelMeta* meta;
   void* code;
+  std::atomic<float> cost = 0;  ///< see Launch::cost
 };
 
 namespace tessera::runtime {
@@ -41,7 +45,7 @@ struct tsr_module {
   std::string target;
   std::vector<tessera::format::KernelMeta> metas;  ///< in order of name
   std::unique_ptr<tessera::runtime::Code> code;
-  std::vector<tsr_kernel> kernels;                         ///< beside metas
+  std::deque<tsr_kernel> kernels;                          ///< beside metas
   std::vector<std::unique_ptr<tsr_function>> functions;    ///< beside manifest.entries
   std::vector<tessera::runtime::Parameter> parameters;     ///< beside manifest.params
   std::vector<tessera::runtime::Memory> parameter_memory;  ///< copies of the bundle's weights

@@ -1,9 +1,16 @@
+// A launch of a few microseconds is over before another thread has woken up. Each kernel remembers
+// what one of its programs cost when it last ran; a launch that should be short by that measure
+// runs on the calling thread, and goes over to all threads when it turns out not to be. Only the
+// time depends on this: programs are independent.
+
 #include "runtime/cpu/scheduler.h"
 
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 
@@ -33,6 +40,15 @@ class Scratch {
 
 thread_local Scratch scratch;
 
+/// Below this many nanoseconds a launch is not worth waking other threads for.
+constexpr double serial_nanoseconds = 4000;
+
+using Clock = std::chrono::steady_clock;
+
+double nanoseconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+}
+
 /// Runs programs [first, last) on this thread; false when there is no memory for their scratch.
 bool run_programs(const Launch& launch, int64_t first, int64_t last) {
   void* memory = scratch.reserve(launch.scratch_bytes);
@@ -40,6 +56,43 @@ bool run_programs(const Launch& launch, int64_t first, int64_t last) {
   auto kernel = reinterpret_cast<KernelFunction>(launch.kernel);
   kernel(launch.buffers, launch.dims, first, last, memory);
   return true;
+}
+
+void note_cost(const Launch& launch, double nanoseconds, int64_t programs) {
+  launch.cost->store(float(nanoseconds / double(programs)), std::memory_order_relaxed);
+}
+
+/// Runs programs on this thread while the launch stays as short as its cost promised. `next` is
+/// the first program that was not run.
+bool run_short_launch(const Launch& launch, int64_t& next) {
+  float cost = launch.cost->load(std::memory_order_relaxed);
+  if (cost <= 0 || cost * double(launch.programs) > serial_nanoseconds) return true;
+  auto begin = Clock::now();
+  int64_t piece = std::max<int64_t>(1, launch.programs / 2);
+  double taken = 0;
+  while (next < launch.programs && taken < 2 * serial_nanoseconds) {
+    int64_t end = std::min(launch.programs, next + piece);
+    if (!run_programs(launch, next, end)) return false;
+    next = end;
+    taken = nanoseconds_since(begin);
+  }
+  note_cost(launch, taken, next);
+  return true;
+}
+
+/// Splits the programs from `first` on over the threads of the arena.
+bool run_parallel(const Launch& launch, int64_t first) {
+  using Range = oneapi::tbb::blocked_range<int64_t>;
+  std::atomic<bool> has_memory = true;
+  oneapi::tbb::parallel_for(Range(first, launch.programs), [&](const Range& range) {
+    bool is_sample = range.begin() == first;
+    auto begin = is_sample ? Clock::now() : Clock::time_point();
+    if (!run_programs(launch, range.begin(), range.end())) {
+      has_memory.store(false, std::memory_order_relaxed);
+    }
+    if (is_sample) note_cost(launch, nanoseconds_since(begin), int64_t(range.size()));
+  });
+  return has_memory;
 }
 
 int processors() {
@@ -69,19 +122,15 @@ Status Scheduler::run(const Launch& launch) {
     threads = threads_;
   }
   bool has_memory = true;
+  int64_t next = 0;
   if (launch.programs == 1 || threads->count == 1) {
     has_memory = run_programs(launch, 0, launch.programs);
+    next = launch.programs;
   } else {
-    std::atomic<bool> failed = false;
-    threads->arena.execute([&] {
-      oneapi::tbb::parallel_for(oneapi::tbb::blocked_range<int64_t>(0, launch.programs),
-                                [&](const oneapi::tbb::blocked_range<int64_t>& range) {
-                                  if (!run_programs(launch, range.begin(), range.end())) {
-                                    failed.store(true, std::memory_order_relaxed);
-                                  }
-                                });
-    });
-    has_memory = !failed;
+    has_memory = run_short_launch(launch, next);
+  }
+  if (has_memory && next < launch.programs) {
+    threads->arena.execute([&] { has_memory = run_parallel(launch, next); });
   }
   if (has_memory) return ok();
   return fail(TSR_EOOM, "out of memory for ", launch.scratch_bytes, " bytes of scratch a thread");

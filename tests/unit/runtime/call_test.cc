@@ -1,9 +1,11 @@
 // Plans run through the C interface: steps, dims, memory.
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <thread>
 
 #include "unit/runtime/sample.h"
 
@@ -287,4 +289,26 @@ TEST_CASE("parameters are bound by name", "[runtime]") {
   CHECK(call(loaded.function("scaled"), {&in.tensor}, {&out.tensor}) == TSR_EINVAL);
   CHECK(last_error() ==
         "scaled: parameter 'layer.w', axis 0: expected N = 2, got 3; N = 2 from input 'x', axis 1");
+}
+
+TEST_CASE("one function may be called from several threads at once", "[runtime]") {
+  Loaded loaded(make_bundle({chain()}));
+  tsr_function_t function = loaded.function("chain");
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        int64_t n = 100 + 37 * t + i;
+        HostTensor x({n}, Dtype::F32);
+        HostTensor y({n}, Dtype::F32);
+        for (int64_t k = 0; k < n; ++k) x.floats()[k] = float(k + t);
+        bool failed = call(function, {&x.tensor}, {&y.tensor}) != TSR_SUCCESS;
+        for (int64_t k = 0; k < n; ++k) failed |= y.floats()[k] != float(k + t) + 3;
+        wrong += failed;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
 }

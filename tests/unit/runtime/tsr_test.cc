@@ -235,6 +235,14 @@ TEST_CASE("numpy reads what tsr writes", "[tsr]") {
             .output == "[[2.0, 40.0, 600.0], [8.0, 100.0, 1200.0]]\n");
 }
 
+TEST_CASE("unzip lists and tests a bundle", "[tsr]") {
+  Workspace work;
+  if (run("unzip -v").code != 0) return;
+  Ran ran = run("unzip -t " + work.path("m.bundle"));
+  CHECK(ran.code == 0);
+  CHECK(ran.output.find("No errors detected") != std::string::npos);
+}
+
 TEST_CASE("the C example runs against the shared library", "[tsr]") {
   PlanBuilder b("next");
   b.dim("N");
