@@ -35,7 +35,8 @@ void verify_constant(Op* op, OpVerifier& verifier) {
                    count->text, values->elements.size());
   }
   for (Attr value : values->elements) {
-    bool number = value->is(AttrKind::Int) || value->is(AttrKind::Float) || value->is(AttrKind::Bool);
+    bool number =
+        value->is(AttrKind::Int) || value->is(AttrKind::Float) || value->is(AttrKind::Bool);
     if (!number) return verifier.error("value {} is not a number", value->text);
   }
 }
@@ -79,13 +80,15 @@ void verify_func(Op* op, OpVerifier& verifier) {
   if (verifier.failed()) return;
   for (unsigned i = 0; i < body->arg_count(); ++i) {
     Type type = body->arg(i)->type();
-    if (!type->is(TypeKind::Tensor)) verifier.error("argument {} must be a tensor, not {}", i, type->text);
+    if (!type->is(TypeKind::Tensor))
+      verifier.error("argument {} must be a tensor, not {}", i, type->text);
     Attr kind = op->attr("args")->elements[i]->get("kind");
     if (kind && (kind->string == "input" || kind->string == "param")) continue;
     verifier.error("argument {} must be of kind \"input\" or \"param\"", i);
   }
   Op* last = body->terminator();
-  if (!last || !last->is(info(OpKind::Return))) return verifier.error("it does not end in host.return");
+  if (!last || !last->is(info(OpKind::Return)))
+    return verifier.error("it does not end in host.return");
   verify_named(op, "results", last->operand_count(), verifier);
   if (Attr guards = op->attr("guards")) {
     for (Attr guard : guards->elements) verify_guard(guard, verifier);
@@ -93,11 +96,12 @@ void verify_func(Op* op, OpVerifier& verifier) {
 }
 
 void verify_return(Op* op, OpVerifier& verifier) {
-  if (!op->parent() || !op->parent()->is(info(OpKind::Func))) verifier.error("it is not in a host.func");
+  if (!op->parent() || !op->parent()->is(info(OpKind::Func)))
+    verifier.error("it is not in a host.func");
 }
 
-/// Types of a kernel's parameters, results last. Below Tile level, where parameters are addresses, `params`
-/// of the kernel lists them.
+/// Types of a kernel's parameters, results last. Below Tile level, where parameters are addresses,
+/// `params` of the kernel lists them.
 std::vector<Type> parameter_types(Op* kernel) {
   std::vector<Type> types;
   if (Attr params = kernel->attr("params")) {
@@ -128,7 +132,8 @@ void verify_binding(Op* op, const std::vector<Type>& types, OpVerifier& verifier
   }
   for (const std::string& name : free) {
     if (op->attr("dims")->get(name)) continue;
-    return verifier.error("the free dim '{}' of kernel @{} is not bound", name, op->string_attr("kernel"));
+    return verifier.error("the free dim '{}' of kernel @{} is not bound", name,
+                          op->string_attr("kernel"));
   }
 }
 
@@ -149,7 +154,8 @@ void verify_launch(Op* op, OpVerifier& verifier) {
   std::string_view name = op->string_attr("kernel");
   Op* kernel = op->module()->find(name);
   Attr outputs = kernel ? kernel->attr("outputs") : nullptr;
-  if (!outputs || !outputs->is(AttrKind::Int)) return verifier.error("there is no kernel @{}", name);
+  if (!outputs || !outputs->is(AttrKind::Int))
+    return verifier.error("there is no kernel @{}", name);
   std::vector<Type> types = parameter_types(kernel);
   if (outputs->integer != op->result_count() ||
       types.size() != size_t(op->operand_count()) + op->result_count()) {

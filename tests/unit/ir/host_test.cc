@@ -54,39 +54,64 @@ TEST_CASE("a host program is read back as printed") {
 }
 
 TEST_CASE("a launch agrees with its kernel") {
-  check_body_report("%0: tensor<3 x 4, f32> = host.launch [] {dims = {}, kernel = @g}\nhost.return [%0]\n",
-                    "there is no kernel @g");
-  check_body_report("%0: tensor<3 x 4, f32> = host.launch [] {dims = {M = 3}, kernel = @f.0}\nhost.return [%0]\n",
-                    "takes 1 operands and 1 results, not 0 and 1");
-  check_body_report("%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
-                    "%0: tensor<(B*S) x 4, f32> = host.launch [%a] {dims = {}, kernel = @f.0}\nhost.return [%0]\n",
-                    "the free dim 'M' of kernel @f.0 is not bound");
-  check_body_report("%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
-                    "%0: tensor<(B*S) x 4, f32> = host.launch [%a] {dims = {M = <B*S>, N = 1}, kernel = @f.0}\nhost.return [%0]\n",
-                    "has no free dim 'N'");
-  check_body_report("%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
-                    "%0: tensor<(B*S) x 4, f32> = host.launch [%a] {dims = {M = <B + S>}, kernel = @f.0}\nhost.return [%0]\n",
-                    "value 0 is tensor<B*S x 4, f32>, but parameter 0 of kernel @f.0 is tensor<M x 4, f32>");
+  check_body_report(
+      "%0: tensor<3 x 4, f32> = host.launch [] {dims = {}, kernel = @g}\nhost.return [%0]\n",
+      "there is no kernel @g");
+  check_body_report(
+      "%0: tensor<3 x 4, f32> = host.launch [] {dims = {M = 3}, kernel = @f.0}\nhost.return [%0]\n",
+      "takes 1 operands and 1 results, not 0 and 1");
+  check_body_report(
+      "%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
+      "%0: tensor<(B*S) x 4, f32> = host.launch [%a] {dims = {}, kernel = @f.0}\nhost.return "
+      "[%0]\n",
+      "the free dim 'M' of kernel @f.0 is not bound");
+  check_body_report(
+      "%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
+      "%0: tensor<(B*S) x 4, f32> = host.launch [%a] {dims = {M = <B*S>, N = 1}, kernel = "
+      "@f.0}\nhost.return [%0]\n",
+      "has no free dim 'N'");
+  check_body_report(
+      "%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
+      "%0: tensor<(B*S) x 4, f32> = host.launch [%a] {dims = {M = <B + S>}, kernel = "
+      "@f.0}\nhost.return [%0]\n",
+      "value 0 is tensor<B*S x 4, f32>, but parameter 0 of kernel @f.0 is tensor<M x 4, f32>");
 }
 
 TEST_CASE("host values keep their sizes") {
-  check_body_report("%0: tensor<B x 4, f32> = host.alias %x\nhost.return [%0]\n", "different numbers of elements");
-  check_body_report("%0: tensor<4, bf16> = host.alias %b\nhost.return [%0]\n", "must be of dtype f32, not bf16");
-  check_body_report("%0: tensor<3, f32> = host.copy %b\nhost.return [%0]\n", "must be tensor<4, f32>");
-  check_body_report("%0: tensor<3, f32> = host.constant {values = [1.0]}\nhost.return [%0]\n", "has 3 elements, but 1 values");
-  check_body_report("%0: tensor<B, f32> = host.constant {values = [1.0]}\nhost.return [%0]\n", "must be constants");
-  check_body_report("%0: tensor<1, f32> = host.constant {values = [\"a\"]}\nhost.return [%0]\n", "is not a number");
-  check_body_report("%0: tensor<1, f32> = host.fill\nhost.return [%0]\n", "attribute 'value' is missing");
+  check_body_report("%0: tensor<B x 4, f32> = host.alias %x\nhost.return [%0]\n",
+                    "different numbers of elements");
+  check_body_report("%0: tensor<4, bf16> = host.alias %b\nhost.return [%0]\n",
+                    "must be of dtype f32, not bf16");
+  check_body_report("%0: tensor<3, f32> = host.copy %b\nhost.return [%0]\n",
+                    "must be tensor<4, f32>");
+  check_body_report("%0: tensor<3, f32> = host.constant {values = [1.0]}\nhost.return [%0]\n",
+                    "has 3 elements, but 1 values");
+  check_body_report("%0: tensor<B, f32> = host.constant {values = [1.0]}\nhost.return [%0]\n",
+                    "must be constants");
+  check_body_report("%0: tensor<1, f32> = host.constant {values = [\"a\"]}\nhost.return [%0]\n",
+                    "is not a number");
+  check_body_report("%0: tensor<1, f32> = host.fill\nhost.return [%0]\n",
+                    "attribute 'value' is missing");
 }
 
 TEST_CASE("an entry describes its arguments and results") {
   std::string body = "host.return [%b]\n";
-  check_report(module_text(body, R"({args = [], results = [{name = "y"}]})"), "'args' describes 0 values, not 2");
-  check_report(module_text(body, R"({args = [{kind = "input", name = "x"}, {kind = "input", name = "x"}], results = [{name = "y"}]})"),
-               "two entries named 'x'");
-  check_report(module_text(body, R"({args = [{kind = "input", name = "x"}, {name = "b"}], results = [{name = "y"}]})"),
-               "argument 1 must be of kind");
+  check_report(module_text(body, R"({args = [], results = [{name = "y"}]})"),
+               "'args' describes 0 values, not 2");
+  check_report(
+      module_text(
+          body,
+          R"({args = [{kind = "input", name = "x"}, {kind = "input", name = "x"}], results = [{name = "y"}]})"),
+      "two entries named 'x'");
+  check_report(
+      module_text(
+          body,
+          R"({args = [{kind = "input", name = "x"}, {name = "b"}], results = [{name = "y"}]})"),
+      "argument 1 must be of kind");
   check_report(module_text("host.return []\n"), "'results' describes 1 values, not 0");
-  check_report(module_text(body, R"({args = [{kind = "input", name = "x"}, {kind = "input", name = "b"}], guards = [{left = <B>, relation = "=~", right = 1}], results = [{name = "y"}]})"),
-               "a guard has no relation \"=~\"");
+  check_report(
+      module_text(
+          body,
+          R"({args = [{kind = "input", name = "x"}, {kind = "input", name = "b"}], guards = [{left = <B>, relation = "=~", right = 1}], results = [{name = "y"}]})"),
+      "a guard has no relation \"=~\"");
 }

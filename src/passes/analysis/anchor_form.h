@@ -1,0 +1,32 @@
+#pragma once
+// How a graph op becomes a kernel of the library: its name, the dims in which it takes its operands
+// (leading dims collapsed into rows), its compile-time arguments.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "passes/analysis/access.h"
+
+namespace tessera {
+
+struct AnchorForm {
+  std::string kernel;                      ///< KernelRequest::kernel
+  std::vector<std::vector<Dim>> operands;  ///< dims of each operand as the kernel takes it
+  std::vector<std::vector<int64_t>>
+      transposed;                         ///< perm applied to the operand first; empty for none
+  std::vector<std::vector<Dim>> results;  ///< dims of each result as the kernel gives it
+  std::vector<int> result_axes;  ///< axis of the first result: the kernel's axis it is part of
+  std::map<std::string, Attr> arguments;
+  bool strided = true;  ///< operands may be strided windows
+};
+
+/// The form of an anchor; `op` is a gemm, softmax, rmsnorm, embedding, cross_entropy or
+/// kernel_call.
+AnchorForm anchor_form(Op* op);
+/// What the kernel reads of operand `position`, given what the op reads; nothing when a copy is
+/// needed first.
+std::optional<Access> anchor_access(DimTable& table, const AnchorForm& form, unsigned position,
+                                    const Access& access);
+
+}  // namespace tessera

@@ -1,0 +1,49 @@
+#pragma once
+// State shared by the parts of group_fusions.
+
+#include "passes/analysis/fusion_groups.h"
+
+namespace tessera {
+
+class FusionBuilder {
+ public:
+  explicit FusionBuilder(const GraphReads& reads) : reads_(reads), table_(reads.dims()) {}
+  std::vector<FusionGroup> run();
+
+ private:
+  // Groups of anchors (fusion_epilogue.cc).
+  void grow_epilogue(Op* anchor);
+  bool fold_consumer(FusionGroup& group, const std::vector<int>& result_axes, Op* op,
+                     Value* chained);
+  bool collect_side(const FusionGroup& group, const std::vector<int>& result_axes, Op* op,
+                    const AxisMap& map, Value* chained, std::map<Op*, AxisMap>& side);
+  bool is_loadable(const FusionGroup& group, const std::vector<int>& result_axes, const Read& read,
+                   const AxisMap& map) const;
+
+  // Generated groups (fusion_generated.cc).
+  void grow_generated(Op* root);
+  void start(FusionGroup& group, Op* root);
+  void start_concat(FusionGroup& group, Op* root);
+  bool try_join(FusionGroup& group, Op* op);
+  std::optional<AxisMap> agreed_map(const FusionGroup& group, Value* value) const;
+  bool join_reduce(FusionGroup& group, Op* op, AxisMap& map);
+  bool covers_programs(const FusionGroup& group, const AxisMap& map) const;
+  bool makes_cycle(const FusionGroup& group, Op* op) const;
+
+  // All groups.
+  int group_of(Op* op) const;
+  void claim(Op* op, int group);
+  void find_outputs();
+  std::vector<FusionGroup> in_order();
+  bool is_fusible(Op* op) const;
+
+  const GraphReads& reads_;
+  DimTable& table_;
+  std::vector<FusionGroup> groups_;
+  std::map<Op*, int> group_of_;
+};
+
+/// Ops a group may have, so that kernels stay of bounded size.
+inline constexpr size_t max_group_members = 256;
+
+}  // namespace tessera

@@ -1,0 +1,197 @@
+// Generated groups: a root and the producers that can be computed beside it, in one pass over the
+// root's space.
+
+#include <algorithm>
+#include <queue>
+#include <set>
+
+#include "ir/graph/ops.h"
+#include "passes/analysis/fusion_builder.h"
+
+namespace tessera {
+
+namespace {
+
+using graph::OpKind;
+
+bool is_reduce(Op* op) {
+  return graph::kind_of(op) == OpKind::Reduce;
+}
+bool is_concat(Op* op) {
+  return graph::kind_of(op) == OpKind::Concat;
+}
+
+/// Gives each axis of `dims` that is not of extent 1 a new iteration axis.
+AxisMap add_axes(FusionGroup& group, const std::vector<Dim>& dims, bool whole) {
+  AxisMap map;
+  for (Dim extent : dims) {
+    map.push_back(extent->is_constant(1) ? -1 : int(group.extents.size()));
+    if (extent->is_constant(1)) continue;
+    group.extents.push_back(extent);
+    group.whole.push_back(whole);
+  }
+  return map;
+}
+
+/// Extents of the reduced axes that are not 1.
+std::vector<Dim> reduced_extents(Op* op) {
+  std::vector<Dim> extents;
+  for (int64_t axis : op->ints_attr("axes")) {
+    Dim extent = op->operand(0)->type()->dims[size_t(axis)];
+    if (!extent->is_constant(1)) extents.push_back(extent);
+  }
+  return extents;
+}
+
+}  // namespace
+
+void FusionBuilder::grow_generated(Op* root) {
+  FusionGroup group;
+  if (is_concat(root)) {
+    start_concat(group, root);
+  } else {
+    start(group, root);
+  }
+  int number = int(groups_.size());
+  group.members.push_back(root);
+  claim(root, number);
+  auto later = [&](Op* a, Op* b) { return reads_.position(a) < reads_.position(b); };
+  std::priority_queue<Op*, std::vector<Op*>, decltype(later)> candidates(later);
+  std::set<Op*> seen;
+  auto add_producers = [&](Op* op) {
+    for (unsigned i = 0; i < reads_.operand_count(op); ++i) {
+      Op* def = reads_.read(op, i).base->def();
+      if (def && is_fusible(def) && group_of(def) < 0 && seen.insert(def).second)
+        candidates.push(def);
+    }
+  };
+  groups_.push_back(std::move(group));
+  add_producers(root);
+  while (!candidates.empty() && groups_[size_t(number)].members.size() < max_group_members) {
+    Op* op = candidates.top();
+    candidates.pop();
+    if (!try_join(groups_[size_t(number)], op)) continue;
+    groups_[size_t(number)].members.push_back(op);
+    claim(op, number);
+    add_producers(op);
+  }
+}
+
+void FusionBuilder::start(FusionGroup& group, Op* root) {
+  group.maps[root->result()] = add_axes(group, root->result()->type()->dims, false);
+  if (is_reduce(root)) add_axes(group, reduced_extents(root), true);
+}
+
+void FusionBuilder::start_concat(FusionGroup& group, Op* root) {
+  size_t axis = size_t(root->int_attr("axis"));
+  std::vector<Dim> dims = root->result()->type()->dims;
+  std::vector<Dim> extents;
+  for (Value* part : root->ins(graph::in::Concat::parts))
+    extents.push_back(part->type()->dims[axis]);
+  bool equal =
+      std::count(extents.begin(), extents.end(), extents[0]) == std::ptrdiff_t(extents.size());
+  dims[axis] = equal ? extents[0] : table_.constant(1);
+  AxisMap shared = add_axes(group, dims, false);
+  for (Dim extent : extents) {
+    AxisMap map = shared;
+    if (!equal) map[axis] = add_axes(group, {extent}, true)[0];
+    group.parts.push_back(std::move(map));
+  }
+  group.maps[root->result()] = shared;
+}
+
+std::optional<AxisMap> FusionBuilder::agreed_map(const FusionGroup& group, Value* value) const {
+  std::optional<AxisMap> agreed;
+  for (const ReadSite& site : reads_.sites(value)) {
+    if (group_of(site.op) < 0 || &groups_[size_t(group_of(site.op))] != &group) continue;
+    const Read& read = reads_.read(site.op, site.position);
+    if (!read.relabels) return std::nullopt;
+    AxisMap map = base_map(read, operand_map(group, site.op, site.position));
+    if (agreed && *agreed != map) return std::nullopt;
+    agreed = std::move(map);
+  }
+  return agreed;
+}
+
+bool FusionBuilder::try_join(FusionGroup& group, Op* op) {
+  if (is_concat(op)) return false;
+  Value* value = op->result();
+  std::optional<AxisMap> map = agreed_map(group, value);
+  if (!map) return false;
+  const std::vector<ReadSite>& sites = reads_.sites(value);
+  bool read_elsewhere = std::any_of(sites.begin(), sites.end(), [&](const ReadSite& site) {
+    return group_of(site.op) < 0 || &groups_[size_t(group_of(site.op))] != &group;
+  });
+  if (read_elsewhere && (!covers_programs(group, *map) || makes_cycle(group, op))) return false;
+  if (is_reduce(op) && !join_reduce(group, op, *map)) return false;
+  group.maps[value] = std::move(*map);
+  return true;
+}
+
+bool FusionBuilder::covers_programs(const FusionGroup& group, const AxisMap& map) const {
+  for (size_t i = 0; i < group.extents.size(); ++i) {
+    bool varies = std::find(map.begin(), map.end(), int(i)) != map.end();
+    if (!group.whole[i] && !varies) return false;
+  }
+  return true;
+}
+
+bool FusionBuilder::join_reduce(FusionGroup& group, Op* op, AxisMap& map) {
+  if (!group.parts.empty()) return false;
+  std::vector<Dim> reduced = reduced_extents(op);
+  std::vector<int> missing;  // the axes along which the result does not vary
+  for (size_t i = 0; i < group.extents.size(); ++i) {
+    if (std::find(map.begin(), map.end(), int(i)) == map.end()) missing.push_back(int(i));
+    if (group.whole[i] && std::find(map.begin(), map.end(), int(i)) != map.end()) return false;
+  }
+  bool has_whole = std::find(group.whole.begin(), group.whole.end(), true) != group.whole.end();
+  if (missing.empty() && !has_whole) {
+    add_axes(group, reduced, true);
+    return true;
+  }
+  // The group's remaining axes must be the reduced ones, and all other values then have them whole.
+  std::vector<Dim> extents;
+  for (int axis : missing) extents.push_back(group.extents[size_t(axis)]);
+  if (extents != reduced) return false;
+  for (int axis : missing) group.whole[size_t(axis)] = true;
+  return true;
+}
+
+bool FusionBuilder::makes_cycle(const FusionGroup& group, Op* op) const {
+  // A path from a value of the group through something outside it back to an op of the group.
+  int number = int(&group - groups_.data());
+  std::set<Op*> seen;
+  std::vector<Op*> stack;
+  auto push_readers = [&](Op* from) {
+    for (unsigned r = 0; r < from->result_count(); ++r) {
+      for (const ReadSite& site : reads_.sites(from->result(r))) {
+        if (site.op != op && seen.insert(site.op).second) stack.push_back(site.op);
+      }
+    }
+  };
+  auto leave = [&](Op* from) {  // readers outside the group
+    for (const ReadSite& site : reads_.sites(from->result())) {
+      if (group_of(site.op) != number && site.op != op && seen.insert(site.op).second) {
+        stack.push_back(site.op);
+      }
+    }
+  };
+  leave(op);
+  for (Op* member : group.members) leave(member);
+  while (!stack.empty()) {
+    Op* at = stack.back();
+    stack.pop_back();
+    if (group_of(at) == number) return true;
+    if (at == reads_.terminator()) continue;
+    push_readers(at);
+    int other = group_of(at);
+    if (other < 0) continue;
+    // All of another group runs at once: what reads any of its values waits for all of it.
+    const FusionGroup& unit = groups_[size_t(other)];
+    for (Op* member : unit.members) push_readers(member);
+    if (unit.anchor) push_readers(unit.anchor);
+  }
+  return false;
+}
+
+}  // namespace tessera

@@ -1,0 +1,268 @@
+#include "passes/analysis/graph_reads.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ir/graph/ops.h"
+#include "support/check.h"
+
+namespace tessera {
+
+namespace {
+
+using graph::OpKind;
+
+/// One element that an attribute of a tile op can state. The upper half of u64 is given as negative
+/// numbers in constants and cannot be.
+bool is_one_number(Op* constant) {
+  Type type = constant->result()->type();
+  Attr value =
+      constant->attr("values")->elements.empty() ? nullptr : constant->attr("values")->elements[0];
+  bool one =
+      std::all_of(type->dims.begin(), type->dims.end(), [](Dim d) { return d->is_constant(1); });
+  return one && value && !(type->dtype == DType::U64 && value->integer < 0);
+}
+
+/// A source whose elements are all the same.
+bool is_uniform(Op* op) {
+  return graph_role(op) == GraphRole::Source && graph::kind_of(op) != OpKind::Iota;
+}
+
+std::vector<Dim> proper_dims(const std::vector<Dim>& dims) {
+  std::vector<Dim> proper;
+  std::copy_if(dims.begin(), dims.end(), std::back_inserter(proper),
+               [](Dim d) { return !d->is_constant(1); });
+  return proper;
+}
+
+/// For each axis of a view's result the axis of its operand, -1 for none; nothing when an axis is
+/// another window or a part of one.
+std::optional<std::vector<int>> relabelling(DimTable& table, Op* view) {
+  const std::vector<Dim>& from = view->operand(0)->type()->dims;
+  const std::vector<Dim>& to = view->result()->type()->dims;
+  std::vector<int> axes(to.size(), -1);
+  switch (graph::kind_of(view)) {
+    case OpKind::Broadcast:
+      for (size_t i = 0, skip = to.size() - from.size(); i < from.size(); ++i) {
+        if (from[i] == to[i + skip]) axes[i + skip] = int(i);
+      }
+      return axes;
+    case OpKind::Transpose: {
+      std::vector<int64_t> perm = view->ints_attr("perm");
+      return std::vector<int>(perm.begin(), perm.end());
+    }
+    case OpKind::Slice: {
+      std::vector<Dim> starts = view->dims_attr("starts");
+      std::vector<Dim> steps = view->dims_attr("steps");
+      for (size_t i = 0; i < to.size(); ++i) {
+        bool whole = from[i] == to[i] && starts[i] == table.constant(0) && steps[i]->is_constant(1);
+        if (!whole) return std::nullopt;
+        axes[i] = int(i);
+      }
+      return axes;
+    }
+    case OpKind::Reshape: {
+      if (proper_dims(from) != proper_dims(to)) return std::nullopt;
+      size_t axis = 0;
+      for (size_t i = 0; i < to.size(); ++i) {
+        if (to[i]->is_constant(1)) continue;
+        while (from[axis]->is_constant(1)) ++axis;
+        axes[i] = int(axis++);
+      }
+      return axes;
+    }
+    default:
+      TSR_UNREACHABLE("not a view: " + std::string(view->name()));
+  }
+}
+
+}  // namespace
+
+GraphRole graph_role(Op* op) {
+  if (op->info().elementwise != ElementwiseKind::None) return GraphRole::Compute;
+  switch (graph::kind_of(op)) {
+    case OpKind::Broadcast:
+    case OpKind::Reshape:
+    case OpKind::Transpose:
+    case OpKind::Slice:
+      return GraphRole::View;
+    case OpKind::Full:
+    case OpKind::Dim:
+    case OpKind::Iota:
+      return GraphRole::Source;
+    case OpKind::Constant:
+      return is_one_number(op) ? GraphRole::Source : GraphRole::Constant;
+    case OpKind::Reduce:
+    case OpKind::Concat:
+      return GraphRole::Compute;
+    case OpKind::Gemm:
+    case OpKind::Softmax:
+    case OpKind::Rmsnorm:
+    case OpKind::Embedding:
+    case OpKind::CrossEntropy:
+    case OpKind::KernelCall:
+      return GraphRole::Anchor;
+    default:
+      return GraphRole::Unknown;
+  }
+}
+
+bool is_widening_cast(Op* op) {
+  if (op->info().elementwise != ElementwiseKind::Cast) return false;
+  DType from = op->operand(0)->type()->dtype;
+  DType to = op->result()->type()->dtype;
+  return is_float(from) == is_float(to) && from != DType::Bool &&
+         dtype_info(from).bits < dtype_info(to).bits;
+}
+
+GraphReads::GraphReads(Op* function) : dims_(&function->module()->context().dims()) {
+  find_live(function);
+  for (Op* op : live_) add(op);
+  for (unsigned i = 0; i < terminator_->operand_count(); ++i) {
+    add_operand(terminator_, i, returned(terminator_->operand(i)));
+  }
+  auto before = [&](Op* a, Op* b) { return positions_[a] < positions_[b]; };
+  std::sort(ops_.begin(), ops_.end(), before);
+  for (auto& [base, sites] : sites_) {
+    std::stable_sort(sites.begin(), sites.end(),
+                     [&](const ReadSite& a, const ReadSite& b) { return before(a.op, b.op); });
+  }
+}
+
+void GraphReads::find_live(Op* function) {
+  Block* body = function->region()->front();
+  terminator_ = body->terminator();
+  std::set<Op*> live = {terminator_};
+  for (Op* op = terminator_; op; op = op->prev()) {
+    if (!live.count(op)) continue;
+    for (unsigned i = 0; i < op->operand_count(); ++i) {
+      if (Op* def = op->operand(i)->def()) live.insert(def);
+    }
+  }
+  for (Op* op : *body) {
+    positions_.emplace(op, positions_.size());
+    if (live.count(op) && op != terminator_) live_.push_back(op);
+  }
+}
+
+void GraphReads::add(Op* op) {
+  GraphRole role = graph_role(op);
+  if (role == GraphRole::View || is_widening_cast(op)) {
+    resolve(op->result());  // in order of the program, so that no chain of views is deep
+    return;
+  }
+  if (role == GraphRole::Source || role == GraphRole::Constant) return;
+  ops_.push_back(op);
+  for (unsigned i = 0; i < op->operand_count(); ++i) {
+    add_operand(op, i, role == GraphRole::Anchor ? anchor_operand(op, i) : resolve(op->operand(i)));
+  }
+}
+
+void GraphReads::add_operand(Op* op, unsigned position, Read read) {
+  // The coordinates of an iota are known only where axes are no more than renamed.
+  Op* def = read.base->def();
+  bool is_iota = def && graph_role(def) == GraphRole::Source && !is_uniform(def);
+  if (is_iota && !read.relabels && !forced(read.base)) force(read.base);
+  sites_[read.base].push_back({op, position});
+  reads_[{op, position}] = std::move(read);
+}
+
+void GraphReads::force(Value* value) {
+  Op* op = value->def();
+  TSR_CHECK(op && !forced_.count(value), "a value is forced that is a buffer already");
+  Read inner;
+  bool is_view = graph_role(op) == GraphRole::View;
+  if (is_view) inner = resolve(value);
+  if (is_widening_cast(op)) inner = resolve(op->operand(0));
+  forced_.emplace(value, inner);
+  resolved_[value] = own(value);
+  ops_.push_back(op);
+  if (inner.base) add_operand(op, 0, inner);
+}
+
+unsigned GraphReads::operand_count(Op* op) const {
+  if (op->result_count() == 1) {
+    auto it = forced_.find(op->result());
+    if (it != forced_.end()) return it->second.base ? 1 : 0;
+  }
+  return op->operand_count();
+}
+
+const std::vector<ReadSite>& GraphReads::sites(Value* base) const {
+  static const std::vector<ReadSite> none;
+  auto it = sites_.find(base);
+  return it == sites_.end() ? none : it->second;
+}
+
+Read GraphReads::own(Value* value) {
+  Read read;
+  read.base = value;
+  for (size_t i = 0; i < value->type()->rank(); ++i) read.base_axes.push_back(int(i));
+  read.access = contiguous_access(*dims_, value->type()->dims);
+  return read;
+}
+
+Read GraphReads::resolve(Value* value) {
+  auto known = resolved_.find(value);
+  if (known != resolved_.end()) return known->second;
+  Op* op = value->def();
+  Read read;
+  if (op && is_widening_cast(op)) {
+    read = resolve(op->operand(0));
+    read.casts.push_back(value->type()->dtype);
+  } else if (op && graph_role(op) == GraphRole::View) {
+    std::optional<Read> seen = through(op);
+    if (!seen) {
+      force(op->operand(0));
+      seen = through(op);
+      TSR_CHECK(seen, "a view of a buffer is strided");
+    }
+    read = std::move(*seen);
+  } else {
+    read = own(value);
+  }
+  return resolved_[value] = std::move(read);
+}
+
+std::optional<Read> GraphReads::through(Op* op) {
+  Read inner = resolve(op->operand(0));
+  std::optional<Access> access = access_through(*dims_, op, inner.access);
+  if (!access) return std::nullopt;
+  Read read{inner.base, inner.casts, inner.relabels, {}, std::move(*access)};
+  std::optional<std::vector<int>> axes = relabelling(*dims_, op);
+  if (!axes) read.relabels = false;
+  for (size_t i = 0; axes && i < axes->size(); ++i) {
+    int axis = (*axes)[i];
+    read.base_axes.push_back(axis < 0 || !inner.relabels ? -1 : inner.base_axes[size_t(axis)]);
+  }
+  return read;
+}
+
+Read GraphReads::anchor_operand(Op* op, unsigned position) {
+  Value* value = op->operand(position);
+  AnchorForm form = anchor_form(op);
+  Read read = resolve(value);
+  Op* def = read.base->def();
+  bool is_buffer = !def || graph_role(def) != GraphRole::Source || forced(read.base);
+  bool as_it_is =
+      read.casts.empty() &&
+      is_contiguous(*dims_, read.access, count_elements(*dims_, read.base->type()->dims));
+  if (is_buffer && (form.strided || as_it_is) &&
+      anchor_access(*dims_, form, position, read.access)) {
+    return read;
+  }
+  force(value);
+  return own(value);
+}
+
+Read GraphReads::returned(Value* value) {
+  Read read = resolve(value);
+  Op* def = read.base->def();
+  bool is_buffer = !def || graph_role(def) != GraphRole::Source || forced(read.base);
+  bool whole = is_contiguous(*dims_, read.access, count_elements(*dims_, read.base->type()->dims));
+  if (is_buffer && whole && read.casts.empty()) return read;
+  force(value);
+  return own(value);
+}
+
+}  // namespace tessera

@@ -1,0 +1,89 @@
+#pragma once
+// What each op of a graph function reads, seen through ops that need no kernel: views (broadcast,
+// transpose, slice, reshape) and widening casts, which a consumer does while it loads.
+//
+// A value is *forced* when somebody needs it as a buffer although its op is one of those (it is a
+// result of the function, or strides cannot say what is read through it). Its op is then computed
+// like any other.
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "passes/analysis/access.h"
+#include "passes/analysis/anchor_form.h"
+
+namespace tessera {
+
+/// A value as its reader sees it.
+struct Read {
+  Value* base = nullptr;     ///< neither a view nor a widening cast, unless forced
+  std::vector<DType> casts;  ///< applied to what is read from the base, in order
+  /// True if each axis is an axis of the base or repeats: `base_axes` has the number, -1 for a
+  /// repeated axis or one of extent 1.
+  bool relabels = true;
+  std::vector<int> base_axes;
+  Access access;  ///< of the base's elements, were it a contiguous buffer
+};
+
+/// One reader of a base: operand `position` of `op`.
+struct ReadSite {
+  Op* op;
+  unsigned position;
+};
+
+/// What an op is to the lowering.
+enum class GraphRole : uint8_t {
+  View,      ///< read through
+  Source,    ///< made where it is read: full, dim, iota, a constant of one element
+  Constant,  ///< a buffer in the plan
+  Compute,   ///< elementwise, reduce, concat: in a generated kernel or an epilogue
+  Anchor,    ///< a kernel of the library
+  Unknown,
+};
+GraphRole graph_role(Op* op);
+/// True for a cast that loses nothing and costs nothing beside a load.
+bool is_widening_cast(Op* op);
+
+class GraphReads {
+ public:
+  explicit GraphReads(Op* function);
+
+  /// The ops that are computed or are anchors, in order; dead ones are left out.
+  const std::vector<Op*>& ops() const { return ops_; }
+  /// What operand `position` of an op in ops(), or of the return, reads. A forced view has one
+  /// operand, seen in its result's axes.
+  const Read& read(Op* op, unsigned position) const { return reads_.at({op, position}); }
+  unsigned operand_count(Op* op) const;
+  /// The readers of a base, in order of the program.
+  const std::vector<ReadSite>& sites(Value* base) const;
+  bool forced(Value* value) const { return forced_.count(value) != 0; }
+  /// Position of an op in its function.
+  size_t position(Op* op) const { return positions_.at(op); }
+  Op* terminator() const { return terminator_; }
+  DimTable& dims() const { return *dims_; }
+
+ private:
+  void find_live(Op* function);
+  void add(Op* op);
+  void add_operand(Op* op, unsigned position, Read read);
+  void force(Value* value);
+  Read resolve(Value* value);
+  Read own(Value* value);
+  std::optional<Read> through(Op* op);
+  Read anchor_operand(Op* op, unsigned position);
+  Read returned(Value* value);
+
+  DimTable* dims_;
+  Op* terminator_ = nullptr;
+  std::vector<Op*> live_;
+  std::vector<Op*> ops_;
+  std::map<Value*, Read> resolved_;
+  std::map<Value*, Read>
+      forced_;  ///< what a forced op itself reads; empty base when it has no operand
+  std::map<std::pair<Op*, unsigned>, Read> reads_;
+  std::map<Value*, std::vector<ReadSite>> sites_;
+  std::map<Op*, size_t> positions_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,221 @@
+#include "passes/analysis/kernels.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tessera {
+
+namespace {
+
+using Replacements = std::map<std::string, Dim, std::less<>>;
+
+std::vector<Dim> substitute_all(DimTable& table, const std::vector<Dim>& dims,
+                                const Replacements& by) {
+  std::vector<Dim> replaced;
+  for (Dim dim : dims) replaced.push_back(table.substitute(dim, by));
+  return replaced;
+}
+
+Type substitute_type(Context& context, Type type, const Replacements& by) {
+  DimTable& table = context.dims();
+  switch (type->kind) {
+    case TypeKind::Tensor:
+      return context.tensor(substitute_all(table, type->dims, by), type->dtype, type->policies);
+    case TypeKind::Tile:
+      return context.tile(substitute_all(table, type->dims, by), type->dtype);
+    case TypeKind::View:
+      return context.view(substitute_all(table, type->dims, by), type->dtype,
+                          substitute_all(table, type->strides, by),
+                          table.substitute(type->offset, by), type->space);
+    case TypeKind::Scalar:
+    case TypeKind::Reg:
+    case TypeKind::Ptr:
+      return type;
+  }
+  return type;
+}
+
+Attr substitute_attr(Context& context, Attr attr, const Replacements& by) {
+  switch (attr->kind) {
+    case AttrKind::Dim:
+      return context.dim(context.dims().substitute(attr->dim, by));
+    case AttrKind::Type:
+      return context.type(substitute_type(context, attr->type, by));
+    case AttrKind::Array: {
+      std::vector<Attr> elements;
+      for (Attr element : attr->elements) elements.push_back(substitute_attr(context, element, by));
+      return context.array(std::move(elements));
+    }
+    case AttrKind::Dict: {
+      std::vector<NamedAttr> entries;
+      for (const auto& [key, value] : attr->entries) {
+        entries.emplace_back(key, substitute_attr(context, value, by));
+      }
+      return context.dict(std::move(entries));
+    }
+    default:
+      return attr;
+  }
+}
+
+void substitute_attrs(Op* op, const Replacements& by) {
+  Context& context = op->module()->context();
+  std::vector<OpAttr> attributes(op->attributes().begin(), op->attributes().end());
+  for (const OpAttr& attribute : attributes) {
+    Attr value = substitute_attr(context, attribute.value, by);
+    if (value != attribute.value) op->set_attr(attribute.name, value);
+  }
+}
+
+void substitute_values(Op* op, const Replacements& by) {
+  Context& context = op->module()->context();
+  for (unsigned i = 0; i < op->result_count(); ++i) {
+    op->result(i)->set_type(substitute_type(context, op->result(i)->type(), by));
+  }
+  for (unsigned r = 0; r < op->region_count(); ++r) {
+    for (Block* block = op->region(r)->front(); block; block = block->next()) {
+      for (unsigned i = 0; i < block->arg_count(); ++i) {
+        block->arg(i)->set_type(substitute_type(context, block->arg(i)->type(), by));
+      }
+    }
+  }
+}
+
+/// A list of names, each once, in order.
+class NameList {
+ public:
+  void add(Dim dim) {
+    for_each_symbol(dim, [&](std::string_view name) {
+      if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.emplace_back(name);
+    });
+  }
+  void add(Type type) {
+    for (Dim dim : type->dims) add(dim);
+    for (Dim dim : type->strides) add(dim);
+    if (type->offset) add(type->offset);
+  }
+  void add(Attr attr) {
+    if (attr->dim) add(attr->dim);
+    if (attr->type) add(attr->type);
+    for (Attr element : attr->elements) add(element);
+    for (const auto& [key, value] : attr->entries) add(value);
+  }
+  void add(Op* op) {
+    for (const OpAttr& attribute : op->attributes()) add(attribute.value);
+    for (unsigned i = 0; i < op->result_count(); ++i) add(op->result(i)->type());
+  }
+  std::vector<std::string> take() { return std::move(names_); }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+/// Walks two kernels side by side, pairing their values.
+class Comparison {
+ public:
+  bool same_op(Op* a, Op* b) {
+    if (&a->info() != &b->info() || a->operand_count() != b->operand_count() ||
+        a->result_count() != b->result_count() || a->slot_count() != b->slot_count()) {
+      return false;
+    }
+    for (unsigned s = 0; s < a->slot_count(); ++s) {
+      if (a->slot_size(s) != b->slot_size(s)) return false;
+    }
+    for (unsigned i = 0; i < a->operand_count(); ++i) {
+      auto it = pairs_.find(a->operand(i));
+      if (it == pairs_.end() || it->second != b->operand(i)) return false;
+    }
+    for (unsigned i = 0; i < a->result_count(); ++i) {
+      if (!pair(a->result(i), b->result(i))) return false;
+    }
+    if (!same_attributes(a, b)) return false;
+    for (unsigned r = 0; r < a->region_count(); ++r) {
+      if (!same_region(a->region(r), b->region(r))) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool pair(Value* a, Value* b) {
+    pairs_[a] = b;
+    return a->type() == b->type();
+  }
+
+  bool same_attributes(Op* a, Op* b) {
+    if (a->attributes().size() != b->attributes().size()) return false;
+    for (size_t i = 0; i < a->attributes().size(); ++i) {
+      const OpAttr& x = a->attributes()[i];
+      const OpAttr& y = b->attributes()[i];
+      if (x.name != y.name) return false;
+      bool is_symbol = a->info().has(Function) && x.name == "symbol";
+      if (x.value != y.value && !is_symbol) return false;
+    }
+    return true;
+  }
+
+  /// Schedule level regions have one block.
+  bool same_region(Region* a, Region* b) {
+    if (a->block_count() != b->block_count() || a->block_count() > 1) return false;
+    if (a->empty()) return true;
+    Block* x = a->front();
+    Block* y = b->front();
+    if (x->arg_count() != y->arg_count()) return false;
+    for (unsigned i = 0; i < x->arg_count(); ++i) {
+      if (!pair(x->arg(i), y->arg(i))) return false;
+    }
+    Op* p = x->front();
+    Op* q = y->front();
+    for (; p && q; p = p->next(), q = q->next()) {
+      if (!same_op(p, q)) return false;
+    }
+    return !p && !q;
+  }
+
+  std::unordered_map<Value*, Value*> pairs_;
+};
+
+}  // namespace
+
+std::vector<std::string> free_dims(Op* kernel) {
+  NameList names;
+  Block* body = kernel->region()->front();
+  for (unsigned i = 0; body && i < body->arg_count(); ++i) {
+    for (Dim dim : body->arg(i)->type()->dims) names.add(dim);
+  }
+  return names.take();
+}
+
+std::vector<std::string> mentioned_dims(Op* kernel) {
+  NameList names;
+  names.add(kernel);
+  walk(kernel, [&](Op* op) { names.add(op); });
+  return names.take();
+}
+
+void substitute_dims(Op* kernel, const Replacements& replacements) {
+  substitute_attrs(kernel, replacements);
+  substitute_values(kernel, replacements);
+  walk(kernel, [&](Op* op) {
+    substitute_attrs(op, replacements);
+    substitute_values(op, replacements);
+  });
+}
+
+std::map<std::string, Dim> canonicalize_dims(Op* kernel) {
+  DimTable& table = kernel->module()->context().dims();
+  Replacements replacements;
+  std::map<std::string, Dim> binding;
+  for (const std::string& name : free_dims(kernel)) {
+    std::string renamed = "d" + std::to_string(binding.size());
+    replacements[name] = table.symbol(renamed);
+    binding[renamed] = table.symbol(name);
+  }
+  substitute_dims(kernel, replacements);
+  return binding;
+}
+
+bool same_kernel(Op* a, Op* b) {
+  return Comparison().same_op(a, b);
+}
+
+}  // namespace tessera

@@ -1,0 +1,23 @@
+#pragma once
+// Kernels as a whole: their free dims, renaming of symbols, equality.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/core/module.h"
+
+namespace tessera {
+
+/// The symbols of a kernel's parameter types in order of first appearance.
+std::vector<std::string> free_dims(Op* kernel);
+/// The symbols that types of values and attributes in a kernel mention, each once.
+std::vector<std::string> mentioned_dims(Op* kernel);
+/// Replaces symbols in every type and attribute of a kernel, all at once.
+void substitute_dims(Op* kernel, const std::map<std::string, Dim, std::less<>>& replacements);
+/// Names the free dims d0, d1, … and gives the old symbol of each new name.
+std::map<std::string, Dim> canonicalize_dims(Op* kernel);
+/// True if both do the same: equal but for symbol, locations and names of values.
+bool same_kernel(Op* a, Op* b);
+
+}  // namespace tessera

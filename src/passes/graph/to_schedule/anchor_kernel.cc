@@ -1,0 +1,134 @@
+// Anchors: instances of library kernels. Operands that are windows of buffers are read through
+// sched.view, widening casts of operands are done after the loads, and the group's members are
+// folded in before the store.
+
+#include <algorithm>
+
+#include "ir/schedule/ops.h"
+#include "passes/analysis/kernels.h"
+#include "passes/graph/to_schedule/epilogue.h"
+#include "passes/graph/to_schedule/kernel_edit.h"
+#include "passes/graph/to_schedule/lowering.h"
+#include "support/check.h"
+
+namespace tessera {
+
+namespace {
+
+/// The group of an anchor whose kernel takes no epilogue, as a generated one.
+FusionGroup without_anchor(const FusionGroup& group) {
+  FusionGroup rest = group;
+  rest.anchor = nullptr;
+  rest.maps.erase(group.anchor->result());
+  return rest;
+}
+
+}  // namespace
+
+Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& group,
+                                                            const AnchorForm& form) {
+  Op* anchor = group.anchor;
+  if (!context_.kernels) {
+    context_.diagnostics.report(diag::no_kernel_library, anchor->loc(), anchor->name(),
+                                form.kernel);
+    return failure;
+  }
+  schedule::KernelRequest request;
+  request.kernel = form.kernel;
+  request.arguments = form.arguments;
+  request.symbol = next_symbol();
+  request.machine = context_.machine ? context_.machine->name : "";
+  request.loc = anchor->loc();
+  for (unsigned i = 0; i < anchor->operand_count(); ++i) {
+    request.operands.push_back(
+        module_.context().tensor(form.operands[i], anchor->operand(i)->type()->dtype));
+  }
+  for (unsigned i = 0; i < anchor->result_count(); ++i) {
+    request.results.push_back(anchor->result(i)->type()->dtype);
+  }
+  Result<schedule::KernelInstance> instance = context_.kernels->instantiate(module_, request);
+  if (!instance) return failure;
+  if (!check_instance(anchor, form, *instance)) return failure;
+  return instance;
+}
+
+Status GraphLowering::check_instance(Op* anchor, const AnchorForm& form,
+                                     const schedule::KernelInstance& instance) {
+  Context& context = module_.context();
+  std::string given, wanted;
+  for (Type type : instance.results)
+    given += (given.empty() ? "" : ", ") + context.tensor(type->dims, type->dtype)->text;
+  for (size_t i = 0; i < form.results.size(); ++i) {
+    Type type = context.tensor(form.results[i], anchor->result(unsigned(i))->type()->dtype);
+    wanted += (wanted.empty() ? "" : ", ") + type->text;
+  }
+  if (given == wanted) return success;
+  context_.diagnostics.report(diag::kernel_gives, anchor->loc(), form.kernel, given, wanted);
+  return failure;
+}
+
+void GraphLowering::use_caller_symbols(AnchorKernel& anchor) {
+  if (anchor.in_caller_symbols) return;
+  substitute_dims(anchor.kernel, {anchor.dims.begin(), anchor.dims.end()});
+  anchor.in_caller_symbols = true;
+}
+
+void GraphLowering::bind_operands(AnchorKernel& anchor, Op* op, const AnchorForm& form) {
+  for (unsigned i = 0; i < op->operand_count(); ++i) {
+    const Read& read = reads_.read(op, i);
+    std::optional<Access> access = anchor_access(table_, form, i, read.access);
+    TSR_CHECK(access, "an operand of an anchor is not strided");
+    Value* buffer = host_.buffer(read.base);
+    const std::vector<Dim>& dims = buffer->type()->dims;
+    if (is_contiguous(table_, *access, count_elements(table_, dims))) {
+      anchor.operands.push_back(host_.under(buffer, form.operands[i]));
+    } else {
+      use_caller_symbols(anchor);
+      read_through_window(anchor.kernel, i, dims, *access);
+      anchor.operands.push_back(buffer);
+    }
+    if (!read.casts.empty())
+      read_through_casts(anchor.kernel, i, buffer->type()->dtype, read.casts);
+  }
+}
+
+void GraphLowering::fold_members(AnchorKernel& anchor, const FusionGroup& group,
+                                 const AnchorForm& form, Op* store) {
+  KernelSpace space = epilogue_space(group, form.result_axes, form.results[0], store);
+  std::vector<BufferAccess> loads = group_loads(reads_, group);
+  for (BufferAccess& access : loads) access = collapse(table_, space, group, access);
+  MemoryPlan inputs = plan_memory(table_, space, std::move(loads));
+  if (!inputs.all_direct() || mentions_dims(group)) use_caller_symbols(anchor);
+  Type result = store->in(schedule::in::Store::memory)->type();
+  fold_epilogue(anchor.kernel, store, reads_, group, space, inputs, result->dims);
+  for (const MemoryParameter& parameter : inputs.parameters) {
+    anchor.operands.push_back(host_.under(host_.buffer(parameter.buffer),
+                                          parameter_dims(table_, parameter, space.extents)));
+  }
+}
+
+Status GraphLowering::lower_anchor(const FusionGroup& group) {
+  AnchorForm form = anchor_form(group.anchor);
+  Result<schedule::KernelInstance> instance = instantiate(group, form);
+  if (!instance) return failure;
+  AnchorKernel anchor{instance->kernel, instance->dims};
+  bind_operands(anchor, group.anchor, form);
+  Op* store = group.members.empty() ? nullptr : find_result_store(anchor.kernel);
+  if (store) fold_members(anchor, group, form, store);
+  erase_hooks(anchor.kernel);
+  if (anchor.in_caller_symbols) {
+    add_carriers(anchor.kernel, anchor.operands);
+    anchor.dims = canonicalize_dims(anchor.kernel);
+  }
+  std::vector<Value*> outputs = group.outputs;
+  if (!store) {
+    outputs.clear();
+    for (unsigned i = 0; i < group.anchor->result_count(); ++i)
+      outputs.push_back(group.anchor->result(i));
+  }
+  host_.launch(keep_kernel(anchor.kernel), anchor.operands, anchor.dims, outputs);
+  if (!store && !group.members.empty()) return lower_generated(without_anchor(group));
+  return success;
+}
+
+}  // namespace tessera

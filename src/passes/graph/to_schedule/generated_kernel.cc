@@ -1,0 +1,175 @@
+// Kernels without a source: one grid over the group's space, one tile op for each graph op.
+
+#include <algorithm>
+
+#include "ir/graph/ops.h"
+#include "ir/schedule/ops.h"
+#include "passes/analysis/kernels.h"
+#include "passes/graph/to_schedule/lowering.h"
+
+namespace tessera {
+
+namespace {
+
+using ScheduleOp = schedule::OpKind;
+
+std::string axis_name(const KernelSpace& space, size_t axis) {
+  static constexpr std::string_view names = "ijklmnpq";
+  return axis < names.size() && space.rank() <= names.size() ? std::string(1, names[axis])
+                                                             : "i" + std::to_string(axis);
+}
+
+Attr axes_attr(Context& context, const KernelSpace& space, const std::vector<Dim>& extents,
+               const std::vector<Dim>& blocks) {
+  std::vector<Attr> axes;
+  for (size_t k = 0; k < space.rank(); ++k) {
+    axes.push_back(context.dict({{"block", context.dim(blocks[k])},
+                                 {"extent", context.dim(extents[k])},
+                                 {"grid", context.boolean(!space.whole[k])},
+                                 {"name", context.string(axis_name(space, k))}}));
+  }
+  return context.array(std::move(axes));
+}
+
+bool is_empty(DimTable& table, Value* value) {
+  return count_elements(table, value->type()->dims)->is_constant(0);
+}
+
+/// The kernel's own symbols for the extents of its axes, in order of first appearance in the
+/// parameters' types; nothing when some extent is in no type.
+std::optional<std::vector<Dim>> own_extents(DimTable& table, const KernelSpace& space,
+                                            const MemoryPlan& inputs, const MemoryPlan& outputs,
+                                            std::map<std::string, Dim>& binding) {
+  std::map<Dim, Dim> symbols;
+  for (const MemoryPlan* plan : {&inputs, &outputs}) {
+    for (const MemoryParameter& parameter : plan->parameters) {
+      for (Dim extent : parameter_dims(table, parameter, space.extents)) {
+        if (extent->constant() || symbols.count(extent)) continue;
+        std::string name = "d" + std::to_string(symbols.size());
+        symbols[extent] = table.symbol(name);
+        binding[name] = extent;
+      }
+    }
+  }
+  std::vector<Dim> extents;
+  for (Dim extent : space.extents) {
+    if (!extent->constant() && !symbols.count(extent)) return std::nullopt;
+    extents.push_back(extent->constant() ? extent : symbols[extent]);
+  }
+  return extents;
+}
+
+/// Stores outputs; the parts of a concat go to the windows of one output.
+void store_outputs(TileEmitter& emitter, const FusionGroup& group,
+                   const std::vector<TileMemory>& memories) {
+  size_t next = 0;
+  for (Value* output : group.outputs) {
+    bool is_concat = graph::kind_of(output->def()) == graph::OpKind::Concat;
+    if (!is_concat) {
+      emitter.store(emitter.tile(output), memories[next++]);
+      continue;
+    }
+    for (unsigned p = 0; p < group.parts.size(); ++p) {
+      emitter.store(emitter.part(output->def(), p), memories[next++]);
+    }
+  }
+}
+
+}  // namespace
+
+Status GraphLowering::lower_generated(const FusionGroup& group) {
+  auto empty = [&](Value* output) { return is_empty(table_, output); };
+  if (std::all_of(group.outputs.begin(), group.outputs.end(), empty)) {
+    for (Value* output : group.outputs) host_.define_empty(output);
+    return success;
+  }
+  std::vector<BufferAccess> loads = group_loads(reads_, group);
+  std::vector<BufferAccess> stores = group_stores(table_, group);
+  KernelSpace space = plan_space(reads_, group, loads, stores);
+  for (BufferAccess& access : loads) access = collapse(table_, space, group, access);
+  for (BufferAccess& access : stores) access = collapse(table_, space, group, access);
+  MemoryPlan inputs = plan_memory(table_, space, std::move(loads));
+  MemoryPlan outputs = plan_memory(table_, space, std::move(stores));
+
+  std::map<std::string, Dim> binding;
+  std::optional<std::vector<Dim>> own;
+  if (inputs.all_direct() && outputs.all_direct() && !mentions_dims(group)) {
+    own = own_extents(table_, space, inputs, outputs, binding);
+  }
+  Op* kernel = build_generated(group, space, inputs, outputs, own ? *own : space.extents);
+  std::vector<Value*> operands;
+  for (const MemoryParameter& parameter : inputs.parameters) {
+    operands.push_back(host_.under(host_.buffer(parameter.buffer),
+                                   parameter_dims(table_, parameter, space.extents)));
+  }
+  if (!own) {
+    add_carriers(kernel, operands);
+    binding = canonicalize_dims(kernel);
+  }
+  kernel = keep_kernel(kernel);
+  host_.launch(kernel, operands, binding, group.outputs);
+  return success;
+}
+
+Op* GraphLowering::build_generated(const FusionGroup& group, const KernelSpace& space,
+                                   const MemoryPlan& inputs, const MemoryPlan& outputs,
+                                   const std::vector<Dim>& extents) {
+  Context& context = module_.context();
+  std::vector<Dim> blocks = space.blocks;
+  std::vector<Attr> grid;
+  for (size_t k = 0; k < space.rank(); ++k) {
+    if (space.whole[k]) blocks[k] = extents[k];
+    if (!space.whole[k]) grid.push_back(context.string(axis_name(space, k)));
+  }
+  OpState state;
+  state.info = schedule::info(ScheduleOp::Kernel);
+  state.loc = group.members.back()->loc();
+  state.attributes = {{"axes", axes_attr(context, space, extents, blocks)},
+                      {"outputs", context.integer(int64_t(outputs.parameters.size()))},
+                      {"schedule", context.dict({})},
+                      {"symbol", context.symbol(next_symbol())}};
+  Op* kernel = module_.create(state);
+  kernel->move_to_end(module_.body());
+  Block* body = kernel->region()->add_block();
+  auto add_parameter = [&](const MemoryParameter& parameter) {
+    Type type =
+        context.tensor(parameter_dims(table_, parameter, extents), parameter.buffer->type()->dtype);
+    return body->add_arg(type, parameter.buffer->name());
+  };
+  std::vector<Value*> in_values, out_values;
+  for (const MemoryParameter& parameter : inputs.parameters)
+    in_values.push_back(add_parameter(parameter));
+  for (const MemoryParameter& parameter : outputs.parameters)
+    out_values.push_back(add_parameter(parameter));
+
+  Builder builder(module_, body);
+  builder.set_loc(state.loc);
+  std::vector<TileMemory> memories, results;
+  for (size_t i = 0; i < inputs.accesses.size(); ++i) {
+    memories.push_back(open_memory(builder, inputs, i, extents, in_values[inputs.parameter_of[i]]));
+  }
+  for (size_t i = 0; i < outputs.accesses.size(); ++i) {
+    results.push_back(
+        open_memory(builder, outputs, i, extents, out_values[outputs.parameter_of[i]]));
+  }
+  Op* tile = builder.op(schedule::info(ScheduleOp::Tile), {}, {}, {{"axes", context.array(grid)}});
+  builder.op(schedule::info(ScheduleOp::Return), {}, {});
+  Block* program = tile->region()->add_block();
+  std::vector<Value*> indices(space.rank(), nullptr);
+  for (size_t k = 0; k < space.rank(); ++k) {
+    if (!space.whole[k])
+      indices[k] =
+          program->add_arg(context.scalar(DType::I64), context.intern(axis_name(space, k)));
+  }
+  builder.set_end(program);
+  TileEmitter emitter(builder, reads_, group, space, blocks, indices);
+  for (size_t i = 0; i < memories.size(); ++i) emitter.set_memory(inputs.accesses[i], memories[i]);
+  for (Op* member : group.members) {
+    if (graph::kind_of(member) != graph::OpKind::Concat) emitter.emit(member);
+  }
+  store_outputs(emitter, group, results);
+  builder.op(schedule::info(ScheduleOp::Yield), {{}}, {});
+  return kernel;
+}
+
+}  // namespace tessera

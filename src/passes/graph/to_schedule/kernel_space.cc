@@ -1,0 +1,238 @@
+#include "passes/graph/to_schedule/kernel_space.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/graph/ops.h"
+#include "support/check.h"
+
+namespace tessera {
+
+namespace {
+
+using graph::OpKind;
+
+/// Elements of a program's tile: about 32 KB of f32, which stays in a first-level cache.
+constexpr int64_t program_elements = 8192;
+/// Extents guessed for axes whose size is not known.
+constexpr int64_t guessed_whole_axis = 1024;
+constexpr int64_t guessed_columns = 1024;
+/// Edge of the square tiles used where two accesses run along different axes.
+constexpr int64_t transposing_edge = 64;
+constexpr int64_t max_rows = 64;
+
+void add_unique(std::vector<BufferAccess>& accesses, BufferAccess access) {
+  if (std::find(accesses.begin(), accesses.end(), access) == accesses.end()) {
+    accesses.push_back(std::move(access));
+  }
+}
+
+Op* concat_of(const FusionGroup& group) {
+  return group.parts.empty() ? nullptr : group.members.back();
+}
+
+/// Unit strides along the axes of coordinates that the group computes, so that these are not
+/// collapsed.
+std::vector<BufferAccess> coordinates(const GraphReads& reads, const FusionGroup& group) {
+  std::vector<BufferAccess> unit;
+  DimTable& table = reads.dims();
+  auto add = [&](int axis) {
+    if (axis < 0) return;
+    BufferAccess access{nullptr, std::vector<Dim>(group.extents.size(), table.constant(0)),
+                        table.constant(0)};
+    access.strides[size_t(axis)] = table.constant(1);
+    unit.push_back(std::move(access));
+  };
+  for (Op* op : group.members) {
+    bool is_iota = graph::kind_of(op) == OpKind::Iota;
+    if (is_iota) add(group.maps.at(op->result())[size_t(op->int_attr("axis"))]);
+    for (unsigned i = 0; i < reads.operand_count(op); ++i) {
+      const Read& read = reads.read(op, i);
+      Op* source = read_source(reads, read);
+      if (!source || graph::kind_of(source) != OpKind::Iota) continue;
+      add(base_map(read, operand_map(group, op, i))[size_t(source->int_attr("axis"))]);
+    }
+  }
+  return unit;
+}
+
+/// True if two neighbouring iteration axes are walked as one by an access.
+bool runs_on(DimTable& table, const FusionGroup& group, const BufferAccess& access, int outer,
+             int inner) {
+  Dim stride = access.strides[size_t(inner)];
+  return access.strides[size_t(outer)] == table.mul(stride, group.extents[size_t(inner)]);
+}
+
+/// The largest divisor of `extent` up to `limit` if it is at least half of that, else `limit`.
+int64_t even_block(int64_t extent, int64_t limit) {
+  if (extent <= limit) return std::max<int64_t>(extent, 1);
+  for (int64_t block = limit; block * 2 >= limit; --block) {
+    if (extent % block == 0) return block;
+  }
+  return limit;
+}
+
+int64_t block_of(Dim extent, int64_t limit) {
+  auto constant = extent->constant();
+  return even_block(constant ? *constant : limit, std::max<int64_t>(limit, 1));
+}
+
+/// Program axes along which some access is contiguous although it also varies along a later one.
+std::vector<bool> crossed_axes(const std::vector<BufferAccess>& accesses, size_t programs) {
+  std::vector<bool> axes(programs);
+  for (const BufferAccess& access : accesses) {
+    for (size_t k = 0; k < programs; ++k) {
+      bool varies_later =
+          std::any_of(access.strides.begin() + long(k) + 1, access.strides.begin() + long(programs),
+                      [](Dim stride) { return !stride->is_constant(0); });
+      if (access.strides[k]->is_constant(1) && varies_later) axes[k] = true;
+    }
+  }
+  return axes;
+}
+
+/// Elements of a program's tile for each element of its program axes: the product of reduced axes,
+/// the sum of the axes of a concat's parts.
+int64_t whole_elements(const KernelSpace& space, bool parts) {
+  int64_t product = 1, sum = 0;
+  for (size_t k = 0; k < space.rank(); ++k) {
+    if (!space.whole[k]) continue;
+    int64_t extent = std::clamp<int64_t>(space.extents[k]->constant().value_or(guessed_whole_axis),
+                                         1, program_elements);
+    product = std::min(product * extent, program_elements);
+    sum = std::min(sum + extent, program_elements);
+  }
+  return parts ? std::max<int64_t>(sum, 1) : product;
+}
+
+void choose_blocks(DimTable& table, KernelSpace& space, const std::vector<BufferAccess>& accesses,
+                   bool parts) {
+  size_t programs = size_t(std::count(space.whole.begin(), space.whole.end(), false));
+  int64_t budget = program_elements / whole_elements(space, parts);
+  std::vector<bool> crossed = crossed_axes(accesses, programs);
+  bool transposes = std::find(crossed.begin(), crossed.end(), true) != crossed.end();
+  space.blocks = space.extents;
+  for (size_t k = programs; k-- > 0;) {
+    bool last = k + 1 == programs;
+    int64_t limit = budget;
+    if (programs != space.rank() || !last) limit = std::min(limit, max_rows);
+    if (last && programs > 1 && !space.extents[k]->constant())
+      limit = std::min(limit, guessed_columns);
+    if (transposes) limit = std::min(limit, crossed[k] || last ? transposing_edge : int64_t(1));
+    int64_t block = block_of(space.extents[k], limit);
+    space.blocks[k] = table.constant(block);
+    budget = std::max<int64_t>(budget / block, 1);
+  }
+}
+
+}  // namespace
+
+bool reads_group_value(const FusionGroup& group, const Read& read) {
+  return group.maps.count(read.base) != 0;
+}
+
+Op* read_source(const GraphReads& reads, const Read& read) {
+  Op* def = read.base->def();
+  bool source = def && graph_role(def) == GraphRole::Source && !reads.forced(read.base);
+  return source ? def : nullptr;
+}
+
+std::vector<BufferAccess> group_loads(const GraphReads& reads, const FusionGroup& group) {
+  std::vector<BufferAccess> loads;
+  for (Op* op : group.members) {
+    for (unsigned i = 0; i < reads.operand_count(op); ++i) {
+      const Read& read = reads.read(op, i);
+      if (reads_group_value(group, read) || read_source(reads, read)) continue;
+      AxisMap map = operand_map(group, op, i);
+      add_unique(loads,
+                 {read.base, iteration_strides(reads.dims(), read, map, group.extents.size()),
+                  read.access.offset});
+    }
+  }
+  return loads;
+}
+
+std::vector<BufferAccess> group_stores(DimTable& table, const FusionGroup& group) {
+  std::vector<BufferAccess> stores;
+  Op* concat = concat_of(group);
+  for (Value* output : group.outputs) {
+    Access whole = contiguous_access(table, output->type()->dims);
+    size_t parts = output->def() == concat ? group.parts.size() : 1;
+    Dim start = table.constant(0);
+    for (size_t p = 0; p < parts; ++p) {
+      const AxisMap& map = output->def() == concat ? group.parts[p] : group.maps.at(output);
+      BufferAccess access{output, std::vector<Dim>(group.extents.size(), table.constant(0)),
+                          table.constant(0)};
+      for (size_t i = 0; i < map.size(); ++i) {
+        if (map[i] >= 0) access.strides[size_t(map[i])] = whole.strides[i];
+      }
+      if (output->def() == concat) {
+        size_t axis = size_t(concat->int_attr("axis"));
+        access.offset = table.mul(start, whole.strides[axis]);
+        start = table.add(start, concat->operand(unsigned(p))->type()->dims[axis]);
+      }
+      stores.push_back(std::move(access));
+    }
+  }
+  return stores;
+}
+
+BufferAccess collapse(DimTable& table, const KernelSpace& space, const FusionGroup& group,
+                      const BufferAccess& access) {
+  // Iteration axes in the order of the kernel's, as collapse_strides wants them.
+  std::vector<size_t> order(group.extents.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return space.axis_of[a] < space.axis_of[b]; });
+  std::vector<Dim> extents, strides;
+  std::vector<int> group_of;
+  for (size_t axis : order) {
+    extents.push_back(group.extents[axis]);
+    strides.push_back(access.strides[axis]);
+    group_of.push_back(space.axis_of[axis]);
+  }
+  auto collapsed = collapse_strides(table, extents, strides, group_of, space.rank());
+  TSR_CHECK(collapsed, "an access does not fit the kernel's axes");
+  return {access.base, std::move(*collapsed), access.offset};
+}
+
+KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group,
+                       const std::vector<BufferAccess>& loads,
+                       const std::vector<BufferAccess>& stores) {
+  DimTable& table = reads.dims();
+  std::vector<BufferAccess> accesses = loads;
+  accesses.insert(accesses.end(), stores.begin(), stores.end());
+  std::vector<BufferAccess> constraints = coordinates(reads, group);
+  constraints.insert(constraints.end(), accesses.begin(), accesses.end());
+  KernelSpace space;
+  space.axis_of.resize(group.extents.size());
+  for (bool whole : {false, true}) {
+    int before = -1;  // the iteration axis before this one, of the same kind
+    for (size_t i = 0; i < group.extents.size(); ++i) {
+      if (group.whole[i] != whole) continue;
+      bool own_axis =
+          before < 0 || (whole && !group.parts.empty()) ||
+          !std::all_of(constraints.begin(), constraints.end(), [&](const BufferAccess& access) {
+            return runs_on(table, group, access, before, int(i));
+          });
+      if (own_axis) {
+        space.extents.push_back(group.extents[i]);
+        space.whole.push_back(whole);
+      } else {
+        space.extents.back() = table.mul(space.extents.back(), group.extents[i]);
+      }
+      space.axis_of[i] = int(space.extents.size()) - 1;
+      before = int(i);
+    }
+    bool no_program_axis = !whole && space.extents.empty();
+    if (no_program_axis) {
+      space.extents.push_back(table.constant(1));
+      space.whole.push_back(false);
+    }
+  }
+  for (BufferAccess& access : accesses) access = collapse(table, space, group, access);
+  choose_blocks(table, space, accesses, !group.parts.empty());
+  return space;
+}
+
+}  // namespace tessera

@@ -1,0 +1,49 @@
+#pragma once
+// The axes of a kernel that computes a fusion group: iteration axes that every access walks through
+// as if they were one become one, and each gets the extent of a program's tile.
+
+#include <vector>
+
+#include "passes/analysis/fusion_groups.h"
+
+namespace tessera {
+
+/// A strided access of a group to a buffer; strides by iteration axis, or by kernel axis once
+/// collapsed.
+struct BufferAccess {
+  Value* base;
+  std::vector<Dim> strides;
+  Dim offset;
+
+  bool operator==(const BufferAccess&) const = default;
+};
+
+struct KernelSpace {
+  std::vector<int> axis_of;  ///< kernel axis of each iteration axis
+  std::vector<Dim> extents;  ///< in the caller's symbols
+  std::vector<Dim> blocks;   ///< a constant, or the extent of an axis that is taken whole
+  std::vector<bool> whole;   ///< no grid axis
+
+  size_t rank() const { return extents.size(); }
+};
+
+/// What a group loads from buffers, by iteration axis, each access once, in order of the program.
+std::vector<BufferAccess> group_loads(const GraphReads& reads, const FusionGroup& group);
+/// Where a group stores its outputs: one access for each output, or one for each part of a concat.
+std::vector<BufferAccess> group_stores(DimTable& table, const FusionGroup& group);
+/// The same access by kernel axis.
+BufferAccess collapse(DimTable& table, const KernelSpace& space, const FusionGroup& group,
+                      const BufferAccess& access);
+
+/// The space of a generated kernel: program axes first, then those that are taken whole.
+KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group,
+                       const std::vector<BufferAccess>& loads,
+                       const std::vector<BufferAccess>& stores);
+
+/// True if the base of a read is computed in the group itself.
+bool reads_group_value(const FusionGroup& group, const Read& read);
+/// The op of a read that is made where it is read (full, iota, dim); null for a buffer or group
+/// value.
+Op* read_source(const GraphReads& reads, const Read& read);
+
+}  // namespace tessera

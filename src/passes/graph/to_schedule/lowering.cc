@@ -1,0 +1,82 @@
+#include "passes/graph/to_schedule/lowering.h"
+
+#include <algorithm>
+
+#include "ir/graph/ops.h"
+#include "passes/analysis/kernels.h"
+#include "passes/graph/to_schedule/kernel_edit.h"
+
+namespace tessera {
+
+namespace {
+
+/// Calls `visit` for the value of each gir.dim that the group makes where it reads it.
+template <typename F>
+void for_each_dim(const GraphReads& reads, const FusionGroup& group, F&& visit) {
+  for (Op* op : group.members) {
+    if (graph::kind_of(op) == graph::OpKind::Dim) visit(op->dim_attr("value"));
+    for (unsigned i = 0; i < reads.operand_count(op); ++i) {
+      Op* source = read_source(reads, reads.read(op, i));
+      if (source && graph::kind_of(source) == graph::OpKind::Dim) visit(source->dim_attr("value"));
+    }
+  }
+}
+
+}  // namespace
+
+Status GraphLowering::run() {
+  for (Op* op : reads_.ops()) {
+    if (graph_role(op) != GraphRole::Unknown) continue;
+    context_.diagnostics.report(diag::unsupported_graph_op, op->loc(), op->name());
+    return failure;
+  }
+  for (const FusionGroup& group : group_fusions(reads_)) {
+    Op* named = group.anchor ? group.anchor : group.members.back();
+    host_.set_loc(named->loc());
+    Status lowered = group.anchor ? lower_anchor(group) : lower_generated(group);
+    if (!lowered) return failure;
+  }
+  std::vector<Value*> results;
+  Op* end = reads_.terminator();
+  host_.set_loc(end->loc());
+  for (unsigned i = 0; i < end->operand_count(); ++i) {
+    results.push_back(
+        host_.under(host_.buffer(reads_.read(end, i).base), end->operand(i)->type()->dims));
+  }
+  host_.finish(results);
+  return success;
+}
+
+void GraphLowering::add_carriers(Op* kernel, std::vector<Value*>& operands) {
+  std::vector<std::string> known = free_dims(kernel);
+  for (const std::string& name : mentioned_dims(kernel)) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    Value* carrier = host_.carrier(name);
+    add_input(kernel, module_.context().tensor(carrier->type()->dims, carrier->type()->dtype), {});
+    operands.push_back(carrier);
+    known = free_dims(kernel);
+  }
+}
+
+bool GraphLowering::mentions_dims(const FusionGroup& group) const {
+  bool found = false;
+  for_each_dim(reads_, group, [&](Dim value) { found |= !value->constant().has_value(); });
+  return found;
+}
+
+std::string GraphLowering::next_symbol() const {
+  return entry_ + "." + std::to_string(kernels_.size());
+}
+
+Op* GraphLowering::keep_kernel(Op* kernel) {
+  erase_unused(kernel);
+  for (Op* known : kernels_) {
+    if (!same_kernel(known, kernel)) continue;
+    kernel->erase();
+    return known;
+  }
+  kernels_.push_back(kernel);
+  return kernel;
+}
+
+}  // namespace tessera
