@@ -1,0 +1,49 @@
+#pragma once
+// What tile values are while a kernel is run: tiles and scalars are lists of elements, memory is a
+// strided window on bytes that know whether they were written.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ir/core/elementwise.h"
+
+namespace tessera::tile {
+
+/// A stretch of memory that windows are made on.
+struct EvalMemory {
+  std::byte* bytes = nullptr;
+  size_t size = 0;
+  std::vector<bool> written;  ///< per byte; empty when all is
+};
+
+/// The value of an SSA value.
+struct EvalValue {
+  // Tiles and scalars: extents and elements in row-major order.
+  std::vector<int64_t> dims;
+  std::vector<Element> elements;
+  // Tensors and views.
+  EvalMemory* memory = nullptr;
+  size_t base = 0;  ///< of the window's element 0, in bytes
+  int64_t offset = 0;
+  std::vector<int64_t> strides;
+
+  int64_t index() const { return elements[0].i; }
+};
+
+/// Calls `visit(position, flat)` for every index below `dims`, the last axis fastest.
+template <typename F>
+void for_each_index(const std::vector<int64_t>& dims, F&& visit) {
+  for (int64_t dim : dims) {
+    if (dim <= 0) return;
+  }
+  std::vector<int64_t> position(dims.size());
+  for (size_t flat = 0;; ++flat) {
+    visit(position, flat);
+    size_t axis = dims.size();
+    while (axis > 0 && ++position[axis - 1] == dims[axis - 1]) position[--axis] = 0;
+    if (axis == 0) return;
+  }
+}
+
+}  // namespace tessera::tile

@@ -1,0 +1,230 @@
+// From loop nests over tiles to one program instance.
+//
+// The grid becomes `tile.program_id`, a pipeline becomes `tile.for`, and what counted tiles counts elements: the tile at
+// index i of extent T starts at i*T. An access may reach past an edge only along an axis whose extent is not known to
+// be a multiple of T; such an axis gets the limit extent - i*T, the number of elements that are there. Offsets and
+// limits of one axis are one value wherever they are used in a block, which is how later passes see that a store
+// ends where the loads that feed it end.
+
+#include <map>
+#include <tuple>
+
+#include "ir/schedule/ops.h"
+#include "ir/tile/build.h"
+#include "passes/pass.h"
+
+namespace tessera {
+
+namespace {
+
+using SOp = schedule::OpKind;
+
+class KernelLowering {
+ public:
+  KernelLowering(Module& module, Op* kernel) : builder_(module), kernel_(kernel) {}
+
+  void run() {
+    Op* lowered = make_kernel();
+    Block* body = lowered->region()->add_block();
+    Block* old = kernel_->region()->front();
+    for (unsigned i = 0; i < old->arg_count(); ++i) {
+      values_[old->arg(i)] = body->add_arg(old->arg(i)->type(), old->arg(i)->name());
+    }
+    builder_.set_end(body);
+    lower_block(old);
+    kernel_->erase();
+  }
+
+ private:
+  Context& context() { return builder_.context(); }
+
+  Op* make_kernel() {
+    std::vector<Attr> grid;
+    for (Attr axis : kernel_->attr("axes")->elements) {
+      if (!axis->get("grid")->boolean) continue;
+      Dim extent = axis->get("extent")->dim, block = axis->get("block")->dim;
+      DimTable& dims = context().dims();
+      // A whole axis is one program, also when there is nothing on it.
+      grid.push_back(context().dim(extent == block ? dims.constant(1) : dims.ceildiv(extent, block)));
+    }
+    std::vector<OpAttr> attributes{{"grid", context().array(grid)}};
+    for (const char* name : {"symbol", "outputs", "schedule", "kernel", "epilogue"}) {
+      attributes.push_back({name, kernel_->attr(name)});
+    }
+    OpState state;
+    state.info = tile::info(tile::OpKind::Kernel);
+    state.loc = kernel_->loc();
+    state.attributes = attributes;
+    Op* lowered = builder_.module().create(state);
+    lowered->move_before(kernel_);
+    return lowered;
+  }
+
+  void lower_block(Block* block) {
+    for (Op* op : *block) {
+      builder_.set_loc(op->loc());
+      lower(op);
+    }
+  }
+
+  Value* mapped(Value* value) { return values_.at(value); }
+  std::vector<Value*> mapped(const std::vector<Value*>& values) {
+    std::vector<Value*> out;
+    for (Value* value : values) out.push_back(mapped(value));
+    return out;
+  }
+  void define(Op* op, Value* value) {
+    value->set_name(op->result()->name());
+    values_[op->result()] = value;
+  }
+
+  void lower(Op* op) {
+    switch (schedule::kind_of(op)) {
+      case SOp::Kernel: TSR_UNREACHABLE("kernels do not nest");
+      case SOp::Tile: return lower_grid(op);
+      case SOp::Pipeline: return lower_pipeline(op);
+      case SOp::Return: builder_.op(tile::info(tile::OpKind::Return), {}, {}); return;
+      case SOp::Yield:
+        if (schedule::kind_of(op->parent()) != SOp::Tile) tile::yield(builder_, mapped(op->ins(0)));
+        return;
+      case SOp::View: return same(op, tile::OpKind::View);
+      case SOp::Load: return lower_load(op);
+      case SOp::Store: return lower_store(op);
+      case SOp::Gather: return lower_gather(op);
+      case SOp::Full: return same(op, tile::OpKind::Full);
+      case SOp::Splat: return same(op, tile::OpKind::Splat);
+      case SOp::Constant: return same(op, tile::OpKind::Constant);
+      case SOp::Dim: return same(op, tile::OpKind::Dim);
+      case SOp::Iota: return same(op, tile::OpKind::Iota, {{}});
+      case SOp::Broadcast: return same(op, tile::OpKind::Broadcast);
+      case SOp::Reshape: return same(op, tile::OpKind::Reshape);
+      case SOp::Transpose: return same(op, tile::OpKind::Transpose);
+      case SOp::Reduce: return same(op, tile::OpKind::Reduce, {{}});
+      case SOp::Dot: return same(op, tile::OpKind::Dot, {{}});
+      case SOp::Hook: values_[op->result()] = mapped(op->operand(0)); return;
+#define ELEMENTWISE(Name, operands, cls, traits) case SOp::Name:
+#include "ir/core/elementwise.def"
+#undef ELEMENTWISE
+        return define(op, clone_as(op, tile::info(op->info().elementwise), {}));
+    }
+    TSR_UNREACHABLE("unknown op");
+  }
+
+  /// The op of the tile level with the same operands and attributes; `extra` are further operand slots.
+  Value* clone_as(Op* op, const OpInfo* info, std::vector<std::vector<Value*>> extra) {
+    std::vector<std::vector<Value*>> slots;
+    for (unsigned s = 0; s < op->slot_count(); ++s) slots.push_back(mapped(op->ins(s)));
+    slots.insert(slots.end(), extra.begin(), extra.end());
+    std::vector<OpAttr> attributes(op->attributes().begin(), op->attributes().end());
+    return builder_.value(info, std::move(slots), op->result()->type(), std::move(attributes));
+  }
+  void same(Op* op, tile::OpKind kind, std::vector<std::vector<Value*>> extra = {}) {
+    define(op, clone_as(op, tile::info(kind), std::move(extra)));
+  }
+
+  void lower_grid(Op* op) {
+    Block* body = op->region()->front();
+    for (unsigned i = 0; i < body->arg_count(); ++i) {
+      Value* id = tile::program_id(builder_, i);
+      id->set_name(body->arg(i)->name());
+      values_[body->arg(i)] = id;
+    }
+    lower_block(body);
+  }
+
+  void lower_pipeline(Op* op) {
+    Value* count = tile::dim(builder_, op->dim_attr("count"));
+    Value* zero = tile::index(builder_, 0);
+    Value* one = tile::index(builder_, 1);
+    Op* loop = tile::for_loop(builder_, zero, count, one, mapped(op->ins(schedule::in::Pipeline::inits)));
+    Block* body = loop->region()->front();
+    Block* old = op->region()->front();
+    for (unsigned i = 0; i < old->arg_count(); ++i) {
+      body->arg(i)->set_name(old->arg(i)->name());
+      values_[old->arg(i)] = body->arg(i);
+    }
+    auto outer = positions_;  // what is made inside is not available after the loop
+    builder_.set_end(body);
+    lower_block(old);
+    builder_.set_after(loop);
+    positions_ = std::move(outer);
+    for (unsigned i = 0; i < op->result_count(); ++i) values_[op->result(i)] = loop->result(i);
+  }
+
+  struct Position {
+    Value* offset;
+    Value* limit;
+  };
+  /// Where tile `index` of that extent starts on an axis, and how many elements are there from that place on.
+  Position position(Value* index, Dim extent, Dim size) {
+    auto [it, inserted] = positions_.try_emplace({index, extent, size});
+    if (!inserted) return it->second;
+    Value* offset = tile::mul(builder_, mapped(index), tile::dim(builder_, extent));
+    std::optional<int64_t> constant = extent->constant();
+    bool whole = extent == size || (constant && *constant > 0 && is_multiple_of(size, *constant));
+    Value* limit = whole ? nullptr : tile::sub(builder_, tile::dim(builder_, size), offset);
+    return it->second = {offset, limit};
+  }
+
+  struct Access {
+    std::vector<Value*> offsets;
+    std::vector<Value*> limits;
+  };
+  Access access(const std::vector<Value*>& index, Type tile, Type memory) {
+    Access found;
+    bool limited = false;
+    for (size_t i = 0; i < index.size(); ++i) {
+      Position p = position(index[i], tile->dims[i], memory->dims[i]);
+      found.offsets.push_back(p.offset);
+      found.limits.push_back(p.limit);
+      limited |= p.limit != nullptr;
+    }
+    if (!limited) found.limits.clear();
+    for (size_t i = 0; i < found.limits.size(); ++i) {
+      if (!found.limits[i]) found.limits[i] = tile::dim(builder_, tile->dims[i]);
+    }
+    return found;
+  }
+
+  void lower_load(Op* op) {
+    Value* memory = op->in(schedule::in::Load::memory);
+    Type type = op->result()->type();
+    Access a = access(op->ins(schedule::in::Load::index), type, memory->type());
+    define(op, tile::load(builder_, mapped(memory), a.offsets, a.limits, type, op->attr("fill")));
+  }
+
+  void lower_store(Op* op) {
+    Value* memory = op->in(schedule::in::Store::memory);
+    Value* value = op->in(schedule::in::Store::value);
+    Access a = access(op->ins(schedule::in::Store::index), value->type(), memory->type());
+    tile::store(builder_, mapped(value), mapped(memory), a.offsets, a.limits);
+  }
+
+  void lower_gather(Op* op) {
+    Value* table = op->in(schedule::in::Gather::table);
+    Type type = op->result()->type();
+    Position p = position(op->in(schedule::in::Gather::column), type->dims[1], table->type()->dims[1]);
+    std::vector<Value*> limits;
+    if (p.limit) limits = {tile::dim(builder_, type->dims[0]), p.limit};
+    define(op, builder_.value(tile::info(tile::OpKind::Gather),
+                              {{mapped(table)}, {mapped(op->in(schedule::in::Gather::rows))}, {p.offset}, limits},
+                              type));
+  }
+
+  Builder builder_;
+  Op* kernel_;
+  std::map<Value*, Value*> values_;
+  std::map<std::tuple<Value*, Dim, Dim>, Position> positions_;
+};
+
+}  // namespace
+
+Status schedule_to_tile(Module& module, PassContext&) {
+  for (Op* op : *module.body()) {
+    if (op->is(schedule::info(SOp::Kernel))) KernelLowering(module, op).run();
+  }
+  module.set_level(Level::Tile);
+  return success;
+}
+
+}  // namespace tessera

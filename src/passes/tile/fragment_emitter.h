@@ -1,0 +1,184 @@
+#pragma once
+// Writes the fragments of a program's tiles on demand; see split_to_fragments.cc for the idea.
+//
+// A program axis is *bound* inside of a loop that steps along it: a binding says where the fragment starts, how many
+// elements it spans and, in a tail, how many of them are there. `demand` gives the fragment of an old tile under the
+// bindings in force: [rows, columns], spanning the row axis and the column axis where the tile runs along them. Every
+// op is written in the outermost loop in which all that it depends on is known, and once.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "ir/tile/build.h"
+#include "passes/pass.h"
+#include "passes/tile/tile_axes.h"
+
+namespace tessera {
+
+/// One fragment's place on a program axis.
+struct AxisBinding {
+  Value* start = nullptr;   ///< first element
+  int64_t extent = 1;       ///< elements that the fragment spans
+  Value* rest = nullptr;    ///< elements that are there, in a tail; null: all
+  Value* domain = nullptr;  ///< the old limit up to which the loop runs; null: the whole extent
+  size_t level = 0;         ///< the scope in which it holds
+  // Along the k of a product: start = block + within, block a multiple of the panels' run along k.
+  Value* block = nullptr;
+  Value* within = nullptr;
+};
+
+/// Memory as fragments are loaded from it: a window with the program axis that each dim follows.
+struct FragmentMemory {
+  Value* memory = nullptr;  ///< in the new kernel: parameter or alloc
+  Type type = nullptr;      ///< dtype, and the window's dims, strides and offset
+  std::vector<int> axes;    ///< per dim; -1: none
+  std::vector<Value*> offsets;  ///< per dim, old; null: 0
+  std::vector<Value*> limits;   ///< per dim, old; null: the whole extent
+  std::vector<bool> local;      ///< per dim: holds only the fragment at hand, from element 0
+};
+
+/// How the loop over an axis ends when the fragment's extent does not divide it.
+enum class TailKind {
+  Limited,  ///< one fragment with limits
+  Ones,     ///< fragments of extent 1
+};
+
+class FragmentEmitter {
+ public:
+  FragmentEmitter(Op* kernel, PassContext& context, const TileAxes& axes, Block* body);
+
+  /// At the end of the innermost scope.
+  Builder& builder() {
+    enter(scopes_.size() - 1);
+    return builder_;
+  }
+  Context& context() { return builder_.context(); }
+  const TileAxes& axes() const { return axes_; }
+  bool failed() const { return failed_; }
+  /// Reports a limit of this pass; what is written from then on is thrown away.
+  void reject(Op* op, const std::string& reason);
+
+  // Axes.
+  bool is_bound(int axis) const { return axis < 0 || bindings_.contains(axis); }
+  const AxisBinding& binding(int axis) const { return bindings_.at(axis); }
+  /// Program axes of a value that no loop binds yet.
+  std::vector<int> unbound(Value* tile) const;
+  int row() const { return row_; }
+  int column() const { return column_; }
+  void set_shape(int row, int column) { row_ = row, column_ = column; }
+
+  /// Runs `body` for the fragments of `axis` in order, up to the limit `domain` (old; null: the whole extent),
+  /// carrying values from one to the next; gives the last ones.
+  using Values = std::vector<Value*>;
+  using LoopBody = std::function<Values(const Values&)>;
+  Values loop(int axis, int64_t extent, Value* domain, TailKind tail, const Values& inits, const LoopBody& body);
+  /// The same for the k of a product: in blocks of `run` steps of 1, `unroll` of them copied, then the rest.
+  Values contraction_loop(int axis, int64_t run, int64_t unroll, Value* domain, const Values& inits,
+                          const LoopBody& body);
+  /// A loop of the old program: new index and carried values are known to `demand` inside of `body`.
+  Values old_loop(Op* loop, const Values& inits, const LoopBody& body);
+
+  // Values.
+  /// The fragment of an old tile, or the new value of an old scalar.
+  Value* demand(Value* old);
+  /// From now on `value` is what demand(old) gives in this scope and those inside.
+  void remember(Value* old, Value* value);
+  /// Already written in this scope or one around it.
+  bool is_known(Value* old) const { return find(old) != nullptr; }
+  /// From now on demand(old) loads from there.
+  void keep_in(Value* old, FragmentMemory memory) { kept_[old] = std::move(memory); }
+  /// What is kept now, to go back to: another clone of the same ops keeps its own.
+  std::map<Value*, FragmentMemory> kept() const { return kept_; }
+  void set_kept(std::map<Value*, FragmentMemory> kept) { kept_ = std::move(kept); }
+  /// The same for a product's operand in panels: `load` writes the load.
+  void keep_in_panels(Value* old, std::function<Value*()> load) { panels_[old] = std::move(load); }
+
+  Type fragment_type(Value* old);
+  /// Writes the fragment of `value` where `memory` says.
+  void store(Value* value, const FragmentMemory& memory);
+  /// The memory of an old load or store.
+  FragmentMemory memory_of(Op* access, unsigned memory_slot, unsigned offsets_slot, unsigned limits_slot, Value* tile);
+  /// New scratch memory, made at the start of the kernel.
+  Value* scratch(Dim elements, DType dtype);
+  /// A view at the start of the kernel.
+  Value* view(Value* memory, const std::vector<Dim>& dims, const std::vector<Dim>& strides, Dim offset);
+  Value* zero() { return zero_; }
+  Value* index(int64_t value);
+
+ private:
+  struct Known {
+    Value* value;
+    size_t level;
+  };
+  /// Axis, row axis, column axis, start, extent, domain.
+  using TurnKey = std::tuple<int, int, int, int64_t, int64_t, Value*>;
+  struct Scope {
+    Block* block = nullptr;
+    Op* inner = nullptr;  ///< the op that the next scope is inside of
+    std::map<Value*, Known> known;
+    /// What single-turn loops of this scope knew: later ones with the same fragments start from it.
+    std::map<TurnKey, std::map<Value*, Known>> turns;
+  };
+
+  const Known* find(Value* old) const;
+  Known resolve(Value* old);
+  Known write(Value* old);
+  Known write_elementwise(Op* op);
+  Known write_memory_load(const FragmentMemory& memory, Type type, Attr fill);
+  Known write_load(Op* op);
+  Known write_gather(Op* op);
+  Known write_iota(Op* op);
+  Known write_broadcast(Value* from, size_t level, Type type);
+  Known write_scalar(Op* op);
+  /// Puts the builder at the end of what is written in that scope.
+  void enter(size_t level);
+  /// Calls `body` inside of a new scope in `block`, or in the scope's own block where `inner` is null.
+  Values inside(Op* inner, Scope scope, const LoopBody& body, const Values& arguments);
+  Values bound_turn(int axis, int64_t start, int64_t extent, Value* rest, Value* domain, const Values& inits,
+                    const LoopBody& body);
+  /// `total` is given in a tail: the number of elements, from which each turn's rest follows.
+  Values bound_loop(int axis, Value* lo, Value* hi, int64_t extent, Value* total, Value* domain, const Values& inits,
+                    const LoopBody& body);
+  Values tail_loop(int axis, Value* lo, Value* total, int64_t extent, Value* domain, TailKind tail,
+                   const Values& inits, const LoopBody& body);
+  Values run_within(int axis, Value* block, Value* count, int64_t unroll, Value* domain, const Values& inits,
+                    const LoopBody& body);
+  /// The number of elements of an axis up to a limit.
+  Value* total(int axis, Value* domain);
+  size_t level_of(const std::vector<int>& axes) const;
+  /// The limit of a fragment on an axis whose memory has an old limit; null: none.
+  Value* fragment_limit(int axis, Value* old_limit, size_t& level);
+
+  struct Access {
+    Value* memory;
+    Values offsets;
+    Values limits;
+    size_t level;
+  };
+  Access access(const FragmentMemory& memory, Type fragment);
+  /// The memory with its dims in that order; -1 stands for a dim of 1.
+  Value* window(const FragmentMemory& memory, const std::vector<int>& order);
+  /// Puts the builder after the ops at the kernel's start, and keeps `made` among them.
+  Value* at_start(const std::function<Value*()>& make);
+
+  Builder builder_;
+  Op* kernel_;
+  PassContext& pass_;
+  const TileAxes& axes_;
+  std::vector<Scope> scopes_;
+  std::map<int, AxisBinding> bindings_;
+  std::map<Value*, FragmentMemory> kept_;
+  std::map<Value*, std::function<Value*()>> panels_;
+  std::map<std::tuple<Value*, Type>, Value*> views_;
+  std::map<int64_t, Value*> indices_;
+  Op* start_ = nullptr;  ///< the last of the ops at the kernel's start
+  Value* zero_ = nullptr;
+  int row_ = -1;
+  int column_ = -1;
+  bool failed_ = false;
+};
+
+}  // namespace tessera

@@ -1,0 +1,126 @@
+#include "passes/tile/fragment_panels.h"
+
+#include <set>
+
+#include "passes/tile/fragment_stages.h"
+
+namespace tessera {
+
+using tile::OpKind;
+namespace in = tile::in;
+
+namespace {
+
+using Values = FragmentEmitter::Values;
+
+/// Rows of the right operand that are copied at once.
+constexpr int64_t copied_rows = 4;
+
+class Packing {
+ public:
+  Packing(FragmentEmitter& emitter, Op* dot, const PanelShape& shape)
+      : emitter_(emitter), dot_(dot), shape_(shape), k_(emitter.axes().of(dot->in(in::Dot::a), 1)) {}
+
+  void run(Attr schedule) {
+    if (k_ < 0) return;
+    Attr word = schedule->get("packing");
+    std::string_view wanted = word ? std::string_view(word->string) : std::string_view();
+    bool both = wanted == "both";
+    Value* a = dot_->in(in::Dot::a);
+    Value* b = dot_->in(in::Dot::b);
+    bool pays_a = wanted.empty() && is_longer(shape_.column, shape_.columns);
+    bool pays_b = wanted.empty() && shape_.row >= 0 && is_longer(shape_.row, 2 * shape_.rows);
+    if ((both || wanted == "b" || pays_b) && is_simple(b)) pack_right(b);
+    if ((both || wanted == "a" || pays_a) && shape_.row >= 0 && is_simple(a)) pack_left(a);
+  }
+
+ private:
+  Context& context() { return emitter_.context(); }
+  DimTable& dims() { return context().dims(); }
+  DType dtype() const { return dot_->result()->type()->dtype; }
+
+  bool is_longer(int axis, int64_t extent) {
+    std::optional<int64_t> known = emitter_.axes().extent(axis)->constant();
+    return !known || *known > extent;
+  }
+
+  /// True if no stage has to run before the operand can be read.
+  bool is_simple(Value* value) {
+    std::set<Value*> seen;
+    return is_simple(value, seen);
+  }
+  bool is_simple(Value* value, std::set<Value*>& seen) {
+    Op* def = value->def();
+    if (!seen.insert(value).second) return true;
+    if (!def) return !value->type()->is(TypeKind::Tile) && value->block()->parent_op()->info().has(Function);
+    if (def->region_count() || is_fragment_root(def, emitter_.axes())) return false;
+    for (unsigned i = 0; i < def->operand_count(); ++i) {
+      if (!is_simple(def->operand(i), seen)) return false;
+    }
+    return true;
+  }
+
+  Dim rounded(int axis, int64_t unit) {
+    Dim size = dims().constant(unit);
+    return dims().mul(dims().ceildiv(emitter_.axes().extent(axis), size), size);
+  }
+
+  void pack_right(Value* b) {
+    Dim n = rounded(shape_.column, shape_.columns), k = emitter_.axes().extent(k_);
+    Dim columns = dims().constant(shape_.columns), one = dims().constant(1);
+    Value* memory = emitter_.scratch(dims().mul(n, k), dtype());
+    Value* panels = emitter_.view(memory, {n, k, columns}, {k, columns, one}, dims().constant(0));
+    emitter_.set_shape(k_, shape_.column);
+    auto copy = [&](const Values&) {
+      Value* fragment = tile::cast(emitter_.builder(), emitter_.demand(b), dtype());
+      tile::store(emitter_.builder(), fragment, panels,
+                  {emitter_.binding(shape_.column).start, emitter_.binding(k_).start, emitter_.zero()}, {});
+      return Values{};
+    };
+    emitter_.loop(shape_.column, shape_.columns, shape_.column_limit, TailKind::Limited, {}, [&](const Values&) {
+      return emitter_.loop(k_, copied_rows, dot_->in(in::Dot::limit), TailKind::Ones, {}, copy);
+    });
+    emitter_.keep_in_panels(b, [=, &emitter = emitter_, column = shape_.column, k_axis = k_] {
+      Type type = emitter.context().tile({one, columns}, memory->type()->dtype);
+      return tile::load(emitter.builder(), panels,
+                        {emitter.binding(column).start, emitter.binding(k_axis).start, emitter.zero()}, {}, type);
+    });
+  }
+
+  void pack_left(Value* a) {
+    Dim m = rounded(shape_.row, shape_.rows), k = rounded(k_, shape_.run);
+    Dim rows = dims().constant(shape_.rows), run = dims().constant(shape_.run), one = dims().constant(1);
+    Value* memory = emitter_.scratch(dims().mul(m, k), dtype());
+    Value* panels = emitter_.view(memory, {m, k, rows, run}, {k, rows, run, one}, dims().constant(0));
+    emitter_.set_shape(shape_.row, k_);
+    auto copy = [&](const Values&) {
+      Value* fragment = tile::cast(emitter_.builder(), emitter_.demand(a), dtype());
+      Value* zero = emitter_.zero();
+      tile::store(emitter_.builder(), fragment, panels,
+                  {emitter_.binding(shape_.row).start, emitter_.binding(k_).start, zero, zero}, {});
+      return Values{};
+    };
+    emitter_.loop(shape_.row, shape_.rows, shape_.row_limit, TailKind::Limited, {}, [&](const Values&) {
+      return emitter_.loop(k_, shape_.run, dot_->in(in::Dot::limit), TailKind::Limited, {}, copy);
+    });
+    emitter_.keep_in_panels(a, [=, &emitter = emitter_, row = shape_.row, k_axis = k_] {
+      const AxisBinding& k = emitter.binding(k_axis);
+      Type type = emitter.context().tile({rows, one}, memory->type()->dtype);
+      return tile::load(emitter.builder(), panels, {emitter.binding(row).start, k.block, emitter.zero(), k.within}, {},
+                        type);
+    });
+  }
+
+  FragmentEmitter& emitter_;
+  Op* dot_;
+  const PanelShape& shape_;
+  int k_;
+};
+
+}  // namespace
+
+void pack_operands(FragmentEmitter& emitter, Op* dot, const PanelShape& shape, Attr schedule) {
+  Packing(emitter, dot, shape).run(schedule);
+}
+
+}  // namespace tessera

@@ -1,0 +1,346 @@
+#include "passes/tile/fragment_stages.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+using tile::OpKind;
+using tile::kind_of;
+namespace in = tile::in;
+
+bool is_fragment_root(Op* op, const TileAxes& axes) {
+  switch (kind_of(op)) {
+    case OpKind::Store:
+    case OpKind::Dot:
+    case OpKind::For: return true;
+    case OpKind::Reduce: return axes.of(op->operand(0), size_t(op->int_attr("axis"))) >= 0;
+    default: return false;
+  }
+}
+
+namespace {
+
+int reduced_axis(const TileAxes& axes, Op* op) {
+  return axes.of(op->operand(0), size_t(op->int_attr("axis")));
+}
+
+/// Ops whose result is worth a trip through memory.
+bool is_dear(ElementwiseKind kind) {
+  using K = ElementwiseKind;
+  switch (kind) {
+    case K::Exp: case K::Exp2: case K::Expm1: case K::Log: case K::Log2: case K::Log1p: case K::Sin: case K::Cos:
+    case K::Tanh: case K::Sigmoid: case K::Erf: case K::Gelu: case K::Silu: case K::Pow: return true;
+    default: return false;
+  }
+}
+
+/// Calls `visit` for the values that `root` is computed from.
+template <typename F>
+void for_each_input(Op* op, F&& visit) {
+  for (unsigned i = 0; i < op->operand_count(); ++i) visit(op->operand(i));
+}
+
+bool depends_on(Value* value, const std::set<Op*>& ops, std::set<Value*>& seen) {
+  Op* def = value->def();
+  if (!def || !seen.insert(value).second) return false;
+  if (ops.contains(def)) return true;
+  bool found = false;
+  for_each_input(def, [&](Value* input) { found = found || depends_on(input, ops, seen); });
+  return found;
+}
+
+}  // namespace
+
+Value* FragmentStages::domain_on(Op* op, int axis) const {
+  const TileAxes& axes = emitter_.axes();
+  if (kind_of(op) == OpKind::Reduce && axis == reduced_axis(axes, op)) return op->in(in::Reduce::limit);
+  if (kind_of(op) != OpKind::Store) return nullptr;
+  Value* value = op->in(in::Store::value);
+  for (size_t i = 0; i < value->type()->rank(); ++i) {
+    if (axes.of(value, i) == axis) return tile_limit(op, in::Store::limits, i, value->type()->dims[i]);
+  }
+  return nullptr;
+}
+
+FragmentStages::Root FragmentStages::root(Op* op) {
+  Root root{op, {}};
+  OpKind kind = kind_of(op);
+  if (kind == OpKind::For) return root;
+  root.unbound = emitter_.unbound(kind == OpKind::Store ? op->in(in::Store::value) : op->result());
+  if (kind == OpKind::Store && root.unbound.size() == 1) root.axis = root.unbound[0];
+  if (kind == OpKind::Reduce && root.unbound.empty()) root.axis = reduced_axis(emitter_.axes(), op);
+  if (root.axis >= 0) root.domain = domain_on(op, root.axis);
+  return root;
+}
+
+bool FragmentStages::joins(const Stage& stage, const Root& root) {
+  if (root.axis < 0 || stage.roots[0].axis != root.axis || stage.roots[0].domain != root.domain) return false;
+  std::set<Op*> members;
+  for (const Root& member : stage.roots) members.insert(member.op);
+  std::set<Value*> seen;
+  bool depends = false;
+  for_each_input(root.op, [&](Value* input) { depends = depends || depends_on(input, members, seen); });
+  return !depends;
+}
+
+std::vector<FragmentStages::Stage> FragmentStages::plan(Block* old) {
+  std::vector<Stage> stages;
+  for (Op* op : *old) {
+    if (!is_fragment_root(op, emitter_.axes())) continue;
+    Root next = root(op);
+    if (!stages.empty() && joins(stages.back(), next)) {
+      stages.back().roots.push_back(std::move(next));
+    } else {
+      stages.push_back({{std::move(next)}, {}});
+    }
+  }
+  choose_kept(stages);
+  return stages;
+}
+
+void FragmentStages::find_dear(Value* value, Block* block, std::set<Value*>& dear, std::set<Value*>& seen) {
+  Op* def = value->def();
+  if (!def || def->block() != block || !seen.insert(value).second) return;
+  if (is_fragment_root(def, emitter_.axes())) return;
+  if (is_dear(def->info().elementwise)) dear.insert(value);
+  for_each_input(def, [&](Value* input) { find_dear(input, block, dear, seen); });
+}
+
+/// A value is kept for the fragments of one loop: all its other axes are bound, and the axis is longer than a fragment
+/// (a single fragment stays in registers).
+bool FragmentStages::can_keep(Value* value, const Root& root) {
+  std::vector<int> unbound = emitter_.unbound(value);
+  if (unbound != std::vector<int>{root.axis}) return false;
+  std::optional<int64_t> extent = emitter_.axes().extent(root.axis)->constant();
+  return !extent || *extent > width_of(root.axis);
+}
+
+void FragmentStages::choose_kept(std::vector<Stage>& stages) {
+  std::vector<std::set<Value*>> used(stages.size());
+  for (size_t s = 0; s < stages.size(); ++s) {
+    std::set<Value*> seen;
+    for (const Root& root : stages[s].roots) {
+      if (root.axis < 0) continue;
+      for_each_input(root.op, [&](Value* input) { find_dear(input, root.op->block(), used[s], seen); });
+    }
+  }
+  std::set<Value*> done;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    std::vector<Value*> dear(used[s].begin(), used[s].end());
+    std::sort(dear.begin(), dear.end(), [](Value* a, Value* b) { return a->id() < b->id(); });
+    for (Value* value : dear) {
+      if (!can_keep(value, stages[s].roots[0]) || !done.insert(value).second) continue;
+      for (size_t later = s + 1; later < stages.size(); ++later) {
+        bool same = stages[later].roots[0].axis == stages[s].roots[0].axis &&
+                    stages[later].roots[0].domain == stages[s].roots[0].domain;
+        if (!same || !used[later].contains(value)) continue;
+        stages[s].kept.push_back(value);
+        break;
+      }
+    }
+  }
+}
+
+int64_t FragmentStages::width_of(int axis) const {
+  std::optional<int64_t> extent = emitter_.axes().extent(axis)->constant();
+  int64_t width = std::max(shape_.lanes, shape_.width / shape_.rows / shape_.lanes * shape_.lanes);
+  if (!extent) return width;
+  return std::clamp((*extent + shape_.lanes - 1) / shape_.lanes * shape_.lanes, shape_.lanes, width);
+}
+
+void FragmentStages::block(Block* old) {
+  auto kept = emitter_.kept();
+  for (const Stage& stage : plan(old)) {
+    if (emitter_.failed()) return;
+    write(stage);
+  }
+  emitter_.set_kept(std::move(kept));
+}
+
+void FragmentStages::write(const Stage& stage) {
+  const Root& first = stage.roots[0];
+  emitter_.builder().set_loc(first.op->loc());
+  if (first.axis >= 0) return write_shared_loop(stage);
+  if (kind_of(first.op) == OpKind::For) return write_loop(first);
+  if (!first.unbound.empty()) return write_nested(first);
+  if (kind_of(first.op) == OpKind::Dot) return write_dot(first);
+  FragmentMemory memory = emitter_.memory_of(first.op, in::Store::memory, in::Store::offsets, in::Store::limits,
+                                             first.op->in(in::Store::value));
+  emitter_.store(emitter_.demand(first.op->in(in::Store::value)), memory);
+}
+
+/// One turn of a stage: stores what is to be stored, gives the accumulators.
+FragmentEmitter::Values FragmentStages::combine(const Stage& stage, const FragmentEmitter::Values& carried) {
+  FragmentEmitter::Values next;
+  int axis = stage.roots[0].axis;
+  for (const Root& root : stage.roots) {
+    Builder* b = &emitter_.builder();
+    b->set_loc(root.op->loc());
+    if (kind_of(root.op) == OpKind::Store) {
+      FragmentMemory memory = emitter_.memory_of(root.op, in::Store::memory, in::Store::offsets, in::Store::limits,
+                                                 root.op->in(in::Store::value));
+      emitter_.store(emitter_.demand(root.op->in(in::Store::value)), memory);
+      continue;
+    }
+    Value* before = carried[next.size()];
+    Value* element = emitter_.demand(root.op->in(in::Reduce::a));
+    b = &emitter_.builder();
+    Value* after = tile::elementwise(*b, tile::reduction_op(root.op->string_attr("kind")), {before, element});
+    if (Value* rest = emitter_.binding(axis).rest) {
+      Value* rows = emitter_.index(*after->type()->dims[0]->constant());
+      after = tile::merge(emitter_.builder(), after, before, {rows, rest});
+    }
+    next.push_back(after);
+  }
+  for (Value* value : stage.kept) {
+    emitter_.store(emitter_.demand(value), scratch_for(value, {axis}));
+  }
+  return next;
+}
+
+void FragmentStages::write_shared_loop(const Stage& stage) {
+  int axis = stage.roots[0].axis, row = emitter_.row(), column = emitter_.column();
+  // Where the columns are bound already the axis is stepped along one by one.
+  bool spans = column < 0 || !emitter_.is_bound(column) || column == axis;
+  if (spans) emitter_.set_shape(row, axis);
+  int64_t width = spans ? width_of(axis) : 1;
+  FragmentEmitter::Values inits;
+  std::vector<const Root*> reductions;
+  DimTable& dims = emitter_.context().dims();
+  for (const Root& root : stage.roots) {
+    if (kind_of(root.op) != OpKind::Reduce) continue;
+    reductions.push_back(&root);
+    Type type = emitter_.fragment_type(root.op->result());
+    if (spans) type = emitter_.context().tile({type->dims[0], dims.constant(width)}, type->dtype);
+    Attr none = tile::reduction_identity(emitter_.context(), root.op->string_attr("kind"), type->dtype);
+    inits.push_back(tile::full(emitter_.builder(), type, none));
+  }
+  auto turn = [&](const FragmentEmitter::Values& carried) { return combine(stage, carried); };
+  FragmentEmitter::Values last =
+      emitter_.loop(axis, width, stage.roots[0].domain, TailKind::Limited, inits, turn);
+  emitter_.set_shape(row, column);
+  for (size_t i = 0; i < reductions.size(); ++i) {
+    Value* result = last[i];
+    if (spans) {
+      result = tile::reduce_keep(emitter_.builder(), result, reductions[i]->op->string_attr("kind"), 1);
+    }
+    emitter_.remember(reductions[i]->op->result(), result);
+  }
+  for (Value* value : stage.kept) emitter_.keep_in(value, scratch_for(value, {axis}));
+}
+
+/// A root whose result runs along axes that are not bound: loops over them, with the result in scratch memory.
+void FragmentStages::write_nested(const Root& root) {
+  int row = emitter_.row(), column = emitter_.column();
+  std::vector<int> axes = root.unbound;
+  bool reduces = kind_of(root.op) == OpKind::Reduce;
+  if ((column < 0 || !emitter_.is_bound(column)) && !reduces) {
+    emitter_.set_shape(row, axes.back());
+  } else if (reduces && (column < 0 || !emitter_.is_bound(column))) {
+    emitter_.set_shape(row, reduced_axis(emitter_.axes(), root.op));
+  }
+  write_nested(root, axes, 0);
+  emitter_.set_shape(row, column);
+  if (kind_of(root.op) != OpKind::Store) {
+    emitter_.keep_in(root.op->result(), scratch_for(root.op->result(), root.unbound));
+  }
+}
+
+void FragmentStages::write_nested(const Root& root_op, const std::vector<int>& axes, size_t depth) {
+  if (depth == axes.size()) {
+    Op* op = root_op.op;
+    Stage alone{{root(op)}, {}};
+    write(alone);
+    if (kind_of(op) != OpKind::Store && !emitter_.failed()) {
+      emitter_.store(emitter_.demand(op->result()), scratch_for(op->result(), root_op.unbound));
+    }
+    return;
+  }
+  int axis = axes[depth];
+  int64_t width = axis == emitter_.column() ? width_of(axis) : 1;
+  emitter_.loop(axis, width, domain_on(root_op.op, axis), TailKind::Limited, {}, [&](const FragmentEmitter::Values&) {
+    write_nested(root_op, axes, depth + 1);
+    return FragmentEmitter::Values{};
+  });
+}
+
+FragmentMemory FragmentStages::scratch_for(Value* value, const std::vector<int>& unbound) {
+  auto [it, inserted] = scratch_.try_emplace({value, unbound});
+  FragmentMemory& memory = it->second;
+  if (!inserted) return memory;
+  Context& context = emitter_.context();
+  DimTable& dims = context.dims();
+  memory.axes.assign(unbound.begin(), unbound.end() - 1);
+  std::vector<int> all = emitter_.axes().of(value);
+  bool rows = std::find(all.begin(), all.end(), emitter_.row()) != all.end() && emitter_.row() >= 0;
+  memory.axes.push_back(rows ? emitter_.row() : -1);
+  memory.axes.push_back(unbound.back());
+  std::vector<Dim> extents;
+  Dim elements = dims.constant(1);
+  for (size_t i = 0; i < memory.axes.size(); ++i) {
+    bool is_row = i + 2 == memory.axes.size();
+    Dim extent = is_row ? dims.constant(rows ? shape_.rows : 1) : emitter_.axes().extent(memory.axes[i]);
+    if (i + 1 == memory.axes.size()) {
+      Dim width = dims.constant(shape_.lanes);
+      extent = dims.mul(dims.ceildiv(extent, width), width);
+    }
+    extents.push_back(extent);
+    elements = dims.mul(elements, extent);
+  }
+  DType dtype = value->type()->dtype;
+  memory.memory = emitter_.scratch(elements, dtype);
+  memory.type = context.contiguous_view(extents, dtype, MemorySpace::Scratch);
+  memory.offsets.assign(memory.axes.size(), nullptr);
+  memory.limits.assign(memory.axes.size(), nullptr);
+  memory.local.assign(memory.axes.size(), false);
+  memory.local[memory.axes.size() - 2] = true;
+  return memory;
+}
+
+void FragmentStages::write_dot(const Root& root) {
+  Op* op = root.op;
+  Value* result = op->result();
+  Type type = emitter_.fragment_type(result);
+  int k = emitter_.axes().of(op->in(in::Dot::a), 1);
+  auto step = [&](const FragmentEmitter::Values& carried) {
+    Value* a = emitter_.demand(op->in(in::Dot::a));
+    Value* b = emitter_.demand(op->in(in::Dot::b));
+    Builder& builder = emitter_.builder();
+    builder.set_loc(op->loc());
+    a = tile::broadcast(builder, tile::cast(builder, a, type->dtype), type->dims);
+    b = tile::broadcast(builder, tile::cast(builder, b, type->dtype), type->dims);
+    if (is_float(type->dtype)) {
+      return FragmentEmitter::Values{tile::elementwise(builder, ElementwiseKind::Fma, {a, b, carried[0]})};
+    }
+    Value* product = tile::elementwise(builder, ElementwiseKind::Mul, {a, b});
+    return FragmentEmitter::Values{tile::elementwise(builder, ElementwiseKind::Add, {carried[0], product})};
+  };
+  FragmentEmitter::Values sum{emitter_.demand(op->in(in::Dot::c))};
+  if (k < 0) {
+    sum = step(sum);
+  } else {
+    sum = emitter_.contraction_loop(k, shape_.run, shape_.unroll, op->in(in::Dot::limit), sum, step);
+  }
+  emitter_.remember(result, sum[0]);
+}
+
+void FragmentStages::write_loop(const Root& root) {
+  Op* op = root.op;
+  FragmentEmitter::Values inits;
+  for (unsigned i = 0; i < op->result_count(); ++i) {
+    if (!emitter_.unbound(op->result(i)).empty()) {
+      return emitter_.reject(op, "it carries a tile that does not fit in one fragment");
+    }
+    inits.push_back(emitter_.demand(op->in(in::For::inits, i)));
+  }
+  Block* body = op->region()->front();
+  FragmentEmitter::Values last = emitter_.old_loop(op, inits, [&](const FragmentEmitter::Values&) {
+    block(body);
+    FragmentEmitter::Values next;
+    for (Value* value : body->back()->ins(0)) next.push_back(emitter_.demand(value));
+    return next;
+  });
+  for (unsigned i = 0; i < op->result_count(); ++i) emitter_.remember(op->result(i), last[i]);
+}
+
+}  // namespace tessera

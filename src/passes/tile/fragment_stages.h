@@ -1,0 +1,69 @@
+#pragma once
+// Writes a block of the old program as stages under the bindings in force; see split_to_fragments.cc.
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "passes/tile/fragment_emitter.h"
+
+namespace tessera {
+
+/// What the machine and the schedule fix for a kernel.
+struct FragmentShape {
+  int64_t lanes = 16;    ///< columns of a fragment are a multiple of it, or 1
+  int64_t width = 64;    ///< columns of a fragment in a stage
+  int64_t rows = 1;      ///< rows of a fragment
+  int64_t unroll = 4;    ///< steps of k in one turn of the innermost loop
+  int64_t run = 16;      ///< steps of k that lie together in a panel of the left operand
+};
+
+class FragmentStages {
+ public:
+  FragmentStages(FragmentEmitter& emitter, const FragmentShape& shape) : emitter_(emitter), shape_(shape) {}
+
+  /// Writes all that the block does: its stores, reductions, products and loops, in order.
+  void block(Block* old);
+
+ private:
+  /// An op that a loop over fragments is written for.
+  struct Root {
+    Op* op;
+    std::vector<int> unbound;  ///< axes of what it gives that no loop binds yet
+    int axis = -1;             ///< the one axis it loops over; -1 when there is none or there are several
+    Value* domain = nullptr;   ///< the old limit on that axis
+  };
+  /// Roots that share one loop.
+  struct Stage {
+    std::vector<Root> roots;
+    std::vector<Value*> kept;  ///< values that it stores in scratch memory for later stages
+  };
+
+  Root root(Op* op);
+  std::vector<Stage> plan(Block* old);
+  bool joins(const Stage& stage, const Root& root);
+  void choose_kept(std::vector<Stage>& stages);
+  void find_dear(Value* value, Block* block, std::set<Value*>& dear, std::set<Value*>& seen);
+  bool can_keep(Value* value, const Root& root);
+
+  void write(const Stage& stage);
+  void write_shared_loop(const Stage& stage);
+  FragmentEmitter::Values combine(const Stage& stage, const FragmentEmitter::Values& carried);
+  void write_nested(const Root& root);
+  void write_nested(const Root& root, const std::vector<int>& axes, size_t depth);
+  void write_dot(const Root& root);
+  void write_loop(const Root& root);
+  /// Scratch memory for a value: fragments of the rows at hand, all of the axes in `unbound`.
+  FragmentMemory scratch_for(Value* value, const std::vector<int>& unbound);
+  int64_t width_of(int axis) const;
+  Value* domain_on(Op* op, int axis) const;
+
+  FragmentEmitter& emitter_;
+  const FragmentShape& shape_;
+  std::map<std::pair<Value*, std::vector<int>>, FragmentMemory> scratch_;
+};
+
+/// True for ops that become loops over fragments: everything with an effect on memory and all that combines elements.
+bool is_fragment_root(Op* op, const TileAxes& axes);
+
+}  // namespace tessera

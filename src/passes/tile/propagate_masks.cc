@@ -1,0 +1,136 @@
+// Gives every reduction and product the limit of the axis it combines.
+//
+// Past a tensor's edge a load gives its fill value, and what is computed from that means nothing: it may not take part
+// in a reduction, whatever the fill. The limit of a reduction is that of the loads it is computed from, on the loads'
+// axis that belongs to the reduced one (tile_axes.h); where several loads differ it is the least. A limit that was
+// computed inside a loop which the reduction follows is computed again from what it was made of.
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ir/core/dominance.h"
+#include "ir/tile/build.h"
+#include "passes/pass.h"
+#include "passes/tile/tile_axes.h"
+
+namespace tessera {
+
+namespace {
+
+using tile::OpKind;
+using tile::kind_of;
+namespace in = tile::in;
+
+class MaskPropagation {
+ public:
+  MaskPropagation(Op* kernel, PassContext& context)
+      : kernel_(kernel), context_(context), axes_(kernel), builder_(*kernel->module()) {}
+
+  Status run() {
+    std::vector<Op*> combining;
+    walk(kernel_, [&](Op* op) {
+      if (op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Dot))) combining.push_back(op);
+    });
+    for (Op* op : combining) {
+      if (limit(op).failed()) return failure;
+    }
+    return success;
+  }
+
+ private:
+  Status limit(Op* op) {
+    bool reduces = op->is(tile::info(OpKind::Reduce));
+    unsigned slot = reduces ? unsigned(in::Reduce::limit) : unsigned(in::Dot::limit);
+    if (op->slot_size(slot)) return success;
+    size_t position = reduces ? size_t(op->int_attr("axis")) : 1;
+    axis_ = axes_.of(op->operand(0), position);
+    if (axis_ < 0) return success;
+    seen_.clear();
+    found_.clear();
+    visit(op->operand(0));
+    if (!reduces) visit(op->in(in::Dot::b));
+    builder_.set_before(op);
+    builder_.set_loc(op->loc());
+    Value* least = nullptr;
+    for (Value* value : found_) {
+      copies_.clear();
+      Value* here = available(value, op);
+      if (!here) {
+        context_.diagnostics.report(diag::unsupported_tile_split, op->loc(), std::string(op->name()),
+                                    "how far its axis reaches is known only inside of a loop");
+        return failure;
+      }
+      least = least ? tile::min(builder_, least, here) : here;
+    }
+    if (least) op->set_slot(slot, std::vector<Value*>{least});
+    return success;
+  }
+
+  /// Collects the limits along the axis of all loads that `value` is computed from.
+  void visit(Value* value) {
+    if (!value->type()->is(TypeKind::Tile) || !seen_.insert(value).second) return;
+    std::vector<int> axes = axes_.of(value);
+    if (std::find(axes.begin(), axes.end(), axis_) == axes.end()) return;
+    Op* op = value->def();
+    if (!op) {
+      Op* loop = value->block()->parent_op();
+      if (value->index() == 0) return;
+      visit(loop->in(in::For::inits, value->index() - 1));
+      return visit(loop->region()->front()->back()->operand(value->index() - 1));
+    }
+    if (op->is(tile::info(OpKind::For))) return visit(op->region()->front()->back()->operand(value->index()));
+    if (op->is(tile::info(OpKind::Load))) return collect(op, in::Load::limits);
+    if (op->is(tile::info(OpKind::Gather))) collect(op, in::Gather::limits);
+    for (unsigned i = 0; i < op->operand_count(); ++i) visit(op->operand(i));
+  }
+
+  void collect(Op* op, unsigned slot) {
+    for (size_t i = 0; i < op->result()->type()->rank(); ++i) {
+      if (axes_.of(op->result(), i) != axis_) continue;
+      Value* limit = tile_limit(op, slot, i, op->result()->type()->dims[i]);
+      if (limit && std::find(found_.begin(), found_.end(), limit) == found_.end()) found_.push_back(limit);
+    }
+  }
+
+  /// `value`, or a copy of the arithmetic that makes it, at `user`; null where it depends on a loop's index.
+  Value* available(Value* value, Op* user) {
+    if (dominance_.dominates(value, user)) return value;
+    auto it = copies_.find(value);
+    if (it != copies_.end()) return it->second;
+    Op* def = value->def();
+    if (!def || !def->is_pure() || def->region_count()) return nullptr;
+    std::map<Value*, Value*> operands;
+    for (unsigned i = 0; i < def->operand_count(); ++i) {
+      Value* operand = available(def->operand(i), user);
+      if (!operand) return nullptr;
+      operands[def->operand(i)] = operand;
+    }
+    Op* copy = kernel_->module()->clone(def, operands);
+    copy->move_before(user);
+    dominance_ = Dominance();
+    return copies_[value] = copy->result();
+  }
+
+  Op* kernel_;
+  PassContext& context_;
+  TileAxes axes_;
+  Builder builder_;
+  Dominance dominance_;
+  int axis_ = -1;
+  std::set<Value*> seen_;
+  std::vector<Value*> found_;
+  std::map<Value*, Value*> copies_;
+};
+
+}  // namespace
+
+Status propagate_masks(Module& module, PassContext& context) {
+  for (Op* kernel : *module.body()) {
+    if (!kernel->is(tile::info(OpKind::Kernel))) continue;
+    if (MaskPropagation(kernel, context).run().failed()) return failure;
+  }
+  return success;
+}
+
+}  // namespace tessera

@@ -1,0 +1,277 @@
+// From tiles of any size to fragments in registers (CPU targets).
+//
+// A tile program is a set of functions of indices: an op says how an element is made from elements of its operands.
+// So the tiles need never exist. What must happen are the *roots*: stores, and the ops that combine elements (reduce, dot,
+// loops that carry values). For each root loops over fragments are written, and inside of them the fragment
+// of every operand is asked for by the program axes it runs along (tile_axes.h): elementwise ops become the same op on
+// fragments, loads become loads of fragments, transposes and reshapes disappear because they only rename axes.
+//
+//   1. An axis that no op combines, and along which every root's result runs, gets its loops outside of everything: the
+//      programs for different fragments of it are independent. For a product those are the rows and columns of the
+//      result, so that all of k runs inside and the accumulator stays in registers; for a norm they are the rows.
+//   2. Inside, the roots follow each other as *stages* (fragment_stages.h), each with a loop over the axis it needs;
+//      stages that do not depend on each other share a loop. A reduction keeps a fragment of partial results,
+//      combined element by element, and combines that fragment once at the end. A value with a transcendental in it that
+//      several stages need is kept in scratch memory by the first.
+//   3. An op is written in the outermost loop where its operands are known, and once for each fragment
+//      (fragment_emitter.h).
+//   4. The operands of a product are copied into panels first (fragment_panels.h) when they are read often.
+//   5. Loops run over whole fragments first, without limits, then once over what is left, with limits.
+//
+// What is not covered is refused with `unsupported-tile-split`: loops that carry tiles larger than a fragment, values that
+// run along one axis twice, kernels that read what they write.
+
+#include <algorithm>
+
+#include "passes/tile/fragment_panels.h"
+#include "passes/tile/fragment_stages.h"
+
+namespace tessera {
+
+using tile::OpKind;
+using tile::kind_of;
+namespace in = tile::in;
+
+namespace {
+
+class KernelSplit {
+ public:
+  KernelSplit(Op* kernel, PassContext& context) : kernel_(kernel), context_(context), axes_(kernel) {}
+
+  Status run() {
+    collect();
+    if (!check()) return failure;
+    choose_outer_axes();
+    choose_shape();
+    write();
+    return failed_ ? Status(failure) : success;
+  }
+
+ private:
+  void collect() {
+    walk(kernel_, [&](Op* op) {
+      if (op->is(tile::info(OpKind::Store))) stores_.push_back(op);
+      if (op->is(tile::info(OpKind::Dot))) dots_.push_back(op);
+      if (op->is(tile::info(OpKind::Load)) || op->is(tile::info(OpKind::Store))) accesses_.push_back(op);
+      if (op->is(tile::info(OpKind::Gather))) accesses_.push_back(op);
+      if (is_fragment_root(op, axes_) && op->result_count()) roots_.push_back(op);
+    });
+  }
+
+  bool reject(Op* op, const std::string& reason) {
+    context_.diagnostics.report(diag::unsupported_tile_split, op->loc(), std::string(op->name()), reason);
+    return false;
+  }
+
+  static Value* memory_of(Op* access) {
+    Value* memory = access->operand(access->is(tile::info(OpKind::Store)) ? 1 : 0);
+    return memory->def() ? memory->def()->operand(0) : memory;
+  }
+
+  bool check() {
+    if (Value* twice = axes_.repeated()) {
+      Op* op = twice->def() ? twice->def() : kernel_;
+      return reject(op, "the value of type " + twice->type()->text + " runs along one axis twice");
+    }
+    std::set<Value*> written;
+    for (Op* store : stores_) written.insert(memory_of(store));
+    for (Op* access : accesses_) {
+      if (!access->is(tile::info(OpKind::Store)) && written.contains(memory_of(access))) {
+        return reject(access, "it reads what the kernel writes");
+      }
+    }
+    bool fine = true;
+    walk(kernel_, [&](Op* op) {
+      OpKind kind = kind_of(op);
+      bool unknown = kind == OpKind::If || kind == OpKind::Alloc || kind == OpKind::Merge;
+      if (fine && unknown) fine = reject(op, "it is not expected before fragments are made");
+      bool keeps = kind == OpKind::Reduce && op->flag("keep");
+      if (fine && keeps) fine = reject(op, "it keeps the axis that it combines");
+    });
+    return fine;
+  }
+
+  /// Axes that some op combines elements along.
+  std::set<int> combined_axes() const {
+    std::set<int> combined;
+    for (Op* op : roots_) {
+      if (op->is(tile::info(OpKind::Reduce))) combined.insert(axes_.of(op->operand(0), size_t(op->int_attr("axis"))));
+      if (op->is(tile::info(OpKind::Dot))) combined.insert(axes_.of(op->operand(0), 1));
+    }
+    return combined;
+  }
+
+  bool runs_along(Value* value, int axis) const {
+    std::vector<int> all = axes_.of(value);
+    return std::find(all.begin(), all.end(), axis) != all.end();
+  }
+
+  bool is_outer(int axis) const {
+    for (Op* store : stores_) {
+      if (!runs_along(store->in(in::Store::value), axis)) return false;
+    }
+    for (Op* root : roots_) {
+      for (unsigned i = 0; i < root->result_count(); ++i) {
+        if (!runs_along(root->result(i), axis)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// The axis that most accesses run along in steps of one element: that of the columns.
+  int contiguous_axis() const {
+    std::vector<int> votes(axes_.count());
+    for (Op* op : accesses_) {
+      bool stores = op->is(tile::info(OpKind::Store));
+      Value* value = stores ? op->in(in::Store::value) : op->result();
+      Type memory = op->operand(stores ? 1 : 0)->type();
+      size_t lead = memory->rank() - value->type()->rank();
+      for (size_t i = 0; i < value->type()->rank(); ++i) {
+        bool last = i + 1 == value->type()->rank();
+        bool unit = memory->is(TypeKind::View) ? memory->strides[lead + i]->is_constant(1) : last;
+        int axis = axes_.of(value, i);
+        if (unit && axis >= 0) ++votes[size_t(axis)];
+      }
+    }
+    auto most = std::max_element(votes.begin(), votes.end());
+    return most == votes.end() || *most == 0 ? -1 : int(most - votes.begin());
+  }
+
+  void choose_outer_axes() {
+    std::set<int> combined = combined_axes();
+    if (dots_.empty()) {
+      column_ = contiguous_axis();
+    } else {
+      row_ = axes_.of(dots_[0]->result(), 0);
+      column_ = axes_.of(dots_[0]->result(), 1);
+    }
+    for (int axis = 0; axis < int(axes_.count()); ++axis) {
+      if (!combined.contains(axis) && is_outer(axis) && axis != row_ && axis != column_) outer_.push_back(axis);
+    }
+    auto can_be_outer = [&](int axis) { return axis >= 0 && !combined.contains(axis) && is_outer(axis); };
+    column_outside_ = can_be_outer(column_) && !roots_.empty();
+    if (!can_be_outer(row_)) row_ = -1;
+    // Columns outside of rows: the panel of the right operand stays in the cache while rows pass by.
+    if (column_outside_) outer_.push_back(column_);
+    if (row_ >= 0) outer_.push_back(row_);
+    if (!column_outside_) column_ = -1;
+  }
+
+  void choose_shape() {
+    const Machine& machine = *context_.machine;
+    shape_.lanes = machine.lanes(4);
+    shape_.width = shape_.lanes * std::max(1u, machine.vector_registers / 8);
+    Attr schedule = kernel_->attr("schedule");
+    if (Attr unroll = schedule->get("unroll")) shape_.unroll = unroll->integer;
+    while (shape_.run % shape_.unroll != 0) --shape_.unroll;
+    if (dots_.empty()) return;
+    choose_register_block(machine);
+    Attr fragment = schedule->get("fragment");
+    if (!fragment || fragment->elements.size() != 2) return;
+    int64_t lanes = shape_.lanes;
+    if (row_ >= 0) shape_.rows = fragment->elements[0]->integer;
+    column_extent_ = std::max(lanes, fragment->elements[1]->integer / lanes * lanes);
+  }
+
+  /// Rows x columns of the accumulators: three quarters of the registers, wider where there are fewer rows.
+  void choose_register_block(const Machine& machine) {
+    bool many = machine.vector_registers >= 32;
+    int64_t bytes = 4;
+    for (Op* dot : dots_) bytes = std::max<int64_t>(bytes, byte_size(dot->result()->type()->dtype));
+    int64_t budget = (many ? 24 : 12) / (bytes / 4) / int64_t(dots_.size());
+    int64_t rows = (many ? 8 : 6) / std::min<int64_t>(int64_t(dots_.size()), many ? 4 : 3);
+    std::optional<int64_t> extent = row_ < 0 ? 1 : axes_.extent(row_)->constant();
+    if (extent) rows = std::min(rows, *extent);
+    shape_.rows = std::max<int64_t>(rows, 1);
+    int64_t vectors = std::clamp<int64_t>(budget / shape_.rows, 1, 8);
+    column_extent_ = vectors * shape_.lanes;
+    extent = column_ < 0 ? std::nullopt : axes_.extent(column_)->constant();
+    if (extent) {
+      int64_t needed = (*extent + shape_.lanes - 1) / shape_.lanes * shape_.lanes;
+      column_extent_ = std::min(column_extent_, std::max(needed, shape_.lanes));
+    }
+  }
+
+  /// The limit that every store has on an axis; null where it has none or they differ, which loads and stores then
+  /// see to themselves.
+  Value* common_limit(int axis) const {
+    std::set<Value*> limits;
+    Value* limit = nullptr;
+    for (Op* store : stores_) {
+      Value* value = store->in(in::Store::value);
+      for (size_t i = 0; i < value->type()->rank(); ++i) {
+        if (axes_.of(value, i) != axis) continue;
+        limit = tile_limit(store, in::Store::limits, i, value->type()->dims[i]);
+        limits.insert(limit);
+      }
+    }
+    return limits.size() == 1 ? limit : nullptr;
+  }
+
+  void write() {
+    OpState state;
+    state.info = &kernel_->info();
+    state.loc = kernel_->loc();
+    state.attributes.assign(kernel_->attributes().begin(), kernel_->attributes().end());
+    Op* split = kernel_->module()->create(state);
+    split->move_before(kernel_);
+    Block* body = split->region()->add_block();
+    Block* old = kernel_->region()->front();
+    for (unsigned i = 0; i < old->arg_count(); ++i) body->add_arg(old->arg(i)->type(), old->arg(i)->name());
+    FragmentEmitter emitter(kernel_, context_, axes_, body);
+    FragmentStages stages(emitter, shape_);
+    pack(emitter);
+    emitter.set_shape(row_, column_);
+    outer_loop(emitter, stages, 0);
+    emitter.builder().op(tile::info(OpKind::Return), {}, {});
+    failed_ = emitter.failed();
+    kernel_->erase();
+  }
+
+  int64_t extent_of(int axis) const {
+    return axis == row_ ? shape_.rows : axis == column_ ? column_fragment() : 1;
+  }
+  int64_t column_fragment() const { return column_extent_ ? column_extent_ : shape_.width; }
+
+  void pack(FragmentEmitter& emitter) {
+    if (!column_outside_ || dots_.empty()) return;
+    PanelShape panels{row_, column_, shape_.rows, column_fragment(), shape_.run,
+                      row_ < 0 ? nullptr : common_limit(row_), common_limit(column_)};
+    for (Op* dot : dots_) pack_operands(emitter, dot, panels, kernel_->attr("schedule"));
+  }
+
+  void outer_loop(FragmentEmitter& emitter, FragmentStages& stages, size_t depth) {
+    if (depth == outer_.size()) return stages.block(kernel_->region()->front());
+    int axis = outer_[depth];
+    emitter.loop(axis, extent_of(axis), common_limit(axis), TailKind::Limited, {},
+                 [&](const FragmentEmitter::Values&) {
+                   outer_loop(emitter, stages, depth + 1);
+                   return FragmentEmitter::Values{};
+                 });
+  }
+
+  Op* kernel_;
+  PassContext& context_;
+  TileAxes axes_;
+  std::vector<Op*> stores_, dots_, accesses_;
+  std::vector<Op*> roots_;  ///< with results
+  std::vector<int> outer_;  ///< axes with loops outside of everything, outermost first
+  int row_ = -1;
+  int column_ = -1;
+  bool column_outside_ = false;
+  int64_t column_extent_ = 0;
+  FragmentShape shape_;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+Status split_to_fragments(Module& module, PassContext& context) {
+  for (Op* kernel : *module.body()) {
+    if (!kernel->is(tile::info(OpKind::Kernel))) continue;
+    if (KernelSplit(kernel, context).run().failed()) return failure;
+  }
+  return success;
+}
+
+}  // namespace tessera
