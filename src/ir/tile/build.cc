@@ -8,7 +8,9 @@ namespace tessera::tile {
 
 namespace {
 
-Type index_type(Builder& builder) { return builder.context().scalar(DType::I64); }
+Type index_type(Builder& builder) {
+  return builder.context().scalar(DType::I64);
+}
 
 using Known = std::optional<int64_t>;
 
@@ -38,7 +40,8 @@ Value* index(Builder& builder, int64_t value) {
 
 Value* dim(Builder& builder, Dim value) {
   if (std::optional<int64_t> constant = value->constant()) return index(builder, *constant);
-  return builder.value(info(OpKind::Dim), {}, index_type(builder), {{"value", builder.context().dim(value)}});
+  return builder.value(info(OpKind::Dim), {}, index_type(builder),
+                       {{"value", builder.context().dim(value)}});
 }
 
 Value* program_id(Builder& builder, int64_t axis) {
@@ -48,7 +51,8 @@ Value* program_id(Builder& builder, int64_t axis) {
 
 std::optional<int64_t> known_index(Value* value) {
   Op* def = value->def();
-  if (!def || !def->is(info(OpKind::Constant)) || value->type()->dtype != DType::I64) return std::nullopt;
+  if (!def || !def->is(info(OpKind::Constant)) || value->type()->dtype != DType::I64)
+    return std::nullopt;
   Attr attr = def->attr("value");
   return attr->is(AttrKind::Int) ? std::optional(attr->integer) : std::nullopt;
 }
@@ -108,7 +112,8 @@ Value* elementwise(Builder& builder, ElementwiseKind kind, const std::vector<Val
 
 Value* cast(Builder& builder, Value* a, DType dtype) {
   if (a->type()->dtype == dtype) return a;
-  return builder.value(info(ElementwiseKind::Cast), {{a}}, builder.context().with_dtype(a->type(), dtype));
+  return builder.value(info(ElementwiseKind::Cast), {{a}},
+                       builder.context().with_dtype(a->type(), dtype));
 }
 
 Value* full(Builder& builder, Type type, Attr value) {
@@ -117,7 +122,8 @@ Value* full(Builder& builder, Type type, Attr value) {
 
 Value* broadcast(Builder& builder, Value* a, const std::vector<Dim>& dims) {
   if (a->type()->dims == dims) return a;
-  return builder.value(info(OpKind::Broadcast), {{a}}, builder.context().tile(dims, a->type()->dtype));
+  return builder.value(info(OpKind::Broadcast), {{a}},
+                       builder.context().tile(dims, a->type()->dtype));
 }
 
 Value* reduce_keep(Builder& builder, Value* a, std::string_view kind, int64_t axis) {
@@ -126,7 +132,8 @@ Value* reduce_keep(Builder& builder, Value* a, std::string_view kind, int64_t ax
   if (dims[size_t(axis)]->is_constant(1)) return a;
   dims[size_t(axis)] = context.dims().constant(1);
   return builder.value(info(OpKind::Reduce), {{a}, {}}, context.tile(dims, a->type()->dtype),
-                       {{"axis", context.integer(axis)}, {"keep", context.boolean(true)},
+                       {{"axis", context.integer(axis)},
+                        {"keep", context.boolean(true)},
                         {"kind", context.string(kind)}});
 }
 
@@ -171,7 +178,8 @@ Value* alloc(Builder& builder, Dim elements, DType dtype) {
   return builder.value(info(OpKind::Alloc), {}, type);
 }
 
-Value* view(Builder& builder, Value* memory, std::vector<Dim> dims, std::vector<Dim> strides, Dim offset) {
+Value* view(Builder& builder, Value* memory, std::vector<Dim> dims, std::vector<Dim> strides,
+            Dim offset) {
   Type type = memory->type();
   MemorySpace space = type->is(TypeKind::View) ? type->space : MemorySpace::Global;
   Type result =
@@ -184,7 +192,8 @@ Op* for_loop(Builder& builder, Value* lo, Value* hi, Value* step, const std::vec
   std::vector<Type> types;
   for (Value* init : inits) types.push_back(init->type());
   Attr copies = unroll > 1 ? builder.context().integer(unroll) : nullptr;
-  Op* loop = builder.op(info(OpKind::For), {{lo}, {hi}, {step}, inits}, types, {{"unroll", copies}});
+  Op* loop =
+      builder.op(info(OpKind::For), {{lo}, {hi}, {step}, inits}, types, {{"unroll", copies}});
   Block* body = loop->region(at::For::body)->add_block();
   body->add_arg(lo->type());
   for (Type type : types) body->add_arg(type);

@@ -1,7 +1,7 @@
 #pragma once
-// Builds tile ops with the result type inferred from the operands. Each function inserts one op at the
-// builder's point and gives its result. Operands must obey the op's rules (ops.def): a wrong one is a
-// bug of the caller.
+// Builds tile ops with the result type inferred from the operands. Each function inserts one op at
+// the builder's point and gives its result. Operands must obey the op's rules (ops.def): a wrong
+// one is a bug of the caller.
 
 #include <optional>
 #include <string_view>
@@ -43,7 +43,8 @@ Value* broadcast(Builder& builder, Value* a, const std::vector<Dim>& dims);
 Value* reduce_keep(Builder& builder, Value* a, std::string_view kind, int64_t axis);
 /// `a` below the limits, else `b`.
 Value* merge(Builder& builder, Value* a, Value* b, const std::vector<Value*>& limits);
-/// The number that changes nothing when a reduction of that kind combines it: 0, 1, the least or greatest.
+/// The number that changes nothing when a reduction of that kind combines it: 0, 1, the least or
+/// greatest.
 Attr reduction_identity(Context& context, std::string_view kind, DType dtype);
 /// The elementwise op that a reduction of that kind repeats.
 ElementwiseKind reduction_op(std::string_view kind);
@@ -57,12 +58,13 @@ void store(Builder& builder, Value* value, Value* memory, const std::vector<Valu
 /// `elements` elements of scratch memory.
 Value* alloc(Builder& builder, Dim elements, DType dtype);
 /// A window on a parameter or an alloc.
-Value* view(Builder& builder, Value* memory, std::vector<Dim> dims, std::vector<Dim> strides, Dim offset);
+Value* view(Builder& builder, Value* memory, std::vector<Dim> dims, std::vector<Dim> strides,
+            Dim offset);
 
 // Loops.
 
-/// A loop with an empty body of one block: arguments are the index and the carried values. The caller fills the
-/// body and ends it with `yield`.
+/// A loop with an empty body of one block: arguments are the index and the carried values. The
+/// caller fills the body and ends it with `yield`.
 Op* for_loop(Builder& builder, Value* lo, Value* hi, Value* step, const std::vector<Value*>& inits,
              int64_t unroll = 1);
 void yield(Builder& builder, const std::vector<Value*>& values);

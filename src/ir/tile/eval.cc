@@ -34,11 +34,15 @@ class KernelRun {
  public:
   KernelRun(Op* kernel, const std::map<std::string, int64_t, std::less<>>& dims,
             DiagnosticEngine& diagnostics)
-      : kernel_(kernel), dims_(dims), diagnostics_(diagnostics), values_(kernel->module()->value_count()) {}
+      : kernel_(kernel),
+        dims_(dims),
+        diagnostics_(diagnostics),
+        values_(kernel->module()->value_count()) {}
 
   Status run(std::span<TensorValue* const> parameters) {
     Block* body = kernel_->region()->front();
-    TSR_CHECK(parameters.size() == body->arg_count(), "a kernel was run with the wrong number of tensors");
+    TSR_CHECK(parameters.size() == body->arg_count(),
+              "a kernel was run with the wrong number of tensors");
     if (!bind(body, parameters)) return failure;
     std::vector<int64_t> grid;
     for (Attr extent : kernel_->attr("grid")->elements) grid.push_back(size(extent->dim));
@@ -57,7 +61,8 @@ class KernelRun {
   int64_t index(Value* value) { return at(value).index(); }
 
   void fail(const std::string& message) {
-    if (!failed_) diagnostics_.report(diag::tile_run, op_->loc(), std::string(op_->name()), message);
+    if (!failed_)
+      diagnostics_.report(diag::tile_run, op_->loc(), std::string(op_->name()), message);
     failed_ = true;
   }
 
@@ -121,36 +126,56 @@ class KernelRun {
 
   void run_op(Op* op) {
     switch (kind_of(op)) {
-      case OpKind::Kernel: TSR_UNREACHABLE("kernels do not nest");
+      case OpKind::Kernel:
+        TSR_UNREACHABLE("kernels do not nest");
       case OpKind::Return:
-      case OpKind::Yield: return;
-      case OpKind::ProgramId: return scalar(op, {.i = program_[size_t(op->int_attr("axis"))]});
-      case OpKind::For: return run_for(op);
-      case OpKind::If: return run_if(op);
+      case OpKind::Yield:
+        return;
+      case OpKind::ProgramId:
+        return scalar(op, {.i = program_[size_t(op->int_attr("axis"))]});
+      case OpKind::For:
+        return run_for(op);
+      case OpKind::If:
+        return run_if(op);
       case OpKind::View: {
         EvalValue& memory = at(op->operand(0));
         return window(op->result(), memory.memory, memory.base, op->result()->type());
       }
-      case OpKind::Alloc: return run_alloc(op);
-      case OpKind::Load: return run_load(op);
-      case OpKind::Store: return run_store(op);
-      case OpKind::Gather: return run_gather(op);
-      case OpKind::Full: return fill(op, element_of(op->attr("value"), op->result()->type()->dtype));
-      case OpKind::Splat: return fill(op, at(op->operand(0)).elements[0]);
-      case OpKind::Extract: return scalar(op, at(op->operand(0)).elements[0]);
-      case OpKind::Constant: return scalar(op, element_of(op->attr("value"), op->result()->type()->dtype));
-      case OpKind::Dim: return scalar(op, {.i = size(op->dim_attr("value"))});
-      case OpKind::Iota: return run_iota(op);
-      case OpKind::Broadcast: return run_broadcast(op);
+      case OpKind::Alloc:
+        return run_alloc(op);
+      case OpKind::Load:
+        return run_load(op);
+      case OpKind::Store:
+        return run_store(op);
+      case OpKind::Gather:
+        return run_gather(op);
+      case OpKind::Full:
+        return fill(op, element_of(op->attr("value"), op->result()->type()->dtype));
+      case OpKind::Splat:
+        return fill(op, at(op->operand(0)).elements[0]);
+      case OpKind::Extract:
+        return scalar(op, at(op->operand(0)).elements[0]);
+      case OpKind::Constant:
+        return scalar(op, element_of(op->attr("value"), op->result()->type()->dtype));
+      case OpKind::Dim:
+        return scalar(op, {.i = size(op->dim_attr("value"))});
+      case OpKind::Iota:
+        return run_iota(op);
+      case OpKind::Broadcast:
+        return run_broadcast(op);
       case OpKind::Reshape: {
         EvalValue& result = make(op);
         result.elements = at(op->operand(0)).elements;
         return;
       }
-      case OpKind::Transpose: return run_transpose(op);
-      case OpKind::Reduce: return run_reduce(op);
-      case OpKind::Merge: return run_merge(op);
-      case OpKind::Dot: return run_dot(op);
+      case OpKind::Transpose:
+        return run_transpose(op);
+      case OpKind::Reduce:
+        return run_reduce(op);
+      case OpKind::Merge:
+        return run_merge(op);
+      case OpKind::Dot:
+        return run_dot(op);
 #define ELEMENTWISE(Name, operands, cls, traits) case OpKind::Name:
 #include "ir/core/elementwise.def"
 #undef ELEMENTWISE
@@ -166,7 +191,9 @@ class KernelRun {
     result.elements.resize(size_t(count_of(result.dims)));
     return result;
   }
-  void scalar(Op* op, Element value) { make(op).elements[0] = value; }
+  void scalar(Op* op, Element value) {
+    make(op).elements[0] = value;
+  }
   void fill(Op* op, Element value) {
     EvalValue& result = make(op);
     result.elements.assign(result.elements.size(), value);
@@ -178,7 +205,8 @@ class KernelRun {
     bool choose = elementwise_info(kind).cls == ElementwiseClass::Choose;
     DType dtype = op->operand(choose ? 1 : 0)->type()->dtype, to = op->result()->type()->dtype;
     std::vector<const Element*> from;
-    for (unsigned i = 0; i < op->operand_count(); ++i) from.push_back(at(op->operand(i)).elements.data());
+    for (unsigned i = 0; i < op->operand_count(); ++i)
+      from.push_back(at(op->operand(i)).elements.data());
     Element operands[3];
     for (size_t e = 0; e < result.elements.size(); ++e) {
       for (size_t i = 0; i < from.size(); ++i) operands[i] = from[i][e];
@@ -196,9 +224,11 @@ class KernelRun {
     for (int64_t i = lo; i < hi && !failed_; i += step) {
       at(body->arg(0)).dims = {};
       at(body->arg(0)).elements = {Element{.i = i}};
-      for (size_t c = 0; c < carried.size(); ++c) at(body->arg(unsigned(c) + 1)) = std::move(carried[c]);
+      for (size_t c = 0; c < carried.size(); ++c)
+        at(body->arg(unsigned(c) + 1)) = std::move(carried[c]);
       run_block(body);
-      for (size_t c = 0; c < carried.size(); ++c) carried[c] = at(body->back()->operand(unsigned(c)));
+      for (size_t c = 0; c < carried.size(); ++c)
+        carried[c] = at(body->back()->operand(unsigned(c)));
     }
     for (size_t c = 0; c < carried.size(); ++c) at(op->result(unsigned(c))) = std::move(carried[c]);
   }
@@ -220,7 +250,8 @@ class KernelRun {
       size_t total = size_t(size(kernel_->dim_attr("scratch")));
       base = size_t(size(op->dim_attr("offset")));
       if (base % 64 != 0 || base + bytes > total) {
-        return fail(fmt::format("{} bytes at {} are not aligned or outside of {}", bytes, base, total));
+        return fail(
+            fmt::format("{} bytes at {} are not aligned or outside of {}", bytes, base, total));
       }
       if (scratch_.empty()) new_scratch(total);
     } else {
@@ -235,11 +266,13 @@ class KernelRun {
   }
 
   /// The byte address of an element of a window; nullopt after a report when it is outside.
-  std::optional<size_t> address(const EvalValue& window, const std::vector<int64_t>& position, DType dtype) {
+  std::optional<size_t> address(const EvalValue& window, const std::vector<int64_t>& position,
+                                DType dtype) {
     int64_t element = window.offset;
     for (size_t i = 0; i < position.size(); ++i) {
       if (position[i] < 0 || position[i] >= window.dims[i]) {
-        fail(fmt::format("index {} is outside of axis {} of extent {}", position[i], i, window.dims[i]));
+        fail(fmt::format("index {} is outside of axis {} of extent {}", position[i], i,
+                         window.dims[i]));
         return std::nullopt;
       }
       element += position[i] * window.strides[i];
@@ -268,7 +301,8 @@ class KernelRun {
   }
 
   /// The index in memory of an element of a tile that lies on the memory's last axes.
-  std::vector<int64_t> shifted(const std::vector<Value*>& offsets, const std::vector<int64_t>& position) {
+  std::vector<int64_t> shifted(const std::vector<Value*>& offsets,
+                               const std::vector<int64_t>& position) {
     std::vector<int64_t> out;
     for (Value* offset : offsets) out.push_back(index(offset));
     size_t lead = out.size() - position.size();
@@ -280,7 +314,9 @@ class KernelRun {
     EvalValue& window = at(op->in(in::Load::memory));
     DType dtype = op->result()->type()->dtype;
     Attr fill = op->attr("fill");
-    Element past = fill ? element_of(fill, dtype) : is_float(dtype) ? Element{.f = 0} : Element{.i = 0};
+    Element past = fill              ? element_of(fill, dtype)
+                   : is_float(dtype) ? Element{.f = 0}
+                                     : Element{.i = 0};
     std::vector<Value*> offsets = op->ins(in::Load::offsets), limits = op->ins(in::Load::limits);
     EvalValue& result = make(op);
     for_each_index(result.dims, [&](const std::vector<int64_t>& position, size_t flat) {
@@ -300,7 +336,8 @@ class KernelRun {
       if (!at_byte) return;
       store_element(dtype, value.elements[flat], window.memory->bytes + *at_byte);
       std::vector<bool>& written = window.memory->written;
-      for (size_t b = 0; !written.empty() && b < byte_size(dtype); ++b) written[*at_byte + b] = true;
+      for (size_t b = 0; !written.empty() && b < byte_size(dtype); ++b)
+        written[*at_byte + b] = true;
     });
   }
 
@@ -333,8 +370,8 @@ class KernelRun {
     EvalValue& result = make(op);
     for_each_index(result.dims, [&](const std::vector<int64_t>& position, size_t flat) {
       Element from{.i = first + position[axis]};
-      result.elements[flat] =
-          evaluate_elementwise(ElementwiseKind::Cast, DType::I64, op->result()->type()->dtype, {&from, 1});
+      result.elements[flat] = evaluate_elementwise(ElementwiseKind::Cast, DType::I64,
+                                                   op->result()->type()->dtype, {&from, 1});
     });
   }
 
@@ -396,7 +433,8 @@ class KernelRun {
     }
   }
 
-  static Element tree(std::vector<Element>& row, ElementwiseKind kind, DType dtype, int64_t extent) {
+  static Element tree(std::vector<Element>& row, ElementwiseKind kind, DType dtype,
+                      int64_t extent) {
     int64_t half = 1;
     while (half < extent) half *= 2;
     for (half /= 2; half >= 1; half /= 2) {
@@ -426,7 +464,8 @@ class KernelRun {
 
   void run_dot(Op* op) {
     DType dtype = op->result()->type()->dtype;
-    std::vector<Element> a = widened(op->in(in::Dot::a), dtype), b = widened(op->in(in::Dot::b), dtype);
+    std::vector<Element> a = widened(op->in(in::Dot::a), dtype),
+                         b = widened(op->in(in::Dot::b), dtype);
     EvalValue& result = make(op);
     result.elements = at(op->in(in::Dot::c)).elements;
     size_t rows = size_t(result.dims[0]), columns = size_t(result.dims[1]);
@@ -437,7 +476,8 @@ class KernelRun {
     for (size_t i = 0; i < rows; ++i) {
       for (size_t j = 0; j < columns; ++j) {
         Element& c = result.elements[i * columns + j];
-        for (size_t p = 0; p < present; ++p) c = multiply_add(dtype, a[i * k + p], b[p * columns + j], c);
+        for (size_t p = 0; p < present; ++p)
+          c = multiply_add(dtype, a[i * k + p], b[p * columns + j], c);
       }
     }
   }
@@ -457,7 +497,8 @@ class KernelRun {
 }  // namespace
 
 Status run_kernel(Op* kernel, std::span<TensorValue* const> parameters,
-                  const std::map<std::string, int64_t, std::less<>>& dims, DiagnosticEngine& diagnostics) {
+                  const std::map<std::string, int64_t, std::less<>>& dims,
+                  DiagnosticEngine& diagnostics) {
   return KernelRun(kernel, dims, diagnostics).run(parameters);
 }
 

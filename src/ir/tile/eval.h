@@ -14,11 +14,13 @@
 
 namespace tessera::tile {
 
-/// Runs a tile.kernel on its parameters (inputs, then results), whose dtypes and extents must be those of their types
-/// under `dims`, which binds the kernel's free dims. Results count as unwritten at the start. An access outside of
-/// its memory, a read of an element that was never written and a step of a loop below 1 are reported as errors, with
-/// the op's place. Stores to one element by several programs are not noticed.
+/// Runs a tile.kernel on its parameters (inputs, then results), whose dtypes and extents must be
+/// those of their types under `dims`, which binds the kernel's free dims. Results count as
+/// unwritten at the start. An access outside of its memory, a read of an element that was never
+/// written and a step of a loop below 1 are reported as errors, with the op's place. Stores to one
+/// element by several programs are not noticed.
 Status run_kernel(Op* kernel, std::span<TensorValue* const> parameters,
-                  const std::map<std::string, int64_t, std::less<>>& dims, DiagnosticEngine& diagnostics);
+                  const std::map<std::string, int64_t, std::less<>>& dims,
+                  DiagnosticEngine& diagnostics);
 
 }  // namespace tessera::tile

@@ -10,7 +10,8 @@ namespace tessera::tile {
 #include "ir/core/op_table.inc"
 
 const OpInfo* info(ElementwiseKind kind) {
-  // The shared rows come first in the table, in the order of ElementwiseKind, which starts with None.
+  // The shared rows come first in the table, in the order of ElementwiseKind, which starts with
+  // None.
   return &op_table()[size_t(kind) - 1];
 }
 

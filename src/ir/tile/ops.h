@@ -10,7 +10,9 @@ namespace tessera::tile {
 #undef OPS_FILE
 
 /// The kind of an op of this level.
-inline OpKind kind_of(const Op* op) { return OpKind(op->info().kind); }
+inline OpKind kind_of(const Op* op) {
+  return OpKind(op->info().kind);
+}
 /// The op of this level with that elementwise meaning.
 const OpInfo* info(ElementwiseKind kind);
 

@@ -5,7 +5,9 @@ namespace tessera::tile {
 
 namespace {
 
-bool is_size(Attr value) { return value->is(AttrKind::Dim) || value->is(AttrKind::Int); }
+bool is_size(Attr value) {
+  return value->is(AttrKind::Dim) || value->is(AttrKind::Int);
+}
 
 /// Checks that a region ends by yielding values of the results' types.
 void check_yield(Op* op, unsigned region, OpVerifier& verifier) {
@@ -22,7 +24,8 @@ void check_yield(Op* op, unsigned region, OpVerifier& verifier) {
   for (unsigned i = 0; i < op->result_count(); ++i) {
     Type wanted = op->result(i)->type(), type = end->operand(i)->type();
     if (type == wanted) continue;
-    verifier.error("region {} yields {} for result {} of type {}", region, type->text, i, wanted->text);
+    verifier.error("region {} yields {} for result {} of type {}", region, type->text, i,
+                   wanted->text);
   }
 }
 
@@ -34,7 +37,8 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
   if (body->next()) return verifier.error("its body has more than one block");
   int64_t outputs = op->int_attr("outputs");
   if (outputs < 0 || outputs > int64_t(body->arg_count())) {
-    verifier.error("it has {} parameters, of which {} cannot be results", body->arg_count(), outputs);
+    verifier.error("it has {} parameters, of which {} cannot be results", body->arg_count(),
+                   outputs);
   }
   for (unsigned i = 0; i < body->arg_count(); ++i) {
     Type type = body->arg(i)->type();
@@ -57,11 +61,13 @@ void verify_for(Op* op, OpVerifier& verifier) {
   Block* body = op->region()->front();
   unsigned carried = op->slot_size(in::For::inits);
   if (body->arg_count() != carried + 1 || op->result_count() != carried) {
-    return verifier.error("it carries {} values, its region takes {} after the index and it gives {}",
-                          carried, int(body->arg_count()) - 1, op->result_count());
+    return verifier.error(
+        "it carries {} values, its region takes {} after the index and it gives {}", carried,
+        int(body->arg_count()) - 1, op->result_count());
   }
   Type index = op->in(in::For::lo)->type();
-  if (body->arg(0)->type() != index) verifier.error("the region's first argument must be {}", index->text);
+  if (body->arg(0)->type() != index)
+    verifier.error("the region's first argument must be {}", index->text);
   for (unsigned i = 0; i < carried; ++i) {
     Type init = op->in(in::For::inits, i)->type();
     if (body->arg(i + 1)->type() != init || op->result(i)->type() != init) {
@@ -81,14 +87,16 @@ void verify_if(Op* op, OpVerifier& verifier) {
     return verifier.error("the condition must be bool, not {}", condition->text);
   }
   for (unsigned region : {unsigned(at::If::then), unsigned(at::If::otherwise)}) {
-    if (op->region(region)->front()->arg_count()) verifier.error("region {} takes arguments", region);
+    if (op->region(region)->front()->arg_count())
+      verifier.error("region {} takes arguments", region);
     check_yield(op, region, verifier);
   }
 }
 
 void verify_yield(Op* op, OpVerifier& verifier) {
   OpKind kind = op->parent() ? kind_of(op->parent()) : OpKind::Kernel;
-  if (kind != OpKind::For && kind != OpKind::If) verifier.error("it stands outside of a loop or a condition");
+  if (kind != OpKind::For && kind != OpKind::If)
+    verifier.error("it stands outside of a loop or a condition");
 }
 
 }  // namespace tessera::tile

@@ -5,7 +5,8 @@ namespace tessera::tile {
 
 namespace {
 
-/// The rules that loads and stores share: one offset per axis of the memory, the tile on its last axes.
+/// The rules that loads and stores share: one offset per axis of the memory, the tile on its last
+/// axes.
 void check_access(OpVerifier& verifier, Type memory, Type value, size_t offsets, size_t limits) {
   if (value->rank() > memory->rank()) {
     return verifier.error("a tile of rank {} on memory of rank {}", value->rank(), memory->rank());
@@ -25,7 +26,8 @@ void check_access(OpVerifier& verifier, Type memory, Type value, size_t offsets,
 void verify_view(Op* op, OpVerifier& verifier) {
   Value* memory = op->in(in::View::memory);
   Type result = op->result()->type();
-  if (!result->is(TypeKind::View)) return verifier.error("the result must be a view, not {}", result->text);
+  if (!result->is(TypeKind::View))
+    return verifier.error("the result must be a view, not {}", result->text);
   if (memory->def() && kind_of(memory->def()) != OpKind::Alloc) {
     return verifier.error("it is a view of a parameter or an alloc, not of another view");
   }
@@ -36,7 +38,8 @@ void verify_view(Op* op, OpVerifier& verifier) {
   MemorySpace space =
       memory->type()->is(TypeKind::View) ? memory->type()->space : MemorySpace::Global;
   if (result->space != space) {
-    verifier.error("a view in space {} on memory in space {}", to_string(result->space), to_string(space));
+    verifier.error("a view in space {} on memory in space {}", to_string(result->space),
+                   to_string(space));
   }
 }
 
@@ -69,7 +72,8 @@ void verify_gather(Op* op, OpVerifier& verifier) {
   Type result = op->result()->type();
   if (table->rank() != 2) return verifier.error("the table has rank {}, not 2", table->rank());
   if (!is_integer(rows->dtype)) {
-    return verifier.error("row numbers must be of an integer dtype, not {}", to_string(rows->dtype));
+    return verifier.error("row numbers must be of an integer dtype, not {}",
+                          to_string(rows->dtype));
   }
   bool column = rows->rank() == 2 && rows->dims[1]->is_constant(1);
   if (rows->rank() != 1 && !column) {

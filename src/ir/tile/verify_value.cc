@@ -48,7 +48,8 @@ void verify_iota(Op* op, OpVerifier& verifier) {
 void verify_extract(Op* op, OpVerifier& verifier) {
   Type a = op->operand(0)->type();
   for (Dim dim : a->dims) {
-    if (!dim->is_constant(1)) return verifier.error("the tile has more than one element: {}", a->text);
+    if (!dim->is_constant(1))
+      return verifier.error("the tile has more than one element: {}", a->text);
   }
   expect_result(op, verifier, {}, a->dtype);
 }
@@ -60,7 +61,8 @@ void verify_broadcast(Op* op, OpVerifier& verifier) {
   }
   for (size_t i = 0; i < a->rank(); ++i) {
     if (a->dims[i] == result->dims[i] || a->dims[i]->is_constant(1)) continue;
-    verifier.error("axis {} of extent {} cannot become {}", i, a->dims[i]->text, result->dims[i]->text);
+    verifier.error("axis {} of extent {} cannot become {}", i, a->dims[i]->text,
+                   result->dims[i]->text);
   }
   expect_result(op, verifier, result->dims, a->dtype);
 }
@@ -106,7 +108,8 @@ void verify_transpose(Op* op, OpVerifier& verifier) {
   bool ints = std::all_of(attr->elements.begin(), attr->elements.end(),
                           [](Attr element) { return element->is(AttrKind::Int); });
   if (!ints || !is_permutation(op->ints_attr("perm"), a->rank())) {
-    return verifier.error("'perm' must list each axis of rank {} once, not {}", a->rank(), attr->text);
+    return verifier.error("'perm' must list each axis of rank {} once, not {}", a->rank(),
+                          attr->text);
   }
   std::vector<Dim> dims;
   for (int64_t p : op->ints_attr("perm")) dims.push_back(a->dims[size_t(p)]);
@@ -140,7 +143,8 @@ void verify_merge(Op* op, OpVerifier& verifier) {
 }
 
 void verify_dot(Op* op, OpVerifier& verifier) {
-  Type a = op->in(in::Dot::a)->type(), b = op->in(in::Dot::b)->type(), c = op->in(in::Dot::c)->type();
+  Type a = op->in(in::Dot::a)->type(), b = op->in(in::Dot::b)->type(),
+       c = op->in(in::Dot::c)->type();
   if (a->rank() != 2 || b->rank() != 2 || a->dims[1] != b->dims[0]) {
     return verifier.error("{} and {} have no product", dims_text(a->dims), dims_text(b->dims));
   }
@@ -151,7 +155,8 @@ void verify_dot(Op* op, OpVerifier& verifier) {
   if (a->dtype != b->dtype) {
     verifier.error("operands differ in dtype: {} and {}", to_string(a->dtype), to_string(b->dtype));
   }
-  if (c->dtype == DType::Bool || a->dtype == DType::Bool || is_float(a->dtype) != is_float(c->dtype)) {
+  if (c->dtype == DType::Bool || a->dtype == DType::Bool ||
+      is_float(a->dtype) != is_float(c->dtype)) {
     verifier.error("products of {} are not added in {}", to_string(a->dtype), to_string(c->dtype));
   }
   expect_result(op, verifier, dims, c->dtype);

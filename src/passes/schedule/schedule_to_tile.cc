@@ -1,10 +1,11 @@
 // From loop nests over tiles to one program instance.
 //
-// The grid becomes `tile.program_id`, a pipeline becomes `tile.for`, and what counted tiles counts elements: the tile at
-// index i of extent T starts at i*T. An access may reach past an edge only along an axis whose extent is not known to
-// be a multiple of T; such an axis gets the limit extent - i*T, the number of elements that are there. Offsets and
-// limits of one axis are one value wherever they are used in a block, which is how later passes see that a store
-// ends where the loads that feed it end.
+// The grid becomes `tile.program_id`, a pipeline becomes `tile.for`, and what counted tiles counts
+// elements: the tile at index i of extent T starts at i*T. An access may reach past an edge only
+// along an axis whose extent is not known to be a multiple of T; such an axis gets the limit extent
+// - i*T, the number of elements that are there. Offsets and limits of one axis are one value
+// wherever they are used in a block, which is how later passes see that a store ends where the
+// loads that feed it end.
 
 #include <map>
 #include <tuple>
@@ -45,7 +46,8 @@ class KernelLowering {
       Dim extent = axis->get("extent")->dim, block = axis->get("block")->dim;
       DimTable& dims = context().dims();
       // A whole axis is one program, also when there is nothing on it.
-      grid.push_back(context().dim(extent == block ? dims.constant(1) : dims.ceildiv(extent, block)));
+      grid.push_back(
+          context().dim(extent == block ? dims.constant(1) : dims.ceildiv(extent, block)));
     }
     std::vector<OpAttr> attributes{{"grid", context().array(grid)}};
     for (const char* name : {"symbol", "outputs", "schedule", "kernel", "epilogue"}) {
@@ -80,28 +82,49 @@ class KernelLowering {
 
   void lower(Op* op) {
     switch (schedule::kind_of(op)) {
-      case SOp::Kernel: TSR_UNREACHABLE("kernels do not nest");
-      case SOp::Tile: return lower_grid(op);
-      case SOp::Pipeline: return lower_pipeline(op);
-      case SOp::Return: builder_.op(tile::info(tile::OpKind::Return), {}, {}); return;
+      case SOp::Kernel:
+        TSR_UNREACHABLE("kernels do not nest");
+      case SOp::Tile:
+        return lower_grid(op);
+      case SOp::Pipeline:
+        return lower_pipeline(op);
+      case SOp::Return:
+        builder_.op(tile::info(tile::OpKind::Return), {}, {});
+        return;
       case SOp::Yield:
         if (schedule::kind_of(op->parent()) != SOp::Tile) tile::yield(builder_, mapped(op->ins(0)));
         return;
-      case SOp::View: return same(op, tile::OpKind::View);
-      case SOp::Load: return lower_load(op);
-      case SOp::Store: return lower_store(op);
-      case SOp::Gather: return lower_gather(op);
-      case SOp::Full: return same(op, tile::OpKind::Full);
-      case SOp::Splat: return same(op, tile::OpKind::Splat);
-      case SOp::Constant: return same(op, tile::OpKind::Constant);
-      case SOp::Dim: return same(op, tile::OpKind::Dim);
-      case SOp::Iota: return same(op, tile::OpKind::Iota, {{}});
-      case SOp::Broadcast: return same(op, tile::OpKind::Broadcast);
-      case SOp::Reshape: return same(op, tile::OpKind::Reshape);
-      case SOp::Transpose: return same(op, tile::OpKind::Transpose);
-      case SOp::Reduce: return same(op, tile::OpKind::Reduce, {{}});
-      case SOp::Dot: return same(op, tile::OpKind::Dot, {{}});
-      case SOp::Hook: values_[op->result()] = mapped(op->operand(0)); return;
+      case SOp::View:
+        return same(op, tile::OpKind::View);
+      case SOp::Load:
+        return lower_load(op);
+      case SOp::Store:
+        return lower_store(op);
+      case SOp::Gather:
+        return lower_gather(op);
+      case SOp::Full:
+        return same(op, tile::OpKind::Full);
+      case SOp::Splat:
+        return same(op, tile::OpKind::Splat);
+      case SOp::Constant:
+        return same(op, tile::OpKind::Constant);
+      case SOp::Dim:
+        return same(op, tile::OpKind::Dim);
+      case SOp::Iota:
+        return same(op, tile::OpKind::Iota, {{}});
+      case SOp::Broadcast:
+        return same(op, tile::OpKind::Broadcast);
+      case SOp::Reshape:
+        return same(op, tile::OpKind::Reshape);
+      case SOp::Transpose:
+        return same(op, tile::OpKind::Transpose);
+      case SOp::Reduce:
+        return same(op, tile::OpKind::Reduce, {{}});
+      case SOp::Dot:
+        return same(op, tile::OpKind::Dot, {{}});
+      case SOp::Hook:
+        values_[op->result()] = mapped(op->operand(0));
+        return;
 #define ELEMENTWISE(Name, operands, cls, traits) case SOp::Name:
 #include "ir/core/elementwise.def"
 #undef ELEMENTWISE
@@ -110,7 +133,8 @@ class KernelLowering {
     TSR_UNREACHABLE("unknown op");
   }
 
-  /// The op of the tile level with the same operands and attributes; `extra` are further operand slots.
+  /// The op of the tile level with the same operands and attributes; `extra` are further operand
+  /// slots.
   Value* clone_as(Op* op, const OpInfo* info, std::vector<std::vector<Value*>> extra) {
     std::vector<std::vector<Value*>> slots;
     for (unsigned s = 0; s < op->slot_count(); ++s) slots.push_back(mapped(op->ins(s)));
@@ -136,7 +160,8 @@ class KernelLowering {
     Value* count = tile::dim(builder_, op->dim_attr("count"));
     Value* zero = tile::index(builder_, 0);
     Value* one = tile::index(builder_, 1);
-    Op* loop = tile::for_loop(builder_, zero, count, one, mapped(op->ins(schedule::in::Pipeline::inits)));
+    Op* loop =
+        tile::for_loop(builder_, zero, count, one, mapped(op->ins(schedule::in::Pipeline::inits)));
     Block* body = loop->region()->front();
     Block* old = op->region()->front();
     for (unsigned i = 0; i < old->arg_count(); ++i) {
@@ -155,7 +180,8 @@ class KernelLowering {
     Value* offset;
     Value* limit;
   };
-  /// Where tile `index` of that extent starts on an axis, and how many elements are there from that place on.
+  /// Where tile `index` of that extent starts on an axis, and how many elements are there from that
+  /// place on.
   Position position(Value* index, Dim extent, Dim size) {
     auto [it, inserted] = positions_.try_emplace({index, extent, size});
     if (!inserted) return it->second;
@@ -203,12 +229,15 @@ class KernelLowering {
   void lower_gather(Op* op) {
     Value* table = op->in(schedule::in::Gather::table);
     Type type = op->result()->type();
-    Position p = position(op->in(schedule::in::Gather::column), type->dims[1], table->type()->dims[1]);
+    Position p =
+        position(op->in(schedule::in::Gather::column), type->dims[1], table->type()->dims[1]);
     std::vector<Value*> limits;
     if (p.limit) limits = {tile::dim(builder_, type->dims[0]), p.limit};
-    define(op, builder_.value(tile::info(tile::OpKind::Gather),
-                              {{mapped(table)}, {mapped(op->in(schedule::in::Gather::rows))}, {p.offset}, limits},
-                              type));
+    define(op,
+           builder_.value(
+               tile::info(tile::OpKind::Gather),
+               {{mapped(table)}, {mapped(op->in(schedule::in::Gather::rows))}, {p.offset}, limits},
+               type));
   }
 
   Builder builder_;

@@ -1,9 +1,10 @@
 // Gives scratch memory its places.
 //
-// An alloc lives from the first to the last op of the kernel's own block that touches it, loops counting whole. Two that
-// never live at the same time may share bytes. Sizes are dim expressions, so an alloc takes a place that has become
-// free only if its size is known to fit; otherwise it gets a new place at the end. Places are multiples of 64
-// bytes. The number of bytes in all is the kernel's `scratch`.
+// An alloc lives from the first to the last op of the kernel's own block that touches it, loops
+// counting whole. Two that never live at the same time may share bytes. Sizes are dim expressions,
+// so an alloc takes a place that has become free only if its size is known to fit; otherwise it
+// gets a new place at the end. Places are multiples of 64 bytes. The number of bytes in all is the
+// kernel's `scratch`.
 
 #include <algorithm>
 #include <map>
@@ -27,7 +28,8 @@ class ScratchAllocation {
 
   void run() {
     find_lives();
-    std::stable_sort(lives_.begin(), lives_.end(), [](const Life& a, const Life& b) { return a.first < b.first; });
+    std::stable_sort(lives_.begin(), lives_.end(),
+                     [](const Life& a, const Life& b) { return a.first < b.first; });
     for (const Life& life : lives_) place(life);
     kernel_->set_attr("scratch", context_.dim(total_));
   }

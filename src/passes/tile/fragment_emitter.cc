@@ -4,11 +4,12 @@
 
 namespace tessera {
 
-using tile::OpKind;
 using tile::kind_of;
+using tile::OpKind;
 namespace in = tile::in;
 
-FragmentEmitter::FragmentEmitter(Op* kernel, PassContext& context, const TileAxes& axes, Block* body)
+FragmentEmitter::FragmentEmitter(Op* kernel, PassContext& context, const TileAxes& axes,
+                                 Block* body)
     : builder_(*kernel->module(), body), kernel_(kernel), pass_(context), axes_(axes) {
   builder_.set_loc(kernel->loc());
   Scope outermost;
@@ -22,7 +23,8 @@ FragmentEmitter::FragmentEmitter(Op* kernel, PassContext& context, const TileAxe
 
 void FragmentEmitter::reject(Op* op, const std::string& reason) {
   if (!failed_) {
-    pass_.diagnostics.report(diag::unsupported_tile_split, op->loc(), std::string(op->name()), reason);
+    pass_.diagnostics.report(diag::unsupported_tile_split, op->loc(), std::string(op->name()),
+                             reason);
   }
   failed_ = true;
 }
@@ -61,8 +63,8 @@ Value* FragmentEmitter::scratch(Dim elements, DType dtype) {
   return at_start([&] { return tile::alloc(builder_, elements, dtype); });
 }
 
-Value* FragmentEmitter::view(Value* memory, const std::vector<Dim>& dims, const std::vector<Dim>& strides,
-                             Dim offset) {
+Value* FragmentEmitter::view(Value* memory, const std::vector<Dim>& dims,
+                             const std::vector<Dim>& strides, Dim offset) {
   return at_start([&] { return tile::view(builder_, memory, dims, strides, offset); });
 }
 
@@ -89,8 +91,9 @@ FragmentEmitter::Values FragmentEmitter::inside(Op* inner, Scope scope, const Lo
   return results;
 }
 
-FragmentEmitter::Values FragmentEmitter::bound_turn(int axis, int64_t start, int64_t extent, Value* rest,
-                                                    Value* domain, const Values& inits, const LoopBody& body) {
+FragmentEmitter::Values FragmentEmitter::bound_turn(int axis, int64_t start, int64_t extent,
+                                                    Value* rest, Value* domain, const Values& inits,
+                                                    const LoopBody& body) {
   size_t level = scopes_.size();
   TurnKey key{axis, row_, column_, start, extent, domain};
   Scope scope;
@@ -104,8 +107,9 @@ FragmentEmitter::Values FragmentEmitter::bound_turn(int axis, int64_t start, int
   return results;
 }
 
-FragmentEmitter::Values FragmentEmitter::bound_loop(int axis, Value* lo, Value* hi, int64_t extent, Value* total,
-                                                    Value* domain, const Values& inits, const LoopBody& body) {
+FragmentEmitter::Values FragmentEmitter::bound_loop(int axis, Value* lo, Value* hi, int64_t extent,
+                                                    Value* total, Value* domain,
+                                                    const Values& inits, const LoopBody& body) {
   Value* step = index(extent);
   Op* loop = tile::for_loop(builder(), lo, hi, step, inits);
   Scope scope;
@@ -129,8 +133,9 @@ Value* FragmentEmitter::total(int axis, Value* domain) {
   return tile::min(builder(), demand(domain), extent);
 }
 
-FragmentEmitter::Values FragmentEmitter::loop(int axis, int64_t extent, Value* domain, TailKind tail,
-                                              const Values& inits, const LoopBody& body) {
+FragmentEmitter::Values FragmentEmitter::loop(int axis, int64_t extent, Value* domain,
+                                              TailKind tail, const Values& inits,
+                                              const LoopBody& body) {
   Value* count = total(axis, domain);
   std::optional<int64_t> known = tile::known_index(count);
   if (known) {
@@ -143,7 +148,8 @@ FragmentEmitter::Values FragmentEmitter::loop(int axis, int64_t extent, Value* d
     }
     int64_t rest = std::max<int64_t>(*known - whole, 0);
     if (rest == 0) return values;
-    if (tail == TailKind::Limited) return bound_turn(axis, whole, extent, index(rest), domain, values, body);
+    if (tail == TailKind::Limited)
+      return bound_turn(axis, whole, extent, index(rest), domain, values, body);
     return tail_loop(axis, index(whole), index(*known), extent, domain, tail, values, body);
   }
   Value* whole = tile::round_down(builder(), count, extent);
@@ -152,15 +158,16 @@ FragmentEmitter::Values FragmentEmitter::loop(int axis, int64_t extent, Value* d
   return divides ? values : tail_loop(axis, whole, count, extent, domain, tail, values, body);
 }
 
-FragmentEmitter::Values FragmentEmitter::tail_loop(int axis, Value* lo, Value* total, int64_t extent,
-                                                   Value* domain, TailKind tail, const Values& inits,
-                                                   const LoopBody& body) {
+FragmentEmitter::Values FragmentEmitter::tail_loop(int axis, Value* lo, Value* total,
+                                                   int64_t extent, Value* domain, TailKind tail,
+                                                   const Values& inits, const LoopBody& body) {
   if (tail == TailKind::Ones) return bound_loop(axis, lo, total, 1, nullptr, domain, inits, body);
   return bound_loop(axis, lo, total, extent, total, domain, inits, body);
 }
 
-FragmentEmitter::Values FragmentEmitter::run_within(int axis, Value* block, Value* count, int64_t unroll,
-                                                    Value* domain, const Values& inits, const LoopBody& body) {
+FragmentEmitter::Values FragmentEmitter::run_within(int axis, Value* block, Value* count,
+                                                    int64_t unroll, Value* domain,
+                                                    const Values& inits, const LoopBody& body) {
   Op* loop = tile::for_loop(builder(), zero_, count, index(1), inits, unroll);
   Scope scope;
   scope.block = loop->region()->front();
@@ -177,8 +184,9 @@ FragmentEmitter::Values FragmentEmitter::run_within(int axis, Value* block, Valu
   return inside(loop, std::move(scope), bound, carried);
 }
 
-FragmentEmitter::Values FragmentEmitter::contraction_loop(int axis, int64_t run, int64_t unroll, Value* domain,
-                                                          const Values& inits, const LoopBody& body) {
+FragmentEmitter::Values FragmentEmitter::contraction_loop(int axis, int64_t run, int64_t unroll,
+                                                          Value* domain, const Values& inits,
+                                                          const LoopBody& body) {
   Value* count = total(axis, domain);
   std::optional<int64_t> known = tile::known_index(count);
   Value* whole = tile::round_down(builder(), count, run);
@@ -190,7 +198,8 @@ FragmentEmitter::Values FragmentEmitter::contraction_loop(int axis, int64_t run,
     Values carried;
     for (unsigned i = 0; i < values.size(); ++i) carried.push_back(scope.block->arg(i + 1));
     auto one_block = [&](const Values& now) {
-      return run_within(axis, blocks->region()->front()->arg(0), index(run), unroll, domain, now, body);
+      return run_within(axis, blocks->region()->front()->arg(0), index(run), unroll, domain, now,
+                        body);
     };
     values = inside(blocks, std::move(scope), one_block, carried);
   }
@@ -199,7 +208,8 @@ FragmentEmitter::Values FragmentEmitter::contraction_loop(int axis, int64_t run,
   return run_within(axis, whole, tile::sub(builder(), count, whole), 1, domain, values, body);
 }
 
-FragmentEmitter::Values FragmentEmitter::old_loop(Op* old, const Values& inits, const LoopBody& body) {
+FragmentEmitter::Values FragmentEmitter::old_loop(Op* old, const Values& inits,
+                                                  const LoopBody& body) {
   Value* lo = demand(old->in(in::For::lo));
   Value* hi = demand(old->in(in::For::hi));
   Value* step = demand(old->in(in::For::step));
@@ -227,7 +237,9 @@ void FragmentEmitter::remember(Value* old, Value* value) {
   scopes_.back().known[old] = {value, scopes_.size() - 1};
 }
 
-Value* FragmentEmitter::demand(Value* old) { return resolve(old).value; }
+Value* FragmentEmitter::demand(Value* old) {
+  return resolve(old).value;
+}
 
 FragmentEmitter::Known FragmentEmitter::resolve(Value* old) {
   if (const Known* known = find(old)) return *known;
@@ -262,12 +274,14 @@ Type FragmentEmitter::fragment_type(Value* old) {
     if (axis == column_) columns = extent;
     bool fits = axis == row_ || axis == column_ ? extent > 0 : extent == 1;
     if (!fits && !failed_) {
-      reject(old->def() ? old->def() : kernel_, "an axis of " + old->type()->text + " is in no loop here");
+      reject(old->def() ? old->def() : kernel_,
+             "an axis of " + old->type()->text + " is in no loop here");
     }
   }
   DimTable& dims = context().dims();
-  return context().tile({dims.constant(std::max<int64_t>(rows, 1)), dims.constant(std::max<int64_t>(columns, 1))},
-                        old->type()->dtype);
+  return context().tile(
+      {dims.constant(std::max<int64_t>(rows, 1)), dims.constant(std::max<int64_t>(columns, 1))},
+      old->type()->dtype);
 }
 
 FragmentEmitter::Known FragmentEmitter::write(Value* old) {
@@ -282,14 +296,19 @@ FragmentEmitter::Known FragmentEmitter::write(Value* old) {
   size_t level = level_of(axes_.of(old));
   Type type = fragment_type(old);
   switch (kind_of(op)) {
-    case OpKind::Load: return write_load(op);
-    case OpKind::Gather: return write_gather(op);
-    case OpKind::Iota: return write_iota(op);
+    case OpKind::Load:
+      return write_load(op);
+    case OpKind::Gather:
+      return write_gather(op);
+    case OpKind::Iota:
+      return write_iota(op);
     case OpKind::Reshape:
-    case OpKind::Transpose: return resolve(op->operand(0));
+    case OpKind::Transpose:
+      return resolve(op->operand(0));
     case OpKind::Reduce:
       // Along an extent of 1 there is nothing to combine; other reductions are stages.
-      if (axes_.of(op->operand(0), size_t(op->int_attr("axis"))) < 0) return resolve(op->operand(0));
+      if (axes_.of(op->operand(0), size_t(op->int_attr("axis"))) < 0)
+        return resolve(op->operand(0));
       break;
     case OpKind::Broadcast: {
       Known from = resolve(op->operand(0));
@@ -304,7 +323,8 @@ FragmentEmitter::Known FragmentEmitter::write(Value* old) {
       enter(level);
       return {builder_.value(tile::info(OpKind::Splat), {{scalar.value}}, type), level};
     }
-    default: break;
+    default:
+      break;
   }
   reject(op, "its result is needed where it is not known");
   enter(level);
@@ -363,12 +383,15 @@ FragmentEmitter::Known FragmentEmitter::write_iota(Op* op) {
   enter(level);
   bool spans = axis >= 0 && (axis == row_ || axis == column_);
   if (!spans) {
-    return {builder_.value(tile::info(OpKind::Splat), {{tile::cast(builder_, start, type->dtype)}}, type), level};
+    return {builder_.value(tile::info(OpKind::Splat), {{tile::cast(builder_, start, type->dtype)}},
+                           type),
+            level};
   }
   std::vector<Dim> dims = type->dims;
   dims[axis == row_ ? 1 : 0] = context().dims().constant(1);
-  Value* line = builder_.value(tile::info(OpKind::Iota), {{start}}, context().tile(dims, type->dtype),
-                               {{"axis", context().integer(axis == row_ ? 0 : 1)}});
+  Value* line =
+      builder_.value(tile::info(OpKind::Iota), {{start}}, context().tile(dims, type->dtype),
+                     {{"axis", context().integer(axis == row_ ? 0 : 1)}});
   return {tile::broadcast(builder_, line, type->dims), level};
 }
 

@@ -1,10 +1,11 @@
 #pragma once
 // Writes the fragments of a program's tiles on demand; see split_to_fragments.cc for the idea.
 //
-// A program axis is *bound* inside of a loop that steps along it: a binding says where the fragment starts, how many
-// elements it spans and, in a tail, how many of them are there. `demand` gives the fragment of an old tile under the
-// bindings in force: [rows, columns], spanning the row axis and the column axis where the tile runs along them. Every
-// op is written in the outermost loop in which all that it depends on is known, and once.
+// A program axis is *bound* inside of a loop that steps along it: a binding says where the fragment
+// starts, how many elements it spans and, in a tail, how many of them are there. `demand` gives the
+// fragment of an old tile under the bindings in force: [rows, columns], spanning the row axis and
+// the column axis where the tile runs along them. Every op is written in the outermost loop in
+// which all that it depends on is known, and once.
 
 #include <functional>
 #include <map>
@@ -32,9 +33,9 @@ struct AxisBinding {
 
 /// Memory as fragments are loaded from it: a window with the program axis that each dim follows.
 struct FragmentMemory {
-  Value* memory = nullptr;  ///< in the new kernel: parameter or alloc
-  Type type = nullptr;      ///< dtype, and the window's dims, strides and offset
-  std::vector<int> axes;    ///< per dim; -1: none
+  Value* memory = nullptr;      ///< in the new kernel: parameter or alloc
+  Type type = nullptr;          ///< dtype, and the window's dims, strides and offset
+  std::vector<int> axes;        ///< per dim; -1: none
   std::vector<Value*> offsets;  ///< per dim, old; null: 0
   std::vector<Value*> limits;   ///< per dim, old; null: the whole extent
   std::vector<bool> local;      ///< per dim: holds only the fragment at hand, from element 0
@@ -70,15 +71,18 @@ class FragmentEmitter {
   int column() const { return column_; }
   void set_shape(int row, int column) { row_ = row, column_ = column; }
 
-  /// Runs `body` for the fragments of `axis` in order, up to the limit `domain` (old; null: the whole extent),
-  /// carrying values from one to the next; gives the last ones.
+  /// Runs `body` for the fragments of `axis` in order, up to the limit `domain` (old; null: the
+  /// whole extent), carrying values from one to the next; gives the last ones.
   using Values = std::vector<Value*>;
   using LoopBody = std::function<Values(const Values&)>;
-  Values loop(int axis, int64_t extent, Value* domain, TailKind tail, const Values& inits, const LoopBody& body);
-  /// The same for the k of a product: in blocks of `run` steps of 1, `unroll` of them copied, then the rest.
+  Values loop(int axis, int64_t extent, Value* domain, TailKind tail, const Values& inits,
+              const LoopBody& body);
+  /// The same for the k of a product: in blocks of `run` steps of 1, `unroll` of them copied, then
+  /// the rest.
   Values contraction_loop(int axis, int64_t run, int64_t unroll, Value* domain, const Values& inits,
                           const LoopBody& body);
-  /// A loop of the old program: new index and carried values are known to `demand` inside of `body`.
+  /// A loop of the old program: new index and carried values are known to `demand` inside of
+  /// `body`.
   Values old_loop(Op* loop, const Values& inits, const LoopBody& body);
 
   // Values.
@@ -100,11 +104,13 @@ class FragmentEmitter {
   /// Writes the fragment of `value` where `memory` says.
   void store(Value* value, const FragmentMemory& memory);
   /// The memory of an old load or store.
-  FragmentMemory memory_of(Op* access, unsigned memory_slot, unsigned offsets_slot, unsigned limits_slot, Value* tile);
+  FragmentMemory memory_of(Op* access, unsigned memory_slot, unsigned offsets_slot,
+                           unsigned limits_slot, Value* tile);
   /// New scratch memory, made at the start of the kernel.
   Value* scratch(Dim elements, DType dtype);
   /// A view at the start of the kernel.
-  Value* view(Value* memory, const std::vector<Dim>& dims, const std::vector<Dim>& strides, Dim offset);
+  Value* view(Value* memory, const std::vector<Dim>& dims, const std::vector<Dim>& strides,
+              Dim offset);
   Value* zero() { return zero_; }
   Value* index(int64_t value);
 
@@ -135,17 +141,18 @@ class FragmentEmitter {
   Known write_scalar(Op* op);
   /// Puts the builder at the end of what is written in that scope.
   void enter(size_t level);
-  /// Calls `body` inside of a new scope in `block`, or in the scope's own block where `inner` is null.
+  /// Calls `body` inside of a new scope in `block`, or in the scope's own block where `inner` is
+  /// null.
   Values inside(Op* inner, Scope scope, const LoopBody& body, const Values& arguments);
-  Values bound_turn(int axis, int64_t start, int64_t extent, Value* rest, Value* domain, const Values& inits,
-                    const LoopBody& body);
+  Values bound_turn(int axis, int64_t start, int64_t extent, Value* rest, Value* domain,
+                    const Values& inits, const LoopBody& body);
   /// `total` is given in a tail: the number of elements, from which each turn's rest follows.
-  Values bound_loop(int axis, Value* lo, Value* hi, int64_t extent, Value* total, Value* domain, const Values& inits,
-                    const LoopBody& body);
+  Values bound_loop(int axis, Value* lo, Value* hi, int64_t extent, Value* total, Value* domain,
+                    const Values& inits, const LoopBody& body);
   Values tail_loop(int axis, Value* lo, Value* total, int64_t extent, Value* domain, TailKind tail,
                    const Values& inits, const LoopBody& body);
-  Values run_within(int axis, Value* block, Value* count, int64_t unroll, Value* domain, const Values& inits,
-                    const LoopBody& body);
+  Values run_within(int axis, Value* block, Value* count, int64_t unroll, Value* domain,
+                    const Values& inits, const LoopBody& body);
   /// The number of elements of an axis up to a limit.
   Value* total(int axis, Value* domain);
   size_t level_of(const std::vector<int>& axes) const;

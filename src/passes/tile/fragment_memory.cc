@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-using tile::OpKind;
 using tile::kind_of;
+using tile::OpKind;
 namespace in = tile::in;
 
 FragmentMemory FragmentEmitter::memory_of(Op* access, unsigned memory_slot, unsigned offsets_slot,
@@ -18,7 +18,8 @@ FragmentMemory FragmentEmitter::memory_of(Op* access, unsigned memory_slot, unsi
   if (memory->def()) memory = memory->def()->operand(0);  // a view of a parameter
   found.memory = find(memory)->value;
   if (found.type->is(TypeKind::Tensor)) {
-    found.type = context().contiguous_view(found.type->dims, found.type->dtype, MemorySpace::Global);
+    found.type =
+        context().contiguous_view(found.type->dims, found.type->dtype, MemorySpace::Global);
   }
   size_t lead = found.type->rank() - tile->type()->rank();
   found.axes.assign(found.type->rank(), -1);
@@ -42,9 +43,11 @@ Value* FragmentEmitter::window(const FragmentMemory& memory, const std::vector<i
     strides.push_back(order[i] < 0 ? one : memory.type->strides[size_t(order[i])]);
   }
   Type own = memory.memory->type();
-  if (own->is(TypeKind::Tensor)) own = context().contiguous_view(own->dims, own->dtype, MemorySpace::Global);
+  if (own->is(TypeKind::Tensor))
+    own = context().contiguous_view(own->dims, own->dtype, MemorySpace::Global);
   if (in_order && own == memory.type) return memory.memory;
-  Type type = context().view(dims, memory.type->dtype, strides, memory.type->offset, memory.type->space);
+  Type type =
+      context().view(dims, memory.type->dtype, strides, memory.type->offset, memory.type->space);
   auto [it, inserted] = views_.try_emplace({memory.memory, type}, nullptr);
   if (inserted) it->second = view(memory.memory, dims, strides, memory.type->offset);
   return it->second;
@@ -113,7 +116,8 @@ FragmentEmitter::Access FragmentEmitter::access(const FragmentMemory& memory, Ty
   return found;
 }
 
-FragmentEmitter::Known FragmentEmitter::write_memory_load(const FragmentMemory& memory, Type type, Attr fill) {
+FragmentEmitter::Known FragmentEmitter::write_memory_load(const FragmentMemory& memory, Type type,
+                                                          Attr fill) {
   Access a = access(memory, type);
   enter(a.level);
   return {tile::load(builder_, a.memory, a.offsets, a.limits, type, fill), a.level};
@@ -143,19 +147,21 @@ FragmentEmitter::Known FragmentEmitter::write_gather(Op* op) {
   if (turned) reject(op, "its rows run along the columns of the fragments");
   Known which = resolve(op->in(in::Gather::rows)), first = resolve(op->in(in::Gather::column));
   size_t level = std::max({which.level, first.level, level_of(axes_.of(op->result()))});
-  Value* row_limit =
-      fragment_limit(rows, tile_limit(op, in::Gather::limits, 0, op->result()->type()->dims[0]), level);
-  Value* column_limit =
-      fragment_limit(columns, tile_limit(op, in::Gather::limits, 1, op->result()->type()->dims[1]), level);
+  Value* row_limit = fragment_limit(
+      rows, tile_limit(op, in::Gather::limits, 0, op->result()->type()->dims[0]), level);
+  Value* column_limit = fragment_limit(
+      columns, tile_limit(op, in::Gather::limits, 1, op->result()->type()->dims[1]), level);
   enter(level);
-  Value* column = columns < 0 ? first.value : tile::add(builder_, first.value, binding(columns).start);
+  Value* column =
+      columns < 0 ? first.value : tile::add(builder_, first.value, binding(columns).start);
   Values limits;
   if (row_limit || column_limit) {
     limits.push_back(row_limit ? row_limit : index(*type->dims[0]->constant()));
     limits.push_back(column_limit ? column_limit : index(*type->dims[1]->constant()));
   }
   enter(level);
-  return {builder_.value(tile::info(OpKind::Gather), {{find(table)->value}, {which.value}, {column}, limits}, type),
+  return {builder_.value(tile::info(OpKind::Gather),
+                         {{find(table)->value}, {which.value}, {column}, limits}, type),
           level};
 }
 

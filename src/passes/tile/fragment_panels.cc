@@ -19,7 +19,10 @@ constexpr int64_t copied_rows = 4;
 class Packing {
  public:
   Packing(FragmentEmitter& emitter, Op* dot, const PanelShape& shape)
-      : emitter_(emitter), dot_(dot), shape_(shape), k_(emitter.axes().of(dot->in(in::Dot::a), 1)) {}
+      : emitter_(emitter),
+        dot_(dot),
+        shape_(shape),
+        k_(emitter.axes().of(dot->in(in::Dot::a), 1)) {}
 
   void run(Attr schedule) {
     if (k_ < 0) return;
@@ -52,7 +55,9 @@ class Packing {
   bool is_simple(Value* value, std::set<Value*>& seen) {
     Op* def = value->def();
     if (!seen.insert(value).second) return true;
-    if (!def) return !value->type()->is(TypeKind::Tile) && value->block()->parent_op()->info().has(Function);
+    if (!def)
+      return !value->type()->is(TypeKind::Tile) &&
+             value->block()->parent_op()->info().has(Function);
     if (def->region_count() || is_fragment_root(def, emitter_.axes())) return false;
     for (unsigned i = 0; i < def->operand_count(); ++i) {
       if (!is_simple(def->operand(i), seen)) return false;
@@ -73,25 +78,31 @@ class Packing {
     emitter_.set_shape(k_, shape_.column);
     auto copy = [&](const Values&) {
       Value* fragment = tile::cast(emitter_.builder(), emitter_.demand(b), dtype());
-      tile::store(emitter_.builder(), fragment, panels,
-                  {emitter_.binding(shape_.column).start, emitter_.binding(k_).start, emitter_.zero()}, {});
+      tile::store(
+          emitter_.builder(), fragment, panels,
+          {emitter_.binding(shape_.column).start, emitter_.binding(k_).start, emitter_.zero()}, {});
       return Values{};
     };
-    emitter_.loop(shape_.column, shape_.columns, shape_.column_limit, TailKind::Limited, {}, [&](const Values&) {
-      return emitter_.loop(k_, copied_rows, dot_->in(in::Dot::limit), TailKind::Ones, {}, copy);
-    });
+    emitter_.loop(shape_.column, shape_.columns, shape_.column_limit, TailKind::Limited, {},
+                  [&](const Values&) {
+                    return emitter_.loop(k_, copied_rows, dot_->in(in::Dot::limit), TailKind::Ones,
+                                         {}, copy);
+                  });
     emitter_.keep_in_panels(b, [=, &emitter = emitter_, column = shape_.column, k_axis = k_] {
       Type type = emitter.context().tile({one, columns}, memory->type()->dtype);
-      return tile::load(emitter.builder(), panels,
-                        {emitter.binding(column).start, emitter.binding(k_axis).start, emitter.zero()}, {}, type);
+      return tile::load(
+          emitter.builder(), panels,
+          {emitter.binding(column).start, emitter.binding(k_axis).start, emitter.zero()}, {}, type);
     });
   }
 
   void pack_left(Value* a) {
     Dim m = rounded(shape_.row, shape_.rows), k = rounded(k_, shape_.run);
-    Dim rows = dims().constant(shape_.rows), run = dims().constant(shape_.run), one = dims().constant(1);
+    Dim rows = dims().constant(shape_.rows), run = dims().constant(shape_.run),
+        one = dims().constant(1);
     Value* memory = emitter_.scratch(dims().mul(m, k), dtype());
-    Value* panels = emitter_.view(memory, {m, k, rows, run}, {k, rows, run, one}, dims().constant(0));
+    Value* panels =
+        emitter_.view(memory, {m, k, rows, run}, {k, rows, run, one}, dims().constant(0));
     emitter_.set_shape(shape_.row, k_);
     auto copy = [&](const Values&) {
       Value* fragment = tile::cast(emitter_.builder(), emitter_.demand(a), dtype());
@@ -100,14 +111,16 @@ class Packing {
                   {emitter_.binding(shape_.row).start, emitter_.binding(k_).start, zero, zero}, {});
       return Values{};
     };
-    emitter_.loop(shape_.row, shape_.rows, shape_.row_limit, TailKind::Limited, {}, [&](const Values&) {
-      return emitter_.loop(k_, shape_.run, dot_->in(in::Dot::limit), TailKind::Limited, {}, copy);
-    });
+    emitter_.loop(shape_.row, shape_.rows, shape_.row_limit, TailKind::Limited, {},
+                  [&](const Values&) {
+                    return emitter_.loop(k_, shape_.run, dot_->in(in::Dot::limit),
+                                         TailKind::Limited, {}, copy);
+                  });
     emitter_.keep_in_panels(a, [=, &emitter = emitter_, row = shape_.row, k_axis = k_] {
       const AxisBinding& k = emitter.binding(k_axis);
       Type type = emitter.context().tile({rows, one}, memory->type()->dtype);
-      return tile::load(emitter.builder(), panels, {emitter.binding(row).start, k.block, emitter.zero(), k.within}, {},
-                        type);
+      return tile::load(emitter.builder(), panels,
+                        {emitter.binding(row).start, k.block, emitter.zero(), k.within}, {}, type);
     });
   }
 

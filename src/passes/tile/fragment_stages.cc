@@ -4,17 +4,20 @@
 
 namespace tessera {
 
-using tile::OpKind;
 using tile::kind_of;
+using tile::OpKind;
 namespace in = tile::in;
 
 bool is_fragment_root(Op* op, const TileAxes& axes) {
   switch (kind_of(op)) {
     case OpKind::Store:
     case OpKind::Dot:
-    case OpKind::For: return true;
-    case OpKind::Reduce: return axes.of(op->operand(0), size_t(op->int_attr("axis"))) >= 0;
-    default: return false;
+    case OpKind::For:
+      return true;
+    case OpKind::Reduce:
+      return axes.of(op->operand(0), size_t(op->int_attr("axis"))) >= 0;
+    default:
+      return false;
   }
 }
 
@@ -28,9 +31,23 @@ int reduced_axis(const TileAxes& axes, Op* op) {
 bool is_dear(ElementwiseKind kind) {
   using K = ElementwiseKind;
   switch (kind) {
-    case K::Exp: case K::Exp2: case K::Expm1: case K::Log: case K::Log2: case K::Log1p: case K::Sin: case K::Cos:
-    case K::Tanh: case K::Sigmoid: case K::Erf: case K::Gelu: case K::Silu: case K::Pow: return true;
-    default: return false;
+    case K::Exp:
+    case K::Exp2:
+    case K::Expm1:
+    case K::Log:
+    case K::Log2:
+    case K::Log1p:
+    case K::Sin:
+    case K::Cos:
+    case K::Tanh:
+    case K::Sigmoid:
+    case K::Erf:
+    case K::Gelu:
+    case K::Silu:
+    case K::Pow:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -53,11 +70,13 @@ bool depends_on(Value* value, const std::set<Op*>& ops, std::set<Value*>& seen) 
 
 Value* FragmentStages::domain_on(Op* op, int axis) const {
   const TileAxes& axes = emitter_.axes();
-  if (kind_of(op) == OpKind::Reduce && axis == reduced_axis(axes, op)) return op->in(in::Reduce::limit);
+  if (kind_of(op) == OpKind::Reduce && axis == reduced_axis(axes, op))
+    return op->in(in::Reduce::limit);
   if (kind_of(op) != OpKind::Store) return nullptr;
   Value* value = op->in(in::Store::value);
   for (size_t i = 0; i < value->type()->rank(); ++i) {
-    if (axes.of(value, i) == axis) return tile_limit(op, in::Store::limits, i, value->type()->dims[i]);
+    if (axes.of(value, i) == axis)
+      return tile_limit(op, in::Store::limits, i, value->type()->dims[i]);
   }
   return nullptr;
 }
@@ -74,12 +93,14 @@ FragmentStages::Root FragmentStages::root(Op* op) {
 }
 
 bool FragmentStages::joins(const Stage& stage, const Root& root) {
-  if (root.axis < 0 || stage.roots[0].axis != root.axis || stage.roots[0].domain != root.domain) return false;
+  if (root.axis < 0 || stage.roots[0].axis != root.axis || stage.roots[0].domain != root.domain)
+    return false;
   std::set<Op*> members;
   for (const Root& member : stage.roots) members.insert(member.op);
   std::set<Value*> seen;
   bool depends = false;
-  for_each_input(root.op, [&](Value* input) { depends = depends || depends_on(input, members, seen); });
+  for_each_input(root.op,
+                 [&](Value* input) { depends = depends || depends_on(input, members, seen); });
   return !depends;
 }
 
@@ -98,7 +119,8 @@ std::vector<FragmentStages::Stage> FragmentStages::plan(Block* old) {
   return stages;
 }
 
-void FragmentStages::find_dear(Value* value, Block* block, std::set<Value*>& dear, std::set<Value*>& seen) {
+void FragmentStages::find_dear(Value* value, Block* block, std::set<Value*>& dear,
+                               std::set<Value*>& seen) {
   Op* def = value->def();
   if (!def || def->block() != block || !seen.insert(value).second) return;
   if (is_fragment_root(def, emitter_.axes())) return;
@@ -106,8 +128,8 @@ void FragmentStages::find_dear(Value* value, Block* block, std::set<Value*>& dea
   for_each_input(def, [&](Value* input) { find_dear(input, block, dear, seen); });
 }
 
-/// A value is kept for the fragments of one loop: all its other axes are bound, and the axis is longer than a fragment
-/// (a single fragment stays in registers).
+/// A value is kept for the fragments of one loop: all its other axes are bound, and the axis is
+/// longer than a fragment (a single fragment stays in registers).
 bool FragmentStages::can_keep(Value* value, const Root& root) {
   std::vector<int> unbound = emitter_.unbound(value);
   if (unbound != std::vector<int>{root.axis}) return false;
@@ -121,7 +143,8 @@ void FragmentStages::choose_kept(std::vector<Stage>& stages) {
     std::set<Value*> seen;
     for (const Root& root : stages[s].roots) {
       if (root.axis < 0) continue;
-      for_each_input(root.op, [&](Value* input) { find_dear(input, root.op->block(), used[s], seen); });
+      for_each_input(root.op,
+                     [&](Value* input) { find_dear(input, root.op->block(), used[s], seen); });
     }
   }
   std::set<Value*> done;
@@ -145,7 +168,8 @@ int64_t FragmentStages::width_of(int axis) const {
   std::optional<int64_t> extent = emitter_.axes().extent(axis)->constant();
   int64_t width = std::max(shape_.lanes, shape_.width / shape_.rows / shape_.lanes * shape_.lanes);
   if (!extent) return width;
-  return std::clamp((*extent + shape_.lanes - 1) / shape_.lanes * shape_.lanes, shape_.lanes, width);
+  return std::clamp((*extent + shape_.lanes - 1) / shape_.lanes * shape_.lanes, shape_.lanes,
+                    width);
 }
 
 void FragmentStages::block(Block* old) {
@@ -164,28 +188,30 @@ void FragmentStages::write(const Stage& stage) {
   if (kind_of(first.op) == OpKind::For) return write_loop(first);
   if (!first.unbound.empty()) return write_nested(first);
   if (kind_of(first.op) == OpKind::Dot) return write_dot(first);
-  FragmentMemory memory = emitter_.memory_of(first.op, in::Store::memory, in::Store::offsets, in::Store::limits,
-                                             first.op->in(in::Store::value));
+  FragmentMemory memory = emitter_.memory_of(first.op, in::Store::memory, in::Store::offsets,
+                                             in::Store::limits, first.op->in(in::Store::value));
   emitter_.store(emitter_.demand(first.op->in(in::Store::value)), memory);
 }
 
 /// One turn of a stage: stores what is to be stored, gives the accumulators.
-FragmentEmitter::Values FragmentStages::combine(const Stage& stage, const FragmentEmitter::Values& carried) {
+FragmentEmitter::Values FragmentStages::combine(const Stage& stage,
+                                                const FragmentEmitter::Values& carried) {
   FragmentEmitter::Values next;
   int axis = stage.roots[0].axis;
   for (const Root& root : stage.roots) {
     Builder* b = &emitter_.builder();
     b->set_loc(root.op->loc());
     if (kind_of(root.op) == OpKind::Store) {
-      FragmentMemory memory = emitter_.memory_of(root.op, in::Store::memory, in::Store::offsets, in::Store::limits,
-                                                 root.op->in(in::Store::value));
+      FragmentMemory memory = emitter_.memory_of(root.op, in::Store::memory, in::Store::offsets,
+                                                 in::Store::limits, root.op->in(in::Store::value));
       emitter_.store(emitter_.demand(root.op->in(in::Store::value)), memory);
       continue;
     }
     Value* before = carried[next.size()];
     Value* element = emitter_.demand(root.op->in(in::Reduce::a));
     b = &emitter_.builder();
-    Value* after = tile::elementwise(*b, tile::reduction_op(root.op->string_attr("kind")), {before, element});
+    Value* after =
+        tile::elementwise(*b, tile::reduction_op(root.op->string_attr("kind")), {before, element});
     if (Value* rest = emitter_.binding(axis).rest) {
       Value* rows = emitter_.index(*after->type()->dims[0]->constant());
       after = tile::merge(emitter_.builder(), after, before, {rows, rest});
@@ -212,7 +238,8 @@ void FragmentStages::write_shared_loop(const Stage& stage) {
     reductions.push_back(&root);
     Type type = emitter_.fragment_type(root.op->result());
     if (spans) type = emitter_.context().tile({type->dims[0], dims.constant(width)}, type->dtype);
-    Attr none = tile::reduction_identity(emitter_.context(), root.op->string_attr("kind"), type->dtype);
+    Attr none =
+        tile::reduction_identity(emitter_.context(), root.op->string_attr("kind"), type->dtype);
     inits.push_back(tile::full(emitter_.builder(), type, none));
   }
   auto turn = [&](const FragmentEmitter::Values& carried) { return combine(stage, carried); };
@@ -222,14 +249,16 @@ void FragmentStages::write_shared_loop(const Stage& stage) {
   for (size_t i = 0; i < reductions.size(); ++i) {
     Value* result = last[i];
     if (spans) {
-      result = tile::reduce_keep(emitter_.builder(), result, reductions[i]->op->string_attr("kind"), 1);
+      result =
+          tile::reduce_keep(emitter_.builder(), result, reductions[i]->op->string_attr("kind"), 1);
     }
     emitter_.remember(reductions[i]->op->result(), result);
   }
   for (Value* value : stage.kept) emitter_.keep_in(value, scratch_for(value, {axis}));
 }
 
-/// A root whose result runs along axes that are not bound: loops over them, with the result in scratch memory.
+/// A root whose result runs along axes that are not bound: loops over them, with the result in
+/// scratch memory.
 void FragmentStages::write_nested(const Root& root) {
   int row = emitter_.row(), column = emitter_.column();
   std::vector<int> axes = root.unbound;
@@ -258,10 +287,11 @@ void FragmentStages::write_nested(const Root& root_op, const std::vector<int>& a
   }
   int axis = axes[depth];
   int64_t width = axis == emitter_.column() ? width_of(axis) : 1;
-  emitter_.loop(axis, width, domain_on(root_op.op, axis), TailKind::Limited, {}, [&](const FragmentEmitter::Values&) {
-    write_nested(root_op, axes, depth + 1);
-    return FragmentEmitter::Values{};
-  });
+  emitter_.loop(axis, width, domain_on(root_op.op, axis), TailKind::Limited, {},
+                [&](const FragmentEmitter::Values&) {
+                  write_nested(root_op, axes, depth + 1);
+                  return FragmentEmitter::Values{};
+                });
 }
 
 FragmentMemory FragmentStages::scratch_for(Value* value, const std::vector<int>& unbound) {
@@ -279,7 +309,8 @@ FragmentMemory FragmentStages::scratch_for(Value* value, const std::vector<int>&
   Dim elements = dims.constant(1);
   for (size_t i = 0; i < memory.axes.size(); ++i) {
     bool is_row = i + 2 == memory.axes.size();
-    Dim extent = is_row ? dims.constant(rows ? shape_.rows : 1) : emitter_.axes().extent(memory.axes[i]);
+    Dim extent =
+        is_row ? dims.constant(rows ? shape_.rows : 1) : emitter_.axes().extent(memory.axes[i]);
     if (i + 1 == memory.axes.size()) {
       Dim width = dims.constant(shape_.lanes);
       extent = dims.mul(dims.ceildiv(extent, width), width);
@@ -310,16 +341,19 @@ void FragmentStages::write_dot(const Root& root) {
     a = tile::broadcast(builder, tile::cast(builder, a, type->dtype), type->dims);
     b = tile::broadcast(builder, tile::cast(builder, b, type->dtype), type->dims);
     if (is_float(type->dtype)) {
-      return FragmentEmitter::Values{tile::elementwise(builder, ElementwiseKind::Fma, {a, b, carried[0]})};
+      return FragmentEmitter::Values{
+          tile::elementwise(builder, ElementwiseKind::Fma, {a, b, carried[0]})};
     }
     Value* product = tile::elementwise(builder, ElementwiseKind::Mul, {a, b});
-    return FragmentEmitter::Values{tile::elementwise(builder, ElementwiseKind::Add, {carried[0], product})};
+    return FragmentEmitter::Values{
+        tile::elementwise(builder, ElementwiseKind::Add, {carried[0], product})};
   };
   FragmentEmitter::Values sum{emitter_.demand(op->in(in::Dot::c))};
   if (k < 0) {
     sum = step(sum);
   } else {
-    sum = emitter_.contraction_loop(k, shape_.run, shape_.unroll, op->in(in::Dot::limit), sum, step);
+    sum =
+        emitter_.contraction_loop(k, shape_.run, shape_.unroll, op->in(in::Dot::limit), sum, step);
   }
   emitter_.remember(result, sum[0]);
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Writes a block of the old program as stages under the bindings in force; see split_to_fragments.cc.
+// Writes a block of the old program as stages under the bindings in force; see
+// split_to_fragments.cc.
 
 #include <map>
 #include <set>
@@ -11,16 +12,17 @@ namespace tessera {
 
 /// What the machine and the schedule fix for a kernel.
 struct FragmentShape {
-  int64_t lanes = 16;    ///< columns of a fragment are a multiple of it, or 1
-  int64_t width = 64;    ///< columns of a fragment in a stage
-  int64_t rows = 1;      ///< rows of a fragment
-  int64_t unroll = 4;    ///< steps of k in one turn of the innermost loop
-  int64_t run = 16;      ///< steps of k that lie together in a panel of the left operand
+  int64_t lanes = 16;  ///< columns of a fragment are a multiple of it, or 1
+  int64_t width = 64;  ///< columns of a fragment in a stage
+  int64_t rows = 1;    ///< rows of a fragment
+  int64_t unroll = 4;  ///< steps of k in one turn of the innermost loop
+  int64_t run = 16;    ///< steps of k that lie together in a panel of the left operand
 };
 
 class FragmentStages {
  public:
-  FragmentStages(FragmentEmitter& emitter, const FragmentShape& shape) : emitter_(emitter), shape_(shape) {}
+  FragmentStages(FragmentEmitter& emitter, const FragmentShape& shape)
+      : emitter_(emitter), shape_(shape) {}
 
   /// Writes all that the block does: its stores, reductions, products and loops, in order.
   void block(Block* old);
@@ -30,8 +32,8 @@ class FragmentStages {
   struct Root {
     Op* op;
     std::vector<int> unbound;  ///< axes of what it gives that no loop binds yet
-    int axis = -1;             ///< the one axis it loops over; -1 when there is none or there are several
-    Value* domain = nullptr;   ///< the old limit on that axis
+    int axis = -1;  ///< the one axis it loops over; -1 when there is none or there are several
+    Value* domain = nullptr;  ///< the old limit on that axis
   };
   /// Roots that share one loop.
   struct Stage {
@@ -63,7 +65,8 @@ class FragmentStages {
   std::map<std::pair<Value*, std::vector<int>>, FragmentMemory> scratch_;
 };
 
-/// True for ops that become loops over fragments: everything with an effect on memory and all that combines elements.
+/// True for ops that become loops over fragments: everything with an effect on memory and all that
+/// combines elements.
 bool is_fragment_root(Op* op, const TileAxes& axes);
 
 }  // namespace tessera

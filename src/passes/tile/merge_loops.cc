@@ -1,15 +1,16 @@
 // Undoes blocking along a loop axis where the order of the work does not depend on it.
 //
-// A product is written as a loop over blocks of k that adds each block's product to an accumulator. `tile.dot` adds in
-// the order of k, so the loop is one dot over all of k, with operands that take the axis whole:
+// A product is written as a loop over blocks of k that adds each block's product to an accumulator.
+// `tile.dot` adds in the order of k, so the loop is one dot over all of k, with operands that take
+// the axis whole:
 //
 //   for k in 0 .. ceildiv(K, T): acc = dot(load a[i, k*T], load b[k*T, j], acc)   becomes
 //   acc = dot(load a[i, 0], load b[0, j], init)       with tiles of extent K along k
 //
-// The same holds for reductions, acc = max(acc, reduce max of a block), whose order is ours to choose.
-// split_to_fragments then picks its own steps along k. A loop is merged only if each carried value is combined in one
-// of these ways and used nowhere else in the body, and if the index serves only to place loads (and the
-// coordinates that tile.iota counts).
+// The same holds for reductions, acc = max(acc, reduce max of a block), whose order is ours to
+// choose. split_to_fragments then picks its own steps along k. A loop is merged only if each
+// carried value is combined in one of these ways and used nowhere else in the body, and if the
+// index serves only to place loads (and the coordinates that tile.iota counts).
 
 #include <optional>
 #include <set>
@@ -22,13 +23,14 @@ namespace tessera {
 
 namespace {
 
-using tile::OpKind;
 using tile::kind_of;
+using tile::OpKind;
 namespace in = tile::in;
 
 class LoopMerge {
  public:
-  LoopMerge(Op* loop, const TileAxes& axes) : loop_(loop), axes_(axes), body_(loop->region()->front()) {}
+  LoopMerge(Op* loop, const TileAxes& axes)
+      : loop_(loop), axes_(axes), body_(loop->region()->front()) {}
 
   bool run() {
     if (tile::known_index(loop_->in(in::For::lo)) != 0) return false;
@@ -58,8 +60,8 @@ class LoopMerge {
     return block_.has_value();
   }
 
-  /// Every axis of a load that starts at k*T has extent T and runs along a dim of one size, of which the loop
-  /// covers all.
+  /// Every axis of a load that starts at k*T has extent T and runs along a dim of one size, of
+  /// which the loop covers all.
   bool find_axes() {
     for (Op* op : *body_) {
       if (!op->is(tile::info(OpKind::Load))) continue;
@@ -79,7 +81,8 @@ class LoopMerge {
     Value* hi = loop_->in(in::For::hi);
     std::optional<int64_t> known = tile::known_index(hi);
     if (known) return blocks->is_constant(*known);
-    return hi->def() && hi->def()->is(tile::info(OpKind::Dim)) && hi->def()->dim_attr("value") == blocks;
+    return hi->def() && hi->def()->is(tile::info(OpKind::Dim)) &&
+           hi->def()->dim_attr("value") == blocks;
   }
 
   bool has_merged_axis(Value* value) const {
@@ -95,9 +98,11 @@ class LoopMerge {
       if (op->region_count() || (!op->is_pure() && !op->is(tile::info(OpKind::Load)))) return false;
       for (unsigned i = 0; i < op->operand_count(); ++i) {
         Value* operand = op->operand(i);
-        // An operand from outside must not run along the axis: only what is loaded here can be widened.
+        // An operand from outside must not run along the axis: only what is loaded here can be
+        // widened.
         bool outside = !operand->def() || !is_inside(operand->def());
-        if (outside && operand->type()->is(TypeKind::Tile) && has_merged_axis(operand)) return false;
+        if (outside && operand->type()->is(TypeKind::Tile) && has_merged_axis(operand))
+          return false;
         if (offsets_.contains(operand) && !is_placing(op, i)) return false;
       }
     }
@@ -107,9 +112,11 @@ class LoopMerge {
   /// Is this use of an offset one that stays right when the offset becomes 0 and the tile grows?
   bool is_placing(Op* op, unsigned position) {
     if (op->is(tile::info(OpKind::Load))) {
-      return position >= op->slot_begin(in::Load::offsets) && position < op->slot_begin(in::Load::limits);
+      return position >= op->slot_begin(in::Load::offsets) &&
+             position < op->slot_begin(in::Load::limits);
     }
-    if (op->info().elementwise == ElementwiseKind::Sub && position == 1) return only_limits(op->result());
+    if (op->info().elementwise == ElementwiseKind::Sub && position == 1)
+      return only_limits(op->result());
     if (op->is(tile::info(OpKind::Splat))) return only_counts(op->result());
     return false;
   }
@@ -133,7 +140,8 @@ class LoopMerge {
       if (op->info().elementwise != ElementwiseKind::Add) return false;
       Op* other = op->operand(1 - use->index())->def();
       if (!other || !other->is(tile::info(OpKind::Iota))) return false;
-      if (!merged_.contains(axes_.of(other->result(), size_t(other->int_attr("axis"))))) return false;
+      if (!merged_.contains(axes_.of(other->result(), size_t(other->int_attr("axis")))))
+        return false;
     }
     return true;
   }
@@ -142,7 +150,8 @@ class LoopMerge {
     for (unsigned i = 0; i + 1 < body_->arg_count(); ++i) {
       Value* carried = body_->arg(i + 1);
       Op* last = body_->back()->operand(i)->def();
-      if (!carried->has_one_use() || carried->first_use()->owner() != last || !is_inside(last)) return false;
+      if (!carried->has_one_use() || carried->first_use()->owner() != last || !is_inside(last))
+        return false;
       if (!last->result()->has_one_use() || has_merged_axis(carried)) return false;
       if (last->is(tile::info(OpKind::Dot))) {
         if (last->in(in::Dot::c) != carried || last->in(in::Dot::limit)) return false;
@@ -155,9 +164,11 @@ class LoopMerge {
   }
 
   bool combines_reduction(Op* last, Value* carried) {
-    if (last->info().elementwise == ElementwiseKind::None || last->operand_count() != 2) return false;
+    if (last->info().elementwise == ElementwiseKind::None || last->operand_count() != 2)
+      return false;
     Op* reduce = last->operand(last->operand(0) == carried ? 1 : 0)->def();
-    while (reduce && (reduce->is(tile::info(OpKind::Reshape)) || reduce->is(tile::info(OpKind::Broadcast)))) {
+    while (reduce &&
+           (reduce->is(tile::info(OpKind::Reshape)) || reduce->is(tile::info(OpKind::Broadcast)))) {
       reduce = reduce->operand(0)->def();
     }
     if (!reduce || !is_inside(reduce) || !reduce->is(tile::info(OpKind::Reduce))) return false;
@@ -165,10 +176,12 @@ class LoopMerge {
     return merged_.contains(axes_.of(reduce->operand(0), size_t(reduce->int_attr("axis"))));
   }
 
-  /// A reduction or product along the axis that is used otherwise sees one block at a time: it stops the merge.
+  /// A reduction or product along the axis that is used otherwise sees one block at a time: it
+  /// stops the merge.
   bool all_reductions_are_carried() {
     size_t combining = 0;
-    for (Op* op : *body_) combining += op->is(tile::info(OpKind::Dot)) || op->is(tile::info(OpKind::Reduce));
+    for (Op* op : *body_)
+      combining += op->is(tile::info(OpKind::Dot)) || op->is(tile::info(OpKind::Reduce));
     return combining == body_->arg_count() - 1u;
   }
 

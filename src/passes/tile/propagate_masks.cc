@@ -1,9 +1,10 @@
 // Gives every reduction and product the limit of the axis it combines.
 //
-// Past a tensor's edge a load gives its fill value, and what is computed from that means nothing: it may not take part
-// in a reduction, whatever the fill. The limit of a reduction is that of the loads it is computed from, on the loads'
-// axis that belongs to the reduced one (tile_axes.h); where several loads differ it is the least. A limit that was
-// computed inside a loop which the reduction follows is computed again from what it was made of.
+// Past a tensor's edge a load gives its fill value, and what is computed from that means nothing:
+// it may not take part in a reduction, whatever the fill. The limit of a reduction is that of the
+// loads it is computed from, on the loads' axis that belongs to the reduced one (tile_axes.h);
+// where several loads differ it is the least. A limit that was computed inside a loop which the
+// reduction follows is computed again from what it was made of.
 
 #include <algorithm>
 #include <map>
@@ -18,8 +19,8 @@ namespace tessera {
 
 namespace {
 
-using tile::OpKind;
 using tile::kind_of;
+using tile::OpKind;
 namespace in = tile::in;
 
 class MaskPropagation {
@@ -30,7 +31,8 @@ class MaskPropagation {
   Status run() {
     std::vector<Op*> combining;
     walk(kernel_, [&](Op* op) {
-      if (op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Dot))) combining.push_back(op);
+      if (op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Dot)))
+        combining.push_back(op);
     });
     for (Op* op : combining) {
       if (limit(op).failed()) return failure;
@@ -57,7 +59,8 @@ class MaskPropagation {
       copies_.clear();
       Value* here = available(value, op);
       if (!here) {
-        context_.diagnostics.report(diag::unsupported_tile_split, op->loc(), std::string(op->name()),
+        context_.diagnostics.report(diag::unsupported_tile_split, op->loc(),
+                                    std::string(op->name()),
                                     "how far its axis reaches is known only inside of a loop");
         return failure;
       }
@@ -79,7 +82,8 @@ class MaskPropagation {
       visit(loop->in(in::For::inits, value->index() - 1));
       return visit(loop->region()->front()->back()->operand(value->index() - 1));
     }
-    if (op->is(tile::info(OpKind::For))) return visit(op->region()->front()->back()->operand(value->index()));
+    if (op->is(tile::info(OpKind::For)))
+      return visit(op->region()->front()->back()->operand(value->index()));
     if (op->is(tile::info(OpKind::Load))) return collect(op, in::Load::limits);
     if (op->is(tile::info(OpKind::Gather))) collect(op, in::Gather::limits);
     for (unsigned i = 0; i < op->operand_count(); ++i) visit(op->operand(i));
@@ -89,11 +93,13 @@ class MaskPropagation {
     for (size_t i = 0; i < op->result()->type()->rank(); ++i) {
       if (axes_.of(op->result(), i) != axis_) continue;
       Value* limit = tile_limit(op, slot, i, op->result()->type()->dims[i]);
-      if (limit && std::find(found_.begin(), found_.end(), limit) == found_.end()) found_.push_back(limit);
+      if (limit && std::find(found_.begin(), found_.end(), limit) == found_.end())
+        found_.push_back(limit);
     }
   }
 
-  /// `value`, or a copy of the arithmetic that makes it, at `user`; null where it depends on a loop's index.
+  /// `value`, or a copy of the arithmetic that makes it, at `user`; null where it depends on a
+  /// loop's index.
   Value* available(Value* value, Op* user) {
     if (dominance_.dominates(value, user)) return value;
     auto it = copies_.find(value);

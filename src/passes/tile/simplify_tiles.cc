@@ -1,8 +1,10 @@
-// Cleans up after the passes of this level, so that what is printed is short and equal things are one value.
+// Cleans up after the passes of this level, so that what is printed is short and equal things are
+// one value.
 //
-// Arithmetic on indices is folded (constants, and sums and products of dims into one dim expression), equal pure ops
-// become one where one dominates the other, pure ops leave the loops that they do not depend on, and what nothing uses
-// is dropped. Nothing here changes a result: a value of tiles is only moved or merged.
+// Arithmetic on indices is folded (constants, and sums and products of dims into one dim
+// expression), equal pure ops become one where one dominates the other, pure ops leave the loops
+// that they do not depend on, and what nothing uses is dropped. Nothing here changes a result: a
+// value of tiles is only moved or merged.
 
 #include <functional>
 #include <map>
@@ -17,8 +19,8 @@ namespace tessera {
 
 namespace {
 
-using tile::OpKind;
 using tile::kind_of;
+using tile::OpKind;
 namespace in = tile::in;
 
 class KernelSimplification {
@@ -52,14 +54,22 @@ class KernelSimplification {
     std::optional<int64_t> divisor = b->constant();
     bool divides = divisor && *divisor > 0;
     switch (kind) {
-      case ElementwiseKind::Add: return dims_.add(a, b);
-      case ElementwiseKind::Sub: return dims_.sub(a, b);
-      case ElementwiseKind::Mul: return dims_.mul(a, b);
-      case ElementwiseKind::Min: return dims_.min(a, b);
-      case ElementwiseKind::Max: return dims_.max(a, b);
-      case ElementwiseKind::FloorDiv: return divides ? dims_.floordiv(a, b) : nullptr;
-      case ElementwiseKind::Mod: return divides ? dims_.mod(a, b) : nullptr;
-      default: return nullptr;
+      case ElementwiseKind::Add:
+        return dims_.add(a, b);
+      case ElementwiseKind::Sub:
+        return dims_.sub(a, b);
+      case ElementwiseKind::Mul:
+        return dims_.mul(a, b);
+      case ElementwiseKind::Min:
+        return dims_.min(a, b);
+      case ElementwiseKind::Max:
+        return dims_.max(a, b);
+      case ElementwiseKind::FloorDiv:
+        return divides ? dims_.floordiv(a, b) : nullptr;
+      case ElementwiseKind::Mod:
+        return divides ? dims_.mod(a, b) : nullptr;
+      default:
+        return nullptr;
     }
   }
 
@@ -71,7 +81,8 @@ class KernelSimplification {
     }
     bool index = op->result_count() == 1 && op->result()->type()->is(TypeKind::Scalar) &&
                  op->result()->type()->dtype == DType::I64;
-    if (!index || op->operand_count() != 2 || op->info().elementwise == ElementwiseKind::None) return nullptr;
+    if (!index || op->operand_count() != 2 || op->info().elementwise == ElementwiseKind::None)
+      return nullptr;
     Value* a = op->operand(0);
     Value* b = op->operand(1);
     if (a->type() != op->result()->type()) return nullptr;
@@ -81,14 +92,18 @@ class KernelSimplification {
       return dim && !dim->overflow ? tile::dim(builder_, dim) : nullptr;
     }
     switch (op->info().elementwise) {
-      case ElementwiseKind::Add: return is(x, 0) ? b : is(y, 0) ? a : nullptr;
-      case ElementwiseKind::Sub: return is(y, 0) ? a : a == b ? tile::index(builder_, 0) : nullptr;
+      case ElementwiseKind::Add:
+        return is(x, 0) ? b : is(y, 0) ? a : nullptr;
+      case ElementwiseKind::Sub:
+        return is(y, 0) ? a : a == b ? tile::index(builder_, 0) : nullptr;
       case ElementwiseKind::Mul:
         if (is(x, 0) || is(y, 0)) return tile::index(builder_, 0);
         return is(x, 1) ? b : is(y, 1) ? a : nullptr;
       case ElementwiseKind::Min:
-      case ElementwiseKind::Max: return a == b ? a : nullptr;
-      default: return nullptr;
+      case ElementwiseKind::Max:
+        return a == b ? a : nullptr;
+      default:
+        return nullptr;
     }
   }
   static bool is(Dim dim, int64_t value) { return dim && dim->is_constant(value); }
@@ -103,7 +118,8 @@ class KernelSimplification {
       operands.push_back(op->slot_size(s));
       for (Value* value : op->ins(s)) operands.push_back(value->id());
     }
-    bool swaps = op->info().has(Commutative) && op->operand_count() == 2 && operands[1] > operands[3];
+    bool swaps =
+        op->info().has(Commutative) && op->operand_count() == 2 && operands[1] > operands[3];
     if (swaps) std::swap(operands[1], operands[3]);
     std::vector<Attr> attributes;
     for (const OpAttr& a : op->attributes()) attributes.push_back(a.value);
@@ -159,7 +175,8 @@ class KernelSimplification {
       for (Op* inner : *op->region()->front()) {
         if (!inner->is_pure() || inner->is_terminator() || inner->region_count()) continue;
         bool depends = false;
-        for (unsigned i = 0; i < inner->operand_count(); ++i) depends |= is_inside(inner->operand(i), op);
+        for (unsigned i = 0; i < inner->operand_count(); ++i)
+          depends |= is_inside(inner->operand(i), op);
         if (!depends) inner->move_before(op);
       }
     }

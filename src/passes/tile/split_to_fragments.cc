@@ -1,25 +1,33 @@
 // From tiles of any size to fragments in registers (CPU targets).
 //
-// A tile program is a set of functions of indices: an op says how an element is made from elements of its operands.
-// So the tiles need never exist. What must happen are the *roots*: stores, and the ops that combine elements (reduce, dot,
-// loops that carry values). For each root loops over fragments are written, and inside of them the fragment
-// of every operand is asked for by the program axes it runs along (tile_axes.h): elementwise ops become the same op on
-// fragments, loads become loads of fragments, transposes and reshapes disappear because they only rename axes.
+// A tile program is a set of functions of indices: an op says how an element is made from elements
+// of its operands. So the tiles need never exist. What must happen are the *roots*: stores, and the
+// ops that combine elements (reduce, dot, loops that carry values). For each root loops over
+// fragments are written, and inside of them the fragment of every operand is asked for by the
+// program axes it runs along (tile_axes.h): elementwise ops become the same op on fragments, loads
+// become loads of fragments, transposes and reshapes disappear because they only rename axes.
 //
-//   1. An axis that no op combines, and along which every root's result runs, gets its loops outside of everything: the
-//      programs for different fragments of it are independent. For a product those are the rows and columns of the
-//      result, so that all of k runs inside and the accumulator stays in registers; for a norm they are the rows.
-//   2. Inside, the roots follow each other as *stages* (fragment_stages.h), each with a loop over the axis it needs;
-//      stages that do not depend on each other share a loop. A reduction keeps a fragment of partial results,
-//      combined element by element, and combines that fragment once at the end. A value with a transcendental in it that
-//      several stages need is kept in scratch memory by the first.
-//   3. An op is written in the outermost loop where its operands are known, and once for each fragment
+//   1. An axis that no op combines, and along which every root's result runs, gets its loops
+//   outside of everything: the
+//      programs for different fragments of it are independent. For a product those are the rows and
+//      columns of the result, so that all of k runs inside and the accumulator stays in registers;
+//      for a norm they are the rows.
+//   2. Inside, the roots follow each other as *stages* (fragment_stages.h), each with a loop over
+//   the axis it needs;
+//      stages that do not depend on each other share a loop. A reduction keeps a fragment of
+//      partial results, combined element by element, and combines that fragment once at the end. A
+//      value with a transcendental in it that several stages need is kept in scratch memory by the
+//      first.
+//   3. An op is written in the outermost loop where its operands are known, and once for each
+//   fragment
 //      (fragment_emitter.h).
-//   4. The operands of a product are copied into panels first (fragment_panels.h) when they are read often.
-//   5. Loops run over whole fragments first, without limits, then once over what is left, with limits.
+//   4. The operands of a product are copied into panels first (fragment_panels.h) when they are
+//   read often.
+//   5. Loops run over whole fragments first, without limits, then once over what is left, with
+//   limits.
 //
-// What is not covered is refused with `unsupported-tile-split`: loops that carry tiles larger than a fragment, values that
-// run along one axis twice, kernels that read what they write.
+// What is not covered is refused with `unsupported-tile-split`: loops that carry tiles larger than
+// a fragment, values that run along one axis twice, kernels that read what they write.
 
 #include <algorithm>
 
@@ -28,15 +36,16 @@
 
 namespace tessera {
 
-using tile::OpKind;
 using tile::kind_of;
+using tile::OpKind;
 namespace in = tile::in;
 
 namespace {
 
 class KernelSplit {
  public:
-  KernelSplit(Op* kernel, PassContext& context) : kernel_(kernel), context_(context), axes_(kernel) {}
+  KernelSplit(Op* kernel, PassContext& context)
+      : kernel_(kernel), context_(context), axes_(kernel) {}
 
   Status run() {
     collect();
@@ -52,14 +61,16 @@ class KernelSplit {
     walk(kernel_, [&](Op* op) {
       if (op->is(tile::info(OpKind::Store))) stores_.push_back(op);
       if (op->is(tile::info(OpKind::Dot))) dots_.push_back(op);
-      if (op->is(tile::info(OpKind::Load)) || op->is(tile::info(OpKind::Store))) accesses_.push_back(op);
+      if (op->is(tile::info(OpKind::Load)) || op->is(tile::info(OpKind::Store)))
+        accesses_.push_back(op);
       if (op->is(tile::info(OpKind::Gather))) accesses_.push_back(op);
       if (is_fragment_root(op, axes_) && op->result_count()) roots_.push_back(op);
     });
   }
 
   bool reject(Op* op, const std::string& reason) {
-    context_.diagnostics.report(diag::unsupported_tile_split, op->loc(), std::string(op->name()), reason);
+    context_.diagnostics.report(diag::unsupported_tile_split, op->loc(), std::string(op->name()),
+                                reason);
     return false;
   }
 
@@ -95,7 +106,8 @@ class KernelSplit {
   std::set<int> combined_axes() const {
     std::set<int> combined;
     for (Op* op : roots_) {
-      if (op->is(tile::info(OpKind::Reduce))) combined.insert(axes_.of(op->operand(0), size_t(op->int_attr("axis"))));
+      if (op->is(tile::info(OpKind::Reduce)))
+        combined.insert(axes_.of(op->operand(0), size_t(op->int_attr("axis"))));
       if (op->is(tile::info(OpKind::Dot))) combined.insert(axes_.of(op->operand(0), 1));
     }
     return combined;
@@ -146,12 +158,16 @@ class KernelSplit {
       column_ = axes_.of(dots_[0]->result(), 1);
     }
     for (int axis = 0; axis < int(axes_.count()); ++axis) {
-      if (!combined.contains(axis) && is_outer(axis) && axis != row_ && axis != column_) outer_.push_back(axis);
+      if (!combined.contains(axis) && is_outer(axis) && axis != row_ && axis != column_)
+        outer_.push_back(axis);
     }
-    auto can_be_outer = [&](int axis) { return axis >= 0 && !combined.contains(axis) && is_outer(axis); };
+    auto can_be_outer = [&](int axis) {
+      return axis >= 0 && !combined.contains(axis) && is_outer(axis);
+    };
     column_outside_ = can_be_outer(column_) && !roots_.empty();
     if (!can_be_outer(row_)) row_ = -1;
-    // Columns outside of rows: the panel of the right operand stays in the cache while rows pass by.
+    // Columns outside of rows: the panel of the right operand stays in the cache while rows pass
+    // by.
     if (column_outside_) outer_.push_back(column_);
     if (row_ >= 0) outer_.push_back(row_);
     if (!column_outside_) column_ = -1;
@@ -173,7 +189,8 @@ class KernelSplit {
     column_extent_ = std::max(lanes, fragment->elements[1]->integer / lanes * lanes);
   }
 
-  /// Rows x columns of the accumulators: three quarters of the registers, wider where there are fewer rows.
+  /// Rows x columns of the accumulators: three quarters of the registers, wider where there are
+  /// fewer rows.
   void choose_register_block(const Machine& machine) {
     bool many = machine.vector_registers >= 32;
     int64_t bytes = 4;
@@ -192,8 +209,8 @@ class KernelSplit {
     }
   }
 
-  /// The limit that every store has on an axis; null where it has none or they differ, which loads and stores then
-  /// see to themselves.
+  /// The limit that every store has on an axis; null where it has none or they differ, which loads
+  /// and stores then see to themselves.
   Value* common_limit(int axis) const {
     std::set<Value*> limits;
     Value* limit = nullptr;
@@ -217,7 +234,8 @@ class KernelSplit {
     split->move_before(kernel_);
     Block* body = split->region()->add_block();
     Block* old = kernel_->region()->front();
-    for (unsigned i = 0; i < old->arg_count(); ++i) body->add_arg(old->arg(i)->type(), old->arg(i)->name());
+    for (unsigned i = 0; i < old->arg_count(); ++i)
+      body->add_arg(old->arg(i)->type(), old->arg(i)->name());
     FragmentEmitter emitter(kernel_, context_, axes_, body);
     FragmentStages stages(emitter, shape_);
     pack(emitter);
@@ -235,8 +253,13 @@ class KernelSplit {
 
   void pack(FragmentEmitter& emitter) {
     if (!column_outside_ || dots_.empty()) return;
-    PanelShape panels{row_, column_, shape_.rows, column_fragment(), shape_.run,
-                      row_ < 0 ? nullptr : common_limit(row_), common_limit(column_)};
+    PanelShape panels{row_,
+                      column_,
+                      shape_.rows,
+                      column_fragment(),
+                      shape_.run,
+                      row_ < 0 ? nullptr : common_limit(row_),
+                      common_limit(column_)};
     for (Op* dot : dots_) pack_operands(emitter, dot, panels, kernel_->attr("schedule"));
   }
 

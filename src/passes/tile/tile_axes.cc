@@ -4,8 +4,8 @@
 
 namespace tessera {
 
-using tile::OpKind;
 using tile::kind_of;
+using tile::OpKind;
 namespace in = tile::in;
 
 TileAxes::TileAxes(Op* kernel) : first_(kernel->module()->value_count(), -1) {
@@ -63,11 +63,14 @@ void TileAxes::relate(Op* op) {
     return;
   }
   switch (kind_of(op)) {
-    case OpKind::Broadcast: return join_all(op->operand(0), op->result());
-    case OpKind::Reshape: return join_reshaped(op->operand(0), op->result());
+    case OpKind::Broadcast:
+      return join_all(op->operand(0), op->result());
+    case OpKind::Reshape:
+      return join_reshaped(op->operand(0), op->result());
     case OpKind::Transpose: {
       std::vector<int64_t> perm = op->ints_attr("perm");
-      for (size_t i = 0; i < perm.size(); ++i) join(op->operand(0), size_t(perm[i]), op->result(), i);
+      for (size_t i = 0; i < perm.size(); ++i)
+        join(op->operand(0), size_t(perm[i]), op->result(), i);
       return;
     }
     case OpKind::Reduce: {
@@ -104,7 +107,8 @@ void TileAxes::relate(Op* op) {
         for (unsigned i = 0; i < op->result_count(); ++i) join_all(end->operand(i), op->result(i));
       }
       return;
-    default: return;  // all others make their tiles from memory, scalars or nothing
+    default:
+      return;  // all others make their tiles from memory, scalars or nothing
   }
 }
 

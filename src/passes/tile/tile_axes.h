@@ -1,10 +1,11 @@
 #pragma once
 // The axes of a program: tile axes that an element's index runs through together.
 //
-// Two axes of tiles belong to one axis of the program when some op makes element i along the one from element i along
-// the other: elementwise ops, broadcasts (but not the axis they repeat), reshapes, transposes, products, carried values
-// of a loop. Extents of 1 belong to none. What remains is a partition, kept by union-find; a value is then a function
-// of program axes, and where an axis stands in it does not matter.
+// Two axes of tiles belong to one axis of the program when some op makes element i along the one
+// from element i along the other: elementwise ops, broadcasts (but not the axis they repeat),
+// reshapes, transposes, products, carried values of a loop. Extents of 1 belong to none. What
+// remains is a partition, kept by union-find; a value is then a function of program axes, and where
+// an axis stands in it does not matter.
 
 #include <set>
 #include <vector>
@@ -24,7 +25,8 @@ class TileAxes {
   /// The extent of a program axis.
   Dim extent(int axis) const { return extents_[size_t(axis)]; }
   size_t count() const { return extents_.size(); }
-  /// A value in which one program axis stands twice (the diagonal of a square would be meant); null if there is none.
+  /// A value in which one program axis stands twice (the diagonal of a square would be meant); null
+  /// if there is none.
   Value* repeated() const { return repeated_; }
 
  private:

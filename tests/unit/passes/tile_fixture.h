@@ -1,5 +1,6 @@
 #pragma once
-// Runs kernels of the schedule level through the tile passes and compares what they compute at each step.
+// Runs kernels of the schedule level through the tile passes and compares what they compute at each
+// step.
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -50,8 +51,8 @@ class TileTest {
   /// To whole tiles, and to fragments; false where a pass refuses the kernel.
   void to_tiles() { REQUIRE(run(schedule_to_tile)); }
   bool to_fragments() {
-    for (auto* pass : {merge_loops, simplify_tiles, propagate_masks, simplify_tiles, split_to_fragments,
-                       simplify_tiles, allocate_scratch}) {
+    for (auto* pass : {merge_loops, simplify_tiles, propagate_masks, simplify_tiles,
+                       split_to_fragments, simplify_tiles, allocate_scratch}) {
       if (!run(pass)) return false;
     }
     return true;
@@ -59,7 +60,8 @@ class TileTest {
 
   Op* kernel() { return module->body()->front(); }
 
-  /// Tensors of the kernel's parameters: inputs random (integers below `id_limit`), results full of a poison.
+  /// Tensors of the kernel's parameters: inputs random (integers below `id_limit`), results full of
+  /// a poison.
   std::vector<TensorValue> make_tensors(const DimValues& dims, int64_t id_limit = 5) {
     std::vector<TensorValue> tensors;
     Block* body = kernel()->region()->front();
@@ -70,7 +72,8 @@ class TileTest {
       Type type = body->arg(i)->type();
       std::vector<int64_t> extents;
       for (Dim dim : type->dims) {
-        extents.push_back(*evaluate(dim, [&](std::string_view name) { return std::optional(dims.find(name)->second); }));
+        extents.push_back(*evaluate(
+            dim, [&](std::string_view name) { return std::optional(dims.find(name)->second); }));
       }
       tensors.push_back(*TensorValue::make(type->dtype, extents));
       for (int64_t e = 0; e < tensors.back().count(); ++e) {
@@ -110,7 +113,8 @@ class TileTest {
   PassContext pass_;
 };
 
-/// The largest difference relative to 1 + the wanted value; infinite where one is NaN and the other is not.
+/// The largest difference relative to 1 + the wanted value; infinite where one is NaN and the other
+/// is not.
 inline double difference(const TensorValue& got, const TensorValue& wanted) {
   double most = 0;
   for (int64_t e = 0; e < got.count(); ++e) {
@@ -126,9 +130,10 @@ inline double difference(const TensorValue& got, const TensorValue& wanted) {
   return most;
 }
 
-/// Runs a kernel as whole tiles and as fragments, on the same inputs; results must agree within `bound` (0: bit for bit).
-inline void check_split(const std::string& kernel, const std::vector<DimValues>& sizes, double bound,
-                        const char* machine = "cpu:x86-64-v4") {
+/// Runs a kernel as whole tiles and as fragments, on the same inputs; results must agree within
+/// `bound` (0: bit for bit).
+inline void check_split(const std::string& kernel, const std::vector<DimValues>& sizes,
+                        double bound, const char* machine = "cpu:x86-64-v4") {
   TileTest whole(schedule_module(kernel)), split(schedule_module(kernel), machine);
   whole.to_tiles();
   REQUIRE(whole.run(propagate_masks));
@@ -143,7 +148,8 @@ inline void check_split(const std::string& kernel, const std::vector<DimValues>&
     std::vector<TensorValue> wanted = whole.make_tensors(dims), got = split.make_tensors(dims);
     whole.run_kernel(wanted, dims);
     split.run_kernel(got, dims);
-    for (size_t i = wanted.size() - size_t(split.kernel()->int_attr("outputs")); i < wanted.size(); ++i) {
+    for (size_t i = wanted.size() - size_t(split.kernel()->int_attr("outputs")); i < wanted.size();
+         ++i) {
       double error = difference(got[i], wanted[i]);
       if (error > bound) FAIL("result " << i << " differs by " << error << "\n" << split.text());
       CHECK(error <= bound);
