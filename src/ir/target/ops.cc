@@ -1,21 +1,182 @@
 #include "ir/target/ops.h"
 
+#include <bit>
+
 #include "ir/core/verifier.h"
 
 namespace tessera::target {
 
 namespace {
 
-void verify_bitcast(Op*, OpVerifier&) {}
-void verify_extract(Op*, OpVerifier&) {}
-void verify_func(Op*, OpVerifier&) {}
-void verify_gather(Op*, OpVerifier&) {}
-void verify_insert(Op*, OpVerifier&) {}
-void verify_load_masked(Op*, OpVerifier&) {}
-void verify_mask(Op*, OpVerifier&) {}
-void verify_shuffle(Op*, OpVerifier&) {}
-void verify_splat(Op*, OpVerifier&) {}
-void verify_store_masked(Op*, OpVerifier&) {}
+Type type_of(Op* op, unsigned operand) { return op->operand(operand)->type(); }
+
+/// Both are scalars or registers of one number of lanes.
+bool same_lanes(Type a, Type b) { return a->kind == b->kind && a->lanes == b->lanes; }
+
+void expect_type(OpVerifier& verifier, std::string_view what, Type wanted, Type found) {
+  if (wanted != found) verifier.error("{} must be {}, not {}", what, wanted->text, found->text);
+}
+
+/// A register of bools with as many lanes as `data`.
+void expect_mask(OpVerifier& verifier, Type mask, Type data) {
+  if (mask->dtype == DType::Bool && mask->lanes == data->lanes) return;
+  verifier.error("the mask must be reg<bool x {}>, not {}", data->lanes, mask->text);
+}
+
+/// Bools have no form in memory.
+void expect_in_memory(OpVerifier& verifier, Type type) {
+  bool shaped = type->is(TypeKind::Reg) || type->is(TypeKind::Scalar);
+  if (!shaped && !type->is(TypeKind::Ptr)) {
+    verifier.error("memory holds registers, scalars and addresses, not {}", type->text);
+  } else if (shaped && (type->dtype == DType::Bool || type->dtype == DType::I4)) {
+    verifier.error("memory has no elements of {}", to_string(type->dtype));
+  }
+}
+
+void expect_alignment(Op* op, OpVerifier& verifier) {
+  Attr align = op->attr("align");
+  if (!align) return;
+  bool power = align->integer > 0 && align->integer <= 4096 && std::has_single_bit(uint64_t(align->integer));
+  if (!power) verifier.error("'align' must be a power of two up to 4096, not {}", align->integer);
+}
+
+void expect_lane(Op* op, OpVerifier& verifier) {
+  int64_t lane = op->int_attr("lane");
+  int64_t lanes = type_of(op, 0)->lanes;
+  if (lane < 0 || lane >= lanes) verifier.error("lane {} is not one of {}", lane, lanes);
+}
+
+bool all_of_kind(Attr array, AttrKind kind) {
+  for (Attr element : array->elements) {
+    if (!element->is(kind)) return false;
+  }
+  return true;
+}
+
+void verify_func(Op* op, OpVerifier& verifier) {
+  Block* entry = op->region()->front();
+  if (!entry) return;
+  constexpr std::string_view wanted[] = {"ptr", "ptr", "i64", "i64", "ptr"};
+  bool fits = entry->arg_count() == std::size(wanted);
+  for (unsigned i = 0; fits && i < entry->arg_count(); ++i) fits = entry->arg(i)->type()->text == wanted[i];
+  if (!fits) verifier.error("its parameters must be (ptr, ptr, i64, i64, ptr)");
+  if (!all_of_kind(op->attr("dims"), AttrKind::String)) verifier.error("'dims' must list names");
+  if (!all_of_kind(op->attr("params"), AttrKind::Type)) verifier.error("'params' must list types");
+  int64_t outputs = op->int_attr("outputs");
+  if (outputs < 0 || outputs > int64_t(op->attr("params")->elements.size())) {
+    verifier.error("it has {} parameters and cannot have {} results", op->attr("params")->elements.size(), outputs);
+  }
+}
+
+void verify_cond_branch(Op* op, OpVerifier& verifier) {
+  Type condition = type_of(op, 0);
+  if (condition->dtype != DType::Bool) verifier.error("the condition must be bool, not {}", condition->text);
+}
+
+void verify_constant(Op* op, OpVerifier& verifier) {
+  DType dtype = op->result()->type()->dtype;
+  Attr value = op->attr("value");
+  if (!is_float(dtype) && !value->is(AttrKind::Int)) {
+    verifier.error("the value of a constant of {} must be an integer, not {}", to_string(dtype), value->text);
+  }
+  if (dtype == DType::Bool && value->is(AttrKind::Int) && (value->integer & ~int64_t(1))) {
+    verifier.error("a constant of bool is 0 or 1, not {}", value->integer);
+  }
+}
+
+void verify_splat(Op* op, OpVerifier& verifier) {
+  DType result = op->result()->type()->dtype;
+  if (type_of(op, 0)->dtype == result) return;
+  verifier.error("the scalar must be {}, not {}", to_string(result), type_of(op, 0)->text);
+}
+
+void verify_iota(Op* op, OpVerifier& verifier) {
+  DType dtype = op->result()->type()->dtype;
+  if (!is_integer(dtype)) verifier.error("the lanes must be integers, not {}", to_string(dtype));
+}
+
+void verify_mask(Op* op, OpVerifier& verifier) {
+  DType dtype = op->result()->type()->dtype;
+  if (dtype != DType::Bool) verifier.error("the result must be a register of bool, not {}", to_string(dtype));
+}
+
+void verify_extract(Op* op, OpVerifier& verifier) {
+  expect_lane(op, verifier);
+  Type result = op->result()->type();
+  if (type_of(op, 0)->dtype != result->dtype) {
+    verifier.error("the result must be {}, not {}", to_string(type_of(op, 0)->dtype), result->text);
+  }
+}
+
+void verify_insert(Op* op, OpVerifier& verifier) {
+  expect_lane(op, verifier);
+  expect_type(verifier, "the result", type_of(op, 0), op->result()->type());
+  if (type_of(op, 1)->dtype != type_of(op, 0)->dtype) {
+    verifier.error("the scalar must be {}, not {}", to_string(type_of(op, 0)->dtype), type_of(op, 1)->text);
+  }
+}
+
+void verify_shuffle(Op* op, OpVerifier& verifier) {
+  Type a = type_of(op, 0);
+  Type result = op->result()->type();
+  expect_type(verifier, "operand 1", a, type_of(op, 1));
+  Attr lanes = op->attr("lanes");
+  if (result->dtype != a->dtype || result->lanes != int64_t(lanes->elements.size())) {
+    verifier.error("the result must be reg<{} x {}>, not {}", to_string(a->dtype), lanes->elements.size(),
+                   result->text);
+  }
+  for (Attr lane : lanes->elements) {
+    bool known = lane->is(AttrKind::Int) && lane->integer >= 0 && lane->integer < 2 * a->lanes;
+    if (!known) verifier.error("lane {} is not one of the {} of both operands", lane->text, 2 * a->lanes);
+  }
+}
+
+void verify_bitcast(Op* op, OpVerifier& verifier) {
+  Type a = type_of(op, 0);
+  Type result = op->result()->type();
+  bool fits = same_lanes(a, result) && byte_size(a->dtype) == byte_size(result->dtype);
+  bool masks = a->dtype == DType::Bool || result->dtype == DType::Bool;
+  if (!fits || masks) verifier.error("{} and {} differ in size", a->text, result->text);
+}
+
+void verify_load(Op* op, OpVerifier& verifier) {
+  expect_in_memory(verifier, op->result()->type());
+  expect_alignment(op, verifier);
+}
+
+void verify_load_masked(Op* op, OpVerifier& verifier) {
+  Type result = op->result()->type();
+  expect_in_memory(verifier, result);
+  expect_mask(verifier, type_of(op, 1), result);
+  expect_type(verifier, "the fill", result, type_of(op, 2));
+}
+
+void verify_gather(Op* op, OpVerifier& verifier) {
+  Type result = op->result()->type();
+  Type offsets = type_of(op, 1);
+  expect_in_memory(verifier, result);
+  bool indices = offsets->dtype == DType::I32 || offsets->dtype == DType::I64;
+  if (!indices || offsets->lanes != result->lanes) {
+    verifier.error("the offsets must be {} lanes of i32 or i64, not {}", result->lanes, offsets->text);
+  }
+  expect_mask(verifier, type_of(op, 2), result);
+  expect_type(verifier, "the fill", result, type_of(op, 3));
+}
+
+void verify_store(Op* op, OpVerifier& verifier) {
+  expect_in_memory(verifier, type_of(op, 0));
+  expect_alignment(op, verifier);
+}
+
+void verify_store_masked(Op* op, OpVerifier& verifier) {
+  expect_in_memory(verifier, type_of(op, 0));
+  expect_mask(verifier, type_of(op, 2), type_of(op, 0));
+}
+
+void verify_prefetch(Op* op, OpVerifier& verifier) {
+  int64_t locality = op->int_attr("locality");
+  if (locality < 0 || locality > 3) verifier.error("'locality' must be 0 to 3, not {}", locality);
+}
 
 }  // namespace
 

@@ -25,7 +25,7 @@ TEST_CASE("a graph module is read back as printed") {
 
 TEST_CASE("a target module with a loop is read back as printed") {
   check_round_trip(R"(module @k level(target) version(1) {
-  target.func @k(%buffers: ptr, %dims: ptr, %first: i64, %last: i64, %scratch: ptr) {dims = [], grid = [1], outputs = 1, params = [], schedule = {}, scratch = 0} {
+  target.func @k(%buffers: ptr, %dims: ptr, %first: i64, %last: i64, %scratch: ptr) {dims = [], grid = [1], outputs = 1, params = [!tensor<4, f32>], schedule = {}, scratch = 0} {
    ^0:
     %one: i64 = target.constant {value = 1} loc("k.tsr":1:1)
     target.branch ^1(%first) loc("k.tsr":1:1)

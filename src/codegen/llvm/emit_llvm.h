@@ -1,0 +1,40 @@
+#pragma once
+// Machine code for CPUs: kernels at target level become one shared object per machine, by LLVM.
+//
+// The way is short on purpose. One target op is one LLVM instruction or intrinsic; what is worth doing to a
+// kernel has been done in our IR, and LLVM is asked for selection, allocation and scheduling. Objects are
+// position independent, export their kernels and import nothing: a kernel that would call a library is a bug
+// of the passes before. Equal input gives equal bytes.
+
+#include <span>
+#include <string>
+
+#include "ir/core/machine.h"
+#include "ir/core/module.h"
+
+namespace tessera::codegen {
+
+/// Milliseconds spent in each stage.
+struct CodegenTimings {
+  double translate = 0;
+  double optimise = 0;
+  double assemble = 0;
+  double link = 0;
+};
+
+/// A shared object that holds the kernels of some modules.
+struct KernelObject {
+  std::string elf;
+  CodegenTimings timings;
+};
+
+/// Compiles all kernels of modules of level target, already legalised for `machine`, into one object. The
+/// symbol of a kernel is its name. Kernels of one name must not be given twice.
+KernelObject compile_kernels(std::span<Module* const> modules, const Machine& machine);
+
+/// The text of the LLVM module after optimisation.
+std::string print_llvm(std::span<Module* const> modules, const Machine& machine);
+/// The assembly text of the object.
+std::string print_assembly(std::span<Module* const> modules, const Machine& machine);
+
+}  // namespace tessera::codegen

@@ -1,0 +1,360 @@
+#include "codegen/llvm/translate.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/target/ops.h"
+#include "support/check.h"
+
+namespace tessera::codegen {
+
+namespace {
+
+using Kind = ElementwiseKind;
+using target::OpKind;
+namespace in = target::in;
+
+bool is_native_float(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
+bool is_signed(DType dtype) { return dtype_info(dtype).cls == DTypeClass::Signed; }
+
+[[noreturn]] void not_legal(const Op* op) {
+  std::string types;
+  for (unsigned i = 0; i < op->operand_count(); ++i) types += " " + op->operand(i)->type()->text;
+  TSR_UNREACHABLE("no machine operation for " + std::string(op->name()) + types + ": it was not legalised");
+}
+
+/// Blocks that can be reached, each after all blocks that dominate it (reverse postorder).
+std::vector<Block*> ordered_blocks(Region* region) {
+  std::vector<Block*> postorder;
+  std::unordered_set<Block*> seen{region->front()};
+  std::vector<std::pair<Block*, size_t>> stack{{region->front(), 0}};
+  while (!stack.empty()) {
+    auto& [block, next] = stack.back();
+    std::span<Successor> successors = block->terminator()->successors();
+    if (next == successors.size()) {
+      postorder.push_back(block);
+      stack.pop_back();
+    } else if (Block* to = successors[next++].block; seen.insert(to).second) {
+      stack.push_back({to, 0});
+    }
+  }
+  return {postorder.rbegin(), postorder.rend()};
+}
+
+class FunctionTranslator {
+ public:
+  FunctionTranslator(llvm::Module& module, llvm::Function* function)
+      : module_(module), context_(module.getContext()), builder_(context_), function_(function) {}
+
+  void run(Region* region) {
+    std::vector<Block*> order = ordered_blocks(region);
+    for (Block* block : order) blocks_[block] = llvm::BasicBlock::Create(context_, "", function_);
+    for (unsigned i = 0; i < region->front()->arg_count(); ++i) {
+      values_[region->front()->arg(i)] = function_->getArg(i);
+    }
+    for (Block* block : order) {
+      builder_.SetInsertPoint(blocks_[block]);
+      if (block != region->front()) {
+        for (unsigned i = 0; i < block->arg_count(); ++i) {
+          values_[block->arg(i)] = builder_.CreatePHI(type(block->arg(i)->type()), 2);
+        }
+      }
+      for (Op* op : *block) emit(op);
+    }
+    for (Block* block : order) fill_phis(block);
+  }
+
+ private:
+  llvm::Type* element_type(DType dtype) {
+    if (dtype == DType::F32) return llvm::Type::getFloatTy(context_);
+    if (dtype == DType::F64) return llvm::Type::getDoubleTy(context_);
+    if (dtype == DType::Bool) return llvm::Type::getInt1Ty(context_);
+    return llvm::Type::getIntNTy(context_, byte_size(dtype) * 8);
+  }
+
+  llvm::Type* type(Type type) {
+    if (type->is(TypeKind::Ptr)) return llvm::PointerType::get(context_, 0);
+    llvm::Type* element = element_type(type->dtype);
+    return type->is(TypeKind::Reg) ? llvm::FixedVectorType::get(element, unsigned(type->lanes)) : element;
+  }
+
+  /// `like` with elements of another type.
+  llvm::Type* shaped(llvm::Type* element, Type like) {
+    return like->is(TypeKind::Reg) ? llvm::FixedVectorType::get(element, unsigned(like->lanes)) : element;
+  }
+
+  llvm::Value* in(Op* op, unsigned slot) { return values_.at(op->in(slot)); }
+
+  void fill_phis(Block* block) {
+    Op* terminator = block->terminator();
+    for (unsigned n = 0; n < terminator->successors().size(); ++n) {
+      Block* to = terminator->successors()[n].block;
+      std::vector<Value*> arguments = terminator->successor_args(n);
+      for (unsigned i = 0; i < arguments.size(); ++i) {
+        auto* phi = llvm::cast<llvm::PHINode>(values_.at(to->arg(i)));
+        phi->addIncoming(values_.at(arguments[i]), blocks_[block]);
+      }
+    }
+  }
+
+  void emit(Op* op) {
+    llvm::Value* value = op->info().elementwise != Kind::None ? elementwise(op) : machine_op(op);
+    if (op->result_count()) values_[op->result()] = value;
+  }
+
+  llvm::Value* intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value*> arguments) {
+    return builder_.CreateIntrinsic(id, {arguments[0]->getType()}, arguments);
+  }
+
+  llvm::Value* elementwise(Op* op) {
+    DType dtype = op->operand(0)->type()->dtype;
+    Kind kind = op->info().elementwise;
+    switch (elementwise_info(kind).cls) {
+      case ElementwiseClass::Convert: return cast(op);
+      case ElementwiseClass::Compare: return compare(op, dtype);
+      case ElementwiseClass::Choose: return builder_.CreateSelect(in(op, 0), in(op, 1), in(op, 2));
+      default: break;
+    }
+    if (is_native_float(dtype)) return float_op(op);
+    if (is_float(dtype)) not_legal(op);
+    return integer_op(op, dtype);
+  }
+
+  llvm::Value* float_op(Op* op) {
+    llvm::Value* a = in(op, 0);
+    switch (op->info().elementwise) {
+      case Kind::Neg: return builder_.CreateFNeg(a);
+      case Kind::Abs: return intrinsic(llvm::Intrinsic::fabs, {a});
+      case Kind::Sqrt: return intrinsic(llvm::Intrinsic::sqrt, {a});
+      case Kind::Floor: return intrinsic(llvm::Intrinsic::floor, {a});
+      case Kind::Ceil: return intrinsic(llvm::Intrinsic::ceil, {a});
+      case Kind::Round: return intrinsic(llvm::Intrinsic::roundeven, {a});
+      case Kind::Trunc: return intrinsic(llvm::Intrinsic::trunc, {a});
+      case Kind::Add: return builder_.CreateFAdd(a, in(op, 1));
+      case Kind::Sub: return builder_.CreateFSub(a, in(op, 1));
+      case Kind::Mul: return builder_.CreateFMul(a, in(op, 1));
+      case Kind::Div: return builder_.CreateFDiv(a, in(op, 1));
+      case Kind::Fma: return intrinsic(llvm::Intrinsic::fma, {a, in(op, 1), in(op, 2)});
+      default: not_legal(op);
+    }
+  }
+
+  llvm::Value* integer_op(Op* op, DType dtype) {
+    bool sign = is_signed(dtype);
+    llvm::Value* a = in(op, 0);
+    switch (op->info().elementwise) {
+      case Kind::Neg: return builder_.CreateNeg(a);
+      case Kind::Abs:
+        return sign ? builder_.CreateIntrinsic(llvm::Intrinsic::abs, {a->getType()}, {a, builder_.getFalse()}) : a;
+      case Kind::Not: return builder_.CreateNot(a);
+      case Kind::Add: return builder_.CreateAdd(a, in(op, 1));
+      case Kind::Sub: return builder_.CreateSub(a, in(op, 1));
+      case Kind::Mul: return builder_.CreateMul(a, in(op, 1));
+      case Kind::Div: return sign ? builder_.CreateSDiv(a, in(op, 1)) : builder_.CreateUDiv(a, in(op, 1));
+      case Kind::Min: return intrinsic(sign ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, {a, in(op, 1)});
+      case Kind::Max: return intrinsic(sign ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, {a, in(op, 1)});
+      case Kind::And: return builder_.CreateAnd(a, in(op, 1));
+      case Kind::Or: return builder_.CreateOr(a, in(op, 1));
+      case Kind::Xor: return builder_.CreateXor(a, in(op, 1));
+      case Kind::Shl: return builder_.CreateShl(a, in(op, 1));
+      case Kind::Shr: return sign ? builder_.CreateAShr(a, in(op, 1)) : builder_.CreateLShr(a, in(op, 1));
+      default: not_legal(op);
+    }
+  }
+
+  llvm::Value* compare(Op* op, DType dtype) {
+    using P = llvm::CmpInst::Predicate;
+    constexpr P floats[] = {P::FCMP_OEQ, P::FCMP_UNE, P::FCMP_OLT, P::FCMP_OLE, P::FCMP_OGT, P::FCMP_OGE};
+    constexpr P sign[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT, P::ICMP_SGE};
+    constexpr P plain[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
+    size_t n = size_t(op->info().elementwise) - size_t(Kind::Eq);
+    if (is_native_float(dtype)) return builder_.CreateFCmp(floats[n], in(op, 0), in(op, 1));
+    if (is_float(dtype)) not_legal(op);
+    return builder_.CreateICmp(is_signed(dtype) ? sign[n] : plain[n], in(op, 0), in(op, 1));
+  }
+
+  llvm::Value* cast(Op* op) {
+    Type from = op->operand(0)->type();
+    Type to = op->result()->type();
+    llvm::Value* a = in(op, 0);
+    llvm::Type* result = type(to);
+    if (from->dtype == to->dtype) return a;
+    if (from->dtype == DType::F16 && to->dtype == DType::F32) {
+      return builder_.CreateFPExt(builder_.CreateBitCast(a, shaped(builder_.getHalfTy(), from)), result);
+    }
+    if (from->dtype == DType::F32 && to->dtype == DType::F16) {
+      return builder_.CreateBitCast(builder_.CreateFPTrunc(a, shaped(builder_.getHalfTy(), to)), result);
+    }
+    bool from_float = is_native_float(from->dtype);
+    bool to_float = is_native_float(to->dtype);
+    if ((is_float(from->dtype) && !from_float) || (is_float(to->dtype) && !to_float)) not_legal(op);
+    if (to->dtype == DType::Bool) not_legal(op);
+    if (from_float && to_float) return builder_.CreateFPCast(a, result);
+    if (from_float) {
+      auto id = is_signed(to->dtype) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+      return builder_.CreateIntrinsic(id, {result, a->getType()}, {a});
+    }
+    bool sign = is_signed(from->dtype);
+    if (to_float) return sign ? builder_.CreateSIToFP(a, result) : builder_.CreateUIToFP(a, result);
+    return builder_.CreateIntCast(a, result, sign);
+  }
+
+  llvm::Value* machine_op(Op* op) {
+    switch (target::kind_of(op)) {
+      case OpKind::Return: return builder_.CreateRetVoid();
+      case OpKind::Branch: return builder_.CreateBr(blocks_.at(op->successors()[0].block));
+      case OpKind::CondBranch:
+        return builder_.CreateCondBr(in(op, 0), blocks_.at(op->successors()[0].block),
+                                     blocks_.at(op->successors()[1].block));
+      case OpKind::Constant: return constant(op);
+      case OpKind::Splat: return builder_.CreateVectorSplat(unsigned(op->result()->type()->lanes), in(op, 0));
+      case OpKind::Iota: return iota(op->result()->type());
+      case OpKind::Mask: return mask(op);
+      case OpKind::Extract: return builder_.CreateExtractElement(in(op, 0), uint64_t(op->int_attr("lane")));
+      case OpKind::Insert:
+        return builder_.CreateInsertElement(in(op, 0), in(op, 1), uint64_t(op->int_attr("lane")));
+      case OpKind::Shuffle: return shuffle(op);
+      case OpKind::Bitcast: return builder_.CreateBitCast(in(op, 0), type(op->result()->type()));
+      default: return memory_op(op);
+    }
+  }
+
+  llvm::Value* constant(Op* op) {
+    Type result = op->result()->type();
+    Attr value = op->attr("value");
+    bool integer = value->is(AttrKind::Int);
+    if (is_native_float(result->dtype)) {
+      return llvm::ConstantFP::get(type(result), integer ? double(value->integer) : value->number);
+    }
+    uint64_t bits = is_float(result->dtype)
+                        ? encode_float(result->dtype, integer ? double(value->integer) : value->number)
+                        : uint64_t(value->integer);
+    return llvm::ConstantInt::get(type(result), bits);
+  }
+
+  llvm::Value* iota(Type type) {
+    std::vector<llvm::Constant*> lanes;
+    for (int64_t i = 0; i < type->lanes; ++i) {
+      lanes.push_back(llvm::ConstantInt::get(element_type(type->dtype), uint64_t(i)));
+    }
+    return llvm::ConstantVector::get(lanes);
+  }
+
+  llvm::Value* mask(Op* op) {
+    int64_t lanes = op->result()->type()->lanes;
+    llvm::Value* count = intrinsic(llvm::Intrinsic::smin, {in(op, 0), builder_.getInt64(uint64_t(lanes))});
+    count = intrinsic(llvm::Intrinsic::smax, {count, builder_.getInt64(0)});
+    count = builder_.CreateTrunc(count, builder_.getInt32Ty());
+    llvm::Value* index = iota(op->module()->context().reg(DType::I32, lanes));
+    return builder_.CreateICmpULT(index, builder_.CreateVectorSplat(unsigned(lanes), count));
+  }
+
+  llvm::Value* shuffle(Op* op) {
+    std::vector<int> lanes;
+    for (int64_t lane : op->ints_attr("lanes")) lanes.push_back(int(lane));
+    return builder_.CreateShuffleVector(in(op, 0), in(op, 1), lanes);
+  }
+
+  llvm::Align element_align(Type type) {
+    return llvm::Align(type->is(TypeKind::Ptr) ? sizeof(void*) : byte_size(type->dtype));
+  }
+  llvm::Align align_of(Op* op, Type type) {
+    Attr align = op->attr("align");
+    return align ? llvm::Align(uint64_t(align->integer)) : element_align(type);
+  }
+
+  llvm::Value* memory_op(Op* op) {
+    switch (target::kind_of(op)) {
+      case OpKind::Offset: return builder_.CreateGEP(builder_.getInt8Ty(), in(op, 0), in(op, 1));
+      case OpKind::Load: return load(op);
+      case OpKind::LoadMasked: {
+        Type result = op->result()->type();
+        return builder_.CreateMaskedLoad(type(result), in(op, in::LoadMasked::address), element_align(result),
+                                         in(op, in::LoadMasked::mask), in(op, in::LoadMasked::fill));
+      }
+      case OpKind::Gather: return gather(op);
+      case OpKind::Store:
+        return builder_.CreateAlignedStore(in(op, in::Store::value), in(op, in::Store::address),
+                                           align_of(op, op->in(in::Store::value)->type()));
+      case OpKind::StoreMasked:
+        return builder_.CreateMaskedStore(in(op, in::StoreMasked::value), in(op, in::StoreMasked::address),
+                                          element_align(op->in(in::StoreMasked::value)->type()),
+                                          in(op, in::StoreMasked::mask));
+      case OpKind::Prefetch:
+        return builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {in(op, 0)->getType()},
+                                        {in(op, 0), builder_.getInt32(0),
+                                         builder_.getInt32(uint32_t(op->int_attr("locality"))),
+                                         builder_.getInt32(1)});
+      default: not_legal(op);
+    }
+  }
+
+  llvm::Value* load(Op* op) {
+    Type result = op->result()->type();
+    auto* load = builder_.CreateAlignedLoad(type(result), in(op, 0), align_of(op, result));
+    if (op->flag("invariant")) {
+      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    }
+    return load;
+  }
+
+  llvm::Value* gather(Op* op) {
+    Type result = op->result()->type();
+    llvm::Value* addresses =
+        builder_.CreateGEP(builder_.getInt8Ty(), in(op, in::Gather::base), in(op, in::Gather::offsets));
+    return builder_.CreateMaskedGather(type(result), addresses, element_align(result), in(op, in::Gather::mask),
+                                       in(op, in::Gather::fill));
+  }
+
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  llvm::IRBuilder<> builder_;
+  llvm::Function* function_;
+  std::unordered_map<Value*, llvm::Value*> values_;
+  std::unordered_map<Block*, llvm::BasicBlock*> blocks_;
+};
+
+llvm::Function* declare(Op* func, llvm::Module& module, const Machine& machine) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* pointer = llvm::PointerType::get(context, 0);
+  llvm::Type* index = llvm::Type::getInt64Ty(context);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, pointer, index, index, pointer},
+                                       false);
+  std::string_view name = symbol_name(func);
+  auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
+                                          llvm::StringRef(name.data(), name.size()), module);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  function->addFnAttr("no-builtins");
+  function->addFnAttr("target-cpu", machine.llvm_cpu);
+  if (!machine.llvm_features.empty()) function->addFnAttr("target-features", machine.llvm_features);
+  std::string width = std::to_string(machine.vector_bytes * 8);
+  function->addFnAttr("prefer-vector-width", width);
+  function->addFnAttr("min-legal-vector-width", width);
+  for (unsigned i : {0u, 1u, 4u}) function->addParamAttr(i, llvm::Attribute::NonNull);
+  for (unsigned i : {0u, 1u}) function->addParamAttr(i, llvm::Attribute::ReadOnly);
+  function->addParamAttr(4, llvm::Attribute::NoAlias);
+  function->addParamAttr(4, llvm::Attribute::getWithAlignment(context, llvm::Align(64)));
+  return function;
+}
+
+}  // namespace
+
+std::unique_ptr<llvm::Module> translate(std::span<Module* const> modules, const Machine& machine,
+                                        llvm::LLVMContext& context) {
+  auto out = std::make_unique<llvm::Module>("kernels", context);
+  for (Module* module : modules) {
+    for (Op* op : *module->body()) {
+      if (!op->is(target::info(OpKind::Func)) || op->region()->empty()) continue;
+      FunctionTranslator(*out, declare(op, *out, machine)).run(op->region());
+    }
+  }
+  return out;
+}
+
+}  // namespace tessera::codegen

@@ -1,0 +1,190 @@
+// Writes every elementwise op that the machine has no instruction for as ops that it has:
+//
+//   - functions (exp, log, tanh, gelu, …) as polynomials: math/, one file per family;
+//   - integer division, remainder and shifts with guards where the instruction traps or is undefined: integer_ops.cc;
+//   - arithmetic and comparisons of dtypes narrower than f32 in f32, rounded once. That is exact for all of them:
+//     f32 has more than twice the digits of f16 and bf16, so that rounding twice is rounding once.
+//
+// What is left: of f32 and f64 neg abs sqrt floor ceil round trunc add sub mul div fma and comparisons; of
+// integers neg abs not add sub mul min max and or xor and comparisons, and div and shifts whose second operands are
+// safe; of bool and or xor not and comparisons; select of anything; casts, which are legalize_casts' matter.
+
+#include <algorithm>
+
+#include "ir/target/ops.h"
+#include "passes/pass.h"
+#include "passes/target/integer_ops.h"
+#include "passes/target/math/math.h"
+#include "support/check.h"
+
+namespace tessera {
+
+using Kind = ElementwiseKind;
+
+namespace {
+
+bool is_native_float(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
+
+class Expansion {
+ public:
+  Expansion(Op* func, PassContext& context)
+      : context_(context), func_(func), b_(*func->module(), func), integers_(b_, safe_) {}
+
+  Status run() {
+    bool ok = true;
+    for (Block* block = func_->region()->front(); block; block = block->next()) {
+      for (Op* op = block->front(); op;) {
+        if (op->info().elementwise == Kind::None || is_safe(op)) {
+          op = op->next();
+          continue;
+        }
+        Op* before = op->prev();
+        b_.at().set_before(op);
+        b_.at().set_loc(op->loc());
+        Value* value = expand(op);
+        if (!value) {
+          ok = ok && supported_;
+          op = op->next();
+          continue;
+        }
+        op->result()->replace_all_uses(value);
+        op->erase();
+        // What was made may have to be expanded in turn.
+        op = before ? before->next() : block->front();
+      }
+    }
+    return ok ? success : Status(failure);
+  }
+
+ private:
+  bool is_safe(Op* op) const { return std::find(safe_.begin(), safe_.end(), op) != safe_.end(); }
+
+  /// The op in other ops; null where it stays.
+  Value* expand(Op* op) {
+    Type data = op->operand(op->operand_count() == 3 && op->info().elementwise == Kind::Select ? 1 : 0)->type();
+    DType dtype = data->dtype;
+    if (dtype == DType::I4 || op->result()->type()->dtype == DType::I4) return unsupported(op);
+    switch (elementwise_info(op->info().elementwise).cls) {
+      case ElementwiseClass::Convert:
+      case ElementwiseClass::Choose: return nullptr;
+      default: break;
+    }
+    if (dtype == DType::Bool) return expand_bool(op);
+    if (!is_float(dtype)) return expand_integer(op);
+    return is_native_float(dtype) ? expand_float(op, data) : expand_narrow(op, dtype);
+  }
+
+  Value* unsupported(Op* op) {
+    supported_ = false;
+    context_.diagnostics.report(diag::unsupported_operation, op->loc(),
+                                std::string(op->name().substr(op->name().find('.') + 1)),
+                                to_string(op->operand(0)->type()->dtype), context_.machine->name);
+    return nullptr;
+  }
+
+  /// A shift of the one bit there is: any amount but 0 moves it out.
+  Value* expand_bool(Op* op) {
+    Kind kind = op->info().elementwise;
+    if (kind != Kind::Shl && kind != Kind::Shr) return nullptr;
+    return b_.bit_and(op->operand(0), b_.op(Kind::Not, op->operand(1)));
+  }
+
+  Value* expand_integer(Op* op) {
+    Value* a = op->operand(0);
+    switch (op->info().elementwise) {
+      case Kind::Sign: return integers_.sign(a);
+      case Kind::Relu: return integers_.relu(a);
+      case Kind::Div: return integers_.divide(a, op->operand(1));
+      case Kind::FloorDiv: return integers_.floor_divide(a, op->operand(1));
+      case Kind::Mod: return integers_.modulo(a, op->operand(1));
+      case Kind::Shl: return has_safe_amount(op) ? nullptr : integers_.shift_left(a, op->operand(1));
+      case Kind::Shr: return has_safe_amount(op) ? nullptr : integers_.shift_right(a, op->operand(1));
+      default: return nullptr;
+    }
+  }
+
+  static bool has_safe_amount(Op* op) {
+    std::optional<int64_t> amount = constant_lanes(op->operand(1));
+    return amount && *amount >= 0 && *amount < dtype_info(op->operand(0)->type()->dtype).bits;
+  }
+
+  Value* expand_narrow(Op* op, DType dtype) {
+    std::vector<std::vector<Value*>> operands;
+    for (unsigned i = 0; i < op->operand_count(); ++i) operands.push_back({b_.cast(op->operand(i), DType::F32)});
+    Kind kind = op->info().elementwise;
+    if (elementwise_info(kind).cls == ElementwiseClass::Compare) {
+      return b_.at().value(target::info(kind), std::move(operands), op->result()->type());
+    }
+    if (kind == Kind::FloorDiv) {
+      // The quotient is rounded to the dtype before its floor is taken.
+      Value* quotient = b_.cast(b_.div(operands[0][0], operands[1][0]), dtype);
+      return b_.cast(b_.op(Kind::Floor, b_.cast(quotient, DType::F32)), dtype);
+    }
+    Type wide = operands[0][0]->type();
+    return b_.cast(b_.at().value(target::info(kind), std::move(operands), wide), dtype);
+  }
+
+  /// Zeros compare equal and differ in the sign bit: of equal operands the smaller has the bits of either, the larger
+  /// those of both. A comparison with NaN is false, which gives b; that leaves a NaN in a.
+  Value* extreme(math::Arithmetic& m, Kind kind, Value* a, Value* b) {
+    bool smaller = kind == Kind::Min;
+    Value* result = b_.select(b_.op(smaller ? Kind::Lt : Kind::Gt, a, b), a, b);
+    Value* bits = b_.op(smaller ? Kind::Or : Kind::And, m.bits(a), m.bits(b));
+    result = b_.select(b_.op(Kind::Eq, a, b), m.from_bits(bits), result);
+    return b_.select(b_.op(Kind::Ne, a, a), a, result);
+  }
+
+  Value* expand_float(Op* op, Type type) {
+    math::Arithmetic m(b_, type);
+    Value* a = op->operand(0);
+    switch (op->info().elementwise) {
+      case Kind::Sign: {
+        Value* negative = b_.select(m.less(a, 0), m.number(-1), a);
+        return b_.select(m.greater(a, 0), m.number(1), negative);
+      }
+      case Kind::Min:
+      case Kind::Max: return extreme(m, op->info().elementwise, a, op->operand(1));
+      case Kind::Relu: return b_.select(b_.op(Kind::Le, a, m.number(0)), m.number(0), a);
+      case Kind::Reciprocal: return b_.div(m.number(1), a);
+      case Kind::Rsqrt: return b_.div(m.number(1), b_.op(Kind::Sqrt, a));
+      case Kind::FloorDiv: return b_.op(Kind::Floor, b_.div(a, op->operand(1)));
+      case Kind::Exp: return math::exp(m, a);
+      case Kind::Exp2: return math::exp2(m, a);
+      case Kind::Expm1: return math::expm1(m, a);
+      case Kind::Log: return math::log(m, a);
+      case Kind::Log2: return math::log2(m, a);
+      case Kind::Log1p: return math::log1p(m, a);
+      case Kind::Tanh: return math::tanh(m, a);
+      case Kind::Sigmoid: return math::sigmoid(m, a);
+      case Kind::Silu: return math::silu(m, a);
+      case Kind::Gelu: return math::gelu(m, a);
+      case Kind::Erf: return math::erf(m, a);
+      case Kind::Sin: return m.is_double() ? unsupported(op) : math::sin(m, a);
+      case Kind::Cos: return m.is_double() ? unsupported(op) : math::cos(m, a);
+      case Kind::Pow: return m.is_double() ? unsupported(op) : math::pow(m, a, op->operand(1));
+      case Kind::Mod: return m.is_double() ? unsupported(op) : math::mod(m, a, op->operand(1));
+      default: return nullptr;
+    }
+  }
+
+  PassContext& context_;
+  Op* func_;
+  TargetBuilder b_;
+  std::vector<Op*> safe_;
+  IntegerOps integers_;
+  bool supported_ = true;
+};
+
+}  // namespace
+
+Status expand_math(Module& module, PassContext& context) {
+  TSR_CHECK(context.machine, "expand_math needs a machine");
+  bool ok = true;
+  for (Op* op : *module.body()) {
+    bool kernel = op->is(target::info(target::OpKind::Func)) && !op->region()->empty();
+    if (kernel && Expansion(op, context).run().failed()) ok = false;
+  }
+  return ok ? success : Status(failure);
+}
+
+}  // namespace tessera

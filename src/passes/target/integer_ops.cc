@@ -1,0 +1,124 @@
+#include "passes/target/integer_ops.h"
+
+#include <bit>
+
+#include "ir/target/ops.h"
+
+namespace tessera {
+
+using Kind = ElementwiseKind;
+
+namespace {
+
+bool is_signed(Value* a) { return dtype_info(a->type()->dtype).cls == DTypeClass::Signed; }
+int64_t width(Value* a) { return dtype_info(a->type()->dtype).bits; }
+
+DType unsigned_of(DType dtype) {
+  switch (dtype) {
+    case DType::I64: return DType::U64;
+    case DType::I32: return DType::U32;
+    case DType::I16: return DType::U16;
+    case DType::I8: return DType::U8;
+    default: return dtype;
+  }
+}
+
+}  // namespace
+
+std::optional<int64_t> constant_lanes(Value* value) {
+  Op* def = value->def();
+  if (!def || !def->is(target::info(target::OpKind::Constant)) || is_float(value->type()->dtype)) return {};
+  return def->attr("value")->integer;
+}
+
+Value* IntegerOps::safely(Kind kind, Value* a, Value* b) {
+  Value* result = b_.op(kind, a, b);
+  if (result->def()) safe_.push_back(result->def());
+  return result;
+}
+
+Value* IntegerOps::sign(Value* a) {
+  Value* zero = b_.zero(a->type());
+  Value* one = b_.integer(a->type(), 1);
+  Value* positive = b_.select(b_.op(Kind::Ne, a, zero), one, zero);
+  return is_signed(a) ? b_.select(b_.op(Kind::Lt, a, zero), b_.integer(a->type(), -1), positive) : positive;
+}
+
+Value* IntegerOps::relu(Value* a) { return is_signed(a) ? b_.max(a, b_.zero(a->type())) : a; }
+
+IntegerOps::Division IntegerOps::division(Value* a, Value* b) {
+  Type type = a->type();
+  Value* divisor = b;
+  std::optional<int64_t> known = constant_lanes(b);
+  bool harmless = known && *known != 0 && *known != -1;
+  if (!harmless) {
+    Value* unsafe = b_.op(Kind::Eq, b, b_.zero(type));
+    if (is_signed(a)) unsafe = b_.bit_or(unsafe, b_.op(Kind::Eq, b, b_.integer(type, -1)));
+    divisor = b_.select(unsafe, b_.integer(type, 1), b);
+  }
+  Value* quotient = safely(Kind::Div, a, divisor);
+  return {quotient, b_.sub(a, b_.mul(quotient, divisor))};
+}
+
+Value* IntegerOps::divide(Value* a, Value* b) {
+  Value* quotient = division(a, b).quotient;
+  std::optional<int64_t> known = constant_lanes(b);
+  if (known && *known != 0 && *known != -1) return quotient;
+  Type type = a->type();
+  if (is_signed(a)) {
+    Value* minus_one = b_.op(Kind::Eq, b, b_.integer(type, -1));
+    quotient = b_.select(minus_one, b_.op(Kind::Neg, a), quotient);
+  }
+  return b_.select(b_.op(Kind::Eq, b, b_.zero(type)), b_.zero(type), quotient);
+}
+
+/// The remainder is not 0 and has not the sign of the divisor.
+Value* IntegerOps::signs_differ(Value* remainder, Value* b) {
+  Value* zero = b_.zero(b->type());
+  Value* differ = b_.op(Kind::Lt, b_.bit_xor(remainder, b), zero);
+  return b_.bit_and(b_.op(Kind::Ne, remainder, zero), differ);
+}
+
+Value* IntegerOps::floor_divide(Value* a, Value* b) {
+  std::optional<int64_t> known = constant_lanes(b);
+  if (known && *known > 0 && std::has_single_bit(uint64_t(*known))) {
+    return safely(Kind::Shr, a, b_.integer(a->type(), std::countr_zero(uint64_t(*known))));
+  }
+  Value* quotient = divide(a, b);
+  if (!is_signed(a)) return quotient;
+  Value* lower = signs_differ(division(a, b).remainder, b);
+  return b_.select(lower, b_.sub(quotient, b_.integer(a->type(), 1)), quotient);
+}
+
+Value* IntegerOps::modulo(Value* a, Value* b) {
+  std::optional<int64_t> known = constant_lanes(b);
+  if (known && *known > 0 && std::has_single_bit(uint64_t(*known))) {
+    return b_.bit_and(a, b_.integer(a->type(), *known - 1));
+  }
+  Value* remainder = division(a, b).remainder;
+  if (!is_signed(a)) return b_.select(b_.op(Kind::Eq, b, b_.zero(b->type())), b_.zero(a->type()), remainder);
+  return b_.select(signs_differ(remainder, b), b_.add(remainder, b), remainder);
+}
+
+Value* IntegerOps::in_range(Value* amount) {
+  Value* bits = b_.bitcast(amount, unsigned_of(amount->type()->dtype));
+  return b_.op(Kind::Lt, bits, b_.integer(bits->type(), width(amount)));
+}
+
+Value* IntegerOps::shift_left(Value* a, Value* amount) {
+  Value* zero = b_.zero(a->type());
+  Value* inside = in_range(amount);
+  return b_.select(inside, safely(Kind::Shl, a, b_.select(inside, amount, zero)), zero);
+}
+
+Value* IntegerOps::shift_right(Value* a, Value* amount) {
+  Value* inside = in_range(amount);
+  if (is_signed(a)) {
+    // What is shifted out wholly leaves copies of the sign, as the longest shift does.
+    return safely(Kind::Shr, a, b_.select(inside, amount, b_.integer(a->type(), width(a) - 1)));
+  }
+  Value* zero = b_.zero(a->type());
+  return b_.select(inside, safely(Kind::Shr, a, b_.select(inside, amount, zero)), zero);
+}
+
+}  // namespace tessera

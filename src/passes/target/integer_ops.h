@@ -1,0 +1,41 @@
+#pragma once
+// Integer ops for which the machine's instruction is undefined or missing for some operands.
+
+#include "passes/target/target_builder.h"
+
+namespace tessera {
+
+/// The op as legal ops. New divisions and shifts by guarded amounts are put into `safe`.
+class IntegerOps {
+ public:
+  IntegerOps(TargetBuilder& builder, std::vector<Op*>& safe) : b_(builder), safe_(safe) {}
+
+  Value* sign(Value* a);
+  Value* relu(Value* a);
+  /// Towards zero; 0 for a divisor of 0, and the least number divided by -1 wraps.
+  Value* divide(Value* a, Value* b);
+  Value* floor_divide(Value* a, Value* b);
+  Value* modulo(Value* a, Value* b);
+  /// 0 for amounts outside 0 … width - 1.
+  Value* shift_left(Value* a, Value* amount);
+  /// 0, or -1 for a negative `a`, for amounts outside.
+  Value* shift_right(Value* a, Value* amount);
+
+ private:
+  struct Division {
+    Value* quotient;   ///< a / safe divisor, towards zero
+    Value* remainder;  ///< 0 where the divisor is 0 or -1
+  };
+  Division division(Value* a, Value* b);
+  Value* signs_differ(Value* remainder, Value* b);
+  Value* safely(ElementwiseKind kind, Value* a, Value* b);
+  Value* in_range(Value* amount);
+
+  TargetBuilder& b_;
+  std::vector<Op*>& safe_;
+};
+
+/// The value of an integer constant in every lane, if it is one.
+std::optional<int64_t> constant_lanes(Value* value);
+
+}  // namespace tessera

@@ -1,0 +1,128 @@
+// e^x and what is made of it.
+//
+// x = n ln 2 + r with |r| <= ln(2)/2, so that e^x = 2^n (1 + expm1(r)), and expm1(r) = r + r^2 P(r). n is
+// rounded by adding 1.5 * 2^(mantissa bits), whose low bits then hold it as an integer; r is taken with ln 2 in two
+// parts, by fused multiply-adds, hence with the error of the second part only.
+//
+// Functions that decay are computed from z = e^-|x|, so nothing overflows on the way and nothing cancels; where the
+// result itself decays, 2^n is multiplied in at the end, which keeps results near the end of the range exact.
+
+#include "passes/target/math/coefficients.h"
+#include "passes/target/math/math.h"
+
+namespace tessera::math {
+
+namespace {
+
+/// The bounds between which e^x is neither 0 nor infinite, a little widened.
+double lowest(const Arithmetic& m) { return m.is_double() ? -746 : -104; }
+double highest(const Arithmetic& m) { return m.is_double() ? 710 : 89; }
+/// Below it x e^x and e^x are both 0.
+double lowest_product(const Arithmetic& m) { return m.is_double() ? -760 : -112; }
+
+double magic(const Arithmetic& m) { return m.is_double() ? 0x1.8p52 : 0x1.8p23; }
+
+/// The integer nearest to a, as number and as integer; |a| < 2^(mantissa bits - 1).
+std::pair<Value*, Value*> nearest(Arithmetic& m, Value* shifted) {
+  Value* number = m.b.sub(shifted, m.number(magic(m)));
+  Value* integer = m.b.sub(m.bits(shifted), m.bits(m.number(magic(m))));
+  return {number, integer};
+}
+
+Value* expm1_of(Arithmetic& m, Value* r) {
+  Value* p = m.is_double() ? m.polynomial(r, expm1_f64) : m.polynomial(r, expm1_f32);
+  return m.b.fma(m.b.mul(r, r), p, r);
+}
+
+Value* one_plus(Arithmetic& m, Value* a) { return m.b.add(m.number(1), a); }
+
+/// num / (1 + e^-|y|) for y = y + low, and num times e^-|y| in the numerator where x is negative.
+Value* logistic(Arithmetic& m, Value* x, Value* y, Value* low, Value* positive, Value* negative) {
+  Value* below = m.less(x, 0);
+  Value* bound = m.at_least(m.neg(m.abs(y)), lowest_product(m));
+  if (low) low = m.b.select(below, low, m.neg(low));
+  Exponential e = reduce_exponential(m, bound, low);
+  Value* p = one_plus(m, e.expm1);
+  Value* z = m.scale(p, e.n);
+  Value* numerator = m.b.select(below, m.b.mul(negative, p), positive);
+  Value* quotient = m.b.div(numerator, one_plus(m, z));
+  return m.scale(quotient, m.b.select(below, e.n, m.integer(0)));
+}
+
+}  // namespace
+
+Exponential reduce_exponential(Arithmetic& m, Value* x, Value* low) {
+  bool d = m.is_double();
+  auto [n, integer] = nearest(m, m.fma(x, d ? log2e_f64_high : log2e_f32_high, m.number(magic(m))));
+  Value* r = m.fma(n, -(d ? ln2_f64_high : ln2_f32_high), x);
+  r = m.fma(n, -(d ? ln2_f64_low : ln2_f32_low), r);
+  if (low) r = m.b.add(r, low);
+  return {expm1_of(m, r), integer, n};
+}
+
+Value* exp(Arithmetic& m, Value* x) {
+  Value* bounded = m.at_most(m.at_least(x, lowest(m)), highest(m));
+  Exponential e = reduce_exponential(m, bounded);
+  return m.scale(one_plus(m, e.expm1), e.n);
+}
+
+Value* exp2(Arithmetic& m, Value* x) {
+  bool d = m.is_double();
+  Value* bounded = m.at_most(m.at_least(x, d ? -1080 : -152), d ? 1025 : 129);
+  auto [n, integer] = nearest(m, m.b.add(bounded, m.number(magic(m))));
+  Value* r = m.b.sub(bounded, n);
+  Value* p = d ? m.polynomial(r, exp2m1_f64) : m.polynomial(r, exp2m1_f32);
+  return m.scale(m.b.fma(r, p, m.number(1)), integer);
+}
+
+Value* expm1(Arithmetic& m, Value* x) {
+  // Below -40 the result is -1 in either dtype. 2^(n-1) is doubled at the end: 2^n itself may overflow too early.
+  Value* bounded = m.at_most(m.at_least(x, -40), highest(m));
+  Exponential e = reduce_exponential(m, bounded);
+  Value* half = m.power_of_two(m.b.sub(e.n, m.integer(1)));
+  Value* result = m.b.fma(half, e.expm1, m.b.sub(half, m.number(0.5)));
+  result = m.b.add(result, result);
+  return m.b.select(m.b.op(ElementwiseKind::Eq, e.n_number, m.number(0)),
+                    m.b.select(m.equal(x, 0), x, e.expm1), result);
+}
+
+Value* tanh(Arithmetic& m, Value* x) {
+  // tanh|x| = -t / (t + 2) with t = expm1(-2|x|).
+  Value* doubled = m.at_least(m.b.mul(m.abs(x), m.number(-2)), -40);
+  Value* t = expm1(m, doubled);
+  return m.with_sign_of(m.b.div(t, m.b.add(t, m.number(2))), x);
+}
+
+Value* sigmoid(Arithmetic& m, Value* x) { return logistic(m, x, x, nullptr, m.number(1), m.number(1)); }
+
+Value* silu(Arithmetic& m, Value* x) {
+  return logistic(m, x, x, nullptr, x, m.at_least(x, lowest_product(m)));
+}
+
+// gelu(x) = x / (1 + e^-y) with y = 2 sqrt(2/pi) (x + 0.044715 x^3), which has no cancellation. An error of y is one
+// of the result times |y|, so y is computed in two parts: products by fma, the sum by Knuth's two-sum.
+Value* gelu(Arithmetic& m, Value* x) {
+  bool d = m.is_double();
+  TargetBuilder& b = m.b;
+  double end = d ? 32 : 16;
+  Value* bounded = m.at_most(m.at_least(x, -end), end);
+  Value* square = b.mul(bounded, bounded);
+  Value* square_low = b.fma(bounded, bounded, m.neg(square));
+  Value* cubic = m.number(d ? gelu_cubic_f64_high : gelu_cubic_f32_high);
+  Value* product = b.mul(cubic, square);
+  Value* product_low = b.fma(cubic, square, m.neg(product));
+  product_low = b.fma(cubic, square_low, product_low);
+  product_low = m.fma(square, d ? gelu_cubic_f64_low : gelu_cubic_f32_low, product_low);
+
+  Value* linear = m.number(d ? gelu_linear_f64_high : gelu_linear_f32_high);
+  Value* sum = b.add(linear, product);
+  Value* taken = b.sub(sum, linear);
+  Value* sum_low = b.add(b.sub(linear, b.sub(sum, taken)), b.sub(product, taken));
+  sum_low = b.add(sum_low, b.add(product_low, m.number(d ? gelu_linear_f64_low : gelu_linear_f32_low)));
+
+  Value* y = b.mul(bounded, sum);
+  Value* y_low = b.fma(bounded, sum_low, b.fma(bounded, sum, m.neg(y)));
+  return logistic(m, x, y, y_low, x, bounded);
+}
+
+}  // namespace tessera::math

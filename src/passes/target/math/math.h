@@ -1,0 +1,87 @@
+#pragma once
+// Functions on f32 and f64 registers and scalars, written as arithmetic. The same formulas serve both dtypes with
+// polynomials of their own (coefficients.inc, derived by tools/math/minimax.py); docs/numerics.md has the errors.
+//
+// Every function takes any value: NaN gives NaN, denormals are numbers, and what overflows or underflows does so
+// where the exact value does. There are no branches, so lanes with special values cost nothing extra.
+
+#include <cmath>
+#include <span>
+
+#include "passes/target/target_builder.h"
+
+namespace tessera::math {
+
+/// Arithmetic in one dtype and shape.
+class Arithmetic {
+ public:
+  Arithmetic(TargetBuilder& builder, Type type) : b(builder), type_(type) {}
+
+  Type type() const { return type_; }
+  bool is_double() const { return type_->dtype == DType::F64; }
+  /// The signed integers of the same size.
+  Type integer_type() const { return b.like(type_, is_double() ? DType::I64 : DType::I32); }
+  int mantissa_bits() const { return is_double() ? 52 : 23; }
+  int bias() const { return is_double() ? 1023 : 127; }
+
+  Value* number(double value) { return b.number(type_, value); }
+  Value* integer(int64_t value) { return b.integer(integer_type(), value); }
+  Value* neg(Value* a) { return b.op(ElementwiseKind::Neg, a); }
+  Value* abs(Value* a) { return b.op(ElementwiseKind::Abs, a); }
+  Value* less(Value* a, double than) { return b.op(ElementwiseKind::Lt, a, number(than)); }
+  Value* greater(Value* a, double than) { return b.op(ElementwiseKind::Gt, a, number(than)); }
+  Value* equal(Value* a, double to) { return b.op(ElementwiseKind::Eq, a, number(to)); }
+  /// `a`, or `bound` where a is below or above it; NaN stays.
+  Value* at_least(Value* a, double bound) { return b.select(less(a, bound), number(bound), a); }
+  Value* at_most(Value* a, double bound) { return b.select(greater(a, bound), number(bound), a); }
+  /// a * x + c with constants.
+  Value* fma(Value* a, double x, Value* c) { return b.fma(a, number(x), c); }
+  /// The polynomial with these coefficients, lowest first, by Horner's rule.
+  Value* polynomial(Value* x, std::span<const double> coefficients);
+  Value* bits(Value* a) { return b.bitcast(a, integer_type()->dtype); }
+  Value* from_bits(Value* a) { return b.bitcast(a, type_->dtype); }
+  /// |magnitude| with the sign of `sign`.
+  Value* with_sign_of(Value* magnitude, Value* sign);
+  /// 2^n of integers n for which that is a normal number.
+  Value* power_of_two(Value* n);
+  /// a * 2^n, rounded once, for |n| up to twice the largest exponent.
+  Value* scale(Value* a, Value* n);
+
+  TargetBuilder& b;
+
+ private:
+  Type type_;
+};
+
+/// e^x as expm1 and n: e^x = 2^n * (1 + expm1), for x bounded so that n fits `scale`.
+struct Exponential {
+  Value* expm1;
+  Value* n;         ///< integer
+  Value* n_number;  ///< the same as a number
+};
+/// Of the sum x + low, `low` being much smaller or null.
+Exponential reduce_exponential(Arithmetic& m, Value* x, Value* low = nullptr);
+
+Value* exp(Arithmetic& m, Value* x);
+Value* exp2(Arithmetic& m, Value* x);
+Value* expm1(Arithmetic& m, Value* x);
+Value* tanh(Arithmetic& m, Value* x);
+Value* sigmoid(Arithmetic& m, Value* x);
+Value* silu(Arithmetic& m, Value* x);
+Value* gelu(Arithmetic& m, Value* x);
+
+Value* log(Arithmetic& m, Value* x);
+Value* log2(Arithmetic& m, Value* x);
+Value* log1p(Arithmetic& m, Value* x);
+
+Value* erf(Arithmetic& m, Value* x);
+
+/// f32 only: computed in f64.
+Value* sin(Arithmetic& m, Value* x);
+Value* cos(Arithmetic& m, Value* x);
+Value* pow(Arithmetic& m, Value* x, Value* y);
+
+/// The exact remainder with the sign of b.
+Value* mod(Arithmetic& m, Value* a, Value* b);
+
+}  // namespace tessera::math

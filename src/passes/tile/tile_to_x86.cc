@@ -1,0 +1,78 @@
+// Kernels of fragments become functions of vector registers in a control flow graph, with the calling convention of
+// a CPU kernel: a function runs the programs first … last-1 of the grid one after the other.
+//
+// Every tile value is a row-by-row list of registers (x86/fragment.h) from here on; nothing about the machine is
+// decided here but the number of lanes. Transcendentals and casts stay as they are: expand_math and
+// legalize_casts write them for the machine.
+
+#include "ir/target/ops.h"
+#include "ir/tile/ops.h"
+#include "passes/pass.h"
+#include "passes/tile/x86/kernel_lowering.h"
+#include "support/check.h"
+
+namespace tessera {
+
+namespace {
+
+/// Symbols of the parameters' types in order of first appearance.
+std::vector<Attr> free_dims(Op* kernel) {
+  Context& context = kernel->module()->context();
+  std::vector<Attr> names;
+  Block* parameters = kernel->region()->front();
+  for (unsigned i = 0; i < parameters->arg_count(); ++i) {
+    for (Dim dim : parameters->arg(i)->type()->dims) {
+      for_each_symbol(dim, [&](std::string_view symbol) {
+        Attr name = context.string(symbol);
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      });
+    }
+  }
+  return names;
+}
+
+Op* declare(Op* kernel) {
+  Module& module = *kernel->module();
+  Context& context = module.context();
+  std::vector<Attr> parameters;
+  Block* block = kernel->region()->front();
+  for (unsigned i = 0; i < block->arg_count(); ++i) parameters.push_back(context.type(block->arg(i)->type()));
+  Attr scratch = kernel->attr("scratch");
+  OpState state;
+  state.info = target::info(target::OpKind::Func);
+  state.loc = kernel->loc();
+  state.attributes = {{"dims", context.array(free_dims(kernel))},
+                      {"epilogue", kernel->attr("epilogue")},
+                      {"grid", kernel->attr("grid")},
+                      {"kernel", kernel->attr("kernel")},
+                      {"outputs", kernel->attr("outputs")},
+                      {"params", context.array(std::move(parameters))},
+                      {"schedule", kernel->attr("schedule")},
+                      {"scratch", scratch ? scratch : context.integer(0)},
+                      {"symbol", kernel->attr("symbol")}};
+  Op* func = module.create(state);
+  func->move_before(kernel);
+  Block* entry = func->region()->add_block();
+  Type ptr = context.ptr();
+  Type index = context.scalar(DType::I64);
+  std::pair<Type, std::string_view> arguments[] = {
+      {ptr, "buffers"}, {ptr, "dims"}, {index, "first"}, {index, "last"}, {ptr, "scratch"}};
+  for (auto [type, name] : arguments) entry->add_arg(type, name);
+  return func;
+}
+
+}  // namespace
+
+Status tile_to_x86(Module& module, PassContext& context) {
+  TSR_CHECK(context.machine, "tile_to_x86 needs a machine");
+  for (Op* kernel : *module.body()) {
+    if (!kernel->is(tile::info(tile::OpKind::Kernel))) continue;
+    Op* func = declare(kernel);
+    KernelLowering(kernel, func, *context.machine).run();
+    kernel->erase();
+  }
+  module.set_level(Level::Target);
+  return success;
+}
+
+}  // namespace tessera

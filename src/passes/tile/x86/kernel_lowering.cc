@@ -1,0 +1,194 @@
+#include "passes/tile/x86/kernel_lowering.h"
+
+#include "ir/target/ops.h"
+#include "ir/tile/ops.h"
+#include "support/check.h"
+
+namespace tessera {
+
+using Kind = ElementwiseKind;
+using tile::OpKind;
+
+KernelLowering::KernelLowering(Op* kernel, Op* func, const Machine& machine)
+    : kernel_(kernel), machine_(machine), b_(*kernel->module(), func), lanes_(machine.lanes(4)), func_(func) {}
+
+namespace {
+
+enum Parameter : unsigned { Buffers, Dims, First, Last, Scratch };
+
+}  // namespace
+
+// The entry block loads addresses and sizes; then a loop runs the programs first … last-1:
+//
+//   entry: …; if first < last goto program(first) else goto exit
+//   program(p): <body for p>; if p + 1 < last goto program(p + 1) else goto exit
+void KernelLowering::run() {
+  Block* entry = func_->region()->front();
+  make_entry();
+  Block* body = b_.new_block();
+  Block* exit = b_.new_block();
+  Value* program = body->add_arg(b_.context().scalar(DType::I64), kernel_->module()->intern("program"));
+  Value* last = entry->arg(Last);
+  Value* some = b_.op(Kind::Lt, entry->arg(First), last);
+  b_.cond_branch(some, body, {entry->arg(First)}, exit, {});
+  entry_end_ = some->def();
+
+  b_.at().set_end(body);
+  decode_program(program);
+  lower_block(kernel_->region()->front());
+  Value* next = b_.add(program, b_.index(1));
+  b_.cond_branch(b_.op(Kind::Lt, next, last), body, {next}, exit, {});
+
+  b_.at().set_end(exit);
+  b_.at().op(target::info(target::OpKind::Return), {}, {});
+  func_->region()->move_to_end(exit);
+}
+
+void KernelLowering::make_entry() {
+  Block* entry = func_->region()->front();
+  scratch_ = entry->arg(Scratch);
+  Type address = b_.context().ptr();
+  Block* parameters = kernel_->region()->front();
+  for (unsigned i = 0; i < parameters->arg_count(); ++i) {
+    Value* parameter = parameters->arg(i);
+    Value* slot = b_.offset(entry->arg(Buffers), b_.index(int64_t(i) * 8));
+    Value* base = b_.load(slot, address, true);
+    base->set_name(parameter->name());
+    memories_[parameter] = {base, parameter->type()};
+  }
+  int64_t n = 0;
+  for (Attr name : func_->attr("dims")->elements) {
+    Value* slot = b_.offset(entry->arg(Dims), b_.index(n++ * 8));
+    Value* value = b_.load(slot, b_.context().scalar(DType::I64), true);
+    value->set_name(kernel_->module()->intern(name->string));
+    symbols_[value->name()] = value;
+  }
+}
+
+/// The grid's indices from the linear number; the last axis runs fastest.
+void KernelLowering::decode_program(Value* program) {
+  const std::vector<Attr>& grid = kernel_->attr("grid")->elements;
+  program_ids_.assign(grid.size(), nullptr);
+  Value* rest = program;
+  for (size_t i = grid.size(); i-- > 1;) {
+    Value* extent = dim(grid[i]->dim);
+    program_ids_[i] = b_.op(Kind::Mod, rest, extent);
+    rest = b_.op(Kind::FloorDiv, rest, extent);
+  }
+  if (!grid.empty()) program_ids_[0] = rest;
+}
+
+void KernelLowering::lower_block(Block* block) {
+  for (Op* op : *block) {
+    b_.at().set_loc(op->loc());
+    lower(op);
+  }
+}
+
+void KernelLowering::lower(Op* op) {
+  if (op->info().elementwise != Kind::None) return lower_elementwise(op);
+  switch (tile::kind_of(op)) {
+    case OpKind::Return:
+    case OpKind::Yield: return;
+    case OpKind::For: return lower_for(op);
+    case OpKind::If: return lower_if(op);
+    case OpKind::View: return lower_view(op);
+    case OpKind::Alloc: return lower_alloc(op);
+    case OpKind::Load: return lower_load(op);
+    case OpKind::Store: return lower_store(op);
+    case OpKind::Gather: return lower_gather(op);
+    case OpKind::Iota: return lower_iota(op);
+    case OpKind::Broadcast: return lower_broadcast(op);
+    case OpKind::Reshape: return lower_reshape(op);
+    case OpKind::Transpose: return lower_transpose(op);
+    case OpKind::Reduce: return lower_reduce(op);
+    case OpKind::Merge: return lower_merge(op);
+    case OpKind::Dot: return lower_dot(op);
+    default: return lower_value_op(op);
+  }
+}
+
+void KernelLowering::lower_value_op(Op* op) {
+  Value* result = op->result();
+  switch (tile::kind_of(op)) {
+    case OpKind::ProgramId: return define(result, {program_ids_[size_t(op->int_attr("axis"))]});
+    case OpKind::Dim: return define(result, {dim(op->dim_attr("value"))});
+    case OpKind::Constant: return define(result, {full(result->type(), op->attr("value"))});
+    case OpKind::Extract: return define(result, {scalar(op->operand(0))});
+    case OpKind::Full: {
+      std::vector<Value*> parts;
+      for (Type type : part_types(result)) parts.push_back(full(type, op->attr("value")));
+      return define(result, std::move(parts));
+    }
+    case OpKind::Splat: {
+      std::vector<Value*> parts;
+      Value* value = scalar(op->operand(0));
+      for (Type type : part_types(result)) {
+        parts.push_back(type->is(TypeKind::Reg) ? b_.splat(value, type->lanes) : value);
+      }
+      return define(result, std::move(parts));
+    }
+    default: TSR_UNREACHABLE("no lowering for " + std::string(op->name()));
+  }
+}
+
+/// A constant of a part; the attribute may be an integer or a number whatever the dtype.
+Value* KernelLowering::full(Type part, Attr value) {
+  bool integer = value->is(AttrKind::Int);
+  if (is_float(part->dtype)) return b_.number(part, integer ? double(value->integer) : value->number);
+  if (integer) {
+    return b_.integer(part, part->dtype == DType::Bool ? value->integer != 0 : value->integer);
+  }
+  Element operand{.f = value->number};
+  Element converted = evaluate_elementwise(Kind::Cast, DType::F64, part->dtype, {&operand, 1});
+  return b_.integer(part, converted.i);
+}
+
+void KernelLowering::lower_elementwise(Op* op) {
+  Value* result = op->result();
+  std::vector<Type> types = part_types(result);
+  std::vector<Value*> parts;
+  for (size_t i = 0; i < types.size(); ++i) {
+    std::vector<Value*> operands;
+    for (unsigned n = 0; n < op->operand_count(); ++n) operands.push_back(values_.at(op->operand(n))[i]);
+    if (operands.size() == 2) {
+      parts.push_back(b_.op(op->info().elementwise, operands[0], operands[1]));
+      continue;
+    }
+    std::vector<std::vector<Value*>> slots;
+    for (Value* operand : operands) slots.push_back({operand});
+    parts.push_back(b_.at().value(target::info(op->info().elementwise), std::move(slots), types[i]));
+  }
+  define(result, std::move(parts));
+}
+
+FragmentShape KernelLowering::shape_of(Type tile) const {
+  FragmentShape shape{{}, lanes_};
+  for (Dim extent : tile->dims) shape.extents.push_back(*extent->constant());
+  return shape;
+}
+
+FragmentShape KernelLowering::shape_of(Value* tile_value) const {
+  FragmentShape shape = shape_of(tile_value->type());
+  if (only_multiplies(tile_value)) shape.chunk = 1;
+  return shape;
+}
+
+Fragment KernelLowering::fragment(Value* tile_value) const {
+  return {shape_of(tile_value), values_.at(tile_value)};
+}
+
+std::vector<Type> KernelLowering::part_types(Value* value) const {
+  Type type = value->type();
+  if (!type->is(TypeKind::Tile)) return {type};
+  FragmentShape shape = shape_of(value);
+  std::vector<Type> types;
+  for (int64_t row = 0; row < shape.rows(); ++row) {
+    for (int64_t part = 0; part < shape.parts_per_row(); ++part) {
+      types.push_back(part_type(b_.context(), type->dtype, shape.lanes(part)));
+    }
+  }
+  return types;
+}
+
+}  // namespace tessera

@@ -1,0 +1,128 @@
+#pragma once
+// The state of tile_to_x86 for one kernel. One method per tile op, spread over files by family.
+
+#include <unordered_map>
+
+#include "ir/core/machine.h"
+#include "passes/pass.h"
+#include "passes/target/target_builder.h"
+#include "passes/tile/x86/fragment.h"
+
+namespace tessera {
+
+class KernelLowering {
+ public:
+  KernelLowering(Op* kernel, Op* func, const Machine& machine);
+  /// Fills `func`, an empty target.func, with the kernel's body.
+  void run();
+
+ private:
+  /// Memory that a view or parameter names: its address and type.
+  struct Memory {
+    Value* base;
+    Type type;
+  };
+
+  /// One access of a fragment: the address of its first element, per axis of the tile the stride in elements and
+  /// the limit (null where all elements are there).
+  struct Access {
+    Value* address;
+    FragmentShape shape;
+    DType dtype;
+    std::vector<Dim> strides;
+    std::vector<Value*> limits;
+  };
+
+  // kernel_lowering.cc: kernel, programs, scalars, elementwise ops.
+  void make_entry();
+  void decode_program(Value* program);
+  void lower_block(Block* block);
+  void lower(Op* op);
+  void lower_elementwise(Op* op);
+  void lower_value_op(Op* op);
+  Value* scalar(Value* tile_value) const { return values_.at(tile_value).front(); }
+  void define(Value* tile_value, std::vector<Value*> parts) { values_[tile_value] = std::move(parts); }
+  /// The fragment of a tile value.
+  Fragment fragment(Value* tile_value) const;
+  FragmentShape shape_of(Value* tile_value) const;
+  FragmentShape shape_of(Type tile) const;
+  std::vector<Type> part_types(Value* tile_value) const;
+  Value* full(Type part, Attr value);
+
+  // dims.cc: sizes.
+  Value* dim(Dim dim);
+  Value* make_dim(Dim dim);
+  Value* make_atom(const DimAtom& atom);
+
+  // lower_control.cc
+  void lower_for(Op* op);
+  Block* lower_turns(Op* op, Value* from, Value* bound, int64_t copies, std::vector<Value*>& carried, Value*& index);
+  void lower_if(Op* op);
+  std::vector<Value*> flatten(const std::vector<Value*>& tile_values) const;
+  void unflatten(const std::vector<Value*>& tile_values, const std::vector<Value*>& parts);
+
+  // lower_access.cc: addresses, limits, loads and stores.
+  Memory memory(Value* memory) const { return memories_.at(memory); }
+  Access access(Memory memory, Type tile, FragmentShape shape, const std::vector<Value*>& offsets,
+                const std::vector<Value*>& limits);
+  Value* bytes(Value* elements, DType dtype);
+  Value* row_address(const Access& access, const std::vector<int64_t>& index);
+  Value* element_address(const Access& access, Value* row, int64_t column);
+  /// How many columns of a row are there; null for all.
+  Value* row_count(const Access& access, const std::vector<int64_t>& index);
+  void lower_view(Op* op);
+  void lower_alloc(Op* op);
+  void lower_load(Op* op);
+  std::vector<Value*> load_parts(const Access& access, Value* fill);
+  Value* load_part(const Access& access, Value* row, Value* count, int64_t part, Value* fill);
+  Value* load_strided(const Access& access, Value* row, Value* count, int64_t part, Value* fill);
+  Value* load_one(Value* address, Type type, Value* count, Value* fill);
+  void lower_store(Op* op);
+  void store_parts(const Access& access, const std::vector<Value*>& parts);
+  void store_part(const Access& access, Value* row, Value* count, int64_t part, Value* value);
+  void store_one(Value* value, Value* address, Value* count);
+  void lower_gather(Op* op);
+  static bool is_turned(const Access& access);
+  static Access turned(const Access& access);
+
+  // lower_shape.cc
+  void lower_broadcast(Op* op);
+  void lower_reshape(Op* op);
+  /// Defines a value as a fragment with extents of 1 inserted or removed.
+  void define_reshaped(Value* tile_value, const Fragment& from);
+  void lower_transpose(Op* op);
+  void lower_iota(Op* op);
+  void lower_merge(Op* op);
+  Value* element(const Fragment& from, int64_t row, int64_t column);
+  struct Place {
+    int64_t row;
+    int64_t column;
+  };
+  /// The part whose element i is the element of `from` at places[i].
+  Value* assemble(const Fragment& from, DType dtype, const std::vector<Place>& places);
+  std::vector<Value*> transpose_last_two(const Fragment& from, DType dtype);
+
+  // lower_reduce.cc
+  void lower_reduce(Op* op);
+  Value* reduce_row(ElementwiseKind kind, std::vector<Value*> parts, Value* identity);
+  Value* combine(ElementwiseKind kind, std::vector<Value*> values);
+
+  // lower_dot.cc
+  void lower_dot(Op* op);
+  bool only_multiplies(Value* value) const;
+
+  Op* kernel_;
+  const Machine& machine_;
+  TargetBuilder b_;
+  int64_t lanes_;
+  Value* scratch_ = nullptr;
+  std::vector<Value*> program_ids_;
+  std::unordered_map<Value*, std::vector<Value*>> values_;
+  std::unordered_map<Value*, Memory> memories_;
+  std::unordered_map<std::string_view, Value*> symbols_;
+  std::unordered_map<Dim, Value*> dims_;
+  Op* func_;
+  Op* entry_end_ = nullptr;  ///< sizes are computed before this op
+};
+
+}  // namespace tessera
