@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "ir/tile/build.h"
@@ -98,7 +99,12 @@ class FragmentEmitter {
   std::map<Value*, FragmentMemory> kept() const { return kept_; }
   void set_kept(std::map<Value*, FragmentMemory> kept) { kept_ = std::move(kept); }
   /// The same for a product's operand in panels: `load` writes the load.
-  void keep_in_panels(Value* old, std::function<Value*()> load) { panels_[old] = std::move(load); }
+  using PanelLoad = std::function<Value*()>;
+  void keep_in_panels(Value* old, PanelLoad load) { panels_[old] = std::move(load); }
+  /// Takes what is known of panels away, or puts it back: panels are filled from the operands
+  /// themselves.
+  std::map<Value*, PanelLoad> take_panels() { return std::exchange(panels_, {}); }
+  void put_panels(std::map<Value*, PanelLoad> panels) { panels_.merge(panels); }
 
   Type fragment_type(Value* old);
   /// Writes the fragment of `value` where `memory` says.
@@ -178,7 +184,7 @@ class FragmentEmitter {
   std::vector<Scope> scopes_;
   std::map<int, AxisBinding> bindings_;
   std::map<Value*, FragmentMemory> kept_;
-  std::map<Value*, std::function<Value*()>> panels_;
+  std::map<Value*, PanelLoad> panels_;
   std::map<std::tuple<Value*, Type>, Value*> views_;
   std::map<int64_t, Value*> indices_;
   Op* start_ = nullptr;  ///< the last of the ops at the kernel's start

@@ -26,6 +26,7 @@ class Packing {
 
   void run(Attr schedule) {
     if (k_ < 0) return;
+    auto others = emitter_.take_panels();
     Attr word = schedule->get("packing");
     std::string_view wanted = word ? std::string_view(word->string) : std::string_view();
     bool both = wanted == "both";
@@ -33,8 +34,12 @@ class Packing {
     Value* b = dot_->in(in::Dot::b);
     bool pays_a = wanted.empty() && is_longer(shape_.column, shape_.columns);
     bool pays_b = wanted.empty() && shape_.row >= 0 && is_longer(shape_.row, 2 * shape_.rows);
-    if ((both || wanted == "b" || pays_b) && is_simple(b)) pack_right(b);
-    if ((both || wanted == "a" || pays_a) && shape_.row >= 0 && is_simple(a)) pack_left(a);
+    bool packs_b = (both || wanted == "b" || pays_b) && !others.contains(b) && is_simple(b);
+    bool packs_a = (both || wanted == "a" || pays_a) && !others.contains(a) && is_simple(a);
+    if (packs_b) pack_right(b);
+    others.merge(emitter_.take_panels());
+    if (packs_a && shape_.row >= 0) pack_left(a);
+    emitter_.put_panels(std::move(others));
   }
 
  private:

@@ -134,7 +134,7 @@ bool FragmentStages::can_keep(Value* value, const Root& root) {
   std::vector<int> unbound = emitter_.unbound(value);
   if (unbound != std::vector<int>{root.axis}) return false;
   std::optional<int64_t> extent = emitter_.axes().extent(root.axis)->constant();
-  return !extent || *extent > width_of(root.axis);
+  return root.domain || !extent || *extent > width_of(root.axis);
 }
 
 void FragmentStages::choose_kept(std::vector<Stage>& stages) {
