@@ -105,10 +105,7 @@ void verify_return(Op* op, OpVerifier& verifier) {
 std::vector<Type> parameter_types(Op* kernel) {
   std::vector<Type> types;
   if (Attr params = kernel->attr("params")) {
-    for (Attr param : params->elements) {
-      Attr type = param->get("type");
-      types.push_back(type ? type->type : nullptr);
-    }
+    for (Attr param : params->elements) types.push_back(param->type);
     return types;
   }
   if (kernel->region()->empty()) return types;

@@ -31,6 +31,15 @@ Attr axes_attr(Context& context, const KernelSpace& space, const std::vector<Dim
   return context.array(std::move(axes));
 }
 
+/// The schedule that plan_space has chosen, for the kernel's metadata.
+Attr schedule_attr(Context& context, const KernelSpace& space) {
+  std::vector<NamedAttr> blocks;
+  for (size_t k = 0; k < space.rank(); ++k) {
+    if (!space.whole[k]) blocks.emplace_back(axis_name(space, k), context.dim(space.blocks[k]));
+  }
+  return context.dict({{"block", context.dict(std::move(blocks))}});
+}
+
 bool is_empty(DimTable& table, Value* value) {
   return count_elements(table, value->type()->dims)->is_constant(0);
 }
@@ -126,7 +135,7 @@ Op* GraphLowering::build_generated(const FusionGroup& group, const KernelSpace& 
   state.loc = group.members.back()->loc();
   state.attributes = {{"axes", axes_attr(context, space, extents, blocks)},
                       {"outputs", context.integer(int64_t(outputs.parameters.size()))},
-                      {"schedule", context.dict({})},
+                      {"schedule", schedule_attr(context, space)},
                       {"symbol", context.symbol(next_symbol())}};
   Op* kernel = module_.create(state);
   kernel->move_to_end(module_.body());

@@ -1,0 +1,151 @@
+#include "codegen/bundle/manifest_of.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "codegen/plan/emit_plan.h"
+#include "codegen/plan/format_terms.h"
+#include "ir/core/printer.h"
+
+namespace tessera::codegen {
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::string text_of(Attr dict, std::string_view key) {
+  Attr value = dict->get(key);
+  return value ? value->string : std::string();
+}
+
+format::ManifestTensor tensor_of(std::string name, Type type,
+                                 const std::vector<std::string>& dims) {
+  format::ManifestTensor tensor;
+  tensor.name = std::move(name);
+  tensor.dtype = format_dtype(type->dtype);
+  tensor.policies = format_policies(type->policies);
+  for (Dim extent : type->dims) tensor.shape.push_back(dim_text(extent, dims));
+  return tensor;
+}
+
+std::vector<std::string> effects_of(Op* function) {
+  std::vector<std::string> effects;
+  Attr listed = function->attr("effects");
+  for (Attr effect : listed ? listed->elements : std::vector<Attr>())
+    effects.push_back(effect->string);
+  return effects;
+}
+
+/// The seed of an entry that draws random numbers is the u64 input of that name.
+bool is_seed(Op* function, const std::string& name, Type type) {
+  std::vector<std::string> effects = effects_of(function);
+  bool draws = std::find(effects.begin(), effects.end(), "rng") != effects.end();
+  return draws && name == "seed" && type->dtype == DType::U64 && type->rank() == 0;
+}
+
+/// The function of the graph that computes a parameter's initial value.
+std::string initialiser_of(Module* graph, const std::string& param) {
+  if (!graph) return {};
+  for (Op* function : *graph->body()) {
+    Attr named = function->attr("param");
+    if (named && named->string == param) return std::string(symbol_name(function));
+  }
+  return {};
+}
+
+Json json_of(Attr attr) {
+  switch (attr->kind) {
+    case AttrKind::Bool:
+      return attr->boolean;
+    case AttrKind::Int:
+      return attr->integer;
+    case AttrKind::Float:
+      return attr->number;
+    case AttrKind::Array: {
+      Json array = Json::array();
+      for (Attr element : attr->elements) array.push_back(json_of(element));
+      return array;
+    }
+    case AttrKind::Dict: {
+      Json object = Json::object();
+      for (const auto& [key, value] : attr->entries) object[key] = json_of(value);
+      return object;
+    }
+    case AttrKind::String:
+    case AttrKind::Symbol:
+      return attr->string;
+    default:
+      return attr->text;
+  }
+}
+
+}  // namespace
+
+format::ManifestEntry manifest_entry(Op* function) {
+  format::ManifestEntry entry;
+  entry.name = symbol_name(function);
+  entry.dims = entry_dims(function);
+  entry.effects = effects_of(function);
+  Block* body = function->region()->front();
+  const std::vector<Attr>& args = function->attr("args")->elements;
+  for (unsigned i = 0; i < body->arg_count(); ++i) {
+    std::string name = text_of(args[i], "name");
+    if (text_of(args[i], "kind") == "param") {
+      entry.params.push_back(name);
+      continue;
+    }
+    entry.inputs.push_back(tensor_of(name, body->arg(i)->type(), entry.dims));
+    entry.inputs.back().seed = is_seed(function, name, body->arg(i)->type());
+  }
+  Op* end = body->terminator();
+  const std::vector<Attr>& results = function->attr("results")->elements;
+  for (unsigned i = 0; i < end->operand_count(); ++i) {
+    entry.outputs.push_back(
+        tensor_of(text_of(results[i], "name"), end->operand(i)->type(), entry.dims));
+  }
+  Attr guards = function->attr("guards");
+  for (Attr guard : guards ? guards->elements : std::vector<Attr>()) {
+    std::string condition = format::expr_text(guard_condition(guard, entry.dims), entry.dims);
+    std::string message = text_of(guard, "text");
+    entry.guards.push_back({condition, message.empty() ? condition : message});
+  }
+  return entry;
+}
+
+std::vector<format::ManifestTensor> manifest_params(const std::vector<Op*>& functions,
+                                                    Module* graph) {
+  std::map<std::string, format::ManifestTensor> params;
+  for (Op* function : functions) {
+    std::vector<std::string> dims = entry_dims(function);
+    Block* body = function->region()->front();
+    const std::vector<Attr>& args = function->attr("args")->elements;
+    for (unsigned i = 0; i < body->arg_count(); ++i) {
+      std::string name = text_of(args[i], "name");
+      if (text_of(args[i], "kind") != "param" || params.count(name)) continue;
+      params[name] = tensor_of(name, body->arg(i)->type(), dims);
+      params[name].initialiser = initialiser_of(graph, name);
+    }
+  }
+  std::vector<format::ManifestTensor> list;
+  for (auto& [name, tensor] : params) list.push_back(std::move(tensor));
+  return list;
+}
+
+std::string schedules_json(const std::vector<BundleTarget>& targets) {
+  Json root = Json::object();
+  for (const BundleTarget& target : targets) {
+    Json& kernels = root[target.machine->name] = Json::object();
+    for (Module* module : target.modules) {
+      for (Op* op : *module->body()) {
+        Attr schedule = op->attr("schedule");
+        if (!schedule) continue;
+        Json& kernel = kernels[std::string(symbol_name(op))] = {{"schedule", json_of(schedule)}};
+        if (Attr source = op->attr("kernel")) kernel["kernel"] = source->string;
+      }
+    }
+  }
+  return root.dump(2) + "\n";
+}
+
+}  // namespace tessera::codegen

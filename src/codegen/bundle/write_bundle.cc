@@ -1,0 +1,104 @@
+#include "codegen/bundle/write_bundle.h"
+
+#include <algorithm>
+
+#include "codegen/bundle/manifest_of.h"
+#include "codegen/plan/emit_plan.h"
+#include "ir/core/printer.h"
+#include "ir/host/ops.h"
+#include "runtime/format/bundle.h"
+
+namespace tessera::codegen {
+
+namespace {
+
+bool is_entry(Op* op) {
+  return op->is(host::info(host::OpKind::Func));
+}
+
+class BundleBuilder {
+ public:
+  BundleBuilder(const BundleInput& input, DiagnosticEngine& diagnostics)
+      : input_(input), diagnostics_(diagnostics) {}
+
+  Result<std::string> run() {
+    for (const BundleTarget& target : input_.targets) {
+      if (!add_target(target)) return failure;
+    }
+    if (!add(std::string(format::reflection_name), format::write_reflection(reflection_)) ||
+        !add(std::string(format::schedules_name), schedules_json(input_.targets))) {
+      return failure;
+    }
+    if (input_.graph && !add(std::string(format::graph_ir_name), print(*input_.graph)))
+      return failure;
+    format::Result<std::string> bytes = writer_.finish(manifest());
+    if (!bytes) return refuse(bytes.error().text);
+    return std::move(*bytes);
+  }
+
+ private:
+  Failure refuse(const std::string& why) {
+    diagnostics_.report(diag::bundle_refused, Loc(), why);
+    return failure;
+  }
+
+  Status add(std::string name, std::string bytes) {
+    format::Outcome added = writer_.add(std::move(name), std::move(bytes));
+    if (!added) return refuse(added.error().text);
+    return success;
+  }
+
+  Status add_target(const BundleTarget& target) {
+    const std::string& name = target.machine->name;
+    std::vector<format::KernelMeta>& kernels = reflection_.kernels[name];
+    for (Module* module : target.modules) {
+      for (Op* op : *module->body()) {
+        if (is_entry(op)) {
+          if (!add_entry(op, name)) return failure;
+        } else {
+          kernels.push_back(kernel_meta(op, *target.machine));
+        }
+      }
+    }
+    std::sort(kernels.begin(), kernels.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+    return add(format::kernels_path(name), target.object);
+  }
+
+  Status add_entry(Op* function, const std::string& target) {
+    Result<format::Plan> plan = emit_plan(function, target, diagnostics_);
+    if (!plan) return failure;
+    // All targets implement the same entries; the first one's functions describe them.
+    bool known = std::any_of(functions_.begin(), functions_.end(),
+                             [&](Op* f) { return symbol_name(f) == symbol_name(function); });
+    if (!known) functions_.push_back(function);
+    return add(format::plan_path(symbol_name(function), target), format::encode_plan(*plan));
+  }
+
+  format::Manifest manifest() const {
+    format::Manifest manifest;
+    manifest.compiler = input_.compiler;
+    manifest.tools = input_.tools;
+    for (const BundleTarget& target : input_.targets)
+      manifest.targets.push_back(target.machine->name);
+    for (Op* function : functions_) manifest.entries.push_back(manifest_entry(function));
+    std::sort(manifest.entries.begin(), manifest.entries.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+    manifest.params = manifest_params(functions_, input_.graph);
+    return manifest;
+  }
+
+  const BundleInput& input_;
+  DiagnosticEngine& diagnostics_;
+  format::BundleWriter writer_;
+  format::Reflection reflection_;
+  std::vector<Op*> functions_;
+};
+
+}  // namespace
+
+Result<std::string> write_bundle(const BundleInput& input, DiagnosticEngine& diagnostics) {
+  return BundleBuilder(input, diagnostics).run();
+}
+
+}  // namespace tessera::codegen

@@ -1,0 +1,35 @@
+#pragma once
+// The one artefact of a compile: plans, code, metadata, schedules and the graph, in one
+// deterministic file.
+
+#include <string>
+#include <vector>
+
+#include "ir/core/machine.h"
+#include "ir/core/module.h"
+#include "support/diagnostic.h"
+#include "support/result.h"
+
+namespace tessera::codegen {
+
+/// What one target has come to.
+struct BundleTarget {
+  const Machine* machine = nullptr;
+  /// Modules of level target: a host.func and its kernels for each entry; others hold kernels
+  /// alone.
+  std::vector<Module*> modules;
+  std::string object;  ///< all kernels of these modules, as one ELF object
+};
+
+struct BundleInput {
+  Module* graph = nullptr;  ///< null when the compile started below Graph level
+  std::vector<BundleTarget> targets;
+  std::string compiler;  ///< name and version: "tesserac 0.1.0"
+  /// Versions of other programs whose output is in the bundle.
+  std::vector<std::string> tools;
+};
+
+/// The bundle's bytes; equal input gives equal bytes. Entries that have no plan are reported.
+Result<std::string> write_bundle(const BundleInput& input, DiagnosticEngine& diagnostics);
+
+}  // namespace tessera::codegen

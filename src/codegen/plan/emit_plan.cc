@@ -1,0 +1,306 @@
+// Buffers: arguments, then results, then the others as they appear. An alias is its operand's
+// buffer under other dims, which a kernel does not see, so it needs no step. A result that a step
+// computes is written in place; one that has memory already (an argument, a constant, a value that
+// is returned twice) is copied.
+
+#include "codegen/plan/emit_plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "codegen/plan/constant_data.h"
+#include "codegen/plan/format_terms.h"
+#include "ir/host/ops.h"
+#include "support/check.h"
+
+namespace tessera::codegen {
+
+namespace {
+
+using format::BufferKind;
+using format::Plan;
+using host::OpKind;
+
+/// The value whose memory this one is.
+Value* root_of(Value* value) {
+  while (value->def() && value->def()->is(host::info(OpKind::Alias)))
+    value = value->def()->operand(0);
+  return value;
+}
+
+const std::string& text_of(Attr dict, std::string_view key) {
+  static const std::string none;
+  Attr value = dict->get(key);
+  return value ? value->string : none;
+}
+
+format::ExprOp relation_op(std::string_view relation) {
+  if (relation == "==") return format::ExprOp::Eq;
+  if (relation == "!=") return format::ExprOp::Ne;
+  if (relation == "<") return format::ExprOp::Lt;
+  if (relation == "<=") return format::ExprOp::Le;
+  if (relation == ">") return format::ExprOp::Gt;
+  TSR_CHECK(relation == ">=", "unknown relation of a guard");
+  return format::ExprOp::Ge;
+}
+
+class PlanEmitter {
+ public:
+  PlanEmitter(Op* function, std::string_view target)
+      : function_(function), names_(entry_dims(function)) {
+    plan_.entry = symbol_name(function);
+    plan_.target = target;
+  }
+
+  Plan run() {
+    add_arguments();
+    add_dims();
+    add_results();
+    for (Op* op : *function_->region()->front()) add_step(op);
+    copy_results();
+    end_lives();
+    add_guards();
+    return std::move(plan_);
+  }
+
+ private:
+  uint32_t expr(Dim dim) { return format::intern_expr(plan_, format_dim(dim, names_)); }
+
+  uint32_t add_buffer(BufferKind kind, Type type, std::string name) {
+    format::PlanBuffer buffer;
+    buffer.kind = kind;
+    buffer.dtype = format_dtype(type->dtype);
+    buffer.name = std::move(name);
+    for (Dim extent : type->dims) buffer.shape.push_back(expr(extent));
+    bool of_caller =
+        kind == BufferKind::Input || kind == BufferKind::Param || kind == BufferKind::Output;
+    // Kernels use unaligned vector accesses, so a caller's memory need only suit its elements.
+    if (of_caller) buffer.alignment = byte_size(type->dtype);
+    plan_.buffers.push_back(std::move(buffer));
+    return uint32_t(plan_.buffers.size() - 1);
+  }
+
+  void add_arguments() {
+    Block* body = function_->region()->front();
+    const std::vector<Attr>& args = function_->attr("args")->elements;
+    for (unsigned i = 0; i < body->arg_count(); ++i) {
+      BufferKind kind = text_of(args[i], "kind") == "param" ? BufferKind::Param : BufferKind::Input;
+      buffers_[body->arg(i)] = add_buffer(kind, body->arg(i)->type(), text_of(args[i], "name"));
+    }
+  }
+
+  /// A dim is the value of the argument that says so, else the extent of one.
+  void add_dims() {
+    const std::vector<Attr>& args = function_->attr("args")->elements;
+    for (const std::string& name : names_) {
+      format::PlanDim dim{name, format::DimSource::Shape, format::no_index};
+      for (size_t i = 0; i < args.size(); ++i) {
+        if (text_of(args[i], "dim") == name) dim = {name, format::DimSource::Scalar, uint32_t(i)};
+      }
+      plan_.dims.push_back(std::move(dim));
+    }
+  }
+
+  void add_results() {
+    Op* end = function_->region()->front()->terminator();
+    const std::vector<Attr>& results = function_->attr("results")->elements;
+    for (unsigned i = 0; i < end->operand_count(); ++i) {
+      Value* root = root_of(end->operand(i));
+      uint32_t output =
+          add_buffer(BufferKind::Output, end->operand(i)->type(), text_of(results[i], "name"));
+      bool computed = root->def() && !root->def()->is(host::info(OpKind::Constant));
+      if (computed && buffers_.emplace(root, output).second) continue;
+      copies_.push_back({output, root});
+    }
+  }
+
+  uint32_t buffer(Value* value) { return buffers_.at(root_of(value)); }
+
+  /// The buffer that a step defines.
+  uint32_t define(Value* value) {
+    auto [it, is_new] = buffers_.emplace(value, 0);
+    if (is_new) {
+      std::string name =
+          value->name().empty() ? "t" + std::to_string(temps_++) : std::string(value->name());
+      it->second = add_buffer(BufferKind::Temp, value->type(), std::move(name));
+      plan_.buffers.back().first_step = uint32_t(plan_.steps.size());
+    }
+    return it->second;
+  }
+
+  void add_step(Op* op) {
+    switch (host::kind_of(op)) {
+      case OpKind::Launch:
+        return add_launch(op);
+      case OpKind::Constant:
+        return add_constant(op);
+      case OpKind::Fill: {
+        DType dtype = op->result()->type()->dtype;
+        uint32_t target = define(op->result());
+        auto [pattern, width] = fill_pattern(dtype, op->attr("value"));
+        plan_.steps.push_back(format::FillStep{target, width, pattern});
+        return;
+      }
+      case OpKind::Copy: {
+        uint32_t target = define(op->result());
+        plan_.steps.push_back(format::CopyStep{target, buffer(op->operand(0))});
+        return;
+      }
+      case OpKind::Alias:
+      case OpKind::Return:
+        return;
+      case OpKind::Func:
+        break;
+    }
+    TSR_UNREACHABLE("no step of a plan: " + std::string(op->name()));
+  }
+
+  void add_launch(Op* op) {
+    format::LaunchStep step;
+    std::string name(op->string_attr("kernel"));
+    auto known = std::find(plan_.kernels.begin(), plan_.kernels.end(), name);
+    step.kernel = uint32_t(known - plan_.kernels.begin());
+    if (known == plan_.kernels.end()) plan_.kernels.push_back(name);
+    for (unsigned i = 0; i < op->operand_count(); ++i)
+      step.buffers.push_back(buffer(op->operand(i)));
+    for (unsigned i = 0; i < op->result_count(); ++i) step.buffers.push_back(define(op->result(i)));
+    for (const std::string& dim : kernel_dims(op->module()->find(name))) {
+      step.dims.push_back(expr(op->attr("dims")->get(dim)->dim));
+    }
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void add_constant(Op* op) {
+    uint32_t index =
+        add_buffer(BufferKind::Constant, op->result()->type(), "c" + std::to_string(constants_++));
+    buffers_[op->result()] = index;
+    size_t alignment = size_t(format::plan_alignment);
+    plan_.data.resize((plan_.data.size() + alignment - 1) / alignment * alignment);
+    plan_.buffers[index].offset = plan_.data.size();
+    plan_.data += constant_bytes(op->result()->type()->dtype, op->attr("values")->elements);
+  }
+
+  void copy_results() {
+    for (const auto& [output, root] : copies_) {
+      plan_.steps.push_back(format::CopyStep{output, buffers_.at(root)});
+    }
+  }
+
+  /// A temp lives to the last step that names it.
+  void end_lives() {
+    auto use = [&](uint32_t index, size_t step) {
+      format::PlanBuffer& used = plan_.buffers[index];
+      if (used.kind == BufferKind::Temp) used.last_step = std::max(used.last_step, uint32_t(step));
+    };
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      const format::PlanStep& step = plan_.steps[i];
+      if (const auto* launch = std::get_if<format::LaunchStep>(&step)) {
+        for (uint32_t index : launch->buffers) use(index, i);
+      } else if (const auto* copy = std::get_if<format::CopyStep>(&step)) {
+        use(copy->to, i);
+        use(copy->from, i);
+      } else if (const auto* fill = std::get_if<format::FillStep>(&step)) {
+        use(fill->buffer, i);
+      }
+    }
+  }
+
+  void add_guards() {
+    Attr guards = function_->attr("guards");
+    for (Attr guard : guards ? guards->elements : std::vector<Attr>()) {
+      format::Expr condition = guard_condition(guard, names_);
+      std::string message = text_of(guard, "text");
+      if (message.empty()) message = format::expr_text(condition, names_);
+      plan_.guards.push_back({format::intern_expr(plan_, condition), std::move(message)});
+    }
+  }
+
+  Op* function_;
+  std::vector<std::string> names_;
+  Plan plan_;
+  std::map<Value*, uint32_t> buffers_;               ///< of roots
+  std::vector<std::pair<uint32_t, Value*>> copies_;  ///< results that are copied at the end
+  size_t temps_ = 0;
+  size_t constants_ = 0;
+};
+
+void add_names(Dim dim, std::vector<std::string>& names) {
+  for_each_symbol(dim, [&](std::string_view name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> entry_dims(Op* function) {
+  std::vector<std::string> names;
+  Block* body = function->region()->front();
+  const std::vector<Attr>& args = function->attr("args")->elements;
+  for (unsigned i = 0; i < body->arg_count(); ++i) {
+    const std::string& bound = text_of(args[i], "dim");
+    if (!bound.empty() && std::find(names.begin(), names.end(), bound) == names.end())
+      names.push_back(bound);
+    for (Dim extent : body->arg(i)->type()->dims) add_names(extent, names);
+  }
+  return names;
+}
+
+std::vector<std::string> kernel_dims(Op* kernel) {
+  std::vector<std::string> names;
+  if (Attr dims = kernel->attr("dims")) {
+    for (Attr name : dims->elements) names.push_back(name->string);
+    return names;
+  }
+  Block* body = kernel->region()->front();
+  for (unsigned i = 0; body && i < body->arg_count(); ++i) {
+    for (Dim extent : body->arg(i)->type()->dims) add_names(extent, names);
+  }
+  return names;
+}
+
+format::Expr guard_condition(Attr guard, const std::vector<std::string>& dims) {
+  return format::binary_expr(relation_op(text_of(guard, "relation")),
+                             format_dim(guard->get("left")->dim, dims),
+                             format_dim(guard->get("right")->dim, dims));
+}
+
+namespace {
+
+/// Every symbol that the plan will mention, the parameters' first.
+std::vector<std::string> mentioned_dims(Op* function) {
+  std::vector<std::string> names = entry_dims(function);
+  for (Op* op : *function->region()->front()) {
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      for (Dim extent : op->result(i)->type()->dims) add_names(extent, names);
+    }
+    if (!op->is(host::info(OpKind::Launch))) continue;
+    for (const auto& [name, value] : op->attr("dims")->entries) add_names(value->dim, names);
+  }
+  Attr guards = function->attr("guards");
+  for (Attr guard : guards ? guards->elements : std::vector<Attr>()) {
+    add_names(guard->get("left")->dim, names);
+    add_names(guard->get("right")->dim, names);
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<Plan> emit_plan(Op* function, std::string_view target, DiagnosticEngine& diagnostics) {
+  std::vector<std::string> known = entry_dims(function);
+  std::vector<std::string> used = mentioned_dims(function);
+  if (used.size() != known.size()) {
+    diagnostics.report(diag::plan_unbound_dim, function->loc(), used[known.size()],
+                       symbol_name(function));
+    return failure;
+  }
+  Plan plan = PlanEmitter(function, target).run();
+  if (format::Outcome checked = format::check_plan(plan); !checked) {
+    diagnostics.report(diag::plan_refused, function->loc(), symbol_name(function),
+                       checked.error().text);
+    return failure;
+  }
+  return plan;
+}
+
+}  // namespace tessera::codegen

@@ -1,0 +1,80 @@
+#include <algorithm>
+
+#include "codegen/plan/emit_plan.h"
+#include "codegen/plan/format_terms.h"
+#include "support/check.h"
+
+namespace tessera::codegen {
+
+namespace {
+
+/// Extents of a program's tile by axis, as the kernel's schedule has them, and the depth of its
+/// pipeline.
+std::map<std::string, int64_t> tile_of(Attr schedule) {
+  std::map<std::string, int64_t> tile;
+  Attr block = schedule->get("block");
+  if (block && block->is(AttrKind::Dict)) {
+    for (const auto& [axis, extent] : block->entries) tile[axis] = extent->integer;
+  } else if (block) {
+    for (size_t i = 0; i < block->elements.size(); ++i) {
+      tile["axis" + std::to_string(i)] = block->elements[i]->integer;
+    }
+  }
+  if (Attr stages = schedule->get("stages")) tile["stages"] = stages->integer;
+  return tile;
+}
+
+/// "+avx2,+fma" gives "avx2" and "fma".
+std::vector<std::string> feature_names(const std::string& features) {
+  std::vector<std::string> names;
+  for (size_t begin = 0; begin < features.size();) {
+    size_t end = std::min(features.find(',', begin), features.size());
+    std::string name = features.substr(begin, end - begin);
+    if (name.size() > 1 && name[0] == '+') names.push_back(name.substr(1));
+    begin = end + 1;
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+format::KernelBuffer buffer_of(Type type, size_t position, size_t inputs,
+                               const std::vector<std::string>& dims) {
+  format::KernelBuffer buffer;
+  buffer.result = position >= inputs;
+  buffer.name =
+      buffer.result ? "r" + std::to_string(position - inputs) : "p" + std::to_string(position);
+  buffer.dtype = format_dtype(type->dtype);
+  for (Dim extent : type->dims) buffer.shape.push_back(format_dim(extent, dims));
+  buffer.alignment = byte_size(type->dtype);
+  return buffer;
+}
+
+}  // namespace
+
+format::KernelMeta kernel_meta(Op* kernel, const Machine& machine) {
+  format::KernelMeta meta;
+  meta.name = symbol_name(kernel);
+  meta.dims = kernel_dims(kernel);
+  meta.tile = tile_of(kernel->attr("schedule"));
+  for (Attr extent : kernel->attr("grid")->elements)
+    meta.grid.push_back(format_dim(extent->dim, meta.dims));
+  if (Attr epilogue = kernel->attr("epilogue")) {
+    for (Attr name : epilogue->elements) meta.epilogue.push_back(name->string);
+  }
+  const std::vector<Attr>& params = kernel->attr("params")->elements;
+  size_t inputs = params.size() - size_t(kernel->int_attr("outputs"));
+  unsigned widest = 1;
+  meta.alignment = params.empty() ? 1 : INT64_MAX;
+  for (size_t i = 0; i < params.size(); ++i) {
+    meta.buffers.push_back(buffer_of(params[i]->type, i, inputs, meta.dims));
+    meta.alignment = std::min<int64_t>(meta.alignment, meta.buffers.back().alignment);
+    widest = std::max(widest, byte_size(params[i]->type->dtype));
+  }
+  meta.vector_width = machine.lanes(widest);
+  meta.features = feature_names(machine.llvm_features);
+  meta.scratch = format_dim(kernel->dim_attr("scratch"), meta.dims);
+  return meta;
+}
+
+}  // namespace tessera::codegen
