@@ -32,9 +32,10 @@ TSR_FOLDS double round_to(DType dtype, double value) {
   return decode_float(dtype, encode_float(dtype, single));
 }
 
-TSR_FOLDS double gelu(double x) {
+TSR_FOLDS // 1 + tanh(u) = 2 / (1 + exp(-2 u)), which does not cancel where u is negative.
+double gelu(double x) {
   const double scale = std::sqrt(2.0 / M_PI);
-  return 0.5 * x * (1.0 + std::tanh(scale * (x + 0.044715 * x * x * x)));
+  return x / (1.0 + std::exp(-2.0 * scale * (x + 0.044715 * x * x * x)));
 }
 
 TSR_FOLDS double float_unary(Kind kind, DType dtype, double x) {
