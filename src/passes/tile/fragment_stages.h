@@ -15,7 +15,7 @@ struct FragmentShape {
   int64_t lanes = 16;  ///< columns of a fragment are a multiple of it, or 1
   int64_t width = 64;  ///< columns of a fragment in a stage
   int64_t rows = 1;    ///< rows of a fragment
-  int64_t unroll = 4;  ///< steps of k in one turn of the innermost loop
+  int64_t unroll = 1;  ///< steps of k in one turn of the innermost loop
   int64_t run = 16;    ///< steps of k that lie together in a panel of the left operand
 };
 

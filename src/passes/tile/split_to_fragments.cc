@@ -178,6 +178,9 @@ class KernelSplit {
     shape_.lanes = machine.lanes(4);
     shape_.width = shape_.lanes * std::max(1u, machine.vector_registers / 8);
     Attr schedule = kernel_->attr("schedule");
+    // Copies of the innermost step are made only when asked for: the loop has enough independent
+    // work without, and scheduling several steps together costs registers (tried: 1 step 260, 4
+    // steps 233, 8 steps 180 GFLOP/s).
     if (Attr unroll = schedule->get("unroll")) shape_.unroll = unroll->integer;
     while (shape_.run % shape_.unroll != 0) --shape_.unroll;
     if (dots_.empty()) return;

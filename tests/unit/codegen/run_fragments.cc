@@ -1,0 +1,73 @@
+// The tests of split_to_fragments (tests/unit/passes/split*_test.cc) on machine code: what is
+// compiled computes what the interpreter computes for whole tiles.
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "unit/codegen/kernel_runner.h"
+#include "unit/passes/tile_fixture.h"
+
+namespace tessera {
+
+namespace {
+
+int64_t value_of(Dim dim, const DimValues& dims) {
+  return *evaluate(dim,
+                   [&](std::string_view name) { return std::optional(dims.find(name)->second); });
+}
+
+/// The values of a kernel's free dims: the symbols of its parameters, in order.
+std::vector<int64_t> free_dims(Op* kernel, const DimValues& dims) {
+  std::vector<std::string> names;
+  Block* body = kernel->region()->front();
+  for (unsigned i = 0; i < body->arg_count(); ++i) {
+    for (Dim dim : body->arg(i)->type()->dims) {
+      for_each_symbol(dim, [&](std::string_view name) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+      });
+    }
+  }
+  std::vector<int64_t> values;
+  for (const std::string& name : names) values.push_back(dims.at(name));
+  return values;
+}
+
+}  // namespace
+
+bool run_fragments(TileTest& split, std::vector<TensorValue>& tensors, const DimValues& dims,
+                   const char* machine) {
+  std::vector<const Machine*> machines = test::runnable_machines();
+  const Machine* wanted = find_machine(machine);
+  if (std::find(machines.begin(), machines.end(), wanted) == machines.end()) return false;
+  Op* kernel = split.kernel();
+  // One kernel is run for several sizes in a row.
+  static std::string text;
+  static std::unique_ptr<test::LoweredModule> compiled;
+  std::string now = split.text() + machine;
+  if (now != text) {
+    compiled = std::make_unique<test::LoweredModule>(split.text(), *wanted);
+    text = now;
+  }
+  INFO(compiled->messages());
+  REQUIRE(compiled->messages().empty());
+  std::vector<void*> buffers;
+  for (TensorValue& tensor : tensors) buffers.push_back(tensor.data());
+  int64_t programs = 1;
+  for (Attr extent : kernel->attr("grid")->elements) programs *= value_of(extent->dim, dims);
+  size_t bytes = size_t(value_of(kernel->dim_attr("scratch"), dims));
+  std::unique_ptr<void, decltype(&std::free)> scratch(std::aligned_alloc(64, bytes + 64),
+                                                      &std::free);
+  std::vector<int64_t> values = free_dims(kernel, dims);
+  compiled->kernel(std::string(symbol_name(kernel)))(buffers.data(), values.data(), 0, programs,
+                                                     scratch.get());
+  return true;
+}
+
+double allowed_difference(DType dtype, double bound) {
+  if (!is_float(dtype)) return bound;
+  bool narrow = byte_size(dtype) < 4;
+  return std::max(bound, narrow ? 0.01 : 1e-5);
+}
+
+}  // namespace tessera
