@@ -16,12 +16,18 @@ namespace tessera::frontend {
 
 class Evaluator;
 
+enum class BuiltinParameterKind : uint8_t {
+  Plain,
+  Rest,      ///< `*names`: the remaining positional arguments, as a tuple
+  Keywords,  ///< `**names`: the remaining keyword arguments, as a dict
+};
+
 /// One parameter of a built-in function.
 struct BuiltinParameter {
   std::string name;
   std::string default_text;  ///< as in the signature; empty: the argument is required
   bool keyword_only = false;
-  bool variadic = false;  ///< `*names`: takes the remaining positional arguments as a tuple
+  BuiltinParameterKind kind = BuiltinParameterKind::Plain;
 };
 
 struct Builtin {
@@ -41,7 +47,7 @@ enum class BuiltinId : uint16_t {
 #undef ELEMENTWISE_BUILTIN
 };
 
-/// Makes a row. `signature` reads "a, b=1, *, c=None"; defaults are literals.
+/// Makes a row. `signature` reads "a, *rest, b=1, **others"; defaults are literals.
 Builtin make_builtin(std::string_view table, uint16_t id, std::string_view name,
                      std::string_view signature,
                      ElementwiseKind elementwise = ElementwiseKind::None);

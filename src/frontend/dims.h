@@ -20,9 +20,17 @@ Dim as_dimension(DimTable& dims, const Datum& datum);
 /// an overflow Dim; a constant division by zero null with `by_zero` set.
 Dim combine(DimTable& dims, ast::BinaryOp op, Dim a, Dim b, bool& by_zero);
 
+/// A relation between dims that holds wherever the checker looks: a `where` clause.
+struct DimFact {
+  ast::CompareOp op;
+  Dim left;
+  Dim right;
+};
+
 /// Whether a relation between dims holds for all sizes (true), for none (false), or depends on
-/// them.
-std::optional<bool> decide(DimTable& dims, ast::CompareOp op, Dim a, Dim b);
+/// them, given that every size is at least 0 and the facts hold.
+std::optional<bool> decide(DimTable& dims, ast::CompareOp op, Dim a, Dim b,
+                           std::span<const DimFact> facts = {});
 
 /// "[B, 4*H]".
 std::string to_text(std::span<const Dim> dims);

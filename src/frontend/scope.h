@@ -22,6 +22,8 @@ struct Binding {
   Loc loc;  ///< where the name was given its meaning; unknown for the prelude
   State state = State::Ready;
   const ast::Stmt* pending = nullptr;  ///< a file's declaration, evaluated when first asked for
+  Scope* alias_scope = nullptr;  ///< an imported name: the scope that has it, and its name there
+  std::string alias;
 };
 
 class Scope {
@@ -35,6 +37,8 @@ class Scope {
   /// Gives `name` a value here, replacing one it had here.
   void set(std::string_view name, Datum value, Loc loc);
   void set_pending(std::string_view name, const ast::Stmt* stmt, Loc loc);
+  /// Makes `name` mean what `target` means in another scope.
+  void set_alias(std::string_view name, Scope* scope, std::string_view target, Loc loc);
   /// In this scope only; null when absent.
   Binding* find_here(std::string_view name);
   /// Here or in the scopes around; null when absent. `where` gets the scope that has it.

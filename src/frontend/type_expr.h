@@ -104,7 +104,7 @@ struct BoundSymbol {
 /// The values of a signature's symbols at one call.
 struct Bindings {
   std::map<std::string, BoundSymbol, std::less<>> dims;
-  std::map<std::string, DType, std::less<>> dtypes;
+  std::map<std::string, DTypeValue, std::less<>> dtypes;
 };
 
 /// An argument as the matcher sees it.

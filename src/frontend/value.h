@@ -79,6 +79,12 @@ class Object {
   virtual std::string describe() const = 0;
 };
 
+/// A dtype as a value; one bound to a dtype parameter brings the policies of its argument.
+struct DTypeValue {
+  DType dtype = DType::F32;
+  Policies policies;
+};
+
 /// A type as a value: what `Tensor[B, D, f32]` evaluates to where no annotation is expected.
 struct TypeReference {
   Type type = nullptr;
@@ -118,7 +124,9 @@ class Datum {
   static Datum integer(int64_t value) { return Datum(value); }
   static Datum number(double value) { return Datum(value); }
   static Datum string(std::string value);
-  static Datum dtype(DType value) { return Datum(value); }
+  static Datum dtype(DType value, Policies policies = {}) {
+    return Datum(DTypeValue{value, policies});
+  }
   /// A dimension; a constant one becomes an Int, one that overflowed is poison.
   static Datum dim(Dim value);
   static Datum tuple(std::vector<Datum> elements);
@@ -149,7 +157,8 @@ class Datum {
   /// Of an Int or Float.
   double as_double() const { return is(DatumKind::Int) ? double(as_int()) : as_float(); }
   const std::string& as_string() const { return *std::get<Text>(storage_); }
-  DType as_dtype() const { return std::get<DType>(storage_); }
+  DType as_dtype() const { return std::get<DTypeValue>(storage_).dtype; }
+  const Policies& dtype_policies() const { return std::get<DTypeValue>(storage_).policies; }
   /// Of a Dim (never constant; an Int is a constant dimension).
   Dim as_dim() const { return std::get<Dim>(storage_); }
   /// Of a Tuple or List.
@@ -182,7 +191,7 @@ class Datum {
   using ScheduleStorage = std::shared_ptr<const ScheduleValue>;
   // In the order of DatumKind.
   using Storage =
-      std::variant<Poison, NoneValue, bool, int64_t, double, Text, DType, Dim, TupleValue,
+      std::variant<Poison, NoneValue, bool, int64_t, double, Text, DTypeValue, Dim, TupleValue,
                    ListValue, DictValue, ScheduleStorage, const Function*, const Builtin*,
                    const Namespace*, TypeReference, ObjectPointer, IrValue>;
   template <typename T>

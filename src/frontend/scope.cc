@@ -1,0 +1,51 @@
+#include "frontend/scope.h"
+
+namespace tessera::frontend {
+
+void Scope::set(std::string_view name, Datum value, Loc loc) {
+  Binding binding;
+  binding.value = std::move(value);
+  binding.loc = loc;
+  names_.insert_or_assign(std::string(name), std::move(binding));
+}
+
+void Scope::set_pending(std::string_view name, const ast::Stmt* stmt, Loc loc) {
+  Binding binding;
+  binding.loc = loc;
+  binding.state = Binding::State::Pending;
+  binding.pending = stmt;
+  names_.insert_or_assign(std::string(name), std::move(binding));
+}
+
+void Scope::set_alias(std::string_view name, Scope* scope, std::string_view target, Loc loc) {
+  Binding binding;
+  binding.loc = loc;
+  binding.alias_scope = scope;
+  binding.alias = target;
+  names_.insert_or_assign(std::string(name), std::move(binding));
+}
+
+Binding* Scope::find_here(std::string_view name) {
+  auto it = names_.find(name);
+  return it == names_.end() ? nullptr : &it->second;
+}
+
+Binding* Scope::find(std::string_view name, Scope** where) {
+  for (Scope* scope = this; scope; scope = scope->parent_) {
+    if (Binding* binding = scope->find_here(name)) {
+      if (where) *where = scope;
+      return binding;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<std::string> Scope::visible_names() const {
+  std::vector<std::string> names;
+  for (const Scope* scope = this; scope; scope = scope->parent_) {
+    for (const auto& [name, binding] : scope->names_) names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace tessera::frontend
