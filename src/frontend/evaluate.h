@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "frontend/builtins.h"
+#include "frontend/dims.h"
 #include "frontend/scope.h"
 #include "frontend/session.h"
 #include "frontend/syntax/ast.h"
@@ -24,12 +25,13 @@ namespace tessera::frontend {
 /// How a suite ended.
 enum class Flow : uint8_t { Next, Return };
 
-/// A call in progress, for the notes of diagnostics.
+/// A call in progress.
 struct CallFrame {
   const Function* function = nullptr;
   Loc call;  ///< where it is called; unknown for the outermost
-  std::optional<Datum> result;
-  Loc result_loc;
+  Datum result = Datum::none();
+  Loc result_loc;  ///< of the `return` that was reached
+  std::map<std::string, Loc> effects;  ///< found so far, with the first place of each
 };
 
 class Evaluator {
@@ -72,7 +74,8 @@ class Evaluator {
   std::optional<std::vector<Dim>> expect_shape(const Datum& datum, Loc loc, std::string_view what);
 
  protected:
-  // Hooks. Operands are never poison, and at least one is an Ir or Object unless said otherwise.
+  // Hooks. Operands are never poison, and at least one is an Ir or an Object, or a Dim whose value
+  // the operation needs at run time (sqrt(D), B / 2).
 
   /// An op on single elements: operators, comparisons, and/or/not, math functions, where.
   virtual Datum elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc);
@@ -93,11 +96,11 @@ class Evaluator {
   /// The value that `name: annotation = value` gives the name.
   virtual Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc);
   /// Called when a name is assigned.
-  virtual Datum assigned(std::string_view name, Datum value, Loc loc) { return value; }
+  virtual Datum assigned(std::string_view name, Datum value, Loc loc);
   /// A for loop over something that is no compile-time sequence.
   virtual Flow for_each(const Datum& iterable, const ast::For& loop, Scope& scope);
   /// An expression statement; `value` is what it gave (an op for its effect).
-  virtual void expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) {}
+  virtual void expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope);
   /// A condition that is no compile-time value, of `if`: runs the statement or reports.
   virtual Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope);
 
@@ -111,11 +114,69 @@ class Evaluator {
   bool bind_parameters(const Function& function, std::vector<CallArgument> arguments, Scope& scope,
                        Loc loc, std::vector<Loc>& locs);
 
+  /// Whether a relation between dims holds, given the facts; reports when it cannot be decided.
+  std::optional<bool> decide_dims(ast::CompareOp op, Dim a, Dim b, Loc loc);
+  /// Relations between dims that hold throughout: `where` clauses of the entry.
+  std::vector<DimFact>& facts() { return facts_; }
+  /// Binds `target` (a name, or a tuple of targets) to a value.
+  void assign(const ast::Expr& target, const Datum& value, Scope& scope);
+  /// A scope around a closure: the locals it sees now, by value, over the file's scope.
+  Scope* capture(Scope& scope);
+  /// Runs the body of a def or lambda, whose parameters are defined in `scope`, in a new frame.
+  Datum run_body(const Function& function, Scope& scope, Loc loc);
+  /// False, with a diagnostic, when the function is being called already or calls nest too deep.
+  bool may_call(const Function& function, Loc loc);
+
  private:
-  friend class Session;
   void add_call_notes(DiagnosticEngine::Builder& builder);
+  bool count_step(Loc loc);
+
+  // Expressions (evaluate.cc, evaluate_operators.cc).
+  Datum evaluate_unguarded(const ast::Expr& expr, Scope& scope);
+  Datum evaluate_integer(const ast::Integer& integer);
+  std::optional<std::vector<Datum>> evaluate_all(ast::ExprList list, Scope& scope);
+  Datum evaluate_dict(const ast::Dict& dict, Scope& scope);
+  Datum evaluate_binaries(const ast::Binary& root, Scope& scope);
+  Datum evaluate_logical(const ast::Logical& logical, Scope& scope);
+  Datum evaluate_compare(const ast::Compare& compare, Scope& scope);
+  Datum evaluate_conditional(const ast::Conditional& conditional, Scope& scope);
+  Datum evaluate_lambda(const ast::Lambda& lambda, Scope& scope);
+  Datum evaluate_comprehension(const ast::Comprehension& comprehension, Scope& scope);
+  void run_clauses(const ast::Comprehension& comprehension, size_t clause, Scope& scope,
+                   Dictionary& entries, std::vector<Datum>& elements);
+  Datum evaluate_call(const ast::Call& call, Scope& scope);
+  Datum evaluate_attribute(const ast::Attribute& attribute, Scope& scope);
+  Datum evaluate_subscript(const ast::Subscript& subscript, Scope& scope);
+  Datum index_sequence(const Datum& object, const ast::Expr& index, Scope& scope);
+  Datum member_of(const Namespace& name_space, const ast::Identifier& name);
+  Datum unary(ast::UnaryOp op, const Datum& operand, Loc loc);
+  Datum binary(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc);
+  Datum binary_integers(ast::BinaryOp op, int64_t a, int64_t b, Loc loc);
+  Datum binary_numbers(ast::BinaryOp op, double a, double b, Loc loc);
+  Datum binary_dims(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc);
+  Datum binary_sequences(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc);
+  Datum compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc loc);
+  Datum contains(ast::CompareOp op, const Datum& item, const Datum& container, Loc loc);
+
+  // Builtins whose arguments are compile-time values (evaluate_builtin.cc); nullopt: not one of them.
+  std::optional<Datum> compile_time_builtin(const Builtin& builtin, const BoundArguments& arguments);
+  std::optional<Datum> number_function(const Builtin& builtin, const BoundArguments& arguments);
+  Datum make_range(const BoundArguments& arguments);
+  Datum convert_number(BuiltinId id, const BoundArguments& arguments);
+  std::optional<Datum> extreme(bool greatest, const BoundArguments& arguments);
+  Datum call_builtin_value(const Builtin& builtin, std::vector<CallArgument> arguments, Loc loc);
+
+  // Statements (evaluate_statement.cc).
+  Flow execute_statement(const ast::Stmt& stmt, Scope& scope);
+  Flow execute_if(const ast::If& stmt, Scope& scope);
+  Flow execute_for(const ast::For& stmt, Scope& scope);
+  Flow execute_while(const ast::While& stmt, Scope& scope);
+  void execute_assign(const ast::Assign& stmt, Scope& scope);
+  void define(const ast::Def& def, Scope& scope);
+
   Session& session_;
   std::vector<CallFrame> frames_;
+  std::vector<DimFact> facts_;
   size_t steps_ = 0;
   unsigned nesting_ = 0;
 };

@@ -1,6 +1,10 @@
 #include "frontend/scope.h"
 
+#include "frontend/session.h"
+
 namespace tessera::frontend {
+
+Scope* Scope::module_scope() const { return module_ ? module_->scope : nullptr; }
 
 void Scope::set(std::string_view name, Datum value, Loc loc) {
   Binding binding;

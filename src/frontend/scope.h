@@ -15,6 +15,8 @@ struct Stmt;
 
 namespace tessera::frontend {
 
+class Scope;
+
 /// One name in one scope.
 struct Binding {
   enum class State : uint8_t { Ready, Pending, Running };
@@ -32,6 +34,8 @@ class Scope {
   Scope(const Scope&) = delete;
 
   Scope* parent() const { return parent_; }
+  /// The scope of the file around this one; null in the prelude.
+  Scope* module_scope() const;
   /// The file whose text this scope belongs to; null in the prelude.
   const SourceModule* module() const { return module_; }
   /// Gives `name` a value here, replacing one it had here.

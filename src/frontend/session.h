@@ -40,6 +40,8 @@ struct Function {
   const ast::Lambda* lambda = nullptr;  ///< or this
   Scope* scope = nullptr;
   Loc loc;
+  bool pure = false;        ///< `@pure`
+  std::string unsupported;  ///< a decorator that is known and not compiled yet
 
   std::span<const ast::Parameter> parameters() const;
   const ast::Node* node() const;
@@ -52,6 +54,28 @@ struct ParamDeclaration {
   Scope* scope = nullptr;
   Loc loc;
   unsigned order = 0;
+};
+
+/// What the name of a module-level `param` stands for.
+class ParamReference : public Object {
+ public:
+  explicit ParamReference(const ParamDeclaration* declaration) : declaration_(declaration) {}
+  const ParamDeclaration& declaration() const { return *declaration_; }
+  std::string describe() const override { return "param '" + declaration_->name + "'"; }
+
+ private:
+  const ParamDeclaration* declaration_;
+};
+
+/// What the name of a `module` stands for.
+class ModuleReference : public Object {
+ public:
+  explicit ModuleReference(const ast::Module* stmt) : stmt_(stmt) {}
+  const ast::Module& stmt() const { return *stmt_; }
+  std::string describe() const override { return "module '" + std::string(stmt_->name.text) + "'"; }
+
+ private:
+  const ast::Module* stmt_;
 };
 
 struct SessionOptions {
@@ -78,13 +102,15 @@ class Session {
 
   Scope* prelude() const { return prelude_; }
   Scope* new_scope(Scope* parent);
+  Scope* new_scope(Scope* parent, const SourceModule* module);
   Function* new_function();
+  /// The function that a def stands for in a scope; unknown decorators are reported.
+  Function* make_function(const ast::Def& def, Scope& scope);
   Namespace* new_namespace();
   /// The signature of a def, read once for each place its definition was evaluated.
   const Signature& signature(Evaluator& evaluator, const Function& function);
   /// Module-level params of all files, in the order of loading and declaration.
   const std::deque<ParamDeclaration>& params() const { return params_; }
-  ParamDeclaration* find_param(const ast::Stmt* stmt, std::string_view name);
 
   /// Reports, unless the same diagnostic was already reported at that place.
   template <int N, typename... Args>
@@ -97,9 +123,25 @@ class Session {
   }
 
  private:
-  void enter_names(SourceModule& module);
+  struct Loading {
+    SourceModule* module;
+    Loc import;  ///< the statement of the importing file; unknown for the main file
+  };
   void build_prelude();
-  SourceModule* load(std::string name, FileId file, bool builtin);
+  SourceModule* load(std::string name, FileId file, bool builtin, Loc import);
+  SourceModule* report_cycle(const SourceModule& module, Loc import);
+  FileId find_import(std::string_view dotted, const SourceModule& importer);
+
+  // One kind of top-level statement each (resolve.cc).
+  void enter_names(SourceModule& module);
+  void enter(SourceModule& module, const ast::Stmt& stmt);
+  void enter_def(SourceModule& module, const ast::Def& def);
+  void enter_params(SourceModule& module, const ast::Param& stmt);
+  void enter_assignment(SourceModule& module, const ast::Assign& stmt);
+  void enter_import(SourceModule& module, const ast::Import& stmt);
+  void enter_from_import(SourceModule& module, const ast::FromImport& stmt);
+  void define_namespace(SourceModule& module, const ast::ImportItem& item, SourceModule& target);
+  bool is_new_name(SourceModule& module, const ast::Identifier& name);
 
   Context* context_;
   DiagnosticEngine* diagnostics_;
@@ -111,7 +153,7 @@ class Session {
   std::deque<ParamDeclaration> params_;
   std::deque<std::unique_ptr<SourceModule>> modules_;
   std::map<FileId, SourceModule*> by_file_;
-  std::vector<SourceModule*> loading_;
+  std::vector<Loading> loading_;
   std::map<std::pair<const ast::Def*, Scope*>, Signature> signatures_;
   std::set<std::tuple<uint16_t, FileId, uint32_t, uint32_t>> reported_;
   Diagnostic repeated_{};

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "frontend/check_numerics.h"
 #include "frontend/syntax/ast.h"
 #include "frontend/value.h"
 
@@ -113,11 +114,22 @@ struct ArgumentType {
   DType dtype = DType::F32;
   Policies policies;
   Loc loc;           ///< of the argument, where it is written
+  Loc origin;        ///< where the argument's value was declared or computed; may be unknown
   std::string what;  ///< how messages call it: "argument 'x'"
 };
 
-/// Matches the rank, the dtype and the bare symbols of a Tensor, Tile or KTile pattern and binds
-/// what is unbound. `what` names the parameter. False when a mistake was reported.
+/// A dimension with its place, for messages about two that differ.
+struct DimPlace {
+  Dim dim = nullptr;
+  Loc loc;
+  std::string what;  ///< "dimension 1 of 'x'"
+};
+
+/// Says that two dimensions have to be equal and are not, or that nothing says so.
+void report_unequal(Evaluator& evaluator, Loc loc, const DimPlace& a, const DimPlace& b);
+
+/// Matches the rank, the dtype parameter and the bare symbols of a Tensor, Tile or KTile pattern
+/// and binds what is unbound. `what` names the parameter. False when a mistake was reported.
 bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
                   std::string_view parameter, Bindings& bindings);
 /// After all parameters are bound and the symbols are defined in `scope`: checks the dimensions
@@ -130,16 +142,5 @@ Dim evaluate_dim(Evaluator& evaluator, const DimPattern& pattern, Scope& scope);
 /// The dims of a Tensor, Tile or KTile pattern; nullopt when a mistake was reported.
 std::optional<std::vector<Dim>> evaluate_dims(Evaluator& evaluator, const TypePattern& pattern,
                                               Scope& scope);
-
-/// A dtype by any of the language's spellings (fp32, half, int8, …); `fp8(e4m3)` is a call and read
-/// by read_dtype.
-std::optional<DType> dtype_by_name(std::string_view name);
-/// The dtype that a value is accumulated and computed in when no policy is written: f32 for bf16,
-/// f16, tf32 and f8, else the dtype itself.
-DType default_accum(DType dtype);
-/// The dtype in which a value of that storage dtype and those policies is computed.
-DType compute_dtype(DType storage, const Policies& policies);
-/// True if every value of `from` is a value of `to`.
-bool widens_to(DType from, DType to);
 
 }  // namespace tessera::frontend

@@ -1,0 +1,150 @@
+// Matching patterns with argument types: which symbol stands for which dimension at one call.
+
+#include "frontend/dims.h"
+#include "frontend/evaluate.h"
+#include "frontend/type_expr.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+std::string place(size_t axis, std::string_view what) {
+  return fmt::format("dimension {} of {}", axis, what);
+}
+
+/// The symbol of each dimension of the argument: groups spread out, "" for an expression.
+std::vector<std::string> spread_symbols(const TypePattern& pattern) {
+  std::vector<std::string> symbols;
+  for (const DimPattern& dim : pattern.dims) {
+    if (dim.group.empty()) {
+      symbols.push_back(dim.symbol);
+    } else {
+      symbols.insert(symbols.end(), dim.group.begin(), dim.group.end());
+    }
+  }
+  return symbols;
+}
+
+bool bind_dtype(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
+                Bindings& bindings) {
+  if (pattern.dtype_symbol.empty()) return true;
+  auto [it, fresh] = bindings.dtypes.try_emplace(pattern.dtype_symbol,
+                                                 DTypeValue{argument.dtype, argument.policies});
+  if (fresh || it->second.dtype == argument.dtype) return true;
+  evaluator
+      .report(diag::dtype_mismatch, argument.loc, argument.what, to_string(argument.dtype),
+              to_string(it->second.dtype))
+      .note(pattern.loc, fmt::format("'{}' is {} by an earlier argument", pattern.dtype_symbol,
+                                     to_string(it->second.dtype)));
+  return false;
+}
+
+}  // namespace
+
+void report_unequal(Evaluator& evaluator, Loc loc, const DimPlace& a, const DimPlace& b) {
+  bool certain = decide(evaluator.dims(), ast::CompareOp::Equal, a.dim, b.dim) == false;
+  auto builder = certain ? evaluator.report(diag::shape_mismatch, loc, a.what, a.dim->text, b.what,
+                                            b.dim->text)
+                         : evaluator.report(diag::unrelated_symbols, loc, a.what, a.dim->text,
+                                            b.what, b.dim->text);
+  if (a.loc.known() && a.loc != loc)
+    builder.note(a.loc, fmt::format("{} is {}", a.what, a.dim->text));
+  if (b.loc.known() && b.loc != loc)
+    builder.note(b.loc, fmt::format("{} is {}", b.what, b.dim->text));
+  if (!certain) {
+    builder.help(fmt::format("if they are always equal, say so in the signature: `where {} == {}`",
+                             a.dim->text, b.dim->text));
+  }
+}
+
+bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
+                  std::string_view parameter, Bindings& bindings) {
+  std::vector<std::string> symbols = spread_symbols(pattern);
+  if (symbols.size() != argument.dims.size()) {
+    evaluator
+        .report(diag::rank_mismatch, argument.loc, argument.what, argument.dims.size(),
+                symbols.size(), symbols.size() == 1 ? "is" : "are")
+        .note(pattern.loc, fmt::format("parameter '{}' is declared here", parameter));
+    return false;
+  }
+  bool matched = bind_dtype(evaluator, pattern, argument, bindings);
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if (symbols[i].empty()) continue;
+    DimPlace here{argument.dims[i], argument.origin.known() ? argument.origin : argument.loc,
+                  place(i, argument.what)};
+    auto [it, fresh] =
+        bindings.dims.try_emplace(symbols[i], BoundSymbol{here.dim, here.loc, here.what});
+    if (fresh || it->second.dim == here.dim) continue;
+    DimPlace bound{it->second.dim, it->second.loc,
+                   fmt::format("'{}' of '{}' ({})", symbols[i], parameter, it->second.what)};
+    report_unequal(evaluator, argument.loc, here, bound);
+    matched = false;
+  }
+  return matched;
+}
+
+bool check_expressions(Evaluator& evaluator, const TypePattern& pattern,
+                       const ArgumentType& argument, std::string_view parameter, Scope& scope) {
+  bool matched = true;
+  size_t axis = 0;
+  for (const DimPattern& dim : pattern.dims) {
+    if (!dim.group.empty()) {
+      axis += dim.group.size();
+      continue;
+    }
+    size_t at = axis++;
+    if (!dim.symbol.empty()) continue;
+    Dim wanted = evaluate_dim(evaluator, dim, scope);
+    if (!wanted) {
+      matched = false;
+    } else if (wanted != argument.dims[at]) {
+      DimPlace here{argument.dims[at], argument.origin.known() ? argument.origin : argument.loc,
+                    place(at, argument.what)};
+      DimPlace declared{wanted, dim.loc, place(at, fmt::format("parameter '{}'", parameter))};
+      report_unequal(evaluator, argument.loc, here, declared);
+      matched = false;
+    }
+  }
+  return matched;
+}
+
+Dim evaluate_dim(Evaluator& evaluator, const DimPattern& pattern, Scope& scope) {
+  Datum value = pattern.symbol.empty() ? evaluator.evaluate(*pattern.expr, scope)
+                                       : evaluator.lookup(pattern.symbol, scope, pattern.loc);
+  Dim dim = evaluator.expect_dim(value, pattern.loc, "a dimension");
+  if (!dim) return nullptr;
+  std::optional<int64_t> high = interval(dim).high;
+  if (high && *high < 0) {
+    evaluator.report(diag::negative_dimension, pattern.loc, dim->text);
+    return nullptr;
+  }
+  return dim;
+}
+
+std::optional<std::vector<Dim>> evaluate_dims(Evaluator& evaluator, const TypePattern& pattern,
+                                              Scope& scope) {
+  std::vector<Dim> dims;
+  for (const DimPattern& dim : pattern.dims) {
+    if (dim.group.empty()) {
+      dims.push_back(evaluate_dim(evaluator, dim, scope));
+      if (!dims.back()) return std::nullopt;
+      continue;
+    }
+    for (const std::string& name : dim.group) {
+      DimPattern factor;
+      factor.symbol = name;
+      factor.loc = dim.loc;
+      dims.push_back(evaluate_dim(evaluator, factor, scope));
+      if (!dims.back()) return std::nullopt;
+    }
+  }
+  if (element_count(evaluator.dims(), dims)->overflow) {
+    evaluator.report(diag::dimension_overflow, pattern.loc)
+        .note(pattern.loc, fmt::format("the number of elements of {} is their product",
+                                       to_text(std::span<const Dim>(dims))));
+    return std::nullopt;
+  }
+  return dims;
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,341 @@
+#include "frontend/evaluate.h"
+
+#include "frontend/syntax/ast_walk.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+constexpr unsigned nesting_limit = 2000;
+constexpr size_t step_limit = 4'000'000;
+/// Notes of a call chain beyond this many are left out.
+constexpr size_t shown_calls = 8;
+
+}  // namespace
+
+void Evaluator::add_call_notes(DiagnosticEngine::Builder& builder) {
+  size_t shown = 0;
+  for (size_t i = frames_.size(); i-- > 0 && shown < shown_calls;) {
+    if (!frames_[i].call.known()) continue;
+    builder.note(frames_[i].call, fmt::format("in this call of '{}'", frames_[i].function->name));
+    ++shown;
+  }
+}
+
+Datum Evaluator::unsupported(Loc loc, std::string_view what) {
+  report(diag::unsupported_construct, loc, what);
+  return Datum::poison();
+}
+
+bool Evaluator::count_step(Loc loc) {
+  if (++steps_ <= step_limit) return true;
+  if (steps_ == step_limit + 1) report(diag::unsupported_program_size, loc, step_limit);
+  return false;
+}
+
+Datum Evaluator::evaluate(const ast::Expr& expr, Scope& scope) {
+  if (!count_step(expr.loc)) return Datum::poison();
+  if (nesting_ >= nesting_limit) {
+    report(diag::unsupported_nesting, expr.loc, nesting_limit);
+    return Datum::poison();
+  }
+  ++nesting_;
+  Datum value = evaluate_unguarded(expr, scope);
+  --nesting_;
+  return value;
+}
+
+Datum Evaluator::evaluate_unguarded(const ast::Expr& expr, Scope& scope) {
+  switch (expr.kind) {
+    case ast::NodeKind::Name: {
+      const auto& name = ast::cast<ast::Name>(expr);
+      return lookup(name.text, scope, name.loc);
+    }
+    case ast::NodeKind::Integer: return evaluate_integer(ast::cast<ast::Integer>(expr));
+    case ast::NodeKind::Float: return Datum::number(ast::cast<ast::Float>(expr).value);
+    case ast::NodeKind::String:
+      return Datum::string(std::string(ast::cast<ast::String>(expr).value));
+    case ast::NodeKind::Bool: return Datum::boolean(ast::cast<ast::Bool>(expr).value);
+    case ast::NodeKind::None: return Datum::none();
+    case ast::NodeKind::Tuple: {
+      auto elements = evaluate_all(ast::cast<ast::Tuple>(expr).elements, scope);
+      return elements ? Datum::tuple(std::move(*elements)) : Datum::poison();
+    }
+    case ast::NodeKind::List: {
+      auto elements = evaluate_all(ast::cast<ast::List>(expr).elements, scope);
+      return elements ? Datum::list(std::move(*elements)) : Datum::poison();
+    }
+    case ast::NodeKind::Dict: return evaluate_dict(ast::cast<ast::Dict>(expr), scope);
+    case ast::NodeKind::Unary: {
+      const auto& node = ast::cast<ast::Unary>(expr);
+      return unary(node.op, evaluate(*node.operand, scope), node.loc);
+    }
+    case ast::NodeKind::Binary: return evaluate_binaries(ast::cast<ast::Binary>(expr), scope);
+    case ast::NodeKind::Logical: return evaluate_logical(ast::cast<ast::Logical>(expr), scope);
+    case ast::NodeKind::Compare: return evaluate_compare(ast::cast<ast::Compare>(expr), scope);
+    case ast::NodeKind::Conditional:
+      return evaluate_conditional(ast::cast<ast::Conditional>(expr), scope);
+    case ast::NodeKind::Call: return evaluate_call(ast::cast<ast::Call>(expr), scope);
+    case ast::NodeKind::Attribute:
+      return evaluate_attribute(ast::cast<ast::Attribute>(expr), scope);
+    case ast::NodeKind::Subscript:
+      return evaluate_subscript(ast::cast<ast::Subscript>(expr), scope);
+    case ast::NodeKind::Lambda: return evaluate_lambda(ast::cast<ast::Lambda>(expr), scope);
+    case ast::NodeKind::Comprehension:
+      return evaluate_comprehension(ast::cast<ast::Comprehension>(expr), scope);
+    case ast::NodeKind::Set: return unsupported(expr.loc, "a set");
+    case ast::NodeKind::Ellipsis: return unsupported(expr.loc, "'...' as a value");
+    case ast::NodeKind::Slice: return unsupported(expr.loc, "a slice outside a tensor's index");
+    case ast::NodeKind::PrivilegedType: return unsupported(expr.loc, "a type as a value");
+    default: return Datum::poison();
+  }
+}
+
+Datum Evaluator::evaluate_integer(const ast::Integer& integer) {
+  if (integer.value <= uint64_t(std::numeric_limits<int64_t>::max())) {
+    return Datum::integer(int64_t(integer.value));
+  }
+  report(diag::number_overflow, integer.loc, integer.text);
+  return Datum::poison();
+}
+
+std::optional<std::vector<Datum>> Evaluator::evaluate_all(ast::ExprList list, Scope& scope) {
+  std::vector<Datum> values;
+  bool poisoned = false;
+  for (const ast::Expr* expr : list) {
+    values.push_back(evaluate(*expr, scope));
+    poisoned = poisoned || values.back().is_poison();
+  }
+  if (poisoned) return std::nullopt;
+  return values;
+}
+
+Datum Evaluator::evaluate_dict(const ast::Dict& dict, Scope& scope) {
+  Dictionary entries;
+  for (const ast::DictEntry& entry : dict.entries) {
+    Datum key = evaluate(*entry.key, scope);
+    Datum value = evaluate(*entry.value, scope);
+    if (key.is_poison() || value.is_poison()) return Datum::poison();
+    if (!key.is(DatumKind::String)) {
+      report(diag::wrong_kind, entry.key->loc, "a key of this dict", describe(key), "a string");
+      return Datum::poison();
+    }
+    entries.entries.emplace_back(key.as_string(), std::move(value));
+  }
+  return Datum::dict(std::move(entries));
+}
+
+Datum Evaluator::evaluate_binaries(const ast::Binary& root, Scope& scope) {
+  std::vector<const ast::Binary*> spine = ast::left_spine(root);
+  Datum value = evaluate(*spine.back()->left, scope);
+  for (size_t i = spine.size(); i-- > 0;) {
+    const ast::Binary& node = *spine[i];
+    if (!count_step(node.loc)) return Datum::poison();
+    value = binary(node.op, value, evaluate(*node.right, scope), node.op_loc);
+  }
+  return value;
+}
+
+Datum Evaluator::evaluate_conditional(const ast::Conditional& node, Scope& scope) {
+  Datum condition = evaluate(*node.condition, scope);
+  std::optional<bool> truth = expect_bool(condition, node.condition->loc, "the condition");
+  if (!truth) return Datum::poison();
+  return evaluate(*truth ? *node.then_value : *node.else_value, scope);
+}
+
+Scope* Evaluator::capture(Scope& scope) {
+  Scope* base = &scope;
+  while (base->parent() && base != scope.module_scope()) base = base->parent();
+  Scope* copy = session_.new_scope(base);
+  for (Scope* from = &scope; from != base; from = from->parent()) {
+    for (const auto& [name, binding] : from->names_here()) {
+      if (!copy->find_here(name)) copy->set(name, binding.value, binding.loc);
+    }
+  }
+  return copy;
+}
+
+Datum Evaluator::evaluate_lambda(const ast::Lambda& lambda, Scope& scope) {
+  Function* function = session_.new_function();
+  function->name = "lambda";
+  function->lambda = &lambda;
+  function->scope = capture(scope);
+  function->loc = lambda.loc;
+  return Datum::function(function);
+}
+
+Datum Evaluator::evaluate_comprehension(const ast::Comprehension& node, Scope& scope) {
+  if (node.form == ast::ComprehensionKind::Set) return unsupported(node.loc, "a set");
+  Dictionary entries;
+  std::vector<Datum> elements;
+  run_clauses(node, 0, *session_.new_scope(&scope), entries, elements);
+  for (const Datum& element : elements) {
+    if (element.is_poison()) return Datum::poison();
+  }
+  if (node.form == ast::ComprehensionKind::Dict) return Datum::dict(std::move(entries));
+  return Datum::list(std::move(elements));
+}
+
+void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope& scope,
+                            Dictionary& entries, std::vector<Datum>& elements) {
+  if (clause == node.clauses.size()) {
+    elements.push_back(evaluate(*node.element, scope));
+    if (!node.key) return;
+    Datum key = evaluate(*node.key, scope);
+    if (key.is(DatumKind::String)) {
+      entries.entries.emplace_back(key.as_string(), elements.back());
+    } else {
+      if (!key.is_poison()) {
+        report(diag::wrong_kind, node.key->loc, "a key of this dict", describe(key), "a string");
+      }
+      elements.back() = Datum::poison();
+    }
+    return;
+  }
+  const ast::ComprehensionClause& at = node.clauses[clause];
+  Datum iterable = evaluate(*at.iterable, scope);
+  if (!iterable.is_sequence()) {
+    if (!iterable.is_poison()) {
+      report(diag::wrong_kind, at.iterable->loc, "what 'for' goes through", describe(iterable),
+             "a tuple, a list or a range");
+    }
+    elements.push_back(Datum::poison());
+    return;
+  }
+  for (const Datum& element : iterable.elements()) {
+    if (!count_step(node.loc)) return elements.push_back(Datum::poison());
+    assign(*at.target, element, scope);
+    bool taken = true;
+    for (const ast::Expr* condition : at.conditions) {
+      std::optional<bool> truth =
+          expect_bool(evaluate(*condition, scope), condition->loc, "the condition");
+      if (!truth) return elements.push_back(Datum::poison());
+      taken = taken && *truth;
+    }
+    if (taken) run_clauses(node, clause + 1, scope, entries, elements);
+  }
+}
+
+Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
+  Scope* where = nullptr;
+  if (Binding* binding = scope.find(name, &where)) return resolve(*binding, *where, name, loc);
+  auto builder = report(diag::unknown_name, loc, name);
+  std::string nearest = nearest_name(name, scope.visible_names());
+  if (!nearest.empty()) builder.help(fmt::format("did you mean '{}'?", nearest));
+  return Datum::poison();
+}
+
+namespace {
+
+/// The expression that gives a pending name its value.
+const ast::Expr* pending_value(const ast::Stmt& stmt) {
+  if (const auto* constant = ast::as<ast::Const>(&stmt)) return constant->value;
+  return ast::cast<ast::Assign>(stmt).value;
+}
+
+}  // namespace
+
+Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, Loc loc) {
+  if (binding.alias_scope) {
+    Binding* target = binding.alias_scope->find_here(binding.alias);
+    return resolve(*target, *binding.alias_scope, binding.alias, loc);
+  }
+  if (binding.state == Binding::State::Running) {
+    report(diag::cyclic_definition, binding.loc, name).note(loc, "it is asked for here");
+    return Datum::poison();
+  }
+  if (binding.state == Binding::State::Pending) {
+    binding.state = Binding::State::Running;
+    Datum value = evaluate(*pending_value(*binding.pending), scope);
+    if (value.is_ir()) {
+      report(diag::wrong_kind, binding.loc, fmt::format("'{}'", name), describe(value),
+             "a compile-time value")
+          .help("compute tensors inside a function");
+      value = Datum::poison();
+    }
+    binding.value = value;
+    binding.state = Binding::State::Ready;
+  }
+  if (const auto* reference = binding.value.object_as<ParamReference>()) {
+    return param(reference->declaration(), loc);
+  }
+  return binding.value;
+}
+
+Datum Evaluator::evaluate_attribute(const ast::Attribute& node, Scope& scope) {
+  Datum object = evaluate(*node.object, scope);
+  if (object.is_poison() || node.name.text.empty()) return Datum::poison();
+  if (object.is(DatumKind::Namespace)) return member_of(object.as_namespace(), node.name);
+  return attribute(object, node.name, node.loc);
+}
+
+Datum Evaluator::member_of(const Namespace& name_space, const ast::Identifier& name) {
+  if (auto it = name_space.members.find(name.text); it != name_space.members.end()) {
+    return it->second;
+  }
+  std::vector<std::string> known;
+  if (name_space.module) {
+    Scope& scope = *name_space.module->scope;
+    if (Binding* binding = scope.find_here(name.text)) {
+      return resolve(*binding, scope, name.text, name.loc);
+    }
+    for (const auto& [member, binding] : scope.names_here()) known.push_back(member);
+  }
+  if (name_space.name == "tessera") {
+    SourceModule* library = session_.load_library(fmt::format("tessera.{}", name.text));
+    if (library) return Datum::name_space(&library->as_namespace);
+  }
+  for (const auto& [member, value] : name_space.members) known.push_back(member);
+  auto builder = report(diag::unknown_member, name.loc,
+                        fmt::format("module '{}'", name_space.name), name.text);
+  std::string nearest = nearest_name(name.text, known);
+  if (!nearest.empty()) builder.help(fmt::format("did you mean '{}'?", nearest));
+  return Datum::poison();
+}
+
+Datum Evaluator::evaluate_subscript(const ast::Subscript& node, Scope& scope) {
+  Datum object = evaluate(*node.object, scope);
+  if (object.is_poison()) return object;
+  if (object.is_sequence() && node.indices.size() == 1) {
+    return index_sequence(object, *node.indices[0], scope);
+  }
+  if (object.is(DatumKind::Dict) && node.indices.size() == 1) {
+    Datum key = evaluate(*node.indices[0], scope);
+    if (key.is_poison()) return key;
+    const Datum* value =
+        key.is(DatumKind::String) ? object.entries().get(key.as_string()) : nullptr;
+    if (value) return *value;
+    report(diag::unknown_member, node.indices[0]->loc, "this dict", to_text(key));
+    return Datum::poison();
+  }
+  return subscript(object, node.indices, scope, node.loc);
+}
+
+Datum Evaluator::index_sequence(const Datum& object, const ast::Expr& index, Scope& scope) {
+  const std::vector<Datum>& elements = object.elements();
+  int64_t size = int64_t(elements.size());
+  if (const auto* slice = ast::as<ast::Slice>(&index)) {
+    if (slice->step) return unsupported(slice->step->loc, "a step in a slice of a tuple");
+    auto bound = [&](const ast::Expr* expr, int64_t otherwise) -> std::optional<int64_t> {
+      if (!expr) return otherwise;
+      std::optional<int64_t> value = expect_int(evaluate(*expr, scope), expr->loc, "the bound");
+      if (!value) return std::nullopt;
+      return std::clamp<int64_t>(*value < 0 ? *value + size : *value, 0, size);
+    };
+    std::optional<int64_t> lower = bound(slice->lower, 0), upper = bound(slice->upper, size);
+    if (!lower || !upper) return Datum::poison();
+    std::vector<Datum> part(elements.begin() + *lower,
+                            elements.begin() + std::max(*lower, *upper));
+    return object.is(DatumKind::Tuple) ? Datum::tuple(std::move(part))
+                                       : Datum::list(std::move(part));
+  }
+  std::optional<int64_t> at = expect_int(evaluate(index, scope), index.loc, "the index");
+  if (!at) return Datum::poison();
+  int64_t position = *at < 0 ? *at + size : *at;
+  if (position >= 0 && position < size) return elements[size_t(position)];
+  report(diag::index_out_of_range, index.loc, *at,
+         fmt::format("{} of {} elements", describe(object), size));
+  return Datum::poison();
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,344 @@
+// Operators on compile-time values: Python's meaning, with 64-bit integers that may not overflow, and
+// sizes that are not known yet.
+
+#include <cmath>
+
+#include "frontend/evaluate.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+ElementwiseKind elementwise_kind(ast::BinaryOp op) {
+  switch (op) {
+    case ast::BinaryOp::Add: return ElementwiseKind::Add;
+    case ast::BinaryOp::Sub: return ElementwiseKind::Sub;
+    case ast::BinaryOp::Mul: return ElementwiseKind::Mul;
+    case ast::BinaryOp::Div: return ElementwiseKind::Div;
+    case ast::BinaryOp::FloorDiv: return ElementwiseKind::FloorDiv;
+    case ast::BinaryOp::Mod: return ElementwiseKind::Mod;
+    case ast::BinaryOp::Pow: return ElementwiseKind::Pow;
+    case ast::BinaryOp::ShiftLeft: return ElementwiseKind::Shl;
+    case ast::BinaryOp::ShiftRight: return ElementwiseKind::Shr;
+    case ast::BinaryOp::BitAnd: return ElementwiseKind::And;
+    case ast::BinaryOp::BitXor: return ElementwiseKind::Xor;
+    case ast::BinaryOp::BitOr: return ElementwiseKind::Or;
+    case ast::BinaryOp::MatMul: return ElementwiseKind::None;
+  }
+  return ElementwiseKind::None;
+}
+
+ElementwiseKind elementwise_kind(ast::CompareOp op) {
+  switch (op) {
+    case ast::CompareOp::Equal: return ElementwiseKind::Eq;
+    case ast::CompareOp::NotEqual: return ElementwiseKind::Ne;
+    case ast::CompareOp::Less: return ElementwiseKind::Lt;
+    case ast::CompareOp::LessEqual: return ElementwiseKind::Le;
+    case ast::CompareOp::Greater: return ElementwiseKind::Gt;
+    case ast::CompareOp::GreaterEqual: return ElementwiseKind::Ge;
+    default: return ElementwiseKind::None;
+  }
+}
+
+/// Goes to a hook: an IR value or something of another evaluator.
+bool is_dynamic(const Datum& datum) { return datum.is_ir() || datum.is(DatumKind::Object); }
+
+template <typename T>
+bool ordered(ast::CompareOp op, const T& a, const T& b) {
+  switch (op) {
+    case ast::CompareOp::Equal: return a == b;
+    case ast::CompareOp::NotEqual: return a != b;
+    case ast::CompareOp::Less: return a < b;
+    case ast::CompareOp::LessEqual: return a <= b;
+    case ast::CompareOp::Greater: return a > b;
+    case ast::CompareOp::GreaterEqual: return a >= b;
+    default: return false;
+  }
+}
+
+std::optional<int64_t> integer_power(int64_t base, int64_t exponent) {
+  int64_t result = 1;
+  while (exponent > 0) {
+    if ((exponent & 1) && __builtin_mul_overflow(result, base, &result)) return std::nullopt;
+    exponent >>= 1;
+    if (exponent > 0 && __builtin_mul_overflow(base, base, &base)) return std::nullopt;
+  }
+  return result;
+}
+
+std::string operand_kinds(const Datum& a, const Datum& b) {
+  return fmt::format("{} and {}", describe(a), describe(b));
+}
+
+}  // namespace
+
+Datum Evaluator::unary(ast::UnaryOp op, const Datum& operand, Loc loc) {
+  if (operand.is_poison()) return operand;
+  if (is_dynamic(operand)) {
+    if (op == ast::UnaryOp::Plus) return operand;
+    ElementwiseKind kind =
+        op == ast::UnaryOp::Minus ? ElementwiseKind::Neg : ElementwiseKind::Not;
+    return elementwise(kind, {&operand, 1}, loc);
+  }
+  if (op == ast::UnaryOp::Not) {
+    std::optional<bool> truth = expect_bool(operand, loc, "the operand of 'not'");
+    return truth ? Datum::boolean(!*truth) : Datum::poison();
+  }
+  if (operand.is(DatumKind::Float) && op != ast::UnaryOp::Invert) {
+    return Datum::number(op == ast::UnaryOp::Minus ? -operand.as_float() : operand.as_float());
+  }
+  if (operand.is(DatumKind::Int) || operand.is(DatumKind::Dim)) {
+    if (op == ast::UnaryOp::Plus) return operand;
+    Datum negative = binary(ast::BinaryOp::Mul, operand, Datum::integer(-1), loc);
+    if (op == ast::UnaryOp::Minus) return negative;
+    return binary(ast::BinaryOp::Sub, negative, Datum::integer(1), loc);
+  }
+  report(diag::wrong_operands, loc, ast::spelling(op), describe(operand));
+  return Datum::poison();
+}
+
+Datum Evaluator::binary(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
+  if (a.is_poison() || b.is_poison()) return Datum::poison();
+  if (is_dynamic(a) || is_dynamic(b)) {
+    if (op == ast::BinaryOp::MatMul) return matmul(a, b, loc);
+    Datum operands[] = {a, b};
+    return elementwise(elementwise_kind(op), operands, loc);
+  }
+  if (a.is(DatumKind::Int) && b.is(DatumKind::Int)) {
+    return binary_integers(op, a.as_int(), b.as_int(), loc);
+  }
+  if (a.is_number() && b.is_number()) {
+    return binary_numbers(op, a.as_double(), b.as_double(), loc);
+  }
+  if (a.is_scalar() && b.is_scalar()) return binary_dims(op, a, b, loc);
+  return binary_sequences(op, a, b, loc);
+}
+
+Datum Evaluator::binary_integers(ast::BinaryOp op, int64_t a, int64_t b, Loc loc) {
+  int64_t result = 0;
+  bool overflow = false;
+  switch (op) {
+    case ast::BinaryOp::Add: overflow = __builtin_add_overflow(a, b, &result); break;
+    case ast::BinaryOp::Sub: overflow = __builtin_sub_overflow(a, b, &result); break;
+    case ast::BinaryOp::Mul: overflow = __builtin_mul_overflow(a, b, &result); break;
+    case ast::BinaryOp::Div: return binary_numbers(op, double(a), double(b), loc);
+    case ast::BinaryOp::FloorDiv:
+    case ast::BinaryOp::Mod: {
+      if (b == 0) {
+        report(diag::division_by_zero, loc);
+        return Datum::poison();
+      }
+      overflow = b == -1 && __builtin_sub_overflow(int64_t(0), a, &result);
+      if (b == -1) {
+        if (op == ast::BinaryOp::Mod) return Datum::integer(0);
+        break;
+      }
+      int64_t quotient = a / b, rest = a % b;
+      bool adjust = rest != 0 && ((rest < 0) != (b < 0));
+      result = op == ast::BinaryOp::Mod ? rest + (adjust ? b : 0) : quotient - (adjust ? 1 : 0);
+      break;
+    }
+    case ast::BinaryOp::Pow: {
+      if (b < 0) return binary_numbers(op, double(a), double(b), loc);
+      std::optional<int64_t> power = integer_power(a, b);
+      overflow = !power;
+      result = power.value_or(0);
+      break;
+    }
+    case ast::BinaryOp::ShiftLeft:
+    case ast::BinaryOp::ShiftRight:
+      if (b < 0 || b > 62) {
+        report(diag::index_out_of_range, loc, b, "the shifts of a 64-bit integer");
+        return Datum::poison();
+      }
+      if (op == ast::BinaryOp::ShiftRight) return Datum::integer(a >> b);
+      overflow = __builtin_mul_overflow(a, int64_t(1) << b, &result);
+      break;
+    case ast::BinaryOp::BitAnd: result = a & b; break;
+    case ast::BinaryOp::BitOr: result = a | b; break;
+    case ast::BinaryOp::BitXor: result = a ^ b; break;
+    case ast::BinaryOp::MatMul:
+      report(diag::wrong_operands, loc, "@", "two integers");
+      return Datum::poison();
+  }
+  if (!overflow) return Datum::integer(result);
+  report(diag::number_overflow, loc, fmt::format("{} {} {}", a, ast::spelling(op), b));
+  return Datum::poison();
+}
+
+Datum Evaluator::binary_numbers(ast::BinaryOp op, double a, double b, Loc loc) {
+  bool divides = op == ast::BinaryOp::Div || op == ast::BinaryOp::FloorDiv ||
+                 op == ast::BinaryOp::Mod;
+  if (divides && b == 0) {
+    report(diag::division_by_zero, loc);
+    return Datum::poison();
+  }
+  ElementwiseKind kind = elementwise_kind(op);
+  const ElementwiseInfo& info = elementwise_info(kind);
+  if (kind == ElementwiseKind::None || info.cls == ElementwiseClass::Logical) {
+    report(diag::wrong_operands, loc, ast::spelling(op), "numbers with fractions");
+    return Datum::poison();
+  }
+  Element operands[] = {Element{.f = a}, Element{.f = b}};
+  return Datum::number(evaluate_elementwise(kind, DType::F64, DType::F64, operands).f);
+}
+
+Datum Evaluator::binary_dims(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
+  Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
+  bool by_zero = false;
+  Dim result = x && y ? combine(dims(), op, x, y, by_zero) : nullptr;
+  if (result && result->overflow) {
+    report(diag::dimension_overflow, loc)
+        .note(loc, fmt::format("it is {} {} {}", x->text, ast::spelling(op), y->text));
+    return Datum::poison();
+  }
+  if (result) return Datum::dim(result);
+  if (by_zero) {
+    report(diag::division_by_zero, loc);
+    return Datum::poison();
+  }
+  if (op == ast::BinaryOp::Pow && b.is(DatumKind::Int) && b.as_int() >= 0 && b.as_int() <= 8) {
+    Datum power = Datum::integer(1);
+    for (int64_t i = 0; i < b.as_int(); ++i) power = binary(ast::BinaryOp::Mul, power, a, loc);
+    return power;
+  }
+  ElementwiseKind kind = elementwise_kind(op);
+  bool arithmetic = op == ast::BinaryOp::Div || op == ast::BinaryOp::Pow || !x || !y;
+  if (kind != ElementwiseKind::None && arithmetic &&
+      elementwise_info(kind).cls != ElementwiseClass::Logical) {
+    Datum operands[] = {a, b};
+    return elementwise(kind, operands, loc);
+  }
+  report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
+  return Datum::poison();
+}
+
+Datum Evaluator::binary_sequences(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
+  if (op == ast::BinaryOp::Add && a.kind() == b.kind()) {
+    if (a.is(DatumKind::String)) return Datum::string(a.as_string() + b.as_string());
+    if (a.is_sequence()) {
+      std::vector<Datum> all = a.elements();
+      all.insert(all.end(), b.elements().begin(), b.elements().end());
+      steps_ += all.size();
+      return a.is(DatumKind::Tuple) ? Datum::tuple(std::move(all)) : Datum::list(std::move(all));
+    }
+  }
+  if (op == ast::BinaryOp::Mul && a.is_sequence() && b.is(DatumKind::Int)) {
+    int64_t copies = std::max<int64_t>(0, b.as_int());
+    if (!a.elements().empty() && copies > 100'000 / int64_t(a.elements().size())) {
+      report(diag::unsupported_program_size, loc, 100'000);
+      return Datum::poison();
+    }
+    std::vector<Datum> all;
+    for (int64_t i = 0; i < copies; ++i) {
+      all.insert(all.end(), a.elements().begin(), a.elements().end());
+    }
+    steps_ += all.size();
+    return a.is(DatumKind::Tuple) ? Datum::tuple(std::move(all)) : Datum::list(std::move(all));
+  }
+  if (op == ast::BinaryOp::Mul && a.is(DatumKind::Int) && b.is_sequence()) {
+    return binary_sequences(op, b, a, loc);
+  }
+  bool bools = a.is(DatumKind::Bool) && b.is(DatumKind::Bool);
+  if (bools && op == ast::BinaryOp::BitAnd) return Datum::boolean(a.as_bool() && b.as_bool());
+  if (bools && op == ast::BinaryOp::BitOr) return Datum::boolean(a.as_bool() || b.as_bool());
+  if (bools && op == ast::BinaryOp::BitXor) return Datum::boolean(a.as_bool() != b.as_bool());
+  report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
+  return Datum::poison();
+}
+
+Datum Evaluator::evaluate_logical(const ast::Logical& node, Scope& scope) {
+  bool is_and = node.op == ast::LogicalOp::And;
+  std::optional<Datum> dynamic;
+  for (const ast::Expr* operand : node.operands) {
+    Datum value = evaluate(*operand, scope);
+    if (value.is_poison()) return value;
+    if (is_dynamic(value)) {
+      if (dynamic) {
+        Datum operands[] = {*dynamic, value};
+        value = elementwise(is_and ? ElementwiseKind::And : ElementwiseKind::Or, operands,
+                            node.loc);
+        if (value.is_poison()) return value;
+      }
+      dynamic = value;
+      continue;
+    }
+    std::optional<bool> truth = expect_bool(value, operand->loc, "the operand");
+    if (!truth) return Datum::poison();
+    if (*truth != is_and) return Datum::boolean(*truth);
+  }
+  return dynamic ? *dynamic : Datum::boolean(is_and);
+}
+
+Datum Evaluator::evaluate_compare(const ast::Compare& node, Scope& scope) {
+  std::optional<Datum> dynamic;
+  Datum left = evaluate(*node.operands[0], scope);
+  for (size_t i = 0; i < node.ops.size(); ++i) {
+    Datum right = evaluate(*node.operands[i + 1], scope);
+    if (left.is_poison() || right.is_poison()) return Datum::poison();
+    Datum result = compare(node.ops[i], left, right, node.loc);
+    if (result.is_poison()) return result;
+    if (is_dynamic(result)) {
+      Datum operands[] = {dynamic.value_or(result), result};
+      dynamic = dynamic ? elementwise(ElementwiseKind::And, operands, node.loc) : result;
+    } else if (!result.as_bool()) {
+      return result;
+    }
+    left = right;
+  }
+  return dynamic ? *dynamic : Datum::boolean(true);
+}
+
+Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc loc) {
+  if (op == ast::CompareOp::In || op == ast::CompareOp::NotIn) return contains(op, a, b, loc);
+  if (op == ast::CompareOp::Is || op == ast::CompareOp::IsNot) {
+    bool same = a.kind() == b.kind() && !is_dynamic(a) && equal(a, b);
+    return Datum::boolean(same == (op == ast::CompareOp::Is));
+  }
+  bool equality = op == ast::CompareOp::Equal || op == ast::CompareOp::NotEqual;
+  if ((is_dynamic(a) || is_dynamic(b)) && !(equality && (a.is_none() || b.is_none()))) {
+    Datum operands[] = {a, b};
+    return elementwise(elementwise_kind(op), operands, loc);
+  }
+  if (a.is(DatumKind::Int) && b.is(DatumKind::Int)) {
+    return Datum::boolean(ordered(op, a.as_int(), b.as_int()));
+  }
+  if (a.is_number() && b.is_number()) {
+    return Datum::boolean(ordered(op, a.as_double(), b.as_double()));
+  }
+  Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
+  if (x && y) {
+    std::optional<bool> holds = decide_dims(op, x, y, loc);
+    return holds ? Datum::boolean(*holds) : Datum::poison();
+  }
+  if (a.is(DatumKind::String) && b.is(DatumKind::String)) {
+    return Datum::boolean(ordered(op, a.as_string(), b.as_string()));
+  }
+  if (equality) return Datum::boolean(equal(a, b) == (op == ast::CompareOp::Equal));
+  report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
+  return Datum::poison();
+}
+
+std::optional<bool> Evaluator::decide_dims(ast::CompareOp op, Dim a, Dim b, Loc loc) {
+  std::optional<bool> holds = decide(dims(), op, a, b, facts_);
+  if (holds) return holds;
+  std::string relation = fmt::format("{} {} {}", a->text, ast::spelling(op), b->text);
+  report(diag::undecided_condition, loc, relation)
+      .help(fmt::format("if it always holds, say so in the signature: `where {}`", relation));
+  return std::nullopt;
+}
+
+Datum Evaluator::contains(ast::CompareOp op, const Datum& item, const Datum& container, Loc loc) {
+  bool found = false;
+  if (container.is_sequence()) {
+    for (const Datum& element : container.elements()) found = found || equal(item, element);
+  } else if (container.is(DatumKind::Dict) && item.is(DatumKind::String)) {
+    found = container.entries().get(item.as_string()) != nullptr;
+  } else {
+    report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(item, container));
+    return Datum::poison();
+  }
+  return Datum::boolean(found == (op == ast::CompareOp::In));
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,258 @@
+// Enters the names of a file: what each top-level statement defines. Values are evaluated when they
+// are first asked for, so the order of a file's declarations has no meaning.
+
+#include <map>
+#include <set>
+
+#include "frontend/session.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+enum class DecoratorMeaning : uint8_t { Jit, Kernel, Pure, Unsupported };
+
+/// Decorators by name, without a leading `tessera.`.
+const std::map<std::string, DecoratorMeaning, std::less<>>& decorators() {
+  static const std::map<std::string, DecoratorMeaning, std::less<>> table = {
+      {"jit", DecoratorMeaning::Jit},
+      {"kernel", DecoratorMeaning::Kernel},
+      {"kernel.schedule", DecoratorMeaning::Kernel},
+      {"kernel.autotune", DecoratorMeaning::Kernel},
+      {"kernel.auto", DecoratorMeaning::Kernel},
+      {"pure", DecoratorMeaning::Pure},
+      {"fast", DecoratorMeaning::Unsupported},
+      {"autodiff", DecoratorMeaning::Unsupported},
+      {"custom_vjp", DecoratorMeaning::Unsupported},
+      {"custom_jvp", DecoratorMeaning::Unsupported},
+      {"checkpoint", DecoratorMeaning::Unsupported},
+      {"remat", DecoratorMeaning::Unsupported},
+      {"pmap", DecoratorMeaning::Unsupported},
+      {"vmap", DecoratorMeaning::Unsupported},
+  };
+  return table;
+}
+
+std::string decorator_name(const ast::Decorator& decorator) {
+  std::string name = ast::dotted(decorator.path);
+  constexpr std::string_view prefix = "tessera.";
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
+std::vector<std::string> decorator_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, meaning] : decorators()) names.push_back(name);
+  return names;
+}
+
+/// "an 'if' statement": what a message calls a statement that does not belong where it stands.
+std::string_view statement_name(ast::NodeKind kind) {
+  switch (kind) {
+    case ast::NodeKind::ExprStmt:
+      return "an expression";
+    case ast::NodeKind::AugAssign:
+      return "an augmented assignment";
+    case ast::NodeKind::Return:
+      return "a 'return'";
+    case ast::NodeKind::If:
+      return "an 'if' statement";
+    case ast::NodeKind::For:
+      return "a 'for' loop";
+    case ast::NodeKind::While:
+      return "a 'while' loop";
+    case ast::NodeKind::With:
+      return "a 'with' statement";
+    case ast::NodeKind::On:
+      return "an 'on' statement";
+    default:
+      return "this statement";
+  }
+}
+
+bool is_docstring(const ast::Stmt& stmt) {
+  const auto* expression = ast::as<ast::ExprStmt>(&stmt);
+  return expression && expression->value->kind == ast::NodeKind::String;
+}
+
+}  // namespace
+
+Function* Session::make_function(const ast::Def& def, Scope& scope) {
+  Function* function = new_function();
+  function->name = std::string(def.name.text);
+  function->def = &def;
+  function->scope = &scope;
+  function->loc = def.name.loc;
+  for (const ast::Decorator& decorator : def.decorators) {
+    std::string name = decorator_name(decorator);
+    auto it = decorators().find(name);
+    if (it == decorators().end()) {
+      auto builder = report(diag::unknown_decorator, decorator.loc, name);
+      std::string nearest = nearest_name(name, decorator_names());
+      if (!nearest.empty()) builder.help(fmt::format("did you mean '@{}'?", nearest));
+      continue;
+    }
+    switch (it->second) {
+      case DecoratorMeaning::Jit:
+        function->kind = FunctionKind::Jit;
+        break;
+      case DecoratorMeaning::Kernel:
+        function->kind = FunctionKind::Kernel;
+        break;
+      case DecoratorMeaning::Pure:
+        function->pure = true;
+        break;
+      case DecoratorMeaning::Unsupported:
+        function->unsupported = name;
+        break;
+    }
+  }
+  return function;
+}
+
+void Session::enter_names(SourceModule& module) {
+  for (const ast::Declaration& declaration : module.unit.declarations) {
+    enter(module, *declaration.stmt);
+  }
+}
+
+bool Session::is_new_name(SourceModule& module, const ast::Identifier& name) {
+  if (name.text.empty()) return false;
+  Binding* earlier = module.scope->find_here(name.text);
+  if (!earlier) return true;
+  report(diag::duplicate_name, name.loc, name.text).note(earlier->loc, "it is defined here first");
+  return false;
+}
+
+void Session::enter(SourceModule& module, const ast::Stmt& stmt) {
+  Scope& scope = *module.scope;
+  switch (stmt.kind) {
+    case ast::NodeKind::Def:
+      return enter_def(module, ast::cast<ast::Def>(stmt));
+    case ast::NodeKind::Param:
+      return enter_params(module, ast::cast<ast::Param>(stmt));
+    case ast::NodeKind::Assign:
+      return enter_assignment(module, ast::cast<ast::Assign>(stmt));
+    case ast::NodeKind::Import:
+      return enter_import(module, ast::cast<ast::Import>(stmt));
+    case ast::NodeKind::FromImport:
+      return enter_from_import(module, ast::cast<ast::FromImport>(stmt));
+    case ast::NodeKind::Const: {
+      const auto& constant = ast::cast<ast::Const>(stmt);
+      if (is_new_name(module, constant.name)) {
+        scope.set_pending(constant.name.text, &stmt, constant.name.loc);
+      }
+      return;
+    }
+    case ast::NodeKind::Dim:
+      for (const ast::Identifier& name : ast::cast<ast::Dim>(stmt).names) {
+        if (!is_new_name(module, name)) continue;
+        scope.set(name.text, Datum::dim(dims().symbol(name.text)), name.loc);
+      }
+      return;
+    case ast::NodeKind::Module: {
+      const auto& declared = ast::cast<ast::Module>(stmt);
+      if (!is_new_name(module, declared.name)) return;
+      scope.set(declared.name.text, Datum::object(std::make_shared<ModuleReference>(&declared)),
+                declared.name.loc);
+      return;
+    }
+    case ast::NodeKind::Pass:
+    case ast::NodeKind::ErrorStmt:
+      return;
+    default:
+      if (is_docstring(stmt)) return;
+      report(diag::misplaced_statement, stmt.loc, statement_name(stmt.kind),
+             "at the top level of a file");
+  }
+}
+
+void Session::enter_def(SourceModule& module, const ast::Def& def) {
+  if (!is_new_name(module, def.name)) return;
+  module.scope->set(def.name.text, Datum::function(make_function(def, *module.scope)),
+                    def.name.loc);
+}
+
+void Session::enter_params(SourceModule& module, const ast::Param& stmt) {
+  for (const ast::Identifier& name : stmt.names) {
+    if (!is_new_name(module, name)) continue;
+    params_.push_back(
+        {std::string(name.text), &stmt, module.scope, name.loc, unsigned(params_.size())});
+    module.scope->set(name.text, Datum::object(std::make_shared<ParamReference>(&params_.back())),
+                      name.loc);
+  }
+}
+
+void Session::enter_assignment(SourceModule& module, const ast::Assign& stmt) {
+  for (const ast::Expr* target : stmt.targets) {
+    const auto* name = ast::as<ast::Name>(target);
+    if (target->kind == ast::NodeKind::ErrorExpr) continue;
+    if (!name || !stmt.value) {
+      report(diag::misplaced_statement, target->loc, "an assignment to anything but a name",
+             "at the top level of a file");
+      continue;
+    }
+    ast::Identifier identifier{name->text, name->loc};
+    if (is_new_name(module, identifier)) {
+      module.scope->set_pending(name->text, &stmt, name->loc);
+    }
+  }
+}
+
+void Session::define_namespace(SourceModule& module, const ast::ImportItem& item,
+                               SourceModule& target) {
+  Datum value = Datum::name_space(&target.as_namespace);
+  if (!item.alias.text.empty() || item.path.size() == 1) {
+    const ast::Identifier& name = item.alias.text.empty() ? item.path[0] : item.alias;
+    if (is_new_name(module, name)) module.scope->set(name.text, value, name.loc);
+    return;
+  }
+  // `import a.b` makes `a` a namespace in which `b` is found; a second such import adds to it.
+  for (size_t i = item.path.size() - 1; i > 0; --i) {
+    Namespace* outer = new_namespace();
+    outer->name = ast::dotted(item.path.subspan(0, i));
+    Binding* known = i == 1 ? module.scope->find(item.path[0].text) : nullptr;
+    if (known && known->value.is(DatumKind::Namespace)) {
+      outer->members = known->value.as_namespace().members;
+    }
+    outer->members[std::string(item.path[i].text)] = value;
+    value = Datum::name_space(outer);
+  }
+  module.scope->set(item.path[0].text, value, item.path[0].loc);
+}
+
+void Session::enter_import(SourceModule& module, const ast::Import& stmt) {
+  for (const ast::ImportItem& item : stmt.items) {
+    SourceModule* target = load_import(ast::dotted(item.path), item.path[0].loc, module);
+    if (target) {
+      define_namespace(module, item, *target);
+    } else {
+      const ast::Identifier& name = item.alias.text.empty() ? item.path[0] : item.alias;
+      if (!module.scope->find(name.text)) module.scope->set(name.text, Datum::poison(), name.loc);
+    }
+  }
+}
+
+void Session::enter_from_import(SourceModule& module, const ast::FromImport& stmt) {
+  std::string path = ast::dotted(stmt.path);
+  bool builtin_ops = path == "tessera.ops" || path == "tessera";
+  SourceModule* target = builtin_ops ? nullptr : load_import(path, stmt.path[0].loc, module);
+  Scope* scope = builtin_ops ? prelude_ : target ? target->scope : nullptr;
+  for (const ast::ImportedName& item : stmt.names) {
+    const ast::Identifier& name = item.alias.text.empty() ? item.name : item.alias;
+    if (!is_new_name(module, name)) continue;
+    if (scope && scope->find_here(item.name.text)) {
+      module.scope->set_alias(name.text, scope, item.name.text, name.loc);
+      continue;
+    }
+    module.scope->set(name.text, Datum::poison(), name.loc);
+    if (!scope) continue;
+    auto builder = report(diag::unknown_member, item.name.loc, fmt::format("module '{}'", path),
+                          item.name.text);
+    std::vector<std::string> members;
+    for (const auto& [member, binding] : scope->names_here()) members.push_back(member);
+    std::string nearest = nearest_name(item.name.text, members);
+    if (!nearest.empty()) builder.help(fmt::format("did you mean '{}'?", nearest));
+  }
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,183 @@
+#include "frontend/session.h"
+
+#include <filesystem>
+
+#include "frontend/builtins.h"
+#include "frontend/embedded.h"
+#include "frontend/evaluate.h"
+#include "support/file.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+/// The last part of "tessera.nn" as a path below stdlib/, or empty for a name that is not ours.
+std::string library_path(std::string_view dotted) {
+  constexpr std::string_view prefix = "tessera.";
+  if (!dotted.starts_with(prefix)) return {};
+  std::string path(dotted.substr(prefix.size()));
+  std::replace(path.begin(), path.end(), '.', '/');
+  return path + ".tsr";
+}
+
+bool read(const ParseOptions& options, const std::string& path, std::string& text) {
+  std::string error;
+  if (options.read) return options.read(path, text, error);
+  return std::filesystem::is_regular_file(path) && read_file(path, text, error);
+}
+
+}  // namespace
+
+std::span<const ast::Parameter> Function::parameters() const {
+  return def ? def->parameters : lambda->parameters;
+}
+
+const ast::Node* Function::node() const {
+  if (def) return def;
+  return lambda;
+}
+
+Session::Session(Context& context, DiagnosticEngine& diagnostics, SessionOptions options)
+    : context_(&context), diagnostics_(&diagnostics), options_(std::move(options)) {
+  build_prelude();
+}
+
+Session::~Session() = default;
+
+Scope* Session::new_scope(Scope* parent) {
+  return new_scope(parent, parent ? parent->module() : nullptr);
+}
+
+Scope* Session::new_scope(Scope* parent, const SourceModule* module) {
+  return scopes_.emplace_back(std::make_unique<Scope>(parent, module)).get();
+}
+
+Function* Session::new_function() {
+  return &functions_.emplace_back();
+}
+
+Namespace* Session::new_namespace() {
+  return &namespaces_.emplace_back();
+}
+
+const Signature& Session::signature(Evaluator& evaluator, const Function& function) {
+  auto key = std::make_pair(function.def, function.scope);
+  auto it = signatures_.find(key);
+  if (it == signatures_.end()) {
+    it = signatures_.emplace(key, read_signature(evaluator, *function.def, *function.scope)).first;
+  }
+  return it->second;
+}
+
+void Session::build_prelude() {
+  prelude_ = new_scope(nullptr, nullptr);
+  Namespace* ops = new_namespace();
+  ops->name = "ops";
+  for (const Builtin& builtin : common_builtins()) {
+    ops->members[builtin.name] = Datum::builtin(&builtin);
+  }
+  ops->members["select"] = ops->members["where"];
+  ops->members["INF"] = Datum::number(std::numeric_limits<double>::infinity());
+  for (std::string_view name : dtype_names()) {
+    ops->members[std::string(name)] = Datum::dtype(*dtype_by_name(name));
+  }
+  // `int`, `float` and `bool` are dtypes and conversions; as names they are the conversions.
+  for (std::string_view name : {"int", "float", "bool"}) {
+    for (const Builtin& builtin : common_builtins()) {
+      if (builtin.name == name) ops->members[std::string(name)] = Datum::builtin(&builtin);
+    }
+  }
+  for (const auto& [name, value] : ops->members) prelude_->set(name, value, Loc{});
+  Namespace* tessera = new_namespace();
+  tessera->name = "tessera";
+  tessera->members = ops->members;
+  tessera->members["ops"] = Datum::name_space(ops);
+  prelude_->set("ops", Datum::name_space(ops), Loc{});
+  prelude_->set("tessera", Datum::name_space(tessera), Loc{});
+}
+
+SourceModule* Session::load_file(FileId file) {
+  return load(sources().file(file).name(), file, false, Loc{});
+}
+
+SourceModule* Session::load_library(std::string_view dotted) {
+  std::string path = library_path(dotted);
+  if (path.empty()) return nullptr;
+  std::optional<std::string_view> text = embedded_file(path);
+  if (!text) return nullptr;
+  std::string name = "stdlib/" + path;
+  FileId file = sources().find(name);
+  if (file == 0) file = sources().add(name, std::string(*text));
+  return load(std::string(dotted), file, true, Loc{});
+}
+
+FileId Session::find_import(std::string_view dotted, const SourceModule& importer) {
+  std::string relative(dotted);
+  std::replace(relative.begin(), relative.end(), '.', '/');
+  relative += ".tsr";
+  std::filesystem::path own(sources().file(importer.file).name());
+  std::vector<std::filesystem::path> folders = {own.parent_path()};
+  for (const std::string& path : options_.parse.include_paths) folders.emplace_back(path);
+  for (const std::filesystem::path& folder : folders) {
+    std::string path = (folder / relative).lexically_normal().string();
+    FileId known = sources().find(path);
+    if (known != 0 && sources().file(known).has_text()) return known;
+    std::string text;
+    if (read(options_.parse, path, text)) return sources().add(path, std::move(text));
+  }
+  return 0;
+}
+
+SourceModule* Session::load_import(std::string_view dotted, Loc loc, const SourceModule& importer) {
+  if (!library_path(dotted).empty() || importer.builtin) {
+    if (SourceModule* library = load_library(dotted)) return library;
+    report(diag::unknown_module, loc, dotted);
+    return nullptr;
+  }
+  FileId file = find_import(dotted, importer);
+  if (file == 0) {
+    report(diag::unknown_module, loc, dotted)
+        .help(
+            "a module is a file 'name.tsr' beside the importing file or in a folder given with "
+            "-I");
+    return nullptr;
+  }
+  return load(std::string(dotted), file, false, loc);
+}
+
+SourceModule* Session::load(std::string name, FileId file, bool builtin, Loc import) {
+  if (auto it = by_file_.find(file); it != by_file_.end()) {
+    return it->second->loading ? report_cycle(*it->second, import) : it->second;
+  }
+  SourceModule& module = *modules_.emplace_back(std::make_unique<SourceModule>());
+  by_file_[file] = &module;
+  module.name = std::move(name);
+  module.file = file;
+  module.builtin = builtin;
+  module.scope = new_scope(prelude_, &module);
+  module.as_namespace.name = module.name;
+  module.as_namespace.module = &module;
+  module.loading = true;
+  loading_.push_back({&module, import});
+  module.unit = parse_source(file, sources(), options_.parse, *diagnostics_);
+  enter_names(module);
+  loading_.pop_back();
+  module.loading = false;
+  return &module;
+}
+
+SourceModule* Session::report_cycle(const SourceModule& module, Loc import) {
+  auto builder = report(diag::import_cycle, import, sources().file(module.file).name());
+  bool inside = false;
+  for (const Loading& loading : loading_) {
+    if (inside) {
+      builder.note(loading.import, fmt::format("'{}' is imported here",
+                                               sources().file(loading.module->file).name()));
+    }
+    inside = inside || loading.module == &module;
+  }
+  builder.help("move what both files need into a third one");
+  return nullptr;
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,17 @@
+#pragma once
+// Visiting every node of a tree.
+
+#include <functional>
+#include <vector>
+
+#include "frontend/syntax/ast.h"
+
+namespace tessera::ast {
+
+/// Appends the direct children of a node, in source order; absent ones are left out.
+void append_children(const Node& node, std::vector<const Node*>& children);
+
+/// Calls `visit` for the node and all below it, parents before children. Iterative: any depth.
+void walk(const Node& root, const std::function<void(const Node&)>& visit);
+
+}  // namespace tessera::ast

@@ -1,0 +1,471 @@
+#include "frontend/type_expr.h"
+
+#include <algorithm>
+
+#include "frontend/dims.h"
+#include "frontend/evaluate.h"
+#include "frontend/syntax/ast_walk.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+/// Types of the language that parse and are not lowered yet.
+constexpr std::string_view other_types[] = {"KVCache", "OptimizerState", "Mesh", "Region", "fp8"};
+
+template <typename List>
+auto find_symbol(List& list, std::string_view name) {
+  return std::find_if(list.begin(), list.end(),
+                      [&](const DeclaredSymbol& symbol) { return symbol.name == name; });
+}
+
+/// Reads annotations. With `declares_`, bare names in dimension and dtype positions become symbols
+/// of the signature.
+class TypeReader {
+ public:
+  TypeReader(Evaluator& evaluator, Scope& scope, Signature* signature, bool declares)
+      : evaluator_(evaluator), scope_(scope), signature_(signature), declares_(declares) {}
+
+  TypePattern read(const ast::Expr& expr);
+
+ private:
+  TypePattern read_name(const ast::Name& name);
+  TypePattern read_subscript(const ast::Subscript& subscript);
+  TypePattern read_shaped(PatternKind kind, const ast::Subscript& subscript);
+  TypePattern read_policy(const ast::Binary& binary);
+  TypePattern read_privileged(const ast::PrivilegedType& privileged);
+  TypePattern read_tuple(ast::ExprList elements, Loc loc);
+  DimPattern read_dim(const ast::Expr& expr, PatternKind kind);
+  DimPattern read_string_dim(const ast::String& string, PatternKind kind);
+  bool read_dtype(const ast::Expr& expr, TypePattern& pattern);
+  bool read_dtype_name(const ast::Name& name, TypePattern& pattern);
+  bool apply_policy(const ast::Expr& policy, TypePattern& pattern);
+  bool check_accum(const TypePattern& pattern, Loc loc);
+  TypePattern poison(Loc loc) {
+    if (signature_) signature_->failed = true;
+    TypePattern pattern;
+    pattern.kind = PatternKind::Poison;
+    pattern.loc = loc;
+    return pattern;
+  }
+  TypePattern malformed(Loc loc, std::string text) {
+    evaluator_.report(diag::malformed_type, loc, text);
+    return poison(loc);
+  }
+  /// The value a name has around the function, or nullopt.
+  std::optional<Datum> outside(const ast::Name& name);
+  void use(std::vector<DeclaredSymbol>& list, std::string_view name, Loc loc) {
+    auto it = find_symbol(list, name);
+    if (it == list.end()) it = list.insert(it, {std::string(name), loc, 0});
+    ++it->uses;
+  }
+
+  Evaluator& evaluator_;
+  Scope& scope_;
+  Signature* signature_;
+  bool declares_;
+};
+
+std::optional<Datum> TypeReader::outside(const ast::Name& name) {
+  Scope* where = nullptr;
+  Binding* binding = scope_.find(name.text, &where);
+  if (!binding) return std::nullopt;
+  return evaluator_.resolve(*binding, *where, name.text, name.loc);
+}
+
+TypePattern TypeReader::read(const ast::Expr& expr) {
+  switch (expr.kind) {
+    case ast::NodeKind::ErrorExpr:
+      return poison(expr.loc);
+    case ast::NodeKind::Name:
+      return read_name(ast::cast<ast::Name>(expr));
+    case ast::NodeKind::Subscript:
+      return read_subscript(ast::cast<ast::Subscript>(expr));
+    case ast::NodeKind::Tuple:
+      return read_tuple(ast::cast<ast::Tuple>(expr).elements, expr.loc);
+    case ast::NodeKind::PrivilegedType:
+      return read_privileged(ast::cast<ast::PrivilegedType>(expr));
+    case ast::NodeKind::Binary: {
+      const auto& binary = ast::cast<ast::Binary>(expr);
+      if (binary.op == ast::BinaryOp::MatMul) return read_policy(binary);
+      break;
+    }
+    case ast::NodeKind::None: {
+      TypePattern pattern = read_tuple({}, expr.loc);
+      return pattern;
+    }
+    default:
+      break;
+  }
+  evaluator_.report(diag::not_a_type, expr.loc, "an expression");
+  return poison(expr.loc);
+}
+
+TypePattern TypeReader::read_name(const ast::Name& name) {
+  static const std::map<std::string_view, PatternKind> names = {
+      {"dim", PatternKind::DimParam},      {"dtype", PatternKind::DTypeParam},
+      {"str", PatternKind::String},        {"fn", PatternKind::Function},
+      {"Schedule", PatternKind::Schedule}, {"any", PatternKind::Any}};
+  TypePattern pattern;
+  pattern.loc = name.loc;
+  if (auto it = names.find(name.text); it != names.end()) {
+    pattern.kind = it->second;
+    return pattern;
+  }
+  if (name.text == "Tensor" || name.text == "Tile" || name.text == "KTile") {
+    if (name.text == "Tile") {
+      pattern.kind = PatternKind::Other;
+      pattern.name = "Tile";
+      return pattern;
+    }
+    return malformed(name.loc,
+                     fmt::format("type '{}' says neither its dims nor its dtype", name.text));
+  }
+  if (std::find(std::begin(other_types), std::end(other_types), name.text) !=
+      std::end(other_types)) {
+    pattern.kind = PatternKind::Other;
+    pattern.name = std::string(name.text);
+    return pattern;
+  }
+  pattern.kind = PatternKind::Scalar;
+  if (std::optional<DType> dtype = dtype_by_name(name.text)) {
+    pattern.dtype = *dtype;
+    return pattern;
+  }
+  std::optional<Datum> value = outside(name);
+  if (value && value->is(DatumKind::DType)) {
+    pattern.dtype = value->as_dtype();
+    return pattern;
+  }
+  if (!value) {
+    evaluator_.lookup(name.text, scope_, name.loc);
+  } else if (!value->is_poison()) {
+    evaluator_.report(diag::not_a_type, name.loc, describe(*value));
+  }
+  return poison(name.loc);
+}
+
+TypePattern TypeReader::read_subscript(const ast::Subscript& subscript) {
+  const auto* name = ast::as<ast::Name>(subscript.object);
+  if (!name) {
+    evaluator_.report(diag::not_a_type, subscript.loc, "an expression");
+    return poison(subscript.loc);
+  }
+  if (name->text == "Tensor" || name->text == "Param") {
+    return read_shaped(PatternKind::Tensor, subscript);
+  }
+  if (name->text == "Tile") return read_shaped(PatternKind::Tile, subscript);
+  if (name->text == "KTile") return read_shaped(PatternKind::KTile, subscript);
+  if (name->text == "tuple" || name->text == "Tuple") {
+    return read_tuple(subscript.indices, subscript.loc);
+  }
+  TypePattern pattern;
+  pattern.loc = subscript.loc;
+  if (std::find(std::begin(other_types), std::end(other_types), name->text) !=
+      std::end(other_types)) {
+    pattern.kind = PatternKind::Other;
+    pattern.name = std::string(name->text);
+    return pattern;
+  }
+  evaluator_.report(diag::not_a_type, name->loc, fmt::format("'{}'", name->text))
+      .help("types with dims are Tensor, Param, Tile and KTile");
+  return poison(subscript.loc);
+}
+
+TypePattern TypeReader::read_tuple(ast::ExprList elements, Loc loc) {
+  TypePattern pattern;
+  pattern.kind = PatternKind::Tuple;
+  pattern.loc = loc;
+  for (const ast::Expr* element : elements) {
+    pattern.elements.push_back(read(*element));
+    if (pattern.elements.back().kind == PatternKind::Poison) return poison(loc);
+  }
+  return pattern;
+}
+
+TypePattern TypeReader::read_privileged(const ast::PrivilegedType& privileged) {
+  TypePattern pattern = read(*privileged.type);
+  for (const ast::Expr* privilege : privileged.privileges) {
+    const auto* name = ast::as<ast::Name>(privilege);
+    if (!name) return malformed(privilege->loc, "a privilege of 'Region' is a name");
+    pattern.privileges.emplace_back(name->text);
+  }
+  return pattern;
+}
+
+TypePattern TypeReader::read_policy(const ast::Binary& binary) {
+  TypePattern pattern = read(*binary.left);
+  if (pattern.kind == PatternKind::Poison) return pattern;
+  if (!apply_policy(*binary.right, pattern) || !check_accum(pattern, binary.right->loc)) {
+    return poison(binary.loc);
+  }
+  return pattern;
+}
+
+/// True when the index could be the layout that may follow the dtype.
+bool is_layout(const ast::Expr& expr) {
+  const auto* name = ast::as<ast::Name>(&expr);
+  return name && (name->text == "packed" || name->text == "row_major" || name->text == "col_major");
+}
+
+TypePattern TypeReader::read_shaped(PatternKind kind, const ast::Subscript& subscript) {
+  TypePattern pattern;
+  pattern.kind = kind;
+  pattern.loc = subscript.loc;
+  ast::ExprList items = subscript.indices;
+  if (items.size() > 1 && is_layout(*items.back())) {
+    pattern.layout = std::string(ast::cast<ast::Name>(*items.back()).text);
+    items = items.first(items.size() - 1);
+  }
+  // A KTile of strings alone takes its dtype from the argument.
+  bool strings_only =
+      kind == PatternKind::KTile && !items.empty() && items.back()->kind == ast::NodeKind::String;
+  if (!strings_only) {
+    if (items.empty() || !read_dtype(*items.back(), pattern)) return poison(subscript.loc);
+    items = items.first(items.size() - 1);
+  }
+  for (const ast::Expr* item : items) {
+    if (item->kind == ast::NodeKind::ErrorExpr) return poison(subscript.loc);
+    pattern.dims.push_back(read_dim(*item, kind));
+    const DimPattern& dim = pattern.dims.back();
+    if (!dim.expr && dim.symbol.empty() && dim.group.empty()) return poison(subscript.loc);
+  }
+  return pattern;
+}
+
+DimPattern TypeReader::read_dim(const ast::Expr& expr, PatternKind kind) {
+  if (const auto* string = ast::as<ast::String>(&expr)) return read_string_dim(*string, kind);
+  DimPattern dim;
+  dim.loc = expr.loc;
+  dim.expr = &expr;
+  const auto* name = ast::as<ast::Name>(&expr);
+  if (!name || !signature_) return dim;
+  if (!signature_->declares_dim(name->text)) {
+    if (!declares_) return dim;
+    std::optional<Datum> value = outside(*name);
+    if (value && (value->is(DatumKind::Int) || value->is(DatumKind::Dim) || value->is_poison())) {
+      return dim;
+    }
+  }
+  dim.symbol = std::string(name->text);
+  use(signature_->dims, name->text, name->loc);
+  return dim;
+}
+
+DimPattern TypeReader::read_string_dim(const ast::String& string, PatternKind kind) {
+  DimPattern dim;
+  dim.loc = string.loc;
+  std::vector<std::string> factors;
+  std::string_view rest = string.value;
+  bool good = true;
+  while (true) {
+    size_t star = rest.find('*');
+    std::string_view factor = rest.substr(0, star);
+    bool name = !factor.empty() && !std::isdigit(static_cast<unsigned char>(factor[0])) &&
+                std::all_of(factor.begin(), factor.end(), [](unsigned char c) {
+                  return c < 0x80 && (std::isalnum(c) || c == '_');
+                });
+    good = good && name;
+    factors.emplace_back(factor);
+    if (star == std::string_view::npos) break;
+    rest = rest.substr(star + 1);
+  }
+  if (!good || (factors.size() > 1 && kind != PatternKind::KTile) || factors.size() > 8) {
+    evaluator_
+        .report(diag::malformed_type, string.loc,
+                fmt::format("dimension \"{}\" is no name", string.value))
+        .help("a string dimension is one name; only KTile takes products such as \"B*H\"");
+    return dim;
+  }
+  if (signature_) {
+    for (const std::string& factor : factors) use(signature_->dims, factor, string.loc);
+  }
+  if (factors.size() == 1) {
+    dim.symbol = factors[0];
+  } else {
+    dim.group = std::move(factors);
+  }
+  return dim;
+}
+
+bool TypeReader::read_dtype(const ast::Expr& expr, TypePattern& pattern) {
+  if (const auto* name = ast::as<ast::Name>(&expr)) return read_dtype_name(*name, pattern);
+  if (const auto* binary = ast::as<ast::Binary>(&expr);
+      binary && binary->op == ast::BinaryOp::MatMul) {
+    return read_dtype(*binary->left, pattern) && apply_policy(*binary->right, pattern) &&
+           check_accum(pattern, binary->right->loc);
+  }
+  if (const auto* call = ast::as<ast::Call>(&expr)) {
+    const auto* callee = ast::as<ast::Name>(call->callee);
+    const auto* format =
+        call->arguments.size() == 1 ? ast::as<ast::Name>(call->arguments[0].value) : nullptr;
+    if (callee && format && (callee->text == "fp8" || callee->text == "f8")) {
+      std::optional<DType> dtype = dtype_by_name("f8" + std::string(format->text));
+      if (dtype) {
+        pattern.dtype = *dtype;
+        return true;
+      }
+    }
+  }
+  if (expr.kind == ast::NodeKind::ErrorExpr) return false;
+  evaluator_.report(diag::malformed_type, expr.loc, "the last part of this type is no dtype")
+      .help("write dims first and the dtype last: Tensor[B, D, f32]");
+  return false;
+}
+
+bool TypeReader::read_dtype_name(const ast::Name& name, TypePattern& pattern) {
+  if (std::optional<DType> dtype = dtype_by_name(name.text)) {
+    pattern.dtype = *dtype;
+    return true;
+  }
+  std::optional<Datum> value;
+  if (!signature_ || !signature_->declares_dtype(name.text)) {
+    value = outside(name);
+    if (value && value->is(DatumKind::DType)) {
+      pattern.dtype = value->as_dtype();
+      pattern.policies = value->dtype_policies();
+      return true;
+    }
+    if (value && value->is_poison()) return false;
+  }
+  bool known = signature_ && signature_->declares_dtype(name.text);
+  bool sized = value && (value->is(DatumKind::Int) || value->is(DatumKind::Dim));
+  if (sized || (!known && !declares_)) {
+    evaluator_.report(diag::malformed_type, name.loc, fmt::format("'{}' is no dtype", name.text))
+        .help("write dims first and the dtype last: Tensor[B, D, f32]");
+    return false;
+  }
+  pattern.dtype_symbol = std::string(name.text);
+  use(signature_->dtypes, name.text, name.loc);
+  return true;
+}
+
+bool TypeReader::apply_policy(const ast::Expr& policy, TypePattern& pattern) {
+  const auto* call = ast::as<ast::Call>(&policy);
+  const auto* name = ast::as<ast::Name>(call ? call->callee : &policy);
+  const ast::Expr* argument =
+      call && call->arguments.size() == 1 ? call->arguments[0].value : nullptr;
+  if (name && name->text == "accum" && argument) {
+    TypePattern accum;
+    if (!read_dtype(*argument, accum)) return false;
+    if (pattern.policies.accum && *pattern.policies.accum != accum.dtype) {
+      evaluator_.report(diag::accum_conflict, policy.loc, to_string(*pattern.policies.accum),
+                        to_string(accum.dtype));
+      return false;
+    }
+    pattern.policies.accum = accum.dtype;
+    return true;
+  }
+  if (name && name->text == "stochastic_round" && !call) {
+    pattern.policies.stochastic_round = true;
+    return true;
+  }
+  if (name && name->text == "saturate" && !call) {
+    pattern.policies.saturate = true;
+    return true;
+  }
+  if (name && name->text == "loss_scale" && argument) {
+    std::optional<int64_t> scale = evaluator_.expect_int(evaluator_.evaluate(*argument, scope_),
+                                                         argument->loc, "the loss scale");
+    pattern.policies.loss_scale = scale;
+    return scale.has_value();
+  }
+  if (policy.kind == ast::NodeKind::ErrorExpr) return false;
+  evaluator_.report(diag::unknown_policy, policy.loc, name ? name->text : "…")
+      .help("policies are @accum(dtype), @stochastic_round, @saturate and @loss_scale(k)");
+  return false;
+}
+
+bool TypeReader::check_accum(const TypePattern& pattern, Loc loc) {
+  if (!pattern.policies.accum || !pattern.dtype_symbol.empty()) return true;
+  if (widens_to(pattern.dtype, *pattern.policies.accum)) return true;
+  evaluator_.report(diag::accum_narrower, loc, to_string(*pattern.policies.accum),
+                    to_string(pattern.dtype));
+  return false;
+}
+
+/// How often a name is written in the body, the `where` clauses and the defaults of a function.
+unsigned count_mentions(const ast::Def& def, std::string_view name) {
+  unsigned count = 0;
+  auto visit = [&](const ast::Node& node) {
+    const auto* mention = ast::as<ast::Name>(&node);
+    if (mention && mention->text == name) ++count;
+  };
+  for (const ast::Stmt* stmt : def.body) ast::walk(*stmt, visit);
+  for (const ast::Expr* clause : def.where) ast::walk(*clause, visit);
+  return count;
+}
+
+void check_dtype_symbols(Evaluator& evaluator, const ast::Def& def, Signature& signature) {
+  for (const DeclaredSymbol& symbol : signature.dtypes) {
+    auto dim = find_symbol(signature.dims, symbol.name);
+    if (dim != signature.dims.end()) {
+      evaluator.report(diag::dtype_is_dimension, symbol.loc, symbol.name)
+          .note(dim->loc, "it is a dimension here")
+          .help("write dims first and the dtype last: Tensor[B, D, f32]");
+      signature.failed = true;
+    } else if (symbol.uses == 1 && count_mentions(def, symbol.name) == 0) {
+      evaluator.report(diag::unused_dtype_parameter, symbol.loc, symbol.name)
+          .help(fmt::format("if '{}' was meant to be a dtype, the dtypes are f32, bf16, f16, i32, "
+                            "u8, bool and others",
+                            symbol.name));
+    }
+  }
+}
+
+/// Parameters `n: int`, `n: dim` and `T: dtype` name symbols wherever they stand in the list.
+void declare_symbol_parameters(const ast::Def& def, Signature& signature) {
+  for (const ast::Parameter& parameter : def.parameters) {
+    const auto* type = ast::as<ast::Name>(parameter.annotation);
+    if (!type) continue;
+    DeclaredSymbol symbol{std::string(parameter.name.text), parameter.loc, 1};
+    if (type->text == "int" || type->text == "dim") signature.dims.push_back(symbol);
+    if (type->text == "dtype") {
+      symbol.uses = 2;
+      signature.dtypes.push_back(symbol);
+    }
+  }
+}
+
+}  // namespace
+
+bool Signature::declares_dim(std::string_view name) const {
+  return find_symbol(dims, name) != dims.end();
+}
+
+bool Signature::declares_dtype(std::string_view name) const {
+  return find_symbol(dtypes, name) != dtypes.end();
+}
+
+Signature read_signature(Evaluator& evaluator, const ast::Def& def, Scope& scope) {
+  Signature signature;
+  declare_symbol_parameters(def, signature);
+  TypeReader parameters(evaluator, scope, &signature, true);
+  for (const ast::Parameter& parameter : def.parameters) {
+    SignatureParameter read;
+    read.name = std::string(parameter.name.text);
+    read.default_value = parameter.default_value;
+    read.keyword_only = parameter.keyword_only;
+    read.loc = parameter.loc;
+    if (parameter.annotation) read.type = parameters.read(*parameter.annotation);
+    for (const SignatureParameter& earlier : signature.parameters) {
+      if (earlier.name != read.name || read.name.empty()) continue;
+      evaluator.report(diag::duplicate_parameter, parameter.loc, read.name)
+          .note(earlier.loc, "it is declared here first");
+      signature.failed = true;
+    }
+    signature.parameters.push_back(std::move(read));
+  }
+  if (def.return_type) {
+    TypeReader result(evaluator, scope, &signature, false);
+    signature.result = result.read(*def.return_type);
+  }
+  if (!signature.failed) check_dtype_symbols(evaluator, def, signature);
+  return signature;
+}
+
+TypePattern read_type(Evaluator& evaluator, const ast::Expr& expr, Scope& scope) {
+  return TypeReader(evaluator, scope, nullptr, false).read(expr);
+}
+
+}  // namespace tessera::frontend
