@@ -126,9 +126,16 @@ class Evaluator {
   Datum run_body(const Function& function, Scope& scope, Loc loc);
   /// False, with a diagnostic, when the function is being called already or calls nest too deep.
   bool may_call(const Function& function, Loc loc);
+  /// The function in progress does something beside giving its result.
+  void record_effect(std::string_view effect, Loc loc);
+  /// Stands for a suite that cannot be run because of a mistake: the names it assigns become
+  /// poison, and so does the function's result if the suite returns.
+  Flow skip(ast::StmtList body, Scope& scope);
 
  private:
   void add_call_notes(DiagnosticEngine::Builder& builder);
+  /// Checks what was found against `@pure` and `!{…}`.
+  void check_effects(const CallFrame& frame);
   bool count_step(Loc loc);
 
   // Expressions (evaluate.cc, evaluate_operators.cc).
@@ -162,12 +169,15 @@ class Evaluator {
   std::optional<Datum> compile_time_builtin(const Builtin& builtin, const BoundArguments& arguments);
   std::optional<Datum> number_function(const Builtin& builtin, const BoundArguments& arguments);
   Datum make_range(const BoundArguments& arguments);
+  Datum make_block(const BoundArguments& arguments);
   Datum convert_number(BuiltinId id, const BoundArguments& arguments);
   std::optional<Datum> extreme(bool greatest, const BoundArguments& arguments);
   Datum call_builtin_value(const Builtin& builtin, std::vector<CallArgument> arguments, Loc loc);
 
   // Statements (evaluate_statement.cc).
   Flow execute_statement(const ast::Stmt& stmt, Scope& scope);
+  /// Ends the function with poison.
+  Flow give_up();
   Flow execute_if(const ast::If& stmt, Scope& scope);
   Flow execute_for(const ast::For& stmt, Scope& scope);
   Flow execute_while(const ast::While& stmt, Scope& scope);

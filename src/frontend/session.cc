@@ -5,6 +5,7 @@
 #include "frontend/builtins.h"
 #include "frontend/embedded.h"
 #include "frontend/evaluate.h"
+#include "frontend/kernel/tile_builtins.h"
 #include "support/file.h"
 
 namespace tessera::frontend {
@@ -78,6 +79,7 @@ void Session::build_prelude() {
   }
   ops->members["select"] = ops->members["where"];
   ops->members["INF"] = Datum::number(std::numeric_limits<double>::infinity());
+  ops->members["NAN"] = Datum::number(std::numeric_limits<double>::quiet_NaN());
   for (std::string_view name : dtype_names()) {
     ops->members[std::string(name)] = Datum::dtype(*dtype_by_name(name));
   }
@@ -88,10 +90,17 @@ void Session::build_prelude() {
     }
   }
   for (const auto& [name, value] : ops->members) prelude_->set(name, value, Loc{});
+  Namespace* tile = new_namespace();
+  tile->name = "tile";
+  for (const Builtin& builtin : tile_builtins()) {
+    tile->members[builtin.name] = Datum::builtin(&builtin);
+  }
+  prelude_->set("tile", Datum::name_space(tile), Loc{});
   Namespace* tessera = new_namespace();
   tessera->name = "tessera";
   tessera->members = ops->members;
   tessera->members["ops"] = Datum::name_space(ops);
+  tessera->members["tile"] = Datum::name_space(tile);
   prelude_->set("ops", Datum::name_space(ops), Loc{});
   prelude_->set("tessera", Datum::name_space(tessera), Loc{});
 }

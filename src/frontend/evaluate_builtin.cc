@@ -1,0 +1,216 @@
+// Built-in functions of compile-time values.
+
+#include <cmath>
+
+#include "frontend/evaluate.h"
+#include "frontend/kernel/schedule_value.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+constexpr int64_t range_limit = 100'000;
+
+bool all(std::span<const Datum> values, bool (Datum::*is)() const) {
+  for (const Datum& value : values) {
+    if (!(value.*is)()) return false;
+  }
+  return true;
+}
+
+bool all_of_kind(std::span<const Datum> values, DatumKind kind) {
+  for (const Datum& value : values) {
+    if (!value.is(kind)) return false;
+  }
+  return true;
+}
+
+/// Kinds whose result of integers is an integer.
+bool keeps_integers(ElementwiseKind kind) {
+  switch (kind) {
+    case ElementwiseKind::Min:
+    case ElementwiseKind::Max:
+    case ElementwiseKind::Abs:
+    case ElementwiseKind::Sign:
+    case ElementwiseKind::Relu: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::optional<Datum> Evaluator::number_function(const Builtin& builtin,
+                                                const BoundArguments& arguments) {
+  ElementwiseKind kind = builtin.elementwise;
+  const std::vector<Datum>& values = arguments.values;
+  if (kind == ElementwiseKind::Select) {
+    bool chooses = values[0].is(DatumKind::Bool) && !values[1].is_ir() && !values[2].is_ir();
+    if (!chooses) return std::nullopt;
+    return values[0].as_bool() ? values[1] : values[2];
+  }
+  bool bools = all_of_kind(values, DatumKind::Bool);
+  if (elementwise_info(kind).cls == ElementwiseClass::Logical && bools) {
+    Element operands[2] = {};
+    for (size_t i = 0; i < values.size(); ++i) operands[i].i = values[i].as_bool();
+    Element result =
+        evaluate_elementwise(kind, DType::Bool, DType::Bool, {operands, values.size()});
+    return Datum::boolean(result.i != 0);
+  }
+  if (kind == ElementwiseKind::Min || kind == ElementwiseKind::Max) {
+    Dim a = as_dimension(dims(), values[0]), b = as_dimension(dims(), values[1]);
+    if (a && b) return Datum::dim(kind == ElementwiseKind::Min ? dims().min(a, b) : dims().max(a, b));
+  }
+  if (!all(values, &Datum::is_number)) return std::nullopt;
+  Element operands[3] = {};
+  if (keeps_integers(kind) && all_of_kind(values, DatumKind::Int)) {
+    for (size_t i = 0; i < values.size(); ++i) operands[i].i = values[i].as_int();
+    return Datum::integer(
+        evaluate_elementwise(kind, DType::I64, DType::I64, {operands, values.size()}).i);
+  }
+  if (elementwise_info(kind).cls == ElementwiseClass::Logical) {
+    report(diag::wrong_operands, arguments.call, builtin.name, "numbers");
+    return Datum::poison();
+  }
+  for (size_t i = 0; i < values.size(); ++i) operands[i].f = values[i].as_double();
+  return Datum::number(
+      evaluate_elementwise(kind, DType::F64, DType::F64, {operands, values.size()}).f);
+}
+
+Datum Evaluator::make_range(const BoundArguments& arguments) {
+  bool one = arguments[1].is_none();
+  std::optional<int64_t> first = one ? 0 : expect_int(arguments[0], arguments.locs[0], "the start");
+  size_t stop = one ? 0 : 1;
+  std::optional<int64_t> last = expect_int(arguments[stop], arguments.locs[stop], "the stop");
+  std::optional<int64_t> step = expect_int(arguments[2], arguments.locs[2], "the step");
+  if (!first || !last || !step) return Datum::poison();
+  if (*step == 0) {
+    report(diag::wrong_kind, arguments.locs[2], "the step of a range", "0", "another integer");
+    return Datum::poison();
+  }
+  std::vector<Datum> values;
+  __int128 bound = *last;
+  for (__int128 i = *first; *step > 0 ? i < bound : i > bound; i += *step) {
+    if (int64_t(values.size()) == range_limit) {
+      report(diag::unsupported_program_size, arguments.call, range_limit);
+      return Datum::poison();
+    }
+    values.push_back(Datum::integer(int64_t(i)));
+  }
+  return Datum::list(std::move(values));
+}
+
+Datum Evaluator::convert_number(BuiltinId id, const BoundArguments& arguments) {
+  const Datum& value = arguments[0];
+  if (id == BuiltinId::ToBool) {
+    if (value.is(DatumKind::Bool)) return value;
+    if (value.is_number()) return Datum::boolean(value.as_double() != 0);
+  } else if (id == BuiltinId::ToFloat) {
+    if (value.is_number()) return Datum::number(value.as_double());
+    if (value.is(DatumKind::Bool)) return Datum::number(value.as_bool() ? 1 : 0);
+  } else {
+    if (value.is(DatumKind::Int) || value.is(DatumKind::Dim)) return value;
+    if (value.is(DatumKind::Bool)) return Datum::integer(value.as_bool() ? 1 : 0);
+    if (value.is(DatumKind::Float)) {
+      double whole = std::trunc(value.as_float());
+      if (std::abs(whole) < 0x1p63) return Datum::integer(int64_t(whole));
+      report(diag::number_overflow, arguments.locs[0], to_text(value));
+      return Datum::poison();
+    }
+  }
+  report(diag::wrong_kind, arguments.locs[0], "what is converted", describe(value), "a number");
+  return Datum::poison();
+}
+
+/// `max(a, b, …)` or `max((a, b))` of numbers and sizes; nullopt for a reduction.
+std::optional<Datum> Evaluator::extreme(bool greatest, const BoundArguments& arguments) {
+  std::vector<Datum> values;
+  if (arguments[0].is_sequence()) {
+    values = arguments[0].elements();
+  } else {
+    values.push_back(arguments[0]);
+  }
+  const std::vector<Datum>& rest = arguments[1].elements();
+  values.insert(values.end(), rest.begin(), rest.end());
+  if (values.empty() || !all(values, &Datum::is_scalar)) {
+    if (values.size() == 1) return std::nullopt;
+    std::string_view name = greatest ? "maximum" : "minimum";
+    report(diag::wrong_kind, arguments.locs[0], "an argument", describe(arguments[0]),
+           "a number or a size")
+        .help(fmt::format("'{}' compares the elements of two tensors", name));
+    return Datum::poison();
+  }
+  Datum best = values[0];
+  for (size_t i = 1; i < values.size(); ++i) {
+    Dim a = as_dimension(dims(), best), b = as_dimension(dims(), values[i]);
+    if (a && b) {
+      best = Datum::dim(greatest ? dims().max(a, b) : dims().min(a, b));
+    } else if (best.is_number() && values[i].is_number()) {
+      bool more = values[i].as_double() > best.as_double();
+      if (more == greatest && values[i].as_double() != best.as_double()) best = values[i];
+    } else {
+      report(diag::wrong_operands, arguments.call, greatest ? "max" : "min",
+             fmt::format("{} and {}", describe(best), describe(values[i])));
+      return Datum::poison();
+    }
+  }
+  return best;
+}
+
+std::optional<Datum> Evaluator::compile_time_builtin(const Builtin& builtin,
+                                                     const BoundArguments& arguments) {
+  if (builtin.elementwise != ElementwiseKind::None) return number_function(builtin, arguments);
+  if (builtin.table != "ops") return std::nullopt;
+  switch (BuiltinId(builtin.id)) {
+    case BuiltinId::Range: return make_range(arguments);
+    case BuiltinId::ToInt:
+    case BuiltinId::ToFloat:
+    case BuiltinId::ToBool:
+      if (arguments[0].is_ir()) return std::nullopt;
+      return convert_number(BuiltinId(builtin.id), arguments);
+    case BuiltinId::ReduceMax: return extreme(true, arguments);
+    case BuiltinId::ReduceMin: return extreme(false, arguments);
+    case BuiltinId::Ceildiv: {
+      Dim a = expect_dim(arguments[0], arguments.locs[0], "the argument of 'ceildiv'");
+      Dim b = expect_dim(arguments[1], arguments.locs[1], "the argument of 'ceildiv'");
+      if (!a || !b) return Datum::poison();
+      if (!b->is_constant(0)) return Datum::dim(dims().ceildiv(a, b));
+      report(diag::division_by_zero, arguments.locs[1]);
+      return Datum::poison();
+    }
+    case BuiltinId::Len: {
+      const Datum& value = arguments[0];
+      if (value.is_sequence()) return Datum::integer(int64_t(value.elements().size()));
+      if (value.is(DatumKind::Dict)) return Datum::integer(int64_t(value.entries().entries.size()));
+      if (value.is(DatumKind::String)) return Datum::integer(int64_t(value.as_string().size()));
+      report(diag::wrong_kind, arguments.locs[0], "the argument of 'len'", describe(value),
+             "a tuple, a list, a dict or a string");
+      return Datum::poison();
+    }
+    case BuiltinId::Dict: return arguments[0];
+    case BuiltinId::Identity: return arguments[0];
+    case BuiltinId::Schedule: return make_schedule(*this, arguments[0].entries(), arguments.call);
+    case BuiltinId::Block: return make_block(arguments);
+    case BuiltinId::Accum: {
+      auto dtype = expect_dtype(arguments[0], arguments.locs[0], "the argument of 'accum'");
+      if (!dtype) return Datum::poison();
+      Policies policies;
+      if (arguments[0].is(DatumKind::DType)) policies = arguments[0].dtype_policies();
+      return Datum::dtype(contraction_dtype(*dtype, policies));
+    }
+    default: return std::nullopt;
+  }
+}
+
+/// `block(BM, BN)` or `block(m=64)`: a schedule that fixes the block and nothing else.
+Datum Evaluator::make_block(const BoundArguments& arguments) {
+  std::vector<CallArgument> given;
+  for (const Datum& extent : arguments[0].elements()) {
+    given.push_back({"", extent, arguments.locs[0]});
+  }
+  for (const auto& [axis, extent] : arguments[1].entries().entries) {
+    given.push_back({axis, extent, arguments.call});
+  }
+  return ScheduleMember(Datum::schedule({}), "block").call(*this, given, arguments.call);
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,274 @@
+// Calls: matching arguments with parameters, and running the body of a function.
+
+#include "frontend/evaluate.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+constexpr size_t call_depth_limit = 200;
+
+std::string count_text(size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string given_text(size_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "is" : "are");
+}
+
+/// A parameter of a function or a builtin, as the matching sees it.
+struct Slot {
+  std::string_view name;
+  bool keyword_only = false;
+};
+
+/// Says which parameter each argument goes to, for parameters that take one argument each.
+class ArgumentMatcher {
+ public:
+  ArgumentMatcher(Evaluator& evaluator, std::string_view callee, std::vector<Slot> slots, Loc loc)
+      : evaluator_(evaluator), callee_(callee), slots_(std::move(slots)), loc_(loc) {
+    chosen_.resize(slots_.size(), nullptr);
+  }
+
+  /// False, with a diagnostic, when an argument has no parameter.
+  bool match(const std::vector<CallArgument>& arguments) {
+    size_t position = 0;
+    for (const CallArgument& argument : arguments) {
+      if (!(argument.name.empty() ? take_positional(argument, position, arguments)
+                                  : take_keyword(argument))) {
+        return false;
+      }
+    }
+    return true;
+  }
+  /// The argument for a parameter; null when none was given.
+  const CallArgument* chosen(size_t i) const { return chosen_[i]; }
+  void report_missing(size_t i) {
+    evaluator_.report(diag::missing_argument, loc_, slots_[i].name, callee_);
+  }
+
+ private:
+  bool take_positional(const CallArgument& argument, size_t& position,
+                       const std::vector<CallArgument>& arguments) {
+    while (position < slots_.size() && slots_[position].keyword_only) ++position;
+    if (position < slots_.size()) return take(position++, argument);
+    size_t given = 0, taken = 0;
+    for (const CallArgument& each : arguments) given += each.name.empty();
+    for (const Slot& slot : slots_) taken += !slot.keyword_only;
+    std::string_view noun = taken == slots_.size() ? "argument" : "positional argument";
+    evaluator_.report(diag::wrong_argument_count, argument.loc, callee_, count_text(taken, noun),
+                      given_text(given));
+    return false;
+  }
+
+  bool take_keyword(const CallArgument& argument) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      if (slots_[i].name == argument.name) return take(i, argument);
+      names.emplace_back(slots_[i].name);
+    }
+    auto builder = evaluator_.report(diag::unknown_keyword, argument.loc, callee_, argument.name);
+    std::string nearest = nearest_name(argument.name, names);
+    if (!nearest.empty()) builder.help(fmt::format("did you mean '{}'?", nearest));
+    return false;
+  }
+
+  bool take(size_t i, const CallArgument& argument) {
+    if (!chosen_[i]) {
+      chosen_[i] = &argument;
+      return true;
+    }
+    evaluator_.report(diag::repeated_argument, argument.loc, slots_[i].name, callee_)
+        .note(chosen_[i]->loc, "it is given here first");
+    return false;
+  }
+
+  Evaluator& evaluator_;
+  std::string_view callee_;
+  std::vector<Slot> slots_;
+  Loc loc_;
+  std::vector<const CallArgument*> chosen_;
+};
+
+}  // namespace
+
+Datum Evaluator::evaluate_call(const ast::Call& node, Scope& scope) {
+  Datum callee = evaluate(*node.callee, scope);
+  std::vector<CallArgument> arguments;
+  bool poisoned = callee.is_poison();
+  for (const ast::Argument& argument : node.arguments) {
+    CallArgument given;
+    given.name = std::string(argument.name.text);
+    given.value = evaluate(*argument.value, scope);
+    given.loc = argument.value->loc;
+    poisoned = poisoned || given.value.is_poison();
+    arguments.push_back(std::move(given));
+  }
+  return poisoned ? Datum::poison() : call(callee, std::move(arguments), node.loc);
+}
+
+Datum Evaluator::call(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) {
+  switch (callee.kind()) {
+    case DatumKind::Poison:
+      return callee;
+    case DatumKind::Function:
+      return call_function(callee.as_function(), std::move(arguments), loc);
+    case DatumKind::Builtin:
+      return call_builtin_value(callee.as_builtin(), std::move(arguments), loc);
+    case DatumKind::Object:
+      return call_object(callee, std::move(arguments), loc);
+    default:
+      break;
+  }
+  auto builder = report(diag::not_callable, loc, describe(callee));
+  if (callee.is(DatumKind::DType)) {
+    builder.help(fmt::format("a conversion is written cast(x, {})", to_text(callee)));
+  }
+  return Datum::poison();
+}
+
+Datum Evaluator::call_builtin_value(const Builtin& builtin, std::vector<CallArgument> arguments,
+                                    Loc loc) {
+  std::optional<BoundArguments> bound = bind_arguments(builtin, std::move(arguments), loc);
+  if (!bound) return Datum::poison();
+  if (std::optional<Datum> value = compile_time_builtin(builtin, *bound)) return *value;
+  if (builtin.elementwise != ElementwiseKind::None) {
+    return elementwise(builtin.elementwise, bound->values, loc);
+  }
+  return call_builtin(builtin, *bound, loc);
+}
+
+std::optional<BoundArguments> Evaluator::bind_arguments(const Builtin& builtin,
+                                                        std::vector<CallArgument> arguments,
+                                                        Loc loc) {
+  const BuiltinParameter* rest = nullptr;
+  const BuiltinParameter* keywords = nullptr;
+  std::vector<Slot> slots;
+  for (const BuiltinParameter& parameter : builtin.parameters) {
+    if (parameter.kind == BuiltinParameterKind::Plain) {
+      slots.push_back({parameter.name, parameter.keyword_only});
+    } else {
+      (parameter.kind == BuiltinParameterKind::Rest ? rest : keywords) = &parameter;
+    }
+  }
+  // What goes to `*rest` and `**keywords` is set aside; the matcher gets what is left.
+  size_t positional = 0;
+  for (const Slot& slot : slots) positional += !slot.keyword_only;
+  std::vector<Datum> rest_values;
+  Dictionary keyword_values;
+  std::vector<CallArgument> plain;
+  Loc rest_loc = loc;
+  for (CallArgument& argument : arguments) {
+    bool known = false;
+    for (const Slot& slot : slots) known = known || slot.name == argument.name;
+    if (argument.name.empty() && positional == 0 && rest) {
+      if (rest_values.empty()) rest_loc = argument.loc;
+      rest_values.push_back(std::move(argument.value));
+    } else if (!argument.name.empty() && !known && keywords) {
+      keyword_values.entries.emplace_back(argument.name, std::move(argument.value));
+    } else {
+      if (argument.name.empty() && positional > 0) --positional;
+      plain.push_back(std::move(argument));
+    }
+  }
+  ArgumentMatcher matcher(*this, builtin.name, std::move(slots), loc);
+  if (!matcher.match(plain)) return std::nullopt;
+  BoundArguments bound;
+  bound.call = loc;
+  size_t slot = 0;
+  for (const BuiltinParameter& parameter : builtin.parameters) {
+    bound.locs.push_back(loc);
+    if (&parameter == rest) {
+      bound.values.push_back(Datum::tuple(std::move(rest_values)));
+      bound.locs.back() = rest_loc;
+    } else if (&parameter == keywords) {
+      bound.values.push_back(Datum::dict(std::move(keyword_values)));
+    } else if (const CallArgument* given = matcher.chosen(slot++)) {
+      bound.values.push_back(given->value);
+      bound.locs.back() = given->loc;
+    } else if (parameter.default_text.empty()) {
+      matcher.report_missing(slot - 1);
+      return std::nullopt;
+    } else {
+      bound.values.push_back(default_value(parameter));
+    }
+  }
+  return bound;
+}
+
+bool Evaluator::bind_parameters(const Function& function, std::vector<CallArgument> arguments,
+                                Scope& scope, Loc loc, std::vector<Loc>& locs) {
+  std::span<const ast::Parameter> parameters = function.parameters();
+  std::vector<Slot> slots;
+  for (const ast::Parameter& parameter : parameters) {
+    slots.push_back({parameter.name.text, parameter.keyword_only});
+  }
+  ArgumentMatcher matcher(*this, function.name, std::move(slots), loc);
+  if (!matcher.match(arguments)) return false;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const ast::Parameter& parameter = parameters[i];
+    Datum value;
+    if (const CallArgument* given = matcher.chosen(i)) {
+      value = given->value;
+      locs.push_back(given->loc);
+    } else if (parameter.default_value) {
+      value = evaluate(*parameter.default_value, scope);
+      locs.push_back(parameter.default_value->loc);
+    } else {
+      matcher.report_missing(i);
+      return false;
+    }
+    if (value.is_poison()) return false;
+    scope.set(parameter.name.text, std::move(value), parameter.loc);
+  }
+  return true;
+}
+
+bool Evaluator::may_call(const Function& function, Loc loc) {
+  for (const CallFrame& frame : frames_) {
+    if (frame.function != &function) continue;
+    report(diag::recursive_call, loc, function.name)
+        .help("calls are unrolled while compiling; a loop over range(n) can replace the recursion");
+    return false;
+  }
+  if (frames_.size() < call_depth_limit) return true;
+  report(diag::unsupported_nesting, loc, call_depth_limit);
+  return false;
+}
+
+Datum Evaluator::call_function(const Function& function, std::vector<CallArgument> arguments,
+                               Loc loc) {
+  if (function.kind == FunctionKind::Kernel) return unsupported(loc, "a call of a kernel here");
+  Scope* scope = session_.new_scope(function.scope);
+  std::vector<Loc> locs;
+  if (!bind_parameters(function, std::move(arguments), *scope, loc, locs)) return Datum::poison();
+  return run_body(function, *scope, loc);
+}
+
+Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
+  if (!may_call(function, loc)) return Datum::poison();
+  if (!function.unsupported.empty()) {
+    return unsupported(function.loc, fmt::format("decorator '@{}'", function.unsupported));
+  }
+  if (function.def && function.def->is_declaration()) {
+    return unsupported(loc, fmt::format("function '{}', which has no body,", function.name));
+  }
+  frames_.push_back({});
+  frames_.back().function = &function;
+  frames_.back().call = loc;
+  if (function.lambda) {
+    frames_.back().result_loc = function.lambda->body->loc;
+    frames_.back().result = evaluate(*function.lambda->body, scope);
+  } else {
+    execute(function.def->body, scope);
+  }
+  CallFrame frame = std::move(frames_.back());
+  check_effects(frame);
+  frames_.pop_back();
+  if (!frames_.empty()) {
+    for (const auto& [effect, place] : frame.effects) frames_.back().effects.emplace(effect, place);
+  }
+  return frame.result;
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,151 @@
+// What an evaluator does that knows compile-time values only, and conversions that report.
+
+#include "frontend/evaluate.h"
+#include "frontend/kernel/schedule_value.h"
+#include "frontend/kernel/tile_builtins.h"
+#include "ir/core/op_info.h"
+
+namespace tessera::frontend {
+
+Datum Evaluator::elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) {
+  std::string kinds;
+  for (const Datum& operand : operands) {
+    kinds += (kinds.empty() ? "" : " and ") + describe(operand);
+  }
+  report(diag::wrong_operands, loc, snake_case(elementwise_info(kind).name), kinds);
+  return Datum::poison();
+}
+
+Datum Evaluator::matmul(const Datum& a, const Datum& b, Loc loc) {
+  report(diag::wrong_operands, loc, "@", fmt::format("{} and {}", describe(a), describe(b)));
+  return Datum::poison();
+}
+
+Datum Evaluator::attribute(const Datum& object, const ast::Identifier& name, Loc) {
+  if (object.is(DatumKind::Schedule)) return schedule_member(*this, object, name);
+  report(diag::unknown_member, name.loc, describe(object), name.text);
+  return Datum::poison();
+}
+
+Datum Evaluator::subscript(const Datum& object, ast::ExprList, Scope&, Loc loc) {
+  report(diag::wrong_kind, loc, "what is indexed", describe(object),
+         "a tensor, a tuple, a list or a dict");
+  return Datum::poison();
+}
+
+Datum Evaluator::call_builtin(const Builtin& builtin, const BoundArguments&, Loc loc) {
+  if (builtin.table == tile_table) {
+    report(diag::tile_outside_kernel, loc, builtin.name).help("a kernel is a def with @kernel");
+    return Datum::poison();
+  }
+  report(diag::misplaced_statement, loc, fmt::format("a call of '{}'", builtin.name),
+         "where only compile-time values are computed")
+      .help("compute tensors inside a function");
+  return Datum::poison();
+}
+
+Datum Evaluator::call_object(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) {
+  if (const auto* member = callee.object_as<ScheduleMember>()) {
+    return member->call(*this, arguments, loc);
+  }
+  if (callee.object_as<ModuleReference>()) {
+    return unsupported(loc, "an instance of a module");
+  }
+  report(diag::not_callable, loc, describe(callee));
+  return Datum::poison();
+}
+
+Datum Evaluator::param(const ParamDeclaration& declaration, Loc loc) {
+  report(diag::wrong_kind, loc, fmt::format("'{}'", declaration.name), "a param",
+         "a compile-time value");
+  return Datum::poison();
+}
+
+Datum Evaluator::annotate(const ast::Expr&, Datum value, Scope&, Loc) {
+  return value;
+}
+
+Datum Evaluator::assigned(std::string_view, Datum value, Loc) {
+  return value;
+}
+
+Flow Evaluator::for_each(const Datum& iterable, const ast::For& loop, Scope& scope) {
+  report(diag::wrong_kind, loop.iterable->loc, "what 'for' goes through", describe(iterable),
+         "a tuple, a list or a range");
+  return skip(loop.body, scope);
+}
+
+void Evaluator::expression_statement(const ast::Expr&, const Datum&, Scope&) {}
+
+Flow Evaluator::branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) {
+  report(diag::wrong_kind, stmt.arms[arm].condition->loc, "the condition", describe(condition),
+         "a compile-time bool");
+  Flow flow = skip(stmt.else_body, scope);
+  for (const ast::IfArm& each : stmt.arms) {
+    if (skip(each.body, scope) == Flow::Return) flow = Flow::Return;
+  }
+  return flow;
+}
+
+std::optional<int64_t> Evaluator::expect_int(const Datum& datum, Loc loc, std::string_view what) {
+  if (datum.is(DatumKind::Int)) return datum.as_int();
+  if (!datum.is_poison()) report(diag::wrong_kind, loc, what, describe(datum), "an integer");
+  return std::nullopt;
+}
+
+std::optional<double> Evaluator::expect_number(const Datum& datum, Loc loc, std::string_view what) {
+  if (datum.is_number()) return datum.as_double();
+  if (!datum.is_poison()) report(diag::wrong_kind, loc, what, describe(datum), "a number");
+  return std::nullopt;
+}
+
+std::optional<bool> Evaluator::expect_bool(const Datum& datum, Loc loc, std::string_view what) {
+  if (datum.is(DatumKind::Bool)) return datum.as_bool();
+  if (!datum.is_poison()) report(diag::wrong_kind, loc, what, describe(datum), "a bool");
+  return std::nullopt;
+}
+
+std::optional<DType> Evaluator::expect_dtype(const Datum& datum, Loc loc, std::string_view what) {
+  if (datum.is(DatumKind::DType)) return datum.as_dtype();
+  if (datum.is(DatumKind::Builtin) && datum.as_builtin().table == "ops") {
+    // These names are dtypes, too.
+    switch (BuiltinId(datum.as_builtin().id)) {
+      case BuiltinId::ToInt: return DType::I64;
+      case BuiltinId::ToFloat: return DType::F32;
+      case BuiltinId::ToBool: return DType::Bool;
+      default: break;
+    }
+  }
+  if (!datum.is_poison()) report(diag::wrong_kind, loc, what, describe(datum), "a dtype");
+  return std::nullopt;
+}
+
+Dim Evaluator::expect_dim(const Datum& datum, Loc loc, std::string_view what) {
+  if (Dim dim = as_dimension(dims(), datum)) return dim;
+  if (!datum.is_poison()) {
+    report(diag::wrong_kind, loc, what, describe(datum), "an integer or a size");
+  }
+  return nullptr;
+}
+
+std::optional<std::vector<Dim>> Evaluator::expect_shape(const Datum& datum, Loc loc,
+                                                        std::string_view what) {
+  std::vector<Dim> shape;
+  if (datum.is(DatumKind::Int) || datum.is(DatumKind::Dim)) {
+    shape.push_back(as_dimension(dims(), datum));
+    return shape;
+  }
+  if (!datum.is_sequence()) {
+    if (!datum.is_poison()) {
+      report(diag::wrong_kind, loc, what, describe(datum), "a tuple of sizes");
+    }
+    return std::nullopt;
+  }
+  for (const Datum& element : datum.elements()) {
+    shape.push_back(expect_dim(element, loc, what));
+    if (!shape.back()) return std::nullopt;
+  }
+  return shape;
+}
+
+}  // namespace tessera::frontend
