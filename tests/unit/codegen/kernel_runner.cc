@@ -52,6 +52,7 @@ LoweredModule::LoweredModule(const std::string& text, const Machine& machine) : 
   if (module_->level() == Level::Tile) pipeline.push_back(tile_to_x86);
   pipeline.push_back(expand_math);
   pipeline.push_back(legalize_casts);
+  pipeline.push_back(sink_to_uses);
   for (Pass pass : pipeline) {
     if (pass(*module_, passes).failed()) return;
     if (verify(*module_, diagnostics_).failed()) return;
