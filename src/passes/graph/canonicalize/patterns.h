@@ -1,0 +1,33 @@
+#pragma once
+// The patterns of `canonicalize`, by subject. Each set is in its own file, where every pattern says why it is
+// exact.
+
+#include <span>
+
+#include "ir/core/rewrite.h"
+#include "ir/graph/ops.h"
+
+namespace tessera::canonical {
+
+/// Values known while compiling (constants.cc).
+std::span<const Pattern> constant_patterns();
+/// Conversions between dtypes (casts.cc).
+std::span<const Pattern> cast_patterns();
+/// Laws of arithmetic that hold for every operand (algebra.cc).
+std::span<const Pattern> algebra_patterns();
+/// The same elements under other dims (views.cc).
+std::span<const Pattern> view_patterns();
+
+/// True if users of the op's result may take `value` instead: it has the same type, or the types differ
+/// in policies alone and no function returns the result, whose policies callers see.
+bool may_stand_for(Op* op, Value* value);
+/// Replaces the op by an existing value where that may stand for it.
+bool replace_by(Op* op, Value* value, Rewriter& rewriter);
+
+/// The op of that kind that defines a value, else null.
+inline Op* def_of(Value* value, graph::OpKind kind) {
+  Op* op = value->def();
+  return op && graph::kind_of(op) == kind ? op : nullptr;
+}
+
+}  // namespace tessera::canonical

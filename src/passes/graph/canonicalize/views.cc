@@ -1,0 +1,190 @@
+// Views: ops that give the same elements under other dims. A chain becomes one op where one op can say it, and
+// what moves no element becomes a reshape, the simplest of them. A product reads an operand whose last two axes
+// were exchanged by its own flag.
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/graph/build.h"
+#include "passes/graph/canonicalize/patterns.h"
+
+namespace tessera::canonical {
+
+namespace {
+
+using graph::OpKind;
+using Axes = std::vector<int64_t>;
+
+bool is(Op* op, OpKind kind) { return graph::kind_of(op) == kind; }
+
+bool replace_with_reshape(Op* op, Value* value, Rewriter& rewriter) {
+  Value* same = rewriter.value(graph::info(OpKind::Reshape), {{value}}, op->result()->type());
+  rewriter.replace(op, same);
+  return true;
+}
+
+/// A reshape or broadcast to the dims that are there.
+bool same_shape(Op* op, Rewriter& rewriter) {
+  if (!is(op, OpKind::Reshape) && !is(op, OpKind::Broadcast)) return false;
+  if (!same_dims(op->operand(0)->type(), op->result()->type())) return false;
+  return replace_by(op, op->operand(0), rewriter);
+}
+
+/// A reshape of a reshape, a broadcast of a broadcast.
+bool view_of_same_kind(Op* op, Rewriter& rewriter) {
+  if (!is(op, OpKind::Reshape) && !is(op, OpKind::Broadcast)) return false;
+  Op* inner = def_of(op->operand(0), graph::kind_of(op));
+  if (!inner) return false;
+  rewriter.set_operand(op, 0, inner->operand(0));
+  return true;
+}
+
+/// A broadcast that only adds leading axes of extent 1.
+bool broadcast_to_ones(Op* op, Rewriter& rewriter) {
+  if (!is(op, OpKind::Broadcast)) return false;
+  const std::vector<Dim>& from = op->operand(0)->type()->dims;
+  const std::vector<Dim>& to = op->result()->type()->dims;
+  size_t added = to.size() - from.size();
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (i < added ? !to[i]->is_constant(1) : to[i] != from[i - added]) return false;
+  }
+  return replace_with_reshape(op, op->operand(0), rewriter);
+}
+
+/// A broadcast of what was given leading axes of extent 1: they would be added anyway.
+bool broadcast_of_ones(Op* op, Rewriter& rewriter) {
+  if (!is(op, OpKind::Broadcast)) return false;
+  Op* inner = def_of(op->operand(0), OpKind::Reshape);
+  if (!inner) return false;
+  const std::vector<Dim>& from = inner->operand(0)->type()->dims;
+  const std::vector<Dim>& to = inner->result()->type()->dims;
+  if (from.size() > to.size()) return false;
+  auto rest = to.end() - std::ptrdiff_t(from.size());
+  bool ones = std::all_of(to.begin(), rest, [](Dim d) { return d->is_constant(1); });
+  if (!ones || !std::equal(rest, to.end(), from.begin())) return false;
+  rewriter.set_operand(op, 0, inner->operand(0));
+  return true;
+}
+
+/// A transpose of a transpose.
+bool transpose_of_transpose(Op* op, Rewriter& rewriter) {
+  if (!is(op, OpKind::Transpose)) return false;
+  Op* inner = def_of(op->operand(0), OpKind::Transpose);
+  if (!inner) return false;
+  Axes outer_axes = op->ints_attr("perm"), inner_axes = inner->ints_attr("perm");
+  for (int64_t& axis : outer_axes) axis = inner_axes[size_t(axis)];
+  op->set_attr("perm", rewriter.context().integers(outer_axes));
+  rewriter.set_operand(op, 0, inner->operand(0));
+  return true;
+}
+
+/// A transpose that keeps the order of all axes but those of extent 1.
+bool transpose_of_ones(Op* op, Rewriter& rewriter) {
+  if (!is(op, OpKind::Transpose)) return false;
+  const std::vector<Dim>& from = op->operand(0)->type()->dims;
+  int64_t last = -1;
+  for (int64_t axis : op->ints_attr("perm")) {
+    if (from[size_t(axis)]->is_constant(1)) continue;
+    if (axis < last) return false;
+    last = axis;
+  }
+  return replace_with_reshape(op, op->operand(0), rewriter);
+}
+
+/// True if a slice takes everything.
+bool takes_all(Op* slice) {
+  if (!same_dims(slice->operand(0)->type(), slice->result()->type())) return false;
+  std::vector<Dim> starts = slice->dims_attr("starts");
+  Axes steps = slice->ints_attr("steps");
+  return std::all_of(starts.begin(), starts.end(), [](Dim d) { return d->is_constant(0); }) &&
+         std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; });
+}
+
+bool whole_slice(Op* op, Rewriter& rewriter) {
+  return is(op, OpKind::Slice) && takes_all(op) && replace_by(op, op->operand(0), rewriter);
+}
+
+/// Element j of the outer slice is element s + j*t of the inner one, which is element
+/// s' + (s + j*t)*t' of its operand.
+bool slice_of_slice(Op* op, Rewriter& rewriter) {
+  if (!is(op, OpKind::Slice)) return false;
+  Op* inner = def_of(op->operand(0), OpKind::Slice);
+  if (!inner) return false;
+  Context& context = rewriter.context();
+  DimTable& table = context.dims();
+  std::vector<Dim> starts = op->dims_attr("starts"), inner_starts = inner->dims_attr("starts");
+  Axes steps = op->ints_attr("steps"), inner_steps = inner->ints_attr("steps");
+  for (size_t i = 0; i < starts.size(); ++i) {
+    Dim scaled = table.mul(starts[i], table.constant(inner_steps[i]));
+    starts[i] = table.add(inner_starts[i], scaled);
+    if (starts[i]->overflow) return false;
+    if (__builtin_mul_overflow(steps[i], inner_steps[i], &steps[i])) return false;
+  }
+  op->set_attr("starts", context.dims_array(starts));
+  op->set_attr("steps", context.integers(steps));
+  rewriter.set_operand(op, 0, inner->operand(0));
+  return true;
+}
+
+/// A concatenation of one part.
+bool single_part(Op* op, Rewriter& rewriter) {
+  if (!is(op, OpKind::Concat) || op->operand_count() != 1) return false;
+  return replace_by(op, op->operand(0), rewriter);
+}
+
+/// True if a transpose exchanges the last two axes and moves no other.
+bool exchanges_last_two(Op* transpose) {
+  Axes perm = transpose->ints_attr("perm");
+  if (perm.size() < 2) return false;
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  for (size_t i = 0; i < perm.size(); ++i) {
+    if (perm[i] != int64_t(i)) return false;
+  }
+  return true;
+}
+
+/// A product of a transposed operand reads it transposed.
+bool product_of_transpose(Op* op, Rewriter& rewriter) {
+  if (!is(op, OpKind::Gemm)) return false;
+  for (unsigned i = 0; i < 2; ++i) {
+    Op* transpose = def_of(op->operand(i), OpKind::Transpose);
+    if (!transpose || !exchanges_last_two(transpose)) continue;
+    const char* flag = i == 0 ? "transpose_a" : "transpose_b";
+    op->set_attr(flag, op->flag(flag) ? nullptr : rewriter.context().boolean(true));
+    rewriter.set_operand(op, i, transpose->operand(0));
+    return true;
+  }
+  return false;
+}
+
+/// A flag that is false is the same as none.
+bool false_flag(Op* op, Rewriter& rewriter) {
+  bool changed = false;
+  for (const char* flag : {"transpose_a", "transpose_b", "keep"}) {
+    if (!op->has_attr(flag) || op->flag(flag)) continue;
+    op->set_attr(flag, nullptr);
+    changed = true;
+  }
+  if (changed) rewriter.changed(op);
+  return changed;
+}
+
+constexpr Pattern patterns[] = {
+    {"same_shape", same_shape},
+    {"view_of_same_kind", view_of_same_kind},
+    {"broadcast_to_ones", broadcast_to_ones},
+    {"broadcast_of_ones", broadcast_of_ones},
+    {"transpose_of_transpose", transpose_of_transpose},
+    {"transpose_of_ones", transpose_of_ones},
+    {"whole_slice", whole_slice},
+    {"slice_of_slice", slice_of_slice},
+    {"single_part", single_part},
+    {"product_of_transpose", product_of_transpose},
+    {"false_flag", false_flag},
+};
+
+}  // namespace
+
+std::span<const Pattern> view_patterns() { return patterns; }
+
+}  // namespace tessera::canonical
