@@ -1,0 +1,176 @@
+// Kernels of a user's file.
+
+#include <catch2/catch.hpp>
+
+#include "support/file.h"
+#include "unit/kernel/fixture.h"
+
+using namespace tessera;
+using namespace tessera::frontend;
+
+namespace {
+
+std::string built(const std::string& text) { return KernelFixture().build_source(text); }
+
+}  // namespace
+
+TEST_CASE("conditions on compile-time values choose at instantiation") {
+  auto kernel = [](const std::string& flag) {
+    return "@kernel\ndef f(x: Tensor[M, f32], *, smooth: bool = " + flag +
+           ") -> Tensor[M, f32]:\n    t = tile.context(m=M)\n    v = tile.load(x)\n    if smooth:\n"
+           "        v = tile.silu(v)\n    else:\n        v = tile.relu(v)\n    return v\n";
+  };
+  CHECK(count(built(kernel("True")), "sched.silu") == 1);
+  CHECK(count(built(kernel("True")), "sched.relu") == 0);
+  CHECK(count(built(kernel("False")), "sched.relu") == 1);
+}
+
+TEST_CASE("a condition on a dtype parameter is decided by the operand") {
+  for (const char* dtype : {"f32", "bf16"}) {
+    KernelFixture fixture;
+    SourceModule* source = fixture.session.load_file(fixture.sources.add("test.tsr", R"(
+@kernel
+def f(x: Tensor[M, T]) -> Tensor[M, T]:
+    t = tile.context(m=M)
+    v = tile.load(x)
+    if T == bf16:
+        return tile.cast(tile.exp(tile.cast(v, f32)), T)
+    return tile.exp(v)
+)"));
+    CHECK(fixture.kernels.own_kernels(*source, "").empty());
+    const Function& function = source->scope->find_here("f")->value.as_function();
+    fixture.ask(fixture.kernels.symbol_of(function), {std::string("tensor<M, ") + dtype + ">"});
+    std::string text = fixture.build();
+    INFO(text);
+    CHECK(count(text, "sched.cast") == (std::string(dtype) == "bf16" ? 2u : 0u));
+  }
+}
+
+TEST_CASE("lambdas and nested functions are folded in") {
+  std::string text = built(R"(
+@kernel
+def f(x: Tensor[M, f32], *, epilogue: fn = lambda v: tile.silu(v) * 2.0) -> Tensor[M, f32]:
+    t = tile.context(m=M)
+    def shift(v):
+        return v + 1.0
+    return epilogue(shift(tile.load(x)))
+)");
+  INFO(text);
+  CHECK(count(text, "sched.hook") == 0);
+  CHECK(count(text, "sched.silu") == 1);
+  CHECK(count(text, "sched.add") == 1);
+}
+
+TEST_CASE("a loop carries the names it changes, an inner one too") {
+  std::string text = built(R"(
+@kernel.schedule(Schedule(BM=8, BK=16))
+def f(x: Tensor[M, K, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
+    t = tile.context(m=M, k=K)
+    s = tile.zeros((t.m,), f32)
+    p = tile.full((t.m,), 1.0, f32)
+    for k in tile.range(K, t.k):
+        v = tile.load(x, (t.i, k), (t.m, t.k))
+        for again in tile.range(K, t.k):
+            s += tile.sum(v, axis=1)
+        p = tile.maximum(p, tile.max(v, axis=1))
+    return s, p
+)");
+  INFO(text);
+  CHECK(count(text, "sched.pipeline") == 2);
+  CHECK_THAT(text, Catch::Contains("%s1: tile<8, f32>, %p1: tile<8, f32> = sched.pipeline [%s, %p]"));
+  CHECK(count(text, "sched.store") == 2);
+}
+
+TEST_CASE("axes are told apart by how they are written, not by their extent") {
+  std::string text = built(R"(
+@kernel.schedule(Schedule(BM=8, BN=4, BK=2))
+def f(a: Tensor[16, 16, f32], b: Tensor[16, 16, f32]) -> Tensor[16, 16, f32]:
+    t = tile.context(m=16, n=16)
+    return tile.load(a) + tile.load(b)
+)");
+  CHECK_THAT(text, Catch::Contains("'k'"));
+  KernelFixture fixture;
+  fixture.request.schedule["block"] = fixture.context.integers({8, 4, 2});
+  text = fixture.ask("matmul", {"tensor<16 x 16, f32>", "tensor<16 x 16, f32>"}).build();
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("sched.tile {axes = [\"m\", \"n\"]}"));
+  CHECK_THAT(text, Catch::Contains("count = 8"));
+}
+
+TEST_CASE("a context without arguments has the axes that loads name") {
+  std::string text = built(R"(
+@kernel.schedule(Schedule(BM=8))
+def f(x: Tensor[B, M, D, f32]) -> Tensor[B, M, D, f32]:
+    T = tile.context()
+    v = tile.load(x, rows=T.m, cols=T.d)
+    return v / tile.sum(v, axis=1, keepdims=True)
+)");
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("tile<1 x 8 x D, f32> = sched.load %x, [%h, %i, %j]"));
+  CHECK_THAT(text, Catch::Contains("tile<8 x D, f32> = sched.reshape"));
+}
+
+TEST_CASE("coordinates count elements of the tensor") {
+  std::string text = built(R"(
+@kernel.schedule(Schedule(BM=8, BN=8))
+def f(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    return tile.where(tile.row_index() >= tile.col_index(), tile.load(x), -INF)
+)");
+  INFO(text);
+  CHECK(count(text, "sched.iota") == 2);
+  CHECK(count(text, "sched.ge") == 1);
+  CHECK_THAT(text, Catch::Contains("tile<8 x 8, f32> = sched.full {value = -inf}"));
+}
+
+TEST_CASE("sizes are numbers where tiles need them") {
+  std::string text = built(R"(
+@kernel.schedule(Schedule(BM=8))
+def f(x: Tensor[M, N, f32], y: Tensor[M, N, bf16]) -> (Tensor[M, N, f32], Tensor[M, N, bf16]):
+    t = tile.context(m=M, n=N)
+    s = 1.0 / sqrt(N)
+    return tile.load(x) * s, tile.load(y) * s
+)");
+  INFO(text);
+  CHECK(count(text, "sched.dim") == 1);
+  CHECK(count(text, "sched.sqrt") == 1);
+}
+
+TEST_CASE("the example's kernel builds under its own name") {
+  std::string source, error;
+  REQUIRE(read_file(TESSERA_SOURCE_DIR "/examples/tile_linear/tile_linear.tsr", source, error));
+  std::string text = built(source);
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("sched.kernel @tile_linear_bf16("));
+  CHECK_THAT(text, Catch::Contains("schedule = {block = {k = 64, m = 128, n = 128}, stages = 3, warps = 8}"));
+}
+
+TEST_CASE("a user's kernel of a library kernel's name has a symbol of its own") {
+  KernelFixture fixture;
+  SourceModule* source = fixture.session.load_file(fixture.sources.add("test.tsr", R"(
+@kernel
+def softmax(x: Tensor[M, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M)
+    return tile.load(x)
+)"));
+  const Function& function = source->scope->find_here("softmax")->value.as_function();
+  CHECK(fixture.kernels.symbol_of(function) == "softmax.1");
+  CHECK(fixture.kernels.symbol_of(function) == "softmax.1");
+  CHECK(fixture.kernels.own_kernels(*source, "").at(0).symbol == "softmax");
+}
+
+TEST_CASE("each kernel of docs/kernels.md builds") {
+  std::string text, error;
+  REQUIRE(read_file(TESSERA_SOURCE_DIR "/docs/kernels.md", text, error));
+  size_t blocks = 0;
+  for (size_t at = text.find("```python\n"); at != std::string::npos; at = text.find("```python\n", at + 1)) {
+    size_t begin = at + 10;
+    std::string block = text.substr(begin, text.find("```", begin) - begin);
+    KernelFixture fixture;
+    std::string out = fixture.build_source(block);
+    INFO(block << "\n" << out);
+    CHECK_FALSE(fixture.diagnostics.has_errors());
+    ++blocks;
+  }
+  CHECK(blocks >= 5);
+}

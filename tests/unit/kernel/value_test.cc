@@ -1,0 +1,142 @@
+// Schedules as values, and the tables they are looked up in.
+
+#include <catch2/catch.hpp>
+
+#include "frontend/embedded.h"
+#include "ir/core/machine.h"
+#include "ir/schedule/schedule_keys.h"
+#include "support/file.h"
+#include "unit/kernel/fixture.h"
+
+using namespace tessera;
+using namespace tessera::frontend;
+
+namespace {
+
+/// The schedule of a kernel with the axes m, n and k that is decorated with `decorator`, or what is said.
+std::string schedule_of(const std::string& decorator, const std::string& before = "") {
+  KernelFixture fixture;
+  std::string text = fixture.build_source(
+      before + decorator + R"(
+def f(a: Tensor[M, K, f32], b: Tensor[K, N, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N, k=K)
+    acc = tile.zeros((t.m, t.n), f32)
+    for k in tile.range(K, t.k):
+        acc = tile.dot(tile.load(a, (t.i, k), (t.m, t.k)), tile.load(b, (k, t.j), (t.k, t.n)), acc)
+    return acc
+)");
+  Op* kernel = fixture.module.find("f");
+  return kernel ? std::string(kernel->attr("schedule")->text) : text;
+}
+
+std::string table_error(const std::string& text) {
+  Context context;
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  auto table = ScheduleTable::read(context, "t.json", text, diagnostics);
+  return table ? "" : diagnostics.all().at(0).message;
+}
+
+}  // namespace
+
+TEST_CASE("a schedule states extents by position, by axis and by tunable") {
+  CHECK(schedule_of("@kernel.schedule(Schedule(block=(64, 32, 16), stages=3))") ==
+        "{block = {k = 16, m = 64, n = 32}, stages = 3}");
+  CHECK(schedule_of("@kernel.schedule(Schedule(block=(64, 32)))") == "{block = {m = 64, n = 32}}");
+  CHECK(schedule_of("@kernel.schedule(Schedule(block=dict(k=8, m=4)))") == "{block = {k = 8, m = 4}}");
+  CHECK(schedule_of("@kernel.schedule(Schedule(BN=8))") == "{block = {n = 8}}");
+}
+
+TEST_CASE("members of a schedule replace one key each") {
+  const std::string base = "base = Schedule(block=(128, 128), warps=8, stages=3)\n";
+  CHECK(schedule_of("@kernel.schedule(base.with_block(64, 64, 64))", base) ==
+        "{block = {k = 64, m = 64, n = 64}, stages = 3, warps = 8}");
+  CHECK(schedule_of("@kernel.schedule(base.with_warps(4))", base) ==
+        "{block = {m = 128, n = 128}, stages = 3, warps = 4}");
+  CHECK(schedule_of("@kernel.schedule(base.with_stages(2).cluster(2, 1))", base) ==
+        "{block = {m = 128, n = 128}, cluster = [2, 1], stages = 2, warps = 8}");
+}
+
+TEST_CASE("chains and lists of choices are schedules; the first choice is taken") {
+  const std::string chain = "c = block(64, 128).k(32).warps(8).stages(3).vector(8).swizzle(\"xor\")\n";
+  CHECK(schedule_of("@kernel.schedule(c)", chain) ==
+        "{block = {k = 32, m = 64, n = 128}, stages = 3, swizzle = \"xor\", vector = 8, warps = 8}");
+  const std::string choices = "c = block(m=[64,128], n=[32,64], k=[16]).warps([4,8]).stages([2,3])\n";
+  CHECK(schedule_of("@kernel.schedule(c)", choices) ==
+        "{block = {k = 16, m = 64, n = 32}, stages = 2, warps = 4}");
+  CHECK(schedule_of("@kernel.autotune(space=dict(BM=[64,128], BN=[32], stages=[3,4]), metric=\"latency_ms\", "
+                    "budget_ms=180, cache=\"~/.sched\")") == "{block = {m = 64, n = 32}, stages = 3}");
+}
+
+TEST_CASE("later decorators override earlier ones key by key") {
+  CHECK(schedule_of("@kernel.schedule(Schedule(block=(8, 8, 8), stages=2))\n"
+                    "@kernel.autotune(space=dict(BM=[64], stages=[3]))") ==
+        "{block = {k = 8, m = 64, n = 8}, stages = 3}");
+}
+
+TEST_CASE("every table that is shipped reads, and names kernels and axes that exist") {
+  for (const Machine* machine : all_machines()) {
+    std::string path = "schedules/" + machine->path_name() + ".json";
+    INFO(path);
+    auto text = embedded_file(path);
+    REQUIRE(text);
+    KernelFixture fixture;
+    auto table = ScheduleTable::read(fixture.context, path, *text, fixture.diagnostics);
+    INFO(render_all(fixture.diagnostics, {}));
+    REQUIRE(table);
+    CHECK(table->target() == machine->name);
+  }
+}
+
+TEST_CASE("the first row that holds for all sizes decides") {
+  Context context;
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  auto table = ScheduleTable::read(context, "t.json", R"({"format": 1, "target": "t", "kernels": {"f": [
+      {"when": ["m <= 16"], "schedule": {"stages": 1}},
+      {"dtypes": {"T": ["f32"]}, "schedule": {"stages": 2}},
+      {"schedule": {"stages": 3}}]}})", diagnostics);
+  REQUIRE(table);
+  auto stages = [&](Dim m, DType dtype) {
+    ScheduleQuery query{"f", {{"T", dtype}}, [&](const std::string& axis) { return axis == "m" ? m : nullptr; }};
+    return table->find(context.dims(), query)->schedule.at("stages")->integer;
+  };
+  CHECK(stages(context.dims().constant(16), DType::F32) == 1);
+  CHECK(stages(context.dims().constant(17), DType::F32) == 2);
+  CHECK(stages(context.dims().symbol("M"), DType::F32) == 2);
+  CHECK(stages(context.dims().symbol("M"), DType::BF16) == 3);
+}
+
+TEST_CASE("a damaged table is described") {
+  auto row = [](const std::string& text) {
+    return R"({"format": 1, "target": "t", "kernels": {"f": [)" + text + "]}}";
+  };
+  CHECK(table_error("{") == "'t.json' is no table of schedules: the file: it is no JSON");
+  CHECK_THAT(table_error("[]"), Catch::Contains("it has format, target and kernels"));
+  CHECK_THAT(table_error(R"({"format": 2})"), Catch::Contains("only format 1 is known"));
+  CHECK_THAT(table_error(R"({"format": 1, "target": 3, "kernels": {}})"), Catch::Contains("target: it is no string"));
+  CHECK_THAT(table_error(R"({"format": 1, "target": "t", "kernels": []})"), Catch::Contains("kernels: it is no object"));
+  CHECK_THAT(table_error(row("3")), Catch::Contains("row 1 of 'f': a row has dtypes, when and schedule"));
+  CHECK_THAT(table_error(row(R"({"when": ["m < "], "schedule": {}})")), Catch::Contains("is no condition"));
+  CHECK_THAT(table_error(row(R"({"when": ["m <= 99999999999999999999"], "schedule": {}})")),
+             Catch::Contains("is no condition"));
+  CHECK_THAT(table_error(row(R"({"dtypes": {"T": ["f33"]}, "schedule": {}})")), Catch::Contains("\"f33\" is no dtype"));
+  CHECK_THAT(table_error(row(R"({"schedule": {"stage": 1}})")), Catch::Contains("'stage' is no key of a schedule"));
+  CHECK_THAT(table_error(row(R"({"schedule": {"stages": 0}})")), Catch::Contains("outside 1 to 8"));
+  CHECK_THAT(table_error(row(R"({"schedule": {"block": {"m": 0.5}}})")), Catch::Contains("no value of a schedule"));
+}
+
+TEST_CASE("docs/schedules.md has the table of schedule_keys.def") {
+  std::string text, error;
+  REQUIRE(read_file(TESSERA_SOURCE_DIR "/docs/schedules.md", text, error));
+  for (const schedule::ScheduleKey& key : schedule::schedule_keys()) {
+    bool ranged = key.high != 0;
+    std::string readers = key.readers == schedule::ScheduleReaders::All   ? "all targets"
+                          : key.readers == schedule::ScheduleReaders::Cpu ? "CPUs"
+                                                                          : "GPUs";
+    std::string row = fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name, expected_value(key),
+                                  ranged ? fmt::format("{} to {}", key.low, key.high) : "", readers, key.summary);
+    INFO(row);
+    CHECK(text.find(row) != std::string::npos);
+  }
+}
