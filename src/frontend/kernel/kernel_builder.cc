@@ -121,13 +121,34 @@ bool KernelBuilder::bind_operands() {
 /// Checks the dimensions that are expressions, with the caller's dims for the symbols.
 bool KernelBuilder::check_operands() {
   Scope* caller = session().new_scope(function_.scope);
-  for (const auto& [name, bound] : bindings_.dims)
+  for (const auto& [name, bound] : bindings_.dims) {
     caller->set(name, Datum::dim(bound.dim), bound.loc);
+  }
+  if (!define_sizes(*caller)) return false;
   size_t next = 0;
   for (const SignatureParameter& parameter : signature_->parameters) {
     if (parameter.type.kind != PatternKind::Tensor) continue;
     ArgumentType argument = argument_type(request_.operands[next++], parameter.name, request_.loc);
     if (!check_expressions(*this, parameter.type, argument, parameter.name, *caller)) return false;
+  }
+  return true;
+}
+
+/// Enters the parameters that dimensions may be made of (`n: int`, `n: dim`).
+bool KernelBuilder::define_sizes(Scope& scope) {
+  for (const SignatureParameter& parameter : signature_->parameters) {
+    if (!signature_->declares_dim(parameter.name) || bindings_.dims.count(parameter.name)) continue;
+    auto given = request_.arguments.find(parameter.name);
+    Datum value = Datum::poison();
+    if (given != request_.arguments.end()) {
+      value = from_attr(given->second);
+    } else if (parameter.default_value) {
+      value = evaluate(*parameter.default_value, *function_.scope);
+    } else {
+      report(diag::missing_argument, request_.loc, parameter.name, function_.name);
+    }
+    if (!expect_dim(value, parameter.loc, fmt::format("'{}'", parameter.name))) return false;
+    scope.set(parameter.name, value, parameter.loc);
   }
   return true;
 }
@@ -139,6 +160,7 @@ bool KernelBuilder::define_symbols() {
     Dim own = bound.dim->constant() ? bound.dim : dims().symbol(name);
     scope_->set(name, Datum::dim(own), function_.loc);
   }
+  if (!define_sizes(*scope_)) return false;
   for (const auto& [name, dtype] : bindings_.dtypes) {
     scope_->set(name, Datum::dtype(dtype.dtype, dtype.policies), function_.loc);
   }

@@ -82,6 +82,11 @@ std::optional<schedule::KernelRequest> SourceKernels::own_request(const Function
   for (const DeclaredSymbol& symbol : signature.dims) {
     scope->set(symbol.name, Datum::dim(session_.dims().symbol(symbol.name)), symbol.loc);
   }
+  for (const SignatureParameter& parameter : signature.parameters) {
+    if (!parameter.default_value || !signature.declares_dim(parameter.name)) continue;
+    scope->set(parameter.name, evaluator.evaluate(*parameter.default_value, *function.scope),
+               parameter.loc);
+  }
   schedule::KernelRequest request;
   for (const SignatureParameter& parameter : signature.parameters) {
     if (parameter.default_value) continue;

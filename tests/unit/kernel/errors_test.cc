@@ -18,8 +18,10 @@ std::string message(const std::string& text) {
 
 /// A kernel of a [M, K], b [K, N] bf16 and ids [M] i32 with that body.
 std::string kernel(const std::string& body) {
-  return "@kernel\ndef f(a: Tensor[M, K, bf16], b: Tensor[K, N, bf16], ids: Tensor[M, i32]) -> Tensor[M, N, f32]:\n"
-         "    t = tile.context(m=M, n=N, k=K)\n" + body;
+  return "@kernel\ndef f(a: Tensor[M, K, bf16], b: Tensor[K, N, bf16], ids: Tensor[M, i32]) -> "
+         "Tensor[M, N, f32]:\n"
+         "    t = tile.context(m=M, n=N, k=K)\n" +
+         body;
 }
 
 void check(const std::string& body, const std::string& wanted) {
@@ -34,7 +36,8 @@ const char* const tiles =
     "    i = tile.full((8, 4), 1, i32)\n";
 
 void check_op(const std::string& expression, const std::string& wanted) {
-  check(std::string(tiles) + "    z = " + expression + "\n    return tile.zeros((t.m, t.n), f32)\n", wanted);
+  check(std::string(tiles) + "    z = " + expression + "\n    return tile.zeros((t.m, t.n), f32)\n",
+        wanted);
 }
 
 }  // namespace
@@ -50,14 +53,16 @@ TEST_CASE("axes are declared once, with names that are free") {
   check("    return tile.zeros((t.m, t.q), f32)\n", "kernel 'f' has no axis and no tunable 'q'");
   check("    return tile.zeros((t.m, t.n), f32) + tile.cast(t.h, f32)\n",
         "'h' is the index along grid axis 3, and the grid has 2");
-  CHECK(message("@kernel\ndef f(a: Tensor[M, f32]) -> Tensor[M, f32]:\n    t = tile.context(i=M)\n    return tile.load(a)\n") ==
-        "axis 'i' has the name of a tile index");
-  CHECK(message("@kernel\ndef f(a: Tensor[M, f32]) -> Tensor[M, f32]:\n    return tile.load(a)\n") ==
-        "kernel 'f' declares no axes");
-  CHECK(message("@kernel\ndef f(a: Tensor[M, f32]) -> Tensor[M, f32]:\n    x = tile.load(a)\n    t = tile.context(m=M)\n    return x\n") ==
+  CHECK(message("@kernel\ndef f(a: Tensor[M, f32]) -> Tensor[M, f32]:\n    t = tile.context(i=M)\n "
+                "   return tile.load(a)\n") == "axis 'i' has the name of a tile index");
+  CHECK(
+      message("@kernel\ndef f(a: Tensor[M, f32]) -> Tensor[M, f32]:\n    return tile.load(a)\n") ==
+      "kernel 'f' declares no axes");
+  CHECK(message("@kernel\ndef f(a: Tensor[M, f32]) -> Tensor[M, f32]:\n    x = tile.load(a)\n    t "
+                "= tile.context(m=M)\n    return x\n") ==
         "'tile.load' is used before the kernel's axes are declared");
-  CHECK(message("@kernel\ndef f(a: Tensor[M, f32]):\n    t = tile.context(m=M)\n    return tile.load(a)\n") ==
-        "kernel 'f' states no type for its result");
+  CHECK(message("@kernel\ndef f(a: Tensor[M, f32]):\n    t = tile.context(m=M)\n    return "
+                "tile.load(a)\n") == "kernel 'f' states no type for its result");
 }
 
 TEST_CASE("tiles that meet have shapes that broadcast and dtypes that widen") {
@@ -67,8 +72,10 @@ TEST_CASE("tiles that meet have shapes that broadcast and dtypes that widen") {
   check_op("i + 3000000000", "3000000000 is no value of i32");
   check_op("tile.exp(i)", "'exp' has no meaning for i32");
   check_op("tile.sum(x == x)", "'sum' has no meaning for bool");
-  check_op("tile.where(x, x, x)", "the condition of 'where' is a tile<8 x 4, f32>, where a bool tile is needed");
-  check_op("tile.broadcast(x, (8, 5))", "tiles of shape [8, 4] and [8, 5] do not broadcast in 'broadcast'");
+  check_op("tile.where(x, x, x)",
+           "the condition of 'where' is a tile<8 x 4, f32>, where a bool tile is needed");
+  check_op("tile.broadcast(x, (8, 5))",
+           "tiles of shape [8, 4] and [8, 5] do not broadcast in 'broadcast'");
   check_op("x[0]", "a tile is subscripted by something other than ':' and None");
   check_op("a + x", "add is a tensor<M x K, bf16>, where a tile is needed");
 }
@@ -83,29 +90,43 @@ TEST_CASE("products have fitting shapes and an accumulator") {
   check_op("tile.dot(x, x)", "tiles of shape [8, 4] and [8, 4] have no product in a tile");
   check_op("tile.dot(x, x.T, x)", "tiles of shape [8, 4] and [4, 8] have no product in [8, 4]");
   check_op("tile.dot(x, x.T, tile.zeros((8, 8), i32))", "products of f32 are not added up in i32");
-  check_op("tile.dot(h, h.T, tile.zeros((8, 8), bf16))", "a product of bf16 accumulated in bf16 cannot be compiled yet");
+  check_op("tile.dot(h, h.T, tile.zeros((8, 8), bf16))",
+           "a product of bf16 accumulated in bf16 cannot be compiled yet");
 }
 
 TEST_CASE("loads name a tile that exists") {
-  check_op("tile.load(x)", "what 'tile.load' reads is a tile<8 x 4, f32>, where a tensor is needed");
-  check_op("tile.load(a, (t.i,), (t.m,))", "'a' has 2 dimensions, and tile.load gives 1 indices and a shape of 1");
-  check_op("tile.load(a, (t.i, 0), (t.m, N))", "extent N of dimension 1 of 'a' is neither constant nor the whole K");
+  check_op("tile.load(x)",
+           "what 'tile.load' reads is a tile<8 x 4, f32>, where a tensor is needed");
+  check_op("tile.load(a, (t.i,), (t.m,))",
+           "'a' has 2 dimensions, and tile.load gives 1 indices and a shape of 1");
+  check_op("tile.load(a, (t.i, 0), (t.m, N))",
+           "extent N of dimension 1 of 'a' is neither constant nor the whole K");
   check_op("tile.load(a, (t.i, 0))", "argument 'shape' of 'tile.load' is missing");
-  check_op("tile.load(a, (t.i, 0.5), (8, 8))", "an index of 'tile.load' is a number, where an integer index is needed");
+  check_op("tile.load(a, (t.i, 0.5), (8, 8))",
+           "an index of 'tile.load' is a number, where an integer index is needed");
   check_op("tile.load(ids, (t.i,), (8,), fill=0.5)", "0.5 is no value of i32");
-  check_op("tile.load(a, (t.i, 0), (8, 8), vector=1000)", "schedule key 'vector' is 1000, outside 1 to 256");
-  check_op("tile.gather(ids, y)", "the table of 'tile.gather' is a tensor<M, i32>, where a tensor of rank 2 is needed");
-  check_op("tile.gather(a, y)", "the rows of 'tile.gather' is a tile<8, f32>, where a tile of integers of rank 1 is needed");
-  CHECK(message("@kernel.schedule(Schedule(block=(8, 8)))\ndef f(a: Tensor[M, K, f32]) -> Tensor[M, f32]:\n"
+  check_op("tile.load(a, (t.i, 0), (8, 8), vector=1000)",
+           "schedule key 'vector' is 1000, outside 1 to 256");
+  check_op("tile.gather(ids, y)",
+           "the table of 'tile.gather' is a tensor<M, i32>, where a tensor of rank 2 is needed");
+  check_op(
+      "tile.gather(a, y)",
+      "the rows of 'tile.gather' is a tile<8, f32>, where a tile of integers of rank 1 is needed");
+  CHECK(message("@kernel.schedule(Schedule(block=(8, 8)))\ndef f(a: Tensor[M, K, f32]) -> "
+                "Tensor[M, f32]:\n"
                 "    t = tile.context(m=M, k=K)\n    return tile.sum(tile.load(a), axis=1)\n") ==
         "dimension 1 of 'a' is no axis of the grid, so this program has no tile of it");
 }
 
 TEST_CASE("loops carry tiles of one type") {
-  check("    s = tile.zeros((8, 4), f32)\n    for k in tile.range(K, 8):\n        s = tile.zeros((8, 5), f32)\n    return s\n",
-        "'s' enters the loop as tile<8 x 4, f32> and leaves a turn as tile<8 x 5, f32>");
-  check("    s = 0.0\n    for k in tile.range(K, 8):\n        s = s + 1.0\n    return tile.zeros((t.m, t.n), f32)\n",
-        "'s' is a compile-time value and changes in a loop that runs on the machine");
+  check(
+      "    s = tile.zeros((8, 4), f32)\n    for k in tile.range(K, 8):\n        s = tile.zeros((8, "
+      "5), f32)\n    return s\n",
+      "'s' enters the loop as tile<8 x 4, f32> and leaves a turn as tile<8 x 5, f32>");
+  check(
+      "    s = 0.0\n    for k in tile.range(K, 8):\n        s = s + 1.0\n    return "
+      "tile.zeros((t.m, t.n), f32)\n",
+      "'s' is a compile-time value and changes in a loop that runs on the machine");
   check("    for k in tile.range(K, 8):\n        return tile.zeros((t.m, t.n), f32)\n",
         "a loop that runs on the machine returns");
   check("    for k in tile.range(K, N):\n        x = 1\n    return tile.zeros((t.m, t.n), f32)\n",
@@ -117,25 +138,36 @@ TEST_CASE("loops carry tiles of one type") {
 TEST_CASE("results have the shape and dtype that the signature states") {
   check("    return tile.zeros((8, 4), f32)\n",
         "kernel 'f' returns a tile of shape [8, 4], and a program's part of the result is [M, N]");
-  check("    return tile.zeros((t.m, t.n), f64)\n", "the result of 'f' is f64 and would be narrowed to f32");
+  check("    return tile.zeros((t.m, t.n), f64)\n",
+        "the result of 'f' is f64 and would be narrowed to f32");
   check("    return 3\n", "the result of 'f' is an integer, where a tile is needed");
-  check("    x = tile.zeros((t.m, t.n), f32)\n    return x, x\n", "'f' returns a tuple, where its result is 1 tiles");
+  check("    x = tile.zeros((t.m, t.n), f32)\n    return x, x\n",
+        "'f' returns a tuple, where its result is 1 tiles");
 }
 
 TEST_CASE("schedules fit the kernel") {
   auto decorated = [](const std::string& decorator) {
-    return message(decorator + "\ndef f(a: Tensor[M, f32]) -> Tensor[M, f32]:\n    t = tile.context(m=M)\n"
-                               "    return tile.load(a)\n");
+    return message(decorator +
+                   "\ndef f(a: Tensor[M, f32]) -> Tensor[M, f32]:\n    t = tile.context(m=M)\n"
+                   "    return tile.load(a)\n");
   };
-  CHECK(decorated("@kernel.schedule(Schedule(BX=4))") == "the schedule blocks axis 'x', and kernel 'f' has m");
-  CHECK(decorated("@kernel.schedule(Schedule(block=(4, 4)))") == "the schedule gives 2 extents, and kernel 'f' has 1 axes");
-  CHECK(decorated("@kernel.schedule(Schedule(block=0))") == "schedule key 'block' is 0, outside 1 to 65536");
+  CHECK(decorated("@kernel.schedule(Schedule(BX=4))") ==
+        "the schedule blocks axis 'x', and kernel 'f' has m");
+  CHECK(decorated("@kernel.schedule(Schedule(block=(4, 4)))") ==
+        "the schedule gives 2 extents, and kernel 'f' has 1 axes");
+  CHECK(decorated("@kernel.schedule(Schedule(block=0))") ==
+        "schedule key 'block' is 0, outside 1 to 65536");
   CHECK(decorated("@kernel.schedule(Schedule(stage=3))") == "'stage' is no key of a schedule");
-  CHECK(decorated("@kernel.schedule(Schedule(stages=\"3\"))") == "schedule key 'stages' takes a number, not \"3\"");
-  CHECK(decorated("@kernel.schedule(Schedule(stages=[2, 9]))") == "schedule key 'stages' is 9, outside 1 to 8");
-  CHECK(decorated("@kernel.schedule(Schedule(stages=[]))") == "schedule key 'stages' has no choice");
-  CHECK(decorated("@kernel.schedule(Schedule(stages=3).with_stage(2))") == "'stage' is no key of a schedule");
-  CHECK(decorated("@kernel.schedule(Schedule(stages=3).with_stages())") == "'stages' of a schedule takes values");
+  CHECK(decorated("@kernel.schedule(Schedule(stages=\"3\"))") ==
+        "schedule key 'stages' takes a number, not \"3\"");
+  CHECK(decorated("@kernel.schedule(Schedule(stages=[2, 9]))") ==
+        "schedule key 'stages' is 9, outside 1 to 8");
+  CHECK(decorated("@kernel.schedule(Schedule(stages=[]))") ==
+        "schedule key 'stages' has no choice");
+  CHECK(decorated("@kernel.schedule(Schedule(stages=3).with_stage(2))") ==
+        "'stage' is no key of a schedule");
+  CHECK(decorated("@kernel.schedule(Schedule(stages=3).with_stages())") ==
+        "'stages' of a schedule takes values");
   CHECK(decorated("@kernel.schedule(3)") ==
         "the argument of '@kernel.schedule' is an integer, where a schedule is needed");
   CHECK(decorated("@kernel.autotune(space=dict(stages=[2]), metrics=\"ms\")") ==
@@ -147,14 +179,17 @@ TEST_CASE("what is not lowered yet says so") {
         "'tile.alloc' cannot be compiled yet");
   check("    if t.i > 0:\n        x = 1\n    return tile.zeros((t.m, t.n), f32)\n",
         "a condition on values of the machine in a kernel cannot be compiled yet");
-  CHECK(message("@kernel\ndef f(a: Tensor[M, f32], y: Region[write] Tensor[M, f32]) -> Tensor[M, f32]:\n"
-                "    t = tile.context(m=M)\n    return tile.load(a)\n") ==
-        "a Region parameter of a kernel cannot be compiled yet");
+  CHECK(
+      message(
+          "@kernel\ndef f(a: Tensor[M, f32], y: Region[write] Tensor[M, f32]) -> Tensor[M, f32]:\n"
+          "    t = tile.context(m=M)\n    return tile.load(a)\n") ==
+      "a Region parameter of a kernel cannot be compiled yet");
 }
 
 TEST_CASE("operands fit the signature") {
   KernelFixture fixture;
-  CHECK_THAT(fixture.ask("matmul", {"tensor<4 x 8, f32>"}).build(), Catch::Contains("kernel 'matmul' takes 2 tensors, and 1 are given"));
+  CHECK_THAT(fixture.ask("matmul", {"tensor<4 x 8, f32>"}).build(),
+             Catch::Contains("kernel 'matmul' takes 2 tensors, and 1 are given"));
   KernelFixture shapes;
   CHECK_THAT(shapes.ask("matmul", {"tensor<4 x 8, f32>", "tensor<9 x 4, f32>"}).build(),
              Catch::Contains("shape-mismatch"));

@@ -20,7 +20,7 @@ struct KernelFixture {
   SourceKernels kernels{session};
   Module module{context, sources, "k", Level::Schedule};
   schedule::KernelRequest request;
-  std::map<std::string, Dim> dims;   ///< of the instance built last
+  std::map<std::string, Dim> dims;  ///< of the instance built last
   std::vector<Type> results;
 
   KernelFixture() { schedule::register_ops(context); }
@@ -47,7 +47,8 @@ struct KernelFixture {
     for (schedule::KernelRequest& own : kernels.own_kernels(*source, "")) {
       if (!kernels.instantiate(module, own)) return render_all(diagnostics, {});
     }
-    if (diagnostics.has_errors() || !verify(module, diagnostics)) return render_all(diagnostics, {});
+    if (diagnostics.has_errors() || !verify(module, diagnostics))
+      return render_all(diagnostics, {});
     return print(module, {.locations = false});
   }
 };
@@ -55,7 +56,8 @@ struct KernelFixture {
 /// How many ops of that name a text has.
 inline size_t count(const std::string& text, const std::string& op) {
   size_t n = 0;
-  for (size_t at = text.find(op + " "); at != std::string::npos; at = text.find(op + " ", at + 1)) ++n;
+  for (size_t at = text.find(op + " "); at != std::string::npos; at = text.find(op + " ", at + 1))
+    ++n;
   return n;
 }
 

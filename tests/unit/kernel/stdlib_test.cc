@@ -9,8 +9,9 @@ using namespace tessera::frontend;
 
 TEST_CASE("a product of symbolic size has one loop and one hook") {
   KernelFixture fixture;
-  fixture.request.schedule["block"] =
-      fixture.context.dict({{"m", fixture.context.integer(64)}, {"n", fixture.context.integer(32)}, {"k", fixture.context.integer(16)}});
+  fixture.request.schedule["block"] = fixture.context.dict({{"m", fixture.context.integer(64)},
+                                                            {"n", fixture.context.integer(32)},
+                                                            {"k", fixture.context.integer(16)}});
   fixture.ask("matmul", {"tensor<2*B x K, bf16>", "tensor<K x N, bf16>"});
   CHECK(fixture.build() == R"()");
   CHECK(fixture.dims.at("M")->text == "2*B");

@@ -10,7 +10,9 @@ using namespace tessera::frontend;
 
 namespace {
 
-std::string built(const std::string& text) { return KernelFixture().build_source(text); }
+std::string built(const std::string& text) {
+  return KernelFixture().build_source(text);
+}
 
 }  // namespace
 
@@ -38,7 +40,7 @@ def f(x: Tensor[M, T]) -> Tensor[M, T]:
     return tile.exp(v)
 )"));
     CHECK(fixture.kernels.own_kernels(*source, "").empty());
-    const Function& function = source->scope->find_here("f")->value.as_function();
+    const frontend::Function& function = source->scope->find_here("f")->value.as_function();
     fixture.ask(fixture.kernels.symbol_of(function), {std::string("tensor<M, ") + dtype + ">"});
     std::string text = fixture.build();
     INFO(text);
@@ -77,7 +79,8 @@ def f(x: Tensor[M, K, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
 )");
   INFO(text);
   CHECK(count(text, "sched.pipeline") == 2);
-  CHECK_THAT(text, Catch::Contains("%s1: tile<8, f32>, %p1: tile<8, f32> = sched.pipeline [%s, %p]"));
+  CHECK_THAT(text,
+             Catch::Contains("%s1: tile<8, f32>, %p1: tile<8, f32> = sched.pipeline [%s, %p]"));
   CHECK(count(text, "sched.store") == 2);
 }
 
@@ -142,7 +145,8 @@ TEST_CASE("the example's kernel builds under its own name") {
   std::string text = built(source);
   INFO(text);
   CHECK_THAT(text, Catch::Contains("sched.kernel @tile_linear_bf16("));
-  CHECK_THAT(text, Catch::Contains("schedule = {block = {k = 64, m = 128, n = 128}, stages = 3, warps = 8}"));
+  CHECK_THAT(text, Catch::Contains(
+                       "schedule = {block = {k = 64, m = 128, n = 128}, stages = 3, warps = 8}"));
 }
 
 TEST_CASE("a user's kernel of a library kernel's name has a symbol of its own") {
@@ -153,7 +157,7 @@ def softmax(x: Tensor[M, f32]) -> Tensor[M, f32]:
     t = tile.context(m=M)
     return tile.load(x)
 )"));
-  const Function& function = source->scope->find_here("softmax")->value.as_function();
+  const frontend::Function& function = source->scope->find_here("softmax")->value.as_function();
   CHECK(fixture.kernels.symbol_of(function) == "softmax.1");
   CHECK(fixture.kernels.symbol_of(function) == "softmax.1");
   CHECK(fixture.kernels.own_kernels(*source, "").at(0).symbol == "softmax");
@@ -163,7 +167,8 @@ TEST_CASE("each kernel of docs/kernels.md builds") {
   std::string text, error;
   REQUIRE(read_file(TESSERA_SOURCE_DIR "/docs/kernels.md", text, error));
   size_t blocks = 0;
-  for (size_t at = text.find("```python\n"); at != std::string::npos; at = text.find("```python\n", at + 1)) {
+  for (size_t at = text.find("```python\n"); at != std::string::npos;
+       at = text.find("```python\n", at + 1)) {
     size_t begin = at + 10;
     std::string block = text.substr(begin, text.find("```", begin) - begin);
     KernelFixture fixture;

@@ -13,11 +13,11 @@ using namespace tessera::frontend;
 
 namespace {
 
-/// The schedule of a kernel with the axes m, n and k that is decorated with `decorator`, or what is said.
+/// The schedule of a kernel with the axes m, n and k that is decorated with `decorator`, or what is
+/// said.
 std::string schedule_of(const std::string& decorator, const std::string& before = "") {
   KernelFixture fixture;
-  std::string text = fixture.build_source(
-      before + decorator + R"(
+  std::string text = fixture.build_source(before + decorator + R"(
 def f(a: Tensor[M, K, f32], b: Tensor[K, N, f32]) -> Tensor[M, N, f32]:
     t = tile.context(m=M, n=N, k=K)
     acc = tile.zeros((t.m, t.n), f32)
@@ -43,7 +43,8 @@ TEST_CASE("a schedule states extents by position, by axis and by tunable") {
   CHECK(schedule_of("@kernel.schedule(Schedule(block=(64, 32, 16), stages=3))") ==
         "{block = {k = 16, m = 64, n = 32}, stages = 3}");
   CHECK(schedule_of("@kernel.schedule(Schedule(block=(64, 32)))") == "{block = {m = 64, n = 32}}");
-  CHECK(schedule_of("@kernel.schedule(Schedule(block=dict(k=8, m=4)))") == "{block = {k = 8, m = 4}}");
+  CHECK(schedule_of("@kernel.schedule(Schedule(block=dict(k=8, m=4)))") ==
+        "{block = {k = 8, m = 4}}");
   CHECK(schedule_of("@kernel.schedule(Schedule(BN=8))") == "{block = {n = 8}}");
 }
 
@@ -58,14 +59,19 @@ TEST_CASE("members of a schedule replace one key each") {
 }
 
 TEST_CASE("chains and lists of choices are schedules; the first choice is taken") {
-  const std::string chain = "c = block(64, 128).k(32).warps(8).stages(3).vector(8).swizzle(\"xor\")\n";
-  CHECK(schedule_of("@kernel.schedule(c)", chain) ==
-        "{block = {k = 32, m = 64, n = 128}, stages = 3, swizzle = \"xor\", vector = 8, warps = 8}");
-  const std::string choices = "c = block(m=[64,128], n=[32,64], k=[16]).warps([4,8]).stages([2,3])\n";
+  const std::string chain =
+      "c = block(64, 128).k(32).warps(8).stages(3).vector(8).swizzle(\"xor\")\n";
+  CHECK(
+      schedule_of("@kernel.schedule(c)", chain) ==
+      "{block = {k = 32, m = 64, n = 128}, stages = 3, swizzle = \"xor\", vector = 8, warps = 8}");
+  const std::string choices =
+      "c = block(m=[64,128], n=[32,64], k=[16]).warps([4,8]).stages([2,3])\n";
   CHECK(schedule_of("@kernel.schedule(c)", choices) ==
         "{block = {k = 16, m = 64, n = 32}, stages = 2, warps = 4}");
-  CHECK(schedule_of("@kernel.autotune(space=dict(BM=[64,128], BN=[32], stages=[3,4]), metric=\"latency_ms\", "
-                    "budget_ms=180, cache=\"~/.sched\")") == "{block = {m = 64, n = 32}, stages = 3}");
+  CHECK(
+      schedule_of(
+          "@kernel.autotune(space=dict(BM=[64,128], BN=[32], stages=[3,4]), metric=\"latency_ms\", "
+          "budget_ms=180, cache=\"~/.sched\")") == "{block = {m = 64, n = 32}, stages = 3}");
 }
 
 TEST_CASE("later decorators override earlier ones key by key") {
@@ -92,13 +98,16 @@ TEST_CASE("the first row that holds for all sizes decides") {
   Context context;
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
-  auto table = ScheduleTable::read(context, "t.json", R"({"format": 1, "target": "t", "kernels": {"f": [
+  auto table =
+      ScheduleTable::read(context, "t.json", R"({"format": 1, "target": "t", "kernels": {"f": [
       {"when": ["m <= 16"], "schedule": {"stages": 1}},
       {"dtypes": {"T": ["f32"]}, "schedule": {"stages": 2}},
-      {"schedule": {"stages": 3}}]}})", diagnostics);
+      {"schedule": {"stages": 3}}]}})",
+                          diagnostics);
   REQUIRE(table);
   auto stages = [&](Dim m, DType dtype) {
-    ScheduleQuery query{"f", {{"T", dtype}}, [&](const std::string& axis) { return axis == "m" ? m : nullptr; }};
+    ScheduleQuery query{
+        "f", {{"T", dtype}}, [&](const std::string& axis) { return axis == "m" ? m : nullptr; }};
     return table->find(context.dims(), query)->schedule.at("stages")->integer;
   };
   CHECK(stages(context.dims().constant(16), DType::F32) == 1);
@@ -114,16 +123,23 @@ TEST_CASE("a damaged table is described") {
   CHECK(table_error("{") == "'t.json' is no table of schedules: the file: it is no JSON");
   CHECK_THAT(table_error("[]"), Catch::Contains("it has format, target and kernels"));
   CHECK_THAT(table_error(R"({"format": 2})"), Catch::Contains("only format 1 is known"));
-  CHECK_THAT(table_error(R"({"format": 1, "target": 3, "kernels": {}})"), Catch::Contains("target: it is no string"));
-  CHECK_THAT(table_error(R"({"format": 1, "target": "t", "kernels": []})"), Catch::Contains("kernels: it is no object"));
-  CHECK_THAT(table_error(row("3")), Catch::Contains("row 1 of 'f': a row has dtypes, when and schedule"));
-  CHECK_THAT(table_error(row(R"({"when": ["m < "], "schedule": {}})")), Catch::Contains("is no condition"));
+  CHECK_THAT(table_error(R"({"format": 1, "target": 3, "kernels": {}})"),
+             Catch::Contains("target: it is no string"));
+  CHECK_THAT(table_error(R"({"format": 1, "target": "t", "kernels": []})"),
+             Catch::Contains("kernels: it is no object"));
+  CHECK_THAT(table_error(row("3")),
+             Catch::Contains("row 1 of 'f': a row has dtypes, when and schedule"));
+  CHECK_THAT(table_error(row(R"({"when": ["m < "], "schedule": {}})")),
+             Catch::Contains("is no condition"));
   CHECK_THAT(table_error(row(R"({"when": ["m <= 99999999999999999999"], "schedule": {}})")),
              Catch::Contains("is no condition"));
-  CHECK_THAT(table_error(row(R"({"dtypes": {"T": ["f33"]}, "schedule": {}})")), Catch::Contains("\"f33\" is no dtype"));
-  CHECK_THAT(table_error(row(R"({"schedule": {"stage": 1}})")), Catch::Contains("'stage' is no key of a schedule"));
+  CHECK_THAT(table_error(row(R"({"dtypes": {"T": ["f33"]}, "schedule": {}})")),
+             Catch::Contains("\"f33\" is no dtype"));
+  CHECK_THAT(table_error(row(R"({"schedule": {"stage": 1}})")),
+             Catch::Contains("'stage' is no key of a schedule"));
   CHECK_THAT(table_error(row(R"({"schedule": {"stages": 0}})")), Catch::Contains("outside 1 to 8"));
-  CHECK_THAT(table_error(row(R"({"schedule": {"block": {"m": 0.5}}})")), Catch::Contains("no value of a schedule"));
+  CHECK_THAT(table_error(row(R"({"schedule": {"block": {"m": 0.5}}})")),
+             Catch::Contains("no value of a schedule"));
 }
 
 TEST_CASE("docs/schedules.md has the table of schedule_keys.def") {
@@ -134,8 +150,9 @@ TEST_CASE("docs/schedules.md has the table of schedule_keys.def") {
     std::string readers = key.readers == schedule::ScheduleReaders::All   ? "all targets"
                           : key.readers == schedule::ScheduleReaders::Cpu ? "CPUs"
                                                                           : "GPUs";
-    std::string row = fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name, expected_value(key),
-                                  ranged ? fmt::format("{} to {}", key.low, key.high) : "", readers, key.summary);
+    std::string row =
+        fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name, expected_value(key),
+                    ranged ? fmt::format("{} to {}", key.low, key.high) : "", readers, key.summary);
     INFO(row);
     CHECK(text.find(row) != std::string::npos);
   }
