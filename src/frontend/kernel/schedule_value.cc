@@ -137,17 +137,13 @@ bool is_axis_name(std::string_view name) {
   return std::all_of(name.begin() + 1, name.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
-/// Adds one attribute; extents by axis become tunables, and extents by position replace all others.
+/// Adds one attribute; extents by axis become tunables.
 void add(Dictionary& attributes, const std::string& name, Datum value) {
   if (name == "block" && value.is(DatumKind::Dict)) {
     for (const auto& [axis, extent] : value.entries().entries) {
       if (!axis.empty()) set(attributes, tunable_name(axis), extent);
     }
     return;
-  }
-  if (name == "block") {
-    std::erase_if(attributes.entries,
-                  [](const auto& entry) { return !tunable_axis(entry.first).empty(); });
   }
   const ScheduleKey* key = find_schedule_key(name);
   set(attributes, name, key ? as_list(*key, std::move(value)) : std::move(value));
@@ -214,6 +210,11 @@ Datum ScheduleMember::call(Evaluator& evaluator, const std::vector<CallArgument>
   if (!named.entries.empty()) {
     add(attributes, key, Datum::dict(std::move(named)));
   } else {
+    if (key == "block") {
+      // Extents by position replace all that were given before.
+      std::erase_if(attributes.entries,
+                    [](const auto& entry) { return !tunable_axis(entry.first).empty(); });
+    }
     add(attributes, key,
         positional.size() == 1 ? positional[0] : Datum::tuple(std::move(positional)));
   }

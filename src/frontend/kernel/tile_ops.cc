@@ -301,10 +301,10 @@ Datum TileOps::mean(const Datum& tile, const Datum& axes, bool keepdims, Loc loc
   Datum sum = reduce("sum", tile, axes, keepdims, loc);
   if (sum.is_poison()) return sum;
   const std::vector<Dim>& dims = tile.as_ir().value->type()->dims;
+  auto list = read_axes(axes, dims.size(), loc, "mean");
+  if (!list) return Datum::poison();
   Dim count = evaluator_.dims().constant(1);
-  for (int64_t axis : *read_axes(axes, dims.size(), loc, "mean")) {
-    count = evaluator_.dims().mul(count, dims[size_t(axis)]);
-  }
+  for (int64_t axis : *list) count = evaluator_.dims().mul(count, dims[size_t(axis)]);
   Datum operands[] = {sum, Datum::dim(count)};
   return elementwise(ElementwiseKind::Div, operands, loc);
 }

@@ -137,7 +137,7 @@ TEST_CASE("loops carry tiles of one type") {
 
 TEST_CASE("results have the shape and dtype that the signature states") {
   check("    return tile.zeros((8, 4), f32)\n",
-        "kernel 'f' returns a tile of shape [8, 4], and a program's part of the result is [M, N]");
+        "kernel 'f' returns a tile of shape [8, 4], and a program's part of the result is [1, 1]");
   check("    return tile.zeros((t.m, t.n), f64)\n",
         "the result of 'f' is f64 and would be narrowed to f32");
   check("    return 3\n", "the result of 'f' is an integer, where a tile is needed");

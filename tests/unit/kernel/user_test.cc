@@ -80,7 +80,7 @@ def f(x: Tensor[M, K, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
   INFO(text);
   CHECK(count(text, "sched.pipeline") == 2);
   CHECK_THAT(text,
-             Catch::Contains("%s1: tile<8, f32>, %p1: tile<8, f32> = sched.pipeline [%s, %p]"));
+             Catch::Contains("%s_1: tile<8, f32>, %p_1: tile<8, f32> = sched.pipeline [%s, %p]"));
   CHECK(count(text, "sched.store") == 2);
 }
 
