@@ -25,6 +25,7 @@ bool same_element(DType dtype, Element a, Element b) {
 
 Attr uniform_value(Value* value) {
   Op* op = value->def();
+  while (op && kind_of(op) == OpKind::Broadcast) op = op->operand(0)->def();
   if (!op) return nullptr;
   if (kind_of(op) == OpKind::Full) return op->attr("value");
   if (kind_of(op) != OpKind::Constant) return nullptr;

@@ -16,7 +16,8 @@ Attr attribute_of(Context& context, DType dtype, Element element);
 /// Bit for bit, except that a NaN equals any NaN.
 bool same_element(DType dtype, Element a, Element b);
 
-/// What states every element when all are the same and known (gir.full, gir.constant); null for others.
+/// What states every element when all are the same and known (gir.full, gir.constant, a gir.broadcast of
+/// one); null for others.
 Attr uniform_value(Value* value);
 /// The same as an element of the value's dtype.
 std::optional<Element> uniform_element(Value* value);

@@ -49,12 +49,10 @@ bool is_foldable(Op* op) {
   return is_fixed(kind);
 }
 
-/// The element at place `i` of a gir.full or gir.constant.
+/// The element at place `i` of a value that is the same everywhere or a gir.constant.
 Element element_at(Value* value, size_t i) {
-  Op* op = value->def();
-  DType dtype = value->type()->dtype;
-  if (graph::kind_of(op) == OpKind::Full) return graph::element_of(op->attr("value"), dtype);
-  return graph::element_of(op->attr("values")->elements[i], dtype);
+  if (std::optional<Element> everywhere = graph::uniform_element(value)) return *everywhere;
+  return graph::element_of(value->def()->attr("values")->elements[i], value->type()->dtype);
 }
 
 Attr folded(Op* op, size_t i) {
@@ -70,7 +68,7 @@ Attr folded(Op* op, size_t i) {
 /// An elementwise op on constants is a constant.
 bool fold_elementwise(Op* op, Rewriter& rewriter) {
   if (op->operand_count() == 0 || !is_foldable(op)) return false;
-  size_t count = 1;
+  size_t count = 1;  // stays 1 when every operand is the same everywhere
   for (unsigned i = 0; i < op->operand_count(); ++i) {
     Value* operand = op->operand(i);
     if (graph::uniform_value(operand)) continue;
@@ -78,7 +76,6 @@ bool fold_elementwise(Op* op, Rewriter& rewriter) {
     if (!constant || constant->attr("values")->elements.size() > most_elements) return false;
     count = constant->attr("values")->elements.size();
   }
-  // With no operand of several elements all operands are gir.full, or constants of equal elements.
   Type type = op->result()->type();
   if (count == 1) {
     rewriter.replace(op, graph::uniform(rewriter, folded(op, 0), type));
