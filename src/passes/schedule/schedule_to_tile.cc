@@ -187,9 +187,36 @@ class KernelLowering {
     if (!inserted) return it->second;
     Value* offset = tile::mul(builder_, mapped(index), tile::dim(builder_, extent));
     std::optional<int64_t> constant = extent->constant();
-    bool whole = extent == size || (constant && *constant > 0 && is_multiple_of(size, *constant));
-    Value* limit = whole ? nullptr : tile::sub(builder_, tile::dim(builder_, size), offset);
+    bool divides = extent == size || (constant && *constant > 0 && is_multiple_of(size, *constant));
+    bool inside = starts_inside(index, extent, size);
+    Value* limit = nullptr;
+    if (!inside || !divides) limit = tile::sub(builder_, tile::dim(builder_, size), offset);
+    if (!inside) {
+      Value* zero = tile::index(builder_, 0);
+      limit = tile::elementwise(builder_, ElementwiseKind::Max, {limit, zero});
+    }
     return it->second = {offset, limit};
+  }
+
+  /// Is a tile at this index known to start on the axis? The grid and pipelines count tiles up to
+  /// its end; any other index may lie past it, where nothing is left.
+  bool starts_inside(Value* index, Dim extent, Dim size) {
+    if (Op* def = index->def()) {
+      bool first = def->is(schedule::info(SOp::Constant)) && tile::known_index(mapped(index)) == 0;
+      std::optional<int64_t> span = extent->constant(), whole = size->constant();
+      return first && (extent == size || (span && whole && *span <= *whole));
+    }
+    Op* parent = index->block()->parent_op();
+    if (schedule::kind_of(parent) == SOp::Pipeline) {
+      return index->index() == 0 &&
+             parent->dim_attr("count") == context().dims().ceildiv(size, extent);
+    }
+    unsigned nth = 0;
+    for (Attr axis : kernel_->attr("axes")->elements) {
+      if (!axis->get("grid")->boolean || nth++ != index->index()) continue;
+      return axis->get("extent")->dim == size && axis->get("block")->dim == extent;
+    }
+    return false;
   }
 
   struct Access {

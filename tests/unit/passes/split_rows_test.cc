@@ -306,3 +306,30 @@ TEST_CASE("what cannot be split is refused with the op's place") {
 )"),
           "does not fit in one fragment");
 }
+
+TEST_CASE("tiles that may start past an edge have limits, and those there are nothing") {
+  // The table of columns is shorter than the grid, and every tile of it but the first reads one
+  // further on.
+  std::string body = R"(      %one: i64 = sched.constant {value = 1}
+      %n: i64 = sched.add %j, %one
+      %v: tile<1 x 64, f32> = sched.load %x, [%i, %n] {fill = 2.5}
+      %u: tile<64, f32> = sched.load %w, [%j] {fill = 1.5}
+      %u1: tile<1 x 64, f32> = sched.reshape %u
+      %o: tile<1 x 64, f32> = sched.add %v, %u1
+      sched.store %o, %y, [%i, %j]
+)";
+  std::string text =
+      kernel("%x: tensor<B x D, f32>, %w: tensor<E, f32>, %y: tensor<B x D, f32>", "1", "64", body);
+  for (const char* machine : machines) {
+    check_split(text, {{{"B", 2}, {"D", 200}, {"E", 70}}, {{"B", 1}, {"D", 64}, {"E", 0}}}, 0,
+                machine);
+  }
+  std::string shorter = kernel("%x: tensor<B x D, f32>, %w: tensor<E, f32>, %y: tensor<B x E, f32>",
+                               "1", "64", R"(      %v: tile<1 x 64, f32> = sched.load %x, [%i, %j]
+      sched.store %v, %y, [%i, %j]
+)");
+  for (const char* machine : machines) {
+    check_split(shorter, {{{"B", 2}, {"D", 300}, {"E", 70}}, {{"B", 1}, {"D", 64}, {"E", 0}}}, 0,
+                machine);
+  }
+}
