@@ -26,7 +26,8 @@ class FusionBuilder {
   void start_concat(FusionGroup& group, Op* root);
   bool try_join(FusionGroup& group, Op* op);
   std::optional<AxisMap> agreed_map(const FusionGroup& group, Value* value) const;
-  bool join_reduce(FusionGroup& group, Op* op, AxisMap& map);
+  bool join_reduce(FusionGroup& group, Op* op, const AxisMap& map);
+  bool stays_parallel(const FusionGroup& group, const std::vector<int>& becoming_whole) const;
   bool covers_programs(const FusionGroup& group, const AxisMap& map) const;
   bool makes_cycle(const FusionGroup& group, Op* op) const;
 

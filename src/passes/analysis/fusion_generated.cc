@@ -14,6 +14,9 @@ namespace {
 
 using graph::OpKind;
 
+/// Elements of a space that one program may as well walk alone.
+constexpr int64_t small_space = 65536;
+
 bool is_reduce(Op* op) {
   return graph::kind_of(op) == OpKind::Reduce;
 }
@@ -79,7 +82,7 @@ void FusionBuilder::grow_generated(Op* root) {
 
 void FusionBuilder::start(FusionGroup& group, Op* root) {
   group.maps[root->result()] = add_axes(group, root->result()->type()->dims, false);
-  if (is_reduce(root)) add_axes(group, reduced_extents(root), true);
+  if (is_reduce(root)) group.reduced[root] = add_axes(group, reduced_extents(root), true);
 }
 
 void FusionBuilder::start_concat(FusionGroup& group, Op* root) {
@@ -136,25 +139,41 @@ bool FusionBuilder::covers_programs(const FusionGroup& group, const AxisMap& map
   return true;
 }
 
-bool FusionBuilder::join_reduce(FusionGroup& group, Op* op, AxisMap& map) {
+bool FusionBuilder::join_reduce(FusionGroup& group, Op* op, const AxisMap& map) {
   if (!group.parts.empty()) return false;
   std::vector<Dim> reduced = reduced_extents(op);
   std::vector<int> missing;  // the axes along which the result does not vary
+  std::vector<Dim> extents;
+  bool has_whole = false;
   for (size_t i = 0; i < group.extents.size(); ++i) {
-    if (std::find(map.begin(), map.end(), int(i)) == map.end()) missing.push_back(int(i));
-    if (group.whole[i] && std::find(map.begin(), map.end(), int(i)) != map.end()) return false;
+    has_whole |= group.whole[i];
+    if (std::find(map.begin(), map.end(), int(i)) != map.end()) continue;
+    missing.push_back(int(i));
+    extents.push_back(group.extents[i]);
   }
-  bool has_whole = std::find(group.whole.begin(), group.whole.end(), true) != group.whole.end();
   if (missing.empty() && !has_whole) {
-    add_axes(group, reduced, true);
+    group.reduced[op] = add_axes(group, reduced, true);
     return true;
   }
-  // The group's remaining axes must be the reduced ones, and all other values then have them whole.
-  std::vector<Dim> extents;
-  for (int axis : missing) extents.push_back(group.extents[size_t(axis)]);
-  if (extents != reduced) return false;
+  // The remaining axes must be the reduced ones, and all other values then have them whole.
+  if (extents != reduced || !stays_parallel(group, missing)) return false;
   for (int axis : missing) group.whole[size_t(axis)] = true;
+  group.reduced[op] = std::move(missing);
   return true;
+}
+
+bool FusionBuilder::stays_parallel(const FusionGroup& group,
+                                   const std::vector<int>& becoming_whole) const {
+  bool changes = false;
+  size_t programs = 0;
+  for (size_t i = 0; i < group.extents.size(); ++i) {
+    bool becomes =
+        std::find(becoming_whole.begin(), becoming_whole.end(), int(i)) != becoming_whole.end();
+    changes |= becomes && !group.whole[i];
+    programs += !becomes && !group.whole[i];
+  }
+  auto elements = count_elements(table_, group.extents)->constant();
+  return !changes || programs != 0 || (elements && *elements <= small_space);
 }
 
 bool FusionBuilder::makes_cycle(const FusionGroup& group, Op* op) const {

@@ -15,10 +15,7 @@ AxisMap operand_map(const FusionGroup& group, Op* member, unsigned position) {
   if (graph::kind_of(member) != graph::OpKind::Reduce) return result;
   AxisMap map;
   std::vector<int64_t> reduced = member->ints_attr("axes");
-  std::vector<int> whole;
-  for (size_t i = 0; i < group.whole.size(); ++i) {
-    if (group.whole[i]) whole.push_back(int(i));
-  }
+  const std::vector<int>& combined = group.reduced.at(member);
   const std::vector<Dim>& dims = member->operand(0)->type()->dims;
   size_t kept = 0, taken = 0;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -27,7 +24,7 @@ AxisMap operand_map(const FusionGroup& group, Op* member, unsigned position) {
       map.push_back(result[kept++]);
     } else {
       if (member->flag("keep")) ++kept;
-      map.push_back(dims[i]->is_constant(1) ? -1 : whole[taken++]);
+      map.push_back(dims[i]->is_constant(1) ? -1 : combined[taken++]);
     }
   }
   return map;

@@ -32,6 +32,8 @@ struct FusionGroup {
   std::vector<Dim> extents;        ///< of the iteration axes
   std::vector<bool> whole;         ///< axes that a program has the whole of: reduced ones
   std::map<Value*, AxisMap> maps;  ///< of the results of anchor and members
+  std::map<Op*, std::vector<int>>
+      reduced;  ///< the axes that each reduction combines, but for extents of 1
   /// A group that ends in a gir.concat: the iteration axes of each part. Extents along the axis
   /// differ, so each part has an axis of its own unless all are equal.
   std::vector<AxisMap> parts;

@@ -23,7 +23,7 @@ class KernelLibraryDouble : public schedule::KernelLibrary {
     if (request.kernel == "embedding") text = embedding(request);
     if (request.kernel == "twice") text = twice(request);
     if (text.empty()) return failure;
-    FileId file = module.sources().add(request.symbol + ".tir", text);
+    FileId file = module.sources().add(fmt::format("kernel{}.tir", asked.size()), text);
     DiagnosticEngine diagnostics(module.sources());
     auto parsed = parse_modules(module.context(), file, diagnostics);
     TSR_CHECK(bool(parsed), render_all(diagnostics, {}) + text);
@@ -95,11 +95,15 @@ class KernelLibraryDouble : public schedule::KernelLibrary {
     result(x, request.results[0]);
     return wrap(request, fmt::format("%x: tensor<{0} x {1}, {2}>, %y: tensor<{0} x {1}, {2}>", m, n, dtype),
                 axis("m", m, "4", true) + ", " + axis("n", n, attr(n), false), "\"m\"", "%i: i64",
-                fmt::format("%0: i64 = sched.dim {{value = 0}}\n%v: tile<4 x {0}, {1}> = sched.load %x, [%i, %0] {{fill = -inf}}\n"
-                            "%m: tile<4, {1}> = sched.reduce %v {{axis = 1, kind = \"max\"}}\n%r: tile<4 x 1, {1}> = sched.reshape %m\n"
+                fmt::format("%0: i64 = sched.dim {{value = 0}}\n%v: tile<4 x {0}, {1}> = sched.load %x, [%i, %0]\n"
+                            "%m: tile<4, {1}> = sched.reduce %v {{axis = 1, kind = \"max\"}}\n%zero: tile<4, {1}> = sched.full {{value = 0}}\n"
+                            "%none: tile<4, {1}> = sched.full {{value = -inf}}\n%empty: tile<4, bool> = sched.eq %m, %none\n"
+                            "%top: tile<4, {1}> = sched.select %empty, %zero, %m\n%r: tile<4 x 1, {1}> = sched.reshape %top\n"
                             "%b: tile<4 x {0}, {1}> = sched.broadcast %r\n%s: tile<4 x {0}, {1}> = sched.sub %v, %b\n"
                             "%e: tile<4 x {0}, {1}> = sched.exp %s\n%t: tile<4, {1}> = sched.reduce %e {{axis = 1, kind = \"sum\"}}\n"
-                            "%u: tile<4 x 1, {1}> = sched.reshape %t\n%w: tile<4 x {0}, {1}> = sched.broadcast %u\n"
+                            "%nil: tile<4, bool> = sched.eq %t, %zero\n%one: tile<4, {1}> = sched.full {{value = 1}}\n"
+                            "%sum: tile<4, {1}> = sched.select %nil, %one, %t\n"
+                            "%u: tile<4 x 1, {1}> = sched.reshape %sum\n%w: tile<4 x {0}, {1}> = sched.broadcast %u\n"
                             "%q: tile<4 x {0}, {1}> = sched.div %e, %w\n%h: tile<4 x {0}, {1}> = sched.hook %q {{name = \"epilogue\"}}\n"
                             "sched.store %h, %y, [%i, %0]", n, dtype));
   }

@@ -63,6 +63,16 @@ bool runs_on(DimTable& table, const FusionGroup& group, const BufferAccess& acce
   return access.strides[size_t(outer)] == table.mul(stride, group.extents[size_t(inner)]);
 }
 
+/// True if every reduction of the group combines both axes or neither.
+bool reduced_alike(const FusionGroup& group, int a, int b) {
+  auto has = [](const std::vector<int>& axes, int axis) {
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  };
+  return std::all_of(group.reduced.begin(), group.reduced.end(), [&](const auto& reduction) {
+    return has(reduction.second, a) == has(reduction.second, b);
+  });
+}
+
 /// The largest divisor of `extent` up to `limit` if it is at least half of that, else `limit`.
 int64_t even_block(int64_t extent, int64_t limit) {
   if (extent <= limit) return std::max<int64_t>(extent, 1);
@@ -211,7 +221,7 @@ KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group,
     for (size_t i = 0; i < group.extents.size(); ++i) {
       if (group.whole[i] != whole) continue;
       bool own_axis =
-          before < 0 || (whole && !group.parts.empty()) ||
+          before < 0 || (whole && !group.parts.empty()) || !reduced_alike(group, before, int(i)) ||
           !std::all_of(constraints.begin(), constraints.end(), [&](const BufferAccess& access) {
             return runs_on(table, group, access, before, int(i));
           });

@@ -36,7 +36,6 @@ TileEmitter::TileEmitter(Builder& builder, const GraphReads& reads, const Fusion
 void TileEmitter::emit(Op* member) {
   builder_.set_loc(member->loc());
   std::vector<Dim> shape = shape_of(group_.maps.at(member->result()));
-  DType dtype = member->result()->type()->dtype;
   Value*& made = tiles_[member->result()];
   if (graph_role(member) == GraphRole::Source) {
     made = source(member, group_.maps.at(member->result()), shape);
@@ -45,13 +44,24 @@ void TileEmitter::emit(Op* member) {
   } else if (graph::kind_of(member) == OpKind::Reduce) {
     made = reduce(member);
   } else {
-    std::vector<std::vector<Value*>> operands;
-    for (unsigned i = 0; i < reads_.operand_count(member); ++i) {
-      operands.push_back({widen(operand(member, i), shape)});
-    }
-    made = builder_.value(schedule::info(member->info().elementwise), operands,
-                          tile_type(shape, dtype));
+    made = elementwise(member, std::move(shape));
   }
+}
+
+Value* TileEmitter::elementwise(Op* member, std::vector<Dim> shape) {
+  std::vector<Value*> tiles;
+  for (unsigned i = 0; i < reads_.operand_count(member); ++i) tiles.push_back(operand(member, i));
+  // The tile of an anchor may be larger than 1 along an axis of extent 1, which is no iteration
+  // axis.
+  for (Value* tile : tiles) {
+    for (size_t k = 0; k < shape.size(); ++k) {
+      if (shape[k]->is_constant(1)) shape[k] = tile->type()->dims[k];
+    }
+  }
+  std::vector<std::vector<Value*>> operands;
+  for (Value* tile : tiles) operands.push_back({widen(tile, shape)});
+  return builder_.value(schedule::info(member->info().elementwise), operands,
+                        tile_type(shape, member->result()->type()->dtype));
 }
 
 Value* TileEmitter::operand(Op* member, unsigned position) {
@@ -155,8 +165,9 @@ Value* TileEmitter::reduce(Op* member) {
   Value* tile = widen(operand(member, 0), shape_of(map));
   std::vector<Dim> shape = tile->type()->dims;
   std::vector<Dim> reduced = shape;
+  std::vector<Dim> kept = shape_of(group_.maps.at(member->result()));
   for (size_t k = space_.rank(); k-- > 0;) {
-    if (!space_.whole[k] || shape[k]->is_constant(1)) continue;
+    if (shape[k] == kept[k]) continue;
     reduced.erase(reduced.begin() + std::ptrdiff_t(k));
     shape[k] = reads_.dims().constant(1);
     tile = builder_.value(schedule::info(ScheduleOp::Reduce), {{tile}},

@@ -39,6 +39,7 @@ class TileEmitter {
   void store(Value* tile, const TileMemory& memory);
 
  private:
+  Value* elementwise(Op* member, std::vector<Dim> shape);
   Value* source(Op* op, const AxisMap& map, const std::vector<Dim>& shape);
   Value* coordinate(Op* iota, const AxisMap& map);
   Value* load(const BufferAccess& access);

@@ -1,0 +1,88 @@
+#pragma once
+// Runs the host program of a tile-level module with the tile interpreter.
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <memory>
+
+#include "ir/host/ops.h"
+#include "ir/tile/eval.h"
+
+namespace tessera {
+
+class HostRunner {
+ public:
+  using DimValues = std::map<std::string, int64_t, std::less<>>;
+
+  HostRunner(Module& module, DimValues dims, DiagnosticEngine& diagnostics)
+      : module_(module), dims_(std::move(dims)), diagnostics_(diagnostics) {}
+
+  std::vector<TensorValue> run(Op* function, const std::vector<TensorValue>& arguments) {
+    Block* body = function->region()->front();
+    for (unsigned i = 0; i < body->arg_count(); ++i) values_[body->arg(i)] = *arguments[i].clone();
+    for (Op* op : *body) step(op);
+    std::vector<TensorValue> results;
+    for (unsigned i = 0; i < body->terminator()->operand_count(); ++i) {
+      results.push_back(*values_.at(body->terminator()->operand(i)).clone());
+    }
+    return results;
+  }
+
+ private:
+  int64_t size(Dim dim) {
+    return *evaluate(
+        dim, [&](std::string_view name) { return std::optional(dims_.find(name)->second); });
+  }
+  std::vector<int64_t> extents(Type type) {
+    std::vector<int64_t> sizes;
+    for (Dim dim : type->dims) sizes.push_back(size(dim));
+    return sizes;
+  }
+  TensorValue made(Value* value) {
+    return *TensorValue::make(value->type()->dtype, extents(value->type()));
+  }
+
+  void step(Op* op) {
+    switch (host::kind_of(op)) {
+      case host::OpKind::Launch:
+        return launch(op);
+      case host::OpKind::Alias: {
+        TensorValue copy = *values_.at(op->operand(0)).clone();
+        copy.reshape(extents(op->result()->type()));
+        values_[op->result()] = std::move(copy);
+        return;
+      }
+      case host::OpKind::Copy:
+        values_[op->result()] = *values_.at(op->operand(0)).clone();
+        return;
+      case host::OpKind::Fill:
+        values_[op->result()] = made(op->result());
+        return;
+      case host::OpKind::Return:
+        return;
+      default:
+        FAIL("unexpected " << op->name());
+    }
+  }
+
+  void launch(Op* op) {
+    Op* kernel = module_.find(op->string_attr("kernel"));
+    DimValues dims;
+    for (const auto& [name, value] : op->attr("dims")->entries) dims[name] = size(value->dim);
+    std::vector<TensorValue*> parameters;
+    for (unsigned i = 0; i < op->operand_count(); ++i)
+      parameters.push_back(&values_.at(op->operand(i)));
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      values_[op->result(i)] = made(op->result(i));
+      parameters.push_back(&values_.at(op->result(i)));
+    }
+    REQUIRE(tile::run_kernel(kernel, parameters, dims, diagnostics_));
+  }
+
+  Module& module_;
+  DimValues dims_;
+  DiagnosticEngine& diagnostics_;
+  std::map<Value*, TensorValue> values_;
+};
+
+}  // namespace tessera
