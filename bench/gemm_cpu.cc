@@ -88,6 +88,7 @@ class Compiled {
     }
     Module* all[] = {module_.get()};
     if (options.show == "target") fmt::print("{}", print(*module_));
+    if (options.show == "llvm") fmt::print("{}", codegen::print_llvm(all, machine_));
     if (options.show == "asm") fmt::print("{}", codegen::print_assembly(all, machine_));
     codegen::KernelObject object = codegen::compile_kernels(all, machine_);
     fmt::print("compiled in {:.1f} + {:.1f} + {:.1f} + {:.1f} ms (translate, optimise, assemble, link)\n",
@@ -186,7 +187,7 @@ int main(int argc, char** argv) {
   app.add_option("--fragment", options.fragment, "rows, columns of the register block");
   app.add_option("--target", options.target);
   app.add_option("--repeats", options.repeats);
-  app.add_option("--show", options.show, "tile, target or asm: print that form");
+  app.add_option("--show", options.show, "tile, target, llvm or asm: print that form");
   CLI11_PARSE(app, argc, argv);
   run(options);
 }

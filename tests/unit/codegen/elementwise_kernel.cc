@@ -12,7 +12,8 @@ namespace tessera::test {
 
 namespace {
 
-std::string kernel_text(ElementwiseKind kind, DType from, DType to) {
+std::string kernel_text(size_t number, const ElementwiseCase& test) {
+  auto [kind, from, to] = test;
   const ElementwiseInfo& row = elementwise_info(kind);
   std::string parameters, loads, operands;
   for (unsigned i = 0; i < row.operands; ++i) {
@@ -21,8 +22,7 @@ std::string kernel_text(ElementwiseKind kind, DType from, DType to) {
     loads += fmt::format("    %t{0}: tile<40, {1}> = tile.load %x{0}, [%at], [%left]\n", i, dtype);
     operands += fmt::format("{}%t{}", i ? ", " : "", i);
   }
-  return fmt::format(R"(module @k level(tile) version(1) {{
-  tile.kernel @k({}%y: tensor<N, {}>) {{grid = [<((N + 39)//40)>], outputs = 1, schedule = {{}}, scratch = 0}} {{
+  return fmt::format(R"(  tile.kernel @k{}({}%y: tensor<N, {}>) {{grid = [<((N + 39)//40)>], outputs = 1, schedule = {{}}, scratch = 0}} {{
     %p: i64 = tile.program_id {{axis = 0}}
     %b: i64 = tile.constant {{value = 40}}
     %at: i64 = tile.mul %p, %b
@@ -32,9 +32,14 @@ std::string kernel_text(ElementwiseKind kind, DType from, DType to) {
     tile.store %r, %y, [%at], [%left]
     tile.return
   }}
-}}
 )",
-                     parameters, to_string(to), loads, to_string(to), snake_case(row.name), operands);
+                     number, parameters, to_string(to), loads, to_string(to), snake_case(row.name), operands);
+}
+
+std::string module_text(const std::vector<ElementwiseCase>& cases) {
+  std::string text = "module @m level(tile) version(1) {\n";
+  for (size_t n = 0; n < cases.size(); ++n) text += kernel_text(n, cases[n]);
+  return text + "}\n";
 }
 
 std::string show(DType dtype, const uint8_t* address) {
@@ -55,41 +60,44 @@ DType operand_dtype(ElementwiseKind kind, DType dtype, unsigned n) {
   return kind == ElementwiseKind::Select && n == 0 ? DType::Bool : dtype;
 }
 
-ElementwiseKernel::ElementwiseKernel(ElementwiseKind kind, DType from, DType to, const Machine& machine)
-    : to_(to), module_(kernel_text(kind, from, to), machine) {}
+ElementwiseKernels::ElementwiseKernels(const std::vector<ElementwiseCase>& cases, const Machine& machine)
+    : cases_(cases), module_(module_text(cases), machine) {}
 
-std::vector<uint8_t> ElementwiseKernel::run(const std::vector<std::vector<uint8_t>>& operands, int64_t count) {
-  std::vector<uint8_t> out(size_t(count) * byte_size(to_) + 64, 0xa5);
+std::vector<uint8_t> ElementwiseKernels::run(size_t n, const std::vector<std::vector<uint8_t>>& operands,
+                                             int64_t count) {
+  std::vector<uint8_t> out(size_t(count) * byte_size(cases_[n].to) + 64, 0xa5);
   std::vector<void*> buffers;
   for (const auto& operand : operands) buffers.push_back(const_cast<uint8_t*>(operand.data()));
   buffers.push_back(out.data());
-  module_.kernel("k")(buffers.data(), &count, 0, (count + 39) / 40, nullptr);
+  module_.kernel("k" + std::to_string(n))(buffers.data(), &count, 0, (count + 39) / 40, nullptr);
   for (size_t i = out.size() - 64; i < out.size(); ++i) {
     if (out[i] != 0xa5) throw std::runtime_error("the kernel wrote past the end");
   }
   return out;
 }
 
-std::string first_difference(ElementwiseKind kind, DType from, DType to, const Machine& machine,
-                             const std::vector<std::vector<uint8_t>>& operands, int64_t count) {
-  ElementwiseKernel kernel(kind, from, to, machine);
-  if (!kernel.messages().empty()) return kernel.messages();
-  std::vector<uint8_t> out = kernel.run(operands, count);
+std::string ElementwiseKernels::first_difference(size_t n, const std::vector<std::vector<uint8_t>>& operands,
+                                                 int64_t count) {
+  auto [kind, from, to] = cases_[n];
+  std::vector<uint8_t> out = run(n, operands, count);
   for (int64_t i = 0; i < count; ++i) {
     std::vector<Element> elements;
     std::string text;
-    for (unsigned n = 0; n < operands.size(); ++n) {
-      DType dtype = operand_dtype(kind, from, n);
-      const uint8_t* address = &operands[n][size_t(i) * byte_size(dtype)];
-      elements.push_back(load_element(dtype, address));
-      text += (n ? ", " : "") + show(dtype, address);
+    auto address = [&](unsigned operand) {
+      return &operands[operand][size_t(i) * byte_size(operand_dtype(kind, from, operand))];
+    };
+    for (unsigned operand = 0; operand < operands.size(); ++operand) {
+      elements.push_back(load_element(operand_dtype(kind, from, operand), address(operand)));
     }
     uint8_t wanted[8];
     store_element(to, evaluate_elementwise(kind, from, to, elements), wanted);
     const uint8_t* found = &out[size_t(i) * byte_size(to)];
     if (equal(to, found, wanted)) continue;
+    for (unsigned operand = 0; operand < operands.size(); ++operand) {
+      text += (operand ? ", " : "") + show(operand_dtype(kind, from, operand), address(operand));
+    }
     return fmt::format("{} {} -> {} on {}: ({}) gives {}, not {}", elementwise_info(kind).name, to_string(from),
-                       to_string(to), machine.name, text, show(to, found), show(to, wanted));
+                       to_string(to), module_.machine().name, text, show(to, found), show(to, wanted));
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // Arithmetic, comparisons, select and casts, compiled and run, are those of evaluate_elementwise bit for bit.
 
 #include <catch2/catch.hpp>
+#include <functional>
 
 #include "unit/codegen/elementwise_kernel.h"
 
@@ -58,69 +59,68 @@ constexpr DType dtypes[] = {DType::F64, DType::F32, DType::BF16, DType::F16, DTy
 
 }  // namespace
 
+namespace {
+
+using Operands = std::vector<std::vector<uint8_t>>;
+
+/// Compares all cases, compiled together, on operands that `inputs` gives.
+void check_all(const std::vector<ElementwiseCase>& cases,
+               const std::function<Operands(const ElementwiseCase&)>& inputs) {
+  for (const Machine* machine : runnable_machines()) {
+    ElementwiseKernels kernels(cases, *machine);
+    REQUIRE(kernels.messages() == "");
+    for (size_t n = 0; n < kernels.size(); ++n) {
+      Operands operands = inputs(kernels.at(n));
+      DType first = operand_dtype(kernels.at(n).kind, kernels.at(n).from, 0);
+      CHECK(kernels.first_difference(n, operands, int64_t(operands[0].size() / byte_size(first))) == "");
+    }
+  }
+}
+
+}  // namespace
+
 TEST_CASE("unary ops on every bf16 and f16") {
-  for (const Machine* machine : runnable_machines()) {
-    for (DType dtype : {DType::BF16, DType::F16}) {
-      std::vector<uint8_t> inputs = all_patterns(dtype);
-      for (Kind kind : exact_kinds()) {
-        if (elementwise_info(kind).operands != 1 || !takes(kind, dtype)) continue;
-        CHECK(first_difference(kind, dtype, dtype, *machine, {inputs}, 65536) == "");
-      }
+  std::vector<ElementwiseCase> cases;
+  for (DType dtype : {DType::BF16, DType::F16}) {
+    for (Kind kind : exact_kinds()) {
+      if (elementwise_info(kind).operands == 1 && takes(kind, dtype)) cases.push_back({kind, dtype, dtype});
     }
   }
+  check_all(cases, [](const ElementwiseCase& test) { return Operands{all_patterns(test.from)}; });
 }
 
-TEST_CASE("casts of every bf16 and f16") {
-  for (const Machine* machine : runnable_machines()) {
-    for (DType from : {DType::BF16, DType::F16}) {
-      std::vector<uint8_t> inputs = all_patterns(from);
-      for (DType to : dtypes) {
-        CHECK(first_difference(Kind::Cast, from, to, *machine, {inputs}, 65536) == "");
-      }
-    }
+TEST_CASE("casts of every bf16, f16 and f8") {
+  std::vector<ElementwiseCase> cases;
+  for (DType from : {DType::BF16, DType::F16, DType::F8E4M3, DType::F8E5M2}) {
+    for (DType to : dtypes) cases.push_back({Kind::Cast, from, to});
+    for (DType to : {DType::F8E4M3, DType::F8E5M2, DType::TF32}) cases.push_back({Kind::Cast, from, to});
   }
-}
-
-TEST_CASE("casts of every f8 and to f8") {
-  for (const Machine* machine : runnable_machines()) {
-    for (DType f8 : {DType::F8E4M3, DType::F8E5M2}) {
-      for (DType to : {DType::F32, DType::BF16, DType::F16, DType::F64, DType::I8, DType::Bool}) {
-        CHECK(first_difference(Kind::Cast, f8, to, *machine, {all_patterns(f8)}, 256) == "");
-      }
-      for (DType from : {DType::BF16, DType::F16}) {
-        CHECK(first_difference(Kind::Cast, from, f8, *machine, {all_patterns(from)}, 65536) == "");
-      }
-      for (DType from : {DType::F32, DType::F64, DType::I32, DType::TF32}) {
-        CHECK(first_difference(Kind::Cast, from, f8, *machine, {sample(from, 5000, 3)}, 5000) == "");
-      }
-    }
-  }
+  check_all(cases, [](const ElementwiseCase& test) { return Operands{all_patterns(test.from)}; });
 }
 
 TEST_CASE("casts between all dtypes") {
-  constexpr int64_t count = 3000;
-  for (const Machine* machine : runnable_machines()) {
-    for (DType from : dtypes) {
-      for (DType to : dtypes) {
-        CHECK(first_difference(Kind::Cast, from, to, *machine, {sample(from, count, 7)}, count) == "");
-      }
-      CHECK(first_difference(Kind::Cast, from, DType::TF32, *machine, {sample(from, count, 8)}, count) == "");
-    }
+  std::vector<ElementwiseCase> cases;
+  for (DType from : dtypes) {
+    for (DType to : dtypes) cases.push_back({Kind::Cast, from, to});
+    for (DType to : {DType::F8E4M3, DType::F8E5M2, DType::TF32}) cases.push_back({Kind::Cast, from, to});
   }
+  for (DType to : {DType::F32, DType::F8E4M3, DType::I32}) cases.push_back({Kind::Cast, DType::TF32, to});
+  check_all(cases, [](const ElementwiseCase& test) { return Operands{sample(test.from, 3000, 7)}; });
 }
 
 TEST_CASE("exact ops of all dtypes on samples") {
-  constexpr int64_t count = 2000;
-  for (const Machine* machine : runnable_machines()) {
-    for (DType dtype : dtypes) {
-      for (Kind kind : exact_kinds()) {
-        if (!takes(kind, dtype) || (kind == Kind::Mod && dtype == DType::F64)) continue;
-        std::vector<std::vector<uint8_t>> operands;
-        for (unsigned n = 0; n < elementwise_info(kind).operands; ++n) {
-          operands.push_back(sample(operand_dtype(kind, dtype, n), count, 11 + n));
-        }
-        CHECK(first_difference(kind, dtype, result_of(kind, dtype), *machine, operands, count) == "");
-      }
+  std::vector<ElementwiseCase> cases;
+  for (DType dtype : dtypes) {
+    for (Kind kind : exact_kinds()) {
+      if (!takes(kind, dtype) || (kind == Kind::Mod && dtype == DType::F64)) continue;
+      cases.push_back({kind, dtype, result_of(kind, dtype)});
     }
   }
+  check_all(cases, [](const ElementwiseCase& test) {
+    Operands operands;
+    for (unsigned n = 0; n < elementwise_info(test.kind).operands; ++n) {
+      operands.push_back(sample(operand_dtype(test.kind, test.from, n), 2000, 11 + n));
+    }
+    return operands;
+  });
 }

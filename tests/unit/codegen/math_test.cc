@@ -140,8 +140,8 @@ std::vector<uint8_t> stored(DType dtype, const std::vector<double>& values) {
 }
 
 double worst_error(Kind kind, DType dtype, const Machine& machine, const std::vector<double>& values, double& where) {
-  ElementwiseKernel kernel(kind, dtype, dtype, machine);
-  std::vector<uint8_t> out = kernel.run({stored(dtype, values)}, int64_t(values.size()));
+  ElementwiseKernels kernel({{kind, dtype, dtype}}, machine);
+  std::vector<uint8_t> out = kernel.run(0, {stored(dtype, values)}, int64_t(values.size()));
   double worst = 0;
   Number x, y;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -197,8 +197,8 @@ TEST_CASE("powers are those of C, correctly rounded but for near ties") {
   constexpr int64_t count = 20000;
   std::vector<uint8_t> x = sample(DType::F32, count, 1), y = sample(DType::F32, count, 2);
   for (const Machine* machine : runnable_machines()) {
-    ElementwiseKernel kernel(Kind::Pow, DType::F32, DType::F32, *machine);
-    std::vector<uint8_t> out = kernel.run({x, y}, count);
+    ElementwiseKernels kernel({{Kind::Pow, DType::F32, DType::F32}}, *machine);
+    std::vector<uint8_t> out = kernel.run(0, {x, y}, count);
     double worst = 0;
     std::string where;
     Number a, b, wanted;
@@ -226,9 +226,9 @@ TEST_CASE("functions of f16 and bf16 are those of f32 rounded once") {
       std::vector<double> wide;
       for (size_t i = 0; i < 65536; ++i) wide.push_back(load_element(dtype, &inputs[2 * i]).f);
       for (Kind kind : {Kind::Exp, Kind::Log, Kind::Tanh, Kind::Gelu, Kind::Erf, Kind::Sin}) {
-        std::vector<uint8_t> narrow = ElementwiseKernel(kind, dtype, dtype, *machine).run({inputs}, 65536);
-        std::vector<uint8_t> single =
-            ElementwiseKernel(kind, DType::F32, DType::F32, *machine).run({stored(DType::F32, wide)}, 65536);
+        ElementwiseKernels kernels({{kind, dtype, dtype}, {kind, DType::F32, DType::F32}}, *machine);
+        std::vector<uint8_t> narrow = kernels.run(0, {inputs}, 65536);
+        std::vector<uint8_t> single = kernels.run(1, {stored(DType::F32, wide)}, 65536);
         size_t different = 0;
         for (size_t i = 0; i < 65536; ++i) {
           double rounded = load_element(DType::F32, &single[4 * i]).f;

