@@ -19,16 +19,16 @@ std::string kernel_text(size_t number, const ElementwiseCase& test) {
   for (unsigned i = 0; i < row.operands; ++i) {
     std::string_view dtype = to_string(operand_dtype(kind, from, i));
     parameters += fmt::format("%x{}: tensor<N, {}>, ", i, dtype);
-    loads += fmt::format("    %t{0}: tile<40, {1}> = tile.load %x{0}, [%at], [%left]\n", i, dtype);
+    loads += fmt::format("    %t{0}: tile<20, {1}> = tile.load %x{0}, [%at], [%left]\n", i, dtype);
     operands += fmt::format("{}%t{}", i ? ", " : "", i);
   }
-  return fmt::format(R"(  tile.kernel @k{}({}%y: tensor<N, {}>) {{grid = [<((N + 39)//40)>], outputs = 1, schedule = {{}}, scratch = 0}} {{
+  return fmt::format(R"(  tile.kernel @k{}({}%y: tensor<N, {}>) {{grid = [<((N + 19)//20)>], outputs = 1, schedule = {{}}, scratch = 0}} {{
     %p: i64 = tile.program_id {{axis = 0}}
-    %b: i64 = tile.constant {{value = 40}}
+    %b: i64 = tile.constant {{value = 20}}
     %at: i64 = tile.mul %p, %b
     %n: i64 = tile.dim {{value = <N>}}
     %left: i64 = tile.sub %n, %at
-{}    %r: tile<40, {}> = tile.{} {}
+{}    %r: tile<20, {}> = tile.{} {}
     tile.store %r, %y, [%at], [%left]
     tile.return
   }}
@@ -69,7 +69,7 @@ std::vector<uint8_t> ElementwiseKernels::run(size_t n, const std::vector<std::ve
   std::vector<void*> buffers;
   for (const auto& operand : operands) buffers.push_back(const_cast<uint8_t*>(operand.data()));
   buffers.push_back(out.data());
-  module_.kernel("k" + std::to_string(n))(buffers.data(), &count, 0, (count + 39) / 40, nullptr);
+  module_.kernel("k" + std::to_string(n))(buffers.data(), &count, 0, (count + 19) / 20, nullptr);
   for (size_t i = out.size() - 64; i < out.size(); ++i) {
     if (out[i] != 0xa5) throw std::runtime_error("the kernel wrote past the end");
   }
