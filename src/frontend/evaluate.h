@@ -105,6 +105,8 @@ class Evaluator {
   virtual Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope);
 
   std::vector<CallFrame>& frames() { return frames_; }
+  /// The call that ended last.
+  const CallFrame& finished() const { return finished_; }
   /// Matches arguments to a builtin's parameters; nullopt when a mistake was reported.
   std::optional<BoundArguments> bind_arguments(const Builtin& builtin,
                                                std::vector<CallArgument> arguments, Loc loc);
@@ -186,6 +188,7 @@ class Evaluator {
 
   Session& session_;
   std::vector<CallFrame> frames_;
+  CallFrame finished_;
   std::vector<DimFact> facts_;
   size_t steps_ = 0;
   unsigned nesting_ = 0;

@@ -262,13 +262,15 @@ Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
   } else {
     execute(function.def->body, scope);
   }
-  CallFrame frame = std::move(frames_.back());
-  check_effects(frame);
+  check_effects(frames_.back());
+  finished_ = std::move(frames_.back());
   frames_.pop_back();
   if (!frames_.empty()) {
-    for (const auto& [effect, place] : frame.effects) frames_.back().effects.emplace(effect, place);
+    for (const auto& [effect, place] : finished_.effects) {
+      frames_.back().effects.emplace(effect, place);
+    }
   }
-  return frame.result;
+  return finished_.result;
 }
 
 }  // namespace tessera::frontend

@@ -1,0 +1,118 @@
+#include "frontend/frontend.h"
+
+#include <filesystem>
+
+#include "frontend/graph/graph_builder.h"
+#include "frontend/kernel/kernel_library.h"
+#include "ir/core/verifier.h"
+
+namespace tessera::frontend {
+
+struct SourceLibrary::State {
+  State(Context& context, DiagnosticEngine& diagnostics, SessionOptions options)
+      : session(context, diagnostics, std::move(options)), kernels(session) {}
+
+  Session session;
+  SourceKernels kernels;
+  SourceModule* main = nullptr;
+};
+
+SourceLibrary::SourceLibrary(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SourceLibrary::~SourceLibrary() = default;
+
+Result<schedule::KernelInstance> SourceLibrary::instantiate(
+    Module& module, const schedule::KernelRequest& request) {
+  return state_->kernels.instantiate(module, request);
+}
+
+Result<schedule::KernelInstance> SourceLibrary::instantiate_exported(Module& module,
+                                                                     std::string_view name,
+                                                                     std::string_view machine) {
+  TSR_CHECK(state_->main, "exported kernels are those of a source file");
+  for (schedule::KernelRequest& request : state_->kernels.own_kernels(*state_->main, machine)) {
+    if (request.symbol == name) return state_->kernels.instantiate(module, request);
+  }
+  TSR_UNREACHABLE("a kernel that is not exported was asked for");
+}
+
+/// One run of the front end.
+class Compilation {
+ public:
+  Compilation(Context& context, DiagnosticEngine& diagnostics, SessionOptions options)
+      : diagnostics_(diagnostics),
+        state_(std::make_unique<SourceLibrary::State>(context, diagnostics, std::move(options))) {}
+
+  Result<FrontendResult> run(FileId file) {
+    size_t first = diagnostics_.all().size();
+    size_t errors = diagnostics_.error_count();
+    Session& session = state_->session;
+    state_->main = session.load_file(file);
+    std::string name = std::filesystem::path(session.sources().file(file).name()).stem().string();
+    auto graph = std::make_unique<Module>(session.context(), session.sources(), name, Level::Graph);
+    bool parsed = diagnostics_.error_count() == errors;
+    GraphBuilder builder(session, *graph, state_->kernels);
+    evaluate_constants(builder);
+    for (const ast::Declaration& declaration : state_->main->unit.declarations) {
+      if (!declaration.has_error) build_entry(builder, declaration);
+    }
+    for (const ParamDeclaration& declaration : session.params()) {
+      builder.build_initialiser(declaration);
+    }
+    FrontendResult result;
+    for (const auto& request : state_->kernels.own_kernels(*state_->main, "")) {
+      result.exported_kernels.push_back(request.symbol);
+    }
+    diagnostics_.sort_from(first);
+    if (!parsed || diagnostics_.error_count() != errors) return failure;
+    if (verify(*graph, diagnostics_).failed()) return failure;
+    result.graph = std::move(graph);
+    result.library = library();
+    return result;
+  }
+
+  std::unique_ptr<SourceLibrary> library() {
+    return std::unique_ptr<SourceLibrary>(new SourceLibrary(std::move(state_)));
+  }
+
+ private:
+  /// Declarations nobody has asked for are evaluated, too, so that their mistakes are found.
+  void evaluate_constants(GraphBuilder& builder) {
+    Scope& scope = *state_->main->scope;
+    std::vector<std::string> names;
+    for (const auto& [name, binding] : scope.names_here()) {
+      if (binding.state == Binding::State::Pending) names.push_back(name);
+    }
+    for (const std::string& name : names) {
+      Binding* binding = scope.find_here(name);
+      builder.resolve(*binding, scope, name, binding->loc);
+    }
+  }
+
+  void build_entry(GraphBuilder& builder, const ast::Declaration& declaration) {
+    const auto* def = ast::as<ast::Def>(declaration.stmt);
+    Binding* binding = def ? state_->main->scope->find_here(def->name.text) : nullptr;
+    if (!binding || !binding->value.is(DatumKind::Function)) return;
+    const Function& function = binding->value.as_function();
+    if (function.def == def && function.kind == FunctionKind::Jit) builder.build_entry(function);
+  }
+
+  DiagnosticEngine& diagnostics_;
+  std::unique_ptr<SourceLibrary::State> state_;
+};
+
+Result<FrontendResult> compile_source(Context& context, FileId file,
+                                      const FrontendOptions& options,
+                                      DiagnosticEngine& diagnostics) {
+  SessionOptions session;
+  session.parse.include_paths = options.include_paths;
+  for (const auto& [name, value] : options.defines) session.parse.defines[name] = value;
+  return Compilation(context, diagnostics, std::move(session)).run(file);
+}
+
+FrontendResult library_only(Context& context, DiagnosticEngine& diagnostics) {
+  FrontendResult result;
+  result.library = Compilation(context, diagnostics, {}).library();
+  return result;
+}
+
+}  // namespace tessera::frontend

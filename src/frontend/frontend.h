@@ -1,0 +1,62 @@
+#pragma once
+// The front end: source text to Graph IR, and the kernels of the source as the lowering asks for
+// them.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/core/module.h"
+#include "ir/schedule/kernel_library.h"
+#include "support/diagnostic.h"
+#include "support/result.h"
+
+namespace tessera::frontend {
+
+struct FrontendOptions {
+  /// Folders searched for imports and %include after the file's own.
+  std::vector<std::string> include_paths;
+  /// -D names with their values; the value of a bare `-D X` is "1".
+  std::vector<std::pair<std::string, std::string>> defines;
+};
+
+/// The kernels of one compilation: those of the user's files and of the standard library. It holds
+/// the sources' trees and outlives the graph that calls them. The context, the diagnostics and the
+/// source manager it was made with must outlive it.
+class SourceLibrary : public schedule::KernelLibrary {
+ public:
+  ~SourceLibrary() override;
+
+  Result<schedule::KernelInstance> instantiate(Module& module,
+                                               const schedule::KernelRequest& request) override;
+  /// Builds a kernel of the user's file that can be compiled for itself (no dtype is open and every
+  /// other argument has a default) into `module`, under its own name.
+  Result<schedule::KernelInstance> instantiate_exported(Module& module, std::string_view name,
+                                                        std::string_view machine);
+
+ private:
+  friend class Compilation;
+  struct State;
+  explicit SourceLibrary(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+struct FrontendResult {
+  std::unique_ptr<Module> graph;           ///< null from library_only
+  std::unique_ptr<SourceLibrary> library;  ///< never null
+  std::vector<std::string> exported_kernels;
+};
+
+/// Compiles the file, whose text is in the diagnostics' source manager: one gir.func for each @jit
+/// function and one for each initialiser of a param. Mistakes are reported in the order of their
+/// places; all of them that do not follow from others are.
+Result<FrontendResult> compile_source(Context& context, FileId file,
+                                      const FrontendOptions& options,
+                                      DiagnosticEngine& diagnostics);
+
+/// The standard library's kernels alone, to continue from a dump.
+FrontendResult library_only(Context& context, DiagnosticEngine& diagnostics);
+
+}  // namespace tessera::frontend

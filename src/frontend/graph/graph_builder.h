@@ -1,0 +1,182 @@
+#pragma once
+// Builds graph functions from source: the Evaluator runs the compile-time part, and what has to do
+// with tensors becomes gir ops here. Calls are inlined, so each call is checked with the dims it has.
+//
+// Numerics. A value of type T @accum(A) is stored as T and computed in A. A handle (IrValue) knows
+// both: its bits are in the dtype of the IR value, which is T where it was just read or rounded and A
+// where it was computed. An op on elements first widens its operands to A; the cast back to T is
+// written where the value is returned from a function, given to an annotated name or enters a
+// contraction, and nowhere else.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/evaluate.h"
+#include "frontend/kernel/kernel_library.h"
+#include "ir/graph/build.h"
+
+namespace tessera::frontend {
+
+/// What the dtypes of an op's operands come to.
+struct NumericType {
+  DType storage = DType::F32;
+  Policies policies;
+  bool weak = false;  ///< no operand has a dtype of its own
+
+  DType compute() const { return compute_dtype(storage, policies); }
+};
+
+/// The type of a param.
+struct ParamType {
+  std::vector<Dim> dims;
+  DType storage = DType::F32;
+  Policies policies;
+};
+
+class GraphBuilder : public Evaluator {
+ public:
+  GraphBuilder(Session& session, Module& module, SourceKernels& kernels)
+      : Evaluator(session), module_(module), kernels_(kernels), builder_(module) {}
+
+  /// Adds the gir.func of an entry; nothing is left of it when a mistake was reported.
+  void build_entry(const Function& function);
+  /// Adds the function that gives a param its initial value.
+  void build_initialiser(const ParamDeclaration& declaration);
+
+ protected:
+  Datum elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) override;
+  Datum matmul(const Datum& a, const Datum& b, Loc loc) override;
+  Datum attribute(const Datum& object, const ast::Identifier& name, Loc loc) override;
+  Datum subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) override;
+  Datum call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) override;
+  Datum call_function(const Function& function, std::vector<CallArgument> arguments,
+                      Loc loc) override;
+  Datum param(const ParamDeclaration& declaration, Loc loc) override;
+  Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) override;
+  Datum assigned(std::string_view name, Datum value, Loc loc) override;
+  Flow for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
+  Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
+
+ private:
+  // Handles and dtypes (graph_values.cc).
+  Datum handle(Value* value, const NumericType& type, Loc loc) const;
+  NumericType type_of(const IrValue& value) const { return {value.storage, value.policies, value.weak}; }
+  /// The bits in the dtype they are computed in, or rounded to the dtype they are stored in.
+  Value* computed(const IrValue& value);
+  Value* stored(const IrValue& value);
+  Value* convert(Value* value, DType dtype);
+  /// What operands of one op come to; reports dtypes that do not meet.
+  std::optional<NumericType> meet(std::span<const Datum> operands, bool real, Loc loc);
+  std::optional<NumericType> meet(const NumericType& a, const NumericType& b, Loc loc);
+  /// An operand's value in a dtype and with these dims; null when a mistake was reported.
+  Value* operand(const Datum& datum, DType dtype, const std::vector<Dim>& dims, Loc loc);
+  Value* number(const Datum& datum, DType dtype, const std::vector<Dim>& dims, Loc loc);
+  /// The tensor that an argument of a function is; a number becomes one of rank 0.
+  std::optional<IrValue> expect_tensor(const Datum& datum, Loc loc, std::string_view what);
+  std::optional<IrValue> expect_float(const Datum& datum, Loc loc, std::string_view function);
+
+  // Elementwise ops (graph_elementwise.cc).
+  std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, Loc loc);
+  bool check_class(ElementwiseKind kind, DType dtype, Loc loc);
+  Datum select(std::span<const Datum> operands, Loc loc);
+
+  // Contractions and what neural networks are made of (graph_math.cc).
+  std::optional<std::vector<Dim>> match_leading(const IrValue& a, const IrValue& b, Loc loc);
+  Datum softmax(const BoundArguments& arguments);
+  Datum rmsnorm(const BoundArguments& arguments);
+  Datum embedding(const BoundArguments& arguments);
+  Datum cross_entropy(const BoundArguments& arguments);
+  Datum reduce(std::string_view kind, const BoundArguments& arguments, size_t axis);
+  Value* divide_by_count(Value* sum, std::span<const Dim> reduced);
+
+  // Shapes (graph_shape.cc, graph_index.cc).
+  std::optional<int64_t> expect_axis(const Datum& datum, size_t rank, Loc loc, std::string_view of);
+  std::optional<std::vector<int64_t>> expect_axes(const Datum& datum, size_t rank, Loc loc,
+                                                  std::string_view of);
+  std::optional<std::vector<Dim>> rest_shape(const BoundArguments& arguments, size_t at);
+  Datum reshape(const BoundArguments& arguments);
+  Datum transpose(const BoundArguments& arguments);
+  Datum transpose(const IrValue& x, const std::vector<int64_t>& perm, Loc loc);
+  Datum broadcast_to(const BoundArguments& arguments);
+  Datum concat(const BoundArguments& arguments);
+  struct Slicing;
+  bool index_axis(Slicing& slicing, const ast::Expr& index, Scope& scope);
+  bool slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& scope);
+  Dim slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope);
+  bool check_bound(Dim low, Dim high, Loc loc, const std::string& what);
+
+  // Values from nothing (graph_create.cc).
+  Datum create(BuiltinId id, const BoundArguments& arguments);
+  Datum arange(const BoundArguments& arguments);
+  Datum random(BuiltinId id, const BoundArguments& arguments);
+  Datum cast(const BoundArguments& arguments);
+  struct Target {
+    std::vector<Dim> dims;
+    DType dtype = DType::F32;
+  };
+  std::optional<Target> target(const BoundArguments& arguments, size_t shape, size_t dtype,
+                               std::string_view function);
+
+  // Calls, types of values (graph_calls.cc).
+  enum class Use { Argument, Stored };
+  /// Binds the arguments that are in `scope` to a signature and defines its symbols there; false
+  /// when a mistake was reported.
+  bool bind_signature(const Function& function, const Signature& signature, Scope& scope,
+                      const std::vector<Loc>& locs, Loc loc);
+  bool bind_constant(const SignatureParameter& parameter, const Datum& value, Loc loc,
+                     Bindings& bindings);
+  bool check_where(const Function& function, Scope& scope, Loc loc);
+  /// The value in a written type: dtype and dims are checked, and for Use::Stored it is rounded to
+  /// the storage dtype. `what` is the subject of messages; poison when a mistake was reported.
+  Datum conform(const TypePattern& pattern, const Datum& value, Scope& scope, Use use, Loc loc,
+                const std::string& what);
+  Datum conform_tensor(const TypePattern& pattern, const Datum& value, Scope& scope, Use use,
+                       Loc loc, const std::string& what);
+  Datum conform_constant(const TypePattern& pattern, const Datum& value, Loc loc,
+                         const std::string& what);
+  bool check_dims(const TypePattern& pattern, const IrValue& value, Scope& scope, Loc loc,
+                  const std::string& what);
+  std::optional<NumericType> written_type(const TypePattern& pattern, Scope& scope);
+  Datum finish_result(const Function& function, const Signature& signature, Datum value,
+                      Scope& scope);
+  Datum rounded(const Datum& value, Loc loc);
+  Datum call_kernel(const Function& function, std::vector<CallArgument> arguments, Loc loc);
+  Attr to_attr(const Datum& value, Loc loc);
+
+  // Functions of the module (graph_entry.cc).
+  bool declare_symbols(const Function& function, const Signature& signature, Scope& scope);
+  bool assume_where(const Function& function, const Signature& signature, Scope& scope);
+  bool assume(const ast::Compare& compare, const Signature& signature, Scope& scope);
+  bool add_inputs(const Function& function, const Signature& signature, Scope& scope);
+  bool add_results(const Function& function, const Datum& result);
+  bool check_bound_symbols(const Function& function);
+  void begin_function(std::string_view role, std::string_view symbol, Loc loc);
+  Value* add_argument(std::string_view name, std::string_view kind, Type type);
+  void drop_unused_arguments();
+  Value* seed(Loc loc);
+  const ParamType* param_type(const ParamDeclaration& declaration);
+
+  Module& module_;
+  SourceKernels& kernels_;
+  Builder builder_;
+  Op* function_ = nullptr;
+  std::vector<Attr> arguments_;  ///< descriptions, one for each argument of the function's block
+  std::vector<Attr> guards_;
+  std::map<const ParamDeclaration*, Value*> params_;
+  std::map<const ParamDeclaration*, std::optional<ParamType>> param_types_;
+  const ParamDeclaration* initialised_ = nullptr;  ///< the param whose initialiser is built
+  Value* seed_ = nullptr;
+  unsigned streams_ = 0;  ///< random ops so far
+};
+
+/// "'x'" for a named value, else `otherwise`.
+std::string subject(const IrValue& value, std::string_view otherwise);
+/// "dimension 1 of 'x'".
+std::string dimension_of(size_t axis, std::string_view what);
+
+}  // namespace tessera::frontend

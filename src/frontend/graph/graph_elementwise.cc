@@ -1,0 +1,124 @@
+// Ops on single elements: operands are brought to one dtype and one shape.
+
+#include "frontend/graph/graph_builder.h"
+#include "ir/core/op_info.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+std::string operand_name(const Datum& datum, size_t i, size_t count) {
+  std::string otherwise = fmt::format("operand {}", i + 1);
+  if (count == 2) otherwise = i == 0 ? "the left operand" : "the right operand";
+  return datum.is_ir() ? subject(datum.as_ir(), otherwise) : otherwise;
+}
+
+bool is_elementwise_operand(const Datum& datum) {
+  return datum.is_ir() || datum.is_scalar() || datum.is(DatumKind::Bool);
+}
+
+}  // namespace
+
+/// The dims of the result: axes align at the right, missing ones and extents of 1 repeat.
+std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum> operands,
+                                                          Loc loc) {
+  std::vector<Dim> dims_now;
+  std::vector<DimPlace> places;
+  for (size_t n = 0; n < operands.size(); ++n) {
+    if (!operands[n].is_ir()) continue;
+    const IrValue& ir = operands[n].as_ir();
+    const std::vector<Dim>& other = ir.value->type()->dims;
+    if (other.size() > dims_now.size()) {
+      size_t more = other.size() - dims_now.size();
+      dims_now.insert(dims_now.begin(), more, dims().constant(1));
+      places.insert(places.begin(), more, DimPlace{});
+    }
+    size_t offset = dims_now.size() - other.size();
+    for (size_t i = 0; i < other.size(); ++i) {
+      Dim& dim = dims_now[offset + i];
+      DimPlace here{other[i], ir.origin,
+                    dimension_of(i, operand_name(operands[n], n, operands.size()))};
+      if (other[i] == dim || other[i]->is_constant(1)) continue;
+      if (!dim->is_constant(1)) {
+        report_unequal(*this, loc, places[offset + i], here);
+        return std::nullopt;
+      }
+      dim = other[i];
+      places[offset + i] = here;
+    }
+  }
+  return dims_now;
+}
+
+bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
+  bool fits = true;
+  switch (elementwise_info(kind).cls) {
+    case ElementwiseClass::Arithmetic:
+      fits = dtype != DType::Bool && (kind != ElementwiseKind::Div || is_float(dtype));
+      break;
+    case ElementwiseClass::Real: fits = is_float(dtype); break;
+    case ElementwiseClass::Logical: fits = !is_float(dtype); break;
+    case ElementwiseClass::Compare:
+    case ElementwiseClass::Choose:
+    case ElementwiseClass::Convert: break;
+  }
+  if (fits) return true;
+  auto builder = report(diag::wrong_dtype, loc, snake_case(elementwise_info(kind).name),
+                        to_string(dtype));
+  if (kind == ElementwiseKind::Div) {
+    builder.help("'//' divides integers; for a quotient with a fraction, cast to f32 first");
+  } else if (is_integer(dtype)) {
+    builder.help("convert it first: cast(x, f32)");
+  }
+  return false;
+}
+
+Datum GraphBuilder::elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) {
+  for (const Datum& operand : operands) {
+    if (!is_elementwise_operand(operand)) return Evaluator::elementwise(kind, operands, loc);
+  }
+  if (kind == ElementwiseKind::Select) return select(operands, loc);
+  const ElementwiseInfo& info = elementwise_info(kind);
+  bool divides = kind == ElementwiseKind::Div || kind == ElementwiseKind::Pow;
+  auto type = meet(operands, divides || info.cls == ElementwiseClass::Real, loc);
+  if (!type || !check_class(kind, type->storage, loc)) return Datum::poison();
+  auto shape = common_dims(operands, loc);
+  if (!shape) return Datum::poison();
+  std::vector<Value*> values;
+  for (const Datum& each : operands) {
+    values.push_back(operand(each, type->compute(), *shape, loc));
+    if (!values.back()) return Datum::poison();
+  }
+  builder_.set_loc(loc);
+  Value* result = nullptr;
+  switch (values.size()) {
+    case 1: result = graph::elementwise(builder_, kind, {values[0]}); break;
+    case 2: result = graph::elementwise(builder_, kind, {values[0], values[1]}); break;
+    default: result = graph::elementwise(builder_, kind, {values[0], values[1], values[2]});
+  }
+  if (info.cls == ElementwiseClass::Compare) type = NumericType{DType::Bool, {}, false};
+  return handle(result, *type, loc);
+}
+
+/// where(condition, a, b).
+Datum GraphBuilder::select(std::span<const Datum> operands, Loc loc) {
+  bool is_bool = operands[0].is(DatumKind::Bool) ||
+                 (operands[0].is_ir() && operands[0].as_ir().storage == DType::Bool);
+  if (!is_bool) {
+    report(diag::wrong_kind, loc, "the condition of 'where'", describe(operands[0]),
+           "a tensor of bool");
+    return Datum::poison();
+  }
+  auto type = meet(operands.subspan(1), false, loc);
+  auto shape = type ? common_dims(operands, loc) : std::nullopt;
+  if (!shape) return Datum::poison();
+  Value* condition = operand(operands[0], DType::Bool, *shape, loc);
+  Value* a = operand(operands[1], type->compute(), *shape, loc);
+  Value* b = a ? operand(operands[2], type->compute(), *shape, loc) : nullptr;
+  if (!condition || !b) return Datum::poison();
+  builder_.set_loc(loc);
+  type->weak = false;
+  return handle(graph::select(builder_, condition, a, b), *type, loc);
+}
+
+}  // namespace tessera::frontend

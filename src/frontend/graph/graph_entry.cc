@@ -1,0 +1,351 @@
+// Functions of the graph module: entries, and initialisers of params.
+
+#include <algorithm>
+
+#include "frontend/dims.h"
+#include "frontend/graph/graph_builder.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+bool mentions(Dim dim, std::string_view symbol) {
+  bool found = false;
+  for_each_symbol(dim, [&](std::string_view name) { found = found || name == symbol; });
+  return found;
+}
+
+}  // namespace
+
+void GraphBuilder::begin_function(std::string_view role, std::string_view symbol, Loc loc) {
+  OpState state;
+  state.info = graph::info(graph::OpKind::Func);
+  state.loc = loc;
+  state.attributes = {{"args", context().array({})},
+                      {"results", context().array({})},
+                      {"role", context().string(role)}};
+  function_ = module_.create(state);
+  set_symbol_name(function_, symbol);
+  function_->move_to_end(module_.body());
+  builder_.set_end(function_->region()->add_block());
+  builder_.set_loc(loc);
+  arguments_.clear();
+  guards_.clear();
+  params_.clear();
+  facts().clear();
+  seed_ = nullptr;
+  streams_ = 0;
+}
+
+Value* GraphBuilder::add_argument(std::string_view name, std::string_view kind, Type type) {
+  arguments_.push_back(
+      context().dict({{"kind", context().string(kind)}, {"name", context().string(name)}}));
+  return function_->region()->front()->add_arg(type, context().intern(name));
+}
+
+/// Params and the seed are arguments of every function while it is built; those it does not use go.
+void GraphBuilder::drop_unused_arguments() {
+  Block* block = function_->region()->front();
+  std::vector<Attr> kept;
+  std::set<const Value*> optional = {seed_};
+  for (const auto& [declaration, value] : params_) optional.insert(value);
+  unsigned position = 0;
+  for (Attr description : arguments_) {
+    Value* argument = block->arg(position);
+    if (optional.count(argument) && argument->unused()) {
+      block->erase_arg(position);
+    } else {
+      kept.push_back(description);
+      ++position;
+    }
+  }
+  function_->set_attr("args", context().array(std::move(kept)));
+}
+
+Value* GraphBuilder::seed(Loc) {
+  return seed_;
+}
+
+const ParamType* GraphBuilder::param_type(const ParamDeclaration& declaration) {
+  auto [it, fresh] = param_types_.try_emplace(&declaration);
+  if (!fresh) return it->second ? &*it->second : nullptr;
+  if (!declaration.stmt->annotation) {
+    report(diag::malformed_type, declaration.loc,
+           fmt::format("param '{}' has no type", declaration.name))
+        .help("write its dims and dtype: param w: Param[D, F, f32]");
+    return nullptr;
+  }
+  TypePattern pattern = read_type(*this, *declaration.stmt->annotation, *declaration.scope);
+  if (pattern.kind == PatternKind::Poison) return nullptr;
+  if (pattern.kind != PatternKind::Tensor) {
+    report(diag::not_a_type, pattern.loc, "something else than Param[…]");
+    return nullptr;
+  }
+  auto type = written_type(pattern, *declaration.scope);
+  auto extents = type ? evaluate_dims(*this, pattern, *declaration.scope) : std::nullopt;
+  if (!extents) return nullptr;
+  it->second = ParamType{std::move(*extents), type->storage, type->policies};
+  return &*it->second;
+}
+
+Datum GraphBuilder::param(const ParamDeclaration& declaration, Loc loc) {
+  auto it = params_.find(&declaration);
+  if (function_ == nullptr || it == params_.end()) {
+    if (param_types_.count(&declaration) && !param_types_[&declaration]) return Datum::poison();
+    return Evaluator::param(declaration, loc);
+  }
+  const ParamType* type = param_type(declaration);
+  Datum value = handle(it->second, {type->storage, type->policies, false}, declaration.loc);
+  IrValue named = value.as_ir();
+  named.name = context().intern(declaration.name);
+  return Datum::ir(named);
+}
+
+/// Gives each symbol of an entry's signature the dim it stands for: itself.
+bool GraphBuilder::declare_symbols(const Function& function, const Signature& signature,
+                                   Scope& scope) {
+  for (const DeclaredSymbol& symbol : signature.dtypes) {
+    report(diag::generic_entry, symbol.loc, function.name, symbol.name)
+        .help("an entry is compiled for itself; write the dtype, f32 for example");
+    return false;
+  }
+  for (const DeclaredSymbol& symbol : signature.dims) {
+    scope.set(symbol.name, Datum::dim(dims().symbol(symbol.name)), symbol.loc);
+  }
+  return true;
+}
+
+/// One comparison of a `where` clause. `A == B` makes the two one dim; everything else is a fact for
+/// the checker and a guard for the runtime.
+bool GraphBuilder::assume(const ast::Compare& compare, const Signature& signature, Scope& scope) {
+  for (size_t i = 0; i < compare.ops.size(); ++i) {
+    Dim left = expect_dim(evaluate(*compare.operands[i], scope), compare.operands[i]->loc,
+                          "a side of a 'where' clause");
+    Dim right = left ? expect_dim(evaluate(*compare.operands[i + 1], scope),
+                                  compare.operands[i + 1]->loc, "a side of a 'where' clause")
+                     : nullptr;
+    if (!right) return false;
+    ast::CompareOp op = compare.ops[i];
+    if (op > ast::CompareOp::GreaterEqual) {
+      unsupported(compare.loc, fmt::format("'{}' in a 'where' clause", ast::spelling(op)));
+      return false;
+    }
+    auto known = decide(dims(), op, left, right, facts());
+    if (known == true) continue;
+    if (known == false) {
+      report(diag::false_where, compare.loc, fmt::format("{} {} {}", left->text, ast::spelling(op),
+                                                         right->text),
+             left->text, ast::spelling(op), right->text);
+      return false;
+    }
+    if (op == ast::CompareOp::Equal && (!left->symbol().empty() || !right->symbol().empty())) {
+      bool swap = left->symbol().empty() || (right->symbol().empty() == false && false);
+      Dim from = swap ? right : left, to = swap ? left : right;
+      if (!from->symbol().empty() && !mentions(to, from->symbol())) {
+        std::string symbol(from->symbol());
+        for (const DeclaredSymbol& declared : signature.dims) {
+          Binding* binding = scope.find_here(declared.name);
+          Dim now = as_dimension(dims(), binding->value);
+          if (!now) continue;
+          Dim replaced = dims().substitute(
+              now, [&](std::string_view name) -> Dim { return name == symbol ? to : nullptr; });
+          scope.set(declared.name, Datum::dim(replaced), binding->loc);
+        }
+        continue;
+      }
+    }
+    facts().push_back({op, left, right});
+    guards_.push_back(context().dict(
+        {{"left", context().dim(left)},
+         {"relation", context().string(ast::spelling(op))},
+         {"right", context().dim(right)},
+         {"text", context().string(
+                      fmt::format("{} {} {}", left->text, ast::spelling(op), right->text))}}));
+  }
+  return true;
+}
+
+bool GraphBuilder::assume_where(const Function& function, const Signature& signature,
+                                Scope& scope) {
+  std::vector<const ast::Expr*> clauses(function.def->where.begin(), function.def->where.end());
+  for (size_t i = 0; i < clauses.size(); ++i) {
+    const ast::Expr* clause = clauses[i];
+    if (const auto* both = ast::as<ast::Logical>(clause); both && both->op == ast::LogicalOp::And) {
+      clauses.insert(clauses.end(), both->operands.begin(), both->operands.end());
+      continue;
+    }
+    const auto* compare = ast::as<ast::Compare>(clause);
+    if (compare) {
+      if (!assume(*compare, signature, scope)) return false;
+      continue;
+    }
+    if (clause->kind == ast::NodeKind::ErrorExpr) return false;
+    unsupported(clause->loc, "a 'where' clause that is no comparison of sizes");
+    return false;
+  }
+  return true;
+}
+
+bool GraphBuilder::add_inputs(const Function& function, const Signature& signature, Scope& scope) {
+  for (const SignatureParameter& parameter : signature.parameters) {
+    const TypePattern& pattern = parameter.type;
+    bool tensor = pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
+    bool scalar = pattern.kind == PatternKind::Scalar && !signature.declares_dim(parameter.name);
+    if (!tensor && !scalar) {
+      unsupported(pattern.loc.known() ? pattern.loc : parameter.loc,
+                  fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));
+      return false;
+    }
+    if (!pattern.layout.empty()) {
+      unsupported(pattern.loc, fmt::format("layout '{}' of a tensor", pattern.layout));
+      return false;
+    }
+    if (!pattern.privileges.empty()) return unsupported(pattern.loc, "a region of a tensor"), false;
+    if (parameter.default_value) {
+      unsupported(parameter.default_value->loc, "a default of an entry's parameter");
+      return false;
+    }
+    auto type = written_type(pattern, scope);
+    std::optional<std::vector<Dim>> extents = std::vector<Dim>{};
+    if (type && tensor) extents = evaluate_dims(*this, pattern, scope);
+    if (!type || !extents) return false;
+    Value* argument = add_argument(parameter.name, "input",
+                                   context().tensor(*extents, type->storage, type->policies));
+    IrValue input = handle(argument, *type, parameter.loc).as_ir();
+    input.name = context().intern(parameter.name);
+    scope.set(parameter.name, Datum::ir(input), parameter.loc);
+    if (parameter.name == "seed" && type->storage == DType::U64 && extents->empty()) {
+      seed_ = argument;
+    }
+  }
+  if (!seed_) seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
+  for (const ParamDeclaration& declaration : session().params()) {
+    const ParamType* type = param_type(declaration);
+    if (!type) continue;
+    params_[&declaration] = add_argument(
+        declaration.name, "param", context().tensor(type->dims, type->storage, type->policies));
+  }
+  return check_bound_symbols(function);
+}
+
+/// Every symbol of the arguments' types has to be an extent of an argument, which is where its value
+/// comes from.
+bool GraphBuilder::check_bound_symbols(const Function& function) {
+  Block* block = function_->region()->front();
+  std::set<std::string, std::less<>> bound;
+  for (unsigned i = 0; i < block->arg_count(); ++i) {
+    for (Dim dim : block->arg(i)->type()->dims) bound.insert(std::string(dim->symbol()));
+  }
+  for (unsigned i = 0; i < block->arg_count(); ++i) {
+    std::string missing;
+    for (Dim dim : block->arg(i)->type()->dims) {
+      for_each_symbol(dim, [&](std::string_view name) {
+        if (!bound.count(name) && missing.empty()) missing = std::string(name);
+      });
+    }
+    if (missing.empty()) continue;
+    report(diag::unbound_dimension, function.loc, missing, function.name)
+        .help(fmt::format("a parameter with '{}' alone as a dimension binds it", missing));
+    return false;
+  }
+  return true;
+}
+
+bool GraphBuilder::add_results(const Function& function, const Datum& result) {
+  std::vector<Datum> values{result};
+  if (result.is_sequence()) values = result.elements();
+  Loc loc = finished().result_loc.known() ? finished().result_loc : function.loc;
+  if (result.is_none() || values.empty()) {
+    report(diag::missing_return, function.loc, function.name);
+    return false;
+  }
+  std::set<std::string, std::less<>> taken;
+  std::vector<Attr> names;
+  std::vector<Value*> returned;
+  for (size_t i = 0; i < values.size(); ++i) {
+    std::string what = values.size() == 1 ? fmt::format("the result of '{}'", function.name)
+                                          : fmt::format("result {} of '{}'", i, function.name);
+    auto value = expect_tensor(values[i], loc, what);
+    if (!value) return false;
+    std::string name(value->name);
+    if (name.empty() || taken.count(name)) {
+      name = values.size() == 1 ? function.name : fmt::format("{}.{}", function.name, i);
+    }
+    taken.insert(name);
+    names.push_back(context().dict({{"name", context().string(name)}}));
+    builder_.set_loc(loc);
+    returned.push_back(stored(*value));
+  }
+  builder_.set_loc(loc);
+  builder_.op(graph::info(graph::OpKind::Return), {returned}, {});
+  function_->set_attr("results", context().array(std::move(names)));
+  return true;
+}
+
+void GraphBuilder::build_entry(const Function& function) {
+  size_t errors = session().diagnostics().error_count();
+  const Signature& signature = session().signature(*this, function);
+  if (signature.failed) return;
+  begin_function("entry", function.name, function.loc);
+  Scope* scope = session().new_scope(function.scope);
+  bool good = declare_symbols(function, signature, *scope) &&
+              assume_where(function, signature, *scope) && add_inputs(function, signature, *scope);
+  if (good) {
+    Datum result = run_body(function, *scope, Loc{});
+    auto effects = finished().effects;
+    result = finish_result(function, signature, std::move(result), *scope);
+    good = !result.is_poison() && add_results(function, result);
+    std::vector<Attr> found;
+    for (const auto& [effect, place] : effects) found.push_back(context().string(effect));
+    if (!found.empty()) function_->set_attr("effects", context().array(std::move(found)));
+  }
+  if (good && session().diagnostics().error_count() == errors) {
+    drop_unused_arguments();
+    if (!guards_.empty()) function_->set_attr("guards", context().array(guards_));
+  } else {
+    function_->erase();
+  }
+  function_ = nullptr;
+}
+
+void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
+  size_t errors = session().diagnostics().error_count();
+  const ParamType* type = param_type(declaration);
+  if (!type || !declaration.stmt->initialiser) return;
+  begin_function("init", fmt::format("init.{}", declaration.name), declaration.loc);
+  function_->set_attr("param", context().string(declaration.name));
+  seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
+  initialised_ = &declaration;
+  for (Dim dim : type->dims) {
+    if (dim->constant()) continue;
+    report(diag::unbound_dimension, declaration.loc, dim->text, symbol_name(function_))
+        .help("dims of a param that has an initialiser are constants");
+    break;
+  }
+  const ast::Expr& expr = *declaration.stmt->initialiser;
+  Datum value = evaluate(expr, *declaration.scope);
+  bool good = !value.is_poison();
+  if (good) {
+    TypePattern pattern = read_type(*this, *declaration.stmt->annotation, *declaration.scope);
+    std::string what = fmt::format("the initial value of '{}'", declaration.name);
+    if (value.is_scalar() || value.is(DatumKind::Bool)) {
+      Value* filled = number(value, type->storage, type->dims, expr.loc);
+      value = filled ? handle(filled, {type->storage, type->policies, false}, expr.loc)
+                     : Datum::poison();
+    }
+    value = conform(pattern, value, *declaration.scope, Use::Stored, expr.loc, what);
+    good = value.is_ir();
+  }
+  if (good && session().diagnostics().error_count() == errors) {
+    builder_.op(graph::info(graph::OpKind::Return), {{value.as_ir().value}}, {});
+    function_->set_attr("results",
+                        context().array({context().dict({{"name", context().string(declaration.name)}})}));
+    function_->set_attr("args", context().array(arguments_));
+  } else {
+    function_->erase();
+  }
+  initialised_ = nullptr;
+  function_ = nullptr;
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,177 @@
+// Members and subscripts of tensors: `x.T`, `x[:, :n]`, `x[..., 0]`, `x[:, None]`.
+
+#include <algorithm>
+
+#include "frontend/dims.h"
+#include "frontend/graph/graph_builder.h"
+
+namespace tessera::frontend {
+
+Datum GraphBuilder::attribute(const Datum& object, const ast::Identifier& name, Loc loc) {
+  if (!object.is_ir()) return Evaluator::attribute(object, name, loc);
+  const IrValue& x = object.as_ir();
+  Type type = x.value->type();
+  if (name.text == "dtype") return Datum::dtype(x.storage, x.policies);
+  if (name.text == "shape") {
+    std::vector<Datum> shape;
+    for (Dim dim : type->dims) shape.push_back(Datum::dim(dim));
+    return Datum::tuple(std::move(shape));
+  }
+  if (name.text == "T") {
+    if (type->rank() < 2) {
+      report(diag::rank_mismatch, loc, subject(x, "the tensor"), type->rank(), 2, "are");
+      return Datum::poison();
+    }
+    std::vector<int64_t> perm;
+    for (size_t i = 0; i < type->rank(); ++i) perm.push_back(int64_t(i));
+    std::swap(perm[type->rank() - 1], perm[type->rank() - 2]);
+    return transpose(x, perm, loc);
+  }
+  report(diag::unknown_member, name.loc, describe(object), name.text)
+      .help("a tensor has T, dtype and shape");
+  return Datum::poison();
+}
+
+/// What a subscript selects, axis by axis of the operand.
+struct GraphBuilder::Slicing {
+  const std::vector<Dim>& extents;
+  std::string what;
+  std::vector<Dim> starts;
+  std::vector<int64_t> steps;
+  std::vector<Dim> dims;    ///< of the slice
+  std::vector<Dim> result;  ///< without indexed axes, with new ones
+  bool whole = true;
+
+  size_t axis() const { return starts.size(); }
+  void take(Dim start, int64_t step, Dim dim) {
+    whole = whole && start->is_constant(0) && step == 1 && dim == extents[axis()];
+    starts.push_back(start);
+    steps.push_back(step);
+    dims.push_back(dim);
+  }
+};
+
+bool GraphBuilder::check_bound(Dim low, Dim high, Loc loc, const std::string& what) {
+  auto holds = decide(dims(), ast::CompareOp::LessEqual, low, high, facts());
+  if (holds == true) return true;
+  if (holds == false) {
+    report(diag::index_out_of_range, loc, low->text, what);
+  } else {
+    report(diag::unproved_bound, loc, low->text, high->text)
+        .help(fmt::format("if it always holds, say so in the signature: `where {} <= {}`",
+                          low->text, high->text));
+  }
+  return false;
+}
+
+/// A bound of a slice; a negative one counts from the end. Null when a mistake was reported.
+Dim GraphBuilder::slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope) {
+  if (!expr) return otherwise;
+  Datum value = evaluate(*expr, scope);
+  if (value.is_ir()) return unsupported(expr->loc, "a bound that is a tensor"), nullptr;
+  Dim bound = expect_dim(value, expr->loc, "the bound of a slice");
+  if (!bound) return nullptr;
+  auto high = interval(bound).high;
+  return high && *high < 0 ? dims().add(extent, bound) : bound;
+}
+
+bool GraphBuilder::slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& scope) {
+  Dim extent = slicing.extents[slicing.axis()];
+  std::string what = fmt::format("{}, which is {}", dimension_of(slicing.axis(), slicing.what),
+                                 extent->text);
+  Dim start = slice_bound(slice.lower, dims().constant(0), extent, scope);
+  Dim stop = start ? slice_bound(slice.upper, extent, extent, scope) : nullptr;
+  if (!stop) return false;
+  int64_t step = 1;
+  if (slice.step) {
+    auto given = expect_int(evaluate(*slice.step, scope), slice.step->loc, "the step of a slice");
+    if (!given) return false;
+    if (*given < 1) {
+      unsupported(slice.step->loc, "a slice whose step is not positive");
+      return false;
+    }
+    step = *given;
+  }
+  Loc loc = slice.upper ? slice.upper->loc : slice.loc;
+  Loc start_loc = slice.lower ? slice.lower->loc : slice.loc;
+  if (!check_bound(dims().constant(0), start, start_loc, what) ||
+      !check_bound(stop, extent, loc, what) || !check_bound(start, stop, start_loc, what)) {
+    return false;
+  }
+  Dim count = dims().sub(stop, start);
+  if (step != 1) count = dims().ceildiv(count, dims().constant(step));
+  slicing.take(start, step, count);
+  slicing.result.push_back(count);
+  return true;
+}
+
+bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& scope) {
+  Datum value = evaluate(index, scope);
+  if (value.is_poison()) return false;
+  if (value.is_ir()) return unsupported(index.loc, "an index that is a tensor"), false;
+  Dim at = expect_dim(value, index.loc, "the index");
+  if (!at) return false;
+  Dim extent = slicing.extents[slicing.axis()];
+  std::string what = fmt::format("{}, which is {}", dimension_of(slicing.axis(), slicing.what),
+                                 extent->text);
+  auto high = interval(at).high;
+  Dim position = high && *high < 0 ? dims().add(extent, at) : at;
+  Dim last = dims().sub(extent, dims().constant(1));
+  auto outside = decide(dims(), ast::CompareOp::Greater, position, last, facts());
+  if (outside == true || decide(dims(), ast::CompareOp::Less, position, dims().constant(0),
+                                facts()) == true) {
+    report(diag::index_out_of_range, index.loc, at->text, what);
+    return false;
+  }
+  if (!check_bound(dims().constant(0), position, index.loc, what) ||
+      !check_bound(dims().add(position, dims().constant(1)), extent, index.loc, what)) {
+    return false;
+  }
+  slicing.take(position, 1, dims().constant(1));
+  return true;
+}
+
+Datum GraphBuilder::subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) {
+  if (!object.is_ir()) return Evaluator::subscript(object, indices, scope, loc);
+  const IrValue& x = object.as_ir();
+  Type type = x.value->type();
+  Slicing slicing{type->dims, subject(x, "the tensor"), {}, {}, {}, {}};
+  size_t used = 0, ellipses = 0;
+  for (const ast::Expr* index : indices) {
+    ellipses += index->kind == ast::NodeKind::Ellipsis;
+    used += index->kind != ast::NodeKind::Ellipsis && index->kind != ast::NodeKind::None;
+  }
+  if (used > type->rank()) {
+    report(diag::rank_mismatch, loc, slicing.what, type->rank(), used, used == 1 ? "is" : "are");
+    return Datum::poison();
+  }
+  if (ellipses > 1) return unsupported(loc, "a subscript with more than one '...'");
+  auto take_whole = [&](size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      Dim extent = type->dims[slicing.axis()];
+      slicing.take(dims().constant(0), 1, extent);
+      slicing.result.push_back(extent);
+    }
+  };
+  for (const ast::Expr* index : indices) {
+    if (index->kind == ast::NodeKind::Ellipsis) {
+      take_whole(type->rank() - used);
+    } else if (index->kind == ast::NodeKind::None) {
+      slicing.result.push_back(dims().constant(1));
+    } else if (const auto* slice = ast::as<ast::Slice>(index)) {
+      if (!slice_axis(slicing, *slice, scope)) return Datum::poison();
+    } else if (!index_axis(slicing, *index, scope)) {
+      return Datum::poison();
+    }
+  }
+  take_whole(type->rank() - slicing.axis());
+  builder_.set_loc(loc);
+  Value* value = x.value;
+  if (!slicing.whole) {
+    value = graph::slice(builder_, value, slicing.starts, slicing.steps, slicing.dims);
+  }
+  value = graph::reshape(builder_, value, slicing.result);
+  return handle(value, type_of(x), loc);
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,188 @@
+// The same elements under other dims.
+
+#include <algorithm>
+
+#include "frontend/dims.h"
+#include "frontend/graph/graph_builder.h"
+
+namespace tessera::frontend {
+
+std::optional<int64_t> GraphBuilder::expect_axis(const Datum& datum, size_t rank, Loc loc,
+                                                 std::string_view of) {
+  auto axis = expect_int(datum, loc, "the axis");
+  if (!axis) return std::nullopt;
+  int64_t axes = int64_t(rank);
+  if (*axis >= -axes && *axis < axes) return *axis < 0 ? *axis + axes : *axis;
+  report(diag::axis_out_of_range, loc, *axis, rank, of);
+  return std::nullopt;
+}
+
+/// One axis, several, or None for all; sorted.
+std::optional<std::vector<int64_t>> GraphBuilder::expect_axes(const Datum& datum, size_t rank,
+                                                              Loc loc, std::string_view of) {
+  std::vector<int64_t> axes;
+  if (datum.is_none()) {
+    for (size_t i = 0; i < rank; ++i) axes.push_back(int64_t(i));
+    return axes;
+  }
+  std::vector<Datum> given = datum.is_sequence() ? datum.elements() : std::vector<Datum>{datum};
+  for (const Datum& each : given) {
+    auto axis = expect_axis(each, rank, loc, of);
+    if (!axis) return std::nullopt;
+    axes.push_back(*axis);
+  }
+  std::sort(axes.begin(), axes.end());
+  auto twice = std::adjacent_find(axes.begin(), axes.end());
+  if (twice == axes.end()) return axes;
+  report(diag::repeated_axis, loc, *twice, to_text(datum));
+  return std::nullopt;
+}
+
+/// A shape given as one tuple or as the arguments from `at` on.
+std::optional<std::vector<Dim>> GraphBuilder::rest_shape(const BoundArguments& arguments,
+                                                         size_t at) {
+  const std::vector<Datum>& rest = arguments[at].elements();
+  bool tuple = rest.size() == 1 && rest[0].is_sequence();
+  return expect_shape(tuple ? rest[0] : arguments[at], arguments.locs[at], "the shape");
+}
+
+Datum GraphBuilder::reshape(const BoundArguments& arguments) {
+  auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'reshape'");
+  auto shape = x ? rest_shape(arguments, 1) : std::nullopt;
+  if (!shape) return Datum::poison();
+  Dim count = element_count(dims(), x->value->type()->dims);
+  // -1 stands for what is left.
+  auto open = std::find_if(shape->begin(), shape->end(), [](Dim d) { return d->is_constant(-1); });
+  if (open != shape->end()) {
+    *open = dims().constant(1);
+    Dim known = element_count(dims(), *shape);
+    if (!known->overflow && !known->is_constant(0)) *open = dims().floordiv(count, known);
+  }
+  Dim wanted = element_count(dims(), *shape);
+  bool negative = std::any_of(shape->begin(), shape->end(),
+                              [](Dim d) { return d->constant() && *d->constant() < 0; });
+  if (negative || wanted != count || wanted->overflow) {
+    report(diag::bad_reshape, arguments.call, subject(*x, "the tensor"), count->text,
+           to_text(*shape), wanted->text)
+        .note(x->origin.known() ? x->origin : arguments.locs[0],
+              fmt::format("its shape is {}", to_text(x->value->type()->dims)));
+    return Datum::poison();
+  }
+  builder_.set_loc(arguments.call);
+  return handle(graph::reshape(builder_, x->value, std::move(*shape)), type_of(*x),
+                arguments.call);
+}
+
+Datum GraphBuilder::transpose(const IrValue& x, const std::vector<int64_t>& perm, Loc loc) {
+  builder_.set_loc(loc);
+  return handle(graph::transpose(builder_, x.value, perm), type_of(x), loc);
+}
+
+/// Without axes the last two change places.
+Datum GraphBuilder::transpose(const BoundArguments& arguments) {
+  auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'transpose'");
+  if (!x) return Datum::poison();
+  size_t rank = x->value->type()->rank();
+  std::string of = subject(*x, "the argument of 'transpose'");
+  const std::vector<Datum>& rest = arguments[1].elements();
+  std::vector<int64_t> perm;
+  if (rest.empty()) {
+    if (rank < 2) {
+      report(diag::rank_mismatch, arguments.locs[0], of, rank, 2, "are");
+      return Datum::poison();
+    }
+    for (size_t i = 0; i < rank; ++i) perm.push_back(int64_t(i));
+    std::swap(perm[rank - 1], perm[rank - 2]);
+    return transpose(*x, perm, arguments.call);
+  }
+  const std::vector<Datum>& axes =
+      rest.size() == 1 && rest[0].is_sequence() ? rest[0].elements() : rest;
+  for (const Datum& each : axes) {
+    auto axis = expect_axis(each, rank, arguments.locs[1], of);
+    if (!axis) return Datum::poison();
+    if (std::count(perm.begin(), perm.end(), *axis)) {
+      report(diag::repeated_axis, arguments.locs[1], *axis, "transpose");
+      return Datum::poison();
+    }
+    perm.push_back(*axis);
+  }
+  if (perm.size() != rank) {
+    report(diag::rank_mismatch, arguments.locs[0], of, rank, perm.size(),
+           perm.size() == 1 ? "is" : "are");
+    return Datum::poison();
+  }
+  return transpose(*x, perm, arguments.call);
+}
+
+Datum GraphBuilder::broadcast_to(const BoundArguments& arguments) {
+  auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'broadcast_to'");
+  auto shape = x ? rest_shape(arguments, 1) : std::nullopt;
+  if (!shape) return Datum::poison();
+  const std::vector<Dim>& old = x->value->type()->dims;
+  std::string of = subject(*x, "the argument of 'broadcast_to'");
+  if (old.size() > shape->size()) {
+    report(diag::rank_mismatch, arguments.locs[0], of, old.size(), shape->size(),
+           shape->size() == 1 ? "is" : "are");
+    return Datum::poison();
+  }
+  size_t offset = shape->size() - old.size();
+  for (size_t i = 0; i < old.size(); ++i) {
+    if (old[i] == (*shape)[offset + i] || old[i]->is_constant(1)) continue;
+    report_unequal(
+        *this, arguments.call, {old[i], x->origin, dimension_of(i, of)},
+        {(*shape)[offset + i], arguments.locs[1], dimension_of(offset + i, "the new shape")});
+    return Datum::poison();
+  }
+  builder_.set_loc(arguments.call);
+  return handle(graph::broadcast_to(builder_, x->value, std::move(*shape)), type_of(*x),
+                arguments.call);
+}
+
+Datum GraphBuilder::concat(const BoundArguments& arguments) {
+  const Datum& list = arguments[0];
+  if (!list.is_sequence() || list.elements().empty()) {
+    report(diag::wrong_kind, arguments.locs[0], "the argument 'parts' of 'concat'", describe(list),
+           "a list of tensors");
+    return Datum::poison();
+  }
+  std::vector<IrValue> parts;
+  std::optional<NumericType> type;
+  for (const Datum& each : list.elements()) {
+    auto part = expect_tensor(each, arguments.locs[0], "a part of 'concat'");
+    if (!part) return Datum::poison();
+    type = type ? meet(*type, type_of(*part), arguments.call) : type_of(*part);
+    if (!type) return Datum::poison();
+    parts.push_back(*part);
+  }
+  const std::vector<Dim>& first = parts[0].value->type()->dims;
+  std::string of_first = subject(parts[0], "part 1");
+  auto axis = expect_axis(arguments[1], first.size(), arguments.locs[1], of_first);
+  if (!axis) return Datum::poison();
+  std::vector<Value*> values;
+  for (size_t n = 0; n < parts.size(); ++n) {
+    const std::vector<Dim>& other = parts[n].value->type()->dims;
+    std::string of = subject(parts[n], fmt::format("part {}", n + 1));
+    if (other.size() != first.size()) {
+      report(diag::rank_mismatch, arguments.locs[0], of, other.size(), first.size(),
+             first.size() == 1 ? "is" : "are");
+      return Datum::poison();
+    }
+    for (size_t i = 0; i < first.size(); ++i) {
+      if (int64_t(i) == *axis || other[i] == first[i]) continue;
+      report_unequal(*this, arguments.call, {other[i], parts[n].origin, dimension_of(i, of)},
+                     {first[i], parts[0].origin, dimension_of(i, of_first)});
+      return Datum::poison();
+    }
+  }
+  builder_.set_loc(arguments.call);
+  // Parts that are all still as they are stored stay so.
+  bool as_stored = std::all_of(parts.begin(), parts.end(), [&](const IrValue& part) {
+    return part.value->type()->dtype == type->storage;
+  });
+  for (const IrValue& part : parts) {
+    values.push_back(as_stored ? part.value : convert(part.value, type->compute()));
+  }
+  return handle(graph::concat(builder_, std::move(values), *axis), *type, arguments.call);
+}
+
+}  // namespace tessera::frontend

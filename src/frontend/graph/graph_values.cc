@@ -1,0 +1,151 @@
+// Values and their dtypes: how operands of an op are brought to one dtype.
+
+#include <cmath>
+
+#include "frontend/graph/graph_builder.h"
+
+namespace tessera::frontend {
+
+std::string subject(const IrValue& value, std::string_view otherwise) {
+  return value.name.empty() ? std::string(otherwise) : fmt::format("'{}'", value.name);
+}
+
+std::string dimension_of(size_t axis, std::string_view what) {
+  return fmt::format("dimension {} of {}", axis, what);
+}
+
+Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) const {
+  IrValue ir;
+  ir.value = value;
+  ir.storage = type.storage;
+  ir.policies = type.policies;
+  ir.weak = type.weak;
+  ir.origin = loc;
+  return Datum::ir(ir);
+}
+
+Value* GraphBuilder::convert(Value* value, DType dtype) {
+  return value->type()->dtype == dtype ? value : graph::cast(builder_, value, dtype);
+}
+
+Value* GraphBuilder::computed(const IrValue& value) {
+  return convert(value.value, compute_dtype(value.storage, value.policies));
+}
+
+Value* GraphBuilder::stored(const IrValue& value) {
+  return convert(value.value, value.storage);
+}
+
+std::optional<NumericType> GraphBuilder::meet(const NumericType& a, const NumericType& b, Loc loc) {
+  if (a.policies.accum && b.policies.accum && a.policies.accum != b.policies.accum) {
+    report(diag::accum_conflict, loc, to_string(*a.policies.accum), to_string(*b.policies.accum))
+        .help("cast one of them, or declare both with the same @accum");
+    return std::nullopt;
+  }
+  bool first = a.storage == b.storage || widens_to(b.storage, a.storage);
+  if (!first && !widens_to(a.storage, b.storage)) {
+    report(diag::mixed_dtypes, loc, to_string(a.storage), to_string(b.storage))
+        .help(fmt::format("write the conversion: cast(…, {})", to_string(a.storage)));
+    return std::nullopt;
+  }
+  NumericType met;
+  met.storage = first ? a.storage : b.storage;
+  met.policies = first ? a.policies : b.policies;
+  met.policies.accum = a.policies.accum ? a.policies.accum : b.policies.accum;
+  if (met.policies.accum && !widens_to(met.storage, *met.policies.accum)) met.policies.accum = {};
+  return met;
+}
+
+std::optional<NumericType> GraphBuilder::meet(std::span<const Datum> operands, bool real, Loc loc) {
+  std::optional<NumericType> met;
+  bool has_float = real, all_bool = true;
+  for (const Datum& operand : operands) {
+    has_float = has_float || operand.is(DatumKind::Float) || operand.is_ir();
+    all_bool = all_bool && operand.is(DatumKind::Bool);
+    if (!operand.is_ir() || operand.as_ir().weak) continue;
+    NumericType type = type_of(operand.as_ir());
+    met = met ? meet(*met, type, loc) : type;
+    if (!met) return std::nullopt;
+  }
+  if (met) return met;
+  DType dtype = has_float ? DType::F32 : DType::I64;
+  return NumericType{all_bool ? DType::Bool : dtype, {}, !all_bool};
+}
+
+namespace {
+
+/// Whether an integer is a value of an integer dtype.
+bool in_range(int64_t value, DType dtype) {
+  if (dtype == DType::U64) return value >= 0;
+  if (dtype == DType::I64) return true;
+  bool is_signed = dtype_info(dtype).cls == DTypeClass::Signed;
+  int bits = int(dtype_info(dtype).bits) - (is_signed ? 1 : 0);
+  int64_t bound = int64_t(1) << bits;
+  return value < bound && value >= (is_signed ? -bound : 0);
+}
+
+constexpr int64_t exact_in_double = int64_t(1) << 53;
+
+}  // namespace
+
+Value* GraphBuilder::number(const Datum& datum, DType dtype, const std::vector<Dim>& dims,
+                            Loc loc) {
+  builder_.set_loc(loc);
+  if (datum.is(DatumKind::Bool) && dtype == DType::Bool) {
+    return graph::full(builder_, datum.as_bool() ? 1 : 0, dims, dtype);
+  }
+  bool fits = is_float(dtype) ? datum.is_scalar() : false;
+  if (is_integer(dtype)) {
+    fits = datum.is(DatumKind::Int) ? in_range(datum.as_int(), dtype)
+                                    : datum.is(DatumKind::Dim) && dtype_info(dtype).bits >= 32;
+  }
+  if (!fits) {
+    report(diag::number_not_of_dtype, loc, to_text(datum), to_string(dtype));
+    return nullptr;
+  }
+  if (datum.is(DatumKind::Dim)) {
+    Value* size = convert(graph::dim(builder_, datum.as_dim()), dtype);
+    return graph::broadcast_to(builder_, size, dims);
+  }
+  bool exact = !is_integer(dtype) || std::abs(datum.as_double()) <= double(exact_in_double);
+  if (exact) return graph::full(builder_, datum.as_double(), dims, dtype);
+  return graph::broadcast_to(builder_, graph::scalar(builder_, datum.as_int(), dtype), dims);
+}
+
+Value* GraphBuilder::operand(const Datum& datum, DType dtype, const std::vector<Dim>& dims,
+                             Loc loc) {
+  if (!datum.is_ir()) return number(datum, dtype, dims, loc);
+  const IrValue& ir = datum.as_ir();
+  if (ir.weak && !is_float(dtype)) {
+    report(diag::mixed_dtypes, loc, to_string(ir.storage), to_string(dtype))
+        .help(fmt::format("write the conversion: cast(…, {})", to_string(ir.storage)));
+    return nullptr;
+  }
+  builder_.set_loc(loc);
+  return graph::broadcast_to(builder_, convert(ir.value, dtype), dims);
+}
+
+std::optional<IrValue> GraphBuilder::expect_tensor(const Datum& datum, Loc loc,
+                                                   std::string_view what) {
+  if (datum.is_ir()) return datum.as_ir();
+  if (datum.is_scalar() || datum.is(DatumKind::Bool)) {
+    auto type = meet({&datum, 1}, false, loc);
+    Value* value = type ? number(datum, type->storage, {}, loc) : nullptr;
+    if (!value) return std::nullopt;
+    return handle(value, *type, loc).as_ir();
+  }
+  if (!datum.is_poison()) report(diag::wrong_kind, loc, what, describe(datum), "a tensor");
+  return std::nullopt;
+}
+
+std::optional<IrValue> GraphBuilder::expect_float(const Datum& datum, Loc loc,
+                                                  std::string_view function) {
+  auto tensor = expect_tensor(datum, loc, fmt::format("the argument of '{}'", function));
+  if (!tensor) return std::nullopt;
+  if (is_float(tensor->storage)) return tensor;
+  report(diag::wrong_dtype, loc, function, to_string(tensor->storage))
+      .help("convert it first: cast(x, f32)");
+  return std::nullopt;
+}
+
+}  // namespace tessera::frontend
