@@ -187,6 +187,11 @@ TEST_CASE("identities of integers") {
       int_dtypes);
 }
 
+TEST_CASE("the absolute value of a negated integer is that of the integer where it has a sign") {
+  Rule rule = {"%n: tensor<64, $T> = gir.neg %x\n%r: tensor<64, $T> = gir.abs %n", nullptr, "gir.abs"};
+  for (DType dtype : int_dtypes) check_rule(rule, dtype);
+}
+
 TEST_CASE("constants of integers are gathered") {
   GraphPassTest test;
   std::string body;
@@ -379,6 +384,20 @@ TEST_CASE("views that cannot be merged stay") {
                       "%a: tensor<D x 1, f32> = gir.reshape %x\n"
                       "%r: tensor<D x 3, f32> = gir.broadcast %a");
   CHECK(test.count(f) == 2);
+}
+
+TEST_CASE("a slice that might leave the slice it reads is not merged into it") {
+  GraphPassTest test;
+  const std::string body = "%a: tensor<T, f32> = gir.slice %x {starts = [0], steps = [1]}\n"
+                           "%r: tensor<2, f32> = gir.slice %a {starts = [1], steps = [1]}\n"
+                           "gir.return [%r]";
+  Op* f = test.function({"%x: tensor<S, f32>", "%y: tensor<T, f32>"}, body);
+  test.run(f, "canonicalize");
+  std::vector<TensorValue> arguments;
+  arguments.push_back(some_tensor(DType::F32, {8}));
+  arguments.push_back(some_tensor(DType::F32, {2}));
+  CHECK_FALSE(graph::evaluate(f, std::move(arguments), {}, test.diagnostics));
+  CHECK_THAT(test.messages(), Catch::Contains("leaves an extent of 2"));
 }
 
 TEST_CASE("products read transposed operands by their flags") {

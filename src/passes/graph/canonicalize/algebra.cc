@@ -151,9 +151,10 @@ bool idempotent(Op* op, Rewriter& rewriter) {
   return inner && replace_by(op, inner->result(), rewriter);
 }
 
-/// |-x| is |x|
+/// |-x| is |x|; not of unsigned integers, whose absolute value is -x modulo 2^n.
 bool abs_of_neg(Op* op, Rewriter& rewriter) {
   if (!is(op, Kind::Abs)) return false;
+  if (dtype_info(op->result()->type()->dtype).cls == DTypeClass::Unsigned) return false;
   Op* inner = def_of(op->operand(0), Kind::Neg);
   return inner && replace_with_op(op, Kind::Abs, {inner->operand(0)}, rewriter);
 }
