@@ -29,7 +29,8 @@ struct KernelObject {
 };
 
 /// Compiles all kernels of modules of level target, already legalised for `machine`, into one object. The
-/// symbol of a kernel is its name. Kernels of one name must not be given twice.
+/// symbol of a kernel is its name. Kernels of one name must not be given twice. Only reads the modules and their
+/// context, so that machines may be compiled for in parallel.
 KernelObject compile_kernels(std::span<Module* const> modules, const Machine& machine);
 
 /// The text of the LLVM module after optimisation.

@@ -214,7 +214,7 @@ class FunctionTranslator {
                                      blocks_.at(op->successors()[1].block));
       case OpKind::Constant: return constant(op);
       case OpKind::Splat: return builder_.CreateVectorSplat(unsigned(op->result()->type()->lanes), in(op, 0));
-      case OpKind::Iota: return iota(op->result()->type());
+      case OpKind::Iota: return iota(op->result()->type()->dtype, op->result()->type()->lanes);
       case OpKind::Mask: return mask(op);
       case OpKind::Extract: return builder_.CreateExtractElement(in(op, 0), uint64_t(op->int_attr("lane")));
       case OpKind::Insert:
@@ -238,11 +238,9 @@ class FunctionTranslator {
     return llvm::ConstantInt::get(type(result), bits);
   }
 
-  llvm::Value* iota(Type type) {
+  llvm::Value* iota(DType dtype, int64_t count) {
     std::vector<llvm::Constant*> lanes;
-    for (int64_t i = 0; i < type->lanes; ++i) {
-      lanes.push_back(llvm::ConstantInt::get(element_type(type->dtype), uint64_t(i)));
-    }
+    for (int64_t i = 0; i < count; ++i) lanes.push_back(llvm::ConstantInt::get(element_type(dtype), uint64_t(i)));
     return llvm::ConstantVector::get(lanes);
   }
 
@@ -251,8 +249,7 @@ class FunctionTranslator {
     llvm::Value* count = intrinsic(llvm::Intrinsic::smin, {in(op, 0), builder_.getInt64(uint64_t(lanes))});
     count = intrinsic(llvm::Intrinsic::smax, {count, builder_.getInt64(0)});
     count = builder_.CreateTrunc(count, builder_.getInt32Ty());
-    llvm::Value* index = iota(op->module()->context().reg(DType::I32, lanes));
-    return builder_.CreateICmpULT(index, builder_.CreateVectorSplat(unsigned(lanes), count));
+    return builder_.CreateICmpULT(iota(DType::I32, lanes), builder_.CreateVectorSplat(unsigned(lanes), count));
   }
 
   llvm::Value* shuffle(Op* op) {
