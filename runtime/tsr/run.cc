@@ -6,6 +6,7 @@
 
 #include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
+#include "runtime/tsr/interpret.h"
 #include "runtime/tsr/tensor_files.h"
 #include "runtime/tsr/terminal.h"
 
@@ -26,6 +27,7 @@ struct RunOptions {
   int threads = 0;
   int repeat = 1;
   bool time = false;
+  std::string interpret;
 };
 
 constexpr const char* epilogue =
@@ -35,6 +37,8 @@ constexpr const char* epilogue =
     "  .safetensors  the tensor of the input's or output's name.\n"
     "An input of rank 0 may be a number instead: --input seed=7. A seed that is not given is 0.\n"
     "Output files appear only when the run has succeeded.\n"
+    "--interpret computes with the interpreter instead of the compiled code: 'exact' rounds as the\n"
+    "types say, 'f64' keeps every float in double precision until the outputs are rounded.\n"
     "\n"
     "Example:\n"
     "  tsr run mlp.bundle mlp --params w.safetensors --input x=x.npy --output y=y.npy\n"
@@ -93,6 +97,7 @@ class Run {
 
   int read_inputs() {
     inputs_.assign(input_infos_.size(), nullptr);
+    input_tensors_.assign(input_infos_.size(), nullptr);
     for (const std::string& text : options_.inputs) {
       Assignment from;
       size_t index = 0;
@@ -102,6 +107,7 @@ class Run {
       OwnedTensor* tensor = nullptr;
       if (int code = read_input(session_, from, input_infos_[index], tensor)) return code;
       inputs_[index] = &tensor->tensor;
+      input_tensors_[index] = tensor;
     }
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (inputs_[i] || (input_infos_[i].flags & TSR_TENSOR_SEED)) continue;
@@ -122,11 +128,32 @@ class Run {
       OwnedTensor* tensor = nullptr;
       format::Dtype dtype = *format::find_dtype(output_infos_[i].dtype);
       if (int code = session_.make_tensor(dtype, shape, "", tensor)) return code;
-      if (output_infos_[i].flags & TSR_TENSOR_DONATED) tensor->tensor.data = nullptr;
+      bool aliased = (output_infos_[i].flags & TSR_TENSOR_DONATED) && options_.interpret.empty();
+      if (aliased) tensor->tensor.data = nullptr;
       outputs_.push_back(tensor);
       output_tensors_.push_back(&tensor->tensor);
     }
     return exit_ok;
+  }
+
+  int call_once() {
+    tsr_status_t status = tsrCall(function_, nullptr, inputs_.data(), inputs_.size(),
+                                  output_tensors_.data(), output_tensors_.size());
+    return status == TSR_SUCCESS ? exit_ok : fail_status(status);
+  }
+
+  int interpret() {
+    std::vector<NamedTensor> arguments, results;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (input_tensors_[i]) arguments.push_back({input_infos_[i].name, input_tensors_[i]});
+    }
+    for (const std::string& name : session_.parameter_names()) {
+      if (const OwnedTensor* tensor = session_.bound(name)) arguments.push_back({name, tensor});
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      results.push_back({output_infos_[i].name, outputs_[i]});
+    }
+    return interpret_entry({options_.bundle, options_.entry, options_.interpret}, arguments, results);
   }
 
   int call() {
@@ -134,10 +161,8 @@ class Run {
     Progress progress("run", size_t(options_.repeat));
     for (int i = 0; i < options_.repeat; ++i) {
       auto begin = std::chrono::steady_clock::now();
-      tsr_status_t status = tsrCall(function_, nullptr, inputs_.data(), inputs_.size(),
-                                    output_tensors_.data(), output_tensors_.size());
+      if (int code = options_.interpret.empty() ? call_once() : interpret()) return code;
       auto end = std::chrono::steady_clock::now();
-      if (status != TSR_SUCCESS) return fail_status(status);
       seconds.push_back(std::chrono::duration<double>(end - begin).count());
       progress.advance();
     }
@@ -172,6 +197,7 @@ class Run {
   std::vector<tsr_tensor_info_t> output_infos_;
   std::vector<Assignment> targets_;  ///< beside the outputs; an empty name means not wanted
   std::vector<const tsr_tensor_t*> inputs_;
+  std::vector<const OwnedTensor*> input_tensors_;  ///< beside inputs_
   std::vector<OwnedTensor*> outputs_;
   std::vector<tsr_tensor_t*> output_tensors_;
 };
@@ -207,6 +233,11 @@ void add_run_command(CLI::App& command, int& exit_code) {
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
   command.add_flag("--time", options->time, "Print how long the entry took to standard error");
+  command
+      .add_option("--interpret", options->interpret,
+                  "Interpret the graph instead of running compiled code: f64 or exact")
+      ->check(CLI::IsMember({"f64", "exact"}))
+      ->type_name("MODE");
   command.callback([options, &exit_code] { exit_code = Run(*options).execute(); });
 }
 

@@ -124,7 +124,14 @@ int Session::bind(const std::string& name, const OwnedTensor& tensor) {
   const char* names[] = {name.c_str()};
   const tsr_tensor_t* tensors[] = {&tensor.tensor};
   tsr_status_t status = tsrBindParameters(module_, 1, names, tensors);
-  return status == TSR_SUCCESS ? exit_ok : fail_status(status);
+  if (status != TSR_SUCCESS) return fail_status(status);
+  bound_[name] = &tensor;
+  return exit_ok;
+}
+
+const OwnedTensor* Session::bound(const std::string& name) const {
+  auto it = bound_.find(name);
+  return it == bound_.end() ? nullptr : it->second;
 }
 
 int Session::require_parameters(tsr_function_t function,

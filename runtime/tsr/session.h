@@ -2,6 +2,7 @@
 // A bundle loaded through the C interface, and the tensors that a command passes to it.
 
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,8 @@ class Session {
   int make_tensor(format::Dtype dtype, std::vector<int64_t> shape, std::string_view content,
                   OwnedTensor*& tensor);
   int bind(const std::string& name, const OwnedTensor& tensor);
+  /// The tensor bound to a parameter; null when there is none.
+  const OwnedTensor* bound(const std::string& name) const;
 
   tsr_module_t module() const { return module_; }
   std::vector<std::string> entry_names() const;
@@ -57,6 +60,7 @@ class Session {
   tsr_module_t module_ = nullptr;
   std::deque<format::MappedFile> files_;
   std::deque<OwnedTensor> tensors_;
+  std::map<std::string, const OwnedTensor*> bound_;
 };
 
 /// Inputs or outputs of an entry.

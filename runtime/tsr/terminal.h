@@ -11,6 +11,7 @@ namespace tessera::tool {
 class Style {
  public:
   explicit Style(bool enabled) : enabled_(enabled) {}
+  bool enabled() const { return enabled_; }
   std::string bold(std::string_view text) const { return mark("1", text); }
   std::string dim(std::string_view text) const { return mark("2", text); }
   std::string bold_red(std::string_view text) const { return mark("1;31", text); }

@@ -324,6 +324,12 @@ Result<std::vector<TensorValue>> Evaluator::run(Op* function, std::vector<Tensor
 
 }  // namespace
 
+std::optional<TensorValue> cast_tensor(const TensorValue& value, DType dtype) {
+  std::optional<TensorValue> result = TensorValue::make(dtype, value.dims());
+  if (result) eval_cast(value, false, *result);
+  return result;
+}
+
 Result<std::vector<TensorValue>> evaluate(Op* function, std::vector<TensorValue> arguments,
                                           const EvalOptions& options,
                                           DiagnosticEngine& diagnostics) {
@@ -332,14 +338,13 @@ Result<std::vector<TensorValue>> evaluate(Op* function, std::vector<TensorValue>
   for (TensorValue& argument : arguments) {
     DType held = held_dtype(options.mode, argument.dtype());
     if (held == argument.dtype()) continue;
-    std::optional<TensorValue> widened = TensorValue::make(held, argument.dims());
+    std::optional<TensorValue> widened = cast_tensor(argument, held);
     if (!widened) {
       std::string what = fmt::format("tensor of {} elements", argument.count());
       diagnostics.report(diag::unsupported_tensor_size, function->loc(), what,
                          options.max_tensor_bytes);
       return failure;
     }
-    eval_cast(argument, false, *widened);
     argument = std::move(*widened);
   }
   return Evaluator(std::move(*dims), options, diagnostics).run(function, std::move(arguments));

@@ -36,6 +36,9 @@ struct EvalOptions {
 /// dtype.
 DType held_dtype(EvalMode mode, DType dtype);
 
+/// The elements in another dtype, as gir.cast gives them; nullopt when there is no memory.
+std::optional<TensorValue> cast_tensor(const TensorValue& value, DType dtype);
+
 /// Binds the dims of a gir.func to the extents of its arguments; checks ranks, dtypes, extents and
 /// guards. In F64 mode float arguments may come as f64 or in the parameter's dtype.
 Result<std::map<std::string, int64_t, std::less<>>> bind_dims(

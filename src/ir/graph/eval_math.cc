@@ -2,6 +2,8 @@
 // which is double for f64 and float for everything narrower; the row is rounded to its dtype at the
 // end.
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -119,14 +121,40 @@ void cross_entropy_rows(const TensorValue& logits, const TensorValue& targets,
   }
 }
 
-/// One of a pair of normal numbers from the two words of the pair.
+/// The four numbers of a block.
 template <typename T>
-T normal(uint32_t even_word, uint32_t odd_word, bool odd) {
-  T u1 = T(uint64_t(even_word) + 1) * T(0x1p-32);
-  T u2 = T(odd_word >> 8) * T(0x1p-24);
-  T radius = std::sqrt(T(-2) * logarithm<T>(u1));
-  T angle = T(2 * std::numbers::pi) * u2;
-  return radius * T(odd ? std::sin(double(angle)) : std::cos(double(angle)));
+using Four = std::array<T, 4>;
+
+template <typename T>
+Four<T> uniform_block(const philox::Counter& words) {
+  Four<T> out;
+  for (size_t i = 0; i < 4; ++i) out[i] = T(words[i] >> 8) * T(0x1p-24);
+  return out;
+}
+
+/// Two pairs of normal numbers from two pairs of words (Box and Muller).
+template <typename T>
+Four<T> normal_block(const philox::Counter& words) {
+  Four<T> out;
+  for (size_t even = 0; even < 4; even += 2) {
+    T u1 = T(uint64_t(words[even]) + 1) * T(0x1p-32);
+    T u2 = T(words[even + 1] >> 8) * T(0x1p-24);
+    T radius = std::sqrt(T(-2) * logarithm<T>(u1));
+    double angle = double(T(2 * std::numbers::pi) * u2);
+    out[even] = radius * T(std::cos(angle));
+    out[even + 1] = radius * T(std::sin(angle));
+  }
+  return out;
+}
+
+/// Fills a tensor block by block; the last one may be needed in part.
+template <typename T>
+void draw(uint64_t key, Four<T> (*block)(const philox::Counter&), TensorValue& result) {
+  std::span<T> out = result.as<T>();
+  for (size_t i = 0; i < out.size(); i += 4) {
+    Four<T> four = block(philox::block(uint64_t(i / 4), key));
+    std::copy_n(four.begin(), std::min<size_t>(4, out.size() - i), out.begin() + ptrdiff_t(i));
+  }
 }
 
 }  // namespace
@@ -148,21 +176,13 @@ void eval_cross_entropy(const TensorValue& logits, const TensorValue& targets,
 }
 
 void eval_philox_uniform(uint64_t key, TensorValue& result) {
-  for (int64_t i = 0; i < result.count(); ++i) {
-    uint32_t word = philox::block(uint64_t(i / 4), key)[size_t(i % 4)];
-    result.set(i, {.f = double(word >> 8) * 0x1p-24});
-  }
+  if (result.dtype() == DType::F64) return draw(key, uniform_block<double>, result);
+  draw(key, uniform_block<float>, result);
 }
 
 void eval_philox_normal(uint64_t key, TensorValue& result) {
-  for (int64_t i = 0; i < result.count(); ++i) {
-    philox::Counter words = philox::block(uint64_t(i / 4), key);
-    size_t even = size_t(i % 4) & 2;
-    bool odd = i & 1;
-    double value = result.dtype() == DType::F64 ? normal<double>(words[even], words[even + 1], odd)
-                                                : normal<float>(words[even], words[even + 1], odd);
-    result.set(i, {.f = value});
-  }
+  if (result.dtype() == DType::F64) return draw(key, normal_block<double>, result);
+  draw(key, normal_block<float>, result);
 }
 
 }  // namespace tessera::graph

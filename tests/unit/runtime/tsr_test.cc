@@ -279,3 +279,79 @@ TEST_CASE("libtessera is small, exports its interface only and needs little", "[
   }
 }
 #endif
+
+namespace {
+
+/// The graph of y = x * w, and of w's initial values.
+const std::string layer_graph = R"(module @m level(graph) version(1) {
+  gir.func @layer(%x: tensor<B x D, f32>, %w: tensor<D, f32>) {args = [{kind = "input", name = "x"}, {kind = "param", name = "layer.w"}], results = [{name = "y"}], role = "entry"} {
+    %b: tensor<B x D, f32> = gir.broadcast %w
+    %y: tensor<B x D, f32> = gir.mul %x, %b
+    gir.return [%y]
+  }
+  gir.func @init.layer.w(%s: tensor<u64>) {args = [{kind = "input", name = "seed"}], param = "layer.w", results = [{name = "value"}], role = "init"} {
+    %n: tensor<3, f32> = gir.philox_uniform %s {stream = 7}
+    gir.return [%n]
+  }
+}
+)";
+
+}  // namespace
+
+TEST_CASE("tsr init writes what the graph's initialisers give", "[tsr]") {
+  Workspace work;
+  work.write("g.bundle", make_bundle({Workspace::layer()}, {}, {{"ir/graph.tir", layer_graph}}));
+  Ran ran = work.tsr("init g.bundle --seed 42 -o i.safetensors");
+  CHECK(ran.output == "");
+  REQUIRE(ran.code == 0);
+  std::string bytes = work.read("i.safetensors");
+  auto view = SafetensorsView::open(bytes);
+  REQUIRE(view);
+  REQUIRE(view->find("layer.w"));
+  CHECK(view->find("layer.w")->shape == std::vector<int64_t>{3});
+  REQUIRE(work.tsr("init g.bundle --seed 42 -o j.safetensors").code == 0);
+  CHECK(work.read("j.safetensors") == bytes);
+  REQUIRE(work.tsr("init g.bundle -o j.safetensors").code == 0);
+  CHECK(work.read("j.safetensors") != bytes);
+  CHECK(work.tsr("run g.bundle layer --params i.safetensors --input x=x.npy").code == 0);
+}
+
+TEST_CASE("tsr init says what a bundle lacks", "[tsr]") {
+  Workspace work;
+  Ran ran = work.tsr("init m.bundle -o i.safetensors");
+  CHECK(ran.code == 1);
+  CHECK(ran.output ==
+        "tsr: error: m.bundle carries no ir/graph.tir: it was compiled from below the graph level\n");
+  work.write("b.bundle", make_bundle({Workspace::layer()}, {}, {{"ir/graph.tir", "module @m what"}}));
+  ran = work.tsr("init b.bundle -o i.safetensors");
+  CHECK(ran.code == 1);
+  CHECK(ran.output.find("b.bundle:ir/graph.tir:1:11: error: ") == 0);
+  std::string empty = "module @m level(graph) version(1) {\n}\n";
+  work.write("e.bundle", make_bundle({Workspace::layer()}, {}, {{"ir/graph.tir", empty}}));
+  ran = work.tsr("init e.bundle -o i.safetensors");
+  CHECK(ran.output == "tsr: error: e.bundle has no parameter with an initialiser\n");
+  CHECK(work.read("i.safetensors").empty());
+}
+
+TEST_CASE("tsr run --interpret computes without the compiled code", "[tsr]") {
+  Workspace work;
+  work.write("g.bundle", make_bundle({Workspace::layer()}, {}, {{"ir/graph.tir", layer_graph}}));
+  std::string arguments = "run g.bundle layer --params w.safetensors --input x=x.npy --output y=y.npy";
+  for (std::string mode : {"exact", "f64"}) {
+    Ran ran = work.tsr(arguments + " --interpret " + mode);
+    CHECK(ran.output == "");
+    REQUIRE(ran.code == 0);
+    std::string bytes = work.read("y.npy");
+    CHECK(read_npy(bytes)->dtype == Dtype::F32);
+    CHECK(read_npy(bytes)->bytes == bytes_of_floats({1, 20, 300, 4, 50, 600}));
+  }
+  CHECK(work.tsr(arguments + " --interpret fast").code == 1);
+  Ran ran = work.tsr("run m.bundle layer --params w.safetensors --input x=x.npy --interpret exact");
+  CHECK(ran.code == 1);
+  CHECK(ran.output.find("carries no ir/graph.tir") != std::string::npos);
+  std::string other = layer_graph;
+  other.replace(other.find("@layer("), 6, "@other");
+  work.write("o.bundle", make_bundle({Workspace::layer()}, {}, {{"ir/graph.tir", other}}));
+  ran = work.tsr("run o.bundle layer --params w.safetensors --input x=x.npy --interpret exact");
+  CHECK(ran.output == "tsr: error: the graph in o.bundle has no entry 'layer'\n");
+}

@@ -1,0 +1,98 @@
+#include "runtime/tsr/graph_ir.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "ir/core/parser.h"
+#include "runtime/format/bundle.h"
+#include "runtime/format/file.h"
+#include "runtime/format/text.h"
+#include "runtime/tsr/command.h"
+#include "runtime/tsr/terminal.h"
+
+namespace tessera::tool {
+
+using format::cat;
+
+GraphIr::GraphIr() {
+  graph::register_ops(context_);
+  diagnostics_ = std::make_unique<DiagnosticEngine>(sources_);
+}
+
+int GraphIr::open(const std::string& path) {
+  bundle_ = path;
+  auto file = format::MappedFile::open(path);
+  if (!file) return fail(file.error().text);
+  auto bundle = format::BundleView::open(file->bytes());
+  if (!bundle) return fail(cat(path, ": ", bundle.error().text));
+  const format::BundleEntry* found = bundle->find(format::graph_ir_name);
+  if (!found) {
+    return fail(cat(path, " carries no ", format::graph_ir_name,
+                    ": it was compiled from below the graph level"));
+  }
+  FileId id = sources_.add(cat(path, ":", format::graph_ir_name), std::string(found->bytes));
+  auto modules = parse_modules(context_, id, *diagnostics_);
+  if (!modules) return complain();
+  modules_ = std::move(*modules);
+  return exit_ok;
+}
+
+Op* GraphIr::entry(std::string_view name) const {
+  for (const auto& module : modules_) {
+    Op* function = module->find(name);
+    if (!function || !function->is(graph::info(graph::OpKind::Func))) continue;
+    if (function->string_attr("role") == "entry") return function;
+  }
+  return nullptr;
+}
+
+std::vector<Op*> GraphIr::initialisers() const {
+  std::vector<Op*> found;
+  for (const auto& module : modules_) {
+    for (Op* function : *module->body()) {
+      if (!function->is(graph::info(graph::OpKind::Func))) continue;
+      if (function->string_attr("role") == "init") found.push_back(function);
+    }
+  }
+  return found;
+}
+
+int GraphIr::evaluate(Op* function, std::vector<TensorValue> arguments,
+                      const graph::EvalOptions& options, std::vector<TensorValue>& results) {
+  auto evaluated = graph::evaluate(function, std::move(arguments), options, *diagnostics_);
+  if (!evaluated) return complain();
+  results = std::move(*evaluated);
+  return exit_ok;
+}
+
+int GraphIr::complain() {
+  RenderOptions options;
+  options.colour = error_style().enabled();
+  std::string text = render_all(*diagnostics_, options);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  diagnostics_ = std::make_unique<DiagnosticEngine>(sources_);
+  return exit_user_error;
+}
+
+bool to_value(const format::TensorView& tensor, TensorValue& value) {
+  std::optional<DType> dtype = parse_dtype(format::dtype_name(tensor.dtype));
+  if (!dtype) return false;
+  std::optional<TensorValue> made = TensorValue::make(*dtype, tensor.shape);
+  if (!made || made->byte_count() != tensor.bytes.size()) return false;
+  if (!tensor.bytes.empty()) std::memcpy(made->data(), tensor.bytes.data(), tensor.bytes.size());
+  value = std::move(*made);
+  return true;
+}
+
+format::TensorView to_view(std::string name, const TensorValue& value) {
+  const char* data = reinterpret_cast<const char*>(value.data());
+  return {std::move(name), *format::find_dtype(to_string(value.dtype())), value.dims(),
+          {data, value.byte_count()}};
+}
+
+std::string_view described(Op* function, std::string_view list, size_t i, std::string_view key) {
+  Attr text = function->attr(list)->elements[i]->get(key);
+  return text ? std::string_view(text->string) : std::string_view();
+}
+
+}  // namespace tessera::tool

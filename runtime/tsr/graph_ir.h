@@ -1,0 +1,55 @@
+#pragma once
+// The graph that a bundle carries, read back and interpreted.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/core/module.h"
+#include "ir/graph/eval.h"
+#include "runtime/format/safetensors.h"
+#include "support/diagnostic.h"
+
+namespace tessera::tool {
+
+/// Functions return 0, or the exit code after saying what is wrong.
+class GraphIr {
+ public:
+  GraphIr();
+  GraphIr(const GraphIr&) = delete;
+  GraphIr& operator=(const GraphIr&) = delete;
+
+  /// Reads ir/graph.tir of a bundle that is checked byte by byte.
+  int open(const std::string& bundle);
+
+  /// The function of an entry; null when there is none.
+  Op* entry(std::string_view name) const;
+  /// The functions of role "init", in order.
+  std::vector<Op*> initialisers() const;
+
+  int evaluate(Op* function, std::vector<TensorValue> arguments, const graph::EvalOptions& options,
+               std::vector<TensorValue>& results);
+
+ private:
+  /// Says what the diagnostics have, and forgets it.
+  int complain();
+
+  Context context_;
+  SourceManager sources_;
+  std::unique_ptr<DiagnosticEngine> diagnostics_;
+  std::vector<std::unique_ptr<Module>> modules_;
+  std::string bundle_;
+};
+
+/// A tensor of a file as the interpreter takes it: false when its dtype is none that is stored
+/// element by element.
+bool to_value(const format::TensorView& tensor, TensorValue& value);
+/// The same tensor over the value's bytes, which must outlive it. The dtype's names are those of the
+/// formats.
+format::TensorView to_view(std::string name, const TensorValue& value);
+
+/// The string under `key` of item `i` of a list of dicts, such as a function's `args`.
+std::string_view described(Op* function, std::string_view list, size_t i, std::string_view key);
+
+}  // namespace tessera::tool
