@@ -179,8 +179,10 @@ class Comparison {
 std::vector<std::string> free_dims(Op* kernel) {
   NameList names;
   Block* body = kernel->region()->front();
-  for (unsigned i = 0; body && i < body->arg_count(); ++i) {
-    for (Dim dim : body->arg(i)->type()->dims) names.add(dim);
+  unsigned count = body ? body->arg_count() : 0;
+  unsigned inputs = count - std::min(count, unsigned(kernel->int_attr("outputs")));
+  for (unsigned i = 0; i < count; ++i) {
+    for (Dim dim : body->arg((i + inputs) % count)->type()->dims) names.add(dim);
   }
   return names.take();
 }

@@ -9,7 +9,8 @@
 
 namespace tessera {
 
-/// The symbols of a kernel's parameter types in order of first appearance.
+/// The symbols of a kernel's parameter types in order of first appearance, the results' first: M, N,
+/// K for a product. This is the order in which a launch gives their values.
 std::vector<std::string> free_dims(Op* kernel);
 /// The symbols that types of values and attributes in a kernel mention, each once.
 std::vector<std::string> mentioned_dims(Op* kernel);

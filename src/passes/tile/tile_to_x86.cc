@@ -7,6 +7,7 @@
 
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
+#include "passes/analysis/kernels.h"
 #include "passes/pass.h"
 #include "passes/tile/x86/kernel_lowering.h"
 #include "support/check.h"
@@ -15,20 +16,11 @@ namespace tessera {
 
 namespace {
 
-/// Symbols of the parameters' types in order of first appearance.
-std::vector<Attr> free_dims(Op* kernel) {
+Attr free_dims_attr(Op* kernel) {
   Context& context = kernel->module()->context();
   std::vector<Attr> names;
-  Block* parameters = kernel->region()->front();
-  for (unsigned i = 0; i < parameters->arg_count(); ++i) {
-    for (Dim dim : parameters->arg(i)->type()->dims) {
-      for_each_symbol(dim, [&](std::string_view symbol) {
-        Attr name = context.string(symbol);
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-      });
-    }
-  }
-  return names;
+  for (const std::string& name : free_dims(kernel)) names.push_back(context.string(name));
+  return context.array(std::move(names));
 }
 
 Op* declare(Op* kernel) {
@@ -41,7 +33,7 @@ Op* declare(Op* kernel) {
   OpState state;
   state.info = target::info(target::OpKind::Func);
   state.loc = kernel->loc();
-  state.attributes = {{"dims", context.array(free_dims(kernel))},
+  state.attributes = {{"dims", free_dims_attr(kernel)},
                       {"epilogue", kernel->attr("epilogue")},
                       {"grid", kernel->attr("grid")},
                       {"kernel", kernel->attr("kernel")},

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "passes/analysis/kernels.h"
 #include "unit/codegen/kernel_runner.h"
 #include "unit/passes/tile_fixture.h"
 
@@ -17,19 +18,10 @@ int64_t value_of(Dim dim, const DimValues& dims) {
                    [&](std::string_view name) { return std::optional(dims.find(name)->second); });
 }
 
-/// The values of a kernel's free dims: the symbols of its parameters, in order.
-std::vector<int64_t> free_dims(Op* kernel, const DimValues& dims) {
-  std::vector<std::string> names;
-  Block* body = kernel->region()->front();
-  for (unsigned i = 0; i < body->arg_count(); ++i) {
-    for (Dim dim : body->arg(i)->type()->dims) {
-      for_each_symbol(dim, [&](std::string_view name) {
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
-      });
-    }
-  }
+/// The values of a kernel's free dims, in the order of a launch.
+std::vector<int64_t> dim_values(Op* kernel, const DimValues& dims) {
   std::vector<int64_t> values;
-  for (const std::string& name : names) values.push_back(dims.at(name));
+  for (const std::string& name : free_dims(kernel)) values.push_back(dims.at(name));
   return values;
 }
 
@@ -58,7 +50,7 @@ bool run_fragments(TileTest& split, std::vector<TensorValue>& tensors, const Dim
   size_t bytes = size_t(value_of(kernel->dim_attr("scratch"), dims));
   std::unique_ptr<void, decltype(&std::free)> scratch(std::aligned_alloc(64, bytes + 64),
                                                       &std::free);
-  std::vector<int64_t> values = free_dims(kernel, dims);
+  std::vector<int64_t> values = dim_values(kernel, dims);
   compiled->kernel(std::string(symbol_name(kernel)))(buffers.data(), values.data(), 0, programs,
                                                      scratch.get());
   return true;

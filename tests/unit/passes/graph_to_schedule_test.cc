@@ -134,7 +134,7 @@ TEST_CASE("a sum over rows reads through a transposed window") {
     gir.return [%0]
 )");
   CHECK_COUNT(f, "sched.kernel", 1);
-  CHECK_HAS(f, "view<d1 x d0, f32, strides = [1, d1], offset = 0, space = global>");
+  CHECK_HAS(f, "view<d0 x d1, f32, strides = [1, d0], offset = 0, space = global>");
 }
 
 TEST_CASE("a value that others read as well is a further output") {
@@ -243,8 +243,8 @@ TEST_CASE("a transposed factor is read through a window") {
     gir.return [%0]
 )");
   CHECK_COUNT(f, "sched.kernel", 1);
-  CHECK_HAS(f, "%b: tensor<d2 x d1, f32>");
-  CHECK_HAS(f, "view<d1 x d2, f32, strides = [1, d1], offset = 0, space = global>");
+  CHECK_HAS(f, "%b: tensor<d1 x d2, f32>");
+  CHECK_HAS(f, "view<d2 x d1, f32, strides = [1, d2], offset = 0, space = global>");
 }
 
 TEST_CASE("heads are put in order before a batched product, and products of heads are batched") {
