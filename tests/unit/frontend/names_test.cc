@@ -1,0 +1,105 @@
+// Names: what a file defines, what it imports, and what is said about names that mean nothing.
+
+#include <catch2/catch.hpp>
+
+#include "unit/frontend/program.h"
+
+using tessera::test::Files;
+using tessera::test::Program;
+
+namespace {
+
+std::string tags_of(const std::string& text, Files files = {}) {
+  return Program(text, std::move(files)).tags();
+}
+
+}  // namespace
+
+TEST_CASE("An unknown name is reported with the nearest one") {
+  Program program("const width = 3\nconst X = widht + 1\n");
+  CHECK(program.value("X") == "?");
+  CHECK(program.tags() == "unknown-name@2:11");
+  CHECK(program.messages().find("did you mean 'width'?") != std::string::npos);
+}
+
+TEST_CASE("A name is defined once in a file") {
+  CHECK(tags_of("const A = 1\nconst A = 2\n") == "duplicate-name@2:7");
+  CHECK(tags_of("A = 1\ndef A():\n    pass\n") == "duplicate-name@2:5");
+  CHECK(tags_of("param w, w: Param[3, f32] = 0.0\n") == "duplicate-name@1:10");
+  CHECK(tags_of("from tessera.nn import gelu\ngelu = 3\n") == "duplicate-name@2:1");
+}
+
+TEST_CASE("A file holds declarations") {
+  CHECK(tags_of("\"\"\"What it is for.\"\"\"\npass\n") == "");
+  CHECK(tags_of("if True:\n    pass\n") == "misplaced-statement@1:1");
+  CHECK(tags_of("gelu(3)\n") == "misplaced-statement@1:1");
+  CHECK(tags_of("a, b = 1, 2\n") == "misplaced-statement@1:1");
+}
+
+TEST_CASE("Names of the standard library") {
+  Program program(
+      "from tessera.nn import (rmsnorm_safe, gelu as activation)\nimport tessera.nn as nn\n"
+      "const A = activation\nconst B = nn.softmax\nconst C = tessera.nn.gelu\n"
+      "const D = ops.exp(0)\n");
+  CHECK(program.value("A") == "gelu");
+  CHECK(program.value("B") == "softmax");
+  CHECK(program.value("C") == "gelu");
+  CHECK(program.value("D") == "1.0");
+  CHECK(program.messages() == "");
+}
+
+TEST_CASE("What a module lacks is reported where it is named") {
+  CHECK(tags_of("from tessera.nn import gellu\n") == "unknown-member@1:24");
+  CHECK(tags_of("from tessera.nothing import x\n") == "unknown-module@1:6");
+  CHECK(tags_of("import nowhere\n") == "unknown-module@1:8");
+  Program program("const X = ops.sqrd(4)\n");
+  program.value("X");
+  CHECK(program.tags() == "unknown-member@1:15");
+  CHECK(program.messages().find("did you mean 'sqrt'?") != std::string::npos);
+}
+
+TEST_CASE("Files import each other's names") {
+  Files files = {{"sizes.tsr", "const D = 4\nconst H = D * 3\n"},
+                 {"deep/more.tsr", "from base import K\nconst L = K + 1\n"},
+                 {"deep/base.tsr", "const K = 7\n"}};
+  Program program(
+      "from sizes import H as width, D\nimport sizes\nimport deep.more\n"
+      "const A = width + D + sizes.H\nconst B = deep.more.L\n",
+      files);
+  CHECK(program.value("A") == "28");
+  CHECK(program.value("B") == "8");
+  CHECK(program.messages() == "");
+}
+
+TEST_CASE("A file may not import itself, however long the way") {
+  Files files = {{"a.tsr", "from b import B\nconst A = B\n"},
+                 {"b.tsr", "import c\nconst B = 1\n"},
+                 {"c.tsr", "from a import A\n"}};
+  Program program("from a import A\nconst X = A\n", files);
+  CHECK(program.value("X") == "1");
+  CHECK(program.tags() == "import-cycle@1:6");
+  std::string messages = program.messages();
+  CHECK(messages.find("c.tsr:1:6: error: file 'a.tsr' imports itself") != std::string::npos);
+  CHECK(messages.find("a.tsr:1:6: note: 'b.tsr' is imported here") != std::string::npos);
+  CHECK(messages.find("b.tsr:1:8: note: 'c.tsr' is imported here") != std::string::npos);
+}
+
+TEST_CASE("A chain of files is bounded") {
+  Files files;
+  for (int i = 0; i < 5000; ++i) {
+    files[fmt::format("m{}.tsr", i)] = fmt::format("import m{}\n", i + 1);
+  }
+  CHECK(tags_of("import m0\n", files) == "unsupported-nesting@1:8");
+}
+
+TEST_CASE("Decorators") {
+  CHECK(tags_of("@jit\ndef f(x):\n    return x\n") == "");
+  CHECK(tags_of("@tessera.jit\ndef f(x):\n    return x\n") == "");
+  CHECK(tags_of("@jitt\ndef f(x):\n    return x\n") == "unknown-decorator@1:1");
+}
+
+TEST_CASE("Tensors are computed in functions") {
+  Program program("const Z = zeros((3,), f32)\n");
+  CHECK(program.value("Z") == "?");
+  CHECK(program.tags() == "misplaced-statement@1:11");
+}
