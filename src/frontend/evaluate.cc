@@ -33,16 +33,16 @@ bool Evaluator::count_step(Loc loc) {
   return false;
 }
 
+Evaluator::Nesting::Nesting(Evaluator& evaluator, Loc loc) : evaluator_(evaluator) {
+  if (evaluator_.nesting_++ < nesting_limit) return;
+  allowed_ = false;
+  evaluator_.report(diag::unsupported_nesting, loc, nesting_limit);
+}
+
 Datum Evaluator::evaluate(const ast::Expr& expr, Scope& scope) {
   if (!count_step(expr.loc)) return Datum::poison();
-  if (nesting_ >= nesting_limit) {
-    report(diag::unsupported_nesting, expr.loc, nesting_limit);
-    return Datum::poison();
-  }
-  ++nesting_;
-  Datum value = evaluate_unguarded(expr, scope);
-  --nesting_;
-  return value;
+  Nesting nesting(*this, expr.loc);
+  return nesting.allowed() ? evaluate_unguarded(expr, scope) : Datum::poison();
 }
 
 Datum Evaluator::evaluate_unguarded(const ast::Expr& expr, Scope& scope) {

@@ -135,6 +135,19 @@ class Evaluator {
   Flow skip(ast::StmtList body, Scope& scope);
 
  private:
+  /// One level of expressions and suites inside each other, while it lives.
+  class Nesting {
+   public:
+    Nesting(Evaluator& evaluator, Loc loc);
+    ~Nesting() { --evaluator_.nesting_; }
+    Nesting(const Nesting&) = delete;
+    /// False, with a diagnostic, when there are too many.
+    bool allowed() const { return allowed_; }
+
+   private:
+    Evaluator& evaluator_;
+    bool allowed_ = true;
+  };
   void add_call_notes(DiagnosticEngine::Builder& builder);
   /// Checks what was found against `@pure` and `!{…}`.
   void check_effects(const CallFrame& frame);

@@ -32,6 +32,9 @@ bool returns(ast::StmtList body) {
 }  // namespace
 
 Flow Evaluator::execute(ast::StmtList body, Scope& scope) {
+  if (body.empty()) return Flow::Next;
+  Nesting nesting(*this, body.front()->loc);
+  if (!nesting.allowed()) return give_up();
   for (const ast::Stmt* stmt : body) {
     if (!count_step(stmt->loc)) return give_up();
     if (execute_statement(*stmt, scope) == Flow::Return) return Flow::Return;

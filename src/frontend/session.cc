@@ -12,6 +12,8 @@ namespace tessera::frontend {
 
 namespace {
 
+constexpr size_t import_chain_limit = 100;
+
 /// The last part of "tessera.nn" as a path below stdlib/, or empty for a name that is not ours.
 std::string library_path(std::string_view dotted) {
   constexpr std::string_view prefix = "tessera.";
@@ -157,6 +159,10 @@ SourceModule* Session::load_import(std::string_view dotted, Loc loc, const Sourc
 SourceModule* Session::load(std::string name, FileId file, bool builtin, Loc import) {
   if (auto it = by_file_.find(file); it != by_file_.end()) {
     return it->second->loading ? report_cycle(*it->second, import) : it->second;
+  }
+  if (loading_.size() >= import_chain_limit) {
+    report(diag::unsupported_import_chain, import, import_chain_limit);
+    return nullptr;
   }
   SourceModule& module = *modules_.emplace_back(std::make_unique<SourceModule>());
   by_file_[file] = &module;

@@ -1,8 +1,8 @@
 // Relations between sizes: what holds for all of them, and what `where` clauses add.
 
-#include <catch2/catch.hpp>
-
 #include "frontend/dims.h"
+
+#include <catch2/catch.hpp>
 
 using namespace tessera;
 using namespace tessera::frontend;

@@ -16,7 +16,7 @@ std::string tags_of(const std::string& text, Files files = {}) {
 }  // namespace
 
 TEST_CASE("An unknown name is reported with the nearest one") {
-  Program program("const width = 3\nconst X = widht + 1\n");
+  Program program("const width = 3\nconst X = widh + 1\n");
   CHECK(program.value("X") == "?");
   CHECK(program.tags() == "unknown-name@2:11");
   CHECK(program.messages().find("did you mean 'width'?") != std::string::npos);
@@ -89,7 +89,7 @@ TEST_CASE("A chain of files is bounded") {
   for (int i = 0; i < 5000; ++i) {
     files[fmt::format("m{}.tsr", i)] = fmt::format("import m{}\n", i + 1);
   }
-  CHECK(tags_of("import m0\n", files) == "unsupported-nesting@1:8");
+  CHECK(tags_of("import m0\n", files) == "unsupported-import-chain@1:8");
 }
 
 TEST_CASE("Decorators") {

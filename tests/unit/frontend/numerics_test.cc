@@ -1,7 +1,6 @@
 // Which dtype widens to which, against the values themselves.
 
 #include <catch2/catch.hpp>
-
 #include <cmath>
 
 #include "frontend/check_numerics.h"

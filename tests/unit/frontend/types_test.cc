@@ -84,19 +84,19 @@ TEST_CASE("A name in the dtype position that is no dtype is a dtype parameter") 
   CHECK(declared_by("x: Tensor[B, T], T: dtype") == "B ; T");
   CHECK(declared_by("x: Tensor[B, half]") == "B ;");
   CHECK(declared_by("x: Tensor[B, fp8(e4m3)]") == "B ;");
-  CHECK(declared_by("x: Tensor[B, D]") == "unused-dtype-parameter@1:19");
-  CHECK(declared_by("x: Tensor[B, D], y: Tensor[D, f32]") == "dtype-is-dimension@1:19");
+  CHECK(declared_by("x: Tensor[B, D]") == "unused-dtype-parameter@1:20");
+  CHECK(declared_by("x: Tensor[B, D], y: Tensor[D, f32]") == "dtype-is-dimension@1:20");
   CHECK(declared("def f(x: Tensor[B, T]):\n    return cast(x, T)\n") == "B ; T");
 }
 
 TEST_CASE("Malformed annotations") {
   CHECK(declared_by("x: Tensor") == "malformed-type@1:10");
-  CHECK(declared_by("x: Tensor[B, 3]") == "malformed-type@1:19");
+  CHECK(declared_by("x: Tensor[B, 3]") == "malformed-type@1:20");
   CHECK(declared_by("x: Tensor[\"B*H\", f32]") == "malformed-type@1:17");
   CHECK(declared_by("x: Tensor[\"2B\", f32]") == "malformed-type@1:17");
-  CHECK(declared_by("x: Tensor[B, f32 @accumm(f32)]") == "unknown-policy@1:24");
-  CHECK(declared_by("x: Tensor[B, f32 @accum(bf16)]") == "accum-narrower@1:24");
-  CHECK(declared_by("x: Tensor[B, bf16 @accum(f32) @accum(bf16)]") == "accum-conflict@1:37");
+  CHECK(declared_by("x: Tensor[B, f32 @accumm(f32)]") == "unknown-policy@1:25");
+  CHECK(declared_by("x: Tensor[B, f32 @accum(bf16)]") == "accum-narrower@1:25");
+  CHECK(declared_by("x: Tensor[B, bf16 @accum(f32) @accum(bf16)]") == "accum-conflict@1:38");
   CHECK(declared_by("x: 3") == "not-a-type@1:10");
   CHECK(declared_by("x: Tensr[B, f32]") == "not-a-type@1:10");
   CHECK(declared_by("x: f32, x: f32") == "duplicate-parameter@1:15");
@@ -114,8 +114,7 @@ TEST_CASE("Arguments bind symbols, and expressions are checked when all are boun
 TEST_CASE("Arguments that do not match") {
   CHECK(bound("x: Tensor[B, D, f32]", {{"4"}}) == "rank-mismatch@100:1");
   CHECK(bound("x: Tensor[D, f32], y: Tensor[D, f32]", {{"4"}, {"5"}}) == "shape-mismatch@101:1");
-  CHECK(bound("x: Tensor[D, f32], y: Tensor[D, f32]", {{"P"}, {"Q"}}) ==
-        "unrelated-symbols@101:1");
+  CHECK(bound("x: Tensor[D, f32], y: Tensor[D, f32]", {{"P"}, {"Q"}}) == "unrelated-symbols@101:1");
   CHECK(bound("x: Tensor[B, F, f32]", {{"8", "4"}}) == "shape-mismatch@100:1");
   CHECK(bound("x: Tensor[B, 3*D, f32], y: Tensor[D, f32]", {{"8", "7"}, {"2"}}) ==
         "shape-mismatch@100:1");
