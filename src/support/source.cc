@@ -54,4 +54,12 @@ FileId SourceManager::find(std::string_view name) const {
   return it == by_name_.end() ? 0 : it->second;
 }
 
+std::string_view SourceManager::ir_name(FileId id) const {
+  std::string_view name = files_[id].name();
+  bool below = !root_.empty() && name.size() > root_.size() + 1 && name.starts_with(root_) &&
+               name[root_.size()] == '/';
+  if (below) name.remove_prefix(root_.size() + 1);
+  return name;
+}
+
 }  // namespace tessera

@@ -55,10 +55,15 @@ class SourceManager {
   FileId intern_name(std::string_view name);
   const SourceFile& file(FileId id) const { return files_[id]; }
   FileId find(std::string_view name) const;
+  /// Names below this folder are written without it in IR, so that a bundle does not depend on where the
+  /// compiler was started.
+  void set_root(std::string folder) { root_ = std::move(folder); }
+  std::string_view ir_name(FileId id) const;
 
  private:
   std::deque<SourceFile> files_;
   std::map<std::string, FileId, std::less<>> by_name_;
+  std::string root_;
 };
 
 }  // namespace tessera

@@ -82,7 +82,7 @@ class Printer {
     attributes(op);
     for (unsigned i = 0; i < op->region_count(); ++i) region(op, op->region(i));
     if (options_.locations && op->loc().known()) {
-      const std::string& file = sources_.file(op->loc().file).name();
+      std::string_view file = sources_.ir_name(op->loc().file);
       out_ += fmt::format(" loc({}:{}:{})", quote(file), op->loc().line, op->loc().column);
     }
     out_ += '\n';

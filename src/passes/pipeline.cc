@@ -1,0 +1,68 @@
+#include "passes/pipeline.h"
+
+namespace tessera {
+
+namespace {
+
+constexpr PassId graph_passes[] = {
+    // Fold what is known, and give every op its one form, so that equal things look equal ...
+    PassId::canonicalize,
+    // ... and are computed once,
+    PassId::cse,
+    // and not at all when nobody looks.
+    PassId::dce,
+};
+static_assert(is_well_ordered(graph_passes, Level::Graph));
+
+constexpr PassId cpu_passes[] = {
+    // Random numbers become integer arithmetic, which fuses like any other.
+    PassId::decompose_random,
+    // Kernels: contractions and norms from the standard library, with the ops around them folded in, and
+    // generated ones for the rest. The host program says which runs when.
+    PassId::graph_to_schedule,
+    PassId::dedupe_kernels,
+
+    // One program of each kernel: indices become element offsets, edges become limits.
+    PassId::schedule_to_tile,
+    PassId::propagate_masks,
+    // Tiles become loops over fragments that fit the registers; panels are packed.
+    PassId::split_to_fragments,
+    PassId::simplify,
+    PassId::allocate_scratch,
+
+    // Registers and a control flow graph.
+    PassId::tile_to_x86,
+    // What the machine has no instruction for becomes arithmetic.
+    PassId::expand_math,
+    PassId::legalize_casts,
+};
+static_assert(is_well_ordered(cpu_passes, Level::Graph));
+
+}  // namespace
+
+std::span<const PassId> graph_pipeline() { return graph_passes; }
+std::span<const PassId> cpu_pipeline() { return cpu_passes; }
+
+std::span<const PassId> rest_after(std::span<const PassId> pipeline, Level level) {
+  for (size_t i = 0; i < pipeline.size(); ++i) {
+    const PassInfo& pass = pass_table[size_t(pipeline[i])];
+    if (pass.reads == level && pass.leaves != level) return pipeline.subspan(i);
+  }
+  return {};
+}
+
+std::span<const PassId> within(std::span<const PassId> pipeline, Level level) {
+  size_t begin = 0;
+  while (begin < pipeline.size() && pass_table[size_t(pipeline[begin])].reads != level) ++begin;
+  size_t end = begin;
+  while (end < pipeline.size() && pass_table[size_t(pipeline[end])].leaves == level) ++end;
+  return pipeline.subspan(begin, end - begin);
+}
+
+std::vector<PassStep> steps_of(std::span<const PassId> passes) {
+  std::vector<PassStep> steps;
+  for (PassId id : passes) steps.push_back({&pass_table[size_t(id)], {}});
+  return steps;
+}
+
+}  // namespace tessera

@@ -1,0 +1,23 @@
+#pragma once
+// The order of passes: the story of a compile, from Graph IR to machine operations.
+
+#include <span>
+
+#include "passes/pass_manager.h"
+
+namespace tessera {
+
+/// What is done once to the graph of a file, whatever the targets.
+std::span<const PassId> graph_pipeline();
+/// What is done to one entry for one CPU, from its graph to Target IR.
+std::span<const PassId> cpu_pipeline();
+
+/// The part of `pipeline` that is left for a module that was printed at the end of `level`: from the pass
+/// that lowers it on.
+std::span<const PassId> rest_after(std::span<const PassId> pipeline, Level level);
+/// The part that a module of `level` still goes through before it leaves that level.
+std::span<const PassId> within(std::span<const PassId> pipeline, Level level);
+
+std::vector<PassStep> steps_of(std::span<const PassId> passes);
+
+}  // namespace tessera

@@ -1,0 +1,271 @@
+#include "tools/driver/compile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <future>
+
+#include "codegen/llvm/emit_llvm.h"
+#include "frontend/frontend.h"
+#include "ir/core/parser.h"
+#include "ir/core/printer.h"
+#include "ir/graph/ops.h"
+#include "passes/pipeline.h"
+#include "tools/driver/host_machine.h"
+#include "tools/driver/io.h"
+#include "tools/driver/levels.h"
+
+namespace tessera::driver {
+
+namespace {
+
+constexpr std::pair<std::string_view, Stage> stage_names[] = {
+    {"graph", Stage::Graph},   {"sched", Stage::Schedule}, {"tile", Stage::Tile},
+    {"target", Stage::Target}, {"llvm", Stage::Llvm},      {"asm", Stage::Asm},
+};
+
+Stage stage_of(Level level) {
+  switch (level) {
+    case Level::Graph: return Stage::Graph;
+    case Level::Schedule: return Stage::Schedule;
+    case Level::Tile: return Stage::Tile;
+    case Level::Target: return Stage::Target;
+    case Level::Host: break;
+  }
+  TSR_UNREACHABLE("no module is of level host");
+}
+
+/// Text that starts with a module, after comments, is a dump.
+bool is_dump(std::string_view text) {
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    size_t first = line.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos || line.substr(first, 2) == "//") continue;
+    return line.substr(first, 8) == "module @";
+  }
+  return false;
+}
+
+struct DumpText {
+  std::string header;
+  std::string text;
+};
+
+}  // namespace
+
+/// What one target has collected.
+struct TargetOutput {
+  const Machine* machine;
+  std::vector<std::unique_ptr<Module>> modules;  ///< of level target, one per entry
+  codegen::KernelObject object;
+};
+
+struct Compiler::State {
+  Context context;
+  std::vector<TargetOutput> targets;
+  std::vector<Stage> stages;
+  frontend::FrontendResult source;
+  std::unique_ptr<Module> graph;
+  std::vector<std::unique_ptr<Module>> continued;  ///< modules of a dump below graph level
+  std::map<Stage, std::vector<DumpText>> dumps;
+};
+
+Compiler::Compiler(const CompileOptions& options, DiagnosticEngine& diagnostics)
+    : options_(options), diagnostics_(diagnostics), state_(std::make_unique<State>()) {
+  register_all_levels(state_->context);
+}
+
+Compiler::~Compiler() = default;
+
+template <typename F>
+auto Compiler::timed(const std::string& stage, F&& work) {
+  auto start = std::chrono::steady_clock::now();
+  auto result = work();
+  std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  auto it = std::find_if(times_.begin(), times_.end(), [&](const StageTime& t) { return t.stage == stage; });
+  if (it == times_.end()) {
+    times_.push_back({stage, elapsed.count()});
+  } else {
+    it->milliseconds += elapsed.count();
+  }
+  return result;
+}
+
+std::vector<Stage> parse_stage(std::string_view text) {
+  if (text == "tirh") return {Stage::Graph, Stage::Schedule};
+  if (text == "tirt") return {Stage::Tile, Stage::Target};
+  for (const auto& [name, stage] : stage_names) {
+    if (name == text) return {stage};
+  }
+  return {};
+}
+
+Status Compiler::run() {
+  if (!choose_stages() || !choose_targets()) return failure;
+  if (!read_input() || !lower_all()) return failure;
+  return state_->stages.empty() ? write_bundle() : write_dump();
+}
+
+Status Compiler::choose_stages() {
+  for (const std::string& name : options_.stages) {
+    std::vector<Stage> stages = parse_stage(name);
+    if (stages.empty()) {
+      diagnostics_.report(diag::unknown_stage, {}, name)
+          .help("stages are graph, sched, tile, target, llvm, asm, tirh and tirt");
+      return failure;
+    }
+    state_->stages.insert(state_->stages.end(), stages.begin(), stages.end());
+  }
+  return success;
+}
+
+Status Compiler::choose_targets() {
+  std::vector<const Machine*> machines;
+  for (const std::string& name : options_.targets) {
+    const Machine* machine = name == "host" ? host_machine(diagnostics_) : target_named(name, diagnostics_);
+    if (!machine) return failure;
+    machines.push_back(machine);
+  }
+  if (options_.targets.empty()) machines = default_machines();
+  // The order of the table, each once, whatever the command line says.
+  for (const Machine* machine : all_machines()) {
+    if (std::count(machines.begin(), machines.end(), machine)) state_->targets.push_back({machine, {}, {}});
+  }
+  return success;
+}
+
+Status Compiler::read_input() {
+  Result<FileId> file = read_source(options_.input, diagnostics_);
+  if (!file) return failure;
+  SourceManager& sources = diagnostics_.sources();
+  std::string folder = std::filesystem::path(options_.input).parent_path();
+  sources.set_root(folder);
+  if (!is_dump(sources.file(*file).text())) {
+    return timed("front end", [&]() -> Status {
+      frontend::FrontendOptions options;
+      options.include_paths = options_.include_paths;
+      options.defines = options_.defines;
+      Result<frontend::FrontendResult> result =
+          frontend::compile_source(state_->context, *file, options, diagnostics_);
+      if (!result) return failure;
+      state_->source = std::move(*result);
+      state_->graph = std::move(state_->source.graph);
+      return run_passes(*state_->graph, graph_pipeline(), nullptr, {});
+    });
+  }
+  auto modules = timed("read", [&] { return parse_modules(state_->context, *file, diagnostics_); });
+  if (!modules) return failure;
+  for (auto& module : *modules) {
+    if (module->level() == Level::Graph && !state_->graph) {
+      state_->graph = std::move(module);
+    } else if (module->level() != Level::Graph) {
+      state_->continued.push_back(std::move(module));
+    }
+  }
+  if (!state_->graph || !state_->continued.empty()) return success;
+  state_->source = frontend::library_only(state_->context, diagnostics_);
+  return success;
+}
+
+bool Compiler::wants(Stage stage) const {
+  return std::count(state_->stages.begin(), state_->stages.end(), stage) != 0;
+}
+
+void Compiler::dump(Stage stage, const std::string& what, const std::string& text) {
+  if (!wants(stage)) return;
+  std::string_view name;
+  for (const auto& [spelling, known] : stage_names) {
+    if (known == stage) name = spelling;
+  }
+  state_->dumps[stage].push_back({fmt::format("// ---- {}: {}\n", name, what), text});
+}
+
+Status Compiler::lower_all() {
+  if (state_->graph) dump(Stage::Graph, state_->graph->name(), print(*state_->graph));
+  Stage last = Stage::Asm;
+  if (!state_->stages.empty()) last = *std::max_element(state_->stages.begin(), state_->stages.end());
+  if (last == Stage::Graph) return success;
+  for (TargetOutput& target : state_->targets) {
+    for (auto& module : state_->continued) {
+      Attr name = module->attr("target");
+      if (!name || name->string != target.machine->name) continue;
+      std::span<const PassId> passes = rest_after(cpu_pipeline(), module->level());
+      if (finish(std::move(module), passes, *target.machine).failed()) return failure;
+    }
+    if (!state_->continued.empty() || !state_->graph) continue;
+    for (Op* op : *state_->graph->body()) {
+      if (op->is(graph::info(graph::OpKind::Func)) && op->string_attr("role") == "entry") {
+        if (lower_entry(op, *target.machine).failed()) return failure;
+      }
+    }
+    if (lower_exported_kernels(*target.machine).failed()) return failure;
+  }
+  return success;
+}
+
+Status Compiler::lower_entry(Op* entry, const Machine& machine) {
+  Context& context = state_->context;
+  auto module = std::make_unique<Module>(context, diagnostics_.sources(), std::string(symbol_name(entry)),
+                                         Level::Graph);
+  std::map<Value*, Value*> values;
+  module->clone(entry, values)->move_to_end(module->body());
+  module->set_attr("entry", context.string(symbol_name(entry)));
+  module->set_attr("target", context.string(machine.name));
+  module->set_attr("properties", state_->graph->attr("properties"));
+  return finish(std::move(module), cpu_pipeline(), machine);
+}
+
+Status Compiler::lower_exported_kernels(const Machine& machine) {
+  for (const std::string& name : state_->source.exported_kernels) {
+    auto module = std::make_unique<Module>(state_->context, diagnostics_.sources(), name, Level::Schedule);
+    module->set_attr("target", state_->context.string(machine.name));
+    if (!state_->source.library->instantiate_exported(*module, name, machine.name)) return failure;
+    if (finish(std::move(module), rest_after(cpu_pipeline(), Level::Schedule), machine).failed()) {
+      return failure;
+    }
+  }
+  return success;
+}
+
+/// Runs the remaining passes level by level, dumping each level before it is left.
+Status Compiler::finish(std::unique_ptr<Module> module, std::span<const PassId> passes,
+                        const Machine& machine) {
+  Attr entry = module->attr("entry");
+  std::string what = fmt::format("{} for {}", module->name(), machine.name);
+  size_t begin = 0;
+  while (begin < passes.size()) {
+    size_t end = begin + 1;
+    Level level = pass_table[size_t(passes[begin])].leaves;
+    while (end < passes.size() && pass_table[size_t(passes[end])].leaves == level) ++end;
+    std::string stage = fmt::format("{} passes", to_string(level));
+    Status status = timed(stage, [&] {
+      return run_passes(*module, passes.subspan(begin, end - begin), &machine, entry ? entry->string : "");
+    });
+    if (status.failed()) return failure;
+    if (level != Level::Graph) dump(stage_of(level), what, print(*module));
+    begin = end;
+  }
+  for (TargetOutput& target : state_->targets) {
+    if (target.machine == &machine) target.modules.push_back(std::move(module));
+  }
+  return success;
+}
+
+Status Compiler::run_passes(Module& module, std::span<const PassId> passes, const Machine* machine,
+                            const std::string& entry) {
+  PassManagerOptions manager_options;
+  manager_options.print_before = {options_.print_before.begin(), options_.print_before.end()};
+  manager_options.print_after = {options_.print_after.begin(), options_.print_after.end()};
+  manager_options.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
+  manager_options.verify_each = options_.verify_each;
+  manager_options.reproducer = reproducer_path("tesserac");
+  PassManager manager(std::move(manager_options));
+  PassContext context{diagnostics_, machine, state_->source.library.get(), entry, {}};
+  return manager.run(module, steps_of(passes), context);
+}
+
+}  // namespace tessera::driver

@@ -1,0 +1,74 @@
+#pragma once
+// One run of the compiler: a source file or a dump in, a bundle or dumps out.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/core/machine.h"
+#include "passes/pass_manager.h"
+#include "support/diagnostic.h"
+#include "support/result.h"
+
+namespace tessera::driver {
+
+/// Texts that --dump prints, in the order of the pipeline.
+enum class Stage : uint8_t { Graph, Schedule, Tile, Target, Llvm, Asm };
+
+struct CompileOptions {
+  std::string input;
+  std::string output;
+  std::vector<std::string> targets;  ///< as spelt; empty for the default list
+  std::vector<std::string> stages;   ///< as spelt; empty for a bundle
+  std::vector<std::string> include_paths;
+  std::vector<std::pair<std::string, std::string>> defines;
+  std::vector<std::string> print_before;
+  std::vector<std::string> print_after;
+  bool verify_each = false;
+};
+
+struct StageTime {
+  std::string stage;
+  double milliseconds;
+};
+
+/// The stages of a spelling such as "tirh" or "tile"; empty when there is none.
+std::vector<Stage> parse_stage(std::string_view text);
+
+class Compiler {
+ public:
+  Compiler(const CompileOptions& options, DiagnosticEngine& diagnostics);
+  ~Compiler();
+
+  /// Reads, compiles and writes; failures are reported and leave no output.
+  Status run();
+  /// How long each stage took, in the order they first ran.
+  const std::vector<StageTime>& times() const { return times_; }
+
+ private:
+  struct State;
+  Status choose_targets();
+  Status choose_stages();
+  Status read_input();
+  Status lower_all();
+  Status lower_entry(Op* entry, const Machine& machine);
+  Status lower_exported_kernels(const Machine& machine);
+  Status finish(std::unique_ptr<Module> module, std::span<const PassId> passes, const Machine& machine);
+  Status run_passes(Module& module, std::span<const PassId> passes, const Machine* machine,
+                    const std::string& entry);
+  void dump(Stage stage, const std::string& what, const std::string& text);
+  bool wants(Stage stage) const;
+  Status write_dump();
+  Status write_bundle();
+  template <typename F>
+  auto timed(const std::string& stage, F&& work);
+
+  const CompileOptions& options_;
+  DiagnosticEngine& diagnostics_;
+  std::unique_ptr<State> state_;
+  std::vector<StageTime> times_;
+};
+
+}  // namespace tessera::driver

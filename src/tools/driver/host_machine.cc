@@ -1,0 +1,27 @@
+#include "tools/driver/host_machine.h"
+
+namespace tessera::driver {
+
+namespace {
+
+bool host_is(const Machine& machine) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (machine.llvm_cpu == "x86-64-v3") return __builtin_cpu_supports("x86-64-v3");
+  if (machine.llvm_cpu == "x86-64-v4") return __builtin_cpu_supports("x86-64-v4");
+#endif
+  return false;
+}
+
+}  // namespace
+
+const Machine* host_machine(DiagnosticEngine& diagnostics) {
+  const Machine* best = nullptr;
+  for (const Machine* machine : all_machines()) {
+    if (host_is(*machine)) best = machine;
+  }
+  if (!best) diagnostics.report(diag::unknown_target, {}, "host").help("name a target with --target");
+  return best;
+}
+
+}  // namespace tessera::driver

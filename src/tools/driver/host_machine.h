@@ -1,0 +1,12 @@
+#pragma once
+// `--target=host`: the best machine of the table that this processor is.
+
+#include "ir/core/machine.h"
+#include "support/diagnostic.h"
+
+namespace tessera::driver {
+
+/// Null, and a diagnostic, when the processor has the features of none.
+const Machine* host_machine(DiagnosticEngine& diagnostics);
+
+}  // namespace tessera::driver

@@ -1,0 +1,14 @@
+#pragma once
+// What the tools say of themselves.
+
+#include <string>
+#include <string_view>
+
+namespace tessera::driver {
+
+/// The version of this build, such as 0.1.0.
+std::string_view version();
+/// "tesserac 0.1.0"
+std::string version_line(std::string_view tool);
+
+}  // namespace tessera::driver

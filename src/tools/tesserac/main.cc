@@ -1,0 +1,109 @@
+// tesserac: compiles a .tsr file, or a dump of its IR, to a bundle.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tools/driver/compile.h"
+#include "tools/driver/io.h"
+#include "tools/driver/version.h"
+
+using namespace tessera;
+
+namespace {
+
+struct Options {
+  driver::CompileOptions compile;
+  std::vector<std::string> defines;
+  bool time = false;
+  std::string time_json;
+  size_t error_limit = 20;
+};
+
+constexpr const char* footer =
+    "Stages of --dump: graph, sched, tile, target, llvm, asm; tirh is graph and sched, tirt is tile and target.\n"
+    "A dump can be edited and compiled on: tesserac dump.tir -o x.bundle\n"
+    "\n"
+    "Targets: cpu:x86-64-v3, cpu:x86-64-v4, or host for the best this machine has. Without --target the bundle\n"
+    "holds both, and the runtime takes the better one that the processor supports.\n"
+    "\n"
+    "Exit status: 0 on success, 1 when the source or the command line has mistakes, 70 on a bug of ours. Output is\n"
+    "written aside and renamed: after a failure no part of it is left.\n"
+    "\n"
+    "Examples:\n"
+    "  tesserac mlp.tsr -o mlp.bundle\n"
+    "  tesserac mlp.tsr --dump=tirh,tirt,llvm --target=cpu:x86-64-v4\n"
+    "  tesserac mlp.tsr --dump=graph -o g.tir";
+
+void add_options(CLI::App& app, Options& options) {
+  driver::CompileOptions& compile = options.compile;
+  app.add_option("input", compile.input, "source (.tsr) or dump of IR (- for standard input)")->required();
+  app.add_option("-o,--output", compile.output,
+                 "the bundle, or the text of --dump (- for standard output); the input's name with .bundle otherwise");
+  app.add_option("--target", compile.targets, "what to compile for, separated by commas")->delimiter(',');
+  app.add_option("--dump", compile.stages, "print these stages instead of writing a bundle")->delimiter(',');
+  app.add_option("-I,--include", compile.include_paths, "also look here for includes and imports")
+      ->allow_extra_args(false);
+  app.add_option("-D,--define", options.defines, "NAME or NAME=VALUE, for %if")->allow_extra_args(false);
+  app.add_option("--print-before", compile.print_before, "print the IR before these passes (or all)")
+      ->delimiter(',');
+  app.add_option("--print-after", compile.print_after, "print the IR after these passes (or all)")
+      ->delimiter(',');
+  app.add_flag("--verify-each", compile.verify_each, "verify the IR after each pass");
+  app.add_flag("--time", options.time, "print how long each stage took to standard error");
+  app.add_option("--time-json", options.time_json, "write the times of the stages to this file");
+  app.add_option("--error-limit", options.error_limit, "stop showing errors after this many (0: show all)")
+      ->capture_default_str();
+  app.set_version_flag("--version", std::string(driver::version_line("tesserac")));
+  app.footer(footer);
+}
+
+void read_defines(Options& options) {
+  for (const std::string& define : options.defines) {
+    size_t equals = define.find('=');
+    bool has_value = equals != std::string::npos;
+    options.compile.defines.emplace_back(define.substr(0, equals), has_value ? define.substr(equals + 1) : "1");
+  }
+}
+
+void print_times(const std::vector<driver::StageTime>& times) {
+  double total = 0;
+  for (const driver::StageTime& t : times) {
+    fmt::print(stderr, "{:<28} {:9.1f} ms\n", t.stage, t.milliseconds);
+    total += t.milliseconds;
+  }
+  fmt::print(stderr, "{:<28} {:9.1f} ms\n", "total", total);
+}
+
+Status write_times(const std::vector<driver::StageTime>& times, const std::string& path,
+                   DiagnosticEngine& diagnostics) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const driver::StageTime& t : times) json.push_back({{"stage", t.stage}, {"ms", t.milliseconds}});
+  return driver::write_text(path, json.dump(1) + "\n", diagnostics);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app{"Compiles Tessera source to a bundle.", "tesserac"};
+  add_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? driver::exit_success : driver::exit_user_error;
+  }
+  read_defines(options);
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  diagnostics.set_error_limit(options.error_limit);
+  driver::Compiler compiler(options.compile, diagnostics);
+  bool ok = bool(compiler.run());
+  if (options.time) print_times(compiler.times());
+  if (ok && !options.time_json.empty()) {
+    ok = bool(write_times(compiler.times(), options.time_json, diagnostics));
+  }
+  driver::show(diagnostics);
+  return ok ? driver::exit_success : driver::exit_user_error;
+}
