@@ -24,10 +24,15 @@ constexpr PassId cpu_passes[] = {
 
     // One program of each kernel: indices become element offsets, edges become limits.
     PassId::schedule_to_tile,
+    // A loop over blocks of an axis that is only summed up is one op over the whole axis; how it is
+    // cut is decided below, where registers are known.
+    PassId::merge_loops,
+    PassId::simplify_tiles,
     PassId::propagate_masks,
+    PassId::simplify_tiles,
     // Tiles become loops over fragments that fit the registers; panels are packed.
     PassId::split_to_fragments,
-    PassId::simplify,
+    PassId::simplify_tiles,
     PassId::allocate_scratch,
 
     // Registers and a control flow graph.
