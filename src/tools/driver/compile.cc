@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <future>
 
+#include "codegen/bundle/write_bundle.h"
 #include "codegen/llvm/emit_llvm.h"
 #include "frontend/frontend.h"
 #include "ir/core/parser.h"
@@ -16,6 +17,7 @@
 #include "tools/driver/host_machine.h"
 #include "tools/driver/io.h"
 #include "tools/driver/levels.h"
+#include "tools/driver/version.h"
 
 namespace tessera::driver {
 
@@ -48,6 +50,12 @@ bool is_dump(std::string_view text) {
     return line.substr(first, 8) == "module @";
   }
   return false;
+}
+
+std::vector<Module*> pointers(const std::vector<std::unique_ptr<Module>>& modules) {
+  std::vector<Module*> all;
+  for (const auto& module : modules) all.push_back(module.get());
+  return all;
 }
 
 struct DumpText {
@@ -266,6 +274,54 @@ Status Compiler::run_passes(Module& module, std::span<const PassId> passes, cons
   PassManager manager(std::move(manager_options));
   PassContext context{diagnostics_, machine, state_->source.library.get(), entry, {}};
   return manager.run(module, steps_of(passes), context);
+}
+
+Status Compiler::generate_code() {
+  // One thread per target: LLVM contexts are independent, and the IR is only read.
+  return timed("machine code", [&]() -> Status {
+    std::vector<std::future<codegen::KernelObject>> objects;
+    for (TargetOutput& target : state_->targets) {
+      objects.push_back(std::async(std::launch::async, [&target] {
+        std::vector<Module*> modules = pointers(target.modules);
+        return codegen::compile_kernels(modules, *target.machine);
+      }));
+    }
+    for (size_t i = 0; i < objects.size(); ++i) state_->targets[i].object = objects[i].get();
+    return success;
+  });
+}
+
+Status Compiler::write_bundle() {
+  if (!generate_code()) return failure;
+  codegen::BundleInput input;
+  input.graph = state_->graph.get();
+  input.compiler = version_line("tesserac");
+  for (TargetOutput& target : state_->targets) {
+    input.targets.push_back({target.machine, pointers(target.modules), target.object.elf});
+  }
+  std::string path = options_.output;
+  if (path.empty()) path = std::filesystem::path(options_.input).stem().string() + ".bundle";
+  return timed("bundle", [&]() -> Status {
+    Result<std::string> bytes = codegen::write_bundle(input, diagnostics_);
+    return bytes ? write_text(path, *bytes, diagnostics_) : Status(failure);
+  });
+}
+
+Status Compiler::write_dump() {
+  for (TargetOutput& target : state_->targets) {
+    std::vector<Module*> modules = pointers(target.modules);
+    if (modules.empty()) continue;
+    if (wants(Stage::Llvm)) dump(Stage::Llvm, target.machine->name, codegen::print_llvm(modules, *target.machine));
+    if (wants(Stage::Asm)) {
+      dump(Stage::Asm, target.machine->name, codegen::print_assembly(modules, *target.machine));
+    }
+  }
+  std::string text;
+  bool one_stage = state_->dumps.size() == 1;
+  for (const auto& [stage, parts] : state_->dumps) {
+    for (const DumpText& part : parts) text += (one_stage ? "" : part.header) + part.text;
+  }
+  return write_text(options_.output.empty() ? "-" : options_.output, text, diagnostics_);
 }
 
 }  // namespace tessera::driver
