@@ -6,9 +6,11 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/core/printer.h"
 #include "ir/target/ops.h"
 #include "support/check.h"
 
@@ -340,15 +342,28 @@ llvm::Function* declare(Op* func, llvm::Module& module, const Machine& machine) 
   return function;
 }
 
+/// What a kernel does, without its name and places: equal texts are equal code.
+std::string body_text(Op* function) {
+  std::string text = print(function, {.locations = false});
+  return text.substr(text.find('('));
+}
+
 }  // namespace
 
 std::unique_ptr<llvm::Module> translate(std::span<Module* const> modules, const Machine& machine,
                                         llvm::LLVMContext& context) {
   auto out = std::make_unique<llvm::Module>("kernels", context);
+  std::map<std::string, llvm::Function*> known;
   for (Module* module : modules) {
     for (Op* op : *module->body()) {
       if (!op->is(target::info(OpKind::Func)) || op->region()->empty()) continue;
-      FunctionTranslator(*out, declare(op, *out, machine)).run(op->region());
+      auto [it, is_new] = known.try_emplace(body_text(op));
+      if (!is_new) {
+        llvm::GlobalAlias::create(llvm::GlobalValue::ExternalLinkage, std::string(symbol_name(op)), it->second);
+        continue;
+      }
+      it->second = declare(op, *out, machine);
+      FunctionTranslator(*out, it->second).run(op->region());
     }
   }
   return out;

@@ -14,7 +14,8 @@ class Module;
 
 namespace tessera::codegen {
 
-/// One LLVM function for each target.func of `modules`. bf16, f16 and f8 values are integers of their size in
+/// One LLVM function for each target.func of `modules`; a kernel that is the same as an earlier one but for its name
+/// becomes an alias of it. bf16, f16 and f8 values are integers of their size in
 /// LLVM's eyes, so that none of its own rules for these types applies; bool is i1.
 std::unique_ptr<llvm::Module> translate(std::span<Module* const> modules, const Machine& machine,
                                         llvm::LLVMContext& context);
