@@ -40,6 +40,8 @@ constexpr PassId cpu_passes[] = {
     // What the machine has no instruction for becomes arithmetic.
     PassId::expand_math,
     PassId::legalize_casts,
+    // A load next to its use can be the operand of an instruction.
+    PassId::sink_to_uses,
 };
 static_assert(is_well_ordered(cpu_passes, Level::Graph));
 
