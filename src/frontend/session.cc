@@ -161,7 +161,7 @@ SourceModule* Session::load(std::string name, FileId file, bool builtin, Loc imp
     return it->second->loading ? report_cycle(*it->second, import) : it->second;
   }
   if (loading_.size() >= import_chain_limit) {
-    report(diag::unsupported_import_chain, import, import_chain_limit);
+    report(diag::unsupported_include_depth, import, import_chain_limit);
     return nullptr;
   }
   SourceModule& module = *modules_.emplace_back(std::make_unique<SourceModule>());

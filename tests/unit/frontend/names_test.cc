@@ -89,7 +89,7 @@ TEST_CASE("A chain of files is bounded") {
   for (int i = 0; i < 5000; ++i) {
     files[fmt::format("m{}.tsr", i)] = fmt::format("import m{}\n", i + 1);
   }
-  CHECK(tags_of("import m0\n", files) == "unsupported-import-chain@1:8");
+  CHECK(tags_of("import m0\n", files) == "unsupported-include-depth@1:8");
 }
 
 TEST_CASE("Decorators") {
