@@ -79,7 +79,10 @@ double decode_float(DType dtype, uint64_t bits) {
   bool negative = bits >> (f.mantissa_bits + f.exponent_bits) & 1;
   bool top = exponent == (1 << f.exponent_bits) - 1;
   double value;
-  if (top && f.has_infinity) {
+  if (exponent != 0 && !top) {  // by far the most: a double holds the same digits
+    uint64_t biased = uint64_t(exponent - f.bias() + 1023);
+    value = std::bit_cast<double>(biased << 52 | mantissa << (52 - f.mantissa_bits));
+  } else if (top && f.has_infinity) {
     value = mantissa == 0 ? std::numeric_limits<double>::infinity()
                           : std::numeric_limits<double>::quiet_NaN();
   } else if (top && mantissa == (uint64_t(1) << f.mantissa_bits) - 1) {
