@@ -86,7 +86,9 @@ bool to_value(const format::TensorView& tensor, TensorValue& value) {
 
 format::TensorView to_view(std::string name, const TensorValue& value) {
   const char* data = reinterpret_cast<const char*>(value.data());
-  return {std::move(name), *format::find_dtype(to_string(value.dtype())), value.dims(),
+  return {std::move(name),
+          *format::find_dtype(to_string(value.dtype())),
+          value.dims(),
           {data, value.byte_count()}};
 }
 

@@ -45,8 +45,8 @@ class GraphIr {
 /// A tensor of a file as the interpreter takes it: false when its dtype is none that is stored
 /// element by element.
 bool to_value(const format::TensorView& tensor, TensorValue& value);
-/// The same tensor over the value's bytes, which must outlive it. The dtype's names are those of the
-/// formats.
+/// The same tensor over the value's bytes, which must outlive it. The dtype's names are those of
+/// the formats.
 format::TensorView to_view(std::string name, const TensorValue& value);
 
 /// The string under `key` of item `i` of a list of dicts, such as a function's `args`.

@@ -1,6 +1,6 @@
 // tsr init: the initial values of a bundle's parameters into a safetensors file. The bundle's graph
-// has a function for each, from the seed alone; Philox numbers are keyed by parameter and element, so that
-// a seed gives the same file on every machine.
+// has a function for each, from the seed alone; Philox numbers are keyed by parameter and element,
+// so that a seed gives the same file on every machine.
 
 #include <CLI/CLI.hpp>
 
@@ -23,7 +23,8 @@ struct InitOptions {
 };
 
 constexpr const char* epilogue =
-    "The file's tensors have the names and dtypes of the bundle's parameters, as 'tsr run --params'\n"
+    "The file's tensors have the names and dtypes of the bundle's parameters, as 'tsr run "
+    "--params'\n"
     "and 'tsr train' take them. The same bundle and seed give the same bytes.\n"
     "\n"
     "Example:\n"

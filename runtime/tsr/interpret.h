@@ -19,8 +19,8 @@ struct InterpretRequest {
   std::string mode;  ///< "exact" or "f64"
 };
 
-/// Computes `results`, whose memory is there, from inputs and parameters by name; a seed that is not
-/// given is 0. Returns 0, or the exit code after saying what is wrong.
+/// Computes `results`, whose memory is there, from inputs and parameters by name; a seed that is
+/// not given is 0. Returns 0, or the exit code after saying what is wrong.
 int interpret_entry(const InterpretRequest& request, const std::vector<NamedTensor>& arguments,
                     const std::vector<NamedTensor>& results);
 

@@ -37,7 +37,8 @@ constexpr const char* epilogue =
     "  .safetensors  the tensor of the input's or output's name.\n"
     "An input of rank 0 may be a number instead: --input seed=7. A seed that is not given is 0.\n"
     "Output files appear only when the run has succeeded.\n"
-    "--interpret computes with the interpreter instead of the compiled code: 'exact' rounds as the\n"
+    "--interpret computes with the interpreter instead of the compiled code: 'exact' rounds as "
+    "the\n"
     "types say, 'f64' keeps every float in double precision until the outputs are rounded.\n"
     "\n"
     "Example:\n"
@@ -153,7 +154,8 @@ class Run {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       results.push_back({output_infos_[i].name, outputs_[i]});
     }
-    return interpret_entry({options_.bundle, options_.entry, options_.interpret}, arguments, results);
+    return interpret_entry({options_.bundle, options_.entry, options_.interpret}, arguments,
+                           results);
   }
 
   int call() {

@@ -46,7 +46,9 @@ void Rewriter::replace(Op* op, Value* with) {
   erase(op);
 }
 
-void Rewriter::changed(Op* op) { push(op); }
+void Rewriter::changed(Op* op) {
+  push(op);
+}
 
 void Rewriter::set_operand(Op* op, unsigned position, Value* value) {
   Op* before = op->operand(position)->def();

@@ -1,12 +1,13 @@
 #pragma once
 // Rewrites ops by patterns until none applies.
 //
-// A pattern is a plain function that looks at one op and either leaves everything as it is and gives false, or
-// changes the IR through the Rewriter and gives true. The driver keeps a worklist: at first all ops in order,
-// then whatever a rewrite touched (what was built, what uses the replacement, what lost a use). Ops without
-// effects whose results nobody uses are dropped on the way, so that patterns that ask for a single use see
-// the truth. Each pattern must bring the IR nearer to its canonical form; two that undo each other are a bug,
-// which a limit on the number of rewrites reports.
+// A pattern is a plain function that looks at one op and either leaves everything as it is and
+// gives false, or changes the IR through the Rewriter and gives true. The driver keeps a worklist:
+// at first all ops in order, then whatever a rewrite touched (what was built, what uses the
+// replacement, what lost a use). Ops without effects whose results nobody uses are dropped on the
+// way, so that patterns that ask for a single use see the truth. Each pattern must bring the IR
+// nearer to its canonical form; two that undo each other are a bug, which a limit on the number of
+// rewrites reports.
 
 #include <span>
 #include <string_view>
@@ -45,8 +46,8 @@ struct Pattern {
   bool (*apply)(Op* op, Rewriter& rewriter);
 };
 
-/// Applies patterns to all ops inside `root`; for each op the first in order that applies. True if anything
-/// changed.
+/// Applies patterns to all ops inside `root`; for each op the first in order that applies. True if
+/// anything changed.
 bool rewrite(Op* root, std::span<const Pattern> patterns);
 
 }  // namespace tessera

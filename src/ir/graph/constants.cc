@@ -54,8 +54,8 @@ Value* uniform(Builder& builder, Attr value, Type type) {
   }
   Context& context = builder.context();
   Type element = type->rank() == 0 ? type : context.tensor({}, type->dtype);
-  Value* constant = builder.value(info(OpKind::Constant), {}, element,
-                                  {{"values", context.array({value})}});
+  Value* constant =
+      builder.value(info(OpKind::Constant), {}, element, {{"values", context.array({value})}});
   if (type->rank() == 0) return constant;
   return builder.value(info(OpKind::Broadcast), {{constant}}, type);
 }

@@ -1,13 +1,15 @@
-// Brings every op into its one accepted form, so that equal things look equal to the passes after it, and does
-// what can be done while compiling.
+// Brings every op into its one accepted form, so that equal things look equal to the passes after
+// it, and does what can be done while compiling.
 //
-// What may change is bounded by what the language promises: numerics are in the types, never in the optimiser.
-// A pattern therefore holds for every operand bit by bit: NaN, infinities, both zeros and denormals
-// included; x * 1 is x, but x + 0.0 is not (-0.0 + 0.0 is 0.0) and x * 0 is not 0. Nothing is
-// reassociated but integers, whose arithmetic wraps. No cast is added, and one is dropped only where it is shown
-// to round nothing. tests/unit/passes/canonicalize_test.cc runs each pattern against the interpreter.
+// What may change is bounded by what the language promises: numerics are in the types, never in the
+// optimiser. A pattern therefore holds for every operand bit by bit: NaN, infinities, both zeros
+// and denormals included; x * 1 is x, but x + 0.0 is not (-0.0 + 0.0 is 0.0) and x * 0 is not 0.
+// Nothing is reassociated but integers, whose arithmetic wraps. No cast is added, and one is
+// dropped only where it is shown to round nothing. tests/unit/passes/canonicalize_test.cc runs each
+// pattern against the interpreter.
 //
-// The patterns are plain functions, in sets by subject under canonicalize/; the driver is ir/core/rewrite.h.
+// The patterns are plain functions, in sets by subject under canonicalize/; the driver is
+// ir/core/rewrite.h.
 
 #include "passes/graph/canonicalize/patterns.h"
 #include "passes/pass.h"

@@ -1,7 +1,7 @@
-// Computes equal things once. Two ops are equal when table row, operands, attributes and result types
-// are; types and attributes are uniqued, so this is a comparison of pointers. Operands of a commutative op are
-// compared in any order. Only ops without effects are merged: equal random numbers are equal ops too, since
-// their seed and stream are operands and attributes.
+// Computes equal things once. Two ops are equal when table row, operands, attributes and result
+// types are; types and attributes are uniqued, so this is a comparison of pointers. Operands of a
+// commutative op are compared in any order. Only ops without effects are merged: equal random
+// numbers are equal ops too, since their seed and stream are operands and attributes.
 //
 // An op may use what is known in the blocks around it. Where a region has several blocks each is
 // on its own.

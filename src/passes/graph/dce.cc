@@ -1,5 +1,6 @@
-// Drops ops that compute what nobody reads. An op with an effect stays; one whose result is used only by ops
-// that go, goes too: ops are visited from the last to the first, so that one sweep is enough.
+// Drops ops that compute what nobody reads. An op with an effect stays; one whose result is used
+// only by ops that go, goes too: ops are visited from the last to the first, so that one sweep is
+// enough.
 
 #include "passes/pass.h"
 

@@ -1,18 +1,21 @@
-// Writes random numbers as integer arithmetic, which fuses into the kernel that uses them like any other
-// elementwise op.
+// Writes random numbers as integer arithmetic, which fuses into the kernel that uses them like any
+// other elementwise op.
 //
-// gir.philox_uniform and gir.philox_normal define element i of a tensor (row-major) by word i % 4 of Philox4x32-10
-// with counter i / 4 and key seed ^ stream: a function of i alone. So i is written as a sum of coordinates times
-// strides (gir.iota, in u64: the index of a symbolic shape), the ten rounds follow on u32 with products in u64, and
-// the word is chosen by the index's low bits. A round is
+// gir.philox_uniform and gir.philox_normal define element i of a tensor (row-major) by word i % 4
+// of Philox4x32-10 with counter i / 4 and key seed ^ stream: a function of i alone. So i is written
+// as a sum of coordinates times strides (gir.iota, in u64: the index of a symbolic shape), the ten
+// rounds follow on u32 with products in u64, and the word is chosen by the index's low bits. A
+// round is
 //
-//   (c0, c1, c2, c3) <- (hi(m1*c2) ^ c1 ^ k0,  lo(m1*c2),  hi(m0*c0) ^ c3 ^ k1,  lo(m0*c0)),   k += increments
+//   (c0, c1, c2, c3) <- (hi(m1*c2) ^ c1 ^ k0,  lo(m1*c2),  hi(m0*c0) ^ c3 ^ k1,  lo(m0*c0)),   k +=
+//   increments
 //
 // as in ir/core/philox.h. Each element computes its whole block; there is no order in which words
-// would have to be handed out, which is why every schedule gives the same bits. The key lives in rank 0.
+// would have to be handed out, which is why every schedule gives the same bits. The key lives in
+// rank 0.
 //
-// The float ops after it are those by which ops.def defines the numbers, one IR op for each rounding, so that the
-// interpreter gives the same bits before and after.
+// The float ops after it are those by which ops.def defines the numbers, one IR op for each
+// rounding, so that the interpreter gives the same bits before and after.
 //
 // Functions of role "init" keep their ops: the interpreter runs them, and has a faster way.
 

@@ -1,5 +1,6 @@
-// Laws of arithmetic that hold for every operand, NaN, infinities, both zeros and denormals included. A NaN stands
-// for any NaN. Floats are not reassociated; integers wrap, so that all laws of a ring hold for them.
+// Laws of arithmetic that hold for every operand, NaN, infinities, both zeros and denormals
+// included. A NaN stands for any NaN. Floats are not reassociated; integers wrap, so that all laws
+// of a ring hold for them.
 
 #include <cmath>
 
@@ -13,14 +14,18 @@ namespace {
 
 using Kind = ElementwiseKind;
 
-bool is(Op* op, Kind kind) { return op->info().elementwise == kind; }
+bool is(Op* op, Kind kind) {
+  return op->info().elementwise == kind;
+}
 
 Op* def_of(Value* value, Kind kind) {
   Op* op = value->def();
   return op && is(op, kind) ? op : nullptr;
 }
 
-bool is_int(Op* op) { return !is_float(op->result()->type()->dtype); }
+bool is_int(Op* op) {
+  return !is_float(op->result()->type()->dtype);
+}
 
 /// True if all elements are that number; of floats 0 means +0.0.
 bool is_number(Value* value, double number) {
@@ -40,7 +45,8 @@ bool is_all_ones(Value* value) {
 }
 
 /// An op of the same type as the op that is rewritten, in its place.
-bool replace_with_op(Op* op, Kind kind, std::initializer_list<Value*> operands, Rewriter& rewriter) {
+bool replace_with_op(Op* op, Kind kind, std::initializer_list<Value*> operands,
+                     Rewriter& rewriter) {
   std::vector<std::vector<Value*>> slots;
   for (Value* value : operands) slots.push_back({value});
   rewriter.replace(op, rewriter.value(graph::info(kind), std::move(slots), op->result()->type()));
@@ -67,18 +73,26 @@ bool known_operand_last(Op* op, Rewriter& rewriter) {
 /// True if the op with `b` as its second operand gives its first one.
 bool is_neutral(Op* op, Value* b) {
   switch (op->info().elementwise) {
-    case Kind::Add: return is_number(b, is_int(op) ? 0.0 : -0.0);  // -0.0 + 0.0 is 0.0
-    case Kind::Sub: return is_number(b, 0.0);
+    case Kind::Add:
+      return is_number(b, is_int(op) ? 0.0 : -0.0);  // -0.0 + 0.0 is 0.0
+    case Kind::Sub:
+      return is_number(b, 0.0);
     case Kind::Mul:
-    case Kind::Div: return is_number(b, 1);
-    case Kind::FloorDiv: return is_int(op) && is_number(b, 1);
-    case Kind::Pow: return is_number(b, 1);
+    case Kind::Div:
+      return is_number(b, 1);
+    case Kind::FloorDiv:
+      return is_int(op) && is_number(b, 1);
+    case Kind::Pow:
+      return is_number(b, 1);
     case Kind::Or:
     case Kind::Xor:
     case Kind::Shl:
-    case Kind::Shr: return is_number(b, 0);
-    case Kind::And: return is_all_ones(b);
-    default: return false;
+    case Kind::Shr:
+      return is_number(b, 0);
+    case Kind::And:
+      return is_all_ones(b);
+    default:
+      return false;
   }
 }
 
@@ -164,7 +178,8 @@ bool add_of_neg(Op* op, Rewriter& rewriter) {
   if (!is(op, Kind::Add) && !is(op, Kind::Sub)) return false;
   Kind other = is(op, Kind::Add) ? Kind::Sub : Kind::Add;
   Value *a = op->operand(0), *b = op->operand(1);
-  if (Op* neg = def_of(b, Kind::Neg)) return replace_with_op(op, other, {a, neg->operand(0)}, rewriter);
+  if (Op* neg = def_of(b, Kind::Neg))
+    return replace_with_op(op, other, {a, neg->operand(0)}, rewriter);
   Op* neg = def_of(a, Kind::Neg);
   if (!neg || !is(op, Kind::Add)) return false;
   return replace_with_op(op, other, {b, neg->operand(0)}, rewriter);
@@ -182,11 +197,13 @@ bool divide_by_power_of_two(Op* op, Rewriter& rewriter) {
   double inverse = 1 / divisor->f;
   if (!std::isfinite(inverse)) return false;
   if (decode_float(dtype, encode_float(dtype, inverse)) != inverse) return false;
-  Value* factor = graph::uniform(rewriter, rewriter.context().number(inverse), op->operand(1)->type());
+  Value* factor =
+      graph::uniform(rewriter, rewriter.context().number(inverse), op->operand(1)->type());
   return replace_with_op(op, Kind::Mul, {op->operand(0), factor}, rewriter);
 }
 
-/// 1 / x is the reciprocal; of a square root it is rsqrt, which is defined by that formula in f32 and f64.
+/// 1 / x is the reciprocal; of a square root it is rsqrt, which is defined by that formula in f32
+/// and f64.
 bool inverse(Op* op, Rewriter& rewriter) {
   if (is(op, Kind::Div) && !is_int(op) && is_number(op->operand(0), 1)) {
     return replace_with_op(op, Kind::Reciprocal, {op->operand(1)}, rewriter);
@@ -204,7 +221,8 @@ bool square(Op* op, Rewriter& rewriter) {
   return replace_with_op(op, Kind::Mul, {op->operand(0), op->operand(0)}, rewriter);
 }
 
-/// max(x, 0) is relu(x), which also gives 0.0 for -0.0 and NaN for NaN; of unsigned integers it is x.
+/// max(x, 0) is relu(x), which also gives 0.0 for -0.0 and NaN for NaN; of unsigned integers it is
+/// x.
 bool relu(Op* op, Rewriter& rewriter) {
   if (!is(op, Kind::Max) || !is_number(op->operand(1), 0.0)) return false;
   DTypeClass cls = dtype_info(op->result()->type()->dtype).cls;
@@ -229,17 +247,25 @@ bool choice(Op* op, Rewriter& rewriter) {
 /// have one for == and != alone.
 Kind opposite_of(Kind kind, DType dtype) {
   switch (kind) {
-    case Kind::Eq: return Kind::Ne;
-    case Kind::Ne: return Kind::Eq;
-    default: break;
+    case Kind::Eq:
+      return Kind::Ne;
+    case Kind::Ne:
+      return Kind::Eq;
+    default:
+      break;
   }
   if (is_float(dtype)) return Kind::None;
   switch (kind) {
-    case Kind::Lt: return Kind::Ge;
-    case Kind::Le: return Kind::Gt;
-    case Kind::Gt: return Kind::Le;
-    case Kind::Ge: return Kind::Lt;
-    default: return Kind::None;
+    case Kind::Lt:
+      return Kind::Ge;
+    case Kind::Le:
+      return Kind::Gt;
+    case Kind::Gt:
+      return Kind::Le;
+    case Kind::Ge:
+      return Kind::Lt;
+    default:
+      return Kind::None;
   }
 }
 
@@ -273,6 +299,8 @@ constexpr Pattern patterns[] = {
 
 }  // namespace
 
-std::span<const Pattern> algebra_patterns() { return patterns; }
+std::span<const Pattern> algebra_patterns() {
+  return patterns;
+}
 
 }  // namespace tessera::canonical

@@ -1,5 +1,5 @@
-// Casts. Where a value is rounded is part of a program's meaning, so a cast is dropped only where it is shown
-// to change no bit, and none is added.
+// Casts. Where a value is rounded is part of a program's meaning, so a cast is dropped only where
+// it is shown to change no bit, and none is added.
 
 #include "passes/graph/canonicalize/patterns.h"
 
@@ -10,22 +10,31 @@ namespace {
 using graph::OpKind;
 
 /// True if the type asks for more than its dtype's rounding.
-bool rounds_specially(Type type) { return type->policies.saturate || type->policies.stochastic_round; }
+bool rounds_specially(Type type) {
+  return type->policies.saturate || type->policies.stochastic_round;
+}
 
-/// Digits of the significand with its leading one, and the exponents of the greatest and of the least
-/// (denormal) power of two.
+/// Digits of the significand with its leading one, and the exponents of the greatest and of the
+/// least (denormal) power of two.
 struct Range {
   int digits, most, least;
 };
 Range range(DType dtype) {
   switch (dtype) {
-    case DType::F64: return {53, 1023, -1074};
-    case DType::F32: return {24, 127, -149};
-    case DType::TF32: return {11, 127, -136};
-    case DType::BF16: return {8, 127, -133};
-    case DType::F16: return {11, 15, -24};
-    case DType::F8E4M3: return {4, 8, -9};
-    default: return {3, 15, -16};
+    case DType::F64:
+      return {53, 1023, -1074};
+    case DType::F32:
+      return {24, 127, -149};
+    case DType::TF32:
+      return {11, 127, -136};
+    case DType::BF16:
+      return {8, 127, -133};
+    case DType::F16:
+      return {11, 15, -24};
+    case DType::F8E4M3:
+      return {4, 8, -9};
+    default:
+      return {3, 15, -16};
   }
 }
 
@@ -46,8 +55,8 @@ bool holds_all_values(DType from, DType to) {
   }
   if (is_float(to)) return magnitude_bits(from) <= range(to).digits && to != DType::F8E4M3;
   if (to == DType::Bool) return from == DType::Bool;
-  bool keeps_sign = dtype_info(from).cls != DTypeClass::Signed ||
-                    dtype_info(to).cls == DTypeClass::Signed;
+  bool keeps_sign =
+      dtype_info(from).cls != DTypeClass::Signed || dtype_info(to).cls == DTypeClass::Signed;
   return keeps_sign && magnitude_bits(from) <= magnitude_bits(to);
 }
 
@@ -77,6 +86,8 @@ constexpr Pattern patterns[] = {
 
 }  // namespace
 
-std::span<const Pattern> cast_patterns() { return patterns; }
+std::span<const Pattern> cast_patterns() {
+  return patterns;
+}
 
 }  // namespace tessera::canonical

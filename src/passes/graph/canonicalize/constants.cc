@@ -1,12 +1,13 @@
 // Constants: one form for each, and arithmetic on them done now.
 //
-// Elementwise ops are folded by the function that defines them (evaluate_elementwise), but only those whose
-// result IEEE 754 or integer arithmetic fixes: an exponential or a sine would bring the last bit of this
-// machine's library into the bundle.
+// Elementwise ops are folded by the function that defines them (evaluate_elementwise), but only
+// those whose result IEEE 754 or integer arithmetic fixes: an exponential or a sine would bring the
+// last bit of this machine's library into the bundle.
+
+#include "ir/graph/constants.h"
 
 #include <algorithm>
 
-#include "ir/graph/constants.h"
 #include "passes/graph/canonicalize/patterns.h"
 
 namespace tessera::canonical {
@@ -45,7 +46,8 @@ bool is_fixed(ElementwiseKind kind) {
 bool is_foldable(Op* op) {
   ElementwiseKind kind = op->info().elementwise;
   const Policies& policies = op->result()->type()->policies;
-  if (kind == ElementwiseKind::Cast && (policies.saturate || policies.stochastic_round)) return false;
+  if (kind == ElementwiseKind::Cast && (policies.saturate || policies.stochastic_round))
+    return false;
   return is_fixed(kind);
 }
 
@@ -103,8 +105,9 @@ bool full_value(Op* op, Rewriter& rewriter) {
   Context& context = rewriter.context();
   DType dtype = op->result()->type()->dtype;
   Attr value = op->attr("value");
-  Attr wanted = is_float(dtype) ? context.number(value->number)
-                                : graph::attribute_of(context, dtype, graph::element_of(value, dtype));
+  Attr wanted = is_float(dtype)
+                    ? context.number(value->number)
+                    : graph::attribute_of(context, dtype, graph::element_of(value, dtype));
   if (value == wanted) return false;
   op->set_attr("value", wanted);
   rewriter.changed(op);
@@ -147,13 +150,15 @@ bool view_of_uniform(Op* op, Rewriter& rewriter) {
 }
 
 constexpr Pattern patterns[] = {
-    {"uniform_constant", uniform_constant},   {"full_value", full_value},
-    {"constant_dim", constant_dim},           {"single_coordinate", single_coordinate},
-    {"view_of_uniform", view_of_uniform},     {"fold_elementwise", fold_elementwise},
+    {"uniform_constant", uniform_constant}, {"full_value", full_value},
+    {"constant_dim", constant_dim},         {"single_coordinate", single_coordinate},
+    {"view_of_uniform", view_of_uniform},   {"fold_elementwise", fold_elementwise},
 };
 
 }  // namespace
 
-std::span<const Pattern> constant_patterns() { return patterns; }
+std::span<const Pattern> constant_patterns() {
+  return patterns;
+}
 
 }  // namespace tessera::canonical

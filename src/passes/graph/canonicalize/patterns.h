@@ -1,6 +1,6 @@
 #pragma once
-// The patterns of `canonicalize`, by subject. Each set is in its own file, where every pattern says why it is
-// exact.
+// The patterns of `canonicalize`, by subject. Each set is in its own file, where every pattern says
+// why it is exact.
 
 #include <span>
 
@@ -18,8 +18,8 @@ std::span<const Pattern> algebra_patterns();
 /// The same elements under other dims (views.cc).
 std::span<const Pattern> view_patterns();
 
-/// True if users of the op's result may take `value` instead: it has the same type, or the types differ
-/// in policies alone and no function returns the result, whose policies callers see.
+/// True if users of the op's result may take `value` instead: it has the same type, or the types
+/// differ in policies alone and no function returns the result, whose policies callers see.
 bool may_stand_for(Op* op, Value* value);
 /// Replaces the op by an existing value where that may stand for it.
 bool replace_by(Op* op, Value* value, Rewriter& rewriter);

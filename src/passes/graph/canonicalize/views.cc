@@ -1,6 +1,6 @@
-// Views: ops that give the same elements under other dims. A chain becomes one op where one op can say it, and
-// what moves no element becomes a reshape, the simplest of them. A product reads an operand whose last two axes
-// were exchanged by its own flag.
+// Views: ops that give the same elements under other dims. A chain becomes one op where one op can
+// say it, and what moves no element becomes a reshape, the simplest of them. A product reads an
+// operand whose last two axes were exchanged by its own flag.
 
 #include <algorithm>
 #include <numeric>
@@ -15,7 +15,9 @@ namespace {
 using graph::OpKind;
 using Axes = std::vector<int64_t>;
 
-bool is(Op* op, OpKind kind) { return graph::kind_of(op) == kind; }
+bool is(Op* op, OpKind kind) {
+  return graph::kind_of(op) == kind;
+}
 
 bool replace_with_reshape(Op* op, Value* value, Rewriter& rewriter) {
   Value* same = rewriter.value(graph::info(OpKind::Reshape), {{value}}, op->result()->type());
@@ -202,6 +204,8 @@ constexpr Pattern patterns[] = {
 
 }  // namespace
 
-std::span<const Pattern> view_patterns() { return patterns; }
+std::span<const Pattern> view_patterns() {
+  return patterns;
+}
 
 }  // namespace tessera::canonical
