@@ -22,7 +22,7 @@ KernelBuilder::KernelBuilder(Session& session, Module& module, const Function& f
 }
 
 Result<schedule::KernelInstance> KernelBuilder::build() {
-  size_t errors = session().diagnostics().error_count();
+  errors_before_ = session().diagnostics().error_count();
   signature_ = &session().signature(*this, function_);
   scan_ = scan_kernel(*function_.def);
   if (!check_signature() || !bind_operands() || !check_operands() || !define_symbols() ||
@@ -34,11 +34,11 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
   auto given = arguments();
   Datum result = Datum::poison();
   if (given && bind_parameters(function_, std::move(*given), *scope_, request_.loc, locs)) {
-    result = run_body(function_, *scope_, request_.loc);
+    // A kernel that is compiled for itself is called by nobody.
+    result = run_body(function_, *scope_, request_.loc == function_.loc ? Loc{} : request_.loc);
   }
   schedule::KernelInstance instance;
-  bool good = !result.is_poison() && store_results(result) &&
-              session().diagnostics().error_count() == errors;
+  bool good = !result.is_poison() && store_results(result) && !has_errors();
   if (good) {
     finish_kernel(instance);
     return instance;

@@ -86,7 +86,9 @@ class KernelBuilder : public Evaluator {
   Datum context_member(const ast::Identifier& name);
 
   // Intrinsics (kernel_intrinsics.cc).
+  bool has_errors() const { return session().diagnostics().error_count() != errors_before_; }
   bool has_context(std::string_view what, Loc loc);
+  bool check_extents(const std::vector<Dim>& extents, Loc loc);
   Datum call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
   Datum call_common(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
   Datum tile_range(const BoundArguments& arguments, bool of_shape);
@@ -133,6 +135,7 @@ class KernelBuilder : public Evaluator {
   std::vector<std::vector<Dim>> result_dims_;
   std::vector<DType> result_dtypes_;
   std::map<const Value*, const SignatureParameter*> parameters_;
+  size_t errors_before_ = 0;
   Op* kernel_ = nullptr;
   Op* grid_ = nullptr;
   std::vector<KernelAxis> axes_;

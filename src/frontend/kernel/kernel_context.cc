@@ -245,6 +245,7 @@ bool KernelBuilder::choose_blocks(Loc loc) {
       axis.tile = axis.grid && !is_used(axis) ? dims().constant(1) : axis.extent;
       continue;
     }
+    axis.blocked = true;
     // A tile that is larger than a known extent would only hold elements past the edge.
     int64_t extent = axis.extent->constant().value_or(chosen->second);
     axis.tile = dims().constant(std::max<int64_t>(1, std::min(chosen->second, extent)));
@@ -261,8 +262,7 @@ void KernelBuilder::create_grid() {
                                   {"block", context().dim(axis.tile)},
                                   {"grid", context().boolean(axis.grid)}}));
     if (axis.grid) grid_names.push_back(context().string(axis.name));
-    if (axis.tile->constant())
-      block.emplace_back(axis.name, context().integer(*axis.tile->constant()));
+    if (axis.blocked) block.emplace_back(axis.name, context().integer(*axis.tile->constant()));
   }
   kernel_->set_attr("axes", context().array(std::move(all)));
   for (const auto& [key, value] : keys_) schedule.emplace_back(key, value);

@@ -1,5 +1,7 @@
 // The members of `tile`, and the functions of the language that mean something for tiles.
 
+#include <algorithm>
+
 #include "frontend/dims.h"
 #include "frontend/kernel/kernel_builder.h"
 #include "frontend/kernel/tile_builtins.h"
@@ -7,10 +9,38 @@
 
 namespace tessera::frontend {
 
+namespace {
+
+constexpr int64_t max_tile_elements = int64_t(1) << 31;
+
+}  // namespace
+
 bool KernelBuilder::has_context(std::string_view what, Loc loc) {
   if (grid_) return true;
+  // A mistake in the context itself has been reported.
+  if (has_errors()) return false;
   report(diag::no_tile_context, loc, what).help("begin the kernel with t = tile.context(…)");
   return false;
+}
+
+/// An extent of a tile is a constant from 1 up, or an axis's whole extent.
+bool KernelBuilder::check_extents(const std::vector<Dim>& extents, Loc loc) {
+  int64_t elements = 1;
+  for (Dim extent : extents) {
+    bool is_axis = std::any_of(axes_.begin(), axes_.end(),
+                               [&](const KernelAxis& axis) { return axis.extent == extent; });
+    auto constant = extent->constant();
+    if (!is_axis && (!constant || *constant < 1)) {
+      report(diag::tile_extent, loc, extent->text);
+      return false;
+    }
+    if (constant &&
+        (__builtin_mul_overflow(elements, *constant, &elements) || elements > max_tile_elements)) {
+      report(diag::unsupported_tile_size, loc, to_text(extents), max_tile_elements);
+      return false;
+    }
+  }
+  return true;
 }
 
 Datum KernelBuilder::call_builtin(const Builtin& builtin, const BoundArguments& arguments,
@@ -67,7 +97,8 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& arg
       return ops_.transpose(arguments[0], arguments[1].elements(), loc);
     case TileBuiltin::Broadcast: {
       auto shape = expect_shape(arguments[1], arguments.locs[1], "the shape of 'broadcast'");
-      return shape ? ops_.broadcast(arguments[0], *shape, loc) : Datum::poison();
+      bool fits = shape && check_extents(*shape, arguments.locs[1]);
+      return fits ? ops_.broadcast(arguments[0], *shape, loc) : Datum::poison();
     }
     case TileBuiltin::Sum:
       return reduce("sum", arguments, 1, loc);
@@ -145,7 +176,7 @@ Datum KernelBuilder::tile_range(const BoundArguments& arguments, bool of_shape) 
 
 Datum KernelBuilder::full(const BoundArguments& arguments, const Datum& value, const Datum& dtype) {
   auto shape = expect_shape(arguments[0], arguments.locs[0], "the shape");
-  if (!shape) return Datum::poison();
+  if (!shape || !check_extents(*shape, arguments.locs[0])) return Datum::poison();
   DType wanted = value.is_ir() ? value.as_ir().value->type()->dtype : DType::F32;
   if (!dtype.is_none()) {
     auto given = expect_dtype(dtype, arguments.locs.back(), "the dtype");
@@ -157,7 +188,7 @@ Datum KernelBuilder::full(const BoundArguments& arguments, const Datum& value, c
 
 Datum KernelBuilder::arange(const BoundArguments& arguments) {
   Dim extent = expect_dim(arguments[0], arguments.locs[0], "the extent of 'arange'");
-  if (!extent) return Datum::poison();
+  if (!extent || !check_extents({extent}, arguments.locs[0])) return Datum::poison();
   bool first = arguments[1].is(DatumKind::Int) && arguments[1].as_int() == 0;
   Value* index =
       first ? nullptr : ops_.index(arguments[1], arguments.locs[1], "the index of 'arange'");

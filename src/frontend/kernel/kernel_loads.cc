@@ -159,6 +159,7 @@ Datum KernelBuilder::make_load(const IrValue& tensor, std::vector<Value*> index,
                                const std::vector<Dim>& tile, size_t drop,
                                const BoundArguments& arguments) {
   Type type = tensor.value->type();
+  if (!check_extents(tile, arguments.call)) return Datum::poison();
   std::vector<OpAttr> attributes;
   const Datum& fill = arguments[Fill];
   auto number = expect_number(fill, arguments.locs[Fill], "the fill of 'tile.load'");

@@ -17,6 +17,7 @@ struct KernelAxis {
   Dim extent = nullptr;
   Dim tile = nullptr;  ///< extent of a program's tile: a constant, or the whole extent
   bool grid = false;
+  bool blocked = false;               ///< the schedule gives `tile`
   const ast::Expr* source = nullptr;  ///< the expression of the extent
   Value* index = nullptr;             ///< of this program's tile, for a grid axis
 };

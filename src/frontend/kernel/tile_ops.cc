@@ -212,7 +212,9 @@ Datum TileOps::elementwise(ElementwiseKind kind, std::span<const Datum> operands
   builder_.set_loc(loc);
   std::string name = op_name(kind);
   for (const Datum& operand : operands) {
-    if (is_tensor(operand)) return expect_tile(operand, loc, name), Datum::poison();
+    if (!is_tensor(operand)) continue;
+    expect_tile(operand, loc, fmt::format("an operand of '{}'", name));
+    return Datum::poison();
   }
   size_t first = elementwise_info(kind).cls == ElementwiseClass::Choose ? 1 : 0;
   std::span<const Datum> data = operands.subspan(first);
@@ -334,7 +336,7 @@ Datum TileOps::dot(const Datum& a, const Datum& b, const Datum& acc, Loc loc) {
                       sum ? to_text(sum->type()->dims) : "a tile");
     return Datum::poison();
   }
-  DType wanted = default_accum(*dtype);
+  DType wanted = contraction_dtype(*dtype, {});
   DType given = sum ? sum->type()->dtype : wanted;
   bool same_kind =
       is_float(given) == is_float(*dtype) && given != DType::Bool && *dtype != DType::Bool;

@@ -77,7 +77,32 @@ TEST_CASE("tiles that meet have shapes that broadcast and dtypes that widen") {
   check_op("tile.broadcast(x, (8, 5))",
            "tiles of shape [8, 4] and [8, 5] do not broadcast in 'broadcast'");
   check_op("x[0]", "a tile is subscripted by something other than ':' and None");
-  check_op("a + x", "add is a tensor<M x K, bf16>, where a tile is needed");
+  check_op("a + x", "an operand of 'add' is a tensor<M x K, bf16>, where a tile is needed");
+}
+
+TEST_CASE("extents of tiles are constants or whole axes, of a size that can be") {
+  check_op("tile.zeros((-1, 4), f32)",
+           "a tile's extent -1 is neither a constant from 1 up nor the whole of an axis");
+  check_op("tile.full((M*N,), 0.0, f32)",
+           "a tile's extent M*N is neither a constant from 1 up nor the whole of an axis");
+  check_op("tile.arange(0)",
+           "a tile's extent 0 is neither a constant from 1 up nor the whole of an axis");
+  check_op("tile.zeros((1 << 62, 1 << 62), f32)",
+           "a tile of shape [4611686018427387904, 4611686018427387904] has more than 2147483648 "
+           "elements");
+}
+
+TEST_CASE("a wrong context is one mistake") {
+  KernelFixture fixture;
+  fixture.build_source(
+      "@kernel\ndef f(a: Tensor[M, f32]) -> Tensor[M, f32]:\n    t = tile.context(M)\n"
+      "    return tile.load(a)\n");
+  CHECK(fixture.diagnostics.all().size() == 1);
+}
+
+TEST_CASE("a kernel of no elements builds") {
+  CHECK(message("@kernel\ndef f(a: Tensor[0, f32]) -> Tensor[0, f32]:\n    t = tile.context(m=0)\n"
+                "    return tile.load(a)\n") == "");
 }
 
 TEST_CASE("axes of a tile are inside it and named once") {
