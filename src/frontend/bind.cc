@@ -41,7 +41,13 @@ bool bind_dtype(Evaluator& evaluator, const TypePattern& pattern, const Argument
 
 }  // namespace
 
-void report_unequal(Evaluator& evaluator, Loc loc, const DimPlace& a, const DimPlace& b) {
+Loc ArgumentType::place(size_t axis) const {
+  if (axis < dim_places.size()) return dim_places[axis];
+  return origin.known() ? origin : loc;
+}
+
+DiagnosticEngine::Builder report_unequal(Evaluator& evaluator, Loc loc, const DimPlace& a,
+                                         const DimPlace& b) {
   bool certain = decide(evaluator.dims(), ast::CompareOp::Equal, a.dim, b.dim) == false;
   auto builder = certain ? evaluator.report(diag::shape_mismatch, loc, a.what, a.dim->text, b.what,
                                             b.dim->text)
@@ -55,6 +61,7 @@ void report_unequal(Evaluator& evaluator, Loc loc, const DimPlace& a, const DimP
     builder.help(fmt::format("if they are always equal, say so in the signature: `where {} == {}`",
                              a.dim->text, b.dim->text));
   }
+  return builder;
 }
 
 bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
@@ -63,21 +70,21 @@ bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const Argume
   if (symbols.size() != argument.dims.size()) {
     evaluator
         .report(diag::rank_mismatch, argument.loc, argument.what, argument.dims.size(),
-                symbols.size(), symbols.size() == 1 ? "is" : "are")
+                symbols.size())
         .note(pattern.loc, fmt::format("parameter '{}' is declared here", parameter));
     return false;
   }
   bool matched = bind_dtype(evaluator, pattern, argument, bindings);
   for (size_t i = 0; i < symbols.size(); ++i) {
     if (symbols[i].empty()) continue;
-    DimPlace here{argument.dims[i], argument.origin.known() ? argument.origin : argument.loc,
-                  place(i, argument.what)};
+    DimPlace here{argument.dims[i], argument.place(i), place(i, argument.what)};
     auto [it, fresh] =
         bindings.dims.try_emplace(symbols[i], BoundSymbol{here.dim, here.loc, here.what});
     if (fresh || it->second.dim == here.dim) continue;
     DimPlace bound{it->second.dim, it->second.loc,
-                   fmt::format("'{}' of '{}' ({})", symbols[i], parameter, it->second.what)};
-    report_unequal(evaluator, argument.loc, here, bound);
+                   fmt::format("'{}' ({})", symbols[i], it->second.what)};
+    report_unequal(evaluator, argument.loc, here, bound)
+        .note(pattern.loc, fmt::format("parameter '{}' is declared here", parameter));
     matched = false;
   }
   return matched;
@@ -98,8 +105,7 @@ bool check_expressions(Evaluator& evaluator, const TypePattern& pattern,
     if (!wanted) {
       matched = false;
     } else if (wanted != argument.dims[at]) {
-      DimPlace here{argument.dims[at], argument.origin.known() ? argument.origin : argument.loc,
-                    place(at, argument.what)};
+      DimPlace here{argument.dims[at], argument.place(at), place(at, argument.what)};
       DimPlace declared{wanted, dim.loc, place(at, fmt::format("parameter '{}'", parameter))};
       report_unequal(evaluator, argument.loc, here, declared);
       matched = false;

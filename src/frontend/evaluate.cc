@@ -305,7 +305,8 @@ Datum Evaluator::evaluate_subscript(const ast::Subscript& node, Scope& scope) {
     const Datum* value =
         key.is(DatumKind::String) ? object.entries().get(key.as_string()) : nullptr;
     if (value) return *value;
-    report(diag::unknown_member, node.indices[0]->loc, "this dict", to_text(key));
+    report(diag::unknown_member, node.indices[0]->loc, "this dict",
+           key.is(DatumKind::String) ? key.as_string() : to_text(key));
     return Datum::poison();
   }
   return subscript(object, node.indices, scope, node.loc);

@@ -34,6 +34,9 @@ struct CallFrame {
   std::map<std::string, Loc> effects;  ///< found so far, with the first place of each
 };
 
+/// How the language writes an op on single elements: "+", "exp".
+std::string operator_text(ElementwiseKind kind);
+
 class Evaluator {
  public:
   explicit Evaluator(Session& session) : session_(session) {}

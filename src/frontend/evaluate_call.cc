@@ -25,8 +25,14 @@ struct Slot {
 /// Says which parameter each argument goes to, for parameters that take one argument each.
 class ArgumentMatcher {
  public:
-  ArgumentMatcher(Evaluator& evaluator, std::string_view callee, std::vector<Slot> slots, Loc loc)
-      : evaluator_(evaluator), callee_(callee), slots_(std::move(slots)), loc_(loc) {
+  /// `definition` is unknown for a builtin.
+  ArgumentMatcher(Evaluator& evaluator, std::string_view callee, std::vector<Slot> slots, Loc loc,
+                  Loc definition)
+      : evaluator_(evaluator),
+        callee_(callee),
+        slots_(std::move(slots)),
+        loc_(loc),
+        definition_(definition) {
     chosen_.resize(slots_.size(), nullptr);
   }
 
@@ -44,7 +50,7 @@ class ArgumentMatcher {
   /// The argument for a parameter; null when none was given.
   const CallArgument* chosen(size_t i) const { return chosen_[i]; }
   void report_missing(size_t i) {
-    evaluator_.report(diag::missing_argument, loc_, slots_[i].name, callee_);
+    note_definition(evaluator_.report(diag::missing_argument, loc_, slots_[i].name, callee_));
   }
 
  private:
@@ -56,8 +62,8 @@ class ArgumentMatcher {
     for (const CallArgument& each : arguments) given += each.name.empty();
     for (const Slot& slot : slots_) taken += !slot.keyword_only;
     std::string_view noun = taken == slots_.size() ? "argument" : "positional argument";
-    evaluator_.report(diag::wrong_argument_count, argument.loc, callee_, count_text(taken, noun),
-                      given_text(given));
+    note_definition(evaluator_.report(diag::wrong_argument_count, argument.loc, callee_,
+                                      count_text(taken, noun), given_text(given)));
     return false;
   }
 
@@ -70,7 +76,12 @@ class ArgumentMatcher {
     auto builder = evaluator_.report(diag::unknown_keyword, argument.loc, callee_, argument.name);
     std::string nearest = nearest_name(argument.name, names);
     if (!nearest.empty()) builder.help(fmt::format("did you mean '{}'?", nearest));
+    note_definition(builder);
     return false;
+  }
+
+  void note_definition(DiagnosticEngine::Builder builder) {
+    if (definition_.known()) builder.note(definition_, fmt::format("'{}' is defined here", callee_));
   }
 
   bool take(size_t i, const CallArgument& argument) {
@@ -87,6 +98,7 @@ class ArgumentMatcher {
   std::string_view callee_;
   std::vector<Slot> slots_;
   Loc loc_;
+  Loc definition_;
   std::vector<const CallArgument*> chosen_;
 };
 
@@ -171,7 +183,7 @@ std::optional<BoundArguments> Evaluator::bind_arguments(const Builtin& builtin,
       plain.push_back(std::move(argument));
     }
   }
-  ArgumentMatcher matcher(*this, builtin.name, std::move(slots), loc);
+  ArgumentMatcher matcher(*this, builtin.name, std::move(slots), loc, Loc{});
   if (!matcher.match(plain)) return std::nullopt;
   BoundArguments bound;
   bound.call = loc;
@@ -203,7 +215,7 @@ bool Evaluator::bind_parameters(const Function& function, std::vector<CallArgume
   for (const ast::Parameter& parameter : parameters) {
     slots.push_back({parameter.name.text, parameter.keyword_only});
   }
-  ArgumentMatcher matcher(*this, function.name, std::move(slots), loc);
+  ArgumentMatcher matcher(*this, function.name, std::move(slots), loc, function.loc);
   if (!matcher.match(arguments)) return false;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const ast::Parameter& parameter = parameters[i];

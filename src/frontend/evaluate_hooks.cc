@@ -7,12 +7,40 @@
 
 namespace tessera::frontend {
 
+std::string operator_text(ElementwiseKind kind) {
+  switch (kind) {
+    case ElementwiseKind::Neg: return "-";
+    case ElementwiseKind::Add: return "+";
+    case ElementwiseKind::Sub: return "-";
+    case ElementwiseKind::Mul: return "*";
+    case ElementwiseKind::Div: return "/";
+    case ElementwiseKind::FloorDiv: return "//";
+    case ElementwiseKind::Mod: return "%";
+    case ElementwiseKind::Pow: return "**";
+    case ElementwiseKind::And: return "&";
+    case ElementwiseKind::Or: return "|";
+    case ElementwiseKind::Xor: return "^";
+    case ElementwiseKind::Shl: return "<<";
+    case ElementwiseKind::Shr: return ">>";
+    case ElementwiseKind::Eq: return "==";
+    case ElementwiseKind::Ne: return "!=";
+    case ElementwiseKind::Lt: return "<";
+    case ElementwiseKind::Le: return "<=";
+    case ElementwiseKind::Gt: return ">";
+    case ElementwiseKind::Ge: return ">=";
+    case ElementwiseKind::Min: return "minimum";
+    case ElementwiseKind::Max: return "maximum";
+    case ElementwiseKind::Select: return "where";
+    default: return snake_case(elementwise_info(kind).name);
+  }
+}
+
 Datum Evaluator::elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) {
   std::string kinds;
   for (const Datum& operand : operands) {
     kinds += (kinds.empty() ? "" : " and ") + describe(operand);
   }
-  report(diag::wrong_operands, loc, snake_case(elementwise_info(kind).name), kinds);
+  report(diag::wrong_operands, loc, operator_text(kind), kinds);
   return Datum::poison();
 }
 

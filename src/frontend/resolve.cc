@@ -69,6 +69,15 @@ std::string_view statement_name(ast::NodeKind kind) {
   }
 }
 
+/// The place of a dotted name.
+Loc path_loc(std::span<const ast::Identifier> path) {
+  Loc loc = path.front().loc, last = path.back().loc;
+  if (last.file == loc.file && last.line == loc.line && last.column > loc.column) {
+    loc.length = last.column + last.length - loc.column;
+  }
+  return loc;
+}
+
 bool is_docstring(const ast::Stmt& stmt) {
   const auto* expression = ast::as<ast::ExprStmt>(&stmt);
   return expression && expression->value->kind == ast::NodeKind::String;
@@ -160,7 +169,8 @@ void Session::enter(SourceModule& module, const ast::Stmt& stmt) {
     case ast::NodeKind::ErrorStmt:
       return;
     default:
-      if (is_docstring(stmt)) return;
+      // A broken layout leaves parts of functions at the top level.
+      if (is_docstring(stmt) || module.broken) return;
       report(diag::misplaced_statement, stmt.loc, statement_name(stmt.kind),
              "at the top level of a file");
   }
@@ -222,7 +232,7 @@ void Session::define_namespace(SourceModule& module, const ast::ImportItem& item
 
 void Session::enter_import(SourceModule& module, const ast::Import& stmt) {
   for (const ast::ImportItem& item : stmt.items) {
-    SourceModule* target = load_import(ast::dotted(item.path), item.path[0].loc, module);
+    SourceModule* target = load_import(ast::dotted(item.path), path_loc(item.path), module);
     if (target) {
       define_namespace(module, item, *target);
     } else {
@@ -235,7 +245,7 @@ void Session::enter_import(SourceModule& module, const ast::Import& stmt) {
 void Session::enter_from_import(SourceModule& module, const ast::FromImport& stmt) {
   std::string path = ast::dotted(stmt.path);
   bool builtin_ops = path == "tessera.ops" || path == "tessera";
-  SourceModule* target = builtin_ops ? nullptr : load_import(path, stmt.path[0].loc, module);
+  SourceModule* target = builtin_ops ? nullptr : load_import(path, path_loc(stmt.path), module);
   Scope* scope = builtin_ops ? prelude_ : target ? target->scope : nullptr;
   for (const ast::ImportedName& item : stmt.names) {
     const ast::Identifier& name = item.alias.text.empty() ? item.name : item.alias;

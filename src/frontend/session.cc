@@ -174,7 +174,9 @@ SourceModule* Session::load(std::string name, FileId file, bool builtin, Loc imp
   module.as_namespace.module = &module;
   module.loading = true;
   loading_.push_back({&module, import});
+  size_t errors = diagnostics_->error_count();
   module.unit = parse_source(file, sources(), options_.parse, *diagnostics_);
+  module.broken = diagnostics_->error_count() != errors;
   enter_names(module);
   loading_.pop_back();
   module.loading = false;

@@ -28,6 +28,7 @@ struct SourceModule {
   Namespace as_namespace;
   bool builtin = false;  ///< of the embedded standard library
   bool loading = false;
+  bool broken = false;  ///< it has syntax errors
 };
 
 enum class FunctionKind : uint8_t { Plain, Jit, Kernel };

@@ -405,10 +405,11 @@ void check_dtype_symbols(Evaluator& evaluator, const ast::Def& def, Signature& s
           .help("write dims first and the dtype last: Tensor[B, D, f32]");
       signature.failed = true;
     } else if (symbol.uses == 1 && count_mentions(def, symbol.name) == 0) {
-      evaluator.report(diag::unused_dtype_parameter, symbol.loc, symbol.name)
-          .help(fmt::format("if '{}' was meant to be a dtype, the dtypes are f32, bf16, f16, i32, "
-                            "u8, bool and others",
-                            symbol.name));
+      auto builder = evaluator.report(diag::unused_dtype_parameter, symbol.loc, symbol.name);
+      std::vector<std::string> names;
+      for (std::string_view name : dtype_names()) names.emplace_back(name);
+      std::string nearest = nearest_name(symbol.name, names);
+      if (!nearest.empty()) builder.help(fmt::format("did you mean '{}'?", nearest));
     }
   }
 }

@@ -18,6 +18,7 @@
 #include "frontend/check_numerics.h"
 #include "frontend/syntax/ast.h"
 #include "frontend/value.h"
+#include "support/diagnostic.h"
 
 namespace tessera::frontend {
 
@@ -116,6 +117,10 @@ struct ArgumentType {
   Loc loc;           ///< of the argument, where it is written
   Loc origin;        ///< where the argument's value was declared or computed; may be unknown
   std::string what;  ///< how messages call it: "argument 'x'"
+  std::vector<Loc> dim_places;  ///< where each dim was written, when that is known
+
+  /// Where a dim comes from, as far as is known.
+  Loc place(size_t axis) const;
 };
 
 /// A dimension with its place, for messages about two that differ.
@@ -126,7 +131,8 @@ struct DimPlace {
 };
 
 /// Says that two dimensions have to be equal and are not, or that nothing says so.
-void report_unequal(Evaluator& evaluator, Loc loc, const DimPlace& a, const DimPlace& b);
+DiagnosticEngine::Builder report_unequal(Evaluator& evaluator, Loc loc, const DimPlace& a,
+                                         const DimPlace& b);
 
 /// Matches the rank, the dtype parameter and the bare symbols of a Tensor, Tile or KTile pattern
 /// and binds what is unbound. `what` names the parameter. False when a mistake was reported.

@@ -137,15 +137,19 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   size_t best = std::max<size_t>(1, name.size() / 3) + 1;
   std::string found;
   for (const std::string& candidate : candidates) {
-    std::vector<size_t> row(candidate.size() + 1);
+    // Rows i, i - 1 and i - 2 of the table of distances between prefixes.
+    std::vector<size_t> row(candidate.size() + 1), above, second;
     for (size_t j = 0; j < row.size(); ++j) row[j] = j;
     for (size_t i = 1; i <= name.size(); ++i) {
-      size_t diagonal = row[0];
+      second = std::move(above);
+      above = row;
       row[0] = i;
       for (size_t j = 1; j < row.size(); ++j) {
-        size_t substitute = diagonal + (name[i - 1] != candidate[j - 1]);
-        diagonal = row[j];
-        row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
+        size_t substitute = above[j - 1] + (name[i - 1] != candidate[j - 1]);
+        row[j] = std::min({above[j] + 1, row[j - 1] + 1, substitute});
+        bool swapped = i > 1 && j > 1 && name[i - 1] == candidate[j - 2] &&
+                       name[i - 2] == candidate[j - 1];
+        if (swapped) row[j] = std::min(row[j], second[j - 2] + 1);
       }
     }
     if (row.back() < best) {

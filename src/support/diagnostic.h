@@ -134,7 +134,8 @@ std::string render_all(const DiagnosticEngine& engine, const RenderOptions& opti
 /// Text with control characters written as \xNN, so that it cannot steer a terminal.
 std::string escape_control(std::string_view text);
 
-/// The candidate nearest to `name` by edit distance (Levenshtein, limit a third of its length), or empty.
+/// The candidate nearest to `name` by edit distance (optimal string alignment: two letters that
+/// change places count once; limit a third of its length), or empty.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace tessera

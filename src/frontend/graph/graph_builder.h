@@ -34,6 +34,7 @@ struct NumericType {
 /// The type of a param.
 struct ParamType {
   std::vector<Dim> dims;
+  std::vector<Loc> dim_places;
   DType storage = DType::F32;
   Policies policies;
 };
@@ -78,6 +79,8 @@ class GraphBuilder : public Evaluator {
   Value* number(const Datum& datum, DType dtype, const std::vector<Dim>& dims, Loc loc);
   /// The tensor that an argument of a function is; a number becomes one of rank 0.
   std::optional<IrValue> expect_tensor(const Datum& datum, Loc loc, std::string_view what);
+  /// A dimension of a value for messages; an unnamed value is called `otherwise`.
+  DimPlace place(const IrValue& value, size_t axis, std::string_view otherwise) const;
   std::optional<IrValue> expect_float(const Datum& datum, Loc loc, std::string_view function);
 
   // Elementwise ops (graph_elementwise.cc).
@@ -130,6 +133,7 @@ class GraphBuilder : public Evaluator {
                       const std::vector<Loc>& locs, Loc loc);
   bool bind_constant(const SignatureParameter& parameter, const Datum& value, Loc loc,
                      Bindings& bindings);
+  ArgumentType argument_type(const IrValue& value, std::string_view parameter, Loc loc) const;
   bool check_where(const Function& function, Scope& scope, Loc loc);
   /// The value in a written type: dtype and dims are checked, and for Use::Stored it is rounded to
   /// the storage dtype. `what` is the subject of messages; poison when a mistake was reported.
@@ -156,7 +160,8 @@ class GraphBuilder : public Evaluator {
   bool add_results(const Function& function, const Datum& result);
   bool check_bound_symbols(const Function& function);
   void begin_function(std::string_view role, std::string_view symbol, Loc loc);
-  Value* add_argument(std::string_view name, std::string_view kind, Type type);
+  Value* add_argument(std::string_view name, std::string_view kind, Type type,
+                      std::vector<Loc> dim_places = {});
   void drop_unused_arguments();
   Value* seed(Loc loc);
   const ParamType* param_type(const ParamDeclaration& declaration);
@@ -165,6 +170,7 @@ class GraphBuilder : public Evaluator {
   SourceKernels& kernels_;
   Builder builder_;
   Op* function_ = nullptr;
+  std::map<const Value*, std::vector<Loc>> dim_places_;  ///< of arguments: where each is written
   std::vector<Attr> arguments_;  ///< descriptions, one for each argument of the function's block
   std::vector<Attr> guards_;
   std::map<const ParamDeclaration*, Value*> params_;

@@ -3,6 +3,7 @@
 
 #include "frontend/dims.h"
 #include "frontend/graph/graph_builder.h"
+#include "frontend/syntax/ast_walk.h"
 
 namespace tessera::frontend {
 
@@ -12,16 +13,23 @@ bool is_tensor_pattern(const TypePattern& pattern) {
   return pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
 }
 
-ArgumentType argument_type(const IrValue& value, std::string_view parameter, Loc loc) {
-  ArgumentType type;
-  type.dims = value.value->type()->dims;
-  type.dtype = value.storage;
-  type.policies = value.policies;
-  type.loc = loc;
-  type.origin = value.origin;
-  type.what = value.name.empty() ? fmt::format("argument '{}'", parameter)
-                                 : fmt::format("'{}'", value.name);
-  return type;
+/// What the names of an expression stand for, when they are sizes: ", where D is 7".
+std::string sizes_text(const ast::Expr& expr, Scope& scope) {
+  std::map<std::string, std::string> sizes;
+  ast::walk(expr, [&](const ast::Node& node) {
+    const auto* name = ast::as<ast::Name>(&node);
+    Binding* binding = name ? scope.find_here(name->text) : nullptr;
+    if (!binding) return;
+    const Datum& value = binding->value;
+    if (value.is(DatumKind::Int) || value.is(DatumKind::Dim)) {
+      sizes[std::string(name->text)] = to_text(value);
+    }
+  });
+  std::string text;
+  for (const auto& [name, value] : sizes) {
+    text += fmt::format("{}{} is {}", text.empty() ? ", where " : " and ", name, value);
+  }
+  return text;
 }
 
 /// The text of a node that lies on one line.
@@ -32,6 +40,20 @@ std::string source_text(const SourceManager& sources, Loc loc) {
 }
 
 }  // namespace
+
+ArgumentType GraphBuilder::argument_type(const IrValue& value, std::string_view parameter,
+                                         Loc loc) const {
+  ArgumentType type;
+  type.dims = value.value->type()->dims;
+  type.dtype = value.storage;
+  type.policies = value.policies;
+  type.loc = loc;
+  type.origin = value.origin;
+  type.what = subject(value, fmt::format("argument '{}'", parameter));
+  auto written = dim_places_.find(value.value);
+  if (written != dim_places_.end()) type.dim_places = written->second;
+  return type;
+}
 
 std::optional<NumericType> GraphBuilder::written_type(const TypePattern& pattern, Scope& scope) {
   NumericType type{pattern.dtype, pattern.policies, false};
@@ -119,18 +141,17 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
 
 bool GraphBuilder::check_where(const Function& function, Scope& scope, Loc loc) {
   for (const ast::Expr* clause : function.def->where) {
+    // What is reported about the clause names this call.
+    frames().push_back({});
+    frames().back().function = &function;
+    frames().back().call = loc;
     Datum holds = evaluate(*clause, scope);
     auto truth = expect_bool(holds, clause->loc, "a 'where' clause");
+    frames().pop_back();
     if (!truth) return false;
     if (*truth) continue;
-    std::string left = "it", op = "is", right = "false";
-    const auto* compare = ast::as<ast::Compare>(clause);
-    if (compare && compare->operands.size() == 2) {
-      left = to_text(evaluate(*compare->operands[0], scope));
-      right = to_text(evaluate(*compare->operands[1], scope));
-      op = std::string(ast::spelling(compare->ops[0]));
-    }
-    report(diag::false_where, loc, source_text(session().sources(), clause->loc), left, op, right)
+    report(diag::false_where, loc, source_text(session().sources(), clause->loc),
+           sizes_text(*clause, scope))
         .note(clause->loc, fmt::format("'{}' asks for it here", function.name));
     return false;
   }
@@ -143,15 +164,16 @@ bool GraphBuilder::check_dims(const TypePattern& pattern, const IrValue& value, 
   if (!wanted) return false;
   const std::vector<Dim>& dims_now = value.value->type()->dims;
   if (dims_now.size() != wanted->size()) {
-    report(diag::rank_mismatch, loc, what, dims_now.size(), wanted->size(),
-           wanted->size() == 1 ? "is" : "are")
+    report(diag::rank_mismatch, loc, what, dims_now.size(), wanted->size())
         .note(pattern.loc, "the type is written here");
     return false;
   }
   for (size_t i = 0; i < dims_now.size(); ++i) {
     if (dims_now[i] == (*wanted)[i]) continue;
     bool spread = pattern.dims.size() != wanted->size();
-    report_unequal(*this, loc, {dims_now[i], value.origin, dimension_of(i, what)},
+    DimPlace here = place(value, i, what);
+    here.what = dimension_of(i, what);
+    report_unequal(*this, loc, here,
                    {(*wanted)[i], spread ? pattern.loc : pattern.dims[i].loc,
                     dimension_of(i, "its type")});
     return false;

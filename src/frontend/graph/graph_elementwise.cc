@@ -1,16 +1,14 @@
 // Ops on single elements: operands are brought to one dtype and one shape.
 
 #include "frontend/graph/graph_builder.h"
-#include "ir/core/op_info.h"
 
 namespace tessera::frontend {
 
 namespace {
 
-std::string operand_name(const Datum& datum, size_t i, size_t count) {
-  std::string otherwise = fmt::format("operand {}", i + 1);
-  if (count == 2) otherwise = i == 0 ? "the left operand" : "the right operand";
-  return datum.is_ir() ? subject(datum.as_ir(), otherwise) : otherwise;
+std::string operand_name(size_t i, size_t count) {
+  if (count == 2) return i == 0 ? "the left operand" : "the right operand";
+  return fmt::format("operand {}", i + 1);
 }
 
 bool is_elementwise_operand(const Datum& datum) {
@@ -36,8 +34,7 @@ std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum>
     size_t offset = dims_now.size() - other.size();
     for (size_t i = 0; i < other.size(); ++i) {
       Dim& dim = dims_now[offset + i];
-      DimPlace here{other[i], ir.origin,
-                    dimension_of(i, operand_name(operands[n], n, operands.size()))};
+      DimPlace here = place(ir, i, operand_name(n, operands.size()));
       if (other[i] == dim || other[i]->is_constant(1)) continue;
       if (!dim->is_constant(1)) {
         report_unequal(*this, loc, places[offset + i], here);
@@ -63,8 +60,7 @@ bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
     case ElementwiseClass::Convert: break;
   }
   if (fits) return true;
-  auto builder = report(diag::wrong_dtype, loc, snake_case(elementwise_info(kind).name),
-                        to_string(dtype));
+  auto builder = report(diag::wrong_dtype, loc, operator_text(kind), to_string(dtype));
   if (kind == ElementwiseKind::Div) {
     builder.help("'//' divides integers; for a quotient with a fraction, cast to f32 first");
   } else if (is_integer(dtype)) {

@@ -15,6 +15,16 @@ bool mentions(Dim dim, std::string_view symbol) {
   return found;
 }
 
+/// Where the dims of a type are written; nothing when one place holds several.
+std::vector<Loc> places_of(const TypePattern& pattern) {
+  std::vector<Loc> places;
+  for (const DimPattern& dim : pattern.dims) {
+    if (!dim.group.empty()) return {};
+    places.push_back(dim.loc);
+  }
+  return places;
+}
+
 }  // namespace
 
 void GraphBuilder::begin_function(std::string_view role, std::string_view symbol, Loc loc) {
@@ -32,15 +42,19 @@ void GraphBuilder::begin_function(std::string_view role, std::string_view symbol
   arguments_.clear();
   guards_.clear();
   params_.clear();
+  dim_places_.clear();
   facts().clear();
   seed_ = nullptr;
   streams_ = 0;
 }
 
-Value* GraphBuilder::add_argument(std::string_view name, std::string_view kind, Type type) {
+Value* GraphBuilder::add_argument(std::string_view name, std::string_view kind, Type type,
+                                  std::vector<Loc> dim_places) {
   arguments_.push_back(
       context().dict({{"kind", context().string(kind)}, {"name", context().string(name)}}));
-  return function_->region()->front()->add_arg(type, context().intern(name));
+  Value* argument = function_->region()->front()->add_arg(type, context().intern(name));
+  if (!dim_places.empty()) dim_places_[argument] = std::move(dim_places);
+  return argument;
 }
 
 /// Params and the seed are arguments of every function while it is built; those it does not use go.
@@ -84,7 +98,8 @@ const ParamType* GraphBuilder::param_type(const ParamDeclaration& declaration) {
   auto type = written_type(pattern, *declaration.scope);
   auto extents = type ? evaluate_dims(*this, pattern, *declaration.scope) : std::nullopt;
   if (!extents) return nullptr;
-  it->second = ParamType{std::move(*extents), type->storage, type->policies};
+  it->second =
+      ParamType{std::move(*extents), places_of(pattern), type->storage, type->policies};
   return &*it->second;
 }
 
@@ -133,13 +148,13 @@ bool GraphBuilder::assume(const ast::Compare& compare, const Signature& signatur
     auto known = decide(dims(), op, left, right, facts());
     if (known == true) continue;
     if (known == false) {
-      report(diag::false_where, compare.loc, fmt::format("{} {} {}", left->text, ast::spelling(op),
-                                                         right->text),
-             left->text, ast::spelling(op), right->text);
+      report(diag::false_where, compare.loc,
+             fmt::format("{} {} {}", left->text, ast::spelling(op), right->text),
+             " whatever the sizes are");
       return false;
     }
     if (op == ast::CompareOp::Equal && (!left->symbol().empty() || !right->symbol().empty())) {
-      bool swap = left->symbol().empty() || (right->symbol().empty() == false && false);
+      bool swap = left->symbol().empty();
       Dim from = swap ? right : left, to = swap ? left : right;
       if (!from->symbol().empty() && !mentions(to, from->symbol())) {
         std::string symbol(from->symbol());
@@ -210,7 +225,8 @@ bool GraphBuilder::add_inputs(const Function& function, const Signature& signatu
     if (type && tensor) extents = evaluate_dims(*this, pattern, scope);
     if (!type || !extents) return false;
     Value* argument = add_argument(parameter.name, "input",
-                                   context().tensor(*extents, type->storage, type->policies));
+                                   context().tensor(*extents, type->storage, type->policies),
+                                   places_of(pattern));
     IrValue input = handle(argument, *type, parameter.loc).as_ir();
     input.name = context().intern(parameter.name);
     scope.set(parameter.name, Datum::ir(input), parameter.loc);
@@ -223,7 +239,8 @@ bool GraphBuilder::add_inputs(const Function& function, const Signature& signatu
     const ParamType* type = param_type(declaration);
     if (!type) continue;
     params_[&declaration] = add_argument(
-        declaration.name, "param", context().tensor(type->dims, type->storage, type->policies));
+        declaration.name, "param", context().tensor(type->dims, type->storage, type->policies),
+        type->dim_places);
   }
   return check_bound_symbols(function);
 }
@@ -312,16 +329,16 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   size_t errors = session().diagnostics().error_count();
   const ParamType* type = param_type(declaration);
   if (!type || !declaration.stmt->initialiser) return;
+  for (Dim dim : type->dims) {
+    if (dim->constant()) continue;
+    unsupported(declaration.stmt->initialiser->loc,
+                fmt::format("an initial value of a size that is bound at run time ({})", dim->text));
+    return;
+  }
   begin_function("init", fmt::format("init.{}", declaration.name), declaration.loc);
   function_->set_attr("param", context().string(declaration.name));
   seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
   initialised_ = &declaration;
-  for (Dim dim : type->dims) {
-    if (dim->constant()) continue;
-    report(diag::unbound_dimension, declaration.loc, dim->text, symbol_name(function_))
-        .help("dims of a param that has an initialiser are constants");
-    break;
-  }
   const ast::Expr& expr = *declaration.stmt->initialiser;
   Datum value = evaluate(expr, *declaration.scope);
   bool good = !value.is_poison();

@@ -19,7 +19,7 @@ Datum GraphBuilder::attribute(const Datum& object, const ast::Identifier& name, 
   }
   if (name.text == "T") {
     if (type->rank() < 2) {
-      report(diag::rank_mismatch, loc, subject(x, "the tensor"), type->rank(), 2, "are");
+      report(diag::rank_mismatch, loc, subject(x, "the tensor"), type->rank(), 2);
       return Datum::poison();
     }
     std::vector<int64_t> perm;
@@ -142,7 +142,7 @@ Datum GraphBuilder::subscript(const Datum& object, ast::ExprList indices, Scope&
     used += index->kind != ast::NodeKind::Ellipsis && index->kind != ast::NodeKind::None;
   }
   if (used > type->rank()) {
-    report(diag::rank_mismatch, loc, slicing.what, type->rank(), used, used == 1 ? "is" : "are");
+    report(diag::rank_mismatch, loc, slicing.what, type->rank(), used);
     return Datum::poison();
   }
   if (ellipses > 1) return unsupported(loc, "a subscript with more than one '...'");

@@ -26,11 +26,8 @@ std::optional<std::vector<Dim>> GraphBuilder::match_leading(const IrValue& a, co
     if (!dim->is_constant(1)) {
       bool swapped = &longer == &of_b;
       size_t axis_a = swapped ? i : offset + i, axis_b = swapped ? offset + i : i;
-      report_unequal(*this, loc,
-                     {a.value->type()->dims[axis_a], a.origin,
-                      dimension_of(axis_a, subject(a, "the left operand"))},
-                     {b.value->type()->dims[axis_b], b.origin,
-                      dimension_of(axis_b, subject(b, "the right operand"))});
+      report_unequal(*this, loc, place(a, axis_a, "the left operand"),
+                     place(b, axis_b, "the right operand"));
       return std::nullopt;
     }
     dim = shorter[i];
@@ -46,7 +43,7 @@ Datum GraphBuilder::matmul(const Datum& left, const Datum& right, Loc loc) {
     if (operand->storage == DType::Bool) {
       report(diag::wrong_dtype, loc, "@", to_string(DType::Bool));
     } else {
-      report(diag::rank_mismatch, loc, subject(*operand, "an operand of '@'"), 0, 1, "is");
+      report(diag::rank_mismatch, loc, subject(*operand, "an operand of '@'"), 0, 1);
     }
     return Datum::poison();
   }
@@ -56,15 +53,12 @@ Datum GraphBuilder::matmul(const Datum& left, const Datum& right, Loc loc) {
   // A vector is a matrix of one row on the left and of one column on the right.
   Dim one = dims().constant(1);
   bool row = a.value->type()->rank() == 1, column = b.value->type()->rank() == 1;
-  const std::vector<Dim>& dims_a = a.value->type()->dims;
-  const std::vector<Dim>& dims_b = b.value->type()->dims;
+  const std::vector<Dim> dims_a = a.value->type()->dims;
+  const std::vector<Dim> dims_b = b.value->type()->dims;
   size_t axis_k = column ? 0 : dims_b.size() - 2;
   if (dims_a.back() != dims_b[axis_k]) {
-    report_unequal(*this, loc,
-                   {dims_a.back(), a.origin,
-                    dimension_of(dims_a.size() - 1, subject(a, "the left operand"))},
-                   {dims_b[axis_k], b.origin,
-                    dimension_of(axis_k, subject(b, "the right operand"))});
+    report_unequal(*this, loc, place(a, dims_a.size() - 1, "the left operand"),
+                   place(b, axis_k, "the right operand"));
     return Datum::poison();
   }
   // The operands enter in the dtype they are stored in.
@@ -160,8 +154,7 @@ Datum GraphBuilder::rmsnorm(const BoundArguments& arguments) {
   }
   Type type = x->value->type();
   if (type->rank() == 0) {
-    report(diag::rank_mismatch, arguments.locs[0], subject(*x, "the argument of 'rmsnorm'"), 0, 1,
-           "is");
+    report(diag::rank_mismatch, arguments.locs[0], subject(*x, "the argument of 'rmsnorm'"), 0, 1);
     return Datum::poison();
   }
   NumericType result = type_of(*x);
@@ -172,14 +165,12 @@ Datum GraphBuilder::rmsnorm(const BoundArguments& arguments) {
     Type scale_type = given->value->type();
     std::string what = subject(*given, "the scale");
     if (scale_type->rank() != 1) {
-      report(diag::rank_mismatch, arguments.locs[1], what, scale_type->rank(), 1, "is");
+      report(diag::rank_mismatch, arguments.locs[1], what, scale_type->rank(), 1);
       return Datum::poison();
     }
     if (scale_type->dims[0] != type->dims.back()) {
-      report_unequal(*this, arguments.locs[1],
-                     {scale_type->dims[0], given->origin, dimension_of(0, what)},
-                     {type->dims.back(), x->origin,
-                      dimension_of(type->rank() - 1, subject(*x, "the argument of 'rmsnorm'"))});
+      report_unequal(*this, arguments.locs[1], place(*given, 0, "the scale"),
+                     place(*x, type->rank() - 1, "the argument of 'rmsnorm'"));
       return Datum::poison();
     }
     auto met = meet(result, type_of(*given), arguments.call);
@@ -205,7 +196,7 @@ Datum GraphBuilder::embedding(const BoundArguments& arguments) {
   }
   if (table->value->type()->rank() != 2) {
     report(diag::rank_mismatch, arguments.locs[1], subject(*table, "the argument 'table'"),
-           table->value->type()->rank(), 2, "are");
+           table->value->type()->rank(), 2);
     return Datum::poison();
   }
   if (table->storage == DType::Bool) {
@@ -232,18 +223,17 @@ Datum GraphBuilder::cross_entropy(const BoundArguments& arguments) {
   const std::vector<Dim>& rows = logits->value->type()->dims;
   const std::vector<Dim>& picked = targets->value->type()->dims;
   if (rows.empty()) {
-    report(diag::rank_mismatch, arguments.locs[0], of_logits, 0, 1, "is");
+    report(diag::rank_mismatch, arguments.locs[0], of_logits, 0, 1);
     return Datum::poison();
   }
   if (picked.size() + 1 != rows.size()) {
-    report(diag::rank_mismatch, arguments.locs[1], of_targets, picked.size(), rows.size() - 1,
-           rows.size() == 2 ? "is" : "are");
+    report(diag::rank_mismatch, arguments.locs[1], of_targets, picked.size(), rows.size() - 1);
     return Datum::poison();
   }
   for (size_t i = 0; i < picked.size(); ++i) {
     if (picked[i] == rows[i]) continue;
-    report_unequal(*this, arguments.call, {picked[i], targets->origin, dimension_of(i, of_targets)},
-                   {rows[i], logits->origin, dimension_of(i, of_logits)});
+    report_unequal(*this, arguments.call, place(*targets, i, of_targets),
+                   place(*logits, i, of_logits));
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);

@@ -88,7 +88,7 @@ Datum GraphBuilder::transpose(const BoundArguments& arguments) {
   std::vector<int64_t> perm;
   if (rest.empty()) {
     if (rank < 2) {
-      report(diag::rank_mismatch, arguments.locs[0], of, rank, 2, "are");
+      report(diag::rank_mismatch, arguments.locs[0], of, rank, 2);
       return Datum::poison();
     }
     for (size_t i = 0; i < rank; ++i) perm.push_back(int64_t(i));
@@ -107,8 +107,7 @@ Datum GraphBuilder::transpose(const BoundArguments& arguments) {
     perm.push_back(*axis);
   }
   if (perm.size() != rank) {
-    report(diag::rank_mismatch, arguments.locs[0], of, rank, perm.size(),
-           perm.size() == 1 ? "is" : "are");
+    report(diag::rank_mismatch, arguments.locs[0], of, rank, perm.size());
     return Datum::poison();
   }
   return transpose(*x, perm, arguments.call);
@@ -121,15 +120,14 @@ Datum GraphBuilder::broadcast_to(const BoundArguments& arguments) {
   const std::vector<Dim>& old = x->value->type()->dims;
   std::string of = subject(*x, "the argument of 'broadcast_to'");
   if (old.size() > shape->size()) {
-    report(diag::rank_mismatch, arguments.locs[0], of, old.size(), shape->size(),
-           shape->size() == 1 ? "is" : "are");
+    report(diag::rank_mismatch, arguments.locs[0], of, old.size(), shape->size());
     return Datum::poison();
   }
   size_t offset = shape->size() - old.size();
   for (size_t i = 0; i < old.size(); ++i) {
     if (old[i] == (*shape)[offset + i] || old[i]->is_constant(1)) continue;
     report_unequal(
-        *this, arguments.call, {old[i], x->origin, dimension_of(i, of)},
+        *this, arguments.call, place(*x, i, of),
         {(*shape)[offset + i], arguments.locs[1], dimension_of(offset + i, "the new shape")});
     return Datum::poison();
   }
@@ -163,14 +161,13 @@ Datum GraphBuilder::concat(const BoundArguments& arguments) {
     const std::vector<Dim>& other = parts[n].value->type()->dims;
     std::string of = subject(parts[n], fmt::format("part {}", n + 1));
     if (other.size() != first.size()) {
-      report(diag::rank_mismatch, arguments.locs[0], of, other.size(), first.size(),
-             first.size() == 1 ? "is" : "are");
+      report(diag::rank_mismatch, arguments.locs[0], of, other.size(), first.size());
       return Datum::poison();
     }
     for (size_t i = 0; i < first.size(); ++i) {
       if (int64_t(i) == *axis || other[i] == first[i]) continue;
-      report_unequal(*this, arguments.call, {other[i], parts[n].origin, dimension_of(i, of)},
-                     {first[i], parts[0].origin, dimension_of(i, of_first)});
+      report_unequal(*this, arguments.call, place(parts[n], i, of),
+                     place(parts[0], i, of_first));
       return Datum::poison();
     }
   }

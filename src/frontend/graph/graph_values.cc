@@ -14,6 +14,13 @@ std::string dimension_of(size_t axis, std::string_view what) {
   return fmt::format("dimension {} of {}", axis, what);
 }
 
+DimPlace GraphBuilder::place(const IrValue& value, size_t axis, std::string_view otherwise) const {
+  auto written = dim_places_.find(value.value);
+  bool known = written != dim_places_.end() && axis < written->second.size();
+  return {value.value->type()->dims[axis], known ? written->second[axis] : value.origin,
+          dimension_of(axis, subject(value, otherwise))};
+}
+
 Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) const {
   IrValue ir;
   ir.value = value;
@@ -36,6 +43,20 @@ Value* GraphBuilder::stored(const IrValue& value) {
   return convert(value.value, value.storage);
 }
 
+namespace {
+
+/// The dtype to convert to where neither of two widens to the other: a float before an integer, more
+/// bits before fewer.
+DType better(DType a, DType b) {
+  if (is_float(a) != is_float(b)) return is_float(a) ? a : b;
+  if (dtype_info(a).bits != dtype_info(b).bits) {
+    return dtype_info(a).bits > dtype_info(b).bits ? a : b;
+  }
+  return is_float(a) ? DType::F32 : a;
+}
+
+}  // namespace
+
 std::optional<NumericType> GraphBuilder::meet(const NumericType& a, const NumericType& b, Loc loc) {
   if (a.policies.accum && b.policies.accum && a.policies.accum != b.policies.accum) {
     report(diag::accum_conflict, loc, to_string(*a.policies.accum), to_string(*b.policies.accum))
@@ -45,7 +66,8 @@ std::optional<NumericType> GraphBuilder::meet(const NumericType& a, const Numeri
   bool first = a.storage == b.storage || widens_to(b.storage, a.storage);
   if (!first && !widens_to(a.storage, b.storage)) {
     report(diag::mixed_dtypes, loc, to_string(a.storage), to_string(b.storage))
-        .help(fmt::format("write the conversion: cast(…, {})", to_string(a.storage)));
+        .help(fmt::format("write the conversion: cast(…, {})",
+                          to_string(better(a.storage, b.storage))));
     return std::nullopt;
   }
   NumericType met;

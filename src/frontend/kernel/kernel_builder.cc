@@ -285,7 +285,7 @@ bool KernelBuilder::store_results(const Datum& result) {
   if (count == 1 && !result.is_sequence()) return store_result(result, 0);
   if (!result.is_sequence() || result.elements().size() != count) {
     report(diag::wrong_result, loc, function_.name, describe(result),
-           fmt::format("{} tiles", count));
+           count == 1 ? "one tile" : fmt::format("{} tiles", count));
     return false;
   }
   for (size_t i = 0; i < count; ++i) {

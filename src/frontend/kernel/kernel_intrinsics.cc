@@ -157,7 +157,7 @@ Datum KernelBuilder::tile_range(const BoundArguments& arguments, bool of_shape) 
     if (!shape) return Datum::poison();
     if (shape->size() < 2)
       return report(diag::rank_mismatch, arguments.locs[0], "the shape of 'range_n'", shape->size(),
-                    2, "are"),
+                    2),
              Datum::poison();
     extent = (*shape)[shape->size() - 2];
   } else {

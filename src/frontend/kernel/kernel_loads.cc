@@ -129,7 +129,7 @@ Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& argume
 Datum KernelBuilder::load_tied(const IrValue& tensor, const BoundArguments& arguments) {
   size_t rank = tensor.value->type()->rank();
   if (rank < 2) {
-    report(diag::rank_mismatch, arguments.call, subject(tensor), rank, 2, "are");
+    report(diag::rank_mismatch, arguments.call, subject(tensor), rank, 2);
     return Datum::poison();
   }
   ops_.builder().set_loc(arguments.call);

@@ -32,5 +32,6 @@ TEST_CASE("errors beyond the limit are counted") {
 
 TEST_CASE("the nearest name is found within a third of its length") {
   CHECK(nearest_name("sofmax", {"softmax", "gelu"}) == "softmax");
+  CHECK(nearest_name("gleu", {"softmax", "gelu"}) == "gelu");
   CHECK(nearest_name("abc", {"xyz"}) == "");
 }

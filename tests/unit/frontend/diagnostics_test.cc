@@ -1,0 +1,88 @@
+// What users are told: each tests/diagnostics/<name>.tsr is compiled, kernels that can be compiled
+// for themselves included, and what is reported must be the text of <name>.expected.
+// TESSERA_BLESS=1 rewrites those.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "unit/frontend/fixture.h"
+
+using namespace tessera;
+using namespace tessera::frontend;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder() {
+  return fs::path(TESSERA_SOURCE_DIR) / "tests/diagnostics";
+}
+
+std::vector<fs::path> cases() {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(folder())) {
+    if (entry.path().extension() == ".tsr") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::string read(const fs::path& path) {
+  std::string text, error;
+  return read_file(path.string(), text, error) ? text : std::string();
+}
+
+/// Runs in the folder of the cases, so that files are found and named as by a user who stands there.
+class InFolder {
+ public:
+  InFolder() : before_(fs::current_path()) { fs::current_path(folder()); }
+  ~InFolder() { fs::current_path(before_); }
+
+ private:
+  fs::path before_;
+};
+
+std::string diagnose(const fs::path& path) {
+  InFolder inside;
+  Fixture fixture;
+  std::string graph = fixture.compile(read(path), path.filename().string());
+  for (const std::string& kernel : fixture.result.exported_kernels) {
+    Module module(fixture.context, fixture.sources, "kernels", Level::Schedule);
+    (void)fixture.result.library->instantiate_exported(module, kernel, "cpu:x86-64-v3");
+  }
+  return render_all(fixture.diagnostics, {});
+}
+
+}  // namespace
+
+TEST_CASE("each mistake is reported as it should be") {
+  bool bless = std::getenv("TESSERA_BLESS") != nullptr;
+  REQUIRE(cases().size() > 50);
+  for (const fs::path& path : cases()) {
+    INFO(path.filename().string());
+    std::string text = diagnose(path);
+    fs::path expected = path;
+    expected.replace_extension(".expected");
+    std::string error;
+    if (bless) CHECK(write_file(expected.string(), text, error));
+    CHECK(text == read(expected));
+    CHECK_FALSE(text.empty());
+  }
+}
+
+TEST_CASE("each diagnostic of semantic analysis is produced by a case") {
+  std::set<std::string> produced;
+  for (const fs::path& path : cases()) {
+    std::string text = read(fs::path(path).replace_extension(".expected"));
+    for (size_t at = text.find('['); at != std::string::npos; at = text.find('[', at + 1)) {
+      produced.insert(text.substr(at + 1, text.find(']', at) - at - 1));
+    }
+  }
+  for (DiagId id = DiagId::unknown_name; id <= DiagId::accum_narrower; id = DiagId(uint16_t(id) + 1)) {
+    INFO(diag_tag(id));
+    CHECK(produced.count(diag_tag(id)) == 1);
+  }
+}
