@@ -167,7 +167,7 @@ TEST_CASE("results have the shape and dtype that the signature states") {
         "the result of 'f' is f64 and would be narrowed to f32");
   check("    return 3\n", "the result of 'f' is an integer, where a tile is needed");
   check("    x = tile.zeros((t.m, t.n), f32)\n    return x, x\n",
-        "'f' returns a tuple, where its result is 1 tiles");
+        "'f' returns a tuple, where its result is one tile");
 }
 
 TEST_CASE("schedules fit the kernel") {
