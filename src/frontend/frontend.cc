@@ -105,6 +105,7 @@ Result<FrontendResult> compile_source(Context& context, FileId file,
                                       DiagnosticEngine& diagnostics) {
   SessionOptions session;
   session.parse.include_paths = options.include_paths;
+  session.parse.read = options.read;
   for (const auto& [name, value] : options.defines) session.parse.defines[name] = value;
   return Compilation(context, diagnostics, std::move(session)).run(file);
 }

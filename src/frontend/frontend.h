@@ -2,6 +2,7 @@
 // The front end: source text to Graph IR, and the kernels of the source as the lowering asks for
 // them.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ struct FrontendOptions {
   std::vector<std::string> include_paths;
   /// -D names with their values; the value of a bare `-D X` is "1".
   std::vector<std::pair<std::string, std::string>> defines;
+  /// How imports and %include read the file `path` into `text`; false with the reason in `error`.
+  /// Empty means from disk.
+  std::function<bool(const std::string& path, std::string& text, std::string& error)> read;
 };
 
 /// The kernels of one compilation: those of the user's files and of the standard library. It holds
