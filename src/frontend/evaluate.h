@@ -174,6 +174,8 @@ class Evaluator {
   Datum evaluate_subscript(const ast::Subscript& subscript, Scope& scope);
   Datum index_sequence(const Datum& object, const ast::Expr& index, Scope& scope);
   Datum member_of(const Namespace& name_space, const ast::Identifier& name);
+  /// The hook, for operands that may be elements: anything else is reported here.
+  Datum apply(ElementwiseKind kind, std::span<const Datum> operands, Loc loc);
   Datum unary(ast::UnaryOp op, const Datum& operand, Loc loc);
   Datum binary(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc);
   Datum binary_integers(ast::BinaryOp op, int64_t a, int64_t b, Loc loc);

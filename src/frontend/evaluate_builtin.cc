@@ -32,8 +32,10 @@ bool keeps_integers(ElementwiseKind kind) {
     case ElementwiseKind::Max:
     case ElementwiseKind::Abs:
     case ElementwiseKind::Sign:
-    case ElementwiseKind::Relu: return true;
-    default: return false;
+    case ElementwiseKind::Relu:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -58,7 +60,8 @@ std::optional<Datum> Evaluator::number_function(const Builtin& builtin,
   }
   if (kind == ElementwiseKind::Min || kind == ElementwiseKind::Max) {
     Dim a = as_dimension(dims(), values[0]), b = as_dimension(dims(), values[1]);
-    if (a && b) return Datum::dim(kind == ElementwiseKind::Min ? dims().min(a, b) : dims().max(a, b));
+    if (a && b)
+      return Datum::dim(kind == ElementwiseKind::Min ? dims().min(a, b) : dims().max(a, b));
   }
   if (!all(values, &Datum::is_number)) return std::nullopt;
   Element operands[3] = {};
@@ -107,6 +110,11 @@ Datum Evaluator::convert_number(BuiltinId id, const BoundArguments& arguments) {
   } else if (id == BuiltinId::ToFloat) {
     if (value.is_number()) return Datum::number(value.as_double());
     if (value.is(DatumKind::Bool)) return Datum::number(value.as_bool() ? 1 : 0);
+    if (value.is(DatumKind::Dim)) {
+      // A size becomes a number of the IR by meeting one.
+      Datum operands[] = {value, Datum::number(1)};
+      return apply(ElementwiseKind::Mul, operands, arguments.call);
+    }
   } else {
     if (value.is(DatumKind::Int) || value.is(DatumKind::Dim)) return value;
     if (value.is(DatumKind::Bool)) return Datum::integer(value.as_bool() ? 1 : 0);
@@ -161,14 +169,17 @@ std::optional<Datum> Evaluator::compile_time_builtin(const Builtin& builtin,
   if (builtin.elementwise != ElementwiseKind::None) return number_function(builtin, arguments);
   if (builtin.table != "ops") return std::nullopt;
   switch (BuiltinId(builtin.id)) {
-    case BuiltinId::Range: return make_range(arguments);
+    case BuiltinId::Range:
+      return make_range(arguments);
     case BuiltinId::ToInt:
     case BuiltinId::ToFloat:
     case BuiltinId::ToBool:
       if (arguments[0].is_ir()) return std::nullopt;
       return convert_number(BuiltinId(builtin.id), arguments);
-    case BuiltinId::ReduceMax: return extreme(true, arguments);
-    case BuiltinId::ReduceMin: return extreme(false, arguments);
+    case BuiltinId::ReduceMax:
+      return extreme(true, arguments);
+    case BuiltinId::ReduceMin:
+      return extreme(false, arguments);
     case BuiltinId::Ceildiv: {
       Dim a = expect_dim(arguments[0], arguments.locs[0], "the argument of 'ceildiv'");
       Dim b = expect_dim(arguments[1], arguments.locs[1], "the argument of 'ceildiv'");
@@ -186,10 +197,14 @@ std::optional<Datum> Evaluator::compile_time_builtin(const Builtin& builtin,
              "a tuple, a list, a dict or a string");
       return Datum::poison();
     }
-    case BuiltinId::Dict: return arguments[0];
-    case BuiltinId::Identity: return arguments[0];
-    case BuiltinId::Schedule: return make_schedule(*this, arguments[0].entries(), arguments.call);
-    case BuiltinId::Block: return make_block(arguments);
+    case BuiltinId::Dict:
+      return arguments[0];
+    case BuiltinId::Identity:
+      return arguments[0];
+    case BuiltinId::Schedule:
+      return make_schedule(*this, arguments[0].entries(), arguments.call);
+    case BuiltinId::Block:
+      return make_block(arguments);
     case BuiltinId::Accum: {
       auto dtype = expect_dtype(arguments[0], arguments.locs[0], "the argument of 'accum'");
       if (!dtype) return Datum::poison();
@@ -197,7 +212,8 @@ std::optional<Datum> Evaluator::compile_time_builtin(const Builtin& builtin,
       if (arguments[0].is(DatumKind::DType)) policies = arguments[0].dtype_policies();
       return Datum::dtype(contraction_dtype(*dtype, policies));
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -145,7 +145,7 @@ Datum Evaluator::call_builtin_value(const Builtin& builtin, std::vector<CallArgu
   if (!bound) return Datum::poison();
   if (std::optional<Datum> value = compile_time_builtin(builtin, *bound)) return *value;
   if (builtin.elementwise != ElementwiseKind::None) {
-    return elementwise(builtin.elementwise, bound->values, loc);
+    return apply(builtin.elementwise, bound->values, loc);
   }
   return call_builtin(builtin, *bound, loc);
 }

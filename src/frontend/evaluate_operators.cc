@@ -1,5 +1,5 @@
-// Operators on compile-time values: Python's meaning, with 64-bit integers that may not overflow, and
-// sizes that are not known yet.
+// Operators on compile-time values: Python's meaning, with 64-bit integers that may not overflow,
+// and sizes that are not known yet.
 
 #include <cmath>
 
@@ -11,48 +11,77 @@ namespace {
 
 ElementwiseKind elementwise_kind(ast::BinaryOp op) {
   switch (op) {
-    case ast::BinaryOp::Add: return ElementwiseKind::Add;
-    case ast::BinaryOp::Sub: return ElementwiseKind::Sub;
-    case ast::BinaryOp::Mul: return ElementwiseKind::Mul;
-    case ast::BinaryOp::Div: return ElementwiseKind::Div;
-    case ast::BinaryOp::FloorDiv: return ElementwiseKind::FloorDiv;
-    case ast::BinaryOp::Mod: return ElementwiseKind::Mod;
-    case ast::BinaryOp::Pow: return ElementwiseKind::Pow;
-    case ast::BinaryOp::ShiftLeft: return ElementwiseKind::Shl;
-    case ast::BinaryOp::ShiftRight: return ElementwiseKind::Shr;
-    case ast::BinaryOp::BitAnd: return ElementwiseKind::And;
-    case ast::BinaryOp::BitXor: return ElementwiseKind::Xor;
-    case ast::BinaryOp::BitOr: return ElementwiseKind::Or;
-    case ast::BinaryOp::MatMul: return ElementwiseKind::None;
+    case ast::BinaryOp::Add:
+      return ElementwiseKind::Add;
+    case ast::BinaryOp::Sub:
+      return ElementwiseKind::Sub;
+    case ast::BinaryOp::Mul:
+      return ElementwiseKind::Mul;
+    case ast::BinaryOp::Div:
+      return ElementwiseKind::Div;
+    case ast::BinaryOp::FloorDiv:
+      return ElementwiseKind::FloorDiv;
+    case ast::BinaryOp::Mod:
+      return ElementwiseKind::Mod;
+    case ast::BinaryOp::Pow:
+      return ElementwiseKind::Pow;
+    case ast::BinaryOp::ShiftLeft:
+      return ElementwiseKind::Shl;
+    case ast::BinaryOp::ShiftRight:
+      return ElementwiseKind::Shr;
+    case ast::BinaryOp::BitAnd:
+      return ElementwiseKind::And;
+    case ast::BinaryOp::BitXor:
+      return ElementwiseKind::Xor;
+    case ast::BinaryOp::BitOr:
+      return ElementwiseKind::Or;
+    case ast::BinaryOp::MatMul:
+      return ElementwiseKind::None;
   }
   return ElementwiseKind::None;
 }
 
 ElementwiseKind elementwise_kind(ast::CompareOp op) {
   switch (op) {
-    case ast::CompareOp::Equal: return ElementwiseKind::Eq;
-    case ast::CompareOp::NotEqual: return ElementwiseKind::Ne;
-    case ast::CompareOp::Less: return ElementwiseKind::Lt;
-    case ast::CompareOp::LessEqual: return ElementwiseKind::Le;
-    case ast::CompareOp::Greater: return ElementwiseKind::Gt;
-    case ast::CompareOp::GreaterEqual: return ElementwiseKind::Ge;
-    default: return ElementwiseKind::None;
+    case ast::CompareOp::Equal:
+      return ElementwiseKind::Eq;
+    case ast::CompareOp::NotEqual:
+      return ElementwiseKind::Ne;
+    case ast::CompareOp::Less:
+      return ElementwiseKind::Lt;
+    case ast::CompareOp::LessEqual:
+      return ElementwiseKind::Le;
+    case ast::CompareOp::Greater:
+      return ElementwiseKind::Gt;
+    case ast::CompareOp::GreaterEqual:
+      return ElementwiseKind::Ge;
+    default:
+      return ElementwiseKind::None;
   }
 }
 
 /// Goes to a hook: an IR value or something of another evaluator.
-bool is_dynamic(const Datum& datum) { return datum.is_ir() || datum.is(DatumKind::Object); }
+bool is_dynamic(const Datum& datum) {
+  return datum.is_ir() || datum.is(DatumKind::Object);
+}
 
 template <typename T>
 bool ordered(ast::CompareOp op, const T& a, const T& b) {
   switch (op) {
-    case ast::CompareOp::Equal: return a == b;
-    case ast::CompareOp::NotEqual: return a != b;
-    case ast::CompareOp::Less: return a < b;
-    case ast::CompareOp::LessEqual: return a <= b;
-    case ast::CompareOp::Greater: return a > b;
-    case ast::CompareOp::GreaterEqual: return a >= b;
-    default: return false;
+    case ast::CompareOp::Equal:
+      return a == b;
+    case ast::CompareOp::NotEqual:
+      return a != b;
+    case ast::CompareOp::Less:
+      return a < b;
+    case ast::CompareOp::LessEqual:
+      return a <= b;
+    case ast::CompareOp::Greater:
+      return a > b;
+    case ast::CompareOp::GreaterEqual:
+      return a >= b;
+    default:
+      return false;
   }
 }
 
@@ -72,13 +101,20 @@ std::string operand_kinds(const Datum& a, const Datum& b) {
 
 }  // namespace
 
+Datum Evaluator::apply(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) {
+  for (const Datum& operand : operands) {
+    bool fits = is_dynamic(operand) || operand.is_scalar() || operand.is(DatumKind::Bool);
+    if (!fits) return Evaluator::elementwise(kind, operands, loc);
+  }
+  return elementwise(kind, operands, loc);
+}
+
 Datum Evaluator::unary(ast::UnaryOp op, const Datum& operand, Loc loc) {
   if (operand.is_poison()) return operand;
   if (is_dynamic(operand)) {
     if (op == ast::UnaryOp::Plus) return operand;
-    ElementwiseKind kind =
-        op == ast::UnaryOp::Minus ? ElementwiseKind::Neg : ElementwiseKind::Not;
-    return elementwise(kind, {&operand, 1}, loc);
+    ElementwiseKind kind = op == ast::UnaryOp::Minus ? ElementwiseKind::Neg : ElementwiseKind::Not;
+    return apply(kind, {&operand, 1}, loc);
   }
   if (op == ast::UnaryOp::Not) {
     std::optional<bool> truth = expect_bool(operand, loc, "the operand of 'not'");
@@ -102,7 +138,7 @@ Datum Evaluator::binary(ast::BinaryOp op, const Datum& a, const Datum& b, Loc lo
   if (is_dynamic(a) || is_dynamic(b)) {
     if (op == ast::BinaryOp::MatMul) return matmul(a, b, loc);
     Datum operands[] = {a, b};
-    return elementwise(elementwise_kind(op), operands, loc);
+    return apply(elementwise_kind(op), operands, loc);
   }
   if (a.is(DatumKind::Int) && b.is(DatumKind::Int)) {
     return binary_integers(op, a.as_int(), b.as_int(), loc);
@@ -118,10 +154,17 @@ Datum Evaluator::binary_integers(ast::BinaryOp op, int64_t a, int64_t b, Loc loc
   int64_t result = 0;
   bool overflow = false;
   switch (op) {
-    case ast::BinaryOp::Add: overflow = __builtin_add_overflow(a, b, &result); break;
-    case ast::BinaryOp::Sub: overflow = __builtin_sub_overflow(a, b, &result); break;
-    case ast::BinaryOp::Mul: overflow = __builtin_mul_overflow(a, b, &result); break;
-    case ast::BinaryOp::Div: return binary_numbers(op, double(a), double(b), loc);
+    case ast::BinaryOp::Add:
+      overflow = __builtin_add_overflow(a, b, &result);
+      break;
+    case ast::BinaryOp::Sub:
+      overflow = __builtin_sub_overflow(a, b, &result);
+      break;
+    case ast::BinaryOp::Mul:
+      overflow = __builtin_mul_overflow(a, b, &result);
+      break;
+    case ast::BinaryOp::Div:
+      return binary_numbers(op, double(a), double(b), loc);
     case ast::BinaryOp::FloorDiv:
     case ast::BinaryOp::Mod: {
       if (b == 0) {
@@ -154,9 +197,15 @@ Datum Evaluator::binary_integers(ast::BinaryOp op, int64_t a, int64_t b, Loc loc
       if (op == ast::BinaryOp::ShiftRight) return Datum::integer(a >> b);
       overflow = __builtin_mul_overflow(a, int64_t(1) << b, &result);
       break;
-    case ast::BinaryOp::BitAnd: result = a & b; break;
-    case ast::BinaryOp::BitOr: result = a | b; break;
-    case ast::BinaryOp::BitXor: result = a ^ b; break;
+    case ast::BinaryOp::BitAnd:
+      result = a & b;
+      break;
+    case ast::BinaryOp::BitOr:
+      result = a | b;
+      break;
+    case ast::BinaryOp::BitXor:
+      result = a ^ b;
+      break;
     case ast::BinaryOp::MatMul:
       report(diag::wrong_operands, loc, "@", "two integers");
       return Datum::poison();
@@ -167,8 +216,8 @@ Datum Evaluator::binary_integers(ast::BinaryOp op, int64_t a, int64_t b, Loc loc
 }
 
 Datum Evaluator::binary_numbers(ast::BinaryOp op, double a, double b, Loc loc) {
-  bool divides = op == ast::BinaryOp::Div || op == ast::BinaryOp::FloorDiv ||
-                 op == ast::BinaryOp::Mod;
+  bool divides =
+      op == ast::BinaryOp::Div || op == ast::BinaryOp::FloorDiv || op == ast::BinaryOp::Mod;
   if (divides && b == 0) {
     report(diag::division_by_zero, loc);
     return Datum::poison();
@@ -207,7 +256,7 @@ Datum Evaluator::binary_dims(ast::BinaryOp op, const Datum& a, const Datum& b, L
   if (kind != ElementwiseKind::None && arithmetic &&
       elementwise_info(kind).cls != ElementwiseClass::Logical) {
     Datum operands[] = {a, b};
-    return elementwise(kind, operands, loc);
+    return apply(kind, operands, loc);
   }
   report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
   return Datum::poison();
@@ -256,8 +305,7 @@ Datum Evaluator::evaluate_logical(const ast::Logical& node, Scope& scope) {
     if (is_dynamic(value)) {
       if (dynamic) {
         Datum operands[] = {*dynamic, value};
-        value = elementwise(is_and ? ElementwiseKind::And : ElementwiseKind::Or, operands,
-                            node.loc);
+        value = apply(is_and ? ElementwiseKind::And : ElementwiseKind::Or, operands, node.loc);
         if (value.is_poison()) return value;
       }
       dynamic = value;
@@ -280,7 +328,7 @@ Datum Evaluator::evaluate_compare(const ast::Compare& node, Scope& scope) {
     if (result.is_poison()) return result;
     if (is_dynamic(result)) {
       Datum operands[] = {dynamic.value_or(result), result};
-      dynamic = dynamic ? elementwise(ElementwiseKind::And, operands, node.loc) : result;
+      dynamic = dynamic ? apply(ElementwiseKind::And, operands, node.loc) : result;
     } else if (!result.as_bool()) {
       return result;
     }
@@ -298,7 +346,7 @@ Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc 
   bool equality = op == ast::CompareOp::Equal || op == ast::CompareOp::NotEqual;
   if ((is_dynamic(a) || is_dynamic(b)) && !(equality && (a.is_none() || b.is_none()))) {
     Datum operands[] = {a, b};
-    return elementwise(elementwise_kind(op), operands, loc);
+    return apply(elementwise_kind(op), operands, loc);
   }
   if (a.is(DatumKind::Int) && b.is(DatumKind::Int)) {
     return Datum::boolean(ordered(op, a.as_int(), b.as_int()));
