@@ -156,6 +156,40 @@ std::optional<bool> decide(DimTable& dims, ast::CompareOp op, Dim a, Dim b,
   return std::nullopt;
 }
 
+namespace {
+
+Dim of_atom(DimTable& dims, const DimAtom& atom) {
+  switch (atom.kind) {
+    case DimAtomKind::Symbol: return dims.symbol(atom.text);
+    case DimAtomKind::FloorDiv: return dims.floordiv(atom.a, atom.b);
+    case DimAtomKind::Mod: return dims.mod(atom.a, atom.b);
+    case DimAtomKind::Min: return dims.min(atom.a, atom.b);
+    case DimAtomKind::Max: return dims.max(atom.a, atom.b);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Dim exact_quotient(DimTable& dims, Dim a, Dim b) {
+  if (a->overflow || b->overflow || b->terms.size() != 1) return nullptr;
+  const DimTerm& divisor = b->terms[0];
+  Dim quotient = dims.constant(0);
+  for (const DimTerm& term : a->terms) {
+    if (divisor.coefficient == -1 || term.coefficient % divisor.coefficient != 0) return nullptr;
+    std::vector<const DimAtom*> factors = term.factors;
+    for (const DimAtom* atom : divisor.factors) {
+      auto at = std::find(factors.begin(), factors.end(), atom);
+      if (at == factors.end()) return nullptr;
+      factors.erase(at);
+    }
+    Dim part = dims.constant(term.coefficient / divisor.coefficient);
+    for (const DimAtom* atom : factors) part = dims.mul(part, of_atom(dims, *atom));
+    quotient = dims.add(quotient, part);
+  }
+  return quotient;
+}
+
 std::string to_text(std::span<const Dim> dims) {
   std::string text = "[";
   for (Dim dim : dims) {

@@ -32,6 +32,10 @@ struct DimFact {
 std::optional<bool> decide(DimTable& dims, ast::CompareOp op, Dim a, Dim b,
                            std::span<const DimFact> facts = {});
 
+/// The q with q * b == a where b is one term (4*B) that divides each term of a; null when there is
+/// none.
+Dim exact_quotient(DimTable& dims, Dim a, Dim b);
+
 /// "[B, 4*H]".
 std::string to_text(std::span<const Dim> dims);
 /// Number of elements: the product of all dims (1 for none).

@@ -47,8 +47,8 @@ class Compilation {
     size_t errors = diagnostics_.error_count();
     Session& session = state_->session;
     state_->main = session.load_file(file);
-    std::string name = std::filesystem::path(session.sources().file(file).name()).stem().string();
-    auto graph = std::make_unique<Module>(session.context(), session.sources(), name, Level::Graph);
+    auto graph = std::make_unique<Module>(session.context(), session.sources(), module_name(file),
+                                          Level::Graph);
     bool parsed = diagnostics_.error_count() == errors;
     GraphBuilder builder(session, *graph, state_->kernels);
     evaluate_constants(builder);
@@ -75,6 +75,17 @@ class Compilation {
   }
 
  private:
+  /// The file's name without folder and ending, as a symbol.
+  std::string module_name(FileId file) const {
+    std::filesystem::path path(diagnostics_.sources().file(file).name());
+    std::string name = path.stem().string();
+    for (char& c : name) {
+      if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+    }
+    bool starts = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0]));
+    return starts ? name : "_" + name;
+  }
+
   /// Declarations nobody has asked for are evaluated, too, so that their mistakes are found.
   void evaluate_constants(GraphBuilder& builder) {
     Scope& scope = *state_->main->scope;

@@ -182,6 +182,8 @@ class GraphBuilder : public Evaluator {
 
 /// "'x'" for a named value, else `otherwise`.
 std::string subject(const IrValue& value, std::string_view otherwise);
+/// The text of a node that lies on one line.
+std::string source_text(const SourceManager& sources, Loc loc);
 /// "dimension 1 of 'x'".
 std::string dimension_of(size_t axis, std::string_view what);
 

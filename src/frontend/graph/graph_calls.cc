@@ -32,13 +32,6 @@ std::string sizes_text(const ast::Expr& expr, Scope& scope) {
   return text;
 }
 
-/// The text of a node that lies on one line.
-std::string source_text(const SourceManager& sources, Loc loc) {
-  std::string_view line = sources.file(loc.file).line(loc.line);
-  if (loc.column == 0 || loc.column > line.size()) return "…";
-  return std::string(line.substr(loc.column - 1, loc.length));
-}
-
 }  // namespace
 
 ArgumentType GraphBuilder::argument_type(const IrValue& value, std::string_view parameter,

@@ -174,8 +174,7 @@ bool GraphBuilder::assume(const ast::Compare& compare, const Signature& signatur
         {{"left", context().dim(left)},
          {"relation", context().string(ast::spelling(op))},
          {"right", context().dim(right)},
-         {"text", context().string(
-                      fmt::format("{} {} {}", left->text, ast::spelling(op), right->text))}}));
+         {"text", context().string(source_text(session().sources(), compare.loc))}}));
   }
   return true;
 }

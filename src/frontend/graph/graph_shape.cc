@@ -51,12 +51,14 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   auto shape = x ? rest_shape(arguments, 1) : std::nullopt;
   if (!shape) return Datum::poison();
   Dim count = element_count(dims(), x->value->type()->dims);
-  // -1 stands for what is left.
+  // -1 stands for what is left; a quotient that leaves a remainder is refused below.
   auto open = std::find_if(shape->begin(), shape->end(), [](Dim d) { return d->is_constant(-1); });
   if (open != shape->end()) {
     *open = dims().constant(1);
     Dim known = element_count(dims(), *shape);
-    if (!known->overflow && !known->is_constant(0)) *open = dims().floordiv(count, known);
+    Dim left = exact_quotient(dims(), count, known);
+    if (!left && !known->overflow && !known->is_constant(0)) left = dims().floordiv(count, known);
+    if (left) *open = left;
   }
   Dim wanted = element_count(dims(), *shape);
   bool negative = std::any_of(shape->begin(), shape->end(),

@@ -1,13 +1,17 @@
 // Values and their dtypes: how operands of an op are brought to one dtype.
 
-#include <cmath>
-
 #include "frontend/graph/graph_builder.h"
 
 namespace tessera::frontend {
 
 std::string subject(const IrValue& value, std::string_view otherwise) {
   return value.name.empty() ? std::string(otherwise) : fmt::format("'{}'", value.name);
+}
+
+std::string source_text(const SourceManager& sources, Loc loc) {
+  std::string_view line = sources.file(loc.file).line(loc.line);
+  if (loc.column == 0 || loc.column > line.size()) return "…";
+  return std::string(line.substr(loc.column - 1, loc.length));
 }
 
 std::string dimension_of(size_t axis, std::string_view what) {
@@ -129,7 +133,8 @@ Value* GraphBuilder::number(const Datum& datum, DType dtype, const std::vector<D
     Value* size = convert(graph::dim(builder_, datum.as_dim()), dtype);
     return graph::broadcast_to(builder_, size, dims);
   }
-  bool exact = !is_integer(dtype) || std::abs(datum.as_double()) <= double(exact_in_double);
+  bool exact = !is_integer(dtype) ||
+               (datum.as_int() >= -exact_in_double && datum.as_int() <= exact_in_double);
   if (exact) return graph::full(builder_, datum.as_double(), dims, dtype);
   return graph::broadcast_to(builder_, graph::scalar(builder_, datum.as_int(), dtype), dims);
 }

@@ -1,0 +1,170 @@
+// Entries: arguments, params, results, guards, effects; calls of functions and kernels.
+
+#include "unit/frontend/evaluate_graph.h"
+
+using namespace tessera;
+using namespace tessera::frontend;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("an entry has its inputs, then the params it uses, in the order of their declaration") {
+  std::string text = compile(R"(
+param a: Param[4, f32] = zeros()
+param unused: Param[4, f32] = zeros()
+param b, c: Param[4, f32] = ones()
+
+def scaled(x):
+    return x * b
+
+@jit
+def f(x: Tensor[N, 4, f32]):
+    return scaled(x) + a
+)");
+  INFO(text);
+  CHECK(has(text, "gir.func @f(%x: tensor<N x 4, f32>, %a: tensor<4, f32>, %b: tensor<4, f32>) "
+                  "{args = [{kind = \"input\", name = \"x\"}, {kind = \"param\", name = \"a\"}, "
+                  "{kind = \"param\", name = \"b\"}]"));
+  CHECK(count(text, "role = \"init\"}") == 4);
+}
+
+TEST_CASE("results are named by the variable that is returned, else by the entry") {
+  auto results = [](const std::string& body) {
+    std::string text = compile("@jit\ndef f(x: Tensor[N, f32]):\n" + body);
+    size_t at = text.find("results = ");
+    return text.substr(at + 10, text.find(']', at) - at - 9);
+  };
+  CHECK(results("    return x * 2.0\n") == "[{name = \"f\"}]");
+  CHECK(results("    y = x * 2.0\n    return y\n") == "[{name = \"y\"}]");
+  CHECK(results("    return x * 2.0, x + 1.0\n") == "[{name = \"f.0\"}, {name = \"f.1\"}]");
+  CHECK(results("    y = x * 2.0\n    return y, x + 1.0\n") == "[{name = \"y\"}, {name = \"f.1\"}]");
+  CHECK(results("    y = x * 2.0\n    return y, y\n") == "[{name = \"y\"}, {name = \"f.1\"}]");
+}
+
+TEST_CASE("where: equal sizes are one, relations are facts and guards") {
+  std::string equal = compile(
+      "@jit\ndef f(x: Tensor[A, f32], y: Tensor[B, f32]) where A == B:\n    return x + y\n");
+  CHECK(has(equal, "(%x: tensor<B, f32>, %y: tensor<B, f32>)"));
+  std::string product = compile(
+      "@jit\ndef f(x: Tensor[N, D, f32], y: Tensor[H, f32]) where D == 4 * H:\n"
+      "    return reshape(x, (N, H, 4)) + y[:, None]\n");
+  CHECK(has(product, "%x: tensor<N x 4*H, f32>"));
+  std::string bound = compile(
+      "@jit\ndef f(x: Tensor[S, f32]) where S >= 16 and S % 4 == 0:\n    return x[:16]\n");
+  INFO(bound);
+  CHECK(has(bound, "guards = [{left = <S>, relation = \">=\", right = 16, text = \"S >= 16\"}, "
+                   "{left = <(S%4)>, relation = \"==\", right = 0, text = \"S % 4 == 0\"}]"));
+}
+
+TEST_CASE("random numbers come from a hidden seed, each use from a stream of its own") {
+  std::string text = compile(R"(
+@jit
+def f(x: Tensor[N, f32]):
+    a = normal(2.0, mean=1.0, shape=(N,), dtype=f32)
+    b = uniform(shape=x.shape, dtype=bf16)
+    return x + a * b
+)");
+  INFO(text);
+  CHECK(has(text, "gir.func @f(%x: tensor<N, f32>, %seed: tensor<u64>)"));
+  CHECK(has(text, "effects = [\"rng\"]"));
+  size_t first = text.find("stream = "), second = text.find("stream = ", first + 1);
+  CHECK(text.substr(first, 20) != text.substr(second, 20));
+  // A seed that the entry has is the one.
+  CHECK(has(compile("@jit\ndef f(seed: u64):\n    return normal(shape=(4,), dtype=f32)\n"),
+            "gir.func @f(%seed: tensor<u64>)"));
+}
+
+TEST_CASE("initialisers") {
+  std::string text = R"(
+param z: Param[2, f32] = zeros()
+param o: Param[2, bf16] = ones()
+param f: Param[2, f32] = full(0.25)
+param n: Param[2, i32] = 7
+param r: Param[2, f32] = arange(2, f32) * 3.0
+param u: Param[64, f32] = uniform(-1.0, 1.0)
+param plain: Param[2, f32]
+)";
+  Numbers seed{{}, {3}, DType::U64};
+  CHECK(run(text, "init.z", {seed}).at(0) == Numbers{{2}, {0, 0}});
+  CHECK(run(text, "init.o", {seed}).at(0) == Numbers{{2}, {1, 1}, DType::BF16});
+  CHECK(run(text, "init.f", {seed}).at(0) == Numbers{{2}, {0.25, 0.25}});
+  CHECK(run(text, "init.n", {seed}).at(0) == Numbers{{2}, {7, 7}, DType::I32});
+  CHECK(run(text, "init.r", {seed}).at(0) == Numbers{{2}, {0, 3}});
+  Numbers uniform = run(text, "init.u", {seed}).at(0);
+  CHECK(*std::min_element(uniform.values.begin(), uniform.values.end()) >= -1);
+  CHECK(*std::max_element(uniform.values.begin(), uniform.values.end()) < 1);
+  CHECK(*std::min_element(uniform.values.begin(), uniform.values.end()) < -0.5);
+  CHECK_FALSE(has(compile(text), "init.plain"));
+}
+
+TEST_CASE("functions take sizes, dtypes and functions, and are checked at each call") {
+  std::string text = R"(
+def blocks(x: Tensor[B, D, T], n: int) -> Tensor[B, n, D // n, T]:
+    return reshape(x, (B, n, D // n))
+
+def as_dtype(x, T: dtype):
+    return cast(x, T)
+
+def twice(x, f: fn, *, times: int = 2):
+    for i in range(times):
+        x = f(x)
+    return x
+
+@jit
+def f(x: Tensor[B, 12, f32]):
+    return as_dtype(twice(blocks(x, 3), lambda v: v + 1.0), bf16)
+)";
+  CHECK(run(text, "f", {counting({1, 12})}).at(0).dims == std::vector<int64_t>{1, 3, 4});
+  CHECK(count(compile(text), "gir.add") == 2);
+}
+
+TEST_CASE("several results, nested functions, unpacking") {
+  std::string text = R"(
+def halves(x: Tensor[B, D, f32]) -> (Tensor[B, D // 2, f32], Tensor[B, D // 2, f32]) where D % 2 == 0:
+    return x[:, :D // 2], x[:, D // 2:]
+
+@jit
+def f(x: Tensor[B, 4, f32]):
+    def swapped(pair):
+        a, b = pair
+        return b, a
+    left, right = swapped(halves(x))
+    return concat([left, right], axis=1)
+)";
+  CHECK(run(text, "f", {counting({1, 4})}).at(0) == Numbers{{1, 4}, {2, 3, 0, 1}});
+}
+
+TEST_CASE("a kernel is called by name, with its operands and constants") {
+  Fixture fixture;
+  std::string text = fixture.compile(R"(
+@kernel
+def scale(x: Tensor[M, N, T], *, by: float = 2.0) -> Tensor[M, N, T]:
+    t = tile.context(m=M, n=N)
+    return tile.load(x, (t.i, t.j), (t.m, t.n)) * by
+
+@kernel
+def halve(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    return tile.load(x, (t.i, t.j), (t.m, t.n)) * 0.5
+
+@jit
+def f(x: Tensor[B, 8, f32]):
+    return scale(halve(x) + 1.0, by=3.0) + scale(x)
+)");
+  INFO(text);
+  CHECK(count(text, "gir.kernel_call") == 3);
+  CHECK(count(text, "{arguments = {by = 3.0}, kernel = @scale}") == 1);
+  CHECK(fixture.result.exported_kernels == std::vector<std::string>{"halve"});
+}
+
+TEST_CASE("a name of a file that is no name of the IR") {
+  Fixture fixture;
+  CHECK(has(fixture.compile("@jit\ndef f(x: Tensor[N, f32]):\n    return x\n", "<stdin>"),
+            "module @"));
+  CHECK(has(Fixture().compile("", "dir/2 models.tsr"), "module @_2_models level"));
+}
