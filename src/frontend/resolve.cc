@@ -185,8 +185,10 @@ void Session::enter_def(SourceModule& module, const ast::Def& def) {
 void Session::enter_params(SourceModule& module, const ast::Param& stmt) {
   for (const ast::Identifier& name : stmt.names) {
     if (!is_new_name(module, name)) continue;
-    params_.push_back(
-        {std::string(name.text), &stmt, module.scope, name.loc, unsigned(params_.size())});
+    bool main = loading_.size() == 1 && !module.builtin;
+    std::string key = main ? std::string(name.text) : fmt::format("{}.{}", module.name, name.text);
+    params_.push_back({std::string(name.text), std::move(key), &stmt, module.scope, name.loc,
+                       unsigned(params_.size())});
     module.scope->set(name.text, Datum::object(std::make_shared<ParamReference>(&params_.back())),
                       name.loc);
   }

@@ -51,6 +51,7 @@ struct Function {
 /// A module-level `param`.
 struct ParamDeclaration {
   std::string name;
+  std::string key;  ///< its name in bundles and weights: "w", or "other.w" in an imported file
   const ast::Param* stmt = nullptr;
   Scope* scope = nullptr;
   Loc loc;

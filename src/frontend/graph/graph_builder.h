@@ -87,6 +87,7 @@ class GraphBuilder : public Evaluator {
   std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, Loc loc);
   bool check_class(ElementwiseKind kind, DType dtype, Loc loc);
   Datum select(std::span<const Datum> operands, Loc loc);
+  Datum small_power(const Datum& x, int64_t exponent, Loc loc);
 
   // Contractions and what neural networks are made of (graph_math.cc).
   std::optional<std::vector<Dim>> match_leading(const IrValue& a, const IrValue& b, Loc loc);
@@ -163,6 +164,7 @@ class GraphBuilder : public Evaluator {
   Value* add_argument(std::string_view name, std::string_view kind, Type type,
                       std::vector<Loc> dim_places = {});
   void drop_unused_arguments();
+  void check_argument_names(const Function& function);
   Value* seed(Loc loc);
   const ParamType* param_type(const ParamDeclaration& declaration);
 

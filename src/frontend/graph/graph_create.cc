@@ -174,7 +174,7 @@ Datum GraphBuilder::random(BuiltinId id, const BoundArguments& arguments) {
     return Datum::poison();
   }
   if (!initialised_) record_effect("rng", arguments.call);
-  std::string stream = initialised_ ? initialised_->name
+  std::string stream = initialised_ ? initialised_->key
                                     : fmt::format("{}.{}", symbol_name(function_), streams_++);
   Value* source = seed(arguments.call);
   builder_.set_loc(arguments.call);

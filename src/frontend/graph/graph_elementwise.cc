@@ -53,11 +53,16 @@ bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
     case ElementwiseClass::Arithmetic:
       fits = dtype != DType::Bool && (kind != ElementwiseKind::Div || is_float(dtype));
       break;
-    case ElementwiseClass::Real: fits = is_float(dtype); break;
-    case ElementwiseClass::Logical: fits = !is_float(dtype); break;
+    case ElementwiseClass::Real:
+      fits = is_float(dtype);
+      break;
+    case ElementwiseClass::Logical:
+      fits = !is_float(dtype);
+      break;
     case ElementwiseClass::Compare:
     case ElementwiseClass::Choose:
-    case ElementwiseClass::Convert: break;
+    case ElementwiseClass::Convert:
+      break;
   }
   if (fits) return true;
   auto builder = report(diag::wrong_dtype, loc, operator_text(kind), to_string(dtype));
@@ -74,6 +79,10 @@ Datum GraphBuilder::elementwise(ElementwiseKind kind, std::span<const Datum> ope
     if (!is_elementwise_operand(operand)) return Evaluator::elementwise(kind, operands, loc);
   }
   if (kind == ElementwiseKind::Select) return select(operands, loc);
+  if (kind == ElementwiseKind::Pow && operands[0].is_ir() && operands[1].is(DatumKind::Int)) {
+    int64_t exponent = operands[1].as_int();
+    if (exponent >= 1 && exponent <= 4) return small_power(operands[0], exponent, loc);
+  }
   const ElementwiseInfo& info = elementwise_info(kind);
   bool divides = kind == ElementwiseKind::Div || kind == ElementwiseKind::Pow;
   auto type = meet(operands, divides || info.cls == ElementwiseClass::Real, loc);
@@ -88,12 +97,29 @@ Datum GraphBuilder::elementwise(ElementwiseKind kind, std::span<const Datum> ope
   builder_.set_loc(loc);
   Value* result = nullptr;
   switch (values.size()) {
-    case 1: result = graph::elementwise(builder_, kind, {values[0]}); break;
-    case 2: result = graph::elementwise(builder_, kind, {values[0], values[1]}); break;
-    default: result = graph::elementwise(builder_, kind, {values[0], values[1], values[2]});
+    case 1:
+      result = graph::elementwise(builder_, kind, {values[0]});
+      break;
+    case 2:
+      result = graph::elementwise(builder_, kind, {values[0], values[1]});
+      break;
+    default:
+      result = graph::elementwise(builder_, kind, {values[0], values[1], values[2]});
   }
   if (info.cls == ElementwiseClass::Compare) type = NumericType{DType::Bool, {}, false};
   return handle(result, *type, loc);
+}
+
+/// x ** n for n of 1 to 4 is a product: x*x, x*x*x, (x*x)*(x*x). It is defined for integers, too.
+Datum GraphBuilder::small_power(const Datum& x, int64_t exponent, Loc loc) {
+  auto product = [&](const Datum& a, const Datum& b) {
+    Datum factors[] = {a, b};
+    return a.is_poison() ? a : elementwise(ElementwiseKind::Mul, factors, loc);
+  };
+  if (exponent == 1) return x;
+  Datum square = product(x, x);
+  if (exponent == 2 || square.is_poison()) return square;
+  return exponent == 3 ? product(square, x) : product(square, square);
 }
 
 /// where(condition, a, b).

@@ -4,6 +4,7 @@
 
 #include "frontend/dims.h"
 #include "frontend/graph/graph_builder.h"
+#include "frontend/syntax/ast_walk.h"
 
 namespace tessera::frontend {
 
@@ -13,6 +14,23 @@ bool mentions(Dim dim, std::string_view symbol) {
   bool found = false;
   for_each_symbol(dim, [&](std::string_view name) { found = found || name == symbol; });
   return found;
+}
+
+/// Whether a type or a `where` clause of the signature has the parameter as a dimension.
+bool is_used_as_size(const Function& function, const SignatureParameter& parameter) {
+  bool used = false;
+  auto visit = [&](const ast::Node& node) {
+    const auto* name = ast::as<ast::Name>(&node);
+    const auto* string = ast::as<ast::String>(&node);
+    used = used || (name && name->text == parameter.name) ||
+           (string && string->value.find(parameter.name) != std::string_view::npos);
+  };
+  for (const ast::Parameter& each : function.def->parameters) {
+    if (each.annotation) ast::walk(*each.annotation, visit);
+  }
+  if (function.def->return_type) ast::walk(*function.def->return_type, visit);
+  for (const ast::Expr* clause : function.def->where) ast::walk(*clause, visit);
+  return used || parameter.type.kind == PatternKind::DimParam;
 }
 
 /// Where the dims of a type are written; nothing when one place holds several.
@@ -74,6 +92,29 @@ void GraphBuilder::drop_unused_arguments() {
     }
   }
   function_->set_attr("args", context().array(std::move(kept)));
+}
+
+/// Callers name arguments, so no two that are left may have one name.
+void GraphBuilder::check_argument_names(const Function& function) {
+  Block* block = function_->region()->front();
+  std::map<std::string_view, std::pair<std::string, Loc>> seen;
+  Attr descriptions = function_->attr("args");
+  for (unsigned i = 0; i < block->arg_count(); ++i) {
+    std::string_view name = descriptions->elements[i]->get("name")->string;
+    std::pair<std::string, Loc> what{"its parameter", Loc{}};
+    if (descriptions->elements[i]->get("kind")->string == "param") what.first = "a param";
+    if (block->arg(i) == seed_) what.first = "the seed of its random numbers";
+    for (const auto& [declaration, value] : params_) {
+      if (value == block->arg(i)) what.second = declaration->loc;
+    }
+    auto [it, fresh] = seen.try_emplace(name, what);
+    if (fresh) continue;
+    auto builder = report(diag::ambiguous_argument, function.loc, function.name, name,
+                          it->second.first, what.first);
+    if (what.second.known()) builder.note(what.second, "the param is declared here");
+    builder.help("give one of them another name");
+    return;
+  }
 }
 
 Value* GraphBuilder::seed(Loc) {
@@ -204,7 +245,8 @@ bool GraphBuilder::add_inputs(const Function& function, const Signature& signatu
   for (const SignatureParameter& parameter : signature.parameters) {
     const TypePattern& pattern = parameter.type;
     bool tensor = pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
-    bool scalar = pattern.kind == PatternKind::Scalar && !signature.declares_dim(parameter.name);
+    bool size = signature.declares_dim(parameter.name) && is_used_as_size(function, parameter);
+    bool scalar = pattern.kind == PatternKind::Scalar && !size;
     if (!tensor && !scalar) {
       unsupported(pattern.loc.known() ? pattern.loc : parameter.loc,
                   fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));
@@ -238,7 +280,7 @@ bool GraphBuilder::add_inputs(const Function& function, const Signature& signatu
     const ParamType* type = param_type(declaration);
     if (!type) continue;
     params_[&declaration] = add_argument(
-        declaration.name, "param", context().tensor(type->dims, type->storage, type->policies),
+        declaration.key, "param", context().tensor(type->dims, type->storage, type->policies),
         type->dim_places);
   }
   return check_bound_symbols(function);
@@ -317,6 +359,7 @@ void GraphBuilder::build_entry(const Function& function) {
   }
   if (good && session().diagnostics().error_count() == errors) {
     drop_unused_arguments();
+    check_argument_names(function);
     if (!guards_.empty()) function_->set_attr("guards", context().array(guards_));
   } else {
     function_->erase();
@@ -334,8 +377,8 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
                 fmt::format("an initial value of a size that is bound at run time ({})", dim->text));
     return;
   }
-  begin_function("init", fmt::format("init.{}", declaration.name), declaration.loc);
-  function_->set_attr("param", context().string(declaration.name));
+  begin_function("init", fmt::format("init.{}", declaration.key), declaration.loc);
+  function_->set_attr("param", context().string(declaration.key));
   seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
   initialised_ = &declaration;
   const ast::Expr& expr = *declaration.stmt->initialiser;
@@ -355,7 +398,7 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   if (good && session().diagnostics().error_count() == errors) {
     builder_.op(graph::info(graph::OpKind::Return), {{value.as_ir().value}}, {});
     function_->set_attr("results",
-                        context().array({context().dict({{"name", context().string(declaration.name)}})}));
+                        context().array({context().dict({{"name", context().string(declaration.key)}})}));
     function_->set_attr("args", context().array(arguments_));
   } else {
     function_->erase();

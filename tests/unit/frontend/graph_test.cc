@@ -40,3 +40,37 @@ TEST_CASE("What is no element is refused where an op on elements gets it") {
   CHECK(body("x: Tensor[B, f32]", "x + None").find("[wrong-operands]") != std::string::npos);
   CHECK(body("x: Tensor[B, f32]", "x * (1, 2)").find("[wrong-operands]") != std::string::npos);
 }
+
+TEST_CASE("An int that is no size of the signature is an input") {
+  CHECK(body("x: Tensor[B, i64], n: int", "x * n") == R"(    %0: tensor<B, i64> = gir.broadcast %n
+    %1: tensor<B, i64> = gir.mul %x, %0
+    gir.return [%1]
+)");
+  CHECK(body("x: Tensor[2*n, f32], n: int", "x").find("[unsupported-construct]") !=
+        std::string::npos);
+}
+
+TEST_CASE("Small powers are products") {
+  CHECK(body("x: Tensor[B, f32]", "x ** 3") == R"(    %0: tensor<B, f32> = gir.mul %x, %x
+    %1: tensor<B, f32> = gir.mul %0, %x
+    gir.return [%1]
+)");
+  CHECK(count(body("x: Tensor[B, i32]", "x ** 4"), "gir.mul") == 2);
+  CHECK(count(body("x: Tensor[B, f32]", "x ** 0.5"), "gir.pow") == 1);
+}
+
+TEST_CASE("Params of an imported file are named after it") {
+  Fixture fixture;
+  fixture.options.read = [](const std::string& path, std::string& text, std::string&) {
+    text = "param w: Param[3, f32] = ones()\ndef scaled(x):\n    return x * w\n";
+    return path == "layers.tsr";
+  };
+  std::string text = fixture.compile(
+      "from layers import scaled\nparam w: Param[3, f32] = zeros()\n@jit\n"
+      "def f(x: Tensor[B, 3, f32]):\n    return scaled(x) + w\n");
+  INFO(text);
+  CHECK(text.find("{kind = \"param\", name = \"layers.w\"}, {kind = \"param\", name = \"w\"}") !=
+        std::string::npos);
+  CHECK(count(text, "gir.func @init.layers.w(%seed: tensor<u64>)") == 1);
+  CHECK(text.find("param = \"layers.w\"") != std::string::npos);
+}
