@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "frontend/builtins.h"
 #include "frontend/frontend.h"
 #include "ir/core/printer.h"
 #include "ir/graph/ops.h"
