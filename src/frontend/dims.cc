@@ -160,11 +160,16 @@ namespace {
 
 Dim of_atom(DimTable& dims, const DimAtom& atom) {
   switch (atom.kind) {
-    case DimAtomKind::Symbol: return dims.symbol(atom.text);
-    case DimAtomKind::FloorDiv: return dims.floordiv(atom.a, atom.b);
-    case DimAtomKind::Mod: return dims.mod(atom.a, atom.b);
-    case DimAtomKind::Min: return dims.min(atom.a, atom.b);
-    case DimAtomKind::Max: return dims.max(atom.a, atom.b);
+    case DimAtomKind::Symbol:
+      return dims.symbol(atom.text);
+    case DimAtomKind::FloorDiv:
+      return dims.floordiv(atom.a, atom.b);
+    case DimAtomKind::Mod:
+      return dims.mod(atom.a, atom.b);
+    case DimAtomKind::Min:
+      return dims.min(atom.a, atom.b);
+    case DimAtomKind::Max:
+      return dims.max(atom.a, atom.b);
   }
   return nullptr;
 }

@@ -30,7 +30,7 @@ struct CallFrame {
   const Function* function = nullptr;
   Loc call;  ///< where it is called; unknown for the outermost
   Datum result = Datum::none();
-  Loc result_loc;  ///< of the `return` that was reached
+  Loc result_loc;                      ///< of the `return` that was reached
   std::map<std::string, Loc> effects;  ///< found so far, with the first place of each
 };
 
@@ -185,8 +185,10 @@ class Evaluator {
   Datum compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc loc);
   Datum contains(ast::CompareOp op, const Datum& item, const Datum& container, Loc loc);
 
-  // Builtins whose arguments are compile-time values (evaluate_builtin.cc); nullopt: not one of them.
-  std::optional<Datum> compile_time_builtin(const Builtin& builtin, const BoundArguments& arguments);
+  // Builtins whose arguments are compile-time values (evaluate_builtin.cc); nullopt: not one of
+  // them.
+  std::optional<Datum> compile_time_builtin(const Builtin& builtin,
+                                            const BoundArguments& arguments);
   std::optional<Datum> number_function(const Builtin& builtin, const BoundArguments& arguments);
   Datum make_range(const BoundArguments& arguments);
   Datum make_block(const BoundArguments& arguments);

@@ -81,7 +81,8 @@ class ArgumentMatcher {
   }
 
   void note_definition(DiagnosticEngine::Builder builder) {
-    if (definition_.known()) builder.note(definition_, fmt::format("'{}' is defined here", callee_));
+    if (definition_.known())
+      builder.note(definition_, fmt::format("'{}' is defined here", callee_));
   }
 
   bool take(size_t i, const CallArgument& argument) {

@@ -9,29 +9,52 @@ namespace tessera::frontend {
 
 std::string operator_text(ElementwiseKind kind) {
   switch (kind) {
-    case ElementwiseKind::Neg: return "-";
-    case ElementwiseKind::Add: return "+";
-    case ElementwiseKind::Sub: return "-";
-    case ElementwiseKind::Mul: return "*";
-    case ElementwiseKind::Div: return "/";
-    case ElementwiseKind::FloorDiv: return "//";
-    case ElementwiseKind::Mod: return "%";
-    case ElementwiseKind::Pow: return "**";
-    case ElementwiseKind::And: return "&";
-    case ElementwiseKind::Or: return "|";
-    case ElementwiseKind::Xor: return "^";
-    case ElementwiseKind::Shl: return "<<";
-    case ElementwiseKind::Shr: return ">>";
-    case ElementwiseKind::Eq: return "==";
-    case ElementwiseKind::Ne: return "!=";
-    case ElementwiseKind::Lt: return "<";
-    case ElementwiseKind::Le: return "<=";
-    case ElementwiseKind::Gt: return ">";
-    case ElementwiseKind::Ge: return ">=";
-    case ElementwiseKind::Min: return "minimum";
-    case ElementwiseKind::Max: return "maximum";
-    case ElementwiseKind::Select: return "where";
-    default: return snake_case(elementwise_info(kind).name);
+    case ElementwiseKind::Neg:
+      return "-";
+    case ElementwiseKind::Add:
+      return "+";
+    case ElementwiseKind::Sub:
+      return "-";
+    case ElementwiseKind::Mul:
+      return "*";
+    case ElementwiseKind::Div:
+      return "/";
+    case ElementwiseKind::FloorDiv:
+      return "//";
+    case ElementwiseKind::Mod:
+      return "%";
+    case ElementwiseKind::Pow:
+      return "**";
+    case ElementwiseKind::And:
+      return "&";
+    case ElementwiseKind::Or:
+      return "|";
+    case ElementwiseKind::Xor:
+      return "^";
+    case ElementwiseKind::Shl:
+      return "<<";
+    case ElementwiseKind::Shr:
+      return ">>";
+    case ElementwiseKind::Eq:
+      return "==";
+    case ElementwiseKind::Ne:
+      return "!=";
+    case ElementwiseKind::Lt:
+      return "<";
+    case ElementwiseKind::Le:
+      return "<=";
+    case ElementwiseKind::Gt:
+      return ">";
+    case ElementwiseKind::Ge:
+      return ">=";
+    case ElementwiseKind::Min:
+      return "minimum";
+    case ElementwiseKind::Max:
+      return "maximum";
+    case ElementwiseKind::Select:
+      return "where";
+    default:
+      return snake_case(elementwise_info(kind).name);
   }
 }
 
@@ -138,10 +161,14 @@ std::optional<DType> Evaluator::expect_dtype(const Datum& datum, Loc loc, std::s
   if (datum.is(DatumKind::Builtin) && datum.as_builtin().table == "ops") {
     // These names are dtypes, too.
     switch (BuiltinId(datum.as_builtin().id)) {
-      case BuiltinId::ToInt: return DType::I64;
-      case BuiltinId::ToFloat: return DType::F32;
-      case BuiltinId::ToBool: return DType::Bool;
-      default: break;
+      case BuiltinId::ToInt:
+        return DType::I64;
+      case BuiltinId::ToFloat:
+        return DType::F32;
+      case BuiltinId::ToBool:
+        return DType::Bool;
+      default:
+        break;
     }
   }
   if (!datum.is_poison()) report(diag::wrong_kind, loc, what, describe(datum), "a dtype");

@@ -10,21 +10,25 @@ namespace {
 
 std::string_view misplaced_name(ast::NodeKind kind) {
   switch (kind) {
-    case ast::NodeKind::Module: return "a 'module'";
-    case ast::NodeKind::Param: return "a 'param'";
-    case ast::NodeKind::Dim: return "a 'dim'";
+    case ast::NodeKind::Module:
+      return "a 'module'";
+    case ast::NodeKind::Param:
+      return "a 'param'";
+    case ast::NodeKind::Dim:
+      return "a 'dim'";
     case ast::NodeKind::Import:
-    case ast::NodeKind::FromImport: return "an import";
-    default: return "this statement";
+    case ast::NodeKind::FromImport:
+      return "an import";
+    default:
+      return "this statement";
   }
 }
 
 bool returns(ast::StmtList body) {
   bool found = false;
   for (const ast::Stmt* stmt : body) {
-    ast::walk(*stmt, [&](const ast::Node& node) {
-      found = found || node.kind == ast::NodeKind::Return;
-    });
+    ast::walk(*stmt,
+              [&](const ast::Node& node) { found = found || node.kind == ast::NodeKind::Return; });
   }
   return found;
 }
@@ -64,7 +68,9 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       if (!value.is_poison()) expression_statement(expr, value, scope);
       return Flow::Next;
     }
-    case ast::NodeKind::Assign: execute_assign(ast::cast<ast::Assign>(stmt), scope); break;
+    case ast::NodeKind::Assign:
+      execute_assign(ast::cast<ast::Assign>(stmt), scope);
+      break;
     case ast::NodeKind::AugAssign: {
       const auto& node = ast::cast<ast::AugAssign>(stmt);
       Datum left = evaluate(*node.target, scope);
@@ -79,24 +85,32 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       frames_.back().result = std::move(value);
       return Flow::Return;
     }
-    case ast::NodeKind::If: return execute_if(ast::cast<ast::If>(stmt), scope);
-    case ast::NodeKind::For: return execute_for(ast::cast<ast::For>(stmt), scope);
-    case ast::NodeKind::While: return execute_while(ast::cast<ast::While>(stmt), scope);
+    case ast::NodeKind::If:
+      return execute_if(ast::cast<ast::If>(stmt), scope);
+    case ast::NodeKind::For:
+      return execute_for(ast::cast<ast::For>(stmt), scope);
+    case ast::NodeKind::While:
+      return execute_while(ast::cast<ast::While>(stmt), scope);
     case ast::NodeKind::With:
       unsupported(stmt.loc, "a 'with' statement");
       return skip(ast::cast<ast::With>(stmt).body, scope);
     case ast::NodeKind::On:
       unsupported(stmt.loc, "an 'on' statement");
       return skip(ast::cast<ast::On>(stmt).body, scope);
-    case ast::NodeKind::Def: define(ast::cast<ast::Def>(stmt), scope); break;
+    case ast::NodeKind::Def:
+      define(ast::cast<ast::Def>(stmt), scope);
+      break;
     case ast::NodeKind::Const: {
       const auto& node = ast::cast<ast::Const>(stmt);
       scope.set(node.name.text, evaluate(*node.value, scope), node.name.loc);
       break;
     }
-    case ast::NodeKind::Pass: break;
-    case ast::NodeKind::ErrorStmt: return give_up();
-    default: report(diag::misplaced_statement, stmt.loc, misplaced_name(stmt.kind), "in a function");
+    case ast::NodeKind::Pass:
+      break;
+    case ast::NodeKind::ErrorStmt:
+      return give_up();
+    default:
+      report(diag::misplaced_statement, stmt.loc, misplaced_name(stmt.kind), "in a function");
   }
   return Flow::Next;
 }

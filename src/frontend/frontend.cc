@@ -111,8 +111,7 @@ class Compilation {
   std::unique_ptr<SourceLibrary::State> state_;
 };
 
-Result<FrontendResult> compile_source(Context& context, FileId file,
-                                      const FrontendOptions& options,
+Result<FrontendResult> compile_source(Context& context, FileId file, const FrontendOptions& options,
                                       DiagnosticEngine& diagnostics) {
   SessionOptions session;
   session.parse.include_paths = options.include_paths;

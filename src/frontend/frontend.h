@@ -56,8 +56,7 @@ struct FrontendResult {
 /// Compiles the file, whose text is in the diagnostics' source manager: one gir.func for each @jit
 /// function and one for each initialiser of a param. Mistakes are reported in the order of their
 /// places; all of them that do not follow from others are.
-Result<FrontendResult> compile_source(Context& context, FileId file,
-                                      const FrontendOptions& options,
+Result<FrontendResult> compile_source(Context& context, FileId file, const FrontendOptions& options,
                                       DiagnosticEngine& diagnostics);
 
 /// The standard library's kernels alone, to continue from a dump.

@@ -1,10 +1,11 @@
 #pragma once
 // Builds graph functions from source: the Evaluator runs the compile-time part, and what has to do
-// with tensors becomes gir ops here. Calls are inlined, so each call is checked with the dims it has.
+// with tensors becomes gir ops here. Calls are inlined, so each call is checked with the dims it
+// has.
 //
 // Numerics. A value of type T @accum(A) is stored as T and computed in A. A handle (IrValue) knows
-// both: its bits are in the dtype of the IR value, which is T where it was just read or rounded and A
-// where it was computed. An op on elements first widens its operands to A; the cast back to T is
+// both: its bits are in the dtype of the IR value, which is T where it was just read or rounded and
+// A where it was computed. An op on elements first widens its operands to A; the cast back to T is
 // written where the value is returned from a function, given to an annotated name or enters a
 // contraction, and nowhere else.
 
@@ -66,7 +67,9 @@ class GraphBuilder : public Evaluator {
  private:
   // Handles and dtypes (graph_values.cc).
   Datum handle(Value* value, const NumericType& type, Loc loc) const;
-  NumericType type_of(const IrValue& value) const { return {value.storage, value.policies, value.weak}; }
+  NumericType type_of(const IrValue& value) const {
+    return {value.storage, value.policies, value.weak};
+  }
   /// The bits in the dtype they are computed in, or rounded to the dtype they are stored in.
   Value* computed(const IrValue& value);
   Value* stored(const IrValue& value);
@@ -90,6 +93,7 @@ class GraphBuilder : public Evaluator {
   Datum small_power(const Datum& x, int64_t exponent, Loc loc);
 
   // Contractions and what neural networks are made of (graph_math.cc).
+  bool check_product(const IrValue& a, const IrValue& b, Loc loc);
   std::optional<std::vector<Dim>> match_leading(const IrValue& a, const IrValue& b, Loc loc);
   Datum softmax(const BoundArguments& arguments);
   Datum rmsnorm(const BoundArguments& arguments);
@@ -126,8 +130,7 @@ class GraphBuilder : public Evaluator {
   std::optional<Target> target(const BoundArguments& arguments, size_t shape, size_t dtype,
                                std::string_view function);
 
-  // Calls, types of values (graph_calls.cc).
-  enum class Use { Argument, Stored };
+  // Calls (graph_calls.cc).
   /// Binds the arguments that are in `scope` to a signature and defines its symbols there; false
   /// when a mistake was reported.
   bool bind_signature(const Function& function, const Signature& signature, Scope& scope,
@@ -136,6 +139,15 @@ class GraphBuilder : public Evaluator {
                      Bindings& bindings);
   ArgumentType argument_type(const IrValue& value, std::string_view parameter, Loc loc) const;
   bool check_where(const Function& function, Scope& scope, Loc loc);
+  Datum finish_result(const Function& function, const Signature& signature, Datum value,
+                      Scope& scope);
+  Datum call_kernel(const Function& function, std::vector<CallArgument> arguments, Loc loc);
+  bool kernel_operands(const Signature& signature, Scope& scope, const std::vector<Loc>& locs,
+                       std::vector<Value*>& operands, std::vector<NamedAttr>& constants);
+  Attr to_attr(const Datum& value, Loc loc);
+
+  // Written types (graph_types.cc).
+  enum class Use { Argument, Stored };
   /// The value in a written type: dtype and dims are checked, and for Use::Stored it is rounded to
   /// the storage dtype. `what` is the subject of messages; poison when a mistake was reported.
   Datum conform(const TypePattern& pattern, const Datum& value, Scope& scope, Use use, Loc loc,
@@ -146,17 +158,16 @@ class GraphBuilder : public Evaluator {
                          const std::string& what);
   bool check_dims(const TypePattern& pattern, const IrValue& value, Scope& scope, Loc loc,
                   const std::string& what);
+  bool check_widening(const TypePattern& pattern, const NumericType& type, const IrValue& value,
+                      Loc loc, const std::string& what);
   std::optional<NumericType> written_type(const TypePattern& pattern, Scope& scope);
-  Datum finish_result(const Function& function, const Signature& signature, Datum value,
-                      Scope& scope);
   Datum rounded(const Datum& value, Loc loc);
-  Datum call_kernel(const Function& function, std::vector<CallArgument> arguments, Loc loc);
-  Attr to_attr(const Datum& value, Loc loc);
 
   // Functions of the module (graph_entry.cc).
   bool declare_symbols(const Function& function, const Signature& signature, Scope& scope);
   bool assume_where(const Function& function, const Signature& signature, Scope& scope);
   bool assume(const ast::Compare& compare, const Signature& signature, Scope& scope);
+  bool unify(Dim left, Dim right, const Signature& signature, Scope& scope);
   bool add_inputs(const Function& function, const Signature& signature, Scope& scope);
   bool add_results(const Function& function, const Datum& result);
   bool check_bound_symbols(const Function& function);

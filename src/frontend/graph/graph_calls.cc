@@ -1,6 +1,8 @@
 // Calls of functions, which are inlined: arguments are matched with the signature at each call, and
 // the result is brought to the type that is written.
 
+#include <algorithm>
+
 #include "frontend/dims.h"
 #include "frontend/graph/graph_builder.h"
 #include "frontend/syntax/ast_walk.h"
@@ -45,25 +47,6 @@ ArgumentType GraphBuilder::argument_type(const IrValue& value, std::string_view 
   type.what = subject(value, fmt::format("argument '{}'", parameter));
   auto written = dim_places_.find(value.value);
   if (written != dim_places_.end()) type.dim_places = written->second;
-  return type;
-}
-
-std::optional<NumericType> GraphBuilder::written_type(const TypePattern& pattern, Scope& scope) {
-  NumericType type{pattern.dtype, pattern.policies, false};
-  if (!pattern.dtype_symbol.empty()) {
-    Datum dtype = lookup(pattern.dtype_symbol, scope, pattern.loc);
-    auto known = expect_dtype(dtype, pattern.loc, "the dtype");
-    if (!known) return std::nullopt;
-    type.storage = *known;
-    if (pattern.policies.empty()) type.policies = dtype.dtype_policies();
-  }
-  if (type.policies.stochastic_round || type.policies.saturate || type.policies.loss_scale) {
-    std::string_view name = type.policies.stochastic_round ? "stochastic_round"
-                            : type.policies.saturate       ? "saturate"
-                                                           : "loss_scale";
-    unsupported(pattern.loc, fmt::format("policy '@{}'", name));
-    return std::nullopt;
-  }
   return type;
 }
 
@@ -151,176 +134,8 @@ bool GraphBuilder::check_where(const Function& function, Scope& scope, Loc loc) 
   return true;
 }
 
-bool GraphBuilder::check_dims(const TypePattern& pattern, const IrValue& value, Scope& scope,
-                              Loc loc, const std::string& what) {
-  auto wanted = evaluate_dims(*this, pattern, scope);
-  if (!wanted) return false;
-  const std::vector<Dim>& dims_now = value.value->type()->dims;
-  if (dims_now.size() != wanted->size()) {
-    report(diag::rank_mismatch, loc, what, dims_now.size(), wanted->size())
-        .note(pattern.loc, "the type is written here");
-    return false;
-  }
-  for (size_t i = 0; i < dims_now.size(); ++i) {
-    if (dims_now[i] == (*wanted)[i]) continue;
-    bool spread = pattern.dims.size() != wanted->size();
-    DimPlace here = place(value, i, what);
-    here.what = dimension_of(i, what);
-    report_unequal(*this, loc, here,
-                   {(*wanted)[i], spread ? pattern.loc : pattern.dims[i].loc,
-                    dimension_of(i, "its type")});
-    return false;
-  }
-  return true;
-}
-
-Datum GraphBuilder::conform_tensor(const TypePattern& pattern, const Datum& datum, Scope& scope,
-                                   Use use, Loc loc, const std::string& what) {
-  auto value = expect_tensor(datum, loc, what);
-  auto type = value ? written_type(pattern, scope) : std::nullopt;
-  if (!type) return Datum::poison();
-  bool constant = datum.is_number() || datum.is(DatumKind::Bool) || value->weak;
-  if (constant && !datum.is_ir()) {
-    value->value = number(datum, type->storage, {}, loc);
-    if (!value->value) return Datum::poison();
-    value->storage = type->storage;
-  }
-  if (!pattern.layout.empty()) {
-    return unsupported(pattern.loc, fmt::format("layout '{}' of a tensor", pattern.layout));
-  }
-  if (!pattern.privileges.empty()) return unsupported(pattern.loc, "a region of a tensor");
-  if (use == Use::Stored && !check_dims(pattern, *value, scope, loc, what)) return Datum::poison();
-  auto accum = value->policies.accum;
-  if (accum && type->policies.accum && accum != type->policies.accum) {
-    report(diag::accum_conflict, loc, to_string(*accum), to_string(*type->policies.accum))
-        .note(pattern.loc, "the type is written here");
-    return Datum::poison();
-  }
-  bool weak = value->weak && is_float(type->storage);
-  if (!weak && !widens_to(value->storage, type->storage)) {
-    bool narrows = widens_to(type->storage, value->storage) ||
-                   (is_float(type->storage) == is_float(value->storage));
-    auto builder =
-        narrows ? report(diag::narrowing, loc, what, to_string(value->storage),
-                         to_string(type->storage))
-                : report(diag::dtype_mismatch, loc, what, to_string(value->storage),
-                         to_string(type->storage));
-    builder.note(pattern.loc, "the type is written here")
-        .help(fmt::format("write the conversion: cast(…, {})", to_string(type->storage)));
-    return Datum::poison();
-  }
-  builder_.set_loc(loc);
-  IrValue result = *value;
-  result.weak = false;
-  if (use == Use::Stored) {
-    result.value = convert(value->value, type->storage);
-  } else if (value->storage != type->storage) {
-    result.value = convert(value->value, type->compute());
-  }
-  if (!type->policies.accum && type->storage == value->storage) {
-    type->policies.accum = value->policies.accum;
-  }
-  result.storage = type->storage;
-  result.policies = type->policies;
-  return Datum::ir(result);
-}
-
-Datum GraphBuilder::conform_constant(const TypePattern& pattern, const Datum& value, Loc loc,
-                                     const std::string& what) {
-  std::string_view wanted;
-  bool fits = true;
-  switch (pattern.kind) {
-    case PatternKind::Scalar:
-      if (pattern.dtype == DType::Bool) {
-        fits = value.is(DatumKind::Bool);
-        wanted = "a bool";
-      } else if (is_integer(pattern.dtype)) {
-        fits = value.is(DatumKind::Int) || value.is(DatumKind::Dim);
-        wanted = "an integer or a size";
-      } else {
-        if (value.is(DatumKind::Int)) return Datum::number(value.as_double());
-        fits = value.is_scalar();
-        wanted = "a number";
-      }
-      break;
-    case PatternKind::DimParam:
-      fits = value.is(DatumKind::Int) || value.is(DatumKind::Dim);
-      wanted = "an integer or a size";
-      break;
-    case PatternKind::DTypeParam:
-      fits = value.is(DatumKind::DType);
-      wanted = "a dtype";
-      break;
-    case PatternKind::String:
-      fits = value.is(DatumKind::String);
-      wanted = "a string";
-      break;
-    case PatternKind::Function:
-      fits = value.is(DatumKind::Function) || value.is(DatumKind::Builtin);
-      wanted = "a function";
-      break;
-    case PatternKind::Schedule:
-      fits = value.is(DatumKind::Schedule);
-      wanted = "a schedule";
-      break;
-    default: break;
-  }
-  if (fits) return value;
-  report(diag::wrong_kind, loc, what, describe(value), wanted);
-  return Datum::poison();
-}
-
-Datum GraphBuilder::conform(const TypePattern& pattern, const Datum& value, Scope& scope, Use use,
-                            Loc loc, const std::string& what) {
-  if (value.is_poison()) return value;
-  switch (pattern.kind) {
-    case PatternKind::Poison: return Datum::poison();
-    case PatternKind::Any: return value;
-    case PatternKind::Tensor:
-    case PatternKind::KTile: return conform_tensor(pattern, value, scope, use, loc, what);
-    case PatternKind::Tile: return unsupported(pattern.loc, "type 'Tile' outside a kernel");
-    case PatternKind::Other: return unsupported(pattern.loc, fmt::format("type '{}'", pattern.name));
-    case PatternKind::Tuple: break;
-    case PatternKind::Scalar:
-      // A scalar that is computed is a tensor of rank 0.
-      if (value.is_ir()) return conform_tensor(pattern, value, scope, Use::Stored, loc, what);
-      return conform_constant(pattern, value, loc, what);
-    default: return conform_constant(pattern, value, loc, what);
-  }
-  if (pattern.elements.empty() && value.is_none()) return value;
-  if (!value.is_sequence() || value.elements().size() != pattern.elements.size()) {
-    report(diag::wrong_kind, loc, what,
-           value.is_sequence() ? fmt::format("a tuple of {}", value.elements().size())
-                               : describe(value),
-           pattern.elements.empty() ? "nothing" : fmt::format("a tuple of {}", pattern.elements.size()));
-    return Datum::poison();
-  }
-  std::vector<Datum> elements;
-  for (size_t i = 0; i < pattern.elements.size(); ++i) {
-    elements.push_back(conform(pattern.elements[i], value.elements()[i], scope, use, loc,
-                               fmt::format("element {} of {}", i, what)));
-    if (elements.back().is_poison()) return Datum::poison();
-  }
-  return Datum::tuple(std::move(elements));
-}
-
-/// Rounds tensors to what they are stored in, which is what returning them means.
-Datum GraphBuilder::rounded(const Datum& value, Loc loc) {
-  if (value.is_sequence()) {
-    std::vector<Datum> elements;
-    for (const Datum& element : value.elements()) elements.push_back(rounded(element, loc));
-    return value.is(DatumKind::Tuple) ? Datum::tuple(std::move(elements))
-                                      : Datum::list(std::move(elements));
-  }
-  if (!value.is_ir() || value.as_ir().weak) return value;
-  builder_.set_loc(loc);
-  IrValue result = value.as_ir();
-  result.value = stored(result);
-  return Datum::ir(result);
-}
-
-Datum GraphBuilder::finish_result(const Function& function, const Signature& signature,
-                                  Datum value, Scope& scope) {
+Datum GraphBuilder::finish_result(const Function& function, const Signature& signature, Datum value,
+                                  Scope& scope) {
   if (value.is_poison()) return value;
   Loc loc = finished().result_loc.known() ? finished().result_loc : function.loc;
   if (!signature.result) return rounded(value, loc);
@@ -337,7 +152,8 @@ Datum GraphBuilder::finish_result(const Function& function, const Signature& sig
 
 Datum GraphBuilder::call_function(const Function& function, std::vector<CallArgument> arguments,
                                   Loc loc) {
-  if (function.kind == FunctionKind::Kernel) return call_kernel(function, std::move(arguments), loc);
+  if (function.kind == FunctionKind::Kernel)
+    return call_kernel(function, std::move(arguments), loc);
   if (function.lambda) return Evaluator::call_function(function, std::move(arguments), loc);
   const Signature& signature = session().signature(*this, function);
   if (signature.failed || !may_call(function, loc)) return Datum::poison();
@@ -355,16 +171,44 @@ Datum GraphBuilder::call_function(const Function& function, std::vector<CallArgu
 
 Attr GraphBuilder::to_attr(const Datum& value, Loc loc) {
   switch (value.kind()) {
-    case DatumKind::Bool: return context().boolean(value.as_bool());
-    case DatumKind::Int: return context().integer(value.as_int());
-    case DatumKind::Float: return context().number(value.as_float());
-    case DatumKind::String: return context().string(value.as_string());
-    case DatumKind::DType: return context().dtype(value.as_dtype());
-    case DatumKind::Dim: return context().dim(value.as_dim());
-    default: break;
+    case DatumKind::Bool:
+      return context().boolean(value.as_bool());
+    case DatumKind::Int:
+      return context().integer(value.as_int());
+    case DatumKind::Float:
+      return context().number(value.as_float());
+    case DatumKind::String:
+      return context().string(value.as_string());
+    case DatumKind::DType:
+      return context().dtype(value.as_dtype());
+    case DatumKind::Dim:
+      return context().dim(value.as_dim());
+    default:
+      break;
   }
   unsupported(loc, fmt::format("{} as an argument of a kernel", describe(value)));
   return nullptr;
+}
+
+/// What a kernel is called with: tensors as they are stored, and the other arguments that are
+/// given.
+bool GraphBuilder::kernel_operands(const Signature& signature, Scope& scope,
+                                   const std::vector<Loc>& locs, std::vector<Value*>& operands,
+                                   std::vector<NamedAttr>& constants) {
+  for (size_t i = 0; i < signature.parameters.size(); ++i) {
+    const SignatureParameter& parameter = signature.parameters[i];
+    const Datum& value = scope.find_here(parameter.name)->value;
+    builder_.set_loc(locs[i]);
+    if (value.is_ir()) {
+      operands.push_back(stored(value.as_ir()));
+    } else if (!parameter.default_value || locs[i] != parameter.default_value->loc) {
+      Attr attr = to_attr(value, locs[i]);
+      if (!attr) return false;
+      constants.emplace_back(parameter.name, attr);
+    }
+  }
+  std::sort(constants.begin(), constants.end());
+  return true;
 }
 
 /// A call of a user's kernel: its operands as they are stored, its compile-time arguments by name.
@@ -384,18 +228,7 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   }
   std::vector<Value*> operands;
   std::vector<NamedAttr> constants;
-  for (size_t i = 0; i < signature.parameters.size(); ++i) {
-    const SignatureParameter& parameter = signature.parameters[i];
-    const Datum& value = scope->find_here(parameter.name)->value;
-    builder_.set_loc(loc);
-    if (value.is_ir()) {
-      operands.push_back(stored(value.as_ir()));
-    } else if (!parameter.default_value || locs[i] != parameter.default_value->loc) {
-      Attr attr = to_attr(value, locs[i]);
-      if (!attr) return Datum::poison();
-      constants.emplace_back(parameter.name, attr);
-    }
-  }
+  if (!kernel_operands(signature, *scope, locs, operands, constants)) return Datum::poison();
   bool several = signature.result->kind == PatternKind::Tuple;
   std::vector<TypePattern> patterns =
       several ? signature.result->elements : std::vector<TypePattern>{*signature.result};
@@ -413,22 +246,16 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   }
   std::vector<OpAttr> attributes = {{"kernel", context().symbol(kernels_.symbol_of(function))}};
   if (!constants.empty()) {
-    std::sort(constants.begin(), constants.end());
     attributes.push_back({"arguments", context().dict(std::move(constants))});
   }
   builder_.set_loc(loc);
-  Op* op = builder_.op(graph::info(graph::OpKind::KernelCall), {operands}, types,
-                       std::move(attributes));
+  Op* op =
+      builder_.op(graph::info(graph::OpKind::KernelCall), {operands}, types, std::move(attributes));
   std::vector<Datum> results;
   for (unsigned i = 0; i < types.size(); ++i) {
     results.push_back(handle(op->result(i), numerics[i], loc));
   }
   return several ? Datum::tuple(std::move(results)) : results[0];
-}
-
-Datum GraphBuilder::annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) {
-  TypePattern pattern = read_type(*this, annotation, scope);
-  return conform(pattern, value, scope, Use::Stored, loc, "the value");
 }
 
 /// Values take the names of the variables they are first assigned to, for those who read the IR and

@@ -13,29 +13,47 @@ Datum GraphBuilder::call_builtin(const Builtin& builtin, const BoundArguments& a
   auto id = BuiltinId(builtin.id);
   switch (id) {
     case BuiltinId::Cast:
-    case BuiltinId::CastLike: return cast(arguments);
-    case BuiltinId::Sum: return reduce("sum", arguments, 1);
-    case BuiltinId::Mean: return reduce("mean", arguments, 1);
-    case BuiltinId::Prod: return reduce("prod", arguments, 1);
-    case BuiltinId::ReduceMax: return reduce("max", arguments, 2);
-    case BuiltinId::ReduceMin: return reduce("min", arguments, 2);
+    case BuiltinId::CastLike:
+      return cast(arguments);
+    case BuiltinId::Sum:
+      return reduce("sum", arguments, 1);
+    case BuiltinId::Mean:
+      return reduce("mean", arguments, 1);
+    case BuiltinId::Prod:
+      return reduce("prod", arguments, 1);
+    case BuiltinId::ReduceMax:
+      return reduce("max", arguments, 2);
+    case BuiltinId::ReduceMin:
+      return reduce("min", arguments, 2);
     case BuiltinId::Softmax:
-    case BuiltinId::SoftmaxSafe: return softmax(arguments);
+    case BuiltinId::SoftmaxSafe:
+      return softmax(arguments);
     case BuiltinId::Rmsnorm:
-    case BuiltinId::RmsnormSafe: return rmsnorm(arguments);
-    case BuiltinId::Matmul: return matmul(arguments[0], arguments[1], loc);
-    case BuiltinId::Embedding: return embedding(arguments);
-    case BuiltinId::CrossEntropy: return cross_entropy(arguments);
-    case BuiltinId::Reshape: return reshape(arguments);
-    case BuiltinId::Transpose: return transpose(arguments);
-    case BuiltinId::BroadcastTo: return broadcast_to(arguments);
-    case BuiltinId::Concat: return concat(arguments);
+    case BuiltinId::RmsnormSafe:
+      return rmsnorm(arguments);
+    case BuiltinId::Matmul:
+      return matmul(arguments[0], arguments[1], loc);
+    case BuiltinId::Embedding:
+      return embedding(arguments);
+    case BuiltinId::CrossEntropy:
+      return cross_entropy(arguments);
+    case BuiltinId::Reshape:
+      return reshape(arguments);
+    case BuiltinId::Transpose:
+      return transpose(arguments);
+    case BuiltinId::BroadcastTo:
+      return broadcast_to(arguments);
+    case BuiltinId::Concat:
+      return concat(arguments);
     case BuiltinId::Zeros:
     case BuiltinId::Ones:
-    case BuiltinId::Full: return create(id, arguments);
-    case BuiltinId::Arange: return arange(arguments);
+    case BuiltinId::Full:
+      return create(id, arguments);
+    case BuiltinId::Arange:
+      return arange(arguments);
     case BuiltinId::Normal:
-    case BuiltinId::Uniform: return random(id, arguments);
+    case BuiltinId::Uniform:
+      return random(id, arguments);
     case BuiltinId::ToInt:
     case BuiltinId::ToFloat:
     case BuiltinId::ToBool:
@@ -43,7 +61,8 @@ Datum GraphBuilder::call_builtin(const Builtin& builtin, const BoundArguments& a
              "a compile-time number")
           .help("a tensor is converted by cast(x, dtype)");
       return Datum::poison();
-    default: break;
+    default:
+      break;
   }
   return Evaluator::call_builtin(builtin, arguments, loc);
 }
@@ -166,7 +185,8 @@ Datum GraphBuilder::random(BuiltinId id, const BoundArguments& arguments) {
   auto made = target(arguments, 2, 3, normal ? "normal" : "uniform");
   auto first = expect_number(arguments[0], arguments.locs[0],
                              normal ? "the standard deviation" : "the lower bound");
-  auto second = expect_number(arguments[1], arguments.locs[1], normal ? "the mean" : "the upper bound");
+  auto second =
+      expect_number(arguments[1], arguments.locs[1], normal ? "the mean" : "the upper bound");
   if (!made || !first || !second) return Datum::poison();
   if (!is_float(made->dtype)) {
     report(diag::wrong_dtype, arguments.call, normal ? "normal" : "uniform",
@@ -174,8 +194,8 @@ Datum GraphBuilder::random(BuiltinId id, const BoundArguments& arguments) {
     return Datum::poison();
   }
   if (!initialised_) record_effect("rng", arguments.call);
-  std::string stream = initialised_ ? initialised_->key
-                                    : fmt::format("{}.{}", symbol_name(function_), streams_++);
+  std::string stream =
+      initialised_ ? initialised_->key : fmt::format("{}.{}", symbol_name(function_), streams_++);
   Value* source = seed(arguments.call);
   builder_.set_loc(arguments.call);
   int64_t number = int64_t(hash64(stream) >> 1);

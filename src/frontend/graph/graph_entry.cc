@@ -139,8 +139,7 @@ const ParamType* GraphBuilder::param_type(const ParamDeclaration& declaration) {
   auto type = written_type(pattern, *declaration.scope);
   auto extents = type ? evaluate_dims(*this, pattern, *declaration.scope) : std::nullopt;
   if (!extents) return nullptr;
-  it->second =
-      ParamType{std::move(*extents), places_of(pattern), type->storage, type->policies};
+  it->second = ParamType{std::move(*extents), places_of(pattern), type->storage, type->policies};
   return &*it->second;
 }
 
@@ -171,8 +170,24 @@ bool GraphBuilder::declare_symbols(const Function& function, const Signature& si
   return true;
 }
 
-/// One comparison of a `where` clause. `A == B` makes the two one dim; everything else is a fact for
-/// the checker and a guard for the runtime.
+/// Makes a size that is one symbol another dim wherever the signature's symbols mention it. False
+/// when it is no symbol, or part of that dim.
+bool GraphBuilder::unify(Dim from, Dim to, const Signature& signature, Scope& scope) {
+  std::string symbol(from->symbol());
+  if (symbol.empty() || mentions(to, symbol)) return false;
+  for (const DeclaredSymbol& declared : signature.dims) {
+    Binding* binding = scope.find_here(declared.name);
+    Dim now = as_dimension(dims(), binding->value);
+    if (!now) continue;
+    Dim replaced = dims().substitute(
+        now, [&](std::string_view name) -> Dim { return name == symbol ? to : nullptr; });
+    scope.set(declared.name, Datum::dim(replaced), binding->loc);
+  }
+  return true;
+}
+
+/// One comparison of a `where` clause. `A == B` makes the two one dim; everything else is a fact
+/// for the checker and a guard for the runtime.
 bool GraphBuilder::assume(const ast::Compare& compare, const Signature& signature, Scope& scope) {
   for (size_t i = 0; i < compare.ops.size(); ++i) {
     Dim left = expect_dim(evaluate(*compare.operands[i], scope), compare.operands[i]->loc,
@@ -194,21 +209,9 @@ bool GraphBuilder::assume(const ast::Compare& compare, const Signature& signatur
              " whatever the sizes are");
       return false;
     }
-    if (op == ast::CompareOp::Equal && (!left->symbol().empty() || !right->symbol().empty())) {
-      bool swap = left->symbol().empty();
-      Dim from = swap ? right : left, to = swap ? left : right;
-      if (!from->symbol().empty() && !mentions(to, from->symbol())) {
-        std::string symbol(from->symbol());
-        for (const DeclaredSymbol& declared : signature.dims) {
-          Binding* binding = scope.find_here(declared.name);
-          Dim now = as_dimension(dims(), binding->value);
-          if (!now) continue;
-          Dim replaced = dims().substitute(
-              now, [&](std::string_view name) -> Dim { return name == symbol ? to : nullptr; });
-          scope.set(declared.name, Datum::dim(replaced), binding->loc);
-        }
-        continue;
-      }
+    if (op == ast::CompareOp::Equal &&
+        (unify(left, right, signature, scope) || unify(right, left, signature, scope))) {
+      continue;
     }
     facts().push_back({op, left, right});
     guards_.push_back(context().dict(
@@ -265,9 +268,9 @@ bool GraphBuilder::add_inputs(const Function& function, const Signature& signatu
     std::optional<std::vector<Dim>> extents = std::vector<Dim>{};
     if (type && tensor) extents = evaluate_dims(*this, pattern, scope);
     if (!type || !extents) return false;
-    Value* argument = add_argument(parameter.name, "input",
-                                   context().tensor(*extents, type->storage, type->policies),
-                                   places_of(pattern));
+    Value* argument =
+        add_argument(parameter.name, "input",
+                     context().tensor(*extents, type->storage, type->policies), places_of(pattern));
     IrValue input = handle(argument, *type, parameter.loc).as_ir();
     input.name = context().intern(parameter.name);
     scope.set(parameter.name, Datum::ir(input), parameter.loc);
@@ -279,15 +282,15 @@ bool GraphBuilder::add_inputs(const Function& function, const Signature& signatu
   for (const ParamDeclaration& declaration : session().params()) {
     const ParamType* type = param_type(declaration);
     if (!type) continue;
-    params_[&declaration] = add_argument(
-        declaration.key, "param", context().tensor(type->dims, type->storage, type->policies),
-        type->dim_places);
+    params_[&declaration] =
+        add_argument(declaration.key, "param",
+                     context().tensor(type->dims, type->storage, type->policies), type->dim_places);
   }
   return check_bound_symbols(function);
 }
 
-/// Every symbol of the arguments' types has to be an extent of an argument, which is where its value
-/// comes from.
+/// Every symbol of the arguments' types has to be an extent of an argument, which is where its
+/// value comes from.
 bool GraphBuilder::check_bound_symbols(const Function& function) {
   Block* block = function_->region()->front();
   std::set<std::string, std::less<>> bound;
@@ -373,8 +376,9 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   if (!type || !declaration.stmt->initialiser) return;
   for (Dim dim : type->dims) {
     if (dim->constant()) continue;
-    unsupported(declaration.stmt->initialiser->loc,
-                fmt::format("an initial value of a size that is bound at run time ({})", dim->text));
+    unsupported(
+        declaration.stmt->initialiser->loc,
+        fmt::format("an initial value of a size that is bound at run time ({})", dim->text));
     return;
   }
   begin_function("init", fmt::format("init.{}", declaration.key), declaration.loc);
@@ -397,8 +401,9 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   }
   if (good && session().diagnostics().error_count() == errors) {
     builder_.op(graph::info(graph::OpKind::Return), {{value.as_ir().value}}, {});
-    function_->set_attr("results",
-                        context().array({context().dict({{"name", context().string(declaration.key)}})}));
+    function_->set_attr(
+        "results",
+        context().array({context().dict({{"name", context().string(declaration.key)}})}));
     function_->set_attr("args", context().array(arguments_));
   } else {
     function_->erase();

@@ -77,8 +77,8 @@ Dim GraphBuilder::slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, 
 
 bool GraphBuilder::slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& scope) {
   Dim extent = slicing.extents[slicing.axis()];
-  std::string what = fmt::format("{}, which is {}", dimension_of(slicing.axis(), slicing.what),
-                                 extent->text);
+  std::string what =
+      fmt::format("{}, which is {}", dimension_of(slicing.axis(), slicing.what), extent->text);
   Dim start = slice_bound(slice.lower, dims().constant(0), extent, scope);
   Dim stop = start ? slice_bound(slice.upper, extent, extent, scope) : nullptr;
   if (!stop) return false;
@@ -112,14 +112,14 @@ bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& s
   Dim at = expect_dim(value, index.loc, "the index");
   if (!at) return false;
   Dim extent = slicing.extents[slicing.axis()];
-  std::string what = fmt::format("{}, which is {}", dimension_of(slicing.axis(), slicing.what),
-                                 extent->text);
+  std::string what =
+      fmt::format("{}, which is {}", dimension_of(slicing.axis(), slicing.what), extent->text);
   auto high = interval(at).high;
   Dim position = high && *high < 0 ? dims().add(extent, at) : at;
   Dim last = dims().sub(extent, dims().constant(1));
   auto outside = decide(dims(), ast::CompareOp::Greater, position, last, facts());
-  if (outside == true || decide(dims(), ast::CompareOp::Less, position, dims().constant(0),
-                                facts()) == true) {
+  if (outside == true ||
+      decide(dims(), ast::CompareOp::Less, position, dims().constant(0), facts()) == true) {
     report(diag::index_out_of_range, index.loc, at->text, what);
     return false;
   }

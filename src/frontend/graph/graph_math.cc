@@ -35,18 +35,31 @@ std::optional<std::vector<Dim>> GraphBuilder::match_leading(const IrValue& a, co
   return longer;
 }
 
+/// Whether two values have a matrix product: of numbers, with axes, and as long along k.
+bool GraphBuilder::check_product(const IrValue& a, const IrValue& b, Loc loc) {
+  for (const IrValue* operand : {&a, &b}) {
+    if (operand->storage == DType::Bool) {
+      report(diag::wrong_dtype, loc, "@", to_string(DType::Bool));
+      return false;
+    }
+    if (operand->value->type()->rank() == 0) {
+      report(diag::rank_mismatch, loc, subject(*operand, "an operand of '@'"), 0, 1);
+      return false;
+    }
+  }
+  const std::vector<Dim>& of_a = a.value->type()->dims;
+  const std::vector<Dim>& of_b = b.value->type()->dims;
+  size_t axis = of_b.size() == 1 ? 0 : of_b.size() - 2;
+  if (of_a.back() == of_b[axis]) return true;
+  report_unequal(*this, loc, place(a, of_a.size() - 1, "the left operand"),
+                 place(b, axis, "the right operand"));
+  return false;
+}
+
 Datum GraphBuilder::matmul(const Datum& left, const Datum& right, Loc loc) {
   if (!left.is_ir() || !right.is_ir()) return Evaluator::matmul(left, right, loc);
   IrValue a = left.as_ir(), b = right.as_ir();
-  for (const IrValue* operand : {&a, &b}) {
-    if (operand->value->type()->rank() > 0 && operand->storage != DType::Bool) continue;
-    if (operand->storage == DType::Bool) {
-      report(diag::wrong_dtype, loc, "@", to_string(DType::Bool));
-    } else {
-      report(diag::rank_mismatch, loc, subject(*operand, "an operand of '@'"), 0, 1);
-    }
-    return Datum::poison();
-  }
+  if (!check_product(a, b, loc)) return Datum::poison();
   auto type = meet(type_of(a), type_of(b), loc);
   if (!type) return Datum::poison();
   builder_.set_loc(loc);
@@ -55,12 +68,6 @@ Datum GraphBuilder::matmul(const Datum& left, const Datum& right, Loc loc) {
   bool row = a.value->type()->rank() == 1, column = b.value->type()->rank() == 1;
   const std::vector<Dim> dims_a = a.value->type()->dims;
   const std::vector<Dim> dims_b = b.value->type()->dims;
-  size_t axis_k = column ? 0 : dims_b.size() - 2;
-  if (dims_a.back() != dims_b[axis_k]) {
-    report_unequal(*this, loc, place(a, dims_a.size() - 1, "the left operand"),
-                   place(b, axis_k, "the right operand"));
-    return Datum::poison();
-  }
   // The operands enter in the dtype they are stored in.
   a.value = convert(stored(a), type->storage);
   b.value = convert(stored(b), type->storage);
@@ -89,8 +96,8 @@ Datum GraphBuilder::matmul(const Datum& left, const Datum& right, Loc loc) {
 
 Datum GraphBuilder::reduce(std::string_view kind, const BoundArguments& arguments, size_t axis) {
   std::string_view function = kind;
-  auto x = expect_tensor(arguments[0], arguments.locs[0],
-                         fmt::format("the argument of '{}'", function));
+  auto x =
+      expect_tensor(arguments[0], arguments.locs[0], fmt::format("the argument of '{}'", function));
   auto keep = expect_bool(arguments[axis + 1], arguments.locs[axis + 1], "keepdims");
   if (!x || !keep) return Datum::poison();
   Type type = x->value->type();
@@ -128,8 +135,8 @@ Datum GraphBuilder::softmax(const BoundArguments& arguments) {
   auto x = expect_float(arguments[0], arguments.locs[0], "softmax");
   if (!x) return Datum::poison();
   size_t rank = x->value->type()->rank();
-  auto axis = expect_axis(arguments[1], rank, arguments.locs[1],
-                          subject(*x, "the argument of 'softmax'"));
+  auto axis =
+      expect_axis(arguments[1], rank, arguments.locs[1], subject(*x, "the argument of 'softmax'"));
   if (!axis) return Datum::poison();
   builder_.set_loc(arguments.call);
   Value* value = computed(*x);
@@ -237,8 +244,8 @@ Datum GraphBuilder::cross_entropy(const BoundArguments& arguments) {
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);
-  return handle(graph::cross_entropy(builder_, computed(*logits), targets->value),
-                type_of(*logits), arguments.call);
+  return handle(graph::cross_entropy(builder_, computed(*logits), targets->value), type_of(*logits),
+                arguments.call);
 }
 
 }  // namespace tessera::frontend

@@ -71,8 +71,7 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);
-  return handle(graph::reshape(builder_, x->value, std::move(*shape)), type_of(*x),
-                arguments.call);
+  return handle(graph::reshape(builder_, x->value, std::move(*shape)), type_of(*x), arguments.call);
 }
 
 Datum GraphBuilder::transpose(const IrValue& x, const std::vector<int64_t>& perm, Loc loc) {
@@ -168,8 +167,7 @@ Datum GraphBuilder::concat(const BoundArguments& arguments) {
     }
     for (size_t i = 0; i < first.size(); ++i) {
       if (int64_t(i) == *axis || other[i] == first[i]) continue;
-      report_unequal(*this, arguments.call, place(parts[n], i, of),
-                     place(parts[0], i, of_first));
+      report_unequal(*this, arguments.call, place(parts[n], i, of), place(parts[0], i, of_first));
       return Datum::poison();
     }
   }

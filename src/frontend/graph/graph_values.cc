@@ -49,8 +49,8 @@ Value* GraphBuilder::stored(const IrValue& value) {
 
 namespace {
 
-/// The dtype to convert to where neither of two widens to the other: a float before an integer, more
-/// bits before fewer.
+/// The dtype to convert to where neither of two widens to the other: a float before an integer,
+/// more bits before fewer.
 DType better(DType a, DType b) {
   if (is_float(a) != is_float(b)) return is_float(a) ? a : b;
   if (dtype_info(a).bits != dtype_info(b).bits) {

@@ -35,7 +35,8 @@ std::string read(const fs::path& path) {
   return read_file(path.string(), text, error) ? text : std::string();
 }
 
-/// Runs in the folder of the cases, so that files are found and named as by a user who stands there.
+/// Runs in the folder of the cases, so that files are found and named as by a user who stands
+/// there.
 class InFolder {
  public:
   InFolder() : before_(fs::current_path()) { fs::current_path(folder()); }
@@ -81,7 +82,8 @@ TEST_CASE("each diagnostic of semantic analysis is produced by a case") {
       produced.insert(text.substr(at + 1, text.find(']', at) - at - 1));
     }
   }
-  for (DiagId id = DiagId::unknown_name; id <= DiagId::accum_narrower; id = DiagId(uint16_t(id) + 1)) {
+  for (DiagId id = DiagId::unknown_name; id <= DiagId::accum_narrower;
+       id = DiagId(uint16_t(id) + 1)) {
     INFO(diag_tag(id));
     CHECK(produced.count(diag_tag(id)) == 1);
   }

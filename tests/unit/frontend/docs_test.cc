@@ -31,7 +31,8 @@ TEST_CASE("each block of docs/language.md is what it says") {
   for (const std::string& block : all) {
     const std::string marker = "# error: ";
     std::string tag;
-    if (block.starts_with(marker)) tag = block.substr(marker.size(), block.find('\n') - marker.size());
+    if (block.starts_with(marker))
+      tag = block.substr(marker.size(), block.find('\n') - marker.size());
     Fixture fixture;
     INFO(block << fixture.compile(block));
     CHECK(fixture.diagnostics.all().size() == (tag.empty() ? 0 : 1));

@@ -27,9 +27,10 @@ def f(x: Tensor[N, 4, f32]):
     return scaled(x) + a
 )");
   INFO(text);
-  CHECK(has(text, "gir.func @f(%x: tensor<N x 4, f32>, %a: tensor<4, f32>, %b: tensor<4, f32>) "
-                  "{args = [{kind = \"input\", name = \"x\"}, {kind = \"param\", name = \"a\"}, "
-                  "{kind = \"param\", name = \"b\"}]"));
+  CHECK(has(text,
+            "gir.func @f(%x: tensor<N x 4, f32>, %a: tensor<4, f32>, %b: tensor<4, f32>) "
+            "{args = [{kind = \"input\", name = \"x\"}, {kind = \"param\", name = \"a\"}, "
+            "{kind = \"param\", name = \"b\"}]"));
   CHECK(count(text, "role = \"init\"}") == 4);
 }
 
@@ -42,7 +43,8 @@ TEST_CASE("results are named by the variable that is returned, else by the entry
   CHECK(results("    return x * 2.0\n") == "[{name = \"f\"}]");
   CHECK(results("    y = x * 2.0\n    return y\n") == "[{name = \"y\"}]");
   CHECK(results("    return x * 2.0, x + 1.0\n") == "[{name = \"f.0\"}, {name = \"f.1\"}]");
-  CHECK(results("    y = x * 2.0\n    return y, x + 1.0\n") == "[{name = \"y\"}, {name = \"f.1\"}]");
+  CHECK(results("    y = x * 2.0\n    return y, x + 1.0\n") ==
+        "[{name = \"y\"}, {name = \"f.1\"}]");
   CHECK(results("    y = x * 2.0\n    return y, y\n") == "[{name = \"y\"}, {name = \"f.1\"}]");
 }
 
@@ -54,11 +56,12 @@ TEST_CASE("where: equal sizes are one, relations are facts and guards") {
       "@jit\ndef f(x: Tensor[N, D, f32], y: Tensor[H, f32]) where D == 4 * H:\n"
       "    return reshape(x, (N, H, 4)) + y[:, None]\n");
   CHECK(has(product, "%x: tensor<N x 4*H, f32>"));
-  std::string bound = compile(
-      "@jit\ndef f(x: Tensor[S, f32]) where S >= 16 and S % 4 == 0:\n    return x[:16]\n");
+  std::string bound =
+      compile("@jit\ndef f(x: Tensor[S, f32]) where S >= 16 and S % 4 == 0:\n    return x[:16]\n");
   INFO(bound);
-  CHECK(has(bound, "guards = [{left = <S>, relation = \">=\", right = 16, text = \"S >= 16\"}, "
-                   "{left = <(S%4)>, relation = \"==\", right = 0, text = \"S % 4 == 0\"}]"));
+  CHECK(has(bound,
+            "guards = [{left = <S>, relation = \">=\", right = 16, text = \"S >= 16\"}, "
+            "{left = <(S%4)>, relation = \"==\", right = 0, text = \"S % 4 == 0\"}]"));
 }
 
 TEST_CASE("random numbers come from a hidden seed, each use from a stream of its own") {

@@ -13,7 +13,8 @@ namespace {
 std::string ops(const std::string& parameters, const std::string& body) {
   std::string text = compile("@jit\ndef f(" + parameters + "):\n" + body);
   std::string list;
-  for (size_t at = text.find(" = gir."); at != std::string::npos; at = text.find(" = gir.", at + 1)) {
+  for (size_t at = text.find(" = gir."); at != std::string::npos;
+       at = text.find(" = gir.", at + 1)) {
     size_t colon = text.rfind(": tensor", at);
     size_t end = text.find_first_of(" \n", at + 7);
     list += text.substr(at + 7, end - at - 7) + " " + text.substr(colon + 2, at - colon - 2) + "\n";
@@ -30,8 +31,7 @@ TEST_CASE("a chain of ops on bf16 is computed in f32 and rounded once") {
 }
 
 TEST_CASE("an annotated name holds the rounded value") {
-  CHECK(ops("x: Tensor[N, bf16]",
-            "    y: Tensor[N, bf16] = x * 2.0\n    return y * y\n") ==
+  CHECK(ops("x: Tensor[N, bf16]", "    y: Tensor[N, bf16] = x * 2.0\n    return y * y\n") ==
         "cast tensor<N, f32>\nfull tensor<N, f32>\nmul tensor<N, f32>\ncast tensor<N, bf16>\n"
         "cast tensor<N, f32>\ncast tensor<N, f32>\nmul tensor<N, f32>\ncast tensor<N, bf16>\n");
 }
@@ -92,7 +92,8 @@ TEST_CASE("a cast is exactly one cast") {
 }
 
 TEST_CASE("a result is rounded to the type that is written, which may be wider") {
-  std::string text = compile("@jit\ndef f(x: Tensor[N, bf16]) -> Tensor[N, f32]:\n    return x + x\n");
+  std::string text =
+      compile("@jit\ndef f(x: Tensor[N, bf16]) -> Tensor[N, f32]:\n    return x + x\n");
   CHECK(text.find("gir.return [%2]") != std::string::npos);
   CHECK(text.find("bf16> = gir.cast") == std::string::npos);
 }

@@ -20,7 +20,8 @@ std::string body(const std::string& parameters, const std::string& result) {
 }  // namespace
 
 TEST_CASE("Sizes are numbers where a computation needs them") {
-  CHECK(body("x: Tensor[B, D, f32]", "x / sqrt(float(D))") == R"(    %0: tensor<i64> = gir.dim {value = <D>}
+  CHECK(body("x: Tensor[B, D, f32]", "x / sqrt(float(D))") ==
+        R"(    %0: tensor<i64> = gir.dim {value = <D>}
     %1: tensor<f32> = gir.cast %0
     %2: tensor<f32> = gir.full {value = 1.0}
     %3: tensor<f32> = gir.mul %1, %2
@@ -29,7 +30,8 @@ TEST_CASE("Sizes are numbers where a computation needs them") {
     %6: tensor<B x D, f32> = gir.div %x, %5
     gir.return [%6]
 )");
-  CHECK(body("x: Tensor[B, 64, f32]", "x / sqrt(x.shape[1])") == R"(    %0: tensor<B x 64, f32> = gir.full {value = 8.0}
+  CHECK(body("x: Tensor[B, 64, f32]", "x / sqrt(x.shape[1])") ==
+        R"(    %0: tensor<B x 64, f32> = gir.full {value = 8.0}
     %1: tensor<B x 64, f32> = gir.div %x, %0
     gir.return [%1]
 )");

@@ -51,8 +51,7 @@ TEST_CASE("operators broadcast and keep their dtypes") {
   CHECK(apply("3, f32", "0 < x < 2", counting({3})) == Numbers{{3}, {0, 1, 0}, DType::Bool});
   CHECK(apply("3, f32", "not x > 0.5", counting({3})) == Numbers{{3}, {1, 0, 0}, DType::Bool});
   CHECK(apply("3, f32", "where(x > 0, x, -1)", counting({3})) == Numbers{{3}, {-1, 1, 2}});
-  CHECK(apply("3, f32", "maximum(x, 1) + minimum(x, 1)", counting({3})) ==
-        Numbers{{3}, {1, 2, 3}});
+  CHECK(apply("3, f32", "maximum(x, 1) + minimum(x, 1)", counting({3})) == Numbers{{3}, {1, 2, 3}});
   CHECK(apply("3, f32", "cast(x, u8) + 250", counting({3})) ==
         Numbers{{3}, {250, 251, 252}, DType::U8});
 }
@@ -104,8 +103,9 @@ TEST_CASE("rows") {
   CHECK(apply("2, B, f32", "softmax(x, axis=0)", Numbers{{2, 1}, {4, 4}}) ==
         Numbers{{2, 1}, {0.5, 0.5}});
   CHECK(apply("B, 2, f32", "rmsnorm(x, eps=0)", even) == Numbers{{2, 2}, {1, 1, -1, -1}});
-  std::string lookup = "@jit\ndef f(i: Tensor[N, u8], t: Tensor[V, 2, f32]):\n"
-                       "    return embedding(i, t)\n";
+  std::string lookup =
+      "@jit\ndef f(i: Tensor[N, u8], t: Tensor[V, 2, f32]):\n"
+      "    return embedding(i, t)\n";
   CHECK(run(lookup, "f", {Numbers{{2}, {2, 0}, DType::U8}, counting({3, 2})}).at(0) ==
         Numbers{{2, 2}, {4, 5, 0, 1}});
 }
