@@ -17,6 +17,9 @@ static_assert(is_well_ordered(graph_passes, Level::Graph));
 constexpr PassId cpu_passes[] = {
     // Random numbers become integer arithmetic, which fuses like any other.
     PassId::decompose_random,
+    PassId::canonicalize,
+    PassId::cse,
+    PassId::dce,
     // Kernels: contractions and norms from the standard library, with the ops around them folded in, and
     // generated ones for the rest. The host program says which runs when.
     PassId::graph_to_schedule,

@@ -120,8 +120,8 @@ class PlanEmitter {
   uint32_t define(Value* value) {
     auto [it, is_new] = buffers_.emplace(value, 0);
     if (is_new) {
-      std::string name =
-          value->name().empty() ? "t" + std::to_string(temps_++) : std::string(value->name());
+      // Numbered: hints of names are made unique by printing, and a plan must not depend on that.
+      std::string name = "t" + std::to_string(temps_++);
       it->second = add_buffer(BufferKind::Temp, value->type(), std::move(name));
       plan_.buffers.back().first_step = uint32_t(plan_.steps.size());
     }

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "frontend/frontend.h"
 #include "ir/core/parser.h"
 #include "ir/core/printer.h"
 #include "passes/pass_manager.h"
@@ -102,7 +103,9 @@ class Run {
     manager_options.verify_each = !options_.no_verify;
     manager_options.reproducer = driver::reproducer_path("tessera-opt");
     PassManager manager(std::move(manager_options));
-    PassContext context{diagnostics_, machine, nullptr, options_.entry, {}};
+    // The standard library, for the lowering that instantiates its kernels.
+    frontend::FrontendResult source = frontend::library_only(context_, diagnostics_);
+    PassContext context{diagnostics_, machine, source.library.get(), options_.entry, {}};
     Status status = manager.run(module, steps, context);
     if (options_.time) {
       for (const PassTiming& t : manager.timings()) {
