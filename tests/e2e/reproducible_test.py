@@ -49,25 +49,27 @@ def code_of(bundle):
         return {name: archive.read(name) for name in archive.namelist() if name.startswith(("plan/", "kernels/"))}
 
 
-def check_dumps(folder, source):
+def check_dumps(folder, source, stages):
     """A dump is read back as it was printed, and compiling it on gives the same plan and kernels."""
     direct = folder / "direct.bundle"
     run(BIN / "tesserac", source, f"--target={TARGET}", "-o", direct)
-    for stage in ("graph", "sched", "tile", "target"):
+    for stage in stages:
         text = folder / f"{stage}.tir"
         run(BIN / "tesserac", source, f"--target={TARGET}", f"--dump={stage}", "-o", text)
         assert run(BIN / "tessera-opt", text) == text.read_text(), stage
         continued = folder / f"{stage}.bundle"
         run(BIN / "tesserac", text, f"--target={TARGET}", "-o", continued)
-        assert code_of(continued) == code_of(direct), stage
+        assert code_of(continued) == code_of(direct), (source, stage)
 
 
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         check_readers(check_places(folder))
-        for example in ("bytelm/bytelm.tsr", "mlp/mlp.tsr", "tile_linear/tile_linear.tsr"):
-            check_dumps(folder, EXAMPLES / example)
+        below_graph = ["sched", "tile", "target"]
+        for example in ("bytelm/bytelm.tsr", "mlp/mlp.tsr"):
+            check_dumps(folder, EXAMPLES / example, ["graph"] + below_graph)
+        check_dumps(folder, EXAMPLES / "tile_linear/tile_linear.tsr", below_graph)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,11 @@ std::vector<Module*> pointers(const std::vector<std::unique_ptr<Module>>& module
   return all;
 }
 
+/// What a dump's header says of a module.
+std::string what_of(const Module& module, const Machine& machine) {
+  return fmt::format("{} for {}", module.name(), machine.name);
+}
+
 struct DumpText {
   std::string header;
   std::string text;
@@ -232,6 +237,7 @@ Status Compiler::lower_exported_kernels(const Machine& machine) {
     auto module = std::make_unique<Module>(state_->context, diagnostics_.sources(), name, Level::Schedule);
     module->set_attr("target", state_->context.string(machine.name));
     if (!state_->source.library->instantiate_exported(*module, name, machine.name)) return failure;
+    dump(Stage::Schedule, what_of(*module, machine), print(*module));
     if (finish(std::move(module), rest_after(cpu_pipeline(), Level::Schedule), machine).failed()) {
       return failure;
     }
@@ -243,7 +249,7 @@ Status Compiler::lower_exported_kernels(const Machine& machine) {
 Status Compiler::finish(std::unique_ptr<Module> module, std::span<const PassId> passes,
                         const Machine& machine) {
   Attr entry = module->attr("entry");
-  std::string what = fmt::format("{} for {}", module->name(), machine.name);
+  std::string what = what_of(*module, machine);
   size_t begin = 0;
   while (begin < passes.size()) {
     size_t end = begin + 1;

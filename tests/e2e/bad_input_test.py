@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Bad input to the commands: an error with its place, exit status 1, and no output file left.
+
+Usage: bad_input_test.py BUILD_DIR
+"""
+import pathlib
+import resource
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+
+from tools import BIN, EXAMPLES, refuse, run
+
+SECONDS = 10
+BYTES = 2 << 30
+
+HEAD = "@jit\ndef f(x: Tensor[B, 4, f32]) -> Tensor[B, 4, f32]:\n    return "
+
+# name: (source, what the message must say)
+SOURCES = {
+    "unknown name": (HEAD + "gellu(x)\n", ["3:12", "gelu"]),
+    "shape mismatch": (HEAD + "x @ x\n", ["3:", "where 4 == B"]),
+    "tabs mixed with spaces": ("@jit\ndef f(x: Tensor[B, f32]) -> Tensor[B, f32]:\n    y = x\n\treturn y\n", ["4:"]),
+    "unterminated string": ('%include "abc\n', ["1:10"]),
+    "invalid UTF-8": (b"const A = 1 # \xff\xfe\n", ["1:15"]),
+    "10,000 open brackets": (HEAD + "(" * 10000 + "\n", ["3:"]),
+    "2,000,000 unary minus signs": (HEAD + "-" * 2000000 + "x\n", ["3:"]),
+    "include of itself": ('%include "bad.tsr"\n', ["bad.tsr"]),
+    "silent narrowing": ("@jit\ndef f(x: Tensor[B, f32]) -> Tensor[B, bf16]:\n    return x\n", ["3:", "cast"]),
+    "directory as input": (None, ["directory"]),
+}
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+
+
+def check_sources(folder):
+    source = folder / "bad.tsr"
+    out = folder / "out.bundle"
+    for name, (text, wanted) in SOURCES.items():
+        if text is not None:
+            source.write_bytes(text if isinstance(text, bytes) else text.encode())
+        start = time.monotonic()
+        message = refuse(BIN / "tesserac", source if text is not None else folder, "-o", out, preexec_fn=limited)
+        assert time.monotonic() - start < SECONDS, name
+        assert message.count("error:") == 1, f"{name}: one mistake, one message\n{message[:2000]}"
+        for part in wanted:
+            assert part in message, f"{name}: '{part}' is not in\n{message[:2000]}"
+        assert not out.exists() and not list(folder.glob("out.bundle*")), name
+
+
+def check_large_source(folder):
+    """5 MB of valid source: success, or one diagnostic, within the limits."""
+    lines = ["@jit\ndef f(x: Tensor[B, f32]) -> Tensor[B, f32]:\n    return x\n"]
+    line = "def helper_{0}(x: Tensor[B, f32]) -> Tensor[B, f32]:\n    y = gelu(x * {0}.0) + x\n    return y - x\n\n"
+    while sum(map(len, lines)) < 5 << 20:
+        lines.append("".join(line.format(len(lines) * 100 + i) for i in range(100)))
+    (folder / "large.tsr").write_text("".join(lines))
+    start = time.monotonic()
+    result = subprocess.run([BIN / "tesserac", folder / "large.tsr", "-o", folder / "large.bundle"], preexec_fn=limited,
+                            capture_output=True, text=True)
+    assert time.monotonic() - start < SECONDS
+    assert result.returncode == 0 or result.stderr.count("error:") == 1, result.stderr[:2000]
+
+
+def check_command_line(folder):
+    source = EXAMPLES / "mlp/mlp.tsr"
+    assert "[unknown-target]" in refuse(BIN / "tesserac", source, "--target=cpu:x86-64-v9", "-o", folder / "o")
+    assert "[unknown-stage]" in refuse(BIN / "tesserac", source, "--dump=tyle", "-o", folder / "o")
+    assert "[cannot-write]" in refuse(BIN / "tesserac", source, "-o", folder / "missing/out.bundle")
+    assert "[cannot-read]" in refuse(BIN / "tesserac", folder / "missing.tsr", "-o", folder / "o")
+    refuse(BIN / "tesserac", source, "--no-such-option")
+    assert not (folder / "o").exists()
+    run(BIN / "tesserac", source, "--target=cpu:x86-64-v3", "-o", "/dev/null")
+
+
+def check_run(folder):
+    """Wrong tensors are named, and no output is left."""
+    bundle, weights, tokens = folder / "b.bundle", folder / "w.safetensors", folder / "t.npy"
+    run(BIN / "tesserac", EXAMPLES / "bytelm/bytelm.tsr", "-o", bundle)
+    run(BIN / "tsr", "init", bundle, "--seed", 7, "-o", weights)
+
+    def call(array, *options, params=True):
+        np.save(tokens, array)
+        given = ("--params", weights) if params else ()
+        message = refuse(BIN / "tsr", "run", bundle, "loss", *given, "--input", f"tokens={tokens}",
+                         "--output", f"loss={folder}/l.npy", *options)
+        assert not list(folder.glob("l.npy*"))
+        return message
+
+    good = np.zeros((4, 17), np.uint8)
+    assert "tokens" in call(good.astype(np.int32))
+    assert "tokens" in call(good[0])
+    assert "17" in call(good[:, :5].copy())
+    assert "table" in call(good, params=False)
+    assert "tokens" in call(np.asfortranarray(good))
+    message = refuse(BIN / "tsr", "run", bundle, "lost", "--params", weights)
+    assert "loss" in message
+    for damage in (lambda b: b[:-7], lambda b: b + b"x", lambda b: b[:5000] + bytes([b[5000] ^ 1]) + b[5001:]):
+        (folder / "bad.bundle").write_bytes(damage(bundle.read_bytes()))
+        refuse(BIN / "tsr", "verify", folder / "bad.bundle")
+        refuse(BIN / "tsr", "run", folder / "bad.bundle", "loss")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        check_sources(folder)
+        check_large_source(folder)
+        check_command_line(folder)
+        check_run(folder)
+
+
+if __name__ == "__main__":
+    main()
