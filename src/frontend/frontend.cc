@@ -53,7 +53,8 @@ class Compilation {
     GraphBuilder builder(session, *graph, state_->kernels);
     evaluate_constants(builder);
     for (const ast::Declaration& declaration : state_->main->unit.declarations) {
-      if (!declaration.has_error) build_entry(builder, declaration);
+      // A broken layout cuts functions short; what is then missing in them is no second mistake.
+      if (!declaration.has_error && !state_->main->broken) build_entry(builder, declaration);
     }
     for (const ParamDeclaration& declaration : session.params()) {
       builder.build_initialiser(declaration);

@@ -23,7 +23,7 @@ SOURCES = {
     "unknown name": (HEAD + "gellu(x)\n", ["3:12", "gelu"]),
     "shape mismatch": (HEAD + "x @ x\n", ["3:", "where 4 == B"]),
     "tabs mixed with spaces": ("@jit\ndef f(x: Tensor[B, f32]) -> Tensor[B, f32]:\n    y = x\n\treturn y\n", ["4:"]),
-    "unterminated string": ('%include "abc\n', ["1:10"]),
+    "unterminated string": ('const A = "abc\n', ["1:11"]),
     "invalid UTF-8": (b"const A = 1 # \xff\xfe\n", ["1:15"]),
     "10,000 open brackets": (HEAD + "(" * 10000 + "\n", ["3:"]),
     "2,000,000 unary minus signs": (HEAD + "-" * 2000000 + "x\n", ["3:"]),
@@ -96,7 +96,7 @@ def check_run(folder):
     assert "tokens" in call(good[0])
     assert "17" in call(good[:, :5].copy())
     assert "table" in call(good, params=False)
-    assert "tokens" in call(np.asfortranarray(good))
+    assert "Fortran" in call(np.asfortranarray(good))
     message = refuse(BIN / "tsr", "run", bundle, "lost", "--params", weights)
     assert "loss" in message
     for damage in (lambda b: b[:-7], lambda b: b + b"x", lambda b: b[:5000] + bytes([b[5000] ^ 1]) + b[5001:]):
