@@ -82,8 +82,8 @@ TEST_CASE("a plan has the entry's buffers, dims, guards and steps") {
 TEST_CASE("a temp lives from its first to its last step, and a result is written in place") {
   BundleFixture f;
   format::Plan plan = f.plan(chain);
-  const format::PlanBuffer& h = plan.buffers[index_of(plan, "h")];
-  const format::PlanBuffer& g = plan.buffers[index_of(plan, "g")];
+  const format::PlanBuffer& h = plan.buffers[index_of(plan, "t0")];
+  const format::PlanBuffer& g = plan.buffers[index_of(plan, "t1")];
   CHECK(h.first_step == 0);
   CHECK(h.last_step == 1);
   CHECK(g.first_step == 1);

@@ -40,6 +40,8 @@ TEST_CASE("arguments must fit their parameters") {
                 zeros({{2}, {4}}), "axis 0 of argument 'b' has extent 4, not B + 1 = 3");
   check_refused({"%a: tensor<2*B, f32>"}, "%r: tensor<2*B, f32> = gir.neg %a", zeros({{4}}),
                 "the size of '2*B' does not follow");
+  check_refused({"%a: tensor<2*B, f32>"}, "%r: tensor<2*B, f32> = gir.neg %a", zeros({{4}}),
+                "[eval-unknown-dim]");
 }
 
 TEST_CASE("dims that no argument tells are given by the caller") {
@@ -107,6 +109,11 @@ TEST_CASE("a tensor beyond the limit is refused before it is made") {
   check_refused({"%a: tensor<B, f32>"},
                 "%r: tensor<B x 9223372036854775807, f32> = gir.full {value = 0}", zeros({{9}}),
                 "takes more than the interpreter's limit");
+}
+
+TEST_CASE("a user's kernel needs somebody to run it") {
+  check_refused(takes_b, "%r: tensor<B x 4, f32> = gir.kernel_call [%a] {kernel = @k}", zeros({{1, 4}}),
+                "[unsupported-kernel-call]");
 }
 
 TEST_CASE("sizes of tensors are checked") {
