@@ -4,6 +4,7 @@
 
 #include "frontend/dims.h"
 #include "frontend/evaluate.h"
+#include "frontend/session.h"
 #include "frontend/syntax/ast_walk.h"
 
 namespace tessera::frontend {
@@ -396,7 +397,10 @@ unsigned count_mentions(const ast::Def& def, std::string_view name) {
   return count;
 }
 
-void check_dtype_symbols(Evaluator& evaluator, const ast::Def& def, Signature& signature) {
+void check_dtype_symbols(Evaluator& evaluator, const ast::Def& def, const Scope& scope,
+                         Signature& signature) {
+  // The standard library means what it writes.
+  bool library = scope.module() && scope.module()->builtin;
   for (const DeclaredSymbol& symbol : signature.dtypes) {
     auto dim = find_symbol(signature.dims, symbol.name);
     if (dim != signature.dims.end()) {
@@ -404,7 +408,7 @@ void check_dtype_symbols(Evaluator& evaluator, const ast::Def& def, Signature& s
           .note(dim->loc, "it is a dimension here")
           .help("write dims first and the dtype last: Tensor[B, D, f32]");
       signature.failed = true;
-    } else if (symbol.uses == 1 && count_mentions(def, symbol.name) == 0) {
+    } else if (!library && symbol.uses == 1 && count_mentions(def, symbol.name) == 0) {
       auto builder = evaluator.report(diag::unused_dtype_parameter, symbol.loc, symbol.name);
       std::vector<std::string> names;
       for (std::string_view name : dtype_names()) names.emplace_back(name);
@@ -461,7 +465,7 @@ Signature read_signature(Evaluator& evaluator, const ast::Def& def, Scope& scope
     TypeReader result(evaluator, scope, &signature, false);
     signature.result = result.read(*def.return_type);
   }
-  if (!signature.failed) check_dtype_symbols(evaluator, def, signature);
+  if (!signature.failed) check_dtype_symbols(evaluator, def, scope, signature);
   return signature;
 }
 

@@ -165,6 +165,19 @@ def f(x: Tensor[B, 8, f32]):
   CHECK(fixture.result.exported_kernels == std::vector<std::string>{"halve"});
 }
 
+TEST_CASE("kernels of the standard library are built without a word") {
+  Fixture fixture;
+  fixture.compile("");
+  Module module(fixture.context, fixture.sources, "kernels", Level::Schedule);
+  schedule::KernelRequest request;
+  request.kernel = request.symbol = "cross_entropy";
+  for (const char* operand : {"tensor<M x 256, f32>", "tensor<M, u8>"}) {
+    request.operands.push_back(fixture.context.parse_type(operand));
+  }
+  CHECK(fixture.result.library->instantiate(module, request));
+  CHECK(fixture.diagnostics.all().empty());
+}
+
 TEST_CASE("a name of a file that is no name of the IR") {
   Fixture fixture;
   CHECK(has(fixture.compile("@jit\ndef f(x: Tensor[N, f32]):\n    return x\n", "<stdin>"),
