@@ -45,10 +45,11 @@ bool is_fixed(ElementwiseKind kind) {
 /// A cast whose type asks for more than rounding is left alone.
 bool is_foldable(Op* op) {
   ElementwiseKind kind = op->info().elementwise;
+  if (!is_fixed(kind)) return false;  // also what is not elementwise, and may have no result
   const Policies& policies = op->result()->type()->policies;
   if (kind == ElementwiseKind::Cast && (policies.saturate || policies.stochastic_round))
     return false;
-  return is_fixed(kind);
+  return true;
 }
 
 /// The element at place `i` of a value that is the same everywhere or a gir.constant.
