@@ -129,8 +129,11 @@ void FragmentStages::find_dear(Value* value, Block* block, std::set<Value*>& dea
 }
 
 /// A value is kept for the fragments of one loop: all its other axes are bound, and the axis is
-/// longer than a fragment (a single fragment stays in registers).
+/// longer than a fragment (a single fragment stays in registers). Scratch memory has the loop's axis as
+/// its columns, so nothing is kept where the columns of fragments are another axis already.
 bool FragmentStages::can_keep(Value* value, const Root& root) {
+  int column = emitter_.column();
+  if (column >= 0 && emitter_.is_bound(column) && column != root.axis) return false;
   std::vector<int> unbound = emitter_.unbound(value);
   if (unbound != std::vector<int>{root.axis}) return false;
   std::optional<int64_t> extent = emitter_.axes().extent(root.axis)->constant();
