@@ -58,6 +58,11 @@ std::vector<Module*> pointers(const std::vector<std::unique_ptr<Module>>& module
   return all;
 }
 
+bool is_for(const Module& module, const Machine& machine) {
+  Attr target = module.attr("target");
+  return target && target->string == machine.name;
+}
+
 /// What a dump's header says of a module.
 std::string what_of(const Module& module, const Machine& machine) {
   return fmt::format("{} for {}", module.name(), machine.name);
@@ -175,13 +180,27 @@ Status Compiler::read_input() {
   for (auto& module : *modules) {
     if (module->level() == Level::Graph && !state_->graph) {
       state_->graph = std::move(module);
-    } else if (module->level() != Level::Graph) {
+    } else if (module->level() != Level::Graph && !is_continued(*module)) {
       state_->continued.push_back(std::move(module));
     }
+  }
+  if (!state_->continued.empty()) {
+    // The bundle is for what the dump holds, of what was asked for.
+    std::erase_if(state_->targets, [&](const TargetOutput& target) {
+      return std::none_of(state_->continued.begin(), state_->continued.end(),
+                          [&](const auto& module) { return is_for(*module, *target.machine); });
+    });
   }
   if (!state_->graph || !state_->continued.empty()) return success;
   state_->source = frontend::library_only(state_->context, diagnostics_);
   return success;
+}
+
+/// A dump of several levels holds an entry several times; the first is continued from.
+bool Compiler::is_continued(const Module& module) const {
+  return std::any_of(state_->continued.begin(), state_->continued.end(), [&](const auto& known) {
+    return known->name() == module.name() && known->attr("target") == module.attr("target");
+  });
 }
 
 bool Compiler::wants(Stage stage) const {
@@ -204,8 +223,7 @@ Status Compiler::lower_all() {
   if (last == Stage::Graph) return success;
   for (TargetOutput& target : state_->targets) {
     for (auto& module : state_->continued) {
-      Attr name = module->attr("target");
-      if (!name || name->string != target.machine->name) continue;
+      if (!module || !is_for(*module, *target.machine)) continue;
       std::span<const PassId> passes = rest_after(cpu_pipeline(), module->level());
       if (finish(std::move(module), passes, *target.machine).failed()) return failure;
     }

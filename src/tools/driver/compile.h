@@ -60,6 +60,7 @@ class Compiler {
                     const std::string& entry);
   void dump(Stage stage, const std::string& what, const std::string& text);
   bool wants(Stage stage) const;
+  bool is_continued(const Module& module) const;
   Status generate_code();
   Status write_dump();
   Status write_bundle();
