@@ -129,8 +129,9 @@ void FragmentStages::find_dear(Value* value, Block* block, std::set<Value*>& dea
 }
 
 /// A value is kept for the fragments of one loop: all its other axes are bound, and the axis is
-/// longer than a fragment (a single fragment stays in registers). Scratch memory has the loop's axis as
-/// its columns, so nothing is kept where the columns of fragments are another axis already.
+/// longer than a fragment (a single fragment stays in registers). Where the columns of fragments
+/// are another axis already, the loop steps by one element, and all its fragments would have to be
+/// kept.
 bool FragmentStages::can_keep(Value* value, const Root& root) {
   int column = emitter_.column();
   if (column >= 0 && emitter_.is_bound(column) && column != root.axis) return false;
@@ -297,38 +298,48 @@ void FragmentStages::write_nested(const Root& root_op, const std::vector<int>& a
                 });
 }
 
+/// The dims are the axes in `unbound`, then rows and columns. What loops bind already has the
+/// fragment at hand alone: rows always, columns where the value runs along the column axis.
+/// Elsewhere the last of `unbound` has the columns, whole vectors of them.
 FragmentMemory FragmentStages::scratch_for(Value* value, const std::vector<int>& unbound) {
   auto [it, inserted] = scratch_.try_emplace({value, unbound});
   FragmentMemory& memory = it->second;
   if (!inserted) return memory;
-  Context& context = emitter_.context();
-  DimTable& dims = context.dims();
-  memory.axes.assign(unbound.begin(), unbound.end() - 1);
-  std::vector<int> all = emitter_.axes().of(value);
-  bool rows = std::find(all.begin(), all.end(), emitter_.row()) != all.end() && emitter_.row() >= 0;
-  memory.axes.push_back(rows ? emitter_.row() : -1);
-  memory.axes.push_back(unbound.back());
+  DimTable& dims = emitter_.context().dims();
   std::vector<Dim> extents;
-  Dim elements = dims.constant(1);
-  for (size_t i = 0; i < memory.axes.size(); ++i) {
-    bool is_row = i + 2 == memory.axes.size();
-    Dim extent =
-        is_row ? dims.constant(rows ? shape_.rows : 1) : emitter_.axes().extent(memory.axes[i]);
-    if (i + 1 == memory.axes.size()) {
-      Dim width = dims.constant(shape_.lanes);
-      extent = dims.mul(dims.ceildiv(extent, width), width);
-    }
+  auto add = [&](int axis, Dim extent, bool local) {
+    memory.axes.push_back(axis);
+    memory.local.push_back(local);
     extents.push_back(extent);
-    elements = dims.mul(elements, extent);
+  };
+  auto whole = [&](int axis) { add(axis, emitter_.axes().extent(axis), false); };
+  int row = emitter_.row(), column = emitter_.column();
+  bool has_rows = runs_along(value, row);
+  bool has_columns = runs_along(value, column) && emitter_.is_bound(column) &&
+                     std::find(unbound.begin(), unbound.end(), column) == unbound.end();
+  std::for_each(unbound.begin(), unbound.end() - 1, whole);
+  if (has_columns) whole(unbound.back());
+  add(has_rows ? row : -1, dims.constant(has_rows ? shape_.rows : 1), true);
+  if (has_columns) {
+    add(column, dims.constant(emitter_.binding(column).extent), true);
+  } else {
+    Dim lanes = dims.constant(shape_.lanes);
+    Dim vectors = dims.ceildiv(emitter_.axes().extent(unbound.back()), lanes);
+    add(unbound.back(), dims.mul(vectors, lanes), false);
   }
+  Dim elements = dims.constant(1);
+  for (Dim extent : extents) elements = dims.mul(elements, extent);
   DType dtype = value->type()->dtype;
   memory.memory = emitter_.scratch(elements, dtype);
-  memory.type = context.contiguous_view(extents, dtype, MemorySpace::Scratch);
+  memory.type = emitter_.context().contiguous_view(extents, dtype, MemorySpace::Scratch);
   memory.offsets.assign(memory.axes.size(), nullptr);
   memory.limits.assign(memory.axes.size(), nullptr);
-  memory.local.assign(memory.axes.size(), false);
-  memory.local[memory.axes.size() - 2] = true;
   return memory;
+}
+
+bool FragmentStages::runs_along(Value* value, int axis) const {
+  std::vector<int> all = emitter_.axes().of(value);
+  return axis >= 0 && std::find(all.begin(), all.end(), axis) != all.end();
 }
 
 void FragmentStages::write_dot(const Root& root) {

@@ -55,8 +55,10 @@ class FragmentStages {
   void write_nested(const Root& root, const std::vector<int>& axes, size_t depth);
   void write_dot(const Root& root);
   void write_loop(const Root& root);
-  /// Scratch memory for a value: fragments of the rows at hand, all of the axes in `unbound`.
+  /// Scratch memory for a value: the fragment at hand along bound rows and columns, all of the axes
+  /// in `unbound`.
   FragmentMemory scratch_for(Value* value, const std::vector<int>& unbound);
+  bool runs_along(Value* value, int axis) const;
   int64_t width_of(int axis) const;
   Value* domain_on(Op* op, int axis) const;
 

@@ -1,14 +1,29 @@
 #pragma once
 // Small random graphs: each op takes values made before, of shapes over M, N and a few constants.
 
+#include <cstdlib>
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/core/builder.h"
+#include "ir/graph/build.h"
 #include "ir/graph/ops.h"
 #include "passes/analysis/access.h"
 
 namespace tessera {
+
+/// The seeds of a run: 1 to `last`, or what the environment's TESSERA_RANDOM_GRAPHS says, which is
+/// the last one or `first-last`.
+inline std::pair<unsigned, unsigned> random_graph_seeds(unsigned last) {
+  const char* range = std::getenv("TESSERA_RANDOM_GRAPHS");
+  if (!range) return {1, last};
+  char* end = nullptr;
+  unsigned first = unsigned(std::strtoul(range, &end, 10));
+  if (*end != '-') return {1, first};
+  return {first, unsigned(std::strtoul(end + 1, nullptr, 10))};
+}
 
 class RandomGraph {
  public:
@@ -34,10 +49,14 @@ class RandomGraph {
     builder_.set_end(body);
   }
 
-  /// Adds ops until there are `count` of them, and returns the last ones made.
+  /// Adds ops until there are `count` of them, and returns the last one made and some that nothing
+  /// reads.
   Op* finish(size_t count) {
     while (values_.size() < count + 4) step();
-    std::vector<Value*> results(values_.end() - std::ptrdiff_t(1 + pick(3)), values_.end());
+    std::vector<Value*> results;
+    for (size_t i = values_.size(); i-- > 4 && results.size() < 4;) {
+      if (results.empty() || (values_[i]->unused() && pick(4))) results.push_back(values_[i]);
+    }
     std::vector<Attr> names;
     for (size_t i = 0; i < results.size(); ++i) {
       names.push_back(context_.dict({{"name", context_.string("r" + std::to_string(i))}}));
@@ -167,16 +186,35 @@ class RandomGraph {
 
   void slice(Value* a) {
     std::vector<Dim> dims = a->type()->dims;
-    std::vector<int64_t> starts(dims.size(), 0), steps(dims.size(), 1);
+    std::vector<Dim> starts(dims.size(), number(0));
+    std::vector<int64_t> steps(dims.size(), 1);
     for (size_t i = 0; i < dims.size(); ++i) {
       auto extent = dims[i]->constant();
-      if (!extent || *extent < 2 || !pick(2)) continue;
-      starts[i] = int64_t(pick(2));
+      if (!pick(2)) continue;
+      if (!extent) {
+        cut(dims[i], starts[i], steps[i]);
+        continue;
+      }
+      if (*extent < 2) continue;
       steps[i] = 1 + int64_t(pick(2));
-      dims[i] = number((*extent - starts[i] + steps[i] - 1) / steps[i]);
+      int64_t start = int64_t(pick(2));
+      starts[i] = number(start);
+      dims[i] = number((*extent - start + steps[i] - 1) / steps[i]);
     }
-    add(K::Slice, {{a}}, tensor(dims, a->type()->dtype),
-        {{"starts", context_.integers(starts)}, {"steps", context_.integers(steps)}});
+    values_.push_back(graph::slice(builder_, a, starts, steps, dims));
+  }
+
+  /// Every second element of an axis, or its second half.
+  void cut(Dim& extent, Dim& start, int64_t& step) {
+    DimTable& dims = context_.dims();
+    if (pick(2)) {
+      step = 2;
+      extent = dims.ceildiv(extent, number(2));
+      return;
+    }
+    Dim half = dims.sub(extent, dims.ceildiv(extent, number(2)));
+    start = dims.sub(extent, half);
+    extent = half;
   }
 
   void reduce(Value* a) {
@@ -184,8 +222,11 @@ class RandomGraph {
     std::vector<Dim> dims;
     std::vector<int64_t> axes;
     bool keep = pick(2) != 0;
+    size_t only = pick(2 * a->type()->rank());  // often one axis
     for (size_t i = 0; i < a->type()->rank(); ++i) {
-      bool reduced = pick(2) || (i + 1 == a->type()->rank() && axes.empty());
+      bool reduced = only < a->type()->rank()
+                         ? i == only
+                         : pick(2) || (i + 1 == a->type()->rank() && axes.empty());
       if (reduced) axes.push_back(int64_t(i));
       if (!reduced) dims.push_back(a->type()->dims[i]);
       if (reduced && keep) dims.push_back(number(1));
@@ -234,7 +275,25 @@ class RandomGraph {
   }
 
   void softmax(Value* a) {
-    if (a->type()->rank() != 0 && a->type()->dtype == DType::F32) add(K::Softmax, {{a}}, a->type());
+    size_t rank = a->type()->rank();
+    if (rank == 0 || a->type()->dtype != DType::F32) return;
+    size_t axis = pick(rank);
+    if (pick(2)) return softmax_by_hand(a, int64_t(axis));
+    std::vector<int64_t> perm(rank);
+    for (size_t i = 0; i < rank; ++i) perm[i] = int64_t(i);
+    std::swap(perm[axis], perm[rank - 1]);
+    Value* turned = graph::transpose(builder_, a, perm);
+    values_.push_back(graph::transpose(builder_, graph::softmax(builder_, turned), perm));
+  }
+
+  void softmax_by_hand(Value* a, int64_t axis) {
+    const std::vector<Dim>& dims = a->type()->dims;
+    auto whole = [&](const char* kind, Value* value) {
+      return graph::broadcast_to(builder_, graph::reduce(builder_, value, kind, {axis}, true),
+                                 dims);
+    };
+    Value* e = graph::elementwise(builder_, E::Exp, {graph::sub(builder_, a, whole("max", a))});
+    values_.push_back(graph::div(builder_, e, whole("sum", e)));
   }
 
   /// A causal mask: -1 above the diagonal of the last two axes.

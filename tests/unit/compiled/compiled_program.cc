@@ -1,0 +1,173 @@
+#include "unit/compiled/compiled_program.h"
+
+#include <cstring>
+
+#include "codegen/bundle/write_bundle.h"
+#include "passes/analysis/kernels.h"
+#include "passes/pipeline.h"
+#include "unit/compiled/guarded_memory.h"
+#include "unit/passes/host_runner.h"
+
+namespace tessera::test {
+
+namespace {
+
+/// Runs the kernels of a module of level target.
+class KernelLauncher : public HostRunner {
+ public:
+  KernelLauncher(Module& module, DimValues dims, DiagnosticEngine& diagnostics,
+                 const LoadedObject& object)
+      : HostRunner(module, std::move(dims), diagnostics), object_(object) {}
+
+ protected:
+  void run_kernel(Op* kernel, const std::vector<TensorValue*>& parameters,
+                  const DimValues& dims) override {
+    auto value_of = [&](Dim dim) {
+      return *evaluate(
+          dim, [&](std::string_view name) { return std::optional(dims.find(name)->second); });
+    };
+    size_t inputs = parameters.size() - size_t(kernel->int_attr("outputs"));
+    std::vector<std::unique_ptr<GuardedMemory>> memory;
+    std::vector<void*> buffers;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      memory.push_back(std::make_unique<GuardedMemory>(parameters[i]->byte_count()));
+      buffers.push_back(memory.back()->data());
+      if (i < inputs && parameters[i]->count()) {
+        std::memcpy(buffers.back(), parameters[i]->data(), parameters[i]->byte_count());
+      }
+    }
+    std::vector<int64_t> free_dims;
+    for (Attr name : kernel->attr("dims")->elements) {
+      free_dims.push_back(dims.find(name->string)->second);
+    }
+    int64_t programs = 1;
+    for (Attr extent : kernel->attr("grid")->elements) programs *= value_of(extent->dim);
+    GuardedMemory scratch(size_t(value_of(kernel->attr("scratch")->dim)));
+    std::string name(symbol_name(kernel));
+    INFO("kernel " << name);
+    object_.find(name)(buffers.data(), free_dims.data(), 0, programs, scratch.data());
+    CHECK(scratch.is_intact());
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      CHECK(memory[i]->is_intact());
+      if (!parameters[i]->count()) continue;
+      if (i >= inputs) {
+        std::memcpy(parameters[i]->data(), buffers[i], parameters[i]->byte_count());
+      } else {
+        CHECK(!std::memcmp(parameters[i]->data(), buffers[i], parameters[i]->byte_count()));
+      }
+    }
+  }
+
+ private:
+  const LoadedObject& object_;
+};
+
+/// A tensor as libtessera takes it; the extents and the data are the value's own.
+tsr_tensor_t tensor_of(const TensorValue& value, tsr_dtype_t dtype, std::vector<int64_t>& shape,
+                       void* data) {
+  shape = value.dims();
+  return {data, {1, 0}, int32_t(value.rank()), dtype, shape.data(), nullptr, 0};
+}
+
+void require(tsr_status_t status) {
+  if (status != TSR_SUCCESS) throw std::runtime_error(tsrGetLastError());
+}
+
+}  // namespace
+
+CompiledProgram::CompiledProgram(const std::string& graph, const Machine& machine)
+    : machine_(&machine) {
+  FileId file = text_.sources.add("f.tir", graph);
+  auto modules = parse_modules(text_.context, file, text_.diagnostics);
+  if (!modules) return;
+  graph_ = std::move(modules->front());
+  library_ = frontend::library_only(text_.context, text_.diagnostics);
+  if (compile()) load();
+}
+
+CompiledProgram::~CompiledProgram() {
+  tsrDestroyContext(context_);
+}
+
+std::string CompiledProgram::messages() const {
+  return render_all(text_.diagnostics, {});
+}
+
+std::string CompiledProgram::text() const {
+  return print(*module_, {.locations = false});
+}
+
+bool CompiledProgram::run_passes(Module& module, std::span<const PassId> passes,
+                                 const Machine* machine) {
+  PassManager manager({});
+  PassContext context{text_.diagnostics, machine, library_.library.get(), machine ? "f" : "", {}};
+  return bool(manager.run(module, steps_of(passes), context)) &&
+         bool(verify(module, text_.diagnostics));
+}
+
+bool CompiledProgram::compile() {
+  if (!run_passes(*graph_, graph_pipeline(), nullptr)) return false;
+  module_ = std::make_unique<Module>(text_.context, text_.sources, "f", Level::Graph);
+  std::map<Value*, Value*> values;
+  module_->clone(graph_->find("f"), values)->move_to_end(module_->body());
+  module_->set_attr("entry", text_.context.string("f"));
+  module_->set_attr("target", text_.context.string(machine_->name));
+  module_->set_attr("properties", graph_->attr("properties"));
+  if (!run_passes(*module_, cpu_pipeline(), machine_)) return false;
+  Module* modules[] = {module_.get()};
+  elf_ = codegen::compile_kernels(modules, *machine_).elf;
+  object_ = std::make_unique<LoadedObject>(elf_);
+  return true;
+}
+
+void CompiledProgram::load() {
+  codegen::BundleInput input{graph_.get(), {{machine_, {module_.get()}, elf_}}, "test", {}};
+  Result<std::string> bytes = codegen::write_bundle(input, text_.diagnostics);
+  if (!bytes) return;
+  setenv("TSR_POISON", "1", 1);
+  tsr_module_t module = nullptr;
+  require(tsrCreateContext(&context_));
+  require(tsrLoadModule(context_, bytes->data(), bytes->size(), &module));
+  require(tsrGetFunction(module, "f", &function_));
+}
+
+CompiledProgram::Tensors CompiledProgram::launch(const Tensors& inputs, const DimValues& dims) {
+  KernelLauncher launcher(*module_, dims, text_.diagnostics, *object_);
+  return launcher.run(module_->find("f"), inputs);
+}
+
+CompiledProgram::Tensors CompiledProgram::call(const Tensors& inputs, const Tensors& wanted) {
+  std::vector<std::unique_ptr<GuardedMemory>> memory;
+  std::vector<std::vector<int64_t>> shapes(inputs.size() + wanted.size());
+  std::vector<tsr_tensor_t> tensors(shapes.size());
+  std::vector<const tsr_tensor_t*> given;
+  std::vector<tsr_tensor_t*> made;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    bool is_input = i < inputs.size();
+    size_t index = is_input ? i : i - inputs.size();
+    const TensorValue& value = is_input ? inputs[index] : wanted[index];
+    memory.push_back(std::make_unique<GuardedMemory>(value.byte_count()));
+    tsr_tensor_info_t info;
+    require((is_input ? tsrGetInputInfo : tsrGetOutputInfo)(function_, index, &info));
+    tensors[i] = tensor_of(value, info.element, shapes[i], memory.back()->data());
+    if (!is_input) {
+      made.push_back(&tensors[i]);
+      continue;
+    }
+    if (value.count()) std::memcpy(memory.back()->data(), value.data(), value.byte_count());
+    given.push_back(&tensors[i]);
+  }
+  require(tsrCall(function_, nullptr, given.data(), given.size(), made.data(), made.size()));
+  Tensors results;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    results.push_back(*TensorValue::make(wanted[i].dtype(), wanted[i].dims()));
+    const std::unique_ptr<GuardedMemory>& bytes = memory[inputs.size() + i];
+    CHECK(bytes->is_intact());
+    if (wanted[i].count()) {
+      std::memcpy(results[i].data(), bytes->data(), results[i].byte_count());
+    }
+  }
+  return results;
+}
+
+}  // namespace tessera::test
