@@ -4,8 +4,9 @@
 // language.
 //
 // What graph_to_schedule asks for, and with which operands (leading dims already collapsed):
-//   gir.gemm           matmul          a [M, K], b [K, N]
-//   gir.gemm, rank 3   matmul_batched  a [B, M, K], b [B, K, N]
+//   gir.gemm           matmul          a [M, K], b [K, N]; argument total (DType), the sum's
+//   gir.gemm, rank 3   matmul_batched  a [B, M, K], b [B, K, N]; the same
+//   with a 16-bit sum  …_rounded       the same; the schedule sets the tile of k
 //   gir.softmax        softmax         x [M, N]
 //   gir.rmsnorm        rmsnorm_safe    x [M, N]; argument eps (Float)
 //   with a scale       rmsnorm         x [M, N], scale [N]; argument eps (Float)

@@ -44,6 +44,17 @@ std::vector<int64_t> swap_last(size_t rank) {
   return perm;
 }
 
+/// A sum of 16 bits is rounded every 64 along k (docs/numerics.md), which makes the tile of k part
+/// of the kernel's meaning.
+void set_accumulator(Op* op, AnchorForm& form) {
+  Context& context = op->module()->context();
+  DType accum = op->dtype_attr("accum");
+  form.arguments["total"] = context.dtype(accum);
+  if (!is_float(accum) || dtype_info(accum).bits != 16) return;
+  form.kernel += "_rounded";
+  form.schedule["block"] = context.dict({{"k", context.integer(64)}});
+}
+
 AnchorForm gemm_form(Op* op) {
   DimTable& table = table_of(op);
   std::vector<Dim> a = op->in(graph::in::Gemm::a)->type()->dims;
@@ -72,6 +83,7 @@ AnchorForm gemm_form(Op* op) {
     form.results = {{collapsed(table, result, 2), a[m], b[n]}};
     form.result_axes = grouped_axes(result.size(), 2);
   }
+  set_accumulator(op, form);
   return form;
 }
 

@@ -156,32 +156,40 @@ void check_random_graph(unsigned seed, size_t ops) {
   check_compiled(graph, samples);
 }
 
-/// One graph for all extents of M and N: ops on %x: tensor<M x N, f32>, %y: tensor<N x M, bf16> and
-/// %w: tensor<2 x M x 6, f32>.
+/// A graph of ops on %x: tensor<M x N, f32>, %y: tensor<N x M, bf16> and %w: tensor<2 x M x 6,
+/// f32>.
+struct Graph : TextFixture {
+  explicit Graph(const std::string& body, size_t results = 1) {
+    text =
+        "module @f level(graph) version(1) {\ngir.func @f(%x: tensor<M x N, f32>, %y: tensor<N x "
+        "M, "
+        "bf16>, %w: tensor<2 x M x 6, f32>) {args = [{kind = \"input\", name = \"x\"}, {kind = "
+        "\"input\", name = \"y\"}, {kind = \"input\", name = \"w\"}], results = [";
+    for (size_t i = 0; i < results; ++i) {
+      text += (i ? ", {name = \"r" : "{name = \"r") + std::to_string(i) + "\"}";
+    }
+    text += "], role = \"entry\"} {\n" + body + "}\n}\n";
+    modules = parse_modules(context, sources.add("f.tir", text), diagnostics);
+    INFO(text << render_all(diagnostics, {}));
+    REQUIRE(modules);
+  }
+  Op* function() { return (*modules)[0]->find("f"); }
+
+  std::string text;
+  Result<std::vector<std::unique_ptr<Module>>> modules = failure;
+};
+
+/// Compares for all extents of M and N.
 void check_graph(const std::string& body, size_t results = 1) {
-  std::string text =
-      "module @f level(graph) version(1) {\ngir.func @f(%x: tensor<M x N, f32>, %y: "
-      "tensor<N x M, bf16>, %w: tensor<2 x M x 6, f32>) {args = [";
-  for (const char* name : {"x", "y", "w"}) {
-    text += std::string(*name == 'x' ? "" : ", ") + "{kind = \"input\", name = \"" + name + "\"}";
-  }
-  text += "], results = [";
-  for (size_t i = 0; i < results; ++i) {
-    text += (i ? ", {name = \"r" : "{name = \"r") + std::to_string(i) + "\"}";
-  }
-  text += "], role = \"entry\"} {\n" + body + "}\n}\n";
-  TextFixture f;
-  INFO(text);
-  auto modules = parse_modules(f.context, f.sources.add("f.tir", text), f.diagnostics);
-  INFO(render_all(f.diagnostics, {}));
-  REQUIRE(modules);
+  Graph graph(body, results);
+  INFO(graph.text);
   std::vector<Sample> samples;
   for (int64_t m : extents) {
     for (int64_t n : extents) {
-      samples.push_back(sample((*modules)[0]->find("f"), {{"M", m}, {"N", n}}, 3, f.diagnostics));
+      samples.push_back(sample(graph.function(), {{"M", m}, {"N", n}}, 3, graph.diagnostics));
     }
   }
-  check_compiled(text, samples);
+  check_compiled(graph.text, samples);
 }
 
 }  // namespace
@@ -210,4 +218,57 @@ TEST_CASE("a partial sum beside the columns of fragments has its own scratch mem
     %9: tensor<2 x M x 6, f32> = gir.sub %6, %8
     gir.return [%9]
 )");
+}
+
+TEST_CASE("a product is summed in the dtype that it says") {
+  // The sum is rounded every 64 along k, and nowhere else.
+  for (const char* text : {"bf16", "f16"}) {
+    std::string type = text;
+    check_graph("%0: tensor<M x N, " + type + "> = gir.cast %x\n%1: tensor<N x M, " + type +
+                "> = gir.cast %y\n%2: tensor<M x M, " + type +
+                "> = gir.gemm %0, %1 {accum = " + type + "}\ngir.return [%2]\n");
+  }
+  check_graph(R"(
+    %0: tensor<2 x M x 6, bf16> = gir.cast %w
+    %1: tensor<2 x 6 x 6, bf16> = gir.gemm %0, %0 {accum = bf16, transpose_a = true}
+    gir.return [%1]
+)");
+  check_graph(R"(
+    %0: tensor<N x M, f32> = gir.cast %y
+    %1: tensor<M x M, f64> = gir.gemm %x, %0 {accum = f64}
+    gir.return [%1]
+)");
+}
+
+TEST_CASE("a sum of 16 bits is rounded every 64 elements") {
+  // Products of small integers are exact in any order: what is left are the roundings, bit for bit.
+  for (const char* text : {"bf16", "f16"}) {
+    std::string type = text, operands = "%0: tensor<M x N, " + type +
+                                        "> = gir.cast %x\n%1: tensor<N x M, " + type +
+                                        "> = gir.cast %y\n";
+    Graph rounded(operands + "%2: tensor<M x M, " + type + "> = gir.gemm %0, %1 {accum = " + type +
+                  "}\ngir.return [%2]\n");
+    Graph once(operands +
+               "%2: tensor<M x M, f32> = gir.gemm %0, %1 {accum = f32}\n%3: tensor<M x M, " + type +
+               "> = gir.cast %2\ngir.return [%3]\n");
+    std::vector<Sample> samples;
+    for (int64_t n : {1, 63, 64, 65, 128, 200, 1000}) {
+      Sample s{{{"M", 9}, {"N", n}}, {}, {}, {0}};
+      s.arguments = random_arguments(rounded.function(), s.dims, 3);
+      for (TensorValue& tensor : s.arguments) {
+        for (int64_t e = 0; e < tensor.count(); ++e) {
+          tensor.set(e, {.f = std::round(9 * std::fabs(tensor.get(e).f))});
+        }
+      }
+      s.wanted =
+          evaluated(rounded.function(), s.arguments, graph::EvalMode::Exact, rounded.diagnostics);
+      Tensors other =
+          evaluated(once.function(), s.arguments, graph::EvalMode::Exact, once.diagnostics);
+      bool differs = distance(s.wanted[0], other[0]) > 0;
+      CHECK((n > 64 || !differs));
+      CHECK((n < 1000 || differs));
+      samples.push_back(std::move(s));
+    }
+    check_compiled(rounded.text, samples);
+  }
 }

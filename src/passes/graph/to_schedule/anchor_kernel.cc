@@ -36,6 +36,7 @@ Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& g
   schedule::KernelRequest request;
   request.kernel = form.kernel;
   request.arguments = form.arguments;
+  request.schedule = form.schedule;
   request.symbol = next_symbol();
   request.machine = context_.machine ? context_.machine->name : "";
   request.loc = anchor->loc();
