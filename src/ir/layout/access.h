@@ -1,0 +1,30 @@
+#pragma once
+// What happens when threads that hold a tile in a Layout access it in a SharedLayout.
+
+#include "ir/layout/layout.h"
+#include "ir/layout/shared_layout.h"
+
+namespace tessera::layout {
+
+/// The most elements, up to 16 bytes, that each thread can move by one access: registers
+/// v*i .. v*i+v-1 lie at neighbouring addresses, from a multiple of their size.
+int shared_vector_width(const Layout& layout, const SharedLayout& shared);
+
+/// Wavefronts of 128 bytes that the worst access of a warp takes beyond the least possible, when
+/// every thread moves `width` elements at a time (at most shared_vector_width). A warp's access of
+/// 8 or 16 bytes a lane is served in halves or quarters of the warp. Counted over all accesses.
+int bank_conflicts(const Layout& layout, const SharedLayout& shared, int width);
+
+/// How a register's address follows from the address of the thread's register 0.
+struct AddressStep {
+  enum Kind : uint8_t {
+    Add,   ///< offset(r) = offset(0) + value, in all threads: an immediate of the access
+    Xor,   ///< offset(r) = offset(0) ^ value, in all threads
+    None,  ///< neither
+  };
+  Kind kind;
+  int64_t value = 0;
+};
+AddressStep register_address(const Layout& layout, const SharedLayout& shared, int reg);
+
+}  // namespace tessera::layout

@@ -1,0 +1,45 @@
+#pragma once
+// Layouts as text, and back.
+//
+//   #wgmma<acc, 128 x 256, warps = 8>      acc, rows (a row reduction of acc), a
+//   #mma<acc, 128 x 128, warps = 2 x 4>    acc, a, b
+//   #amx<acc, 32 x 32>                     acc, a, b
+//   #blocked<128 x 64, vector = 8, lanes = 32, warps = 4, order = [1, 0]>
+//   #layout<register = [[0, 1], [8, 0]], lane = [[0, 2]], warp = [], repeats = [register 1 22 by 8], rank = 2>
+//   #shared<128 x 64, bytes = 2, swizzle = 128, order = [1, 0]>    or pad = 16, or panel = 16
+//
+// A layout prints as the family it belongs to, whichever way it was made, else in the general form.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ir/layout/layout.h"
+#include "ir/layout/shared_layout.h"
+
+namespace tessera::layout {
+
+std::string print(const Layout& layout);
+std::string print(const SharedLayout& layout);
+
+/// What a text does not say rightly, and where.
+struct TextError {
+  std::string message;
+  size_t position = 0;
+};
+
+/// Reads a whole text. Strict: what print() does not write is mostly refused; memory and time are
+/// bounded by the limits of Layout whatever the text.
+std::optional<Layout> parse_layout(std::string_view text, TextError* error = nullptr);
+std::optional<SharedLayout> parse_shared_layout(std::string_view text, TextError* error = nullptr);
+
+/// The length of the layout text that `text` starts with: from '#' to the '>' that closes it, or 0.
+size_t layout_text_length(std::string_view text);
+
+/// Elements that draw() shows at most.
+inline constexpr int64_t max_drawn_elements = 1 << 16;
+/// A grid of rows and columns whose cells are warp:lane:register of the canonical owner. Layouts of
+/// rank 0, 1 or 2 with at most max_drawn_elements.
+std::string draw(const Layout& layout);
+
+}  // namespace tessera::layout
