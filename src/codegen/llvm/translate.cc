@@ -222,6 +222,7 @@ class FunctionTranslator {
       case OpKind::Insert:
         return builder_.CreateInsertElement(in(op, 0), in(op, 1), uint64_t(op->int_attr("lane")));
       case OpKind::Shuffle: return shuffle(op);
+      case OpKind::Concat: return concat(op);
       case OpKind::Bitcast: return builder_.CreateBitCast(in(op, 0), type(op->result()->type()));
       default: return memory_op(op);
     }
@@ -248,7 +249,8 @@ class FunctionTranslator {
 
   llvm::Value* mask(Op* op) {
     int64_t lanes = op->result()->type()->lanes;
-    llvm::Value* count = intrinsic(llvm::Intrinsic::smin, {in(op, 0), builder_.getInt64(uint64_t(lanes))});
+    llvm::Value* given = builder_.CreateSExt(in(op, 0), builder_.getInt64Ty());
+    llvm::Value* count = intrinsic(llvm::Intrinsic::smin, {given, builder_.getInt64(uint64_t(lanes))});
     count = intrinsic(llvm::Intrinsic::smax, {count, builder_.getInt64(0)});
     count = builder_.CreateTrunc(count, builder_.getInt32Ty());
     return builder_.CreateICmpULT(iota(DType::I32, lanes), builder_.CreateVectorSplat(unsigned(lanes), count));
@@ -258,6 +260,20 @@ class FunctionTranslator {
     std::vector<int> lanes;
     for (int64_t lane : op->ints_attr("lanes")) lanes.push_back(int(lane));
     return builder_.CreateShuffleVector(in(op, 0), in(op, 1), lanes);
+  }
+
+  llvm::Value* concat(Op* op) {
+    llvm::Value* result = llvm::PoisonValue::get(type(op->result()->type()));
+    uint64_t next = 0;
+    for (Value* part : op->ins(in::Concat::parts)) {
+      bool reg = part->type()->is(TypeKind::Reg);
+      for (uint64_t lane = 0; lane < uint64_t(reg ? part->type()->lanes : 1); ++lane) {
+        llvm::Value* value = values_.at(part);
+        if (reg) value = builder_.CreateExtractElement(value, lane);
+        result = builder_.CreateInsertElement(result, value, next++);
+      }
+    }
+    return result;
   }
 
   llvm::Align element_align(Type type) {

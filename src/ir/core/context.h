@@ -34,7 +34,8 @@ class Context {
   Type contiguous_view(std::vector<Dim> dims, DType dtype, MemorySpace space);
   Type tile(std::vector<Dim> dims, DType dtype);
   Type reg(DType dtype, int64_t lanes);
-  Type ptr();
+  /// An address of memory that all programs see, or of shared memory.
+  Type ptr(MemorySpace space = MemorySpace::Global);
   /// The same kind of type with another dtype (and, for tensors, without policies).
   Type with_dtype(Type type, DType dtype);
   /// A type of one element for Tensor, Tile, Reg and Scalar.

@@ -50,7 +50,8 @@ std::string text_of(const TypeNode& node) {
       return fmt::format("{}, strides = {}, offset = {}, space = {}>", shaped_text("view", node),
                          list_text(node.strides), node.offset->text, to_string(node.space));
     case TypeKind::Reg: return fmt::format("reg<{} x {}>", to_string(node.dtype), node.lanes);
-    case TypeKind::Ptr: return "ptr";
+    case TypeKind::Ptr:
+      return node.space == MemorySpace::Global ? "ptr" : fmt::format("ptr<{}>", to_string(node.space));
   }
   TSR_UNREACHABLE("unknown type kind");
 }
@@ -108,7 +109,12 @@ Type Context::reg(DType dtype, int64_t lanes) {
   return make(std::move(node));
 }
 
-Type Context::ptr() { return make(TypeNode{TypeKind::Ptr}); }
+Type Context::ptr(MemorySpace space) {
+  TSR_CHECK(space == MemorySpace::Global || space == MemorySpace::Shared, "no address has that memory space");
+  TypeNode node{TypeKind::Ptr};
+  node.space = space;
+  return make(std::move(node));
+}
 
 Type Context::with_dtype(Type type, DType dtype) {
   TypeNode node = *type;

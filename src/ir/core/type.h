@@ -40,7 +40,7 @@ struct TypeNode {
   std::vector<Dim> dims;     ///< Tensor, View, Tile
   std::vector<Dim> strides;  ///< View, in elements
   Dim offset = nullptr;      ///< View, in elements
-  MemorySpace space = MemorySpace::Global;  ///< View
+  MemorySpace space = MemorySpace::Global;  ///< View, Ptr
   int64_t lanes = 0;                        ///< Reg
   std::string text;
 

@@ -101,6 +101,7 @@ bool parse_view_field(DimTable& table, std::string_view text, ViewFields& fields
 Type Context::parse_type(std::string_view text) {
   text = trim(text);
   if (text == "ptr") return ptr();
+  if (text == "ptr<shared>") return ptr(MemorySpace::Shared);
   if (std::optional<DType> scalar_dtype = parse_dtype(text)) return scalar(*scalar_dtype);
   size_t open = text.find('<');
   if (open == std::string_view::npos || text.back() != '>') return nullptr;

@@ -3,19 +3,14 @@
 #include <bit>
 
 #include "ir/core/verifier.h"
+#include "ir/target/verify.h"
 
 namespace tessera::target {
 
 namespace {
 
-Type type_of(Op* op, unsigned operand) { return op->operand(operand)->type(); }
-
 /// Both are scalars or registers of one number of lanes.
 bool same_lanes(Type a, Type b) { return a->kind == b->kind && a->lanes == b->lanes; }
-
-void expect_type(OpVerifier& verifier, std::string_view what, Type wanted, Type found) {
-  if (wanted != found) verifier.error("{} must be {}, not {}", what, wanted->text, found->text);
-}
 
 /// A register of bools with as many lanes as `data`.
 void expect_mask(OpVerifier& verifier, Type mask, Type data) {
@@ -46,28 +41,6 @@ void expect_lane(Op* op, OpVerifier& verifier) {
   if (lane < 0 || lane >= lanes) verifier.error("lane {} is not one of {}", lane, lanes);
 }
 
-bool all_of_kind(Attr array, AttrKind kind) {
-  for (Attr element : array->elements) {
-    if (!element->is(kind)) return false;
-  }
-  return true;
-}
-
-void verify_func(Op* op, OpVerifier& verifier) {
-  Block* entry = op->region()->front();
-  if (!entry) return;
-  constexpr std::string_view wanted[] = {"ptr", "ptr", "i64", "i64", "ptr"};
-  bool fits = entry->arg_count() == std::size(wanted);
-  for (unsigned i = 0; fits && i < entry->arg_count(); ++i) fits = entry->arg(i)->type()->text == wanted[i];
-  if (!fits) verifier.error("its parameters must be (ptr, ptr, i64, i64, ptr)");
-  if (!all_of_kind(op->attr("dims"), AttrKind::String)) verifier.error("'dims' must list names");
-  if (!all_of_kind(op->attr("params"), AttrKind::Type)) verifier.error("'params' must list types");
-  int64_t outputs = op->int_attr("outputs");
-  if (outputs < 0 || outputs > int64_t(op->attr("params")->elements.size())) {
-    verifier.error("it has {} parameters and cannot have {} results", op->attr("params")->elements.size(), outputs);
-  }
-}
-
 void verify_cond_branch(Op* op, OpVerifier& verifier) {
   Type condition = type_of(op, 0);
   if (condition->dtype != DType::Bool) verifier.error("the condition must be bool, not {}", condition->text);
@@ -95,7 +68,13 @@ void verify_iota(Op* op, OpVerifier& verifier) {
   if (!is_integer(dtype)) verifier.error("the lanes must be integers, not {}", to_string(dtype));
 }
 
+void expect_i32_or_i64(OpVerifier& verifier, std::string_view what, Type type) {
+  if (type->dtype == DType::I32 || type->dtype == DType::I64) return;
+  verifier.error("{} must be i32 or i64, not {}", what, type->text);
+}
+
 void verify_mask(Op* op, OpVerifier& verifier) {
+  expect_i32_or_i64(verifier, "the count", type_of(op, 0));
   DType dtype = op->result()->type()->dtype;
   if (dtype != DType::Bool) verifier.error("the result must be a register of bool, not {}", to_string(dtype));
 }
@@ -131,12 +110,28 @@ void verify_shuffle(Op* op, OpVerifier& verifier) {
   }
 }
 
+void verify_concat(Op* op, OpVerifier& verifier) {
+  Type result = op->result()->type();
+  int64_t lanes = 0;
+  for (Value* part : op->ins(in::Concat::parts)) {
+    lanes += part->type()->is(TypeKind::Reg) ? part->type()->lanes : 1;
+    if (part->type()->dtype == result->dtype) continue;
+    verifier.error("the parts must be {}, not {}", to_string(result->dtype), part->type()->text);
+  }
+  if (lanes != result->lanes) verifier.error("the parts have {} lanes, not {}", lanes, result->lanes);
+}
+
 void verify_bitcast(Op* op, OpVerifier& verifier) {
   Type a = type_of(op, 0);
   Type result = op->result()->type();
   bool fits = same_lanes(a, result) && byte_size(a->dtype) == byte_size(result->dtype);
   bool masks = a->dtype == DType::Bool || result->dtype == DType::Bool;
   if (!fits || masks) verifier.error("{} and {} differ in size", a->text, result->text);
+}
+
+void verify_offset(Op* op, OpVerifier& verifier) {
+  expect_i32_or_i64(verifier, "the offset", type_of(op, 1));
+  expect_type(verifier, "the result", type_of(op, 0), op->result()->type());
 }
 
 void verify_load(Op* op, OpVerifier& verifier) {

@@ -1,0 +1,215 @@
+// The rules of nv_ops.def.
+
+#include "ir/target/ops.h"
+#include "ir/target/verify.h"
+
+namespace tessera::target {
+
+void expect_type(OpVerifier& verifier, std::string_view what, Type wanted, Type found) {
+  if (wanted != found) verifier.error("{} must be {}, not {}", what, wanted->text, found->text);
+}
+
+namespace {
+
+bool is_scalar(Type type, DType dtype) { return type->is(TypeKind::Scalar) && type->dtype == dtype; }
+bool is_shared(Type type) { return type->is(TypeKind::Ptr) && type->space == MemorySpace::Shared; }
+bool is_global(Type type) { return type->is(TypeKind::Ptr) && type->space == MemorySpace::Global; }
+bool is_half(DType dtype) { return dtype == DType::BF16 || dtype == DType::F16; }
+
+void expect_i32(OpVerifier& verifier, std::string_view what, Type found) {
+  if (!is_scalar(found, DType::I32)) verifier.error("{} must be i32, not {}", what, found->text);
+}
+
+void expect_shared(OpVerifier& verifier, std::string_view what, Type found) {
+  if (!is_shared(found)) verifier.error("{} must be ptr<shared>, not {}", what, found->text);
+}
+
+void expect_global(OpVerifier& verifier, std::string_view what, Type found) {
+  if (!is_global(found)) verifier.error("{} must be ptr, not {}", what, found->text);
+}
+
+void expect_reg(OpVerifier& verifier, std::string_view what, DType dtype, int64_t lanes, Type found) {
+  if (found->is(TypeKind::Reg) && found->dtype == dtype && found->lanes == lanes) return;
+  verifier.error("{} must be reg<{} x {}>, not {}", what, to_string(dtype), lanes, found->text);
+}
+
+void expect_between(Op* op, OpVerifier& verifier, std::string_view name, int64_t low, int64_t high) {
+  int64_t value = op->int_attr(name);
+  if (value < low || value > high) verifier.error("'{}' must be {} to {}, not {}", name, low, high, value);
+}
+
+/// Threads exchange words: 32-bit numbers, or pairs of 16-bit ones.
+void verify_exchange(Op* op, OpVerifier& verifier) {
+  Type type = type_of(op, 0);
+  unsigned bytes = type->dtype == DType::Bool ? 0 : byte_size(type->dtype);
+  bool words = bytes == 4 || (bytes == 2 && type->is(TypeKind::Reg) && type->lanes % 2 == 0);
+  if (!words) verifier.error("lanes exchange 32-bit words, not {}", type->text);
+  expect_type(verifier, "the result", type, op->result()->type());
+}
+
+void verify_coordinates(Op* op, OpVerifier& verifier, unsigned slot) {
+  unsigned rank = op->slot_size(slot);
+  if (rank < 1 || rank > 5) verifier.error("a tensor has 1 to 5 coordinates, not {}", rank);
+  for (unsigned i = 0; i < rank; ++i) expect_i32(verifier, "a coordinate", op->in(slot, i)->type());
+}
+
+}  // namespace
+
+void verify_i32_result(Op* op, OpVerifier& verifier) { expect_i32(verifier, "the result", op->result()->type()); }
+
+void verify_shared_result(Op* op, OpVerifier& verifier) { expect_shared(verifier, "the result", op->result()->type()); }
+
+void verify_shuffle_xor(Op* op, OpVerifier& verifier) {
+  verify_exchange(op, verifier);
+  expect_between(op, verifier, "mask", 1, 31);
+}
+
+void verify_shuffle_index(Op* op, OpVerifier& verifier) {
+  verify_exchange(op, verifier);
+  expect_i32(verifier, "the lane", type_of(op, 1));
+}
+
+void verify_elect(Op* op, OpVerifier& verifier) {
+  Type type = op->result()->type();
+  if (!is_scalar(type, DType::Bool)) verifier.error("the result must be bool, not {}", type->text);
+}
+
+void verify_barrier(Op* op, OpVerifier& verifier) {
+  expect_between(op, verifier, "id", 0, 15);
+  int64_t threads = op->int_attr("threads");
+  if (threads < 32 || threads > 1024 || threads % 32) {
+    verifier.error("'threads' must be a multiple of 32 up to 1024, not {}", threads);
+  }
+}
+
+void verify_map_shared(Op* op, OpVerifier& verifier) {
+  expect_shared(verifier, "the address", type_of(op, 0));
+  expect_i32(verifier, "the rank", type_of(op, 1));
+  expect_shared(verifier, "the result", op->result()->type());
+}
+
+void verify_mbarrier(Op* op, OpVerifier& verifier) { expect_shared(verifier, "the barrier", type_of(op, 0)); }
+
+void verify_mbarrier_init(Op* op, OpVerifier& verifier) {
+  verify_mbarrier(op, verifier);
+  expect_between(op, verifier, "count", 1, (1 << 20) - 1);
+}
+
+void verify_mbarrier_expect(Op* op, OpVerifier& verifier) {
+  verify_mbarrier(op, verifier);
+  expect_between(op, verifier, "bytes", 0, (1 << 20) - 1);
+}
+
+void verify_mbarrier_wait(Op* op, OpVerifier& verifier) {
+  verify_mbarrier(op, verifier);
+  expect_i32(verifier, "the parity", type_of(op, 1));
+}
+
+void verify_tma_load(Op* op, OpVerifier& verifier) {
+  expect_global(verifier, "the descriptor", op->in(in::TmaLoad::descriptor)->type());
+  verify_coordinates(op, verifier, in::TmaLoad::coordinates);
+  expect_shared(verifier, "the destination", op->in(in::TmaLoad::destination)->type());
+  expect_shared(verifier, "the barrier", op->in(in::TmaLoad::bar)->type());
+  if (Value* mask = op->in(in::TmaLoad::multicast)) expect_i32(verifier, "the multicast mask", mask->type());
+}
+
+void verify_tma_store(Op* op, OpVerifier& verifier) {
+  expect_global(verifier, "the descriptor", op->in(in::TmaStore::descriptor)->type());
+  verify_coordinates(op, verifier, in::TmaStore::coordinates);
+  expect_shared(verifier, "the source", op->in(in::TmaStore::source)->type());
+}
+
+void verify_pending(Op* op, OpVerifier& verifier) { expect_between(op, verifier, "pending", 0, 7); }
+
+void verify_prefetch_descriptor(Op* op, OpVerifier& verifier) {
+  expect_global(verifier, "the descriptor", type_of(op, 0));
+}
+
+void verify_cp_async(Op* op, OpVerifier& verifier) {
+  expect_shared(verifier, "the destination", op->in(in::CpAsync::destination)->type());
+  expect_global(verifier, "the source", op->in(in::CpAsync::source)->type());
+  if (Value* bytes = op->in(in::CpAsync::bytes)) expect_i32(verifier, "the number of bytes", bytes->type());
+  int64_t size = op->int_attr("size");
+  if (size != 4 && size != 8 && size != 16) verifier.error("'size' must be 4, 8 or 16, not {}", size);
+}
+
+void verify_wgmma(Op* op, OpVerifier& verifier) {
+  DType dtype = op->dtype_attr("dtype");
+  int64_t n = op->int_attr("n");
+  bool known = is_half(dtype) || dtype == DType::TF32 || dtype == DType::F8E4M3 || dtype == DType::F8E5M2;
+  if (!known) return verifier.error("the tensor cores have no products of {} in f32", to_string(dtype));
+  int64_t k = 32 / byte_size(dtype);
+  if (op->int_attr("m") != 64) verifier.error("'m' must be 64, not {}", op->int_attr("m"));
+  if (op->int_attr("k") != k) verifier.error("'k' must be {} for {}", k, to_string(dtype));
+  if (n < 8 || n > 256 || n % 8) return verifier.error("'n' must be a multiple of 8 up to 256, not {}", n);
+  Type a = op->in(in::Wgmma::a)->type(), b = op->in(in::Wgmma::b)->type();
+  if (a->is(TypeKind::Reg)) {
+    expect_reg(verifier, "a", dtype, 64 * k / 128, a);
+  } else if (a->dtype != DType::I64) {
+    verifier.error("a must be a register or an i64 descriptor, not {}", a->text);
+  }
+  if (!is_scalar(b, DType::I64)) verifier.error("b must be an i64 descriptor, not {}", b->text);
+  expect_reg(verifier, "c", DType::F32, n / 2, op->in(in::Wgmma::c)->type());
+  expect_type(verifier, "d", op->in(in::Wgmma::c)->type(), op->result()->type());
+  Type accumulate = op->in(in::Wgmma::accumulate)->type();
+  if (accumulate->dtype != DType::Bool) verifier.error("'accumulate' must be bool, not {}", accumulate->text);
+  for (std::string_view name : {"a_major", "b_major"}) {
+    std::string_view major = op->string_attr(name);
+    if (major != "k" && major != "mn") verifier.error("'{}' must be \"k\" or \"mn\", not \"{}\"", name, major);
+    bool may_transpose = is_half(dtype) && !(name == "a_major" && a->is(TypeKind::Reg));
+    if (major == "mn" && !may_transpose) verifier.error("'{}' must be \"k\" for this operand", name);
+  }
+}
+
+void verify_wgmma_wait(Op* op, OpVerifier& verifier) {
+  verify_pending(op, verifier);
+  if (op->operand_count() != op->result_count()) {
+    return verifier.error("it gives back {} registers of {}", op->result_count(), op->operand_count());
+  }
+  for (unsigned i = 0; i < op->operand_count(); ++i) {
+    expect_type(verifier, "a result", type_of(op, i), op->result(i)->type());
+  }
+}
+
+void verify_mma_sync(Op* op, OpVerifier& verifier) {
+  DType dtype = type_of(op, in::MmaSync::a)->dtype;
+  if (!is_half(dtype)) return verifier.error("the operands must be bf16 or f16, not {}", to_string(dtype));
+  expect_reg(verifier, "a", dtype, 8, op->in(in::MmaSync::a)->type());
+  expect_reg(verifier, "b", dtype, 4, op->in(in::MmaSync::b)->type());
+  expect_reg(verifier, "c", DType::F32, 4, op->in(in::MmaSync::c)->type());
+  expect_reg(verifier, "d", DType::F32, 4, op->result()->type());
+}
+
+namespace {
+
+void verify_matrices(Op* op, OpVerifier& verifier, Type address, Type value) {
+  expect_shared(verifier, "the address", address);
+  int64_t count = op->int_attr("count");
+  if (count != 1 && count != 2 && count != 4) return verifier.error("'count' must be 1, 2 or 4, not {}", count);
+  if (byte_size(value->dtype) != 2 || value->lanes != 2 * count) {
+    verifier.error("{} matrices are {} 16-bit elements of each thread, not {}", count, 2 * count, value->text);
+  }
+}
+
+}  // namespace
+
+void verify_ldmatrix(Op* op, OpVerifier& verifier) {
+  verify_matrices(op, verifier, type_of(op, 0), op->result()->type());
+}
+
+void verify_stmatrix(Op* op, OpVerifier& verifier) {
+  verify_matrices(op, verifier, op->in(in::Stmatrix::address)->type(), op->in(in::Stmatrix::value)->type());
+}
+
+void verify_set_max_registers(Op* op, OpVerifier& verifier) {
+  int64_t count = op->int_attr("count");
+  if (count < 24 || count > 256 || count % 8) {
+    verifier.error("'count' must be a multiple of 8 from 24 to 256, not {}", count);
+  }
+}
+
+void verify_approximate(Op* op, OpVerifier& verifier) {
+  if (type_of(op, 0)->dtype != DType::F32) verifier.error("it takes f32, not {}", type_of(op, 0)->text);
+}
+
+}  // namespace tessera::target
