@@ -32,8 +32,8 @@ inline constexpr std::string_view graph_ir_name = "ir/graph.tir";
 std::string target_path(std::string_view target);
 /// "plan/<entry>/<target>.plan".
 std::string plan_path(std::string_view entry, std::string_view target);
-/// "kernels/<target>/kernels.so".
-std::string kernels_path(std::string_view target);
+/// "kernels/<target>/kernels.<form>"; forms are "so" (CPU), "ptx" and "cubin" (CUDA).
+std::string kernels_path(std::string_view target, std::string_view form = "so");
 
 /// Names that may be in a bundle: relative paths of letters, digits and "._-", components neither
 /// empty nor starting with a dot, 255 bytes at most.

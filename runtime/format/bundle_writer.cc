@@ -45,8 +45,8 @@ std::string plan_path(std::string_view entry, std::string_view target) {
   return cat("plan/", entry, "/", target_path(target), ".plan");
 }
 
-std::string kernels_path(std::string_view target) {
-  return cat("kernels/", target_path(target), "/kernels.so");
+std::string kernels_path(std::string_view target, std::string_view form) {
+  return cat("kernels/", target_path(target), "/kernels.", form);
 }
 
 Outcome BundleWriter::add(std::string name, std::string bytes) {

@@ -9,10 +9,31 @@ namespace {
 
 constexpr int64_t reflection_format = 1;
 constexpr size_t max_grid_axes = 16;
+constexpr int64_t max_threads = 1024;    // of a block
+constexpr int64_t max_cluster = 16;      // blocks of a cluster
+constexpr int64_t max_shared = 1 << 20;  // bytes; more than any machine has
+constexpr size_t max_descriptors = 16;
+constexpr size_t max_descriptor_rank = 5;  // this and what follows: limits of tensor maps
+constexpr int64_t max_box = 256;
+constexpr int64_t copy_granule = 16;  // bytes
 
 Json exprs_json(const std::vector<Expr>& exprs, const std::vector<std::string>& dims) {
   Json out = Json::array();
   for (const Expr& expr : exprs) out.push_back(expr_text(expr, dims));
+  return out;
+}
+
+Json descriptors_json(const KernelMeta& kernel) {
+  Json out = Json::array();
+  for (const KernelDescriptor& descriptor : kernel.descriptors) {
+    out.push_back({{"buffer", descriptor.buffer},
+                   {"dtype", dtype_name(descriptor.dtype)},
+                   {"dims", exprs_json(descriptor.dims, kernel.dims)},
+                   {"strides", exprs_json(descriptor.strides, kernel.dims)},
+                   {"offset", expr_text(descriptor.offset, kernel.dims)},
+                   {"box", Json(descriptor.box)},
+                   {"swizzle", descriptor.swizzle}});
+  }
   return out;
 }
 
@@ -25,25 +46,29 @@ Json kernel_json(const KernelMeta& kernel) {
                        {"alignment", buffer.alignment},
                        {"result", buffer.result}});
   }
-  return {
-      {"name", kernel.name},
-      {"tile", Json(kernel.tile)},
-      {"fragments",
-       {{"mma", kernel.fragments.mma},
-        {"dtype_in", kernel.fragments.dtype_in},
-        {"dtype_acc", kernel.fragments.dtype_acc}}},
-      {"resources",
-       {{"regs_per_thread", kernel.regs_per_thread},
-        {"smem_per_cta", kernel.smem_per_cta},
-        {"scratch", expr_text(kernel.scratch, kernel.dims)}}},
-      {"launch", {{"grid", exprs_json(kernel.grid, kernel.dims)}, {"block", Json(kernel.block)}}},
-      {"epilogue", kernel.epilogue},
-      {"alignment", kernel.alignment},
-      {"vector_width", kernel.vector_width},
-      {"occupancy", kernel.occupancy},
-      {"features", kernel.features},
-      {"dims", kernel.dims},
-      {"buffers", buffers}};
+  return {{"name", kernel.name},
+          {"tile", Json(kernel.tile)},
+          {"fragments",
+           {{"mma", kernel.fragments.mma},
+            {"dtype_in", kernel.fragments.dtype_in},
+            {"dtype_acc", kernel.fragments.dtype_acc}}},
+          {"resources",
+           {{"regs_per_thread", kernel.regs_per_thread},
+            {"smem_per_cta", kernel.smem_per_cta},
+            {"scratch", expr_text(kernel.scratch, kernel.dims)}}},
+          {"launch",
+           {{"grid", exprs_json(kernel.grid, kernel.dims)},
+            {"block", Json(kernel.block)},
+            {"cluster", Json(kernel.cluster)},
+            {"persistent", kernel.persistent}}},
+          {"epilogue", kernel.epilogue},
+          {"alignment", kernel.alignment},
+          {"vector_width", kernel.vector_width},
+          {"occupancy", kernel.occupancy},
+          {"features", kernel.features},
+          {"dims", kernel.dims},
+          {"buffers", buffers},
+          {"descriptors", descriptors_json(kernel)}};
 }
 
 Expr read_expr(JsonCursor in, const std::vector<std::string>& dims) {
@@ -59,18 +84,36 @@ std::vector<Expr> read_exprs(JsonCursor in, const std::vector<std::string>& dims
   return out;
 }
 
+Dtype read_dtype(JsonCursor in) {
+  auto dtype = find_dtype(in.text());
+  if (!dtype) in.refuse("the dtype is not known");
+  return dtype.value_or(Dtype::F32);
+}
+
 KernelBuffer read_buffer(JsonCursor in, const std::vector<std::string>& dims) {
   KernelBuffer buffer;
   buffer.name = in["name"].text();
-  auto dtype = find_dtype(in["dtype"].text());
-  if (!dtype) in["dtype"].refuse("the dtype is not known");
-  buffer.dtype = dtype.value_or(Dtype::F32);
+  buffer.dtype = read_dtype(in["dtype"]);
   buffer.shape = read_exprs(in["shape"], dims);
   int64_t alignment = in["alignment"].integer();
   if (alignment < 1 || alignment > 4096) in["alignment"].refuse("the alignment is beyond 4096");
   buffer.alignment = uint32_t(alignment);
   buffer.result = in["result"].boolean();
   return buffer;
+}
+
+KernelDescriptor read_descriptor(JsonCursor in, const std::vector<std::string>& dims) {
+  KernelDescriptor descriptor;
+  int64_t buffer = in["buffer"].integer();
+  if (buffer < 0 || buffer > UINT32_MAX) in["buffer"].refuse("it is no index");
+  descriptor.buffer = uint32_t(buffer);
+  descriptor.dtype = read_dtype(in["dtype"]);
+  descriptor.dims = read_exprs(in["dims"], dims);
+  descriptor.strides = read_exprs(in["strides"], dims);
+  descriptor.offset = read_expr(in["offset"], dims);
+  descriptor.box = in["box"].integers();
+  descriptor.swizzle = in["swizzle"].integer();
+  return descriptor;
 }
 
 KernelMeta read_kernel(JsonCursor in) {
@@ -89,8 +132,9 @@ KernelMeta read_kernel(JsonCursor in) {
   kernel.smem_per_cta = in["resources"]["smem_per_cta"].integer();
   kernel.scratch = read_expr(in["resources"]["scratch"], kernel.dims);
   kernel.grid = read_exprs(in["launch"]["grid"], kernel.dims);
-  if (kernel.grid.size() > max_grid_axes) in["launch"]["grid"].refuse("the grid has too many axes");
   kernel.block = in["launch"]["block"].integers();
+  kernel.cluster = in["launch"]["cluster"].integers();
+  kernel.persistent = in["launch"]["persistent"].boolean();
   kernel.epilogue = in["epilogue"].texts();
   kernel.alignment = in["alignment"].integer();
   kernel.vector_width = in["vector_width"].integer();
@@ -98,7 +142,45 @@ KernelMeta read_kernel(JsonCursor in) {
   kernel.features = in["features"].texts();
   in["buffers"].each(
       [&](JsonCursor item) { kernel.buffers.push_back(read_buffer(item, kernel.dims)); });
+  in["descriptors"].each(
+      [&](JsonCursor item) { kernel.descriptors.push_back(read_descriptor(item, kernel.dims)); });
+  if (Outcome checked = check_kernel(kernel); !checked) in.refuse(checked.error().text);
   return kernel;
+}
+
+/// True for three counts whose product is at most `limit`.
+bool are_counts(const std::vector<int64_t>& extents, int64_t limit) {
+  int64_t product = 1;
+  for (int64_t extent : extents) {
+    if (extent < 1 || extent > limit) return false;
+    product *= extent;
+  }
+  return extents.size() == 3 && product <= limit;
+}
+
+bool has_tensor_map_type(Dtype dtype) {
+  return dtype != Dtype::I4 && dtype != Dtype::Bool;
+}
+
+Outcome check_descriptor(const KernelMeta& kernel, const KernelDescriptor& descriptor) {
+  size_t rank = descriptor.dims.size();
+  if (descriptor.buffer >= kernel.buffers.size()) return error("it names no buffer");
+  if (!has_tensor_map_type(descriptor.dtype)) return error("tensor maps have no such dtype");
+  if (rank < 1 || rank > max_descriptor_rank) return error("it has ", rank, " dims");
+  if (descriptor.strides.size() != rank - 1 || descriptor.box.size() != rank) {
+    return error("its dims, strides and box disagree about the rank");
+  }
+  for (int64_t extent : descriptor.box) {
+    if (extent < 1 || extent > max_box) return error("the box extent ", extent, " is beyond 256");
+  }
+  int64_t row = descriptor.box[0] * dtype_bits(descriptor.dtype) / 8;
+  if (row % copy_granule != 0) return error("a row of its box is no multiple of 16 bytes");
+  int64_t swizzle = descriptor.swizzle;
+  if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128) {
+    return error("there is no swizzle of ", swizzle, " bytes");
+  }
+  if (swizzle != 0 && row > swizzle) return error("a row of its box is longer than its swizzle");
+  return {};
 }
 
 std::string yaml_list(const Json& items) {
@@ -115,7 +197,38 @@ std::string yaml_bytes(int64_t bytes) {
   return bytes != 0 && bytes % 1024 == 0 ? cat(bytes / 1024, "KB") : cat(bytes);
 }
 
+std::string yaml_descriptors(const KernelMeta& kernel) {
+  std::string out;
+  for (const KernelDescriptor& descriptor : kernel.descriptors) {
+    out +=
+        cat("  - {buffer: ", kernel.buffers[descriptor.buffer].name,
+            ", dtype: ", dtype_name(descriptor.dtype),
+            ", dims: ", yaml_list(exprs_json(descriptor.dims, kernel.dims)),
+            ", strides: ", yaml_list(exprs_json(descriptor.strides, kernel.dims)),
+            ", offset: ", expr_text(descriptor.offset, kernel.dims),
+            ", box: ", yaml_list(Json(descriptor.box)), ", swizzle: ", descriptor.swizzle, "}\n");
+  }
+  return out;
+}
+
 }  // namespace
+
+Outcome check_kernel(const KernelMeta& kernel) {
+  if (kernel.grid.size() > max_grid_axes) return error("the grid has too many axes");
+  if (!are_counts(kernel.block, max_threads))
+    return error("the block is none of 1 to 1024 threads");
+  if (!are_counts(kernel.cluster, max_cluster))
+    return error("the cluster is none of 1 to 16 blocks");
+  if (kernel.smem_per_cta < 0 || kernel.smem_per_cta > max_shared) {
+    return error("there is no machine with ", kernel.smem_per_cta, " bytes of shared memory");
+  }
+  if (kernel.descriptors.size() > max_descriptors) return error("there are too many descriptors");
+  for (size_t i = 0; i < kernel.descriptors.size(); ++i) {
+    Outcome checked = check_descriptor(kernel, kernel.descriptors[i]);
+    if (!checked) return error("descriptor ", i, ": ", checked.error().text);
+  }
+  return {};
+}
 
 std::string write_reflection(const Reflection& reflection) {
   Json targets = Json::object();
@@ -166,11 +279,14 @@ std::string kernel_yaml(const KernelMeta& kernel) {
              ", smem_per_cta: ", yaml_bytes(kernel.smem_per_cta),
              ", scratch: ", expr_text(kernel.scratch, kernel.dims), "}\n",
              "launch: {grid: ", yaml_list(exprs_json(kernel.grid, kernel.dims)),
-             ", block: ", yaml_list(Json(kernel.block)), "}\n",
+             ", block: ", yaml_list(Json(kernel.block)),
+             ", cluster: ", yaml_list(Json(kernel.cluster)),
+             ", persistent: ", kernel.persistent ? "true" : "false", "}\n",
              "epilogue: ", yaml_list(Json(kernel.epilogue)), "\n", "alignment: ", kernel.alignment,
              "\n", "vector_width: ", kernel.vector_width, "\n", "occupancy: ", kernel.occupancy,
              "\n", "features: ", yaml_list(Json(kernel.features)), "\n",
-             "dims: ", yaml_list(Json(kernel.dims)), "\n", "buffers:\n", buffers);
+             "dims: ", yaml_list(Json(kernel.dims)), "\n", "buffers:\n", buffers,
+             kernel.descriptors.empty() ? "" : "descriptors:\n", yaml_descriptors(kernel));
 }
 
 }  // namespace tessera::format

@@ -25,6 +25,20 @@ struct KernelBuffer {
   bool operator==(const KernelBuffer&) const = default;
 };
 
+/// A tensor map (TMA descriptor) of a CUDA kernel: how a box of one of its buffers is copied. The
+/// runtime encodes it at a launch and passes its 128 bytes by value after buffers and dims.
+/// Elements beyond the extents read as 0 and are not written.
+struct KernelDescriptor {
+  uint32_t buffer = 0;          ///< in KernelMeta::buffers
+  Dtype dtype = Dtype::F32;     ///< of the elements that are copied
+  std::vector<Expr> dims;       ///< extents over KernelMeta::dims, innermost first
+  std::vector<Expr> strides;    ///< bytes, of the dims from the second on
+  Expr offset = const_expr(0);  ///< bytes from the buffer's start
+  std::vector<int64_t> box;     ///< extents of what one copy moves, beside dims
+  int64_t swizzle = 0;          ///< bytes of the shared-memory swizzle: 0, 32, 64 or 128
+  bool operator==(const KernelDescriptor&) const = default;
+};
+
 struct KernelFragments {
   std::string mma;  ///< such as "16x16x16"; empty when the kernel has no matrix unit
   std::string dtype_in;
@@ -40,14 +54,17 @@ struct KernelMeta {
   int64_t smem_per_cta = 0;  ///< bytes
   std::vector<Expr> grid;    ///< programs per axis over `dims`; the last axis is the fastest
   std::vector<int64_t> block = {1, 1, 1};
+  std::vector<int64_t> cluster = {1, 1, 1};  ///< blocks of a cluster; the product counts
+  bool persistent = false;  ///< blocks take programs in turn: at most what fits runs
   std::vector<std::string> epilogue;
-  int64_t alignment = 1;              ///< smallest alignment of all buffers, bytes
-  int64_t vector_width = 1;           ///< elements of a vector access
-  int64_t occupancy = 1;              ///< blocks per multiprocessor; 1 on a CPU
-  std::vector<std::string> features;  ///< machine features the code uses
-  std::vector<std::string> dims;      ///< free dims in the order of the `dims` argument
-  std::vector<KernelBuffer> buffers;  ///< in the order of the `buffers` argument
-  Expr scratch = const_expr(0);       ///< bytes of scratch per call, over `dims`
+  int64_t alignment = 1;                      ///< smallest alignment of all buffers, bytes
+  int64_t vector_width = 1;                   ///< elements of a vector access
+  int64_t occupancy = 1;                      ///< blocks per multiprocessor; 1 on a CPU
+  std::vector<std::string> features;          ///< machine features the code uses
+  std::vector<std::string> dims;              ///< free dims in the order of the `dims` argument
+  std::vector<KernelBuffer> buffers;          ///< in the order of the `buffers` argument
+  std::vector<KernelDescriptor> descriptors;  ///< in the order of the kernel's last parameters
+  Expr scratch = const_expr(0);               ///< bytes of scratch per call, over `dims`
   bool operator==(const KernelMeta&) const = default;
 };
 
@@ -56,6 +73,10 @@ struct Reflection {
   std::map<std::string, std::vector<KernelMeta>> kernels;
   bool operator==(const Reflection&) const = default;
 };
+
+/// What the reader asks of a kernel beyond the types of its fields: counts that no machine exceeds,
+/// and descriptors that the hardware has a form for. A compiler checks what it made.
+Outcome check_kernel(const KernelMeta& kernel);
 
 /// reflection.json: sorted keys, two spaces of indentation, expressions in their text form.
 std::string write_reflection(const Reflection& reflection);

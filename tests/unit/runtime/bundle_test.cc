@@ -168,6 +168,82 @@ TEST_CASE("reflection has one form and prints as YAML", "[format]") {
                                "tile: {K: 64, M: 128, N: 128, stages: 3}\n"
                                "fragments: {mma: 16x16x16, dtype_in: bf16, dtype_acc: f32}\n"
                                "resources: {regs_per_thread: 96, smem_per_cta: 48KB, scratch: 0}\n"
-                               "launch: {grid: [(M + 3) // 4, (N + 3) // 4], block: [256, 1, 1]}\n"
+                               "launch: {grid: [(M + 3) // 4, (N + 3) // 4], block: [256, 1, 1], "
+                               "cluster: [1, 1, 1], persistent: false}\n"
                                "epilogue: [bias, gelu]\n") == 0);
+}
+
+namespace {
+
+/// A kernel that copies boxes of its first buffer by a tensor map.
+KernelMeta kernel_with_descriptor() {
+  KernelMeta kernel = sample_kernels()[5];
+  kernel.block = {384, 1, 1};
+  kernel.cluster = {2, 1, 1};
+  kernel.persistent = true;
+  auto expr = [&](const char* text) { return *parse_expr(text, kernel.dims); };
+  kernel.descriptors.push_back(
+      {0, Dtype::Bf16, {expr("K"), expr("M")}, {expr("2*K")}, expr("0"), {64, 128}, 128});
+  return kernel;
+}
+
+/// Why read_reflection refuses a bundle with this kernel; "" when it does not.
+std::string refusal_of(const KernelMeta& kernel) {
+  Reflection reflection;
+  reflection.kernels["cuda:sm_90a"] = {kernel};
+  auto read = read_reflection(write_reflection(reflection));
+  if (!read) return read.error().text;
+  CHECK(*read == reflection);
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("clusters, persistence and descriptors are read back and printed", "[format]") {
+  KernelMeta kernel = kernel_with_descriptor();
+  CHECK(refusal_of(kernel) == "");
+  std::string yaml = kernel_yaml(kernel);
+  CHECK(yaml.find("block: [384, 1, 1], cluster: [2, 1, 1], persistent: true}\n") != yaml.npos);
+  CHECK(
+      yaml.ends_with("descriptors:\n"
+                     "  - {buffer: a, dtype: bf16, dims: [K, M], strides: [2*K], offset: 0, "
+                     "box: [64, 128], swizzle: 128}\n"));
+}
+
+TEST_CASE("kernel metadata that no machine could follow is refused", "[format]") {
+  const std::string place = "reflection.json: kernels['cuda:sm_90a'][0]: ";
+  auto refused = [&](auto change) {
+    KernelMeta kernel = kernel_with_descriptor();
+    change(kernel);
+    return refusal_of(kernel);
+  };
+  using Meta = KernelMeta;
+  CHECK(refused([](Meta& k) {
+          k.block = {1024, 2, 1};
+        }) == place + "the block is none of 1 to 1024 threads");
+  CHECK(refused([](Meta& k) { k.block = {32}; }) != "");
+  CHECK(refused([](Meta& k) { k.block = {INT64_MAX, INT64_MAX, 1}; }) != "");
+  CHECK(refused([](Meta& k) {
+          k.cluster = {0, 1, 1};
+        }) == place + "the cluster is none of 1 to 16 blocks");
+  CHECK(refused([](Meta& k) { k.smem_per_cta = -1; }) ==
+        place + "there is no machine with -1 bytes of shared memory");
+  CHECK(refused([](Meta& k) { k.descriptors[0].buffer = 3; }) ==
+        place + "descriptor 0: it names no buffer");
+  CHECK(refused([](Meta& k) { k.descriptors[0].dtype = Dtype::I4; }) ==
+        place + "descriptor 0: tensor maps have no such dtype");
+  CHECK(refused([](Meta& k) { k.descriptors[0].strides.clear(); }) ==
+        place + "descriptor 0: its dims, strides and box disagree about the rank");
+  CHECK(refused([](Meta& k) { k.descriptors[0].box[1] = 257; }) ==
+        place + "descriptor 0: the box extent 257 is beyond 256");
+  CHECK(refused([](Meta& k) { k.descriptors[0].box[0] = 4; }) ==
+        place + "descriptor 0: a row of its box is no multiple of 16 bytes");
+  CHECK(refused([](Meta& k) { k.descriptors[0].box[0] = 128; }) ==
+        place + "descriptor 0: a row of its box is longer than its swizzle");
+  CHECK(refused([](Meta& k) { k.descriptors[0].swizzle = 16; }) ==
+        place + "descriptor 0: there is no swizzle of 16 bytes");
+  CHECK(refused([](Meta& k) { k.descriptors.assign(17, k.descriptors[0]); }) ==
+        place + "there are too many descriptors");
+  CHECK(refused([](Meta& k) { k.descriptors[0].dims.assign(6, const_expr(1)); }) ==
+        place + "descriptor 0: it has 6 dims");
 }
