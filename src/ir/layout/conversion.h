@@ -14,9 +14,9 @@ enum class ConversionKind : uint8_t {
   Shared,     ///< through shared memory
 };
 
-/// One exchange: lane l sends register source[l] to lane l ^ lane_xor, which keeps what it receives
-/// as its register destination[l ^ lane_xor]; -1 where a lane sends or keeps nothing.
-/// lane_xor = 0 is a move within the thread.
+/// One exchange: lane l receives from lane Conversion::source_lane(l) what that lane holds in its
+/// register source[that lane], and keeps it as its register destination[l]. A -1 stands where a
+/// lane sends or keeps nothing.
 struct ShuffleRound {
   int lane_xor;
   std::vector<int> source;
@@ -33,7 +33,13 @@ struct Conversion {
   std::vector<int> registers;
   /// Shuffles: rounds in order; the same in all warps.
   std::vector<ShuffleRound> rounds;
-  /// Rounds that cross lanes.
+  /// Shuffles: the permutation of lanes that all rounds share, linear over F2: the images of the bits
+  /// of the lane index. Empty is the identity, and every round a butterfly.
+  std::vector<int> lane_bases;
+
+  /// permutation(lane) ^ round.lane_xor.
+  int source_lane(const ShuffleRound& round, int lane) const;
+  /// Rounds in which some lane receives from another.
   int shuffle_count() const;
 };
 

@@ -39,7 +39,8 @@ class SharedLayout {
   /// Swizzled columns; Swizzle::None gives unpadded rows.
   static std::optional<SharedLayout> swizzled(std::span<const int32_t> extents, int element_bytes,
                                               Swizzle swizzle, std::span<const int> order = {});
-  /// Panels of a [k, n] tile; `panel` is a power of two. group * element_bytes is 4.
+  /// Panels of a [k, n] tile of 1-, 2- or 4-byte elements; `panel` is a power of two and a group has
+  /// 4 bytes. Partial groups and panels take the room of whole ones.
   static std::optional<SharedLayout> panels(int32_t k, int32_t n, int element_bytes, int panel);
 
   int rank() const { return rank_; }
@@ -54,7 +55,9 @@ class SharedLayout {
 
   /// Byte offset of an element from the start of the tile.
   int64_t offset(const Point& coordinates) const;
-  /// The address before the swizzle, as a sum that a lowering can emit.
+  /// The offset before the swizzle permutes it.
+  int64_t linear_offset(const Point& coordinates) const;
+  /// linear_offset() as a sum that a lowering can emit.
   std::span<const AddressTerm> terms() const { return terms_; }
   /// offset = linear ^ (((linear >> 7) & swizzle_mask()) << 4).
   int32_t swizzle_mask() const { return int32_t(swizzle_) == 0 ? 0 : int32_t(swizzle_) / 16 - 1; }

@@ -1,14 +1,17 @@
 #pragma once
 // Layouts as text, and back.
 //
-//   #wgmma<acc, 128 x 256, warps = 8>      acc, rows (a row reduction of acc), a
+//   #wgmma<acc, 128 x 256, warps = 8>      acc; rows: a row reduction of acc; a, with bits = 8 or 32
+//   #wgmma<rows, 128, warps = 8>           or 128 x 1, with the axis kept
 //   #mma<acc, 128 x 128, warps = 2 x 4>    acc, a, b
-//   #amx<acc, 32 x 32>                     acc, a, b
-//   #blocked<128 x 64, vector = 8, lanes = 32, warps = 4, order = [1, 0]>
-//   #layout<register = [[0, 1], [8, 0]], lane = [[0, 2]], warp = [], repeats = [register 1 22 by 8], rank = 2>
-//   #shared<128 x 64, bytes = 2, swizzle = 128, order = [1, 0]>    or pad = 16, or panel = 16
+//   #amx<acc, 32 x 32>                     acc; a, b, with bits = 8
+//   #blocked<128 x 64, vector = 8, warps = 4>         also lanes = 16, order = [0, 1]
+//   #layout<16 x 44, register = [[0, 1], [8, 0]], repeats = [register 1 11 by 4]>   also lane, warp
+//   #shared<128 x 64, bytes = 2, swizzle = 128>       or pad = 16, or panel = 16; also order
 //
-// A layout prints as the family it belongs to, whichever way it was made, else in the general form.
+// A layout prints as the first family above that it belongs to, whichever way it was made, else in
+// the general form. What stands after "also" is left out when it says nothing new: 32 lanes, the last
+// axis fastest, an empty list. A repeat is a dim, an axis (or none), a count and a stride.
 
 #include <optional>
 #include <string>
@@ -28,8 +31,8 @@ struct TextError {
   size_t position = 0;
 };
 
-/// Reads a whole text. Strict: what print() does not write is mostly refused; memory and time are
-/// bounded by the limits of Layout whatever the text.
+/// Reads a whole text, with keys in the order of print(). Memory and time are bounded by the limits of
+/// Layout whatever the text.
 std::optional<Layout> parse_layout(std::string_view text, TextError* error = nullptr);
 std::optional<SharedLayout> parse_shared_layout(std::string_view text, TextError* error = nullptr);
 

@@ -22,7 +22,6 @@ struct WgmmaOperand {
   int32_t leading_bytes;  ///< LBO
   int32_t stride_bytes;   ///< SBO
   Swizzle swizzle;
-  int32_t k_axis;
 
   /// The descriptor but for the start address: OR (address >> 4) & 0x3fff into it.
   uint64_t descriptor() const;
@@ -34,8 +33,8 @@ struct WgmmaOperand {
 std::optional<WgmmaOperand> wgmma_operand(const SharedLayout& shared, int k_axis);
 
 /// Bytes to add to the start address for the part of the operand that begins at these coordinates,
-/// or no value where none can begin: k must be a multiple of 32 bytes, and lines of M or N start at
-/// multiples of 8 (K-major) or of the atom's width (MN-major).
+/// or no value where none can begin. K-major: k is at a multiple of 32 bytes (a step of one
+/// instruction) and mn a multiple of 8. MN-major: k is a multiple of 8 and mn of the atom's width.
 std::optional<int64_t> wgmma_start(const SharedLayout& shared, int k_axis, int32_t mn, int32_t k);
 
 }  // namespace tessera::layout

@@ -1,0 +1,118 @@
+#include "ir/layout/access.h"
+
+#include <algorithm>
+#include <set>
+
+#include "support/check.h"
+
+namespace tessera::layout {
+
+namespace {
+
+/// What each index contributes to coordinates, computed once.
+class Offsets {
+ public:
+  Offsets(const Layout& layout, const SharedLayout& shared) : layout_(layout), shared_(shared) {
+    TSR_CHECK(layout.extents() == shared.extents() && layout.rank() == shared.rank(),
+              "a tile is accessed with the extents of another");
+    for (InputDim dim : all_input_dims) {
+      for (int index = 0; index < layout.size(dim); ++index) {
+        parts_[size_t(dim)].push_back(layout.part(dim, index));
+      }
+    }
+  }
+
+  int64_t of(int reg, int lane, int warp) const {
+    return shared_.offset(parts_[0][reg] + parts_[1][lane] + parts_[2][warp]);
+  }
+
+  /// True if f(lane, warp) holds in all threads.
+  template <typename F>
+  bool all_threads(F f) const {
+    for (int warp = 0; warp < layout_.warps(); ++warp) {
+      for (int lane = 0; lane < layout_.lanes(); ++lane) {
+        if (!f(lane, warp)) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  const Layout& layout_;
+  const SharedLayout& shared_;
+  std::array<std::vector<Point>, 3> parts_;
+};
+
+bool moves_vectors(const Offsets& offsets, const Layout& layout, int bytes, int width) {
+  return offsets.all_threads([&](int lane, int warp) {
+    for (int reg = 0; reg < layout.registers_per_thread(); reg += width) {
+      int64_t start = offsets.of(reg, lane, warp);
+      if (start % (width * bytes) != 0) return false;
+      for (int i = 1; i < width; ++i) {
+        if (offsets.of(reg + i, lane, warp) != start + i * bytes) return false;
+      }
+    }
+    return true;
+  });
+}
+
+/// Wavefronts beyond the least for lanes that access `bytes` bytes at these addresses together.
+int excess(const std::vector<int64_t>& addresses, int bytes) {
+  std::set<int64_t> words;
+  for (int64_t address : addresses) {
+    for (int64_t byte = 0; byte < bytes; byte += 4) words.insert((address + byte) / 4);
+  }
+  std::array<int, 32> per_bank{};
+  for (int64_t word : words) ++per_bank[size_t(word % 32)];
+  int taken = *std::max_element(per_bank.begin(), per_bank.end());
+  return taken - int((words.size() + 31) / 32);
+}
+
+}  // namespace
+
+int shared_vector_width(const Layout& layout, const SharedLayout& shared) {
+  Offsets offsets(layout, shared);
+  int bytes = shared.element_bytes(), width = 1;
+  while (2 * width * bytes <= 16 && layout.registers_per_thread() % (2 * width) == 0 &&
+         moves_vectors(offsets, layout, bytes, 2 * width)) {
+    width *= 2;
+  }
+  return width;
+}
+
+int bank_conflicts(const Layout& layout, const SharedLayout& shared, int width) {
+  int bytes = shared.element_bytes() * width;
+  TSR_CHECK(width >= 1 && bytes <= 16 && layout.registers_per_thread() % width == 0,
+            "an access is no part of the registers");
+  Offsets offsets(layout, shared);
+  int together = std::max(1, std::min(layout.lanes(), 32 / std::max(1, bytes / 4)));
+  int worst = 0;
+  for (int warp = 0; warp < layout.warps(); ++warp) {
+    for (int reg = 0; reg < layout.registers_per_thread(); reg += width) {
+      int conflicts = 0;
+      for (int first = 0; first < layout.lanes(); first += together) {
+        std::vector<int64_t> addresses;
+        for (int lane = first; lane < first + together; ++lane) addresses.push_back(offsets.of(reg, lane, warp));
+        conflicts += excess(addresses, bytes);
+      }
+      worst = std::max(worst, conflicts);
+    }
+  }
+  return worst;
+}
+
+AddressStep register_address(const Layout& layout, const SharedLayout& shared, int reg) {
+  Offsets offsets(layout, shared);
+  int64_t from = offsets.of(0, 0, 0), to = offsets.of(reg, 0, 0);
+  bool adds = offsets.all_threads([&](int lane, int warp) {
+    return offsets.of(reg, lane, warp) - offsets.of(0, lane, warp) == to - from;
+  });
+  if (adds) return {AddressStep::Add, to - from};
+  bool flips = offsets.all_threads([&](int lane, int warp) {
+    return (offsets.of(reg, lane, warp) ^ offsets.of(0, lane, warp)) == (to ^ from);
+  });
+  if (flips) return {AddressStep::Xor, to ^ from};
+  return {AddressStep::None, 0};
+}
+
+}  // namespace tessera::layout
