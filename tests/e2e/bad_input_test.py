@@ -3,6 +3,7 @@
 
 Usage: bad_input_test.py BUILD_DIR
 """
+import os
 import pathlib
 import resource
 import subprocess
@@ -72,6 +73,9 @@ def check_command_line(folder):
     assert "[unknown-stage]" in refuse(BIN / "tesserac", source, "--dump=tyle", "-o", folder / "o")
     assert "[cannot-write]" in refuse(BIN / "tesserac", source, "-o", folder / "missing/out.bundle")
     assert "[cannot-read]" in refuse(BIN / "tesserac", folder / "missing.tsr", "-o", folder / "o")
+    for place in (folder / "missing", source):
+        message = refuse(BIN / "tesserac", source, "-o", folder / "o", env=dict(os.environ, TMPDIR=str(place)))
+        assert "[no-temporary-files]" in message and f"'{folder}/o'" in message and "set TMPDIR" in message, message
     refuse(BIN / "tesserac", source, "--no-such-option")
     assert not (folder / "o").exists()
     run(BIN / "tesserac", source, "--target=cpu:x86-64-v3", "-o", "/dev/null")

@@ -129,9 +129,11 @@ KernelObject compile_kernels(std::span<Module* const> modules, const Machine& ma
   Stopwatch watch;
   std::string object = lowered.emit(llvm::CodeGenFileType::ObjectFile);
   lowered.timings.assemble = watch.lap();
-  std::string elf = link_shared_object(object);
+  KernelObject linked;
+  linked.elf = link_shared_object(object, linked.problem);
   lowered.timings.link = watch.lap();
-  return {std::move(elf), lowered.timings};
+  linked.timings = lowered.timings;
+  return linked;
 }
 
 std::string print_llvm(std::span<Module* const> modules, const Machine& machine) {

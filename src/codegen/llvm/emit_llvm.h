@@ -25,6 +25,7 @@ struct CodegenTimings {
 /// A shared object that holds the kernels of some modules.
 struct KernelObject {
   std::string elf;
+  std::string problem;  ///< why there is no `elf`: what keeps the linker from its temporary files
   CodegenTimings timings;
 };
 

@@ -21,17 +21,22 @@ namespace {
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
-    std::error_code problem = llvm::sys::fs::createUniqueDirectory("tessera-link", path_);
-    TSR_CHECK(!problem, "no temporary directory could be made: " + problem.message());
+    std::error_code error = llvm::sys::fs::createUniqueDirectory("tessera-link", path_);
+    if (error) problem_ = error.message();
   }
-  ~TemporaryDirectory() { llvm::sys::fs::remove_directories(path_); }
+  ~TemporaryDirectory() {
+    if (problem_.empty()) llvm::sys::fs::remove_directories(path_);
+  }
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
+  /// Why there is none; empty when there is one.
+  const std::string& problem() const { return problem_; }
   std::string file(std::string_view name) const { return std::string(path_.str()) + "/" + std::string(name); }
 
  private:
   llvm::SmallString<64> path_;
+  std::string problem_;
 };
 
 /// Kernels call nothing; a symbol here is an operation that a pass left for a library.
@@ -50,16 +55,17 @@ void check_imports(std::string_view object) {
 
 }  // namespace
 
-std::string link_shared_object(std::string_view object) {
+std::string link_shared_object(std::string_view object, std::string& problem) {
   check_imports(object);
   // The linker keeps its state in globals.
   static std::mutex linker_mutex;
   std::scoped_lock lock(linker_mutex);
   TemporaryDirectory directory;
+  problem = directory.problem();
+  if (!problem.empty()) return {};
   std::string in_path = directory.file("kernels.o");
   std::string out_path = directory.file("kernels.so");
-  std::string problem;
-  TSR_CHECK(write_file(in_path, object, problem), "a kernel object could not be written: " + problem);
+  if (!write_file(in_path, object, problem)) return {};
   const char* arguments[] = {"ld.lld", "-shared", "--build-id=none", "--threads=1", "--hash-style=gnu", "-s",
                              "--no-undefined", "-z", "noexecstack", "-z", "separate-code", "-soname", "kernels.so",
                              "-o", out_path.c_str(), in_path.c_str()};
@@ -69,8 +75,7 @@ std::string link_shared_object(std::string_view object) {
   lld::Result result = lld::lldMain(arguments, stream, stream, drivers);
   TSR_CHECK(result.retCode == 0, "the linker refused a kernel object: " + stream.str());
   std::string elf;
-  TSR_CHECK(read_file(out_path, elf, problem), "a kernel object could not be read: " + problem);
-  return elf;
+  return read_file(out_path, elf, problem) ? elf : std::string();
 }
 
 }  // namespace tessera::codegen

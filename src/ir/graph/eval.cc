@@ -293,6 +293,11 @@ Status Evaluator::call(Op* op) {
 }
 
 Status Evaluator::evaluate_op(Op* op) {
+  bool rounds = op->info().elementwise != ElementwiseKind::None;
+  if (rounds && op->result()->type()->policies.stochastic_round) {
+    diagnostics_.report(diag::unsupported_policy, op->loc(), "stochastic_round", op->name());
+    return failure;
+  }
   if (kind_of(op) == OpKind::Reshape) return reshape(op);
   if (kind_of(op) == OpKind::KernelCall) return call(op);
   Result<TensorValue> result = allocate(op, op->result()->type());

@@ -300,6 +300,12 @@ Status Compiler::run_passes(Module& module, std::span<const PassId> passes, cons
   return manager.run(module, steps_of(passes), context);
 }
 
+/// Where the bundle goes.
+std::string Compiler::output_path() const {
+  if (!options_.output.empty()) return options_.output;
+  return std::filesystem::path(options_.input).stem().string() + ".bundle";
+}
+
 Status Compiler::generate_code() {
   // One thread per target: LLVM contexts are independent, and the IR is only read.
   return timed("machine code", [&]() -> Status {
@@ -311,6 +317,12 @@ Status Compiler::generate_code() {
       }));
     }
     for (size_t i = 0; i < objects.size(); ++i) state_->targets[i].object = objects[i].get();
+    for (const TargetOutput& target : state_->targets) {
+      if (target.object.problem.empty()) continue;
+      diagnostics_.report(diag::no_temporary_files, {}, output_path(), target.object.problem)
+          .help("set TMPDIR to a folder that can be written");
+      return failure;
+    }
     return success;
   });
 }
@@ -323,11 +335,9 @@ Status Compiler::write_bundle() {
   for (TargetOutput& target : state_->targets) {
     input.targets.push_back({target.machine, pointers(target.modules), target.object.elf});
   }
-  std::string path = options_.output;
-  if (path.empty()) path = std::filesystem::path(options_.input).stem().string() + ".bundle";
   return timed("bundle", [&]() -> Status {
     Result<std::string> bytes = codegen::write_bundle(input, diagnostics_);
-    return bytes ? write_text(path, *bytes, diagnostics_) : Status(failure);
+    return bytes ? write_text(output_path(), *bytes, diagnostics_) : Status(failure);
   });
 }
 

@@ -61,6 +61,7 @@ class Compiler {
   void dump(Stage stage, const std::string& what, const std::string& text);
   bool wants(Stage stage) const;
   bool is_continued(const Module& module) const;
+  std::string output_path() const;
   Status generate_code();
   Status write_dump();
   Status write_bundle();

@@ -73,7 +73,11 @@ codegen::KernelObject LoweredModule::object() {
 
 KernelFunction LoweredModule::kernel(const std::string& symbol) {
   if (!messages().empty()) throw std::runtime_error(messages());
-  if (!loaded_) loaded_ = std::make_unique<LoadedObject>(object().elf);
+  if (!loaded_) {
+    codegen::KernelObject made = object();
+    if (!made.problem.empty()) throw std::runtime_error(made.problem);
+    loaded_ = std::make_unique<LoadedObject>(made.elf);
+  }
   return loaded_->find(symbol);
 }
 

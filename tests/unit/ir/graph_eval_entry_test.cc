@@ -116,6 +116,11 @@ TEST_CASE("a user's kernel needs somebody to run it") {
                 "[unsupported-kernel-call]");
 }
 
+TEST_CASE("nothing is rounded to nearest that asks for random rounding") {
+  check_refused(takes_b, "%r: tensor<B x 4, bf16 stochastic_round> = gir.cast %a", zeros({{1, 4}}),
+                "policy '@stochastic_round' of 'gir.cast' is not implemented [unsupported-policy]");
+}
+
 TEST_CASE("sizes of tensors are checked") {
   CHECK(count_elements(std::vector<int64_t>{}) == 1);
   CHECK(count_elements(std::vector<int64_t>{INT64_MAX, INT64_MAX, 0}) == 0);

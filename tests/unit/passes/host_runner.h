@@ -65,6 +65,8 @@ class HostRunner {
       case host::OpKind::Copy:
         values_[op->result()] = *values_.at(op->operand(0)).clone();
         return;
+      case host::OpKind::Constant:
+        return constant(op);
       case host::OpKind::Fill:
         values_[op->result()] = made(op->result());
         return;
@@ -73,6 +75,19 @@ class HostRunner {
       default:
         FAIL("unexpected " << op->name());
     }
+  }
+
+  static Element element(Attr number, DType dtype) {
+    return is_float(dtype) ? Element{.f = number->number} : Element{.i = number->integer};
+  }
+
+  void constant(Op* op) {
+    TensorValue value = made(op->result());
+    const std::vector<Attr>& numbers = op->attr("values")->elements;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      value.set(int64_t(i), element(numbers[i], value.dtype()));
+    }
+    values_[op->result()] = std::move(value);
   }
 
   void launch(Op* op) {

@@ -24,11 +24,25 @@ void for_each_dim(const GraphReads& reads, const FusionGroup& group, F&& visit) 
 
 }  // namespace
 
+/// Kernels round to nearest and let casts overflow; a type that says otherwise is refused.
+Status GraphLowering::check_policies(Op* op) {
+  if (op->info().elementwise == ElementwiseKind::None) return success;
+  const Policies& policies = op->result()->type()->policies;
+  bool saturates = policies.saturate && op->info().elementwise == ElementwiseKind::Cast;
+  if (!policies.stochastic_round && !saturates) return success;
+  context_.diagnostics.report(diag::unsupported_policy, op->loc(),
+                              saturates ? "saturate" : "stochastic_round", op->name());
+  return failure;
+}
+
 Status GraphLowering::run() {
   for (Op* op : reads_.ops()) {
     if (graph_role(op) != GraphRole::Unknown) continue;
     context_.diagnostics.report(diag::unsupported_graph_op, op->loc(), op->name());
     return failure;
+  }
+  for (Op* op : *reads_.terminator()->block()) {
+    if (check_policies(op).failed()) return failure;
   }
   for (const FusionGroup& group : group_fusions(reads_)) {
     Op* named = group.anchor ? group.anchor : group.members.back();

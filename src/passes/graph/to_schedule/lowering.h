@@ -33,6 +33,8 @@ class GraphLowering {
   Status run();
 
  private:
+  Status check_policies(Op* op);
+
   // generated_kernel.cc
   Status lower_generated(const FusionGroup& group);
   Op* build_generated(const FusionGroup& group, const KernelSpace& space, const MemoryPlan& inputs,
