@@ -7,6 +7,7 @@
 #include "frontend/frontend.h"
 #include "ir/core/parser.h"
 #include "ir/core/printer.h"
+#include "ir/layout/text.h"
 #include "passes/pass_manager.h"
 #include "tools/driver/io.h"
 #include "tools/driver/levels.h"
@@ -21,6 +22,7 @@ struct Options {
   std::string passes;
   std::string target;
   std::string entry;
+  std::string layout;
   std::vector<std::string> print_before;
   std::vector<std::string> print_after;
   bool time = false;
@@ -44,6 +46,25 @@ void list_ops(const Context& context) {
   for (const OpInfo* info : context.all_ops()) fmt::print("{}\n", info->name);
 }
 
+Status show_layout(const std::string& text, SourceManager& sources, DiagnosticEngine& diagnostics) {
+  FileId file = sources.add("--show-layout", text);
+  layout::TextError error;
+  std::optional<layout::Layout> read = layout::parse_layout(text, &error);
+  if (!read) {
+    Loc loc = sources.file(file).locate(file, uint32_t(error.position), 1);
+    diagnostics.report(diag::layout_text, loc, error.message);
+    return failure;
+  }
+  if (read->rank() > 2 || read->element_count() > layout::max_drawn_elements) {
+    diagnostics
+        .report(diag::unsupported_drawing, sources.file(file).locate(file, 0, uint32_t(text.size())),
+                read->rank(), read->element_count())
+        .help(fmt::format("rows and columns of at most {} elements can", layout::max_drawn_elements));
+    return failure;
+  }
+  return driver::write_text("-", layout::draw(*read), diagnostics);
+}
+
 void add_options(CLI::App& app, Options& options) {
   app.add_option("input", options.input, "IR text (- for standard input)");
   app.add_option("-o,--output", options.output, "where the result goes (- for standard output)");
@@ -57,6 +78,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--time", options.time, "print the time of each pass to standard error");
   app.add_flag("--no-verify", options.no_verify, "do not verify after each pass");
   app.add_flag("--no-locations", options.no_locations, "print no source locations");
+  app.add_option("--show-layout", options.layout, "draw a layout and leave: who holds each element of a tile");
   app.add_flag("--list-passes", options.list_passes, "list all passes and leave");
   app.add_flag("--list-ops", options.list_ops, "list all ops and leave");
   app.footer(
@@ -76,6 +98,7 @@ class Run {
 
  private:
   Status work() {
+    if (!options_.layout.empty()) return show_layout(options_.layout, sources_, diagnostics_);
     driver::register_all_levels(context_);
     Result<FileId> file = driver::read_source(options_.input, diagnostics_);
     if (!file) return failure;
