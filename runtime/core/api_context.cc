@@ -2,6 +2,7 @@
 
 #include "runtime/core/context.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/cuda/cuda_device.h"
 
 using namespace tessera::runtime;
 
@@ -10,16 +11,32 @@ namespace {
 constexpr uint32_t max_threads = 1024;
 constexpr uint32_t all_memory_flags = TSR_DEVICE | TSR_HOST | TSR_PINNED;
 
+Status make_device(std::string_view name, std::unique_ptr<Device>& device) {
+  if (name == "cpu") {
+    device = make_cpu_device();
+    return ok();
+  }
+  if (is_cuda_name(name)) return make_cuda_device(name, device);
+  return fail(TSR_EUNSUPPORTED, "the device ", tessera::format::in_quotes(name),
+              " is not known; there are 'cpu' and 'cuda:0', 'cuda:1' and so on");
+}
+
+/// TSR_DEVICE alone is memory of the device and TSR_HOST alone pageable memory of the host; all
+/// else is page-locked memory of the host, which both can use.
+MemoryKind memory_kind(uint32_t flags) {
+  if (flags == TSR_DEVICE) return MemoryKind::Device;
+  return flags == TSR_HOST ? MemoryKind::Host : MemoryKind::Pinned;
+}
+
 Status create_context(std::string_view device, tsr_context_t* context) {
   if (!context) return invalid("the place for the context is NULL");
   *context = nullptr;
-  if (device != "cpu") {
-    return fail(TSR_EUNSUPPORTED, "the device ", tessera::format::in_quotes(device),
-                " is not known; this build has 'cpu'");
-  }
   auto made = std::make_unique<tsr_context>();
-  made->device = make_cpu_device();
+  if (Status status = make_device(device, made->device); status.failed()) return status;
   made->device->set_threads(default_threads());
+  made->default_stream.context = made.get();
+  Status status = made->device->make_default_stream(made->default_stream.work);
+  if (status.failed()) return status;
   *context = made.release();
   return ok();
 }
@@ -31,12 +48,21 @@ Status allocate(tsr_context& context, size_t bytes, uint32_t flags, void** dptr)
     return invalid("the flags ", flags, " are no combination of TSR_DEVICE, TSR_HOST, TSR_PINNED");
   }
   Memory memory;
-  if (Status status = memory.allocate(*context.device, bytes); status.failed()) return status;
+  if (Status status = memory.allocate(context.device->memory(memory_kind(flags)), bytes);
+      status.failed())
+    return status;
   void* data = memory.data();
   std::lock_guard lock(context.mutex);
   context.memory.emplace(data, std::move(memory));
   *dptr = data;
   return ok();
+}
+
+Status copy(tsr_context& context, tsr_stream_t stream, void* to, const void* from, size_t bytes) {
+  Status status =
+      context.enqueue(stream, [=](Queue& queue) { return queue.copy(to, from, bytes); });
+  if (status.failed() || stream) return status;
+  return context.default_stream.work->synchronize(TSR_FOREVER);
 }
 
 Status free_memory(tsr_context& context, void* dptr) {
@@ -102,7 +128,7 @@ tsr_status_t tsrCopy(tsr_context_t context, tsr_stream_t stream, void* to, const
     if (!context) return invalid("the context is NULL");
     if (bytes == 0) return ok();
     if (!to || !from) return invalid("a copy of ", bytes, " bytes has a NULL pointer");
-    return context->enqueue(stream, [=] { return context->device->copy(to, from, bytes); });
+    return copy(*context, stream, to, from, bytes);
   });
 }
 

@@ -63,7 +63,8 @@ Status call_function(tsr_function& function, tsr_stream_t stream,
   auto call = std::make_shared<Call>();
   Status status = prepare_call(function, inputs, outputs, *call);
   if (status.failed()) return status;
-  return function.module->context->enqueue(stream, [call] { return run_call(*call); });
+  return function.module->context->enqueue(stream,
+                                           [call](Queue& queue) { return run_call(*call, queue); });
 }
 
 }  // namespace

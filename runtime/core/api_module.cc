@@ -10,6 +10,13 @@ using tessera::format::in_quotes;
 
 namespace {
 
+Status check_load(tsr_context_t context, uint32_t flags, tsr_module_t* module) {
+  if (!context || !module) return invalid("the context or the place for the module is NULL");
+  *module = nullptr;
+  if (flags & ~TSR_ALLOW_JIT) return invalid("the flags ", flags, " are other than TSR_ALLOW_JIT");
+  return ok();
+}
+
 /// Adds a loaded module to its context.
 Status adopt(tsr_context& context, std::unique_ptr<tsr_module> made, tsr_module_t* module) {
   std::lock_guard lock(context.mutex);
@@ -18,12 +25,12 @@ Status adopt(tsr_context& context, std::unique_ptr<tsr_module> made, tsr_module_
   return ok();
 }
 
-Status load_file(tsr_context& context, const char* path, tsr_module_t* module) {
+Status load_file(tsr_context& context, const char* path, uint32_t flags, tsr_module_t* module) {
   auto file = tessera::format::MappedFile::open(path);
   if (!file) return fail(TSR_ENOTFOUND, file.error().text);
   std::string_view image = file->bytes();
   std::unique_ptr<tsr_module> made;
-  Status status = load_module(context, image, std::move(*file), made);
+  Status status = load_module(context, image, std::move(*file), flags, made);
   if (status.failed()) return fail(status.code, path, ": ", status.text);
   return adopt(context, std::move(made), module);
 }
@@ -33,7 +40,7 @@ Status unload(tsr_module& module) {
   tsr_context& context = *module.context;
   std::unique_ptr<tsr_module> doomed;
   std::lock_guard lock(context.mutex);
-  for (auto& [key, stream] : context.streams) stream->drain();
+  context.drain();
   auto found = context.modules.find(&module);
   if (found == context.modules.end()) return invalid("the module is not loaded");
   doomed = std::move(found->second);
@@ -91,6 +98,20 @@ Status check_present(const tsr_kernel& kernel, const LaunchWork& work) {
   return ok();
 }
 
+/// A GPU's block and shared memory are fixed by the code; a caller may leave them 0.
+Status check_block(const tsr_kernel& kernel, const tsr_launch_t& launch) {
+  const tessera::format::KernelMeta& meta = *kernel.meta;
+  const uint32_t given[] = {launch.block_x, launch.block_y, launch.block_z};
+  for (size_t axis = 0; axis < 3; ++axis) {
+    if (given[axis] == 0 || given[axis] == meta.block[axis]) continue;
+    return invalid(meta.name, ": the block has ", given[axis], " threads along axis ", axis,
+                   "; the kernel was compiled for ", meta.block[axis]);
+  }
+  if (launch.smem_bytes == 0 || launch.smem_bytes == meta.smem_per_cta) return ok();
+  return invalid(meta.name, ": ", launch.smem_bytes, " bytes of shared memory; the kernel uses ",
+                 meta.smem_per_cta);
+}
+
 Status choose_grid(const tsr_kernel& kernel, const tsr_launch_t& launch, LaunchWork& work) {
   int64_t programs = 0;
   Status status = size_launch(*kernel.meta, work.dims, programs, work.launch.scratch_bytes);
@@ -106,6 +127,10 @@ Status choose_grid(const tsr_kernel& kernel, const tsr_launch_t& launch, LaunchW
     return invalid(kernel.meta->name, ": the grid ", launch.grid_x, " x ", launch.grid_y, " x ",
                    launch.grid_z, " has more than the ", programs,
                    " programs of the kernel for these dims");
+  }
+  if (given != programs && kernel.meta->persistent) {
+    return invalid(kernel.meta->name, ": a persistent kernel runs all of its ", programs,
+                   " programs; the grid has ", given);
   }
   work.launch.programs = given;
   return ok();
@@ -124,6 +149,9 @@ Status launch_kernel(tsr_kernel& kernel, tsr_stream_t stream, const tsr_launch_t
   if (Status status = read_buffers(kernel, args, *work); status.failed()) return status;
   if (Status status = read_dims(kernel, args, *work); status.failed()) return status;
   if (Status status = check_present(kernel, *work); status.failed()) return status;
+  if (!kernel.module->context->device->facts().is_host) {
+    if (Status status = check_block(kernel, launch); status.failed()) return status;
+  }
   if (Status status = choose_grid(kernel, launch, *work); status.failed()) return status;
   if (work->launch.programs == 0) return ok();
   work->launch.kernel = kernel.code;
@@ -131,7 +159,7 @@ Status launch_kernel(tsr_kernel& kernel, tsr_stream_t stream, const tsr_launch_t
   work->launch.buffers = work->buffers.data();
   work->launch.dims = work->dims.data();
   tsr_context* context = kernel.module->context;
-  return context->enqueue(stream, [=] { return context->device->launch(work->launch); });
+  return context->enqueue(stream, [=](Queue& queue) { return queue.launch(work->launch); });
 }
 
 Status read_parameter(tsr_module& module, const char* name, const tsr_tensor_t* tensor,
@@ -140,7 +168,8 @@ Status read_parameter(tsr_module& module, const char* name, const tsr_tensor_t* 
   const Parameter* parameter = module.find_parameter(name);
   if (!parameter) return fail(TSR_ENOTFOUND, "the bundle has no parameter ", in_quotes(name));
   std::string title = tessera::format::cat("parameter ", in_quotes(name));
-  Status status = read_tensor(*tensor, parameter->declared->dtype, 1, title, Need::Content, value);
+  TensorRules rules{module.context->device->facts(), parameter->declared->dtype};
+  Status status = read_tensor(*tensor, rules, title, value);
   if (status.failed()) return status;
   if (value.shape.size() != parameter->declared->shape.size()) {
     return invalid(title, " has rank ", value.shape.size(), "; expected rank ",
@@ -181,23 +210,31 @@ extern "C" {
 
 tsr_status_t tsrLoadModule(tsr_context_t context, const void* image, size_t size,
                            tsr_module_t* module) {
+  return tsrLoadModuleWith(context, image, size, 0, module);
+}
+
+tsr_status_t tsrLoadModuleFile(tsr_context_t context, const char* path, tsr_module_t* module) {
+  return tsrLoadModuleFileWith(context, path, 0, module);
+}
+
+tsr_status_t tsrLoadModuleWith(tsr_context_t context, const void* image, size_t size,
+                               uint32_t flags, tsr_module_t* module) {
   return at_boundary([&] {
-    if (!context || !module) return invalid("the context or the place for the module is NULL");
-    *module = nullptr;
+    if (Status status = check_load(context, flags, module); status.failed()) return status;
     if (!image) return invalid("the image is NULL");
     std::unique_ptr<tsr_module> made;
     std::string_view bytes(static_cast<const char*>(image), size);
-    Status status = load_module(*context, bytes, std::nullopt, made);
+    Status status = load_module(*context, bytes, std::nullopt, flags, made);
     return status.failed() ? status : adopt(*context, std::move(made), module);
   });
 }
 
-tsr_status_t tsrLoadModuleFile(tsr_context_t context, const char* path, tsr_module_t* module) {
+tsr_status_t tsrLoadModuleFileWith(tsr_context_t context, const char* path, uint32_t flags,
+                                   tsr_module_t* module) {
   return at_boundary([&] {
-    if (!context || !module) return invalid("the context or the place for the module is NULL");
-    *module = nullptr;
+    if (Status status = check_load(context, flags, module); status.failed()) return status;
     if (!path) return invalid("the path is NULL");
-    return load_file(*context, path, module);
+    return load_file(*context, path, flags, module);
   });
 }
 

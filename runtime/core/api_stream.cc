@@ -7,17 +7,12 @@ using namespace tessera::runtime;
 namespace {
 
 Status record(tsr_event& event, tsr_stream_t stream) {
-  auto mark = std::make_shared<Mark>();
-  {
-    std::lock_guard lock(event.mutex);
-    event.mark = mark;
-  }
-  if (!stream) {
-    mark->pass();
-    return ok();
-  }
-  if (stream->context != event.context) return invalid("the stream belongs to another context");
-  stream->submit_always([mark] { mark->pass(); });
+  Stream* found = nullptr;
+  std::shared_ptr<Mark> mark;
+  if (Status status = event.context->find_stream(stream, &found); status.failed()) return status;
+  if (Status status = found->record(mark); status.failed()) return status;
+  std::lock_guard lock(event.mutex);
+  event.mark = std::move(mark);
   return ok();
 }
 
@@ -26,16 +21,19 @@ std::shared_ptr<Mark> mark_of(tsr_event& event) {
   return event.mark;
 }
 
+Status wait_for(tsr_event& event, tsr_stream_t stream) {
+  Stream* found = nullptr;
+  if (Status status = event.context->find_stream(stream, &found); status.failed()) return status;
+  std::shared_ptr<Mark> mark = mark_of(event);
+  return mark ? found->wait_for(std::move(mark)) : ok();
+}
+
 Status elapsed(tsr_event& start, tsr_event& end, float* milliseconds) {
+  if (start.context != end.context) return invalid("the events belong to different contexts");
   std::shared_ptr<Mark> first = mark_of(start);
   std::shared_ptr<Mark> second = mark_of(end);
-  std::chrono::steady_clock::time_point from;
-  std::chrono::steady_clock::time_point to;
-  if (!first || !second || !first->passed(from) || !second->passed(to)) {
-    return invalid("an event has not been passed yet; tsrSynchronizeEvent waits for it");
-  }
-  *milliseconds = std::chrono::duration<float, std::milli>(to - from).count();
-  return ok();
+  if (first && second) return second->elapsed_since(*first, *milliseconds);
+  return invalid("an event has not been recorded");
 }
 
 }  // namespace
@@ -45,7 +43,10 @@ extern "C" {
 tsr_status_t tsrCreateStream(tsr_context_t context, tsr_stream_t* stream) {
   return at_boundary([&] {
     if (!context || !stream) return invalid("the context or the place for the stream is NULL");
-    auto made = std::make_unique<tsr_stream>(context);
+    auto made = std::make_unique<tsr_stream>();
+    made->context = context;
+    Status status = context->device->make_stream(made->work);
+    if (status.failed()) return status;
     std::lock_guard lock(context->mutex);
     *stream = made.get();
     context->streams.emplace(made.get(), std::move(made));
@@ -66,7 +67,14 @@ tsr_status_t tsrDestroyStream(tsr_stream_t stream) {
 }
 
 tsr_status_t tsrSynchronizeStream(tsr_stream_t stream, uint32_t milliseconds) {
-  return at_boundary([&] { return stream ? stream->synchronize(milliseconds) : ok(); });
+  return at_boundary([&] { return stream ? stream->work->synchronize(milliseconds) : ok(); });
+}
+
+tsr_status_t tsrSynchronize(tsr_context_t context, uint32_t milliseconds) {
+  return at_boundary([&] {
+    if (!context) return invalid("the context is NULL");
+    return context->default_stream.work->synchronize(milliseconds);
+  });
 }
 
 tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t* event) {
@@ -104,23 +112,14 @@ tsr_status_t tsrSynchronizeEvent(tsr_event_t event, uint32_t milliseconds) {
   return at_boundary([&] {
     if (!event) return invalid("the event is NULL");
     std::shared_ptr<Mark> mark = mark_of(*event);
-    if (!mark || mark->wait(milliseconds)) return ok();
-    return fail(TSR_ETIMEOUT, "the event was not passed within ", milliseconds, " ms");
+    return mark ? mark->wait(milliseconds) : ok();
   });
 }
 
 tsr_status_t tsrWaitEvent(tsr_stream_t stream, tsr_event_t event) {
   return at_boundary([&] {
     if (!event) return invalid("the event is NULL");
-    std::shared_ptr<Mark> mark = mark_of(*event);
-    if (!mark) return ok();
-    auto wait = [mark] { mark->wait(TSR_FOREVER); };
-    if (stream) {
-      stream->submit_always(wait);
-    } else {
-      wait();
-    }
-    return ok();
+    return wait_for(*event, stream);
   });
 }
 

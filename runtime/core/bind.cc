@@ -109,7 +109,8 @@ class Binder {
       if (plan_.dims[i].source != DimSource::Scalar) continue;
       const PlanBuffer& buffer = plan_.buffers[plan_.dims[i].buffer];
       const Argument& argument = arguments_[plan_.dims[i].buffer];
-      if (!argument.data || !read_scalar(buffer.dtype, argument.data, dims_[i])) {
+      const char* value = argument.host_data();
+      if (!value || !read_scalar(buffer.dtype, value, dims_[i])) {
         return invalid(plan_.entry, ": ", buffer_title(buffer), " has no value that fits i64");
       }
     }

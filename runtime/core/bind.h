@@ -2,6 +2,7 @@
 // Binding the dims of a plan to the shapes of a call.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,12 @@ namespace tessera::runtime {
 struct Argument {
   char* data = nullptr;
   std::vector<int64_t> shape;
+  /// The bits of a rank-0 tensor that a device other than the host cannot read where it is (`data`
+  /// is null then) or that were read from the device because a dim is bound to them.
+  std::optional<uint64_t> bits;
+
+  /// Where the host can read the value of a rank-0 tensor.
+  const char* host_data() const { return bits ? reinterpret_cast<const char*>(&*bits) : data; }
 };
 
 /// Gives every free dim its value: a bare dim at its first extent (inputs and params in the order

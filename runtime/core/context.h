@@ -6,7 +6,6 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/core/arena_pool.h"
 #include "runtime/core/device.h"
 #include "runtime/core/module.h"
 #include "runtime/core/stream.h"
@@ -16,15 +15,19 @@ struct tsr_context {
   ~tsr_context();
 
   std::unique_ptr<tessera::runtime::Device> device;
-  tessera::runtime::ArenaPool arenas;
+  tsr_stream default_stream;
   std::mutex mutex;  ///< guards the tables below
   std::map<void*, tessera::runtime::Memory> memory;
   std::map<tsr_module*, std::unique_ptr<tsr_module>> modules;
   std::map<tsr_stream*, std::unique_ptr<tsr_stream>> streams;
   std::map<tsr_event*, std::unique_ptr<tsr_event>> events;
 
-  /// Runs work on the stream, or at once when it is null.
+  /// The stream, or the default one for null; fails for one of another context.
+  tessera::runtime::Status find_stream(tsr_stream* stream, tessera::runtime::Stream** found);
+  /// Puts work on the stream.
   tessera::runtime::Status enqueue(tsr_stream* stream, tessera::runtime::Work work);
+  /// Waits for all work of all streams.
+  void drain();
 };
 
 namespace tessera::runtime {

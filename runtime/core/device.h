@@ -1,87 +1,119 @@
 #pragma once
-// What the core asks of a kind of device. The interpreter and the streams know only this.
+// What the core asks of a kind of device. The interpreter and the C interface know only this.
+//
+// Work goes to a device through streams. A stream runs pieces of work in order; each piece is a
+// function over a queue, which has the operations of the device. On a CPU an operation has happened
+// when its function returns, and a stream is a thread; on a GPU an operation has been queued when
+// its function returns, and the stream's synchronize() reports what fails later.
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
+#include "runtime/core/memory.h"
 #include "runtime/core/status.h"
+#include "runtime/format/bundle.h"
+#include "runtime/format/reflection.h"
 
 namespace tessera::runtime {
-
-/// Alignment of all memory that the runtime hands out or gives to kernels.
-inline constexpr size_t memory_alignment = 64;
 
 /// Loaded code of one target.
 class Code {
  public:
   virtual ~Code() = default;
-  /// The kernel of that name, or null.
-  virtual void* find(const std::string& name) const = 0;
+  /// The kernel that `meta` describes, ready to be launched. `meta` outlives the code.
+  virtual Status find(const format::KernelMeta& meta, void** kernel) = 0;
 };
 
 struct Launch {
   void* kernel = nullptr;
   void* const* buffers = nullptr;      ///< parameters, then results
   const int64_t* dims = nullptr;       ///< the kernel's free dims
-  int64_t programs = 0;                ///< product of the grid, at least 1
+  int64_t programs = 0;                ///< of the grid, at least 1
   size_t scratch_bytes = 0;            ///< for each concurrent call
   std::atomic<float>* cost = nullptr;  ///< nanoseconds per program, as the device last saw it
 };
+
+/// The operations of a device, in order. May be used from several threads.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  virtual Status launch(const Launch& launch) = 0;
+  /// From host or device to host or device. Pageable memory of the host has been read or written
+  /// on return.
+  virtual Status copy(void* to, const void* from, size_t bytes) = 0;
+  virtual Status fill(void* to, uint64_t pattern, size_t width, size_t bytes) = 0;
+  /// Copies to memory of the host; the bytes are there on return.
+  virtual Status read(void* to, const void* from, size_t bytes) = 0;
+
+  /// Temps of the calls in this queue. What one call releases, the next one in order may use.
+  ArenaPool arenas;
+};
+
+using Work = std::function<Status(Queue&)>;
+
+/// A place in a stream that is passed once.
+class Mark {
+ public:
+  virtual ~Mark() = default;
+  /// Waits until the place is passed; TSR_ETIMEOUT when the time is over before.
+  virtual Status wait(uint32_t milliseconds) = 0;
+  /// Milliseconds since another mark of the same context; both must have been passed.
+  virtual Status elapsed_since(Mark& start, float& milliseconds) = 0;
+};
+
+/// A place where work is put in order.
+class Stream {
+ public:
+  /// Waits for all work.
+  virtual ~Stream() = default;
+  virtual Status submit(Work work) = 0;
+  /// Waits, and returns the first failure since the last time, or TSR_ETIMEOUT.
+  virtual Status synchronize(uint32_t milliseconds) = 0;
+  /// Waits without fetching a failure.
+  virtual void drain() = 0;
+  virtual Status record(std::shared_ptr<Mark>& mark) = 0;
+  /// Lets later work wait for the mark, which is one of the same context.
+  virtual Status wait_for(std::shared_ptr<Mark> mark) = 0;
+};
+
+/// What is fixed about a device.
+struct DeviceFacts {
+  std::string name;     ///< such as "cpu" or "cuda:0"
+  int32_t tensor_type;  ///< DLPack's number for its memory
+  int32_t tensor_id;    ///< and for the device
+  bool is_host;         ///< its memory is the host's
+  uint32_t alignment;   ///< least alignment of tensors, bytes
+};
+
+enum class MemoryKind { Device, Host, Pinned };
 
 class Device {
  public:
   virtual ~Device() = default;
 
+  virtual const DeviceFacts& facts() const = 0;
   /// Whether this machine can run code of that target; if not, `why` says what is missing.
   virtual bool can_run(std::string_view target, std::string& why) const = 0;
   /// Of two targets that can run, true when the first is the better one.
   virtual bool is_better(std::string_view a, std::string_view b) const = 0;
-  virtual Status load(std::string_view image, std::unique_ptr<Code>& code) = 0;
+  /// Loads the target's kernels. `flags` are those of tsrLoadModuleWith.
+  virtual Status load(const format::BundleView& bundle, std::string_view target, uint32_t flags,
+                      std::unique_ptr<Code>& code) = 0;
 
-  virtual Status allocate(size_t bytes, void** memory) = 0;
-  virtual void free(void* memory) = 0;
-
-  // These run on the calling thread and return when the work is done.
-  virtual Status launch(const Launch& launch) = 0;
+  virtual MemorySource& memory(MemoryKind kind) = 0;
+  MemorySource& memory() { return memory(MemoryKind::Device); }
+  /// Copies between host and device, beside all streams; done on return.
   virtual Status copy(void* to, const void* from, size_t bytes) = 0;
-  virtual Status fill(void* to, uint64_t pattern, size_t width, size_t bytes) = 0;
+
+  virtual Status make_stream(std::unique_ptr<Stream>& stream) = 0;
+  /// The stream that work without one goes to.
+  virtual Status make_default_stream(std::unique_ptr<Stream>& stream) = 0;
 
   virtual void set_threads(int threads) = 0;
-};
-
-/// Memory of a device that frees itself.
-class Memory {
- public:
-  Memory() = default;
-  Memory(Memory&& other) noexcept { *this = std::move(other); }
-  Memory& operator=(Memory&& other) noexcept {
-    std::swap(device_, other.device_);
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  ~Memory() {
-    if (data_) device_->free(data_);
-  }
-
-  /// Replaces what was held.
-  Status allocate(Device& device, size_t bytes) {
-    *this = Memory();
-    device_ = &device;
-    size_ = bytes;
-    return device.allocate(bytes, &data_);
-  }
-  char* data() const { return static_cast<char*>(data_); }
-  size_t size() const { return size_; }
-
- private:
-  Device* device_ = nullptr;
-  void* data_ = nullptr;
-  size_t size_ = 0;
 };
 
 }  // namespace tessera::runtime

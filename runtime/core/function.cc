@@ -19,8 +19,20 @@ constexpr size_t max_placements = 64;
 /// What an omitted seed reads as.
 alignas(memory_alignment) char zero_seed[memory_alignment];
 
+const Device& device_of(const tsr_function& function) {
+  return *function.module->context->device;
+}
+
 std::string title_of(const tsr_function& function, uint32_t buffer) {
   return format::cat(function.plan.entry, ": ", buffer_title(function.plan.buffers[buffer]));
+}
+
+void omit_seed(const tsr_function& function, Argument& argument) {
+  if (device_of(function).facts().is_host) {
+    argument.data = zero_seed;
+  } else {
+    argument.bits = 0;
+  }
 }
 
 Status read_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> inputs, Need need,
@@ -34,12 +46,12 @@ Status read_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> 
     const PlanBuffer& buffer = function.plan.buffers[index];
     std::string title = title_of(function, index);
     if (!inputs[i] && function.entry->inputs[i].seed) {
-      arguments[index].data = zero_seed;
+      omit_seed(function, arguments[index]);
     } else if (!inputs[i]) {
       return invalid(title, " is missing");
     } else {
-      Status status =
-          read_tensor(*inputs[i], buffer.dtype, buffer.alignment, title, need, arguments[index]);
+      TensorRules rules{device_of(function).facts(), buffer.dtype, buffer.alignment, need, true};
+      Status status = read_tensor(*inputs[i], rules, title, arguments[index]);
       if (status.failed()) return status;
     }
   }
@@ -60,6 +72,25 @@ Status read_params(tsr_function& function, std::vector<Argument>& arguments) {
                      " bytes; tsrAlloc gives such memory");
     }
     arguments[function.params[i]] = value;
+  }
+  return ok();
+}
+
+/// Fetches the scalars that dims are bound to, where the host cannot read them.
+Status fetch_scalars(tsr_function& function, std::vector<Argument>& arguments) {
+  Device& device = *function.module->context->device;
+  if (device.facts().is_host) return ok();
+  for (const format::PlanDim& dim : function.plan.dims) {
+    if (dim.source != format::DimSource::Scalar) continue;
+    Argument& argument = arguments[dim.buffer];
+    if (argument.bits || !argument.data) continue;
+    uint64_t bits = 0;
+    size_t bytes = size_t(*format::bytes_of(function.plan.buffers[dim.buffer].dtype, 1));
+    Status status = device.copy(&bits, argument.data, bytes);
+    if (status.failed()) {
+      return fail(status.code, title_of(function, dim.buffer), ": ", status.text);
+    }
+    argument.bits = bits;
   }
   return ok();
 }
@@ -113,6 +144,10 @@ Status read_outputs(tsr_function& function, std::span<tsr_tensor_t* const> outpu
     tsr_tensor_t tensor = *outputs[i];
     if (function.donors[i] != format::no_index) {
       const Argument& donor = arguments[function.donors[i]];
+      if (donor.bits && !donor.data) {
+        return invalid(title_of(function, function.donors[i]), " is donated: it must be memory of ",
+                       device_of(function).facts().name);
+      }
       bool is_given = tensor.data != nullptr;
       if (is_given && static_cast<char*>(tensor.data) + tensor.byte_offset != donor.data) {
         return invalid(title, " is the donated input ",
@@ -121,9 +156,11 @@ Status read_outputs(tsr_function& function, std::span<tsr_tensor_t* const> outpu
       }
       tensor.data = donor.data;
       tensor.byte_offset = 0;
+      tensor.device = {device_of(function).facts().tensor_type,
+                       device_of(function).facts().tensor_id};
     }
-    Status status =
-        read_tensor(tensor, buffer.dtype, buffer.alignment, title, Need::Content, arguments[index]);
+    TensorRules rules{device_of(function).facts(), buffer.dtype, buffer.alignment};
+    Status status = read_tensor(tensor, rules, title, arguments[index]);
     if (status.failed()) return status;
     status =
         check_output_shape(function, index, arguments[index].shape, call.placement->shapes[index]);
@@ -160,16 +197,34 @@ bool wants_poison() {
 }
 
 /// All-ones bytes are a NaN in every floating dtype and stand out in integers.
-Status poison(const Call& call, const Memory& arena, Device& device) {
+Status poison(const Call& call, const Memory& arena, Queue& queue) {
   constexpr uint64_t pattern = 0xff;
   const tsr_function& function = *call.function;
-  Status status = device.fill(arena.data(), pattern, 1, size_t(call.placement->arena_bytes));
+  Status status = queue.fill(arena.data(), pattern, 1, size_t(call.placement->arena_bytes));
   for (size_t i = 0; i < function.outputs.size() && !status.failed(); ++i) {
     size_t bytes = size_t(call.placement->bytes[function.outputs[i]]);
     if (function.donors[i] != format::no_index || bytes == 0) continue;
-    status = device.fill(call.buffers[function.outputs[i]], pattern, 1, bytes);
+    status = queue.fill(call.buffers[function.outputs[i]], pattern, 1, bytes);
   }
   return status;
+}
+
+/// Bytes of the arena: the temps, then a place for each scalar of the host.
+size_t arena_bytes(const Call& call) {
+  return size_t(call.placement->arena_bytes) + call.scalars.size() * memory_alignment;
+}
+
+/// Gives the scalars of the host their places. A fill carries a value without memory of the host
+/// that would have to stay.
+Status place_scalars(Call& call, char* arena, Queue& queue) {
+  char* at = arena + call.placement->arena_bytes;
+  for (const HostScalar& scalar : call.scalars) {
+    size_t bytes = size_t(call.placement->bytes[scalar.buffer]);
+    if (Status status = queue.fill(at, scalar.bits, bytes, bytes); status.failed()) return status;
+    call.buffers[scalar.buffer] = at;
+    at += memory_alignment;
+  }
+  return ok();
 }
 
 void place_temps(Call& call, char* arena) {
@@ -189,6 +244,7 @@ Status bind_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> 
   if (Status status = read_inputs(function, inputs, need, arguments); status.failed())
     return status;
   if (Status status = read_params(function, arguments); status.failed()) return status;
+  if (Status status = fetch_scalars(function, arguments); status.failed()) return status;
   if (Status status = bind_dims(function.plan, arguments, call.dims); status.failed()) {
     return status;
   }
@@ -210,6 +266,9 @@ Status prepare_call(tsr_function& function, std::span<const tsr_tensor_t* const>
     call.buffers[i] = plan.buffers[i].kind == BufferKind::Constant
                           ? function.constants.data() + plan.buffers[i].offset
                           : arguments[i].data;
+    if (arguments[i].bits && !arguments[i].data) {
+      call.scalars.push_back({uint32_t(i), *arguments[i].bits});
+    }
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (function.donors[i] == format::no_index) continue;
@@ -219,22 +278,23 @@ Status prepare_call(tsr_function& function, std::span<const tsr_tensor_t* const>
   return ok();
 }
 
-Status run_call(Call& call) {
+Status run_call(Call& call, Queue& queue) {
   tsr_function& function = *call.function;
-  tsr_context& context = *function.module->context;
   Memory arena;
-  size_t bytes = size_t(call.placement->arena_bytes);
-  if (Status status = context.arenas.acquire(*context.device, bytes, arena); status.failed()) {
+  MemorySource& source = function.module->context->device->memory();
+  Status status = queue.arenas.acquire(source, arena_bytes(call), arena);
+  if (status.failed()) {
     return fail(status.code, function.plan.entry, ": its temporaries: ", status.text);
   }
   place_temps(call, arena.data());
-  Status status = wants_poison() ? poison(call, arena, *context.device) : ok();
+  if (wants_poison()) status = poison(call, arena, queue);
+  if (!status.failed()) status = place_scalars(call, arena.data(), queue);
   if (!status.failed()) {
     Frame frame{function.plan, function.kernels, *call.placement, std::move(call.dims),
                 std::move(call.buffers)};
-    status = interpret(frame, *context.device);
+    status = interpret(frame, queue);
   }
-  context.arenas.release(std::move(arena));
+  queue.arenas.release(std::move(arena));
   return status;
 }
 

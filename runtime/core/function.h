@@ -36,12 +36,20 @@ struct tsr_function {
 
 namespace tessera::runtime {
 
+/// The value of a rank-0 input that is in memory of the host, for a device that cannot read it
+/// there.
+struct HostScalar {
+  uint32_t buffer;
+  uint64_t bits;
+};
+
 /// A call whose arguments have been checked and which can run at any time.
 struct Call {
   tsr_function* function = nullptr;
   std::vector<int64_t> dims;
   std::shared_ptr<const Placement> placement;
   std::vector<void*> buffers;
+  std::vector<HostScalar> scalars;
 };
 
 /// Checks the inputs and binds the dims; `arguments` receives one element per buffer of the plan.
@@ -52,7 +60,7 @@ Status bind_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> 
 Status prepare_call(tsr_function& function, std::span<const tsr_tensor_t* const> inputs,
                     std::span<tsr_tensor_t* const> outputs, Call& call);
 
-/// Runs a prepared call on this thread.
-Status run_call(Call& call);
+/// Puts a prepared call into the queue.
+Status run_call(Call& call, Queue& queue);
 
 }  // namespace tessera::runtime

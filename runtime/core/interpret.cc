@@ -10,7 +10,7 @@ using format::EvalStatus;
 
 class Interpreter {
  public:
-  Interpreter(Frame& frame, Device& device) : frame_(frame), plan_(frame.plan), device_(device) {}
+  Interpreter(Frame& frame, Queue& queue) : frame_(frame), plan_(frame.plan), queue_(queue) {}
 
   Status run() { return run_range(0, plan_.steps.size()); }
 
@@ -46,7 +46,7 @@ class Interpreter {
     launch.cost = kernel.cost;
     launch.buffers = pointers_.data();
     launch.dims = dims_.data();
-    return device_.launch(launch);
+    return queue_.launch(launch);
   }
 
   Status run_step(const format::SelectStep& step, size_t& next) {
@@ -58,8 +58,8 @@ class Interpreter {
   Status run_step(const format::IfStep& step, size_t& next) {
     if (Status status = check_memory(step.buffer); status.failed()) return status;
     uint8_t holds = 0;
-    Status copied = device_.copy(&holds, frame_.buffers[step.buffer], 1);
-    if (copied.failed()) return copied;
+    Status status = queue_.read(&holds, frame_.buffers[step.buffer], 1);
+    if (status.failed()) return status;
     return run_branch(holds != 0, step.then_steps, step.else_steps, next);
   }
 
@@ -92,14 +92,14 @@ class Interpreter {
     if (bytes == 0) return ok();
     if (Status status = check_memory(step.to); status.failed()) return status;
     if (Status status = check_memory(step.from); status.failed()) return status;
-    return device_.copy(frame_.buffers[step.to], frame_.buffers[step.from], size_t(bytes));
+    return queue_.copy(frame_.buffers[step.to], frame_.buffers[step.from], size_t(bytes));
   }
 
   Status run_step(const format::FillStep& step, size_t&) {
     int64_t bytes = frame_.placement.bytes[step.buffer];
     if (bytes == 0) return ok();
     if (Status status = check_memory(step.buffer); status.failed()) return status;
-    return device_.fill(frame_.buffers[step.buffer], step.pattern, step.width, size_t(bytes));
+    return queue_.fill(frame_.buffers[step.buffer], step.pattern, step.width, size_t(bytes));
   }
 
   Status run_step(const format::AliasStep& step, size_t&) {
@@ -136,7 +136,7 @@ class Interpreter {
 
   Frame& frame_;
   const format::Plan& plan_;
-  Device& device_;
+  Queue& queue_;
   size_t step_ = 0;
   std::vector<int64_t> dims_;
   std::vector<void*> pointers_;
@@ -144,8 +144,8 @@ class Interpreter {
 
 }  // namespace
 
-Status interpret(Frame& frame, Device& device) {
-  return Interpreter(frame, device).run();
+Status interpret(Frame& frame, Queue& queue) {
+  return Interpreter(frame, queue).run();
 }
 
 Status size_launch(const format::KernelMeta& meta, std::span<const int64_t> dims, int64_t& programs,

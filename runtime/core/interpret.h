@@ -28,9 +28,9 @@ struct Frame {
   std::vector<void*> buffers;
 };
 
-/// Runs all steps on the calling thread. The plan has been checked, so indices are not; what
-/// depends on the values of dims is.
-Status interpret(Frame& frame, Device& device);
+/// Puts all steps into the queue. The plan has been checked, so indices are not; what depends on
+/// the values of dims is.
+Status interpret(Frame& frame, Queue& queue);
 
 /// Evaluates grid and scratch of a kernel for its dims. `programs` is 0 when an extent is 0.
 Status size_launch(const format::KernelMeta& meta, std::span<const int64_t> dims, int64_t& programs,

@@ -34,8 +34,8 @@ std::string shape_text(const std::vector<std::string>& shape) {
 
 class ModuleLoader {
  public:
-  ModuleLoader(tsr_module& module, const format::BundleView& bundle)
-      : module_(module), bundle_(bundle), device_(*module.context->device) {}
+  ModuleLoader(tsr_module& module, const format::BundleView& bundle, uint32_t flags)
+      : module_(module), bundle_(bundle), flags_(flags), device_(*module.context->device) {}
 
   Status load() {
     using Stage = Status (ModuleLoader::*)();
@@ -85,15 +85,13 @@ class ModuleLoader {
     auto found = read->kernels.find(module_.target);
     if (found == read->kernels.end() || found->second.empty()) return ok();
     module_.metas = std::move(found->second);
-    std::string path = format::kernels_path(module_.target);
-    const format::BundleEntry* object = bundle_.find(path);
-    if (!object) return damaged("the bundle has no ", path);
-    if (Status status = device_.load(object->bytes, module_.code); status.failed()) return status;
-    for (const format::KernelMeta& meta : module_.metas) {
-      void* code = module_.code->find(meta.name);
-      if (!code) return damaged("the bundle's ", path, " has no kernel ", in_quotes(meta.name));
-      module_.kernels.emplace_back(&module_, &meta, code);
+    Status status = device_.load(bundle_, module_.target, flags_, module_.code);
+    for (size_t i = 0; i < module_.metas.size() && !status.failed(); ++i) {
+      void* code = nullptr;
+      status = module_.code->find(module_.metas[i], &code);
+      module_.kernels.emplace_back(&module_, &module_.metas[i], code);
     }
+    if (status.failed()) return status;
     return ok();
   }
 
@@ -129,8 +127,8 @@ class ModuleLoader {
     if (Status status = match_signature(function); status.failed()) return status;
     if (Status status = match_donations(function); status.failed()) return status;
     if (Status status = match_kernels(function); status.failed()) return status;
-    Status status = function.constants.allocate(device_, function.plan.data.size());
-    if (status.failed()) return status;
+    Status status = function.constants.allocate(device_.memory(), function.plan.data.size());
+    if (status.failed() || function.plan.data.empty()) return status;
     return device_.copy(function.constants.data(), function.plan.data.data(),
                         function.plan.data.size());
   }
@@ -281,20 +279,22 @@ class ModuleLoader {
     parameter->is_bound = true;
     parameter->value.shape = tensor.shape;
     bool is_aligned = reinterpret_cast<uintptr_t>(tensor.bytes.data()) % memory_alignment == 0;
-    if (module_.file && is_aligned) {
+    if (module_.file && is_aligned && device_.facts().is_host) {
       parameter->value.data = const_cast<char*>(tensor.bytes.data());
       return ok();
     }
     Memory& copy = module_.parameter_memory.emplace_back();
-    if (Status status = copy.allocate(device_, tensor.bytes.size()); status.failed()) {
+    if (Status status = copy.allocate(device_.memory(), tensor.bytes.size()); status.failed()) {
       return status;
     }
     parameter->value.data = copy.data();
+    if (tensor.bytes.empty()) return ok();
     return device_.copy(copy.data(), tensor.bytes.data(), tensor.bytes.size());
   }
 
   tsr_module& module_;
   const format::BundleView& bundle_;
+  uint32_t flags_;
   Device& device_;
 };
 
@@ -306,7 +306,9 @@ Status check_image_kind(std::string_view image) {
                 "load the bundle it belongs to");
   }
   if (image.starts_with("//") || image.starts_with(".version")) {
-    return fail(TSR_EUNSUPPORTED, "the image is PTX, which the device 'cpu' does not run");
+    return fail(TSR_EUNSUPPORTED,
+                "the image is PTX, which has no kernel metadata; "
+                "load the bundle it belongs to");
   }
   return ok();
 }
@@ -325,7 +327,8 @@ tsr_tensor_info_t describe_parameter(const Parameter& parameter) {
 }
 
 Status load_module(tsr_context& context, std::string_view image,
-                   std::optional<format::MappedFile> file, std::unique_ptr<tsr_module>& module) {
+                   std::optional<format::MappedFile> file, uint32_t flags,
+                   std::unique_ptr<tsr_module>& module) {
   if (Status status = check_image_kind(image); status.failed()) return status;
   auto bundle = format::BundleView::open(image);
   if (!bundle) return fail(TSR_EIMAGE, bundle.error().text);
@@ -333,7 +336,7 @@ Status load_module(tsr_context& context, std::string_view image,
   made->context = &context;
   made->file = std::move(file);
   made->manifest = bundle->manifest();
-  if (Status status = ModuleLoader(*made, *bundle).load(); status.failed()) return status;
+  if (Status status = ModuleLoader(*made, *bundle, flags).load(); status.failed()) return status;
   module = std::move(made);
   return ok();
 }

@@ -59,8 +59,10 @@ namespace tessera::runtime {
 /// What the interface says about a parameter.
 tsr_tensor_info_t describe_parameter(const Parameter& parameter);
 
-/// Loads a bundle. `image` must stay until the module goes when `file` holds it.
+/// Loads a bundle. `image` must stay until the module goes when `file` holds it. `flags` are those
+/// of tsrLoadModuleWith.
 Status load_module(tsr_context& context, std::string_view image,
-                   std::optional<format::MappedFile> file, std::unique_ptr<tsr_module>& module);
+                   std::optional<format::MappedFile> file, uint32_t flags,
+                   std::unique_ptr<tsr_module>& module);
 
 }  // namespace tessera::runtime

@@ -1,20 +1,15 @@
 #include "runtime/core/stream.h"
 
-using tessera::runtime::fail;
-using tessera::runtime::Mark;
-using tessera::runtime::Status;
-using tessera::runtime::Work;
-
 namespace tessera::runtime {
 
-void Mark::pass() {
+void HostMark::pass() {
   std::lock_guard lock(mutex_);
   passed_ = true;
   when_ = std::chrono::steady_clock::now();
   changed_.notify_all();
 }
 
-bool Mark::wait(uint32_t milliseconds) {
+bool HostMark::wait_until(uint32_t milliseconds) {
   std::unique_lock lock(mutex_);
   auto is_passed = [&] { return passed_; };
   if (milliseconds == TSR_FOREVER) {
@@ -24,17 +19,37 @@ bool Mark::wait(uint32_t milliseconds) {
   return changed_.wait_for(lock, std::chrono::milliseconds(milliseconds), is_passed);
 }
 
-bool Mark::passed(std::chrono::steady_clock::time_point& when) {
+Status HostMark::wait(uint32_t milliseconds) {
+  if (wait_until(milliseconds)) return ok();
+  return fail(TSR_ETIMEOUT, "the event was not passed within ", milliseconds, " ms");
+}
+
+bool HostMark::passed(std::chrono::steady_clock::time_point& when) {
   std::lock_guard lock(mutex_);
   when = when_;
   return passed_;
 }
 
-}  // namespace tessera::runtime
+Status HostMark::elapsed_since(Mark& start, float& milliseconds) {
+  std::chrono::steady_clock::time_point from;
+  std::chrono::steady_clock::time_point to;
+  if (!static_cast<HostMark&>(start).passed(from) || !passed(to)) {
+    return invalid("an event has not been passed yet; tsrSynchronizeEvent waits for it");
+  }
+  milliseconds = std::chrono::duration<float, std::milli>(to - from).count();
+  return ok();
+}
 
-tsr_stream::tsr_stream(tsr_context* owner) : context(owner), worker_([this] { serve(); }) {}
+Status DirectStream::record(std::shared_ptr<Mark>& mark) {
+  auto made = std::make_shared<HostMark>();
+  made->pass();
+  mark = std::move(made);
+  return ok();
+}
 
-tsr_stream::~tsr_stream() {
+ThreadStream::ThreadStream(Queue& queue) : queue_(queue), worker_([this] { serve(); }) {}
+
+ThreadStream::~ThreadStream() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -43,24 +58,37 @@ tsr_stream::~tsr_stream() {
   worker_.join();
 }
 
-void tsr_stream::submit(Work work) {
-  submit_always([this, work = std::move(work)] { run(work); });
-}
-
-void tsr_stream::submit_always(std::function<void()> work) {
+void ThreadStream::append(std::function<void()> work) {
   std::lock_guard lock(mutex_);
-  queue_.push_back(std::move(work));
+  waiting_.push_back(std::move(work));
   changed_.notify_all();
 }
 
-void tsr_stream::run(const Work& work) {
+Status ThreadStream::submit(Work work) {
+  append([this, work = std::move(work)] { run(work); });
+  return ok();
+}
+
+Status ThreadStream::record(std::shared_ptr<Mark>& mark) {
+  auto made = std::make_shared<HostMark>();
+  append([made] { made->pass(); });
+  mark = std::move(made);
+  return ok();
+}
+
+Status ThreadStream::wait_for(std::shared_ptr<Mark> mark) {
+  append([mark = std::move(mark)] { (void)mark->wait(TSR_FOREVER); });
+  return ok();
+}
+
+void ThreadStream::run(const Work& work) {
   {
     std::lock_guard lock(mutex_);
     if (failure_.failed()) return;
   }
   Status status;
   try {
-    status = work();
+    status = work(queue_);
   } catch (const std::bad_alloc&) {
     status = fail(TSR_EOOM, "out of memory");
   } catch (...) {
@@ -71,13 +99,13 @@ void tsr_stream::run(const Work& work) {
   failure_ = std::move(status);
 }
 
-void tsr_stream::serve() {
+void ThreadStream::serve() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
-    if (queue_.empty()) return;
-    std::function<void()> work = std::move(queue_.front());
-    queue_.pop_front();
+    changed_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    std::function<void()> work = std::move(waiting_.front());
+    waiting_.pop_front();
     lock.unlock();
     work();
     work = nullptr;
@@ -85,18 +113,19 @@ void tsr_stream::serve() {
   }
 }
 
-void tsr_stream::drain() {
-  auto mark = std::make_shared<Mark>();
-  submit_always([mark] { mark->pass(); });
-  mark->wait(TSR_FOREVER);
+void ThreadStream::drain() {
+  std::shared_ptr<Mark> mark;
+  if (!record(mark).failed()) (void)mark->wait(TSR_FOREVER);
 }
 
-Status tsr_stream::synchronize(uint32_t milliseconds) {
-  auto mark = std::make_shared<Mark>();
-  submit_always([mark] { mark->pass(); });
-  if (!mark->wait(milliseconds)) {
+Status ThreadStream::synchronize(uint32_t milliseconds) {
+  std::shared_ptr<Mark> mark;
+  if (Status status = record(mark); status.failed()) return status;
+  if (mark->wait(milliseconds).failed()) {
     return fail(TSR_ETIMEOUT, "the stream was still busy after ", milliseconds, " ms");
   }
   std::lock_guard lock(mutex_);
   return std::exchange(failure_, Status());
 }
+
+}  // namespace tessera::runtime

@@ -1,72 +1,87 @@
 #pragma once
-// Streams: queues of work, each with a thread of its own, and events, which mark places in them.
+// Streams of a device whose operations run on the calling thread: one that runs work at once, and
+// one that is a queue with a thread of its own.
 
 #include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <functional>
-#include <memory>
 #include <mutex>
 #include <thread>
 
-#include "runtime/core/status.h"
+#include "runtime/core/device.h"
 
 struct tsr_context;
 
+struct tsr_stream {
+  tsr_context* context = nullptr;
+  std::unique_ptr<tessera::runtime::Stream> work;
+};
+
+struct tsr_event {
+  tsr_context* context = nullptr;
+  std::mutex mutex;
+  std::shared_ptr<tessera::runtime::Mark> mark;  ///< null until recorded
+};
+
 namespace tessera::runtime {
 
-using Work = std::function<Status()>;
-
-/// A place in a stream that is passed once.
-class Mark {
+class HostMark : public Mark {
  public:
+  Status wait(uint32_t milliseconds) override;
+  Status elapsed_since(Mark& start, float& milliseconds) override;
   void pass();
-  /// False when the time is over before the place is passed.
-  bool wait(uint32_t milliseconds);
-  bool passed(std::chrono::steady_clock::time_point& when);
 
  private:
+  bool wait_until(uint32_t milliseconds);
+  bool passed(std::chrono::steady_clock::time_point& when);
+
   std::mutex mutex_;
   std::condition_variable changed_;
   bool passed_ = false;
   std::chrono::steady_clock::time_point when_;
 };
 
-}  // namespace tessera::runtime
-
-struct tsr_stream {
+/// Runs work at once.
+class DirectStream : public Stream {
  public:
-  explicit tsr_stream(tsr_context* owner);
-  tsr_stream(const tsr_stream&) = delete;
-  tsr_stream& operator=(const tsr_stream&) = delete;
-  /// Waits for all work.
-  ~tsr_stream();
-
-  /// Appends work. After a failure, work is dropped until the failure has been fetched.
-  void submit(tessera::runtime::Work work);
-  /// Appends work that runs even after a failure (events must be passed).
-  void submit_always(std::function<void()> work);
-  /// Waits, and returns the first failure since the last time.
-  tessera::runtime::Status synchronize(uint32_t milliseconds);
-  /// Waits without fetching a failure.
-  void drain();
-
-  tsr_context* const context;
+  explicit DirectStream(Queue& queue) : queue_(queue) {}
+  Status submit(Work work) override { return work(queue_); }
+  Status synchronize(uint32_t) override { return ok(); }
+  void drain() override {}
+  Status record(std::shared_ptr<Mark>& mark) override;
+  Status wait_for(std::shared_ptr<Mark> mark) override { return mark->wait(TSR_FOREVER); }
 
  private:
-  void serve();
-  void run(const tessera::runtime::Work& work);
+  Queue& queue_;
+};
 
+/// A queue of work with a thread of its own. After a failure, work is dropped until the failure
+/// has been fetched; marks are passed all the same.
+class ThreadStream : public Stream {
+ public:
+  explicit ThreadStream(Queue& queue);
+  ThreadStream(const ThreadStream&) = delete;
+  ThreadStream& operator=(const ThreadStream&) = delete;
+  ~ThreadStream() override;
+
+  Status submit(Work work) override;
+  Status synchronize(uint32_t milliseconds) override;
+  void drain() override;
+  Status record(std::shared_ptr<Mark>& mark) override;
+  Status wait_for(std::shared_ptr<Mark> mark) override;
+
+ private:
+  void append(std::function<void()> work);
+  void serve();
+  void run(const Work& work);
+
+  Queue& queue_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> queue_;
-  tessera::runtime::Status failure_;
+  std::deque<std::function<void()>> waiting_;
+  Status failure_;
   bool stopping_ = false;
   std::thread worker_;
 };
 
-struct tsr_event {
-  tsr_context* context;
-  std::mutex mutex;
-  std::shared_ptr<tessera::runtime::Mark> mark;  ///< null until recorded
-};
+}  // namespace tessera::runtime

@@ -1,11 +1,18 @@
 #include "runtime/core/tensor.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace tessera::runtime {
 
 namespace {
 
+// DLPack's device types.
 constexpr int32_t device_cpu = 1;
-constexpr int32_t device_cuda_host = 3;
+constexpr int32_t device_cuda = 2;
+constexpr int32_t device_cuda_host = 3;  // page-locked: any device reads it
+constexpr int32_t device_cuda_managed = 13;
+
 constexpr int32_t max_rank = 32;
 
 bool is_same(tsr_dtype_t a, tsr_dtype_t b) {
@@ -20,6 +27,27 @@ std::string dtype_text(tsr_dtype_t dtype) {
   }
   return format::cat("DLPack type code ", int(dtype.code), " of ", int(dtype.bits), " bits and ",
                      dtype.lanes, " lanes");
+}
+
+std::string place_text(tsr_device_t place) {
+  if (place.device_type == device_cpu) return "memory of the CPU";
+  if (place.device_type == device_cuda) return format::cat("memory of cuda:", place.device_id);
+  return format::cat("DLPack device type ", place.device_type);
+}
+
+/// Whether kernels of the device can use memory of that place.
+bool is_reachable(tsr_device_t place, const DeviceFacts& device) {
+  if (place.device_type == device_cuda_host) return true;
+  if (device.is_host) return place.device_type == device_cpu;
+  if (place.device_type == device_cuda_managed) return device.tensor_type == device_cuda;
+  return place.device_type == device.tensor_type && place.device_id == device.tensor_id;
+}
+
+Status place_error(tsr_device_t place, const DeviceFacts& device, const std::string& title) {
+  bool is_host = place.device_type == device_cpu;
+  return invalid(title, ": expected memory of ", device.is_host ? "the CPU" : device.name, ", got ",
+                 place_text(place),
+                 is_host ? "; tsrAlloc with TSR_DEVICE and tsrCopy put it there" : "");
 }
 
 /// Dense row-major; the strides of axes of extent 1, and of empty tensors, do not matter.
@@ -46,16 +74,9 @@ tsr_dtype_t dlpack_dtype(format::Dtype dtype) {
   return {info.dlpack_code, uint8_t(info.bits), 1};
 }
 
-Status read_tensor(const tsr_tensor_t& tensor, format::Dtype dtype, uint32_t alignment,
-                   const std::string& title, Need need, Argument& argument) {
-  if (!is_same(tensor.dtype, dlpack_dtype(dtype))) {
-    return invalid(title, ": expected dtype ", format::dtype_name(dtype), ", got ",
-                   dtype_text(tensor.dtype));
-  }
-  if (tensor.device.device_type != device_cpu && tensor.device.device_type != device_cuda_host) {
-    return invalid(title, ": expected memory of the CPU, got DLPack device type ",
-                   tensor.device.device_type);
-  }
+namespace {
+
+Status read_shape(const tsr_tensor_t& tensor, const std::string& title, Argument& argument) {
   if (tensor.ndim < 0 || tensor.ndim > max_rank || (tensor.ndim > 0 && !tensor.shape)) {
     return invalid(title, ": it has rank ", tensor.ndim, " or no shape");
   }
@@ -65,13 +86,43 @@ Status read_tensor(const tsr_tensor_t& tensor, format::Dtype dtype, uint32_t ali
       return invalid(title, ", axis ", axis, ": the extent ", tensor.shape[axis], " is negative");
     }
   }
-  if (Status status = check_dense(tensor, title); status.failed()) return status;
+  return check_dense(tensor, title);
+}
+
+void read_host_scalar(format::Dtype dtype, Argument& argument) {
+  uint64_t bits = 0;
+  if (argument.data) std::memcpy(&bits, argument.data, size_t(*format::bytes_of(dtype, 1)));
+  argument.bits = bits;
+  argument.data = nullptr;
+}
+
+}  // namespace
+
+Status read_tensor(const tsr_tensor_t& tensor, const TensorRules& rules, const std::string& title,
+                   Argument& argument) {
+  if (!is_same(tensor.dtype, dlpack_dtype(rules.dtype))) {
+    return invalid(title, ": expected dtype ", format::dtype_name(rules.dtype), ", got ",
+                   dtype_text(tensor.dtype));
+  }
+  bool is_scalar = rules.takes_host_scalars && tensor.ndim == 0 && !rules.device.is_host &&
+                   tensor.device.device_type == device_cpu;
+  if (!is_scalar && !is_reachable(tensor.device, rules.device)) {
+    return place_error(tensor.device, rules.device, title);
+  }
+  if (Status status = read_shape(tensor, title, argument); status.failed()) return status;
   argument.data = static_cast<char*>(tensor.data);
   if (argument.data) argument.data += tensor.byte_offset;
   bool is_empty = format::element_count(argument.shape) == 0;
-  if (need == Need::ShapeOnly) return ok();
-  if (!argument.data && !is_empty) return invalid(title, ": its data is NULL");
-  if (!is_empty && reinterpret_cast<uintptr_t>(argument.data) % alignment != 0) {
+  if (!argument.data && !is_empty && rules.need == Need::Content) {
+    return invalid(title, ": its data is NULL");
+  }
+  if (is_scalar) {
+    read_host_scalar(rules.dtype, argument);
+    return ok();
+  }
+  uint32_t alignment = std::max(rules.alignment, rules.device.alignment);
+  if (rules.need == Need::Content && !is_empty &&
+      reinterpret_cast<uintptr_t>(argument.data) % alignment != 0) {
     return invalid(title, ": its data must be at a multiple of ", alignment,
                    " bytes; tsrAlloc gives such memory");
   }

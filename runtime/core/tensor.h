@@ -2,6 +2,7 @@
 // Checking the tensors that a caller passes.
 
 #include "runtime/core/bind.h"
+#include "runtime/core/device.h"
 #include "runtime/core/status.h"
 #include "runtime/format/dtype.h"
 
@@ -13,10 +14,19 @@ tsr_dtype_t dlpack_dtype(format::Dtype dtype);
 /// Whether a tensor's content is going to be used.
 enum class Need { ShapeOnly, Content };
 
+/// What a tensor has to be.
+struct TensorRules {
+  const DeviceFacts& device;
+  format::Dtype dtype;
+  uint32_t alignment = 1;  ///< bytes; the device may ask for more
+  Need need = Need::Content;
+  bool takes_host_scalars = false;  ///< a rank-0 tensor may be in memory of the host
+};
+
 /// Checks dtype, device and layout, and for Content presence and alignment of the data; takes
-/// pointer and shape.
+/// pointer and shape, or the bits of a scalar of the host.
 /// `title` is how messages name the tensor, such as "mlp: input 'x'".
-Status read_tensor(const tsr_tensor_t& tensor, format::Dtype dtype, uint32_t alignment,
-                   const std::string& title, Need need, Argument& argument);
+Status read_tensor(const tsr_tensor_t& tensor, const TensorRules& rules, const std::string& title,
+                   Argument& argument);
 
 }  // namespace tessera::runtime

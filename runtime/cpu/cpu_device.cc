@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runtime/core/stream.h"
 #include "runtime/cpu/elf_code.h"
 #include "runtime/cpu/scheduler.h"
 #include "runtime/cpu/targets.h"
@@ -11,22 +12,8 @@ namespace tessera::runtime {
 
 namespace {
 
-class CpuDevice : public Device {
+class HostMemory : public MemorySource {
  public:
-  bool can_run(std::string_view target, std::string& why) const override {
-    auto rank = cpu_target_rank(target);
-    why = rank ? missing_cpu_feature(*rank) : "a device of that kind";
-    return why.empty();
-  }
-
-  bool is_better(std::string_view a, std::string_view b) const override {
-    return cpu_target_rank(a) > cpu_target_rank(b);
-  }
-
-  Status load(std::string_view image, std::unique_ptr<Code>& code) override {
-    return load_elf(image, code);
-  }
-
   Status allocate(size_t bytes, void** memory) override {
     *memory = nullptr;
     if (bytes > SIZE_MAX / 2) return fail(TSR_EOOM, "out of memory for ", bytes, " bytes");
@@ -35,15 +22,19 @@ class CpuDevice : public Device {
     if (!*memory) return fail(TSR_EOOM, "out of memory for ", bytes, " bytes");
     return ok();
   }
-
   void free(void* memory) override { std::free(memory); }
+};
 
+class CpuQueue : public Queue {
+ public:
   Status launch(const Launch& launch) override { return scheduler_.run(launch); }
 
   Status copy(void* to, const void* from, size_t bytes) override {
     std::memmove(to, from, bytes);
     return ok();
   }
+
+  Status read(void* to, const void* from, size_t bytes) override { return copy(to, from, bytes); }
 
   Status fill(void* to, uint64_t pattern, size_t width, size_t bytes) override {
     char* at = static_cast<char*>(to);
@@ -62,13 +53,63 @@ class CpuDevice : public Device {
     return ok();
   }
 
-  void set_threads(int threads) override { scheduler_.set_threads(threads); }
+  void set_threads(int threads) { scheduler_.set_threads(threads); }
 
  private:
   Scheduler scheduler_;
 };
 
+class CpuDevice : public Device {
+ public:
+  const DeviceFacts& facts() const override { return facts_; }
+
+  bool can_run(std::string_view target, std::string& why) const override {
+    auto rank = cpu_target_rank(target);
+    why = rank ? missing_cpu_feature(*rank) : "a device of that kind";
+    return why.empty();
+  }
+
+  bool is_better(std::string_view a, std::string_view b) const override {
+    return cpu_target_rank(a) > cpu_target_rank(b);
+  }
+
+  Status load(const format::BundleView& bundle, std::string_view target, uint32_t,
+              std::unique_ptr<Code>& code) override {
+    std::string path = format::kernels_path(target);
+    const format::BundleEntry* object = bundle.find(path);
+    if (!object) return fail(TSR_EIMAGE, "the bundle has no ", path);
+    return load_elf(object->bytes, code);
+  }
+
+  MemorySource& memory(MemoryKind) override { return memory_; }
+
+  Status copy(void* to, const void* from, size_t bytes) override {
+    return queue_.copy(to, from, bytes);
+  }
+
+  Status make_stream(std::unique_ptr<Stream>& stream) override {
+    stream = std::make_unique<ThreadStream>(queue_);
+    return ok();
+  }
+
+  Status make_default_stream(std::unique_ptr<Stream>& stream) override {
+    stream = std::make_unique<DirectStream>(queue_);
+    return ok();
+  }
+
+  void set_threads(int threads) override { queue_.set_threads(threads); }
+
+ private:
+  const DeviceFacts facts_{"cpu", 1, 0, true, 1};
+  HostMemory memory_;
+  CpuQueue queue_;
+};
+
 }  // namespace
+
+std::unique_ptr<MemorySource> make_host_memory() {
+  return std::make_unique<HostMemory>();
+}
 
 std::unique_ptr<Device> make_cpu_device() {
   return std::make_unique<CpuDevice>();

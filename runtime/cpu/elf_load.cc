@@ -25,7 +25,11 @@ class ElfCode : public Code {
     ::close(fd_);
   }
 
-  void* find(const std::string& name) const override { return ::dlsym(handle_, name.c_str()); }
+  Status find(const format::KernelMeta& meta, void** kernel) override {
+    *kernel = ::dlsym(handle_, meta.name.c_str());
+    if (*kernel) return ok();
+    return fail(TSR_EIMAGE, "the bundle's CPU code has no kernel ", format::in_quotes(meta.name));
+  }
 
  private:
   int fd_;

@@ -57,12 +57,14 @@ TSR_API void tsrGetVersion(uint32_t* major, uint32_t* minor);
 
 /* A context on the CPU. */
 TSR_API tsr_status_t tsrCreateContext(tsr_context_t* context);
-/* A context on the named device; "cpu" is the one this version has. */
+/* A context on the named device: "cpu", or "cuda:0", "cuda:1" and so on for NVIDIA GPUs, whose
+ * driver is opened then. On a GPU the driver's primary context is used, which other libraries of
+ * the process share. */
 TSR_API tsr_status_t tsrCreateContextFor(const char* device, tsr_context_t* context);
 /* Waits for the context's streams, then frees it and all that belongs to it. NULL is allowed. */
 TSR_API tsr_status_t tsrDestroyContext(tsr_context_t context);
-/* The number of threads that kernels use, 1 to 1024; 0 stands for the default: the environment's
- * TSR_THREADS, else the processors available. Results never depend on it. */
+/* The number of threads that kernels use on a CPU, 1 to 1024; 0 stands for the default: the
+ * environment's TSR_THREADS, else the processors available. Results never depend on it. */
 TSR_API tsr_status_t tsrSetThreads(tsr_context_t context, uint32_t threads);
 
 /* Memory. */
@@ -71,12 +73,15 @@ TSR_API tsr_status_t tsrSetThreads(tsr_context_t context, uint32_t threads);
 #define TSR_HOST 2u
 #define TSR_PINNED 4u
 
-/* Memory at a multiple of 64 bytes. `flags` has one or more of the three above; on the CPU they all
- * mean the same. 0 bytes give a valid pointer that may not be read. */
+/* Memory at a multiple of 64 bytes. `flags` has one or more of the three above. On the CPU they all
+ * mean the same. On a GPU, TSR_DEVICE alone is memory of the GPU, TSR_HOST alone is pageable memory
+ * of the host, and anything else is page-locked memory of the host, which both can use. 0 bytes
+ * give a valid pointer that may not be read. */
 TSR_API tsr_status_t tsrAlloc(tsr_context_t context, size_t bytes, uint32_t flags, void** dptr);
 /* Frees what tsrAlloc gave; NULL is allowed. */
 TSR_API tsr_status_t tsrFree(tsr_context_t context, void* dptr);
-/* Copies between host and device memory in the order of the stream. */
+/* Copies from host or device memory to host or device memory in the order of the stream. On the
+ * NULL stream the copy is done on return. */
 TSR_API tsr_status_t tsrCopy(tsr_context_t context, tsr_stream_t stream, void* to, const void* from,
                              size_t bytes);
 
@@ -89,6 +94,16 @@ TSR_API tsr_status_t tsrLoadModule(tsr_context_t context, const void* image, siz
 /* Loads a bundle from a file. */
 TSR_API tsr_status_t tsrLoadModuleFile(tsr_context_t context, const char* path,
                                        tsr_module_t* module);
+
+/* A bundle has a GPU's code as machine code or, compiled without ptxas, as PTX only, which is
+ * refused unless this flag lets the driver compile it. */
+#define TSR_ALLOW_JIT 1u
+
+/* The same with flags: 0 or TSR_ALLOW_JIT. */
+TSR_API tsr_status_t tsrLoadModuleWith(tsr_context_t context, const void* image, size_t size,
+                                       uint32_t flags, tsr_module_t* module);
+TSR_API tsr_status_t tsrLoadModuleFileWith(tsr_context_t context, const char* path, uint32_t flags,
+                                           tsr_module_t* module);
 TSR_API tsr_status_t tsrUnloadModule(tsr_module_t module);
 /* The target whose code was chosen, such as "cpu:x86-64-v4". */
 TSR_API tsr_status_t tsrGetModuleTarget(tsr_module_t module, const char** target);
@@ -104,14 +119,15 @@ typedef struct {
 /* Runs one kernel. `args` are pointers to the parameters in the order of the kernel's signature,
  * then to the results (each one the address of a pointer variable), then to each free dim as a
  * uint32_t. The grid must not have more programs than the kernel's metadata gives for these dims;
- * a grid of 0, 0, 0 stands for all of them. A CPU ignores block_* and smem_bytes. */
+ * a grid of 0, 0, 0 stands for all of them. A CPU ignores block_* and smem_bytes; on a GPU they are
+ * 0 or what the metadata says. */
 TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch,
                                void** args, size_t nargs);
 
 /* Tensors: the layout of DLPack's DLTensor. */
 
 typedef struct {
-  int32_t device_type; /* 1: CPU */
+  int32_t device_type; /* 1 CPU, 2 CUDA, 3 page-locked host memory, 13 CUDA managed memory */
   int32_t device_id;
 } tsr_device_t;
 
@@ -170,9 +186,11 @@ TSR_API tsr_status_t tsrGetOutputShape(tsr_function_t function, const tsr_tensor
                                        size_t ninputs, size_t index, int64_t* shape,
                                        int32_t capacity, int32_t* ndim);
 
-/* Runs an entry. Outputs are allocated by the caller and may overlap neither inputs nor each other;
- * a donated output has the data of its input or NULL, and receives that pointer. On a stream other
- * than NULL the tensors' memory must stay until the stream has come by; the structs need not. */
+/* Runs an entry. Tensors are in memory of the context's device; on a GPU an input of rank 0 may be
+ * in memory of the host, too. Outputs are allocated by the caller and may overlap neither inputs
+ * nor each other; a donated output has the data of its input or NULL, and receives that pointer. On
+ * a stream other than NULL the tensors' memory must stay until the stream has come by; the structs
+ * need not. */
 TSR_API tsr_status_t tsrCall(tsr_function_t function, tsr_stream_t stream,
                              const tsr_tensor_t* const* inputs, size_t ninputs,
                              tsr_tensor_t* const* outputs, size_t noutputs);
@@ -192,13 +210,17 @@ TSR_API tsr_status_t tsrBindParameters(tsr_module_t module, size_t count, const 
 #define TSR_FOREVER UINT32_MAX
 
 /* A queue whose work runs in order, beside the caller. Functions that take a stream take NULL for
- * the default stream; on the CPU that one runs the work before the function returns. */
+ * the default stream. On the CPU that one runs the work before the function returns; on a GPU it is
+ * the driver's default stream, and tsrSynchronize waits for it. */
 TSR_API tsr_status_t tsrCreateStream(tsr_context_t context, tsr_stream_t* stream);
 /* Waits for the stream's work and frees it. */
 TSR_API tsr_status_t tsrDestroyStream(tsr_stream_t stream);
 /* Waits at most `milliseconds` for all work queued so far; returns the first failure of work since
  * the last wait, or TSR_ETIMEOUT. */
 TSR_API tsr_status_t tsrSynchronizeStream(tsr_stream_t stream, uint32_t milliseconds);
+
+/* The same for the context's default stream. */
+TSR_API tsr_status_t tsrSynchronize(tsr_context_t context, uint32_t milliseconds);
 
 TSR_API tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t* event);
 TSR_API tsr_status_t tsrDestroyEvent(tsr_event_t event);

@@ -127,7 +127,7 @@ TEST_CASE("wrong memory is named", "[runtime]") {
   SECTION("device") {
     c.x.tensor.device.device_type = 2;
     CHECK(c.run() == TSR_EINVAL);
-    CHECK(last_error() == "layer: input 'x': expected memory of the CPU, got DLPack device type 2");
+    CHECK(last_error() == "layer: input 'x': expected memory of the CPU, got memory of cuda:0");
   }
   SECTION("missing data") {
     c.x.tensor.data = nullptr;

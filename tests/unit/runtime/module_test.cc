@@ -95,7 +95,7 @@ TEST_CASE("a bundle's parts must agree", "[runtime]") {
     auto kernels = sample_kernels();
     kernels[0].name = "aaa";
     parts.reflection = write_reflection({{{sample_target, kernels}}});
-    CHECK(parts.load() == "the bundle's kernels/cpu-x86-64-v3/kernels.so has no kernel 'aaa'");
+    CHECK(parts.load() == "the bundle's CPU code has no kernel 'aaa'");
   }
   SECTION("an object that is none") {
     parts.object = "elf";

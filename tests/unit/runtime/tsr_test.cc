@@ -320,9 +320,11 @@ TEST_CASE("tsr init says what a bundle lacks", "[tsr]") {
   Workspace work;
   Ran ran = work.tsr("init m.bundle -o i.safetensors");
   CHECK(ran.code == 1);
-  CHECK(ran.output ==
-        "tsr: error: m.bundle carries no ir/graph.tir: it was compiled from below the graph level\n");
-  work.write("b.bundle", make_bundle({Workspace::layer()}, {}, {{"ir/graph.tir", "module @m what"}}));
+  CHECK(
+      ran.output ==
+      "tsr: error: m.bundle carries no ir/graph.tir: it was compiled from below the graph level\n");
+  work.write("b.bundle",
+             make_bundle({Workspace::layer()}, {}, {{"ir/graph.tir", "module @m what"}}));
   ran = work.tsr("init b.bundle -o i.safetensors");
   CHECK(ran.code == 1);
   CHECK(ran.output.find("b.bundle:ir/graph.tir:1:11: error: ") == 0);
@@ -336,7 +338,8 @@ TEST_CASE("tsr init says what a bundle lacks", "[tsr]") {
 TEST_CASE("tsr run --interpret computes without the compiled code", "[tsr]") {
   Workspace work;
   work.write("g.bundle", make_bundle({Workspace::layer()}, {}, {{"ir/graph.tir", layer_graph}}));
-  std::string arguments = "run g.bundle layer --params w.safetensors --input x=x.npy --output y=y.npy";
+  std::string arguments =
+      "run g.bundle layer --params w.safetensors --input x=x.npy --output y=y.npy";
   for (std::string mode : {"exact", "f64"}) {
     Ran ran = work.tsr(arguments + " --interpret " + mode);
     CHECK(ran.output == "");

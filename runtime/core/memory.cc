@@ -1,10 +1,17 @@
-#include "runtime/core/arena_pool.h"
+#include "runtime/core/memory.h"
 
 #include <algorithm>
 
 namespace tessera::runtime {
 
-Status ArenaPool::acquire(Device& device, size_t bytes, Memory& arena) {
+Status Memory::allocate(MemorySource& source, size_t bytes) {
+  { Memory former = std::move(*this); }
+  source_ = &source;
+  size_ = bytes;
+  return source.allocate(bytes, &data_);
+}
+
+Status ArenaPool::acquire(MemorySource& source, size_t bytes, Memory& arena) {
   {
     std::lock_guard lock(mutex_);
     // The smallest that suffices; if none does, the largest goes and makes room for a new one.
@@ -19,17 +26,12 @@ Status ArenaPool::acquire(Device& device, size_t bytes, Memory& arena) {
     }
   }
   if (arena.data() && arena.size() >= bytes) return ok();
-  return arena.allocate(device, bytes);
+  return arena.allocate(source, bytes);
 }
 
 void ArenaPool::release(Memory arena) {
   std::lock_guard lock(mutex_);
   free_.push_back(std::move(arena));
-}
-
-void ArenaPool::clear() {
-  std::lock_guard lock(mutex_);
-  free_.clear();
 }
 
 }  // namespace tessera::runtime

@@ -1,0 +1,43 @@
+#pragma once
+// Kernels of a GPU: modules loaded from cubin or PTX, and launches.
+
+#include <deque>
+
+#include "runtime/core/device.h"
+#include "runtime/cuda/gpu.h"
+#include "runtime/cuda/tensor_maps.h"
+
+namespace tessera::runtime::cuda {
+
+class CudaKernel {
+ public:
+  CudaKernel(const Gpu& gpu, const format::KernelMeta& meta)
+      : gpu_(gpu), meta_(meta), maps_(gpu, meta) {}
+
+  /// Finds the function and checks it against the GPU's limits.
+  Status prepare(ModuleHandle module);
+  Status launch(const Launch& launch, StreamHandle stream);
+  const format::KernelMeta& meta() const { return meta_; }
+
+ private:
+  Status check_limits();
+  Status allow_resources();
+  Status count_resident_blocks();
+  /// Blocks of the grid for that many programs.
+  Status grid_blocks(int64_t programs, unsigned& blocks) const;
+  LaunchConfig config_for(unsigned blocks, StreamHandle stream, LaunchAttribute& cluster) const;
+  Status failed(Status status) const;
+
+  const Gpu& gpu_;
+  const format::KernelMeta& meta_;
+  FunctionHandle function_ = nullptr;
+  int64_t cluster_ = 1;          ///< blocks of a cluster
+  int64_t resident_blocks_ = 0;  ///< of a persistent kernel: what runs at a time
+  TensorMaps maps_;
+};
+
+/// Loads the target's cubin, or its PTX when `flags` has TSR_ALLOW_JIT.
+Status load_cuda_code(const Gpu& gpu, const format::BundleView& bundle, std::string_view target,
+                      uint32_t flags, std::unique_ptr<Code>& code);
+
+}  // namespace tessera::runtime::cuda

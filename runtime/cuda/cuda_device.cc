@@ -1,0 +1,112 @@
+#include "runtime/cuda/cuda_device.h"
+
+#include <charconv>
+
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/cuda/cuda_code.h"
+#include "runtime/cuda/cuda_stream.h"
+#include "runtime/cuda/gpu_memory.h"
+#include "runtime/cuda/targets.h"
+
+namespace tessera::runtime {
+
+namespace {
+
+using namespace cuda;
+
+constexpr int32_t cuda_tensor_type = 2;  // DLPack's kDLCUDA
+/// Vector loads and tensor maps rely on it; every allocator of device memory gives more.
+constexpr uint32_t cuda_alignment = 16;
+
+/// The number of "cuda:N", 0 for "cuda", -1 for others.
+int device_index(std::string_view name) {
+  constexpr std::string_view prefix = "cuda";
+  if (!name.starts_with(prefix)) return -1;
+  name.remove_prefix(prefix.size());
+  if (name.empty()) return 0;
+  if (name[0] != ':' || name.size() < 2 || name.size() > 4) return -1;
+  int index = 0;
+  const char* end = name.data() + name.size();
+  auto [at, status] = std::from_chars(name.data() + 1, end, index);
+  return status == std::errc() && at == end && index >= 0 ? index : -1;
+}
+
+class CudaDevice : public Device {
+ public:
+  explicit CudaDevice(std::unique_ptr<Gpu> gpu)
+      : gpu_(std::move(gpu)),
+        facts_{gpu_->name(), cuda_tensor_type, gpu_->index(), false, cuda_alignment},
+        pool_(*gpu_),
+        pinned_(*gpu_),
+        host_(make_host_memory()) {}
+
+  const DeviceFacts& facts() const override { return facts_; }
+
+  bool can_run(std::string_view target, std::string& why) const override {
+    auto wanted = parse_cuda_target(target);
+    if (!wanted) {
+      why = "a device of that kind";
+    } else if (!wanted->runs_on(gpu_->capability())) {
+      why = format::cat("compute capability ", wanted->capability / 10, ".",
+                        wanted->capability % 10, wanted->is_exact ? "" : " or higher", " (",
+                        facts_.name, " has ", gpu_->capability_text(), ")");
+    } else {
+      why.clear();
+    }
+    return why.empty();
+  }
+
+  bool is_better(std::string_view a, std::string_view b) const override {
+    return parse_cuda_target(a)->rank() > parse_cuda_target(b)->rank();
+  }
+
+  Status load(const format::BundleView& bundle, std::string_view target, uint32_t flags,
+              std::unique_ptr<Code>& code) override {
+    return load_cuda_code(*gpu_, bundle, target, flags, code);
+  }
+
+  MemorySource& memory(MemoryKind kind) override {
+    if (kind == MemoryKind::Device) return pool_;
+    if (kind == MemoryKind::Pinned) return pinned_;
+    return *host_;
+  }
+
+  Status copy(void* to, const void* from, size_t bytes) override {
+    return gpu_->run(gpu_->driver().copy, reinterpret_cast<Address>(to),
+                     reinterpret_cast<Address>(from), bytes);
+  }
+
+  Status make_stream(std::unique_ptr<Stream>& stream) override {
+    return make_cuda_stream(*gpu_, false, stream);
+  }
+
+  Status make_default_stream(std::unique_ptr<Stream>& stream) override {
+    return make_cuda_stream(*gpu_, true, stream);
+  }
+
+  void set_threads(int) override {}
+
+ private:
+  std::unique_ptr<Gpu> gpu_;  ///< outlives what follows
+  DeviceFacts facts_;
+  DevicePool pool_;
+  PinnedMemory pinned_;
+  std::unique_ptr<MemorySource> host_;
+};
+
+}  // namespace
+
+bool is_cuda_name(std::string_view name) {
+  return device_index(name) >= 0;
+}
+
+Status make_cuda_device(std::string_view name, std::unique_ptr<Device>& device) {
+  std::unique_ptr<Gpu> gpu;
+  int index = device_index(name);
+  Status status = Gpu::open(index, gpu);
+  if (status.failed()) return fail(status.code, "cuda:", index, ": ", status.text);
+  device = std::make_unique<CudaDevice>(std::move(gpu));
+  return ok();
+}
+
+}  // namespace tessera::runtime

@@ -1,0 +1,216 @@
+// The driver has no waiting with a time limit, so that one is made of questions with short sleeps.
+
+#include "runtime/cuda/cuda_stream.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include "runtime/cuda/cuda_code.h"
+
+namespace tessera::runtime::cuda {
+
+namespace {
+
+Address address_of(const void* pointer) {
+  return reinterpret_cast<Address>(pointer);
+}
+
+/// Asks until the answer is no longer "not ready" or the time is over.
+template <typename Ask>
+int wait_until(uint32_t milliseconds, Ask ask) {
+  using Clock = std::chrono::steady_clock;
+  auto end = Clock::now() + std::chrono::milliseconds(milliseconds);
+  for (;;) {
+    int result = ask();
+    if (result != error_not_ready || Clock::now() >= end) return result;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+class CudaQueue : public Queue {
+ public:
+  CudaQueue(const Gpu& gpu, StreamHandle stream) : gpu_(gpu), stream_(stream) {
+    const char* value = std::getenv("TSR_SYNC");
+    waits_ = value && std::string_view(value) == "1";
+  }
+
+  Status launch(const Launch& launch) override {
+    auto& kernel = *static_cast<CudaKernel*>(launch.kernel);
+    Status status = kernel.launch(launch, stream_);
+    if (status.failed()) return status;
+    {
+      std::lock_guard lock(mutex_);
+      last_kernel_ = kernel.meta().name;
+    }
+    return waits_ ? wait(kernel.meta().name) : ok();
+  }
+
+  Status copy(void* to, const void* from, size_t bytes) override {
+    return gpu_.run(gpu_.driver().copy_async, address_of(to), address_of(from), bytes, stream_);
+  }
+
+  Status read(void* to, const void* from, size_t bytes) override {
+    Status status = copy(to, from, bytes);
+    return status.failed() ? status : wait("");
+  }
+
+  Status fill(void* to, uint64_t pattern, size_t width, size_t bytes) override {
+    const Driver& driver = gpu_.driver();
+    Address at = address_of(to);
+    if (bytes == 0) return ok();
+    if (bytes % width != 0) {
+      return fail(TSR_EINTERNAL, "a fill of ", bytes, " bytes by a pattern of ", width);
+    }
+    switch (width) {
+      case 1:
+        return gpu_.run(driver.fill_8, at, uint8_t(pattern), bytes, stream_);
+      case 2:
+        return gpu_.run(driver.fill_16, at, uint16_t(pattern), bytes / 2, stream_);
+      case 4:
+        return gpu_.run(driver.fill_32, at, uint32_t(pattern), bytes / 4, stream_);
+      default:
+        return fill_wide(at, pattern, bytes);
+    }
+  }
+
+  /// Waits for the stream; errors name the kernel that was launched last.
+  Status wait(std::string_view kernel) {
+    int result = gpu_.result(gpu_.driver().stream_synchronise, stream_);
+    return result == success ? ok()
+                             : failure(gpu_.driver().stream_synchronise.symbol, result, kernel);
+  }
+
+  Status failure(const char* symbol, int result, std::string_view kernel) const {
+    Status status = gpu_.driver().error(symbol, result);
+    if (!kernel.empty())
+      return fail(status.code, "kernel ", format::in_quotes(kernel), ": ", status.text);
+    std::string last;
+    {
+      std::lock_guard lock(mutex_);
+      last = last_kernel_;
+    }
+    if (last.empty()) return status;
+    return fail(status.code, status.text, "; the last kernel of the stream was ",
+                format::in_quotes(last), "; TSR_SYNC=1 waits for each");
+  }
+
+ private:
+  /// The driver has no pattern of 8 bytes: the first one is written in halves, then the part that
+  /// is filled is doubled.
+  Status fill_wide(Address at, uint64_t pattern, size_t bytes) {
+    const Driver& driver = gpu_.driver();
+    auto low = uint32_t(pattern);
+    auto high = uint32_t(pattern >> 32);
+    if (low == high) return gpu_.run(driver.fill_32, at, low, bytes / 4, stream_);
+    Status status = gpu_.run(driver.fill_32, at, low, size_t(1), stream_);
+    if (!status.failed()) status = gpu_.run(driver.fill_32, at + 4, high, size_t(1), stream_);
+    for (size_t done = 8; done < bytes && !status.failed(); done *= 2) {
+      size_t piece = std::min(done, bytes - done);
+      status = gpu_.run(driver.copy_async, at + done, at, piece, stream_);
+    }
+    return status;
+  }
+
+  const Gpu& gpu_;
+  StreamHandle stream_;
+  bool waits_ = false;
+  mutable std::mutex mutex_;
+  std::string last_kernel_;
+};
+
+class CudaMark : public Mark {
+ public:
+  CudaMark(const Gpu& gpu, EventHandle event) : gpu_(gpu), event_(event) {}
+  CudaMark(const CudaMark&) = delete;
+  CudaMark& operator=(const CudaMark&) = delete;
+  ~CudaMark() override { gpu_.result(gpu_.driver().event_destroy, event_); }
+
+  Status wait(uint32_t milliseconds) override {
+    const Driver& driver = gpu_.driver();
+    if (milliseconds == TSR_FOREVER) return gpu_.run(driver.event_synchronise, event_);
+    int result = wait_until(milliseconds, [&] { return gpu_.result(driver.event_query, event_); });
+    if (result == success) return ok();
+    if (result != error_not_ready) return driver.error(driver.event_query.symbol, result);
+    return fail(TSR_ETIMEOUT, "the event was not passed within ", milliseconds, " ms");
+  }
+
+  Status elapsed_since(Mark& start, float& milliseconds) override {
+    const Driver& driver = gpu_.driver();
+    int result = gpu_.result(driver.event_elapsed, &milliseconds,
+                             static_cast<CudaMark&>(start).event_, event_);
+    if (result == success) return ok();
+    if (result != error_not_ready) return driver.error(driver.event_elapsed.symbol, result);
+    return invalid("an event has not been passed yet; tsrSynchronizeEvent waits for it");
+  }
+
+  EventHandle event() const { return event_; }
+
+ private:
+  const Gpu& gpu_;
+  EventHandle event_;
+};
+
+class CudaStream : public Stream {
+ public:
+  CudaStream(const Gpu& gpu, StreamHandle stream)
+      : gpu_(gpu), stream_(stream), queue_(gpu, stream) {}
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+  ~CudaStream() override {
+    drain();
+    if (stream_) gpu_.result(gpu_.driver().stream_destroy, stream_);
+  }
+
+  Status submit(Work work) override { return work(queue_); }
+
+  Status synchronize(uint32_t milliseconds) override {
+    if (milliseconds == TSR_FOREVER) return queue_.wait("");
+    const Driver& driver = gpu_.driver();
+    int result =
+        wait_until(milliseconds, [&] { return gpu_.result(driver.stream_query, stream_); });
+    if (result == success) return ok();
+    if (result != error_not_ready) return queue_.failure(driver.stream_query.symbol, result, "");
+    return fail(TSR_ETIMEOUT, "the stream was still busy after ", milliseconds, " ms");
+  }
+
+  void drain() override { gpu_.result(gpu_.driver().stream_synchronise, stream_); }
+
+  Status record(std::shared_ptr<Mark>& mark) override {
+    const Driver& driver = gpu_.driver();
+    EventHandle event = nullptr;
+    if (Status status = gpu_.run(driver.event_create, &event, event_default); status.failed()) {
+      return status;
+    }
+    auto made = std::make_shared<CudaMark>(gpu_, event);
+    Status status = gpu_.run(driver.event_record, event, stream_);
+    if (!status.failed()) mark = std::move(made);
+    return status;
+  }
+
+  Status wait_for(std::shared_ptr<Mark> mark) override {
+    EventHandle event = static_cast<CudaMark&>(*mark).event();
+    return gpu_.run(gpu_.driver().stream_wait_event, stream_, event, 0u);
+  }
+
+ private:
+  const Gpu& gpu_;
+  StreamHandle stream_;
+  CudaQueue queue_;
+};
+
+}  // namespace
+
+Status make_cuda_stream(const Gpu& gpu, bool is_default, std::unique_ptr<Stream>& stream) {
+  StreamHandle handle = nullptr;
+  if (!is_default) {
+    Status status = gpu.run(gpu.driver().stream_create, &handle, stream_non_blocking);
+    if (status.failed()) return status;
+  }
+  stream = std::make_unique<CudaStream>(gpu, handle);
+  return ok();
+}
+
+}  // namespace tessera::runtime::cuda

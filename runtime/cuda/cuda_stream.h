@@ -1,0 +1,15 @@
+#pragma once
+// Streams of a GPU.
+
+#include <atomic>
+
+#include "runtime/core/device.h"
+#include "runtime/cuda/gpu.h"
+
+namespace tessera::runtime::cuda {
+
+/// A stream of its own, or the driver's default stream, which is ordered with the default streams
+/// of other libraries in the process.
+Status make_cuda_stream(const Gpu& gpu, bool is_default, std::unique_ptr<Stream>& stream);
+
+}  // namespace tessera::runtime::cuda

@@ -1,0 +1,401 @@
+// Entries and kernels on a GPU, up to the driver: arguments, grids, tensor maps, memory, streams.
+
+#include <catch2/catch.hpp>
+#include <cstring>
+
+#include "unit/runtime/cuda_sample.h"
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+/// t = x * w; y = t + c, through a temp, a parameter, a constant, a copy and fills.
+format::Plan steps_plan() {
+  PlanBuilder b("steps");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t w = b.param("w", {"N"});
+  uint32_t y = b.output("y", {"N"});
+  uint32_t ones = b.output("ones", {"N"});
+  uint32_t wide = b.output("wide", {"3"}, Dtype::I64);
+  uint32_t tenths = b.output("tenths", {"2"});
+  uint32_t t = b.temp({"1", "N"}, 0, 1);
+  uint32_t constant = b.constant({0.5, 0.25});
+  b.launch("scale", {x, w, t}, {"1", "N"});
+  b.launch("add_one", {t, y}, {"N"});
+  b.step(format::FillStep{ones, 4, 0x3f800000});
+  b.step(format::FillStep{wide, 8, 0x0000000200000001});
+  b.step(format::CopyStep{tenths, constant});
+  return b.plan;
+}
+
+std::vector<float> count_up(size_t n) {
+  std::vector<float> out(n);
+  for (size_t i = 0; i < n; ++i) out[i] = float(i);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("an entry runs on a GPU", "[cuda]") {
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{add_one_plan()}}.bytes());
+  const char* target = nullptr;
+  REQUIRE(tsrGetModuleTarget(loaded.module, &target) == TSR_SUCCESS);
+  CHECK(std::string(target) == cuda_target);
+  CudaTensor x(loaded.context, {40}, count_up(40));
+  CudaTensor y(loaded.context, {40});
+  REQUIRE(call(loaded.function("add_one"), {&x.tensor}, {&y.tensor}) == TSR_SUCCESS);
+  std::vector<float> expected = count_up(40);
+  for (float& value : expected) ++value;
+  CHECK(y.values() == expected);
+  REQUIRE(gpu.launches().size() == 1);
+  FakeLaunch launch = gpu.launches()[0];
+  CHECK(std::string(launch.kernel) == "add_one");
+  CHECK(launch.grid == 3);
+  CHECK(launch.block[0] == 128);
+  CHECK(launch.cluster == 1);
+  CHECK(launch.stream == nullptr);
+}
+
+TEST_CASE("all steps of a plan work in memory of the GPU", "[cuda]") {
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{steps_plan()}}.bytes());
+  CudaTensor x(loaded.context, {3}, {1, 2, 3});
+  CudaTensor w(loaded.context, {3}, {10, 20, 30});
+  CudaTensor y(loaded.context, {3});
+  CudaTensor ones(loaded.context, {3});
+  CudaTensor wide(loaded.context, {3}, Dtype::I64);
+  CudaTensor tenths(loaded.context, {2});
+  const char* names[] = {"w"};
+  const tsr_tensor_t* tensors[] = {&w.tensor};
+  REQUIRE(tsrBindParameters(loaded.module, 1, names, tensors) == TSR_SUCCESS);
+  tsr_status_t status = call(loaded.function("steps"), {&x.tensor},
+                             {&y.tensor, &ones.tensor, &wide.tensor, &tenths.tensor});
+  INFO(last_error());
+  REQUIRE(status == TSR_SUCCESS);
+  CHECK(y.values() == std::vector<float>{11, 41, 91});
+  CHECK(ones.values() == std::vector<float>{1, 1, 1});
+  CHECK(tenths.values() == std::vector<float>{0.5, 0.25});
+  int64_t numbers[3];
+  wide.read(numbers);
+  for (int64_t number : numbers) CHECK(number == 0x0000000200000001);
+}
+
+TEST_CASE("a branch waits for the value that it reads", "[cuda]") {
+  PlanBuilder b("branch");
+  uint32_t x = b.input("x", {"1"});
+  uint32_t y = b.output("y", {"1"});
+  uint32_t flag = b.temp({}, 0, 1, Dtype::Bool);
+  b.launch("is_positive", {x, flag}, {});
+  b.step(format::IfStep{flag, 1, 1});
+  b.launch("add_one", {x, y}, {"1"});
+  b.step(format::FillStep{y, 4, 0});
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{b.plan}}.bytes());
+  CudaTensor positive(loaded.context, {1}, {5});
+  CudaTensor negative(loaded.context, {1}, {-5});
+  CudaTensor out(loaded.context, {1}, {7});
+  tsr_function_t branch = loaded.function("branch");
+  REQUIRE(call(branch, {&positive.tensor}, {&out.tensor}) == TSR_SUCCESS);
+  CHECK(out.values()[0] == 6);
+  REQUIRE(call(branch, {&negative.tensor}, {&out.tensor}) == TSR_SUCCESS);
+  CHECK(out.values()[0] == 0);
+}
+
+TEST_CASE("scalars may be in memory of the host, and seeds omitted", "[cuda]") {
+  PlanBuilder b("scalars");
+  uint32_t n = b.input("n", {}, Dtype::I32);
+  uint32_t seed = b.input("seed", {}, Dtype::U64);
+  b.scalar_dim("N", n);
+  uint32_t y = b.output("y", {"N"});
+  uint32_t copy = b.output("copy", {}, Dtype::U64);
+  b.step(format::FillStep{y, 4, 0x3f800000});
+  b.launch("copy_seed", {seed, copy}, {});
+  FakeGpu gpu;
+  CudaBundle bundle{{b.plan}};
+  bundle.facts["scalars"].seeds = {"seed"};
+  CudaLoaded loaded(bundle.bytes());
+  tsr_function_t function = loaded.function("scalars");
+  HostTensor count({}, Dtype::I32);
+  int32_t three = 3;
+  std::memcpy(count.tensor.data, &three, 4);
+  HostTensor number({}, Dtype::U64);
+  uint64_t seven = 0x700000007;
+  std::memcpy(number.tensor.data, &seven, 8);
+  CudaTensor out(loaded.context, {3});
+  CudaTensor copied(loaded.context, {}, Dtype::U64);
+  REQUIRE(call(function, {&count.tensor, &number.tensor}, {&out.tensor, &copied.tensor}) ==
+          TSR_SUCCESS);
+  uint64_t read = 0;
+  copied.read(&read);
+  CHECK(read == seven);
+  CHECK(out.values() == std::vector<float>{1, 1, 1});
+  REQUIRE(call(function, {&count.tensor, nullptr}, {&out.tensor, &copied.tensor}) == TSR_SUCCESS);
+  copied.read(&read);
+  CHECK(read == 0);
+
+  SECTION("a dim's scalar in memory of the GPU is fetched") {
+    CudaTensor device_count(loaded.context, {}, Dtype::I32);
+    REQUIRE(tsrCopy(loaded.context, nullptr, device_count.tensor.data, &three, 4) == TSR_SUCCESS);
+    REQUIRE(call(function, {&device_count.tensor, nullptr}, {&out.tensor, &copied.tensor}) ==
+            TSR_SUCCESS);
+    int64_t shape = 0;
+    int32_t ndim = 0;
+    const tsr_tensor_t* inputs[] = {&device_count.tensor, nullptr};
+    REQUIRE(tsrGetOutputShape(function, inputs, 2, 0, &shape, 1, &ndim) == TSR_SUCCESS);
+    CHECK(shape == 3);
+  }
+}
+
+TEST_CASE("persistent kernels get as many clusters as fit or are needed", "[cuda]") {
+  FakeKnobs knobs;
+  knobs.multiprocessors = 3;
+  FakeGpu gpu(knobs);  // 6 blocks at a time
+  CudaLoaded loaded(CudaBundle{}.bytes());
+  tsr_kernel_t kernel = nullptr;
+  REQUIRE(tsrGetKernel(loaded.module, "add_one_persistent", &kernel) == TSR_SUCCESS);
+  auto grid_for = [&](uint32_t n) {
+    CudaTensor x(loaded.context, {n}, count_up(n));
+    CudaTensor y(loaded.context, {n});
+    void* args[] = {&x.tensor.data, &y.tensor.data, &n};
+    REQUIRE(tsrLaunch(kernel, nullptr, {}, args, 3) == TSR_SUCCESS);
+    CHECK(y.values().back() == float(n));
+    FakeLaunch launch = gpu.launches().back();
+    CHECK(launch.cluster == 2);
+    CHECK(launch.shared_bytes == 100 << 10);
+    return launch.grid;
+  };
+  CHECK(grid_for(16) == 2);
+  CHECK(grid_for(48) == 4);
+  CHECK(grid_for(16 * 100) == 6);
+}
+
+TEST_CASE("tensor maps describe the buffers and are kept", "[cuda]") {
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{}.bytes());
+  tsr_kernel_t kernel = nullptr;
+  REQUIRE(tsrGetKernel(loaded.module, "copy_boxes", &kernel) == TSR_SUCCESS);
+  CudaTensor x(loaded.context, {2, 8}, count_up(16));
+  CudaTensor y(loaded.context, {2, 8});
+  uint32_t m = 2;
+  uint32_t n = 8;
+  void* args[] = {&x.tensor.data, &y.tensor.data, &m, &n};
+  REQUIRE(tsrLaunch(kernel, nullptr, {}, args, 4) == TSR_SUCCESS);
+  CHECK(y.values() == count_up(16));
+  FakeTensorMap map = gpu.last_map();
+  CHECK(map.address == uint64_t(y.tensor.data));
+  CHECK(map.type == 7);
+  CHECK(map.rank == 2);
+  CHECK(map.extents[0] == 8);
+  CHECK(map.extents[1] == 2);
+  CHECK(map.strides[0] == 32);
+  CHECK(map.box[0] == 32);
+  CHECK(map.box[1] == 64);
+  CHECK(map.swizzle == 3);
+  CHECK(gpu.counts().encoded_maps == 2);
+  REQUIRE(tsrLaunch(kernel, nullptr, {}, args, 4) == TSR_SUCCESS);
+  CHECK(gpu.counts().encoded_maps == 2);
+  CHECK(gpu.launches()[0].cluster == 1);
+
+  SECTION("other pointers and other dims have other maps; the oldest go") {
+    for (uint32_t rows = 1; rows <= 70; ++rows) {
+      CudaTensor from(loaded.context, {rows, 8}, count_up(8 * rows));
+      CudaTensor to(loaded.context, {rows, 8});
+      void* other[] = {&from.tensor.data, &to.tensor.data, &rows, &n};
+      REQUIRE(tsrLaunch(kernel, nullptr, {}, other, 4) == TSR_SUCCESS);
+      CHECK(to.values() == count_up(8 * rows));
+    }
+    CHECK(gpu.counts().encoded_maps == 2 + 140);
+  }
+  SECTION("strides and addresses that a map cannot have are named") {
+    n = 6;
+    CHECK(tsrLaunch(kernel, nullptr, {}, args, 4) == TSR_EINVAL);
+    CHECK(last_error() ==
+          "kernel 'copy_boxes': the tensor map of 'x': the stride 4*N = 24 bytes is no multiple "
+          "of 16");
+  }
+  SECTION("an empty tensor has no map") {
+    n = 0;
+    void* nothing = nullptr;
+    void* empty[] = {&nothing, &nothing, &m, &n};
+    CHECK(tsrLaunch(kernel, nullptr, {}, empty, 4) == TSR_SUCCESS);
+    CHECK(gpu.counts().encoded_maps == 2);
+    CHECK(tsrSynchronize(loaded.context, TSR_FOREVER) == TSR_SUCCESS);
+  }
+}
+
+TEST_CASE("a tensor map that leaves its buffer is refused", "[cuda]") {
+  FakeGpu gpu;
+  CudaBundle bundle;
+  format::KernelMeta& boxes = bundle.kernels[2];
+  boxes.descriptors[0].dims[1] = *format::parse_expr("M + 1", boxes.dims);
+  CudaLoaded loaded(bundle.bytes());
+  tsr_kernel_t kernel = nullptr;
+  REQUIRE(tsrGetKernel(loaded.module, "copy_boxes", &kernel) == TSR_SUCCESS);
+  CudaTensor x(loaded.context, {2, 8});
+  uint32_t m = 2;
+  uint32_t n = 8;
+  void* args[] = {&x.tensor.data, &x.tensor.data, &m, &n};
+  CHECK(tsrLaunch(kernel, nullptr, {}, args, 4) == TSR_EIMAGE);
+  CHECK(last_error() ==
+        "kernel 'copy_boxes': the tensor map of 'x': it reaches beyond the buffer for these dims");
+}
+
+TEST_CASE("memory is kept and given out again only when the GPU is done with it", "[cuda]") {
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{add_one_plan()}}.bytes());
+  void* first = nullptr;
+  void* second = nullptr;
+  REQUIRE(tsrAlloc(loaded.context, 100000, TSR_DEVICE, &first) == TSR_SUCCESS);
+  int waits = gpu.counts().context_waits;
+  int mallocs = gpu.counts().mallocs;
+  REQUIRE(tsrFree(loaded.context, first) == TSR_SUCCESS);
+  CHECK(gpu.counts().context_waits == waits);
+  REQUIRE(tsrAlloc(loaded.context, 99000, TSR_DEVICE, &second) == TSR_SUCCESS);
+  CHECK(second == first);
+  CHECK(gpu.counts().context_waits == waits + 1);
+  CHECK(gpu.counts().mallocs == mallocs);
+
+  SECTION("kept memory of other sizes is returned when a request needs it") {
+    void* large = nullptr;
+    REQUIRE(tsrFree(loaded.context, second) == TSR_SUCCESS);
+    REQUIRE(tsrAlloc(loaded.context, 40 << 20, TSR_DEVICE, &large) == TSR_SUCCESS);
+    REQUIRE(tsrFree(loaded.context, large) == TSR_SUCCESS);
+    REQUIRE(tsrAlloc(loaded.context, 50 << 20, TSR_DEVICE, &large) == TSR_SUCCESS);
+    CHECK(tsrAlloc(loaded.context, 50 << 20, TSR_DEVICE, &large) == TSR_EOOM);
+    CHECK(last_error().find("out of memory for 54525952 bytes on cuda:0, which has ") == 0);
+    CHECK(last_error().find("; cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (out of memory)") !=
+          std::string::npos);
+  }
+  SECTION("memory of the host is reachable by the host") {
+    void* pinned = nullptr;
+    void* pageable = nullptr;
+    REQUIRE(tsrAlloc(loaded.context, 8, TSR_PINNED, &pinned) == TSR_SUCCESS);
+    REQUIRE(tsrAlloc(loaded.context, 8, TSR_HOST, &pageable) == TSR_SUCCESS);
+    CHECK(gpu.counts().pinned == 1);
+    std::memset(pinned, 1, 8);
+    REQUIRE(tsrCopy(loaded.context, nullptr, pageable, pinned, 8) == TSR_SUCCESS);
+    CHECK(static_cast<char*>(pageable)[7] == 1);
+  }
+}
+
+TEST_CASE("calls of a stream share temporaries, those of different streams do not", "[cuda]") {
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{steps_plan()}}.bytes());
+  CudaTensor w(loaded.context, {3}, {1, 1, 1});
+  const char* names[] = {"w"};
+  const tsr_tensor_t* tensors[] = {&w.tensor};
+  REQUIRE(tsrBindParameters(loaded.module, 1, names, tensors) == TSR_SUCCESS);
+  CudaTensor x(loaded.context, {3}, {1, 2, 3});
+  CudaTensor more(loaded.context, {3}, {4, 5, 6});
+  CudaTensor y(loaded.context, {3});
+  CudaTensor z(loaded.context, {3});
+  CudaTensor ones(loaded.context, {3});
+  CudaTensor wide(loaded.context, {3}, Dtype::I64);
+  CudaTensor tenths(loaded.context, {2});
+  tsr_stream_t streams[2];
+  for (tsr_stream_t& stream : streams) {
+    REQUIRE(tsrCreateStream(loaded.context, &stream) == TSR_SUCCESS);
+  }
+  tsr_function_t steps = loaded.function("steps");
+  auto run = [&](CudaTensor& in, CudaTensor& out, tsr_stream_t stream) {
+    REQUIRE(call(steps, {&in.tensor}, {&out.tensor, &ones.tensor, &wide.tensor, &tenths.tensor},
+                 stream) == TSR_SUCCESS);
+  };
+  int mallocs = gpu.counts().mallocs;
+  run(x, y, streams[0]);
+  run(x, y, streams[0]);
+  CHECK(gpu.counts().mallocs == mallocs + 1);
+  run(more, z, streams[1]);
+  CHECK(gpu.counts().mallocs == mallocs + 2);
+  REQUIRE(tsrSynchronizeStream(streams[0], TSR_FOREVER) == TSR_SUCCESS);
+  REQUIRE(tsrSynchronizeStream(streams[1], 1000) == TSR_SUCCESS);
+  CHECK(y.values() == std::vector<float>{2, 3, 4});
+  CHECK(z.values() == std::vector<float>{5, 6, 7});
+  CHECK(gpu.launches()[0].stream != gpu.launches().back().stream);
+  REQUIRE(tsrDestroyStream(streams[0]) == TSR_SUCCESS);
+}
+
+TEST_CASE("events order streams and measure time", "[cuda]") {
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{add_one_plan()}}.bytes());
+  CudaTensor x(loaded.context, {3}, {1, 2, 3});
+  CudaTensor y(loaded.context, {3});
+  CudaTensor z(loaded.context, {3});
+  tsr_stream_t first = nullptr;
+  tsr_stream_t second = nullptr;
+  tsr_event_t start = nullptr;
+  tsr_event_t end = nullptr;
+  REQUIRE(tsrCreateStream(loaded.context, &first) == TSR_SUCCESS);
+  REQUIRE(tsrCreateStream(loaded.context, &second) == TSR_SUCCESS);
+  REQUIRE(tsrCreateEvent(loaded.context, &start) == TSR_SUCCESS);
+  REQUIRE(tsrCreateEvent(loaded.context, &end) == TSR_SUCCESS);
+  tsr_function_t add = loaded.function("add_one");
+  REQUIRE(tsrRecordEvent(start, first) == TSR_SUCCESS);
+  REQUIRE(call(add, {&x.tensor}, {&y.tensor}, first) == TSR_SUCCESS);
+  REQUIRE(tsrRecordEvent(end, first) == TSR_SUCCESS);
+  REQUIRE(tsrWaitEvent(second, end) == TSR_SUCCESS);
+  REQUIRE(call(add, {&y.tensor}, {&z.tensor}, second) == TSR_SUCCESS);
+  float milliseconds = 0;
+  CHECK(tsrGetElapsedTime(start, end, &milliseconds) == TSR_EINVAL);
+  CHECK(last_error() == "an event has not been passed yet; tsrSynchronizeEvent waits for it");
+  REQUIRE(tsrSynchronizeStream(second, TSR_FOREVER) == TSR_SUCCESS);
+  CHECK(z.values() == std::vector<float>{3, 4, 5});
+  REQUIRE(tsrSynchronizeEvent(end, 1000) == TSR_SUCCESS);
+  REQUIRE(tsrGetElapsedTime(start, end, &milliseconds) == TSR_SUCCESS);
+  CHECK(milliseconds == 2);
+  REQUIRE(tsrRecordEvent(end, first) == TSR_SUCCESS);
+  REQUIRE(tsrDestroyEvent(start) == TSR_SUCCESS);
+}
+
+TEST_CASE("waiting for a busy GPU ends with the time", "[cuda]") {
+  FakeKnobs knobs;
+  knobs.is_busy = true;
+  FakeGpu gpu(knobs);
+  CudaLoaded loaded(CudaBundle{{add_one_plan()}}.bytes());
+  tsr_stream_t stream = nullptr;
+  tsr_event_t event = nullptr;
+  REQUIRE(tsrCreateStream(loaded.context, &stream) == TSR_SUCCESS);
+  REQUIRE(tsrCreateEvent(loaded.context, &event) == TSR_SUCCESS);
+  REQUIRE(tsrRecordEvent(event, stream) == TSR_SUCCESS);
+  CHECK(tsrSynchronizeStream(stream, 2) == TSR_ETIMEOUT);
+  CHECK(last_error() == "the stream was still busy after 2 ms");
+  CHECK(tsrSynchronize(loaded.context, 1) == TSR_ETIMEOUT);
+  CHECK(tsrSynchronizeEvent(event, 2) == TSR_ETIMEOUT);
+  CHECK(last_error() == "the event was not passed within 2 ms");
+  CHECK(tsrSynchronizeStream(stream, TSR_FOREVER) == TSR_SUCCESS);
+}
+
+TEST_CASE("the best target of the GPU's architecture is taken", "[cuda]") {
+  auto target_on = [](int capability) -> std::string {
+    FakeKnobs knobs;
+    knobs.capability = capability;
+    FakeGpu gpu(knobs);
+    CudaBundle bundle;
+    bundle.targets = {"cuda:sm_80", "cuda:sm_90", "cuda:sm_90a", "cuda:sm_100a"};
+    bundle.has_cubin = false;
+    std::string bytes = bundle.bytes();
+    tsr_context_t context = nullptr;
+    tsr_module_t module = nullptr;
+    const char* target = "";
+    REQUIRE(tsrCreateContextFor("cuda", &context) == TSR_SUCCESS);
+    tsr_status_t status =
+        tsrLoadModuleWith(context, bytes.data(), bytes.size(), TSR_ALLOW_JIT, &module);
+    if (status == TSR_SUCCESS) tsrGetModuleTarget(module, &target);
+    std::string out = status == TSR_SUCCESS ? target : last_error();
+    tsrDestroyContext(context);
+    return out;
+  };
+  CHECK(target_on(80) == "cuda:sm_80");
+  CHECK(target_on(86) == "cuda:sm_80");
+  CHECK(target_on(90) == "cuda:sm_90a");
+  CHECK(target_on(100) == "cuda:sm_100a");
+  CHECK(target_on(120) == "cuda:sm_90");
+  CHECK(target_on(75) ==
+        "this machine can run none of the bundle's targets: cuda:sm_80 needs compute capability "
+        "8.0 or higher (cuda:0 has 7.5); cuda:sm_90 needs compute capability 9.0 or higher (cuda:0 "
+        "has 7.5); cuda:sm_90a needs compute capability 9.0 (cuda:0 has 7.5); cuda:sm_100a needs "
+        "compute capability 10.0 (cuda:0 has 7.5)");
+}
