@@ -1,5 +1,5 @@
-// Any bytes as the text of a layout. What is accepted prints to a text that is read back as the same
-// layout, and elements have the owners that the map gives them.
+// Any bytes as the text of a layout. What is accepted prints to a text that is read back as the
+// same layout, and elements have the owners that the map gives them.
 
 #include <cstdint>
 #include <string_view>
@@ -19,7 +19,8 @@ void check(const Layout& layout) {
   for (int32_t& coordinate : last) --coordinate;
   for (const Point& element : {Point{}, last}) {
     Owner owner = layout.canonical_owner(element);
-    TSR_CHECK(layout.coordinates(owner.reg, owner.lane, owner.warp) == element, "an owner holds another element");
+    TSR_CHECK(layout.coordinates(owner.reg, owner.lane, owner.warp) == element,
+              "an owner holds another element");
   }
 }
 
@@ -31,7 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (std::optional<Layout> layout = parse_layout(text, &error)) {
     check(*layout);
   } else {
-    TSR_CHECK(!error.message.empty() && error.position <= size, "a text was refused without a reason");
+    TSR_CHECK(!error.message.empty() && error.position <= size,
+              "a text was refused without a reason");
   }
   if (std::optional<SharedLayout> shared = parse_shared_layout(text)) {
     std::optional<SharedLayout> again = parse_shared_layout(print(*shared));

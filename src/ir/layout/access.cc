@@ -92,7 +92,8 @@ int bank_conflicts(const Layout& layout, const SharedLayout& shared, int width) 
       int conflicts = 0;
       for (int first = 0; first < layout.lanes(); first += together) {
         std::vector<int64_t> addresses;
-        for (int lane = first; lane < first + together; ++lane) addresses.push_back(offsets.of(reg, lane, warp));
+        for (int lane = first; lane < first + together; ++lane)
+          addresses.push_back(offsets.of(reg, lane, warp));
         conflicts += excess(addresses, bytes);
       }
       worst = std::max(worst, conflicts);

@@ -3,8 +3,8 @@
 // The parts of registers, lanes and warps are independent (layout.h), so two layouts whose lane and
 // warp parts agree differ by a selection of registers, and two whose warp parts agree by exchanges
 // within a warp. For exchanges every element that a lane needs is sorted by lane_xor =
-// permutation(receiver) ^ sender. One such number pairs each receiver with one sender, so no lane can
-// be asked for two registers in one round; n elements of a lane_xor take n rounds.
+// permutation(receiver) ^ sender. One such number pairs each receiver with one sender, so no lane
+// can be asked for two registers in one round; n elements of a lane_xor take n rounds.
 //
 // The permutation makes the rounds full. Receiver l needs elements of senders S(l) + V, where S is
 // linear and V is what the target's registers add; a linear bijection with values in S(l) + V meets
@@ -39,7 +39,8 @@ Conversion select_registers(const Layout& from, const Layout& to) {
   bool same = from.registers_per_thread() == to.registers_per_thread();
   for (int reg = 0; reg < to.registers_per_thread(); ++reg) {
     int source = from.canonical_owner(to.register_offset(reg)).reg;
-    if (from.registers_per_thread() > reg && from.register_offset(reg) == to.register_offset(reg)) source = reg;
+    if (from.registers_per_thread() > reg && from.register_offset(reg) == to.register_offset(reg))
+      source = reg;
     plan.registers.push_back(source);
     same = same && source == reg;
   }
@@ -77,7 +78,8 @@ std::vector<int> lane_permutation(const Layout& from, const Layout& to) {
     std::vector<uint32_t> choices;
     if (registers.contains(sender ^ uint32_t(bit))) choices.push_back(uint32_t(bit));
     for (uint32_t shift : shifts) choices.push_back(sender ^ shift);
-    auto choice = std::find_if(choices.begin(), choices.end(), [&](uint32_t c) { return !images.contains(c); });
+    auto choice = std::find_if(choices.begin(), choices.end(),
+                               [&](uint32_t c) { return !images.contains(c); });
     if (choice == choices.end()) return {};
     images.add(*choice);
     bases.push_back(int(*choice));
@@ -85,7 +87,8 @@ std::vector<int> lane_permutation(const Layout& from, const Layout& to) {
   return bases;
 }
 
-/// Where the receiver of permuted number `image` gets an element: the owner with the least lane_xor.
+/// Where the receiver of permuted number `image` gets an element: the owner with the least
+/// lane_xor.
 Owner nearest_owner(const Layout& from, const Point& element, int image) {
   std::vector<Owner> owners = from.owners(element);
   return *std::min_element(owners.begin(), owners.end(), [&](const Owner& a, const Owner& b) {
@@ -134,8 +137,12 @@ int uniform(const std::vector<int>& registers) {
 
 }  // namespace
 
-int ShuffleRound::uniform_source() const { return uniform(source); }
-int ShuffleRound::uniform_destination() const { return uniform(destination); }
+int ShuffleRound::uniform_source() const {
+  return uniform(source);
+}
+int ShuffleRound::uniform_destination() const {
+  return uniform(destination);
+}
 
 int Conversion::source_lane(const ShuffleRound& round, int lane) const {
   return permuted(lane_bases, lane) ^ round.lane_xor;
@@ -146,7 +153,8 @@ int Conversion::shuffle_count() const {
   for (const ShuffleRound& round : rounds) {
     bool crosses = false;
     for (size_t lane = 0; lane < round.destination.size(); ++lane) {
-      crosses = crosses || (round.destination[lane] >= 0 && source_lane(round, int(lane)) != int(lane));
+      crosses =
+          crosses || (round.destination[lane] >= 0 && source_lane(round, int(lane)) != int(lane));
     }
     count += crosses;
   }
@@ -154,13 +162,16 @@ int Conversion::shuffle_count() const {
 }
 
 Conversion plan_conversion(const Layout& from, const Layout& to, int max_shuffles) {
-  TSR_CHECK(from.rank() == to.rank() && from.extents() == to.extents(), "a conversion changes the extents");
-  TSR_CHECK(from.lanes() == to.lanes() && from.warps() == to.warps(), "a conversion changes the threads");
+  TSR_CHECK(from.rank() == to.rank() && from.extents() == to.extents(),
+            "a conversion changes the extents");
+  TSR_CHECK(from.lanes() == to.lanes() && from.warps() == to.warps(),
+            "a conversion changes the threads");
   if (from == to) return {};
   const Conversion shared{ConversionKind::Shared, {}, {}, {}};
   if (!same_parts(from, to, InputDim::Warp)) return shared;
   if (same_parts(from, to, InputDim::Lane)) return select_registers(from, to);
-  if (std::max(from.registers_per_thread(), to.registers_per_thread()) > max_exchanged_registers) return shared;
+  if (std::max(from.registers_per_thread(), to.registers_per_thread()) > max_exchanged_registers)
+    return shared;
   Conversion plan = exchange(from, to, {});
   if (std::vector<int> bases = lane_permutation(from, to); !bases.empty()) {
     Conversion permuting = exchange(from, to, std::move(bases));

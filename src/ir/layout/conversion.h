@@ -33,8 +33,8 @@ struct Conversion {
   std::vector<int> registers;
   /// Shuffles: rounds in order; the same in all warps.
   std::vector<ShuffleRound> rounds;
-  /// Shuffles: the permutation of lanes that all rounds share, linear over F2: the images of the bits
-  /// of the lane index. Empty is the identity, and every round a butterfly.
+  /// Shuffles: the permutation of lanes that all rounds share, linear over F2: the images of the
+  /// bits of the lane index. Empty is the identity, and every round a butterfly.
   std::vector<int> lane_bases;
 
   /// permutation(lane) ^ round.lane_xor.

@@ -8,8 +8,8 @@ namespace tessera::layout {
 namespace {
 
 std::string summary(const Layout& layout) {
-  std::string text = fmt::format("{}: {} warps x {} lanes x {} registers\n", print(layout), layout.warps(),
-                                 layout.lanes(), layout.registers_per_thread());
+  std::string text = fmt::format("{}: {} warps x {} lanes x {} registers\n", print(layout),
+                                 layout.warps(), layout.lanes(), layout.registers_per_thread());
   if (layout.is_replicated()) {
     int64_t places = int64_t(layout.warps()) * layout.lanes() * layout.registers_per_thread();
     text += fmt::format("each element is held {} times; the owner that stores it is shown\n",
@@ -21,7 +21,8 @@ std::string summary(const Layout& layout) {
 }  // namespace
 
 std::string draw(const Layout& layout) {
-  TSR_CHECK(layout.rank() <= 2 && layout.element_count() <= max_drawn_elements, "a layout too large to draw");
+  TSR_CHECK(layout.rank() <= 2 && layout.element_count() <= max_drawn_elements,
+            "a layout too large to draw");
   int rows = layout.rank() == 2 ? layout.extent(0) : 1;
   int columns = layout.extent(layout.rank() == 2 ? 1 : 0);
   size_t width = fmt::formatted_size("{}", columns - 1);

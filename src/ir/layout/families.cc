@@ -20,7 +20,8 @@ std::vector<Point> quad_lanes(int inner) {
   return {basis(0, inner), basis(0, 2 * inner), basis(1, 0), basis(2, 0), basis(4, 0)};
 }
 
-/// The registers of a 16-row A fragment: elements of a 32-bit register, rows + 8, the second half of k.
+/// The registers of a 16-row A fragment: elements of a 32-bit register, rows + 8, the second half
+/// of k.
 std::vector<Point> a_registers(int per_register) {
   std::vector<Point> bases;
   for (int step = 1; step < per_register; step *= 2) bases.push_back(basis(0, step));
@@ -29,10 +30,13 @@ std::vector<Point> a_registers(int per_register) {
   return bases;
 }
 
-bool is_element_size(int bits) { return bits == 8 || bits == 16 || bits == 32; }
+bool is_element_size(int bits) {
+  return bits == 8 || bits == 16 || bits == 32;
+}
 
 /// m x n from 64-row atoms of `columns` columns with these registers.
-std::optional<Layout> wgmma(int m, int n, int warps, int columns, std::vector<Point> registers, int inner) {
+std::optional<Layout> wgmma(int m, int n, int warps, int columns, std::vector<Point> registers,
+                            int inner) {
   bool fits = m > 0 && n > 0 && warps > 0 && warps <= max_warps && warps % 4 == 0 &&
               n % columns == 0 && m % (16 * warps) == 0;
   if (!fits) return std::nullopt;
@@ -44,19 +48,22 @@ std::optional<Layout> wgmma(int m, int n, int warps, int columns, std::vector<Po
 }
 
 struct MmaGrid {
-  int rows, columns;              ///< extents of the tile
-  int atom_rows, atom_columns;    ///< of the fragment
-  int row_warps, column_warps;    ///< that share the rows, the columns
-  int row_copies, column_copies;  ///< warps that hold the same: the digits of the warp index in between
+  int rows, columns;            ///< extents of the tile
+  int atom_rows, atom_columns;  ///< of the fragment
+  int row_warps, column_warps;  ///< that share the rows, the columns
+  int row_copies,
+      column_copies;  ///< warps that hold the same: the digits of the warp index in between
 };
 
-std::optional<Layout> mma(const MmaGrid& grid, std::vector<Point> registers, std::vector<Point> lanes) {
+std::optional<Layout> mma(const MmaGrid& grid, std::vector<Point> registers,
+                          std::vector<Point> lanes) {
   auto fits = [](int extent, int atom, int warps) {
-    return extent > 0 && warps > 0 && warps <= max_warps && extent % atom == 0 && extent / atom % warps == 0;
+    return extent > 0 && warps > 0 && warps <= max_warps && extent % atom == 0 &&
+           extent / atom % warps == 0;
   };
   bool good = fits(grid.rows, grid.atom_rows, grid.row_warps) &&
-              fits(grid.columns, grid.atom_columns, grid.column_warps) &&
-              grid.row_copies > 0 && grid.row_copies <= max_warps && grid.column_copies > 0 &&
+              fits(grid.columns, grid.atom_columns, grid.column_warps) && grid.row_copies > 0 &&
+              grid.row_copies <= max_warps && grid.column_copies > 0 &&
               grid.column_copies <= max_warps;
   if (!good) return std::nullopt;
   LayoutSpec spec{2, {std::move(registers), std::move(lanes), {}}, {}};
@@ -78,7 +85,8 @@ std::optional<Layout> amx(int rows, int columns, std::vector<Point> registers) {
   }
   if (rows <= 0 || columns <= 0 || rows % atom_rows || columns % atom_columns) return std::nullopt;
   LayoutSpec spec{2, {std::move(registers), {}, {}}, {}};
-  spec.repeats = {{InputDim::Register, 1, columns / atom_columns}, {InputDim::Register, 0, rows / atom_rows}};
+  spec.repeats = {{InputDim::Register, 1, columns / atom_columns},
+                  {InputDim::Register, 0, rows / atom_rows}};
   return Layout::make(std::move(spec));
 }
 
@@ -145,8 +153,10 @@ class Blocking {
 
 std::optional<Layout> blocked(std::span<const int32_t> extents, int vector, int lanes, int warps,
                               std::span<const int> order) {
-  if (extents.size() > size_t(max_rank) || vector < 1 || lanes < 1 || warps < 1) return std::nullopt;
-  if (lanes > max_lanes || warps > max_warps || !std::has_single_bit(uint32_t(lanes))) return std::nullopt;
+  if (extents.size() > size_t(max_rank) || vector < 1 || lanes < 1 || warps < 1)
+    return std::nullopt;
+  if (lanes > max_lanes || warps > max_warps || !std::has_single_bit(uint32_t(lanes)))
+    return std::nullopt;
   for (int32_t extent : extents) {
     if (extent < 1 || extent > max_extent) return std::nullopt;
   }
@@ -157,7 +167,8 @@ std::optional<Layout> blocked(std::span<const int32_t> extents, int vector, int 
   std::vector<int> sorted = fastest_first;
   std::sort(sorted.begin(), sorted.end());
   bool permutes = sorted.size() == extents.size();
-  for (size_t axis = 0; permutes && axis < sorted.size(); ++axis) permutes = sorted[axis] == int(axis);
+  for (size_t axis = 0; permutes && axis < sorted.size(); ++axis)
+    permutes = sorted[axis] == int(axis);
   if (!permutes) return std::nullopt;
   Blocking blocking(extents, fastest_first);
   if (!blocking.vectors(vector)) return std::nullopt;

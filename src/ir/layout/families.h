@@ -13,8 +13,8 @@ namespace tessera::layout {
 
 /// A layout for vector accesses to memory: `vector` elements (a power of two) along the fastest
 /// axis per thread, then lanes, then warps, then further registers, each along the fastest axis
-/// that still has room. `order` lists the axes, fastest first; empty means the last axis is fastest.
-/// Extents are any; threads beyond the elements replicate. `lanes` is a power of two.
+/// that still has room. `order` lists the axes, fastest first; empty means the last axis is
+/// fastest. Extents are any; threads beyond the elements replicate. `lanes` is a power of two.
 std::optional<Layout> blocked(std::span<const int32_t> extents, int vector, int lanes, int warps,
                               std::span<const int> order = {});
 

@@ -71,14 +71,30 @@ std::optional<Layout> Layout::make(LayoutSpec spec, std::string* why) {
   return Layout(std::make_shared<const LayoutData>(std::move(*data)));
 }
 
-int Layout::rank() const { return data_->rank; }
-int32_t Layout::extent(int axis) const { return data_->extents.at(size_t(axis)); }
-const Point& Layout::extents() const { return data_->extents; }
-int Layout::size(InputDim dim) const { return data_->sizes[size_t(dim)]; }
-std::span<const Point> Layout::bases(InputDim dim) const { return data_->bases[size_t(dim)]; }
-std::span<const Repeat> Layout::repeats(InputDim dim) const { return data_->repeats[size_t(dim)]; }
-const Point& Layout::atom_extents() const { return data_->atom_extents; }
-uint64_t Layout::hash() const { return data_->hash; }
+int Layout::rank() const {
+  return data_->rank;
+}
+int32_t Layout::extent(int axis) const {
+  return data_->extents.at(size_t(axis));
+}
+const Point& Layout::extents() const {
+  return data_->extents;
+}
+int Layout::size(InputDim dim) const {
+  return data_->sizes[size_t(dim)];
+}
+std::span<const Point> Layout::bases(InputDim dim) const {
+  return data_->bases[size_t(dim)];
+}
+std::span<const Repeat> Layout::repeats(InputDim dim) const {
+  return data_->repeats[size_t(dim)];
+}
+const Point& Layout::atom_extents() const {
+  return data_->atom_extents;
+}
+uint64_t Layout::hash() const {
+  return data_->hash;
+}
 
 int64_t Layout::element_count() const {
   int64_t count = 1;
@@ -185,7 +201,8 @@ std::vector<Owner> Layout::owners(const Point& coordinates) const {
     for (const Repeat& repeat : data_->repeats[dim]) {
       if (repeat.axis != Repeat::replicate) continue;
       for (size_t i = 0, count = all.size(); i < count; ++i) {
-        for (int digit = 1; digit < repeat.count; ++digit) all.push_back(all[i] + digit * repeat.divisor);
+        for (int digit = 1; digit < repeat.count; ++digit)
+          all.push_back(all[i] + digit * repeat.divisor);
       }
     }
     std::sort(all.begin(), all.end());
@@ -216,7 +233,9 @@ bool Layout::is_replicated() const {
   return places != element_count();
 }
 
-uint32_t Layout::free_bits(InputDim dim) const { return data_->span[size_t(dim)].dependent(); }
+uint32_t Layout::free_bits(InputDim dim) const {
+  return data_->span[size_t(dim)].dependent();
+}
 
 std::vector<uint32_t> Layout::replica_masks(InputDim dim) const {
   return data_->span[size_t(dim)].dependencies();
@@ -318,7 +337,8 @@ Layout Layout::transpose(std::span<const int> perm) const {
   std::array<int, max_rank> move;
   move.fill(-1);
   for (size_t to = 0; to < perm.size(); ++to) {
-    TSR_CHECK(perm[to] >= 0 && perm[to] < rank() && move[perm[to]] < 0, "no permutation of the axes");
+    TSR_CHECK(perm[to] >= 0 && perm[to] < rank() && move[perm[to]] < 0,
+              "no permutation of the axes");
     move[perm[to]] = int(to);
   }
   return must_make(with_axes(spec(), rank(), move));

@@ -41,7 +41,8 @@ class Build {
   }
 
   bool check_bases() {
-    if (spec_.rank < 0 || spec_.rank > max_rank) return fail(fmt::format("it has more than {} axes", max_rank));
+    if (spec_.rank < 0 || spec_.rank > max_rank)
+      return fail(fmt::format("it has more than {} axes", max_rank));
     data_.rank = spec_.rank;
     for (size_t dim = 0; dim < 3; ++dim) {
       if (spec_.bases[dim].size() > 16 || (1 << spec_.bases[dim].size()) > size_limits[dim]) {
@@ -92,7 +93,8 @@ class Build {
       data_.sizes[size_t(repeat.dim)] = int(size);
       if (axis != Repeat::replicate) {
         int64_t extent = int64_t(data_.extents[axis]) * repeat.count;
-        if (extent > max_extent) return fail(fmt::format("axis {} is longer than {}", axis, max_extent));
+        if (extent > max_extent)
+          return fail(fmt::format("axis {} is longer than {}", axis, max_extent));
         if (repeat.stride == 0) repeat.stride = data_.extents[axis];
         data_.extents[axis] = int32_t(extent);
       } else if (repeat.stride != 0) {
@@ -117,7 +119,8 @@ class Build {
                 [](const Repeat& a, const Repeat& b) { return a.stride < b.stride; });
       int64_t next = data_.atom_extents[axis];
       for (const Repeat& repeat : along) {
-        if (repeat.stride != next) return fail(fmt::format("the repeats along axis {} leave gaps", axis));
+        if (repeat.stride != next)
+          return fail(fmt::format("the repeats along axis {} leave gaps", axis));
         next *= repeat.count;
       }
     }
@@ -194,7 +197,8 @@ class Build {
       }
       seen |= data_.support[dim];
       if (data_.span[dim].rank() != std::popcount(data_.support[dim])) {
-        return fail(fmt::format("the bases of {}s do not reach all their coordinates", dim_names[dim]));
+        return fail(
+            fmt::format("the bases of {}s do not reach all their coordinates", dim_names[dim]));
       }
     }
     return true;

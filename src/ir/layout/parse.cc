@@ -1,5 +1,5 @@
-// The reader of layout text: one pass, no recursion. Numbers are at most max_extent and lists at most
-// as long as a layout can use, so a text cannot make it allocate more than a layout may take.
+// The reader of layout text: one pass, no recursion. Numbers are at most max_extent and lists at
+// most as long as a layout can use, so a text cannot make it allocate more than a layout may take.
 
 #include <fmt/format.h>
 
@@ -43,7 +43,8 @@ class Reader {
     bool one_form = (swizzle != 0) + (padding != 0) + (panel != 0) <= 1;
     if (!known) fail("a swizzle is 32, 64 or 128 bytes wide");
     if (!one_form) fail("swizzle, pad and panel exclude each other");
-    if (panel != 0 && (extents.size() != 2 || !order.empty())) fail("panels have two axes in their own order");
+    if (panel != 0 && (extents.size() != 2 || !order.empty()))
+      fail("panels have two axes in their own order");
     if (failed()) return std::nullopt;
     std::optional<SharedLayout> layout =
         panel != 0     ? SharedLayout::panels(extents[0], extents[1], bytes, panel)
@@ -246,7 +247,8 @@ class Reader {
 
   std::optional<Layout> general() {
     std::vector<int32_t> extents = this->extents();
-    if (!failed() && extents.size() > size_t(max_rank)) fail(fmt::format("a layout has at most {} axes", max_rank));
+    if (!failed() && extents.size() > size_t(max_rank))
+      fail(fmt::format("a layout has at most {} axes", max_rank));
     LayoutSpec spec;
     spec.rank = int(extents.size());
     if (key("register")) spec.of(InputDim::Register) = bases(extents.size());
@@ -263,7 +265,8 @@ class Reader {
     std::optional<Layout> layout = Layout::make(std::move(spec), &why);
     if (!layout) return fail(why);
     for (size_t axis = 0; axis < extents.size(); ++axis) {
-      if (layout->extent(int(axis)) != extents[axis]) return fail("bases and repeats give other extents");
+      if (layout->extent(int(axis)) != extents[axis])
+        return fail("bases and repeats give other extents");
     }
     return layout;
   }

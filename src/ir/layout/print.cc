@@ -21,12 +21,15 @@ std::string order_text(std::span<const int> order) {
   return plain ? "" : fmt::format(", order = [{}]", fmt::join(order, ", "));
 }
 
-bool is(const std::optional<Layout>& candidate, const Layout& layout) { return candidate && *candidate == layout; }
+bool is(const std::optional<Layout>& candidate, const Layout& layout) {
+  return candidate && *candidate == layout;
+}
 
 std::string wgmma_text(const Layout& layout) {
   int m = layout.extent(0), n = layout.extent(1), warps = layout.warps();
   auto text = [&](std::string_view kind) {
-    return fmt::format("#wgmma<{}, {}, warps = {}", kind, extents_text(layout.extents(), layout.rank()), warps);
+    return fmt::format("#wgmma<{}, {}, warps = {}", kind,
+                       extents_text(layout.extents(), layout.rank()), warps);
   };
   if (layout.rank() == 1) {
     auto accumulator = wgmma_accumulator(m, 8, warps);
@@ -64,7 +67,8 @@ std::string mma_text(const Layout& layout) {
 std::string amx_text(const Layout& layout) {
   if (layout.rank() != 2 || layout.lanes() != 1 || layout.warps() != 1) return "";
   int rows = layout.extent(0), columns = layout.extent(1);
-  if (is(amx_accumulator(rows, columns), layout)) return fmt::format("#amx<acc, {} x {}>", rows, columns);
+  if (is(amx_accumulator(rows, columns), layout))
+    return fmt::format("#amx<acc, {} x {}>", rows, columns);
   for (int bits : {16, 8}) {
     std::string kind = is(amx_operand_a(rows, columns, bits), layout)   ? "a"
                        : is(amx_operand_b(rows, columns, bits), layout) ? "b"
@@ -84,8 +88,8 @@ std::string blocked_text(const Layout& layout) {
     int vector = layout.vector_width(order[0]);
     if (!is(blocked(extents, vector, layout.lanes(), layout.warps(), order), layout)) continue;
     std::string lanes = layout.lanes() == 32 ? "" : fmt::format(", lanes = {}", layout.lanes());
-    return fmt::format("#blocked<{}, vector = {}{}, warps = {}{}>", fmt::join(extents, " x "), vector, lanes,
-                       layout.warps(), order_text(order));
+    return fmt::format("#blocked<{}, vector = {}{}, warps = {}{}>", fmt::join(extents, " x "),
+                       vector, lanes, layout.warps(), order_text(order));
   } while (std::prev_permutation(order.begin(), order.end()));
   return "";
 }
@@ -94,7 +98,8 @@ std::string bases_text(const Layout& layout, InputDim dim, std::string_view name
   if (layout.bases(dim).empty()) return "";
   std::vector<std::string> bases;
   for (const Point& basis : layout.bases(dim)) {
-    bases.push_back(fmt::format("[{}]", fmt::join(basis.begin(), basis.begin() + layout.rank(), ", ")));
+    bases.push_back(
+        fmt::format("[{}]", fmt::join(basis.begin(), basis.begin() + layout.rank(), ", ")));
   }
   return fmt::format(", {} = [{}]", name, fmt::join(bases, ", "));
 }
@@ -104,9 +109,10 @@ std::string general_text(const Layout& layout) {
   for (InputDim dim : {InputDim::Register, InputDim::Warp}) {
     for (const Repeat& repeat : layout.repeats(dim)) {
       std::string_view name = dim == InputDim::Register ? "register" : "warp";
-      repeats.push_back(repeat.axis == Repeat::replicate
-                            ? fmt::format("{} none {}", name, repeat.count)
-                            : fmt::format("{} {} {} by {}", name, repeat.axis, repeat.count, repeat.stride));
+      repeats.push_back(
+          repeat.axis == Repeat::replicate
+              ? fmt::format("{} none {}", name, repeat.count)
+              : fmt::format("{} {} {} by {}", name, repeat.axis, repeat.count, repeat.stride));
     }
   }
   std::string text = "#layout<" + extents_text(layout.extents(), layout.rank());
@@ -127,9 +133,11 @@ std::string print(const Layout& layout) {
 }
 
 std::string print(const SharedLayout& layout) {
-  std::string text = fmt::format("#shared<{}, bytes = {}", extents_text(layout.extents(), layout.rank()),
-                                 layout.element_bytes());
-  if (layout.swizzle() != Swizzle::None) text += fmt::format(", swizzle = {}", int(layout.swizzle()));
+  std::string text =
+      fmt::format("#shared<{}, bytes = {}", extents_text(layout.extents(), layout.rank()),
+                  layout.element_bytes());
+  if (layout.swizzle() != Swizzle::None)
+    text += fmt::format(", swizzle = {}", int(layout.swizzle()));
   if (layout.padding() != 0) text += fmt::format(", pad = {}", layout.padding());
   if (layout.panel() != 0) text += fmt::format(", panel = {}", layout.panel());
   return text + order_text(layout.order()) + ">";

@@ -77,7 +77,8 @@ Reduction plan_reduction(const Layout& source, int axis, bool keep) {
   plan.registers.resize(size_t(slice.layout.registers_per_thread()));
   std::vector<IndexField> free = source.free_fields(InputDim::Register);
   for (int reg = 0; reg < source.registers_per_thread(); ++reg) {
-    if (is_canonical_register(free, reg)) plan.registers[size_t(slice.register_map[size_t(reg)])].push_back(reg);
+    if (is_canonical_register(free, reg))
+      plan.registers[size_t(slice.register_map[size_t(reg)])].push_back(reg);
   }
   return plan;
 }

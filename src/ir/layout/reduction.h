@@ -23,8 +23,8 @@ struct Reduction {
   std::vector<IndexField> warp_fields;
 
   /// Number of partial results of an element after step 2. Above 1, canonical owners of the source
-  /// warps and of the result's lanes store theirs to [slot][element of the result] in shared memory,
-  /// and after a barrier every thread combines slots 0, 1, … of its elements.
+  /// warps and of the result's lanes store theirs to [slot][element of the result] in shared
+  /// memory, and after a barrier every thread combines slots 0, 1, … of its elements.
   int slot_count() const;
   int slot_of(int warp) const;
 };

@@ -12,12 +12,14 @@ namespace {
 
 constexpr int64_t max_size_bytes = int64_t(1) << 40;
 
-int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+int64_t round_up(int64_t value, int64_t to) {
+  return (value + to - 1) / to * to;
+}
 
 }  // namespace
 
-std::optional<SharedLayout> SharedLayout::prepare(std::span<const int32_t> extents, int element_bytes,
-                                                  std::span<const int> order) {
+std::optional<SharedLayout> SharedLayout::prepare(std::span<const int32_t> extents,
+                                                  int element_bytes, std::span<const int> order) {
   bool good = !extents.empty() && extents.size() <= size_t(max_rank) && element_bytes >= 1 &&
               element_bytes <= 8 && std::has_single_bit(uint32_t(element_bytes));
   if (!good) return std::nullopt;
@@ -65,8 +67,9 @@ std::optional<SharedLayout> SharedLayout::rows(std::span<const int32_t> extents,
   return layout->finish(stride) ? layout : std::nullopt;
 }
 
-std::optional<SharedLayout> SharedLayout::swizzled(std::span<const int32_t> extents, int element_bytes,
-                                                   Swizzle swizzle, std::span<const int> order) {
+std::optional<SharedLayout> SharedLayout::swizzled(std::span<const int32_t> extents,
+                                                   int element_bytes, Swizzle swizzle,
+                                                   std::span<const int> order) {
   if (swizzle == Swizzle::None) return rows(extents, element_bytes, order);
   std::optional<SharedLayout> layout = prepare(extents, element_bytes, order);
   if (!layout) return std::nullopt;
@@ -86,9 +89,11 @@ std::optional<SharedLayout> SharedLayout::swizzled(std::span<const int32_t> exte
   return layout->finish(columns * layout->column_stride_) ? layout : std::nullopt;
 }
 
-std::optional<SharedLayout> SharedLayout::panels(int32_t k, int32_t n, int element_bytes, int panel) {
+std::optional<SharedLayout> SharedLayout::panels(int32_t k, int32_t n, int element_bytes,
+                                                 int panel) {
   std::optional<SharedLayout> layout = prepare(std::array{k, n}, element_bytes, {});
-  bool good = layout && element_bytes <= 4 && panel >= 1 && panel <= 1024 && std::has_single_bit(uint32_t(panel));
+  bool good = layout && element_bytes <= 4 && panel >= 1 && panel <= 1024 &&
+              std::has_single_bit(uint32_t(panel));
   if (!good) return std::nullopt;
   int group = 4 / element_bytes;
   layout->panel_ = panel;
@@ -123,13 +128,15 @@ int64_t SharedLayout::offset(const Point& coordinates) const {
 uint64_t SharedLayout::hash() const {
   uint64_t hash = hash_combine(uint64_t(element_bytes_), uint64_t(swizzle_));
   hash = hash_combine(hash_combine(hash, uint64_t(padding_)), uint64_t(panel_));
-  for (int axis : order_) hash = hash_combine(hash_combine(hash, uint64_t(axis)), uint64_t(extents_[axis]));
+  for (int axis : order_)
+    hash = hash_combine(hash_combine(hash, uint64_t(axis)), uint64_t(extents_[axis]));
   return hash;
 }
 
 bool operator==(const SharedLayout& a, const SharedLayout& b) {
   return a.rank_ == b.rank_ && a.extents_ == b.extents_ && a.element_bytes_ == b.element_bytes_ &&
-         a.swizzle_ == b.swizzle_ && a.padding_ == b.padding_ && a.panel_ == b.panel_ && a.order_ == b.order_;
+         a.swizzle_ == b.swizzle_ && a.padding_ == b.padding_ && a.panel_ == b.panel_ &&
+         a.order_ == b.order_;
 }
 
 }  // namespace tessera::layout

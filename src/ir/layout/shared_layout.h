@@ -2,13 +2,14 @@
 // Where the elements of a tile lie in shared memory: coordinates to bytes.
 //
 // Three forms. *Rows*: the tile in the order of its axes, each row of the fastest axis followed by
-// `padding` bytes. *Swizzled*: what TMA writes and wgmma reads. The fastest axis is cut into columns
-// of `swizzle` bytes (32, 64 or 128); a column holds that piece of every row, one behind the other,
-// and columns start at multiples of 8 rows. Within it the 16-byte chunks of an address are permuted:
-// bits 4.. are XORed with bits 7.., one, two or three of them, so the 8 rows of a 128-byte swizzle
-// have the same chunk in 8 different places and neither reading rows nor reading columns meets a
-// bank twice. *Panels*: the packed operand of a CPU's dot-product instructions: panels of `panel`
-// columns, in each of which `group` neighbouring rows of a column are neighbours in memory (VNNI).
+// `padding` bytes. *Swizzled*: what TMA writes and wgmma reads. The fastest axis is cut into
+// columns of `swizzle` bytes (32, 64 or 128); a column holds that piece of every row, one behind
+// the other, and columns start at multiples of 8 rows. Within it the 16-byte chunks of an address
+// are permuted: bits 4.. are XORed with bits 7.., one, two or three of them, so the 8 rows of a
+// 128-byte swizzle have the same chunk in 8 different places and neither reading rows nor reading
+// columns meets a bank twice. *Panels*: the packed operand of a CPU's dot-product instructions:
+// panels of `panel` columns, in each of which `group` neighbouring rows of a column are neighbours
+// in memory (VNNI).
 
 #include <optional>
 #include <span>
@@ -32,15 +33,15 @@ struct AddressTerm {
 
 class SharedLayout {
  public:
-  /// Rows with `padding` bytes behind each; `order` is fastest axis first, empty: last axis fastest.
-  /// Element sizes are 1, 2, 4 or 8 bytes. No value outside the limits of Layout.
+  /// Rows with `padding` bytes behind each; `order` is fastest axis first, empty: last axis
+  /// fastest. Element sizes are 1, 2, 4 or 8 bytes. No value outside the limits of Layout.
   static std::optional<SharedLayout> rows(std::span<const int32_t> extents, int element_bytes,
                                           std::span<const int> order = {}, int padding = 0);
   /// Swizzled columns; Swizzle::None gives unpadded rows.
   static std::optional<SharedLayout> swizzled(std::span<const int32_t> extents, int element_bytes,
                                               Swizzle swizzle, std::span<const int> order = {});
-  /// Panels of a [k, n] tile of 1-, 2- or 4-byte elements; `panel` is a power of two and a group has
-  /// 4 bytes. Partial groups and panels take the room of whole ones.
+  /// Panels of a [k, n] tile of 1-, 2- or 4-byte elements; `panel` is a power of two and a group
+  /// has 4 bytes. Partial groups and panels take the room of whole ones.
   static std::optional<SharedLayout> panels(int32_t k, int32_t n, int element_bytes, int panel);
 
   int rank() const { return rank_; }

@@ -8,10 +8,14 @@ constexpr int32_t max_distance = 0x3fff * 16;  // 14 bits of 16-byte units
 
 uint64_t encode_swizzle(Swizzle swizzle) {
   switch (swizzle) {
-    case Swizzle::None: return 0;
-    case Swizzle::B128: return 1;
-    case Swizzle::B64: return 2;
-    case Swizzle::B32: return 3;
+    case Swizzle::None:
+      return 0;
+    case Swizzle::B128:
+      return 1;
+    case Swizzle::B64:
+      return 2;
+    case Swizzle::B32:
+      return 3;
   }
   return 0;
 }
@@ -19,11 +23,13 @@ uint64_t encode_swizzle(Swizzle swizzle) {
 }  // namespace
 
 uint64_t WgmmaOperand::descriptor() const {
-  return uint64_t(leading_bytes / 16) << 16 | uint64_t(stride_bytes / 16) << 32 | encode_swizzle(swizzle) << 62;
+  return uint64_t(leading_bytes / 16) << 16 | uint64_t(stride_bytes / 16) << 32 |
+         encode_swizzle(swizzle) << 62;
 }
 
 std::optional<WgmmaOperand> wgmma_operand(const SharedLayout& shared, int k_axis) {
-  if (shared.rank() != 2 || shared.swizzle() == Swizzle::None || k_axis < 0 || k_axis > 1) return std::nullopt;
+  if (shared.rank() != 2 || shared.swizzle() == Swizzle::None || k_axis < 0 || k_axis > 1)
+    return std::nullopt;
   bool k_major = shared.contiguous_axis() == k_axis;
   WgmmaOperand operand{k_major, 16, 8 * int(shared.swizzle()), shared.swizzle()};
   if (k_major) return operand;

@@ -1,4 +1,5 @@
-// docs/layouts.md: its texts are read and print as they stand, and its drawings and numbers are right.
+// docs/layouts.md: its texts are read and print as they stand, and its drawings and numbers are
+// right.
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -17,7 +18,8 @@ std::string page() {
 }
 
 /// What stands between `open` and the next `close`, wherever `open` stands.
-std::vector<std::string> between(const std::string& text, const std::string& open, const std::string& close) {
+std::vector<std::string> between(const std::string& text, const std::string& open,
+                                 const std::string& close) {
   std::vector<std::string> found;
   for (size_t at = text.find(open); at != std::string::npos; at = text.find(open, at)) {
     size_t begin = at + open.size(), end = text.find(close, begin);

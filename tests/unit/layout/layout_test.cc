@@ -9,7 +9,9 @@ using namespace tessera::layout;
 
 namespace {
 
-Point at(std::initializer_list<int32_t> values) { return point(std::vector<int32_t>(values)); }
+Point at(std::initializer_list<int32_t> values) {
+  return point(std::vector<int32_t>(values));
+}
 
 std::string refusal(LayoutSpec spec) {
   std::string why;
@@ -19,7 +21,8 @@ std::string refusal(LayoutSpec spec) {
 /// Every place, by the element that it holds.
 std::map<Point, std::vector<Owner>> inverse_by_force(const Layout& layout) {
   std::map<Point, std::vector<Owner>> places;
-  samples::each_place(layout, [&](const Owner& owner) { places[samples::at(layout, owner)].push_back(owner); });
+  samples::each_place(
+      layout, [&](const Owner& owner) { places[samples::at(layout, owner)].push_back(owner); });
   return places;
 }
 
@@ -53,8 +56,10 @@ TEST_CASE("the canonical owner is found by masks and fields of the index") {
     bool right = true;
     samples::each_place(layout, [&](const Owner& owner) {
       bool stores = !(unsigned(owner.lane) & layout.free_bits(InputDim::Lane));
-      for (const IndexField& field : layout.free_fields(InputDim::Register)) stores = stores && field.of(owner.reg) == 0;
-      for (const IndexField& field : layout.free_fields(InputDim::Warp)) stores = stores && field.of(owner.warp) == 0;
+      for (const IndexField& field : layout.free_fields(InputDim::Register))
+        stores = stores && field.of(owner.reg) == 0;
+      for (const IndexField& field : layout.free_fields(InputDim::Warp))
+        stores = stores && field.of(owner.warp) == 0;
       right = right && stores == layout.is_canonical(owner);
       for (InputDim dim : all_input_dims) {
         int index = std::array{owner.reg, owner.lane, owner.warp}[size_t(dim)];
@@ -102,7 +107,8 @@ TEST_CASE("a wgmma accumulator holds rows of quads") {
   CHECK((terms[0].dim == InputDim::Lane && terms[0].axis == 0 && terms[0].step == 1));
   CHECK(terms[0].field == IndexField{4, 8});
   CHECK((terms[1].axis == 1 && terms[1].step == 2 && terms[1].field == IndexField{1, 4}));
-  CHECK((terms[2].dim == InputDim::Warp && terms[2].step == 16 && terms[2].field == IndexField{1, 4}));
+  CHECK((terms[2].dim == InputDim::Warp && terms[2].step == 16 &&
+         terms[2].field == IndexField{1, 4}));
 }
 
 TEST_CASE("operand fragments are where the instructions read them") {
@@ -172,8 +178,10 @@ TEST_CASE("equal maps are equal layouts") {
   std::map<std::vector<Point>, Layout> seen;
   int met = 0;
   for (const Layout& layout : samples::all(4000)) {
-    std::vector<Point> map = {at({layout.rank(), layout.registers_per_thread(), layout.lanes(), layout.warps()})};
-    samples::each_place(layout, [&](const Owner& owner) { map.push_back(samples::at(layout, owner)); });
+    std::vector<Point> map = {
+        at({layout.rank(), layout.registers_per_thread(), layout.lanes(), layout.warps()})};
+    samples::each_place(layout,
+                        [&](const Owner& owner) { map.push_back(samples::at(layout, owner)); });
     auto [known, added] = seen.emplace(map, layout);
     met += !added;
     CHECK(known->second == layout);
@@ -217,7 +225,8 @@ TEST_CASE("transposing and reshaping move axes") {
     bool right = true;
     samples::each_place(layout, [&](const Owner& owner) {
       Point from = samples::at(layout, owner), to = samples::at(turned, owner);
-      for (int axis = 0; axis < layout.rank(); ++axis) right = right && to[axis] == from[perm[axis]];
+      for (int axis = 0; axis < layout.rank(); ++axis)
+        right = right && to[axis] == from[perm[axis]];
     });
     CHECK(right);
     CHECK(turned.transpose(perm) == layout);
@@ -234,9 +243,11 @@ TEST_CASE("transposing and reshaping move axes") {
 TEST_CASE("what breaks the invariants is no layout") {
   auto axis0 = [](int32_t value) { return at({value}); };
   CHECK(refusal({1, {{{axis0(2)}}}, {}}) == "no basis reaches a bit of axis 0 below its highest");
-  CHECK(refusal({1, {{{axis0(1)}, {axis0(1)}}}, {}}) == "lanes share a coordinate bit with another index");
+  CHECK(refusal({1, {{{axis0(1)}, {axis0(1)}}}, {}}) ==
+        "lanes share a coordinate bit with another index");
   CHECK(refusal({1, {{{axis0(3)}}}, {}}) == "some elements have no owner");
-  CHECK(refusal({1, {{{axis0(3), at({})}}}, {}}) == "the bases of registers do not reach all their coordinates");
+  CHECK(refusal({1, {{{axis0(3), at({})}}}, {}}) ==
+        "the bases of registers do not reach all their coordinates");
   CHECK(refusal({1, {{{at({0, 1})}}}, {}}) == "a basis is outside the tile");
   CHECK(refusal({1, {{{axis0(-1)}}}, {}}) == "a basis is outside the tile");
   CHECK(refusal({7, {}, {}}) == "it has more than 6 axes");
@@ -250,9 +261,13 @@ TEST_CASE("what breaks the invariants is no layout") {
   CHECK(refusal({1, {}, {{InputDim::Warp, 0, 65}}}) == "it has more than 64 warps");
   CHECK(refusal({1, {}, {{InputDim::Register, 0, 1 << 30}}}) == "it has more than 65536 registers");
   CHECK(refusal({1, {}, {{InputDim::Register, 0, 2, 3}}}) == "the repeats along axis 0 leave gaps");
-  CHECK(refusal({1, {}, {{InputDim::Register, 0, 1 << 16}, {InputDim::Warp, 0, 64}, {InputDim::Warp, 0, 1 << 9}}}) ==
-        "it has more than 64 warps");
-  CHECK(refusal({1, {{{axis0((1 << 24) - 1)}}}, {{InputDim::Register, 0, 2}}}) == "axis 0 is longer than 16777216");
+  CHECK(refusal({1,
+                 {},
+                 {{InputDim::Register, 0, 1 << 16},
+                  {InputDim::Warp, 0, 64},
+                  {InputDim::Warp, 0, 1 << 9}}}) == "it has more than 64 warps");
+  CHECK(refusal({1, {{{axis0((1 << 24) - 1)}}}, {{InputDim::Register, 0, 2}}}) ==
+        "axis 0 is longer than 16777216");
   CHECK(refusal({1, {}, {{InputDim::Warp, Repeat::replicate, 2, 4}}}) ==
         "a repeat that replicates has a stride");
 }

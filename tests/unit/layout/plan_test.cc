@@ -15,7 +15,8 @@ namespace {
 class Machine {
  public:
   explicit Machine(const Layout& layout) : layout_(layout) {
-    samples::each_place(layout, [&](const Owner& owner) { held_[owner] = samples::at(layout, owner); });
+    samples::each_place(layout,
+                        [&](const Owner& owner) { held_[owner] = samples::at(layout, owner); });
   }
   const Point& at(int reg, int lane, int warp) const { return held_.at({reg, lane, warp}); }
 
@@ -26,7 +27,8 @@ class Machine {
       for (int lane = 0; lane < to.lanes(); ++lane) {
         for (int reg = 0; reg < to.registers_per_thread(); ++reg) {
           if (plan.kind == ConversionKind::Nothing) result[{reg, lane, warp}] = at(reg, lane, warp);
-          if (plan.kind == ConversionKind::Registers) result[{reg, lane, warp}] = at(plan.registers[reg], lane, warp);
+          if (plan.kind == ConversionKind::Registers)
+            result[{reg, lane, warp}] = at(plan.registers[reg], lane, warp);
         }
       }
       for (const ShuffleRound& round : plan.rounds) {
@@ -34,14 +36,18 @@ class Machine {
           int from = plan.source_lane(round, lane);
           if (round.destination[lane] < 0) continue;
           if (round.source[from] < 0) return false;
-          if (!result.emplace(Owner{round.destination[lane], lane, warp}, at(round.source[from], from, warp)).second) {
+          if (!result
+                   .emplace(Owner{round.destination[lane], lane, warp},
+                            at(round.source[from], from, warp))
+                   .second) {
             return false;  // an element that was there already
           }
         }
       }
     }
     bool right = true;
-    samples::each_place(to, [&](const Owner& owner) { right = right && result[owner] == samples::at(to, owner); });
+    samples::each_place(
+        to, [&](const Owner& owner) { right = right && result[owner] == samples::at(to, owner); });
     return right;
   }
 
@@ -56,8 +62,10 @@ Layout shuffled(const Layout& layout, std::mt19937& random) {
   for (InputDim dim : all_input_dims) {
     if (random() % 2) std::shuffle(spec.of(dim).begin(), spec.of(dim).end(), random);
   }
-  auto &registers = spec.of(InputDim::Register), &lanes = spec.of(InputDim::Lane), &warps = spec.of(InputDim::Warp);
-  if (!registers.empty() && !lanes.empty() && random() % 2) std::swap(registers.back(), lanes.front());
+  auto &registers = spec.of(InputDim::Register), &lanes = spec.of(InputDim::Lane),
+       &warps = spec.of(InputDim::Warp);
+  if (!registers.empty() && !lanes.empty() && random() % 2)
+    std::swap(registers.back(), lanes.front());
   if (!warps.empty() && !lanes.empty() && random() % 4 == 0) std::swap(warps.back(), lanes.back());
   if (!registers.empty() && random() % 3 == 0) registers.insert(registers.begin(), Point{});
   std::optional<Layout> made = Layout::make(spec);
@@ -78,18 +86,23 @@ bool reduces(const Layout& source, int axis, bool keep) {
   auto add = [](List& to, const List& from) { to.insert(to.end(), from.begin(), from.end()); };
   for (int mask : plan.lane_masks) {
     std::map<Owner, List> before = partial;
-    for (auto& [owner, list] : partial) add(list, before.at({owner.reg, owner.lane ^ mask, owner.warp}));
+    for (auto& [owner, list] : partial)
+      add(list, before.at({owner.reg, owner.lane ^ mask, owner.warp}));
   }
   if (plan.slot_count() > 1) {
     std::map<std::pair<int, Point>, List> memory;
     for (const auto& [owner, list] : partial) {
-      bool stores = source.is_canonical({0, 0, owner.warp}) && result.is_canonical({owner.reg, owner.lane, 0});
+      bool stores = source.is_canonical({0, 0, owner.warp}) &&
+                    result.is_canonical({owner.reg, owner.lane, 0});
       if (!stores) continue;
-      if (!memory.emplace(std::pair(plan.slot_of(owner.warp), samples::at(result, owner)), list).second) return false;
+      if (!memory.emplace(std::pair(plan.slot_of(owner.warp), samples::at(result, owner)), list)
+               .second)
+        return false;
     }
     for (auto& [owner, list] : partial) {
       list.clear();
-      for (int slot = 0; slot < plan.slot_count(); ++slot) add(list, memory.at({slot, samples::at(result, owner)}));
+      for (int slot = 0; slot < plan.slot_count(); ++slot)
+        add(list, memory.at({slot, samples::at(result, owner)}));
     }
   }
   for (auto& [owner, list] : partial) {
@@ -122,7 +135,8 @@ TEST_CASE("conversions give every thread what the target says") {
       if (plan.kind == ConversionKind::Shared) {
         bool warps_move = false;
         for (int warp = 0; warp < from.warps(); ++warp) {
-          warps_move = warps_move || from.part(InputDim::Warp, warp) != to.part(InputDim::Warp, warp);
+          warps_move =
+              warps_move || from.part(InputDim::Warp, warp) != to.part(InputDim::Warp, warp);
         }
         CHECK(warps_move);
         continue;
@@ -131,15 +145,16 @@ TEST_CASE("conversions give every thread what the target says") {
       CHECK((i != 0 || plan.kind == ConversionKind::Nothing));
     }
   }
-  for (ConversionKind kind : {ConversionKind::Nothing, ConversionKind::Registers, ConversionKind::Shuffles,
-                              ConversionKind::Shared}) {
+  for (ConversionKind kind : {ConversionKind::Nothing, ConversionKind::Registers,
+                              ConversionKind::Shuffles, ConversionKind::Shared}) {
     CHECK(kinds[kind] > 20);
   }
 }
 
 TEST_CASE("an exchange of a register bit with a lane bit takes one shuffle of half the registers") {
   Point one{1}, two{2};
-  Layout from = *Layout::make({1, {{{one}, {two}}}, {}}), to = *Layout::make({1, {{{two}, {one}}}, {}});
+  Layout from = *Layout::make({1, {{{one}, {two}}}, {}}),
+         to = *Layout::make({1, {{{two}, {one}}}, {}});
   Conversion plan = plan_conversion(from, to);
   CHECK(plan.kind == ConversionKind::Shuffles);
   CHECK(plan.rounds.size() == 2);
@@ -148,21 +163,27 @@ TEST_CASE("an exchange of a register bit with a lane bit takes one shuffle of ha
 }
 
 TEST_CASE("a converted accumulator is an operand") {
-  CHECK(plan_conversion(*wgmma_accumulator(64, 128, 4), *wgmma_operand_a(64, 128, 4)).kind == ConversionKind::Nothing);
-  CHECK(plan_conversion(*mma_accumulator(64, 64, 4, 1), *mma_operand_a(64, 64, 4, 1)).kind == ConversionKind::Nothing);
+  CHECK(plan_conversion(*wgmma_accumulator(64, 128, 4), *wgmma_operand_a(64, 128, 4)).kind ==
+        ConversionKind::Nothing);
+  CHECK(plan_conversion(*mma_accumulator(64, 64, 4, 1), *mma_operand_a(64, 64, 4, 1)).kind ==
+        ConversionKind::Nothing);
   CHECK(plan_conversion(*Layout::make({2, {{{Point{0, 1}, Point{1, 0}}}}, {}}),
-                        *Layout::make({2, {{{Point{1, 0}, Point{0, 1}}}}, {}})).registers == std::vector{0, 2, 1, 3});
+                        *Layout::make({2, {{{Point{1, 0}, Point{0, 1}}}}, {}}))
+            .registers == std::vector{0, 2, 1, 3});
   // 8-bit operands have four neighbours in a register: lanes trade places, and each round is full.
-  Conversion narrow = plan_conversion(*wgmma_accumulator(64, 64, 4), *wgmma_operand_a(64, 64, 4, 8));
+  Conversion narrow =
+      plan_conversion(*wgmma_accumulator(64, 64, 4), *wgmma_operand_a(64, 64, 4, 8));
   CHECK(narrow.kind == ConversionKind::Shuffles);
   CHECK(narrow.rounds.size() == 32);
   CHECK(narrow.lane_bases.size() == 5);
-  CHECK(plan_conversion(*wgmma_accumulator(64, 64, 4), *blocked(std::vector<int32_t>{64, 64}, 8, 32, 4)).kind ==
-        ConversionKind::Shared);
+  CHECK(plan_conversion(*wgmma_accumulator(64, 64, 4),
+                        *blocked(std::vector<int32_t>{64, 64}, 8, 32, 4))
+            .kind == ConversionKind::Shared);
 }
 
 TEST_CASE("rows of a statistic spread over the accumulator that they came from") {
-  // What broadcasting needs: registers of the accumulator find theirs in its slice, in every thread.
+  // What broadcasting needs: registers of the accumulator find theirs in its slice, in every
+  // thread.
   Layout accumulator = *wgmma_accumulator(128, 24, 4);
   Slice rows = accumulator.slice(1, true);
   CHECK(rows.layout.registers_per_thread() == 4);

@@ -13,13 +13,14 @@ using namespace tessera::layout;
 
 inline std::vector<Layout> families() {
   std::vector<std::optional<Layout>> made = {
-      wgmma_accumulator(64, 8, 4),   wgmma_accumulator(64, 176, 4),    wgmma_accumulator(128, 24, 8),
-      wgmma_accumulator(192, 16, 12), wgmma_accumulator(128, 16, 4),   wgmma_accumulator(384, 8, 12),
-      wgmma_operand_a(64, 32, 4),    wgmma_operand_a(64, 96, 4, 8),    wgmma_operand_a(128, 8, 8, 32),
-      mma_accumulator(64, 48, 2, 3), mma_accumulator(16, 8, 1, 1),     mma_operand_a(32, 48, 2, 3),
-      mma_operand_b(48, 32, 3, 2),   amx_accumulator(16, 16),          amx_accumulator(48, 32),
-      amx_operand_a(16, 64),         amx_operand_b(32, 48),            amx_operand_b(64, 16, 8)};
-  const std::vector<std::vector<int32_t>> extents = {{64}, {7}, {1}, {32, 48}, {3, 5}, {2, 176}, {4, 6, 10}, {1, 8, 1, 4}};
+      wgmma_accumulator(64, 8, 4),    wgmma_accumulator(64, 176, 4), wgmma_accumulator(128, 24, 8),
+      wgmma_accumulator(192, 16, 12), wgmma_accumulator(128, 16, 4), wgmma_accumulator(384, 8, 12),
+      wgmma_operand_a(64, 32, 4),     wgmma_operand_a(64, 96, 4, 8), wgmma_operand_a(128, 8, 8, 32),
+      mma_accumulator(64, 48, 2, 3),  mma_accumulator(16, 8, 1, 1),  mma_operand_a(32, 48, 2, 3),
+      mma_operand_b(48, 32, 3, 2),    amx_accumulator(16, 16),       amx_accumulator(48, 32),
+      amx_operand_a(16, 64),          amx_operand_b(32, 48),         amx_operand_b(64, 16, 8)};
+  const std::vector<std::vector<int32_t>> extents = {{64},   {7},      {1},        {32, 48},
+                                                     {3, 5}, {2, 176}, {4, 6, 10}, {1, 8, 1, 4}};
   for (const auto& e : extents) {
     for (int warps : {1, 3, 4}) {
       made.push_back(blocked(e, std::gcd(e.back(), 4), 32, warps));
@@ -63,7 +64,8 @@ inline Layout random_layout(std::mt19937& random) {
   }
   for (int count = below(4); count > 0; --count) {
     InputDim dim = below(2) ? InputDim::Register : InputDim::Warp;
-    spec.repeats.push_back({dim, below(5) == 0 ? Repeat::replicate : below(spec.rank), 1 + below(4)});
+    spec.repeats.push_back(
+        {dim, below(5) == 0 ? Repeat::replicate : below(spec.rank), 1 + below(4)});
   }
   std::string why;
   std::optional<Layout> layout = Layout::make(spec, &why);

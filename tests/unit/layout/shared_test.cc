@@ -45,9 +45,10 @@ std::vector<SharedLayout> shared_samples() {
   return all;
 }
 
-/// The canonical layouts of the PTX ISA, in units of T = 16 / element bytes elements along the lines:
-/// where the hardware looks for element (mn, k) of an operand that starts at `start`.
-int64_t canonical_address(const WgmmaOperand& operand, int64_t start, int bytes, int32_t mn, int32_t k) {
+/// The canonical layouts of the PTX ISA, in units of T = 16 / element bytes elements along the
+/// lines: where the hardware looks for element (mn, k) of an operand that starts at `start`.
+int64_t canonical_address(const WgmmaOperand& operand, int64_t start, int bytes, int32_t mn,
+                          int32_t k) {
   int64_t line = int64_t(operand.swizzle), per_line = line / bytes, address = start;
   if (operand.k_major) {
     address += mn % 8 * line + mn / 8 * operand.stride_bytes + k * bytes;
@@ -84,11 +85,12 @@ TEST_CASE("the 128-byte swizzle permutes chunks by row") {
   each_element(shared.extents(), [&](const Point& element) {
     int row = element[0], column = element[1];
     int64_t chunk = column % 64 / 8 ^ row % 8;
-    right = right && shared.offset(element) == column / 64 * 64 * 128 + row * 128 + chunk * 16 + column % 8 * 2;
+    right = right && shared.offset(element) ==
+                         column / 64 * 64 * 128 + row * 128 + chunk * 16 + column % 8 * 2;
   });
   CHECK(right);
   SharedLayout narrow = *SharedLayout::swizzled(Extents{16, 32}, 2, Swizzle::B64);
-  CHECK(narrow.offset(at(1, 0)) == 64);       // rows of 64 bytes: two share a line of the banks
+  CHECK(narrow.offset(at(1, 0)) == 64);  // rows of 64 bytes: two share a line of the banks
   CHECK(narrow.offset(at(2, 0)) == 128 + 16);
   CHECK(narrow.offset(at(8, 0)) == 512);
   CHECK(SharedLayout::swizzled(Extents{12, 128}, 2, Swizzle::B128)->column_stride() == 2048);
@@ -124,7 +126,8 @@ TEST_CASE("the address before the swizzle is a sum of terms") {
         int32_t value = element[size_t(term.axis)] / term.divisor;
         linear += term.step * (term.count == 0 ? value : value % term.count);
       }
-      right = right && shared.offset(element) == (linear ^ ((linear >> 7 & shared.swizzle_mask()) << 4));
+      right = right &&
+              shared.offset(element) == (linear ^ ((linear >> 7 & shared.swizzle_mask()) << 4));
     });
     CHECK(right);
   }
@@ -149,7 +152,8 @@ TEST_CASE("wgmma finds every element of an operand where the tile keeps it") {
               for (int32_t mn = mn0; mn < mn_extent; ++mn) {
                 for (int32_t k = k0; k < std::min(k0 + 16, k_extent); ++k) {
                   int64_t expected = shared.offset(k_axis == 1 ? at(mn, k) : at(k, mn));
-                  right = right && canonical_address(*operand, *start, 2, mn - mn0, k - k0) == expected;
+                  right =
+                      right && canonical_address(*operand, *start, 2, mn - mn0, k - k0) == expected;
                 }
               }
             }
@@ -177,8 +181,12 @@ TEST_CASE("descriptors have the fields of the PTX ISA") {
   CHECK(operand->stride_bytes == 1024);
   CHECK(*wgmma_start(b, 0, 0, 16) == 2048);
   CHECK(*wgmma_start(b, 0, 64, 0) == 8192);
-  CHECK(wgmma_operand(*SharedLayout::swizzled(Extents{64, 64}, 2, Swizzle::B64), 1)->descriptor() >> 62 == 2);
-  CHECK(wgmma_operand(*SharedLayout::swizzled(Extents{64, 64}, 2, Swizzle::B32), 1)->descriptor() >> 62 == 3);
+  CHECK(wgmma_operand(*SharedLayout::swizzled(Extents{64, 64}, 2, Swizzle::B64), 1)->descriptor() >>
+            62 ==
+        2);
+  CHECK(wgmma_operand(*SharedLayout::swizzled(Extents{64, 64}, 2, Swizzle::B32), 1)->descriptor() >>
+            62 ==
+        3);
   CHECK(!wgmma_operand(*SharedLayout::rows(Extents{64, 64}, 2), 1));
   CHECK(!wgmma_operand(*SharedLayout::swizzled(Extents{64, 64}, 1, Swizzle::B128), 0));
   CHECK(!wgmma_operand(*SharedLayout::swizzled(Extents{4096, 128}, 2, Swizzle::B128), 0));
@@ -188,8 +196,10 @@ TEST_CASE("descriptors have the fields of the PTX ISA") {
 TEST_CASE("bank conflicts of known accesses") {
   Extents square = {64, 64};
   Layout rows = *blocked(square, 8, 32, 4), columns = *blocked(square, 1, 32, 4, Order{0, 1});
-  SharedLayout plain = *SharedLayout::rows(square, 2), swizzled = *SharedLayout::swizzled(square, 2, Swizzle::B128);
-  SharedLayout wide = *SharedLayout::rows(square, 4), padded = *SharedLayout::rows(square, 4, {}, 4);
+  SharedLayout plain = *SharedLayout::rows(square, 2),
+               swizzled = *SharedLayout::swizzled(square, 2, Swizzle::B128);
+  SharedLayout wide = *SharedLayout::rows(square, 4),
+               padded = *SharedLayout::rows(square, 4, {}, 4);
   CHECK(shared_vector_width(rows, plain) == 8);
   CHECK(shared_vector_width(rows, swizzled) == 8);
   CHECK(shared_vector_width(*blocked(square, 8, 32, 4), wide) == 4);
@@ -198,7 +208,8 @@ TEST_CASE("bank conflicts of known accesses") {
   CHECK(bank_conflicts(rows, swizzled, 8) == 0);
   CHECK(bank_conflicts(columns, wide, 1) == 31);   // a column: 32 words of one bank
   CHECK(bank_conflicts(columns, padded, 1) == 0);  // which padding by a word spreads
-  // Accumulators of 16 bits in pairs: 8 rows of a quad meet in one bank, and the swizzle parts them.
+  // Accumulators of 16 bits in pairs: 8 rows of a quad meet in one bank, and the swizzle parts
+  // them.
   Layout accumulator = *wgmma_accumulator(64, 64, 4);
   CHECK(shared_vector_width(accumulator, plain) == 2);
   CHECK(bank_conflicts(accumulator, plain, 2) == 7);
