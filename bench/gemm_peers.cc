@@ -1,8 +1,10 @@
-// Products of a compiled bundle beside oneDNN and OpenBLAS: one process, the same random data, the three in turn.
+// Products of a compiled bundle beside oneDNN and OpenBLAS: one process, the same random data, the
+// three in turn.
 //
-// Times are medians over rounds in which each library runs once, so that a change of the machine's speed meets all of
-// them. Before a row counts, its result is compared with each peer's: |difference| <= bound * sum |a||b|, where the
-// bound allows for the rounding of the sums (K terms, f32) and of the result (bf16).
+// Times are medians over rounds in which each library runs once, so that a change of the machine's
+// speed meets all of them. Before a row counts, its result is compared with each peer's:
+// |difference| <= bound * sum |a||b|, where the bound allows for the rounding of the sums (K terms,
+// f32) and of the result (bf16).
 
 #include <cblas.h>
 #include <fmt/format.h>
@@ -57,7 +59,9 @@ uint16_t to_bf16(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
-float from_bf16(uint16_t value) { return std::bit_cast<float>(uint32_t(value) << 16); }
+float from_bf16(uint16_t value) {
+  return std::bit_cast<float>(uint32_t(value) << 16);
+}
 
 /// A matrix of f32 or bf16.
 class Matrix {
@@ -237,7 +241,8 @@ void write_json(const std::string& path, const std::vector<Row>& rows, const cha
                    {"ratio", row.ours / row.peer}});
   }
   std::ofstream out(path);
-  out << nlohmann::ordered_json{{"unit", "GFLOP/s"}, {"target", target}, {"rows", all}}.dump(2) << '\n';
+  out << nlohmann::ordered_json{{"unit", "GFLOP/s"}, {"target", target}, {"rows", all}}.dump(2)
+      << '\n';
   if (!out) die("cannot write " + path);
 }
 
@@ -263,13 +268,13 @@ int main(int argc, char** argv) {
   expect(tsrLoadModuleFile(context, bundle.c_str(), &module), bundle.c_str());
   const char* target = nullptr;
   expect(tsrGetModuleTarget(module, &target), "tsrGetModuleTarget");
-  fmt::print("code for {}, medians of {} rounds, GFLOP/s\n{:34} {:>9} {:>9} {:10} {:>6}\n", target, rounds, "case",
-             "tessera", "peer", "", "ratio");
+  fmt::print("code for {}, medians of {} rounds, GFLOP/s\n{:34} {:>9} {:>9} {:10} {:>6}\n", target,
+             rounds, "case", "tessera", "peer", "", "ratio");
   std::vector<Row> rows;
   for (const Case& c : all_cases(sizes, threads, only)) {
     for (const Row& row : measure(context, module, c, rounds)) {
-      fmt::print("{:34} {:9.1f} {:9.1f} {:10} {:6.2f}\n", row.name, row.ours, row.peer, row.peer_name,
-                 row.ours / row.peer);
+      fmt::print("{:34} {:9.1f} {:9.1f} {:10} {:6.2f}\n", row.name, row.ours, row.peer,
+                 row.peer_name, row.ours / row.peer);
       std::fflush(stdout);
       rows.push_back(row);
     }

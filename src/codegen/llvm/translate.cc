@@ -224,7 +224,7 @@ class FunctionTranslator {
       case OpKind::Shuffle: return shuffle(op);
       case OpKind::Concat: return concat(op);
       case OpKind::Bitcast: return builder_.CreateBitCast(in(op, 0), type(op->result()->type()));
-      default: return memory_op(op);
+      default: return tile_op(op);
     }
   }
 
@@ -282,6 +282,46 @@ class FunctionTranslator {
   llvm::Align align_of(Op* op, Type type) {
     Attr align = op->attr("align");
     return align ? llvm::Align(uint64_t(align->integer)) : element_align(type);
+  }
+
+  llvm::Value* tile(Op* op, std::string_view name) { return builder_.getInt8(uint8_t(op->int_attr(name))); }
+
+  /// Tile registers are named by immediates, so LLVM neither assigns nor spills them.
+  llvm::Value* tile_op(Op* op) {
+    switch (target::kind_of(op)) {
+      case OpKind::TileConfig:
+        return builder_.CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, {}, {tile_config()});
+      case OpKind::TileRelease: return builder_.CreateIntrinsic(llvm::Intrinsic::x86_tilerelease, {}, {});
+      case OpKind::TileZero: return builder_.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, {}, {tile(op, "tile")});
+      case OpKind::TileLoad:
+        return builder_.CreateIntrinsic(
+            llvm::Intrinsic::x86_tileloadd64, {},
+            {tile(op, "tile"), in(op, in::TileLoad::address), in(op, in::TileLoad::stride)});
+      case OpKind::TileStore:
+        return builder_.CreateIntrinsic(
+            llvm::Intrinsic::x86_tilestored64, {},
+            {tile(op, "tile"), in(op, in::TileStore::address), in(op, in::TileStore::stride)});
+      case OpKind::TileDotBf16:
+        return builder_.CreateIntrinsic(llvm::Intrinsic::x86_tdpbf16ps, {},
+                                        {tile(op, "tile"), tile(op, "a"), tile(op, "b")});
+      default: return memory_op(op);
+    }
+  }
+
+  /// What LDTILECFG reads: palette 1, then 64 bytes a row (from byte 16, two bytes a tile) and 16 rows (from byte 48).
+  llvm::Constant* tile_config() {
+    constexpr llvm::StringLiteral name = "tile_config";
+    if (llvm::GlobalVariable* made = module_.getNamedGlobal(name)) return made;
+    uint8_t bytes[64] = {1};
+    for (int tile = 0; tile < 8; ++tile) {
+      bytes[16 + 2 * tile] = 64;
+      bytes[48 + tile] = 16;
+    }
+    llvm::Constant* data = llvm::ConstantDataArray::get(context_, bytes);
+    auto* global = new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data,
+                                            name);
+    global->setAlignment(llvm::Align(64));
+    return global;
   }
 
   llvm::Value* memory_op(Op* op) {

@@ -8,8 +8,9 @@ namespace {
 
 // `prefer-256-bit` is LLVM's default for v4; kernels here are compiled for full-width vectors.
 const Machine machines[] = {
-    {"cpu:x86-64-v3", "x86-64-v3", "", 32, 16, false, true},
-    {"cpu:x86-64-v4", "x86-64-v4", "-prefer-256-bit", 64, 32, true, true},
+    {"cpu:x86-64-v3", "x86-64-v3", "", 32, 16, false, true, false},
+    {"cpu:x86-64-v4", "x86-64-v4", "-prefer-256-bit", 64, 32, true, true, false},
+    {"cpu:x86-64-v4-amx", "x86-64-v4", "-prefer-256-bit,+amx-tile,+amx-bf16", 64, 32, true, true, true},
 };
 
 }  // namespace
@@ -33,6 +34,8 @@ std::vector<const Machine*> all_machines() {
   return all;
 }
 
-std::vector<const Machine*> default_machines() { return all_machines(); }
+std::vector<const Machine*> default_machines() {
+  return {find_machine("cpu:x86-64-v3"), find_machine("cpu:x86-64-v4")};
+}
 
 }  // namespace tessera

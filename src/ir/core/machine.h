@@ -16,6 +16,7 @@ struct Machine {
   unsigned vector_registers = 0;  ///< how many the compiler may use
   bool has_mask_registers = false;
   bool has_f16_conversion = false;
+  bool has_bf16_tiles = false;  ///< a matrix unit for bf16: eight tiles of 16 rows of 64 bytes
   /// A name that is part of a file path in a bundle: cpu-x86-64-v4.
   std::string path_name() const;
   /// Lanes of a vector register for elements of that many bytes.

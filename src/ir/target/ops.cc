@@ -9,8 +9,6 @@ namespace tessera::target {
 
 namespace {
 
-/// Both are scalars or registers of one number of lanes.
-bool same_lanes(Type a, Type b) { return a->kind == b->kind && a->lanes == b->lanes; }
 
 /// A register of bools with as many lanes as `data`.
 void expect_mask(OpVerifier& verifier, Type mask, Type data) {
@@ -124,7 +122,7 @@ void verify_concat(Op* op, OpVerifier& verifier) {
 void verify_bitcast(Op* op, OpVerifier& verifier) {
   Type a = type_of(op, 0);
   Type result = op->result()->type();
-  bool fits = same_lanes(a, result) && byte_size(a->dtype) == byte_size(result->dtype);
+  bool fits = a->kind == result->kind && a->lanes * byte_size(a->dtype) == result->lanes * byte_size(result->dtype);
   bool masks = a->dtype == DType::Bool || result->dtype == DType::Bool;
   if (!fits || masks) verifier.error("{} and {} differ in size", a->text, result->text);
 }
@@ -171,6 +169,19 @@ void verify_store_masked(Op* op, OpVerifier& verifier) {
 void verify_prefetch(Op* op, OpVerifier& verifier) {
   int64_t locality = op->int_attr("locality");
   if (locality < 0 || locality > 3) verifier.error("'locality' must be 0 to 3, not {}", locality);
+}
+
+void expect_tile(Op* op, OpVerifier& verifier, std::string_view name) {
+  int64_t tile = op->int_attr(name);
+  if (tile < 0 || tile > 7) verifier.error("'{}' must be one of the tiles 0 to 7, not {}", name, tile);
+}
+
+void verify_tile(Op* op, OpVerifier& verifier) { expect_tile(op, verifier, "tile"); }
+
+void verify_tile_dot(Op* op, OpVerifier& verifier) {
+  for (std::string_view name : {"tile", "a", "b"}) expect_tile(op, verifier, name);
+  int64_t tile = op->int_attr("tile"), a = op->int_attr("a"), b = op->int_attr("b");
+  if (tile == a || tile == b || a == b) verifier.error("tiles {}, {} and {} are not three", tile, a, b);
 }
 
 }  // namespace

@@ -141,6 +141,19 @@ Value* merge(Builder& builder, Value* a, Value* b, const std::vector<Value*>& li
   return builder.value(info(OpKind::Merge), {{a}, {b}, limits}, a->type());
 }
 
+Value* pair_rows(Builder& builder, Value* a) {
+  Type type = a->type();
+  DimTable& dims = builder.context().dims();
+  Dim rows = dims.constant(*type->dims[0]->constant() / 2),
+      columns = dims.constant(*type->dims[1]->constant() * 2);
+  return builder.value(info(OpKind::PairRows), {{a}},
+                       builder.context().tile({rows, columns}, type->dtype));
+}
+
+Value* dot_pairs(Builder& builder, Value* a, Value* b, Value* c) {
+  return builder.value(info(OpKind::DotPairs), {{a}, {b}, {c}}, c->type());
+}
+
 Attr reduction_identity(Context& context, std::string_view kind, DType dtype) {
   bool sum = kind == "sum", prod = kind == "prod", greatest = kind == "min";
   if (is_float(dtype)) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -176,6 +177,10 @@ class KernelRun {
         return run_merge(op);
       case OpKind::Dot:
         return run_dot(op);
+      case OpKind::PairRows:
+        return run_pair_rows(op);
+      case OpKind::DotPairs:
+        return run_dot_pairs(op);
 #define ELEMENTWISE(Name, operands, cls, traits) case OpKind::Name:
 #include "ir/core/elementwise.def"
 #undef ELEMENTWISE
@@ -479,6 +484,44 @@ class KernelRun {
         for (size_t p = 0; p < present; ++p)
           c = multiply_add(dtype, a[i * k + p], b[p * columns + j], c);
       }
+    }
+  }
+
+  void run_pair_rows(Op* op) {
+    const EvalValue& a = at(op->operand(0));
+    EvalValue& result = make(op);
+    size_t rows = size_t(result.dims[0]), columns = size_t(a.dims[1]);
+    for (size_t e = 0; e < 2 * rows * columns; ++e) {
+      size_t i = e / (2 * columns), j = e / 2 % columns, p = e % 2;
+      result.elements[e] = a.elements[(2 * i + p) * columns + j];
+    }
+  }
+
+  /// A fused multiply-add of f32 that takes denormals as zeros and gives none.
+  static Element flushed_fma(Element a, Element b, Element c) {
+    Element operands[3] = {flushed(a), flushed(b), flushed(c)};
+    return flushed(evaluate_elementwise(ElementwiseKind::Fma, DType::F32, DType::F32, operands));
+  }
+  static Element flushed(Element e) {
+    if (std::fabs(e.f) < double(std::numeric_limits<float>::min())) e.f = std::copysign(0.0, e.f);
+    return e;
+  }
+
+  void run_dot_pairs(Op* op) {
+    const Element one{.f = 1};
+    const EvalValue &a = at(op->in(in::DotPairs::a)), &b = at(op->in(in::DotPairs::b));
+    EvalValue& result = make(op);
+    result.elements = at(op->in(in::DotPairs::c)).elements;
+    size_t columns = size_t(result.dims[1]), pairs = size_t(b.dims[0]);
+    for (size_t e = 0; e < result.elements.size(); ++e) {
+      Element sums[2] = {{.f = 0}, {.f = 0}};
+      for (size_t k = 0; k < 2 * pairs; ++k) {
+        Element x = a.elements[e / columns * 2 * pairs + k];
+        Element y = b.elements[k / 2 * 2 * columns + e % columns * 2 + k % 2];
+        sums[k % 2] = flushed_fma(x, y, sums[k % 2]);
+      }
+      Element both = flushed_fma(sums[0], one, sums[1]);
+      result.elements[e] = flushed_fma(both, one, result.elements[e]);
     }
   }
 

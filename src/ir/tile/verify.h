@@ -30,6 +30,8 @@ void verify_transpose(Op* op, OpVerifier& verifier);
 void verify_reduce(Op* op, OpVerifier& verifier);
 void verify_merge(Op* op, OpVerifier& verifier);
 void verify_dot(Op* op, OpVerifier& verifier);
+void verify_pair_rows(Op* op, OpVerifier& verifier);
+void verify_dot_pairs(Op* op, OpVerifier& verifier);
 
 /// Dims as a message shows them: [128, D].
 std::string dims_text(const std::vector<Dim>& dims);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "ir/tile/ops.h"
 #include "ir/tile/verify.h"
@@ -160,6 +161,47 @@ void verify_dot(Op* op, OpVerifier& verifier) {
     verifier.error("products of {} are not added in {}", to_string(a->dtype), to_string(c->dtype));
   }
   expect_result(op, verifier, dims, c->dtype);
+}
+
+namespace {
+
+/// A constant extent of a tile of rank 2.
+std::optional<int64_t> known(Type type, size_t axis) {
+  return type->rank() == 2 ? type->dims[axis]->constant() : std::nullopt;
+}
+
+}  // namespace
+
+void verify_pair_rows(Op* op, OpVerifier& verifier) {
+  Type a = op->operand(0)->type();
+  std::optional<int64_t> rows = known(a, 0), columns = known(a, 1);
+  if (!rows || !columns || *rows % 2 != 0) {
+    return verifier.error("{} are no constant extents with an even number of rows",
+                          dims_text(a->dims));
+  }
+  DimTable& dims = op->module()->context().dims();
+  expect_result(op, verifier, {dims.constant(*rows / 2), dims.constant(*columns * 2)}, a->dtype);
+}
+
+void verify_dot_pairs(Op* op, OpVerifier& verifier) {
+  Type a = op->in(in::DotPairs::a)->type(), b = op->in(in::DotPairs::b)->type(),
+       c = op->in(in::DotPairs::c)->type();
+  for (Type type : {a, b, c}) {
+    if (!known(type, 0) || !known(type, 1)) {
+      return verifier.error("{} are not two constant extents", dims_text(type->dims));
+    }
+  }
+  bool fits = *known(a, 1) == 2 * *known(b, 0) && *known(c, 0) == *known(a, 0) &&
+              *known(b, 1) == 2 * *known(c, 1);
+  if (!fits) {
+    return verifier.error("{} and {} in pairs have no product of {}", dims_text(a->dims),
+                          dims_text(b->dims), dims_text(c->dims));
+  }
+  if (a->dtype != DType::BF16 || b->dtype != DType::BF16 || c->dtype != DType::F32) {
+    verifier.error("it adds products of bf16 in f32, not of {} and {} in {}", to_string(a->dtype),
+                   to_string(b->dtype), to_string(c->dtype));
+  }
+  expect_result(op, verifier, c->dims, c->dtype);
 }
 
 }  // namespace tessera::tile

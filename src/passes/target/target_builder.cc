@@ -93,7 +93,11 @@ Value* TargetBuilder::cast(Value* a, DType to) {
 
 Value* TargetBuilder::bitcast(Value* a, DType to) {
   if (a->type()->dtype == to) return a;
-  return builder_.value(target::info(OpKind::Bitcast), {{a}}, like(a->type(), to));
+  Type type = like(a->type(), to);
+  if (type->is(TypeKind::Reg)) {
+    type = context().reg(to, a->type()->lanes * byte_size(a->type()->dtype) / byte_size(to));
+  }
+  return builder_.value(target::info(OpKind::Bitcast), {{a}}, type);
 }
 
 Value* TargetBuilder::splat(Value* scalar, int64_t lanes) {

@@ -46,6 +46,7 @@ class TargetBuilder {
   Value* fma(Value* a, Value* b, Value* c);
   Value* select(Value* condition, Value* a, Value* b);
   Value* cast(Value* a, DType to);
+  /// As many lanes of `to` as fill the register; a scalar's size must stay.
   Value* bitcast(Value* a, DType to);
 
   // Registers.

@@ -208,6 +208,30 @@ FragmentEmitter::Values FragmentEmitter::contraction_loop(int axis, int64_t run,
   return run_within(axis, whole, tile::sub(builder(), count, whole), 1, domain, values, body);
 }
 
+FragmentEmitter::Values FragmentEmitter::whole_loop(int axis, int64_t extent, Value* domain,
+                                                    const Values& inits, const LoopBody& body) {
+  return bound_loop(axis, zero_, total(axis, domain), extent, nullptr, domain, inits, body);
+}
+
+void FragmentEmitter::subdivide(int axis, int64_t extent, const std::function<void()>& body) {
+  AxisBinding whole = binding(axis);
+  Value* all = index(whole.extent);
+  Value* count = whole.rest ? tile::min(builder(), whole.rest, all) : all;
+  Op* loop = tile::for_loop(builder(), zero_, count, index(extent), {});
+  Scope scope;
+  scope.block = loop->region()->front();
+  auto bound = [&](const Values&) {
+    Value* within = loop->region()->front()->arg(0);
+    Value* start = tile::add(builder(), whole.start, within);
+    Value* rest = whole.rest ? tile::sub(builder(), count, within) : nullptr;
+    bindings_[axis] = {start, extent, rest, whole.domain, scopes_.size() - 1, nullptr, within};
+    body();
+    return Values{};
+  };
+  inside(loop, std::move(scope), bound, {});
+  bindings_[axis] = whole;
+}
+
 FragmentEmitter::Values FragmentEmitter::old_loop(Op* old, const Values& inits,
                                                   const LoopBody& body) {
   Value* lo = demand(old->in(in::For::lo));

@@ -28,6 +28,7 @@ struct AxisBinding {
   Value* domain = nullptr;  ///< the old limit up to which the loop runs; null: the whole extent
   size_t level = 0;         ///< the scope in which it holds
   // Along the k of a product: start = block + within, block a multiple of the panels' run along k.
+  // In a part of a fragment: start = the fragment's start + within.
   Value* block = nullptr;
   Value* within = nullptr;
 };
@@ -82,6 +83,11 @@ class FragmentEmitter {
   /// the rest.
   Values contraction_loop(int axis, int64_t run, int64_t unroll, Value* domain, const Values& inits,
                           const LoopBody& body);
+  /// The same without a tail: the last fragment may reach past the end.
+  Values whole_loop(int axis, int64_t extent, Value* domain, const Values& inits,
+                    const LoopBody& body);
+  /// Inside of the fragment that `axis` is bound to, runs `body` for smaller ones of it.
+  void subdivide(int axis, int64_t extent, const std::function<void()>& body);
   /// A loop of the old program: new index and carried values are known to `demand` inside of
   /// `body`.
   Values old_loop(Op* loop, const Values& inits, const LoopBody& body);
@@ -101,6 +107,7 @@ class FragmentEmitter {
   /// The same for a product's operand in panels: `load` writes the load.
   using PanelLoad = std::function<Value*()>;
   void keep_in_panels(Value* old, PanelLoad load) { panels_[old] = std::move(load); }
+  bool is_in_panels(Value* old) const { return panels_.contains(old); }
   /// Takes what is known of panels away, or puts it back: panels are filled from the operands
   /// themselves.
   std::map<Value*, PanelLoad> take_panels() { return std::exchange(panels_, {}); }

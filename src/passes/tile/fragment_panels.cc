@@ -1,7 +1,5 @@
 #include "passes/tile/fragment_panels.h"
 
-#include <set>
-
 #include "passes/tile/fragment_stages.h"
 
 namespace tessera {
@@ -34,8 +32,10 @@ class Packing {
     Value* b = dot_->in(in::Dot::b);
     bool pays_a = wanted.empty() && is_longer(shape_.column, shape_.columns);
     bool pays_b = wanted.empty() && shape_.row >= 0 && is_longer(shape_.row, 2 * shape_.rows);
-    bool packs_b = (both || wanted == "b" || pays_b) && !others.contains(b) && is_simple(b);
-    bool packs_a = (both || wanted == "a" || pays_a) && !others.contains(a) && is_simple(a);
+    bool packs_b =
+        (both || wanted == "b" || pays_b) && !others.contains(b) && is_readable(b, emitter_.axes());
+    bool packs_a =
+        (both || wanted == "a" || pays_a) && !others.contains(a) && is_readable(a, emitter_.axes());
     if (packs_b) pack_right(b);
     others.merge(emitter_.take_panels());
     if (packs_a && shape_.row >= 0) pack_left(a);
@@ -50,24 +50,6 @@ class Packing {
   bool is_longer(int axis, int64_t extent) {
     std::optional<int64_t> known = emitter_.axes().extent(axis)->constant();
     return !known || *known > extent;
-  }
-
-  /// True if no stage has to run before the operand can be read.
-  bool is_simple(Value* value) {
-    std::set<Value*> seen;
-    return is_simple(value, seen);
-  }
-  bool is_simple(Value* value, std::set<Value*>& seen) {
-    Op* def = value->def();
-    if (!seen.insert(value).second) return true;
-    if (!def)
-      return !value->type()->is(TypeKind::Tile) &&
-             value->block()->parent_op()->info().has(Function);
-    if (def->region_count() || is_fragment_root(def, emitter_.axes())) return false;
-    for (unsigned i = 0; i < def->operand_count(); ++i) {
-      if (!is_simple(def->operand(i), seen)) return false;
-    }
-    return true;
   }
 
   Dim rounded(int axis, int64_t unit) {

@@ -23,6 +23,19 @@ bool is_fragment_root(Op* op, const TileAxes& axes) {
 
 namespace {
 
+bool is_readable(Value* value, const TileAxes& axes, std::set<Value*>& seen) {
+  Op* def = value->def();
+  if (!seen.insert(value).second) return true;
+  if (!def) {
+    return !value->type()->is(TypeKind::Tile) && value->block()->parent_op()->info().has(Function);
+  }
+  if (def->region_count() || is_fragment_root(def, axes)) return false;
+  for (unsigned i = 0; i < def->operand_count(); ++i) {
+    if (!is_readable(def->operand(i), axes, seen)) return false;
+  }
+  return true;
+}
+
 int reduced_axis(const TileAxes& axes, Op* op) {
   return axes.of(op->operand(0), size_t(op->int_attr("axis")));
 }
@@ -68,6 +81,11 @@ bool depends_on(Value* value, const std::set<Op*>& ops, std::set<Value*>& seen) 
 
 }  // namespace
 
+bool is_readable(Value* value, const TileAxes& axes) {
+  std::set<Value*> seen;
+  return is_readable(value, axes, seen);
+}
+
 Value* FragmentStages::domain_on(Op* op, int axis) const {
   const TileAxes& axes = emitter_.axes();
   if (kind_of(op) == OpKind::Reduce && axis == reduced_axis(axes, op))
@@ -108,6 +126,7 @@ std::vector<FragmentStages::Stage> FragmentStages::plan(Block* old) {
   std::vector<Stage> stages;
   for (Op* op : *old) {
     if (!is_fragment_root(op, emitter_.axes())) continue;
+    if (op->result_count() && emitter_.is_in_panels(op->result())) continue;
     Root next = root(op);
     if (!stages.empty() && joins(stages.back(), next)) {
       stages.back().roots.push_back(std::move(next));

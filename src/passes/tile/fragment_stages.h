@@ -71,4 +71,7 @@ class FragmentStages {
 /// combines elements.
 bool is_fragment_root(Op* op, const TileAxes& axes);
 
+/// True if no stage has to run before `value` can be read.
+bool is_readable(Value* value, const TileAxes& axes);
+
 }  // namespace tessera

@@ -30,7 +30,9 @@
 // a fragment, values that run along one axis twice, kernels that read what they write.
 
 #include <algorithm>
+#include <deque>
 
+#include "passes/tile/fragment_pairs.h"
 #include "passes/tile/fragment_panels.h"
 #include "passes/tile/fragment_stages.h"
 
@@ -184,12 +186,29 @@ class KernelSplit {
     if (Attr unroll = schedule->get("unroll")) shape_.unroll = unroll->integer;
     while (shape_.run % shape_.unroll != 0) --shape_.unroll;
     if (dots_.empty()) return;
+    pairs_ = takes_pairs(machine);
+    if (pairs_) {
+      shape_.rows = column_extent_ = pair_block;
+      return;
+    }
     choose_register_block(machine);
     Attr fragment = schedule->get("fragment");
     if (!fragment || fragment->elements.size() != 2) return;
     int64_t lanes = shape_.lanes;
     if (row_ >= 0) shape_.rows = fragment->elements[0]->integer;
     column_extent_ = std::max(lanes, fragment->elements[1]->integer / lanes * lanes);
+  }
+
+  /// A kernel for the matrix unit does nothing but such products and what follows them.
+  bool takes_pairs(const Machine& machine) const {
+    Attr packing = kernel_->attr("schedule")->get("packing");
+    bool packs = !packing || packing->string == "both";
+    if (!machine.has_bf16_tiles || !packs || row_ < 0 || !column_outside_) return false;
+    return std::all_of(roots_.begin(), roots_.end(), [&](Op* root) {
+      return root->is(tile::info(OpKind::Dot)) && root->block() == kernel_->region()->front() &&
+             axes_.of(root->result(), 0) == row_ && axes_.of(root->result(), 1) == column_ &&
+             is_pair_product(root, axes_);
+    });
   }
 
   /// Rows x columns of the accumulators: three quarters of the registers, wider where there are
@@ -263,11 +282,24 @@ class KernelSplit {
                       shape_.run,
                       row_ < 0 ? nullptr : common_limit(row_),
                       common_limit(column_)};
-    for (Op* dot : dots_) pack_operands(emitter, dot, panels, kernel_->attr("schedule"));
+    for (Op* dot : dots_) {
+      if (!pairs_) pack_operands(emitter, dot, panels, kernel_->attr("schedule"));
+      if (pairs_) products_.emplace_back(emitter, dot, panels).pack();
+    }
+  }
+
+  /// All that the kernel does for the fragments at hand.
+  void fragment(FragmentEmitter& emitter, FragmentStages& stages) {
+    Block* body = kernel_->region()->front();
+    if (!pairs_) return stages.block(body);
+    for (PairProduct& product : products_) product.multiply();
+    constexpr int64_t rows_at_once = 4;
+    emitter.subdivide(row_, rows_at_once, [&] { stages.block(body); });
+    emitter.take_panels();
   }
 
   void outer_loop(FragmentEmitter& emitter, FragmentStages& stages, size_t depth) {
-    if (depth == outer_.size()) return stages.block(kernel_->region()->front());
+    if (depth == outer_.size()) return fragment(emitter, stages);
     int axis = outer_[depth];
     emitter.loop(axis, extent_of(axis), common_limit(axis), TailKind::Limited, {},
                  [&](const FragmentEmitter::Values&) {
@@ -287,6 +319,8 @@ class KernelSplit {
   bool column_outside_ = false;
   int64_t column_extent_ = 0;
   FragmentShape shape_;
+  bool pairs_ = false;  ///< the products are for the matrix unit
+  std::deque<PairProduct> products_;
   bool failed_ = false;
 };
 

@@ -53,12 +53,28 @@ Op* declare(Op* kernel) {
   return func;
 }
 
+/// Products in pairs have no form but tile registers, and those take only some.
+bool check_products(Op* kernel, PassContext& context) {
+  bool fine = true;
+  walk(kernel, [&](Op* op) {
+    if (!op->is(tile::info(tile::OpKind::DotPairs))) return;
+    std::string problem = tile_product_problem(op, *context.machine);
+    if (problem.empty()) return;
+    context.diagnostics.report(diag::unsupported_operation, op->loc(), std::string(op->name()),
+                               op->result()->type()->text, context.machine->name)
+        .note(op->loc(), problem);
+    fine = false;
+  });
+  return fine;
+}
+
 }  // namespace
 
 Status tile_to_x86(Module& module, PassContext& context) {
   TSR_CHECK(context.machine, "tile_to_x86 needs a machine");
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(tile::OpKind::Kernel))) continue;
+    if (!check_products(kernel, context)) return failure;
     Op* func = declare(kernel);
     KernelLowering(kernel, func, *context.machine).run();
     kernel->erase();

@@ -7,6 +7,10 @@ namespace {
 bool host_is(const Machine& machine) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
+  // What the runtime asks of a machine that runs this target (runtime/cpu/targets.cc).
+  bool tiles = __builtin_cpu_supports("amx-bf16") && __builtin_cpu_supports("amx-int8") &&
+               __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni");
+  if (machine.has_bf16_tiles && !tiles) return false;
   if (machine.llvm_cpu == "x86-64-v3") return __builtin_cpu_supports("x86-64-v3");
   if (machine.llvm_cpu == "x86-64-v4") return __builtin_cpu_supports("x86-64-v4");
 #endif

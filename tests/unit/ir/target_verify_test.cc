@@ -54,6 +54,13 @@ const std::vector<std::string>& accepted() {
       "target.store %f, %scratch {align = 4}",
       "target.store_masked %x, %scratch, %m",
       "x86.prefetch %buffers {locality = 3}",
+      "%r: reg<u16 x 16> = target.bitcast %x",
+      "x86.tile_config",
+      "x86.tile_release",
+      "x86.tile_zero {tile = 7}",
+      "x86.tile_load %buffers, %first {tile = 4}",
+      "x86.tile_store %scratch, %first {tile = 0}",
+      "x86.tile_dot_bf16 {a = 4, b = 6, tile = 0}",
   };
   return statements;
 }
@@ -98,6 +105,11 @@ const std::vector<Refused>& refused() {
       {"target.store_masked %x, %scratch, %x", "the mask must be reg<bool x 8>"},
       {"target.cond_branch %i, ^9, ^9", "the condition must be bool, not i32"},
       {"x86.prefetch %buffers {locality = 4}", "'locality' must be 0 to 3, not 4"},
+      {"x86.tile_zero {tile = 8}", "'tile' must be one of the tiles 0 to 7, not 8"},
+      {"x86.tile_load %buffers, %first {tile = -1}", "'tile' must be one of the tiles 0 to 7, not -1"},
+      {"x86.tile_store %scratch, %first {tile = 9}", "'tile' must be one of the tiles 0 to 7, not 9"},
+      {"x86.tile_dot_bf16 {a = 4, b = 8, tile = 0}", "'b' must be one of the tiles 0 to 7, not 8"},
+      {"x86.tile_dot_bf16 {a = 4, b = 4, tile = 0}", "tiles 0, 4 and 4 are not three"},
   };
   return cases;
 }

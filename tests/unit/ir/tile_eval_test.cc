@@ -103,6 +103,38 @@ TEST_CASE("a product adds in the order of k with one rounding a step") {
     CHECK(test.result(i) == wanted);
 }
 
+TEST_CASE("a product in pairs adds even and odd products apart, without denormals") {
+  EvalTest pairs;
+  REQUIRE(pairs.run("%x: tensor<4 x 2, f32>, %y: tensor<2 x 4, f32>",
+                    {zero, "%a: tile<4 x 2, f32> = tile.load %x, [%z, %z], []",
+                     "%p: tile<2 x 4, f32> = tile.pair_rows %a",
+                     "tile.store %p, %y, [%z, %z], []"},
+                    inputs({4, 2}, {2, 4})));
+  for (auto [i, wanted] : {std::pair{0, 0.0}, {1, 2.0}, {2, 1.0}, {3, 3.0}, {5, 6.0}, {6, 5.0}})
+    CHECK(pairs.result(i) == wanted);
+  auto dot = [](std::array<double, 4> factors, double sum) {
+    EvalTest test;
+    std::vector<TensorValue> values = inputs({1, 5}, {1, 1});
+    for (int64_t i = 0; i < 4; ++i) values[0].set(i, {.f = factors[size_t(i)]});
+    values[0].set(4, {.f = sum});
+    REQUIRE(test.run("%x: tensor<1 x 5, f32>, %y: tensor<1 x 1, f32>",
+                     {zero, "%four: i64 = tile.constant {value = 4}",
+                      "%f: tile<1 x 4, f32> = tile.load %x, [%z, %z], []",
+                      "%a: tile<1 x 4, bf16> = tile.cast %f",
+                      "%b: tile<2 x 2, bf16> = tile.full {value = 1}",
+                      "%c: tile<1 x 1, f32> = tile.load %x, [%z, %four], []",
+                      "%d: tile<1 x 1, f32> = tile.dot_pairs %a, %b, %c",
+                      "tile.store %d, %y, [%z, %z], []"},
+                     std::move(values)));
+    return test.result(0);
+  };
+  CHECK(dot({1, 2, 3, 4}, 5) == 15);
+  // In the order of k, 2^24 + 1 - 2^24 + 1 is 1; the even ones cancel first here.
+  CHECK(dot({0x1p24, 1, -0x1p24, 1}, 0) == 2);
+  CHECK(dot({0x1p-130, 0, 0, 0}, 0) == 0);
+  CHECK(dot({0, 0, 0, 0}, 0x1p-140) == 0);
+}
+
 TEST_CASE("a gather gives NaN for rows outside of the table") {
   EvalTest test;
   REQUIRE(test.run(

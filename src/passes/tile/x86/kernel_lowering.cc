@@ -25,6 +25,9 @@ enum Parameter : unsigned { Buffers, Dims, First, Last, Scratch };
 void KernelLowering::run() {
   Block* entry = func_->region()->front();
   make_entry();
+  find_tile_products();
+  bool tiles = !accumulators_.empty();
+  if (tiles) machine_op(target::OpKind::TileConfig, {}, {});
   Block* body = b_.new_block();
   Block* exit = b_.new_block();
   Value* program = body->add_arg(b_.context().scalar(DType::I64), kernel_->module()->intern("program"));
@@ -40,6 +43,7 @@ void KernelLowering::run() {
   b_.cond_branch(b_.op(Kind::Lt, next, last), body, {next}, exit, {});
 
   b_.at().set_end(exit);
+  if (tiles) machine_op(target::OpKind::TileRelease, {}, {});
   b_.at().op(target::info(target::OpKind::Return), {}, {});
   func_->region()->move_to_end(exit);
 }
@@ -104,6 +108,8 @@ void KernelLowering::lower(Op* op) {
     case OpKind::Reduce: return lower_reduce(op);
     case OpKind::Merge: return lower_merge(op);
     case OpKind::Dot: return lower_dot(op);
+    case OpKind::PairRows: return lower_pair_rows(op);
+    case OpKind::DotPairs: return lower_dot_pairs(op);
     default: return lower_value_op(op);
   }
 }
@@ -181,6 +187,7 @@ Fragment KernelLowering::fragment(Value* tile_value) const {
 std::vector<Type> KernelLowering::part_types(Value* value) const {
   Type type = value->type();
   if (!type->is(TypeKind::Tile)) return {type};
+  if (is_accumulator(value)) return {};
   FragmentShape shape = shape_of(value);
   std::vector<Type> types;
   for (int64_t row = 0; row < shape.rows(); ++row) {

@@ -2,8 +2,10 @@
 // The state of tile_to_x86 for one kernel. One method per tile op, spread over files by family.
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/core/machine.h"
+#include "ir/target/ops.h"
 #include "passes/pass.h"
 #include "passes/target/target_builder.h"
 #include "passes/tile/x86/fragment.h"
@@ -111,6 +113,19 @@ class KernelLowering {
   void lower_dot(Op* op);
   bool only_multiplies(Value* value) const;
 
+  // lower_tiles.cc: products in tile registers.
+  void find_tile_products();
+  bool is_accumulator(Value* tile_value) const { return accumulators_.contains(tile_value); }
+  void zero_accumulators(Value* sum);
+  void lower_tile_operand(Op* load);
+  void lower_dot_pairs(Op* op);
+  void store_accumulators(Value* sum, const Access& access);
+  void move_tile(target::OpKind kind, const Access& access, int64_t row, int64_t column, int64_t tile);
+  void machine_op(target::OpKind kind, std::vector<Value*> operands, std::vector<OpAttr> attributes);
+  void lower_pair_rows(Op* op);
+  bool loads_pairs(Op* load, const Access& access) const;
+  std::vector<Value*> load_pairs(const Access& access, Value* fill);
+
   Op* kernel_;
   const Machine& machine_;
   TargetBuilder b_;
@@ -121,8 +136,14 @@ class KernelLowering {
   std::unordered_map<Value*, Memory> memories_;
   std::unordered_map<std::string_view, Value*> symbols_;
   std::unordered_map<Dim, Value*> dims_;
+  std::unordered_set<Value*> accumulators_;               ///< tile values in tile registers
+  std::unordered_map<Value*, Access> tile_operands_;      ///< loads that become tile loads
+  std::unordered_set<Value*> paired_;                     ///< loads that give their rows in pairs already
   Op* func_;
   Op* entry_end_ = nullptr;  ///< sizes are computed before this op
 };
+
+/// Why a tile.dot_pairs has no form in tile registers; empty where it has one.
+std::string tile_product_problem(Op* dot, const Machine& machine);
 
 }  // namespace tessera

@@ -110,12 +110,17 @@ KernelLowering::Access KernelLowering::turned(const Access& access) {
 
 void KernelLowering::lower_load(Op* op) {
   Value* result = op->result();
+  if (tile_operands_.contains(result)) return lower_tile_operand(op);
   Access at = access(memory(op->in(in::Load::memory)), result->type(), shape_of(result), op->ins(in::Load::offsets),
                      op->ins(in::Load::limits));
   DType stored = stored_dtype(at.dtype);
   Attr given = op->attr("fill");
   Value* fill = given ? full(b_.context().scalar(stored), given) : b_.zero(b_.context().scalar(stored));
   std::vector<Value*> parts;
+  if (loads_pairs(op, at)) {
+    paired_.insert(result);
+    return define(result, load_pairs(turned(at), fill));
+  }
   if (is_turned(at)) {
     Access by_columns = turned(at);
     parts = transpose_last_two({by_columns.shape, load_parts(by_columns, fill)}, stored);
@@ -185,6 +190,10 @@ Value* KernelLowering::load_strided(const Access& access, Value* row, Value* lef
 
 void KernelLowering::lower_store(Op* op) {
   Value* value = op->in(in::Store::value);
+  if (is_accumulator(value)) {
+    return store_accumulators(value, access(memory(op->in(in::Store::memory)), value->type(), shape_of(value),
+                                            op->ins(in::Store::offsets), {}));
+  }
   Fragment from = fragment(value);
   Access at = access(memory(op->in(in::Store::memory)), value->type(), from.shape, op->ins(in::Store::offsets),
                      op->ins(in::Store::limits));

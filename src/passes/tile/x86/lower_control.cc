@@ -75,7 +75,15 @@ void KernelLowering::lower_for(Op* op) {
   Value* hi = scalar(op->in(in::For::hi));
   Value* step = scalar(op->in(in::For::step));
   int64_t unroll = op->has_attr("unroll") ? op->int_attr("unroll") : 1;
-  std::vector<Value*> carried = flatten(op->ins(in::For::inits));
+  std::vector<Value*> in_registers;
+  for (unsigned i = 0; i < op->result_count(); ++i) {
+    if (is_accumulator(op->result(i))) {
+      zero_accumulators(op->result(i));
+    } else {
+      in_registers.push_back(op->in(in::For::inits, i));
+    }
+  }
+  std::vector<Value*> carried = flatten(in_registers);
   Value* index = lo;
   if (unroll > 1) {
     Value* last_start = b_.sub(hi, b_.mul(step, b_.index(unroll - 1)));

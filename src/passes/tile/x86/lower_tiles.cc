@@ -1,0 +1,221 @@
+// Products in tile registers, and the panels they read.
+//
+// A loop along k carries the accumulator of such a product, up to 2 x 2 tiles of 16 x 16, in tiles
+// 0 to 3 from its first turn to its last; tiles 4 and 5 hold the rows of a, 6 and 7 the columns of
+// b. Tile registers are state, so an accumulator has no parts: the loop's entry zeroes it, each
+// turn loads and multiplies, and what follows the loop stores it to memory, from where vectors take
+// it.
+
+#include "ir/target/ops.h"
+#include "ir/tile/ops.h"
+#include "passes/tile/x86/kernel_lowering.h"
+
+namespace tessera {
+
+using tile::OpKind;
+using TargetKind = target::OpKind;
+namespace in = tile::in;
+
+namespace {
+
+constexpr int64_t side = 16;   ///< rows of a tile, and columns of 4 bytes
+constexpr int64_t depth = 32;  ///< elements of k of one product
+constexpr int64_t first_a = 4, first_b = 6;
+
+int64_t extent(Value* tile, size_t axis) {
+  return *tile->type()->dims[axis]->constant();
+}
+int64_t tiles_along(Value* tile, size_t axis, int64_t unit) {
+  return extent(tile, axis) / unit;
+}
+bool is_one_or_two(int64_t extent, int64_t unit) {
+  return extent == unit || extent == 2 * unit;
+}
+
+/// The loop that carries the product's accumulator and does nothing else with it; null if there is
+/// none.
+Op* carrying_loop(Op* dot) {
+  Value* sum = dot->in(in::DotPairs::c);
+  Op* loop = dot->parent();
+  if (sum->def() || sum->block() != dot->block() || !loop->is(tile::info(OpKind::For)))
+    return nullptr;
+  if (!sum->has_one_use() || !dot->result()->has_one_use()) return nullptr;
+  Use* use = dot->result()->first_use();
+  bool yields = use->owner() == dot->block()->terminator();
+  return yields && dot->block()->arg(use->index() + 1) == sum ? loop : nullptr;
+}
+
+/// The accumulator as the loop leaves it.
+Value* sum_of(Op* dot) {
+  return carrying_loop(dot)->result(dot->result()->first_use()->index());
+}
+
+bool is_zero(Value* value) {
+  Op* def = value->def();
+  if (!def || !def->is(tile::info(OpKind::Full))) return false;
+  Attr number = def->attr("value");
+  return number->is(AttrKind::Int) ? number->integer == 0 : number->number == 0;
+}
+
+/// Rows of a tile load or store lie anywhere, but each in one piece.
+bool has_whole_rows(Value* memory) {
+  Type type = memory->type();
+  return !type->is(TypeKind::View) || type->strides.back()->is_constant(1);
+}
+
+bool is_operand(Value* value) {
+  Op* def = value->def();
+  return def && def->is(tile::info(OpKind::Load)) && value->has_one_use() &&
+         def->slot_size(in::Load::limits) == 0 && has_whole_rows(def->in(in::Load::memory));
+}
+
+bool is_only_stored(Value* value) {
+  for (Use* use = value->first_use(); use; use = use->next()) {
+    Op* store = use->owner();
+    bool plain = store->is(tile::info(OpKind::Store)) && store->slot_size(in::Store::limits) == 0;
+    if (!plain || !has_whole_rows(store->in(in::Store::memory))) return false;
+  }
+  return true;
+}
+
+bool multiplies_by(Op* op) {
+  return op->is(tile::info(OpKind::DotPairs));
+}
+
+}  // namespace
+
+std::string tile_product_problem(Op* dot, const Machine& machine) {
+  if (!machine.has_bf16_tiles) return "the machine has no tile registers";
+  Value* c = dot->in(in::DotPairs::c);
+  bool fits = is_one_or_two(extent(c, 0), side) && is_one_or_two(extent(c, 1), side) &&
+              extent(dot->in(in::DotPairs::a), 1) == depth;
+  if (!fits) return "tile registers take products of 16 or 32 by 16 or 32, 32 along k";
+  if (!is_operand(dot->in(in::DotPairs::a)) || !is_operand(dot->in(in::DotPairs::b)))
+    return "its factors must be loads of their own, of rows without gaps and limits";
+  Op* loop = carrying_loop(dot);
+  if (!loop) return "its sum must be carried by the loop around it and used nowhere else in it";
+  unsigned products = 0;
+  for (Op* op : *loop->region()->front()) products += multiplies_by(op);
+  unsigned position = dot->result()->first_use()->index();
+  if (products != 1 || !is_zero(loop->in(in::For::inits, position)))
+    return "the loop must carry one such sum, from zero";
+  return is_only_stored(sum_of(dot)) ? ""
+                                     : "the sum must be stored, in rows without gaps and limits";
+}
+
+void KernelLowering::find_tile_products() {
+  walk(kernel_, [&](Op* op) {
+    if (!multiplies_by(op)) return;
+    for (Value* value : {op->in(in::DotPairs::c), op->result(), sum_of(op)})
+      accumulators_.insert(value);
+    for (Value* factor : {op->in(in::DotPairs::a), op->in(in::DotPairs::b)}) tile_operands_[factor];
+  });
+}
+
+void KernelLowering::machine_op(TargetKind kind, std::vector<Value*> operands,
+                                std::vector<OpAttr> attributes) {
+  std::vector<std::vector<Value*>> slots;
+  for (Value* operand : operands) slots.push_back({operand});
+  b_.at().op(target::info(kind), std::move(slots), {}, std::move(attributes));
+}
+
+void KernelLowering::zero_accumulators(Value* sum) {
+  int64_t count = tiles_along(sum, 0, side) * tiles_along(sum, 1, side);
+  for (int64_t tile = 0; tile < count; ++tile) {
+    machine_op(TargetKind::TileZero, {}, {{"tile", b_.context().integer(tile)}});
+  }
+}
+
+void KernelLowering::lower_tile_operand(Op* load) {
+  Value* result = load->result();
+  tile_operands_[result] = access(memory(load->in(in::Load::memory)), result->type(),
+                                  shape_of(result), load->ins(in::Load::offsets), {});
+  define(result, {});
+}
+
+/// Loads or stores the tile whose first element is at that row and column.
+void KernelLowering::move_tile(TargetKind kind, const Access& access, int64_t row, int64_t column,
+                               int64_t tile) {
+  DimTable& dims = b_.context().dims();
+  Value* address = element_address(access, row_address(access, {row}), column);
+  Value* stride = dim(dims.mul(access.strides[0], dims.constant(byte_size(access.dtype))));
+  machine_op(kind, {address, stride}, {{"tile", b_.context().integer(tile)}});
+}
+
+void KernelLowering::lower_dot_pairs(Op* op) {
+  Value *a = op->in(in::DotPairs::a), *b = op->in(in::DotPairs::b);
+  int64_t rows = tiles_along(a, 0, side), columns = tiles_along(b, 1, depth);
+  auto number = [&](int64_t tile) { return b_.context().integer(tile); };
+  for (int64_t j = 0; j < columns; ++j)
+    move_tile(TargetKind::TileLoad, tile_operands_[b], 0, j * depth, first_b + j);
+  for (int64_t i = 0; i < rows; ++i) {
+    move_tile(TargetKind::TileLoad, tile_operands_[a], i * side, 0, first_a + i);
+    for (int64_t j = 0; j < columns; ++j) {
+      machine_op(TargetKind::TileDotBf16, {},
+                 {{"a", number(first_a + i)},
+                  {"b", number(first_b + j)},
+                  {"tile", number(i * columns + j)}});
+    }
+  }
+  define(op->result(), {});
+}
+
+void KernelLowering::store_accumulators(Value* sum, const Access& access) {
+  int64_t rows = tiles_along(sum, 0, side), columns = tiles_along(sum, 1, side);
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      move_tile(TargetKind::TileStore, access, i * side, j * side, i * columns + j);
+    }
+  }
+}
+
+void KernelLowering::lower_pair_rows(Op* op) {
+  Value* from = op->operand(0);
+  if (paired_.contains(from)) return define(op->result(), values_.at(from));
+  Fragment rows = fragment(from);
+  FragmentShape to = shape_of(op->result());
+  std::vector<Value*> parts;
+  for (int64_t row = 0; row < to.rows(); ++row) {
+    for (int64_t part = 0; part < to.parts_per_row(); ++part) {
+      std::vector<Place> places;
+      for (int64_t lane = 0; lane < to.lanes(part); ++lane) {
+        int64_t column = part * to.chunk + lane;
+        places.push_back({2 * row + column % 2, column / 2});
+      }
+      parts.push_back(assemble(rows, op->result()->type()->dtype, places));
+    }
+  }
+  define(op->result(), std::move(parts));
+}
+
+/// Where the elements of a column lie one after the other, two of them are one element of twice the
+/// size.
+bool KernelLowering::loads_pairs(Op* load, const Access& access) const {
+  Value* result = load->result();
+  return is_turned(access) && byte_size(access.dtype) == 2 && result->has_one_use() &&
+         result->first_use()->owner()->is(tile::info(OpKind::PairRows)) &&
+         access.shape.extents[0] % (2 * access.shape.chunk) == 0 &&
+         access.shape.extents[1] % access.shape.chunk == 0;
+}
+
+/// The columns, read whole and transposed as pairs: the parts of the result of tile.pair_rows.
+std::vector<Value*> KernelLowering::load_pairs(const Access& columns, Value* fill) {
+  Access wide = columns;
+  wide.shape.chunk *= 2;
+  Fragment pairs{columns.shape, {}};
+  pairs.shape.extents[1] /= 2;
+  for (Value* part : load_parts(wide, fill)) pairs.parts.push_back(b_.bitcast(part, DType::U32));
+  std::vector<Value*> parts;
+  int64_t lanes = columns.shape.chunk;
+  for (Value* part : transpose_last_two(pairs, DType::U32)) {
+    Value* both = b_.bitcast(part, columns.dtype);
+    for (int64_t half = 0; half < 2; ++half) {
+      std::vector<int64_t> picks;
+      for (int64_t i = 0; i < lanes; ++i) picks.push_back(half * lanes + i);
+      parts.push_back(b_.shuffle(both, both, picks));
+    }
+  }
+  return parts;
+}
+
+}  // namespace tessera
