@@ -3,12 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstring>
 
 #include "runtime/format/expr.h"
 #include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
+#include "runtime/tsr/stopwatch.h"
 #include "runtime/tsr/tensor_files.h"
 #include "runtime/tsr/terminal.h"
 
@@ -25,8 +25,7 @@ struct BenchOptions {
   std::vector<std::string> entries;
   std::vector<std::string> dims;
   std::vector<std::string> params;
-  std::string device = "cpu";
-  int threads = 0;
+  DeviceOptions device;
   int warmup = 3;
   int runs = 0;
   double seconds = 1;
@@ -40,7 +39,9 @@ constexpr const char* epilogue =
     "are the same in every run.\n"
     "\n"
     "After --warmup calls, an entry is called --runs times, or until --seconds are over and at\n"
-    "least 5 times. Printed are the median, the minimum and the 95th percentile.\n"
+    "least 5 times. Printed are the median, the minimum and the 95th percentile. On a GPU the "
+    "times\n"
+    "are the GPU's own; ten calls are queued at a time.\n"
     "\n"
     "Example:\n"
     "  tsr bench mlp.bundle mlp --dim B=64 --dim D=768\n"
@@ -89,13 +90,12 @@ FloatBits float_bits(Dtype dtype) {
   }
 }
 
-void fill_random(OwnedTensor& tensor, Random& random) {
-  FloatBits bits = float_bits(tensor.dtype);
-  size_t width = size_t(std::max(format::dtype_bits(tensor.dtype), 8)) / 8;
-  char* at = static_cast<char*>(tensor.tensor.data);
-  for (size_t i = 0; i + width <= tensor.bytes; i += width) {
+void fill_random(Dtype dtype, std::string& content, Random& random) {
+  FloatBits bits = float_bits(dtype);
+  size_t width = size_t(std::max(format::dtype_bits(dtype), 8)) / 8;
+  for (size_t i = 0; i + width <= content.size(); i += width) {
     uint64_t value = bits.half | (random.next() & bits.random);
-    std::memcpy(at + i, &value, width);
+    std::memcpy(content.data() + i, &value, width);
   }
 }
 
@@ -120,7 +120,7 @@ class Bench {
 
   int execute() {
     if (int code = read_dims()) return code;
-    if (int code = session_.open(options_.bundle, options_.device, options_.threads)) return code;
+    if (int code = session_.open(options_.bundle, options_.device)) return code;
     if (int code = session_.bind_files(options_.params)) return code;
     std::vector<std::string> entries = options_.entries;
     if (entries.empty()) entries = session_.entry_names();
@@ -183,16 +183,18 @@ class Bench {
     std::vector<int64_t> shape;
     if (int code = shape_of(info, shape)) return code;
     Dtype dtype = *format::find_dtype(info.dtype);
-    if (int code = session_.make_tensor(dtype, shape, "", tensor)) return code;
-    std::memset(tensor->tensor.data, 0, tensor->bytes);
+    auto count = format::element_count(shape);
+    auto bytes = count ? format::bytes_of(dtype, *count) : std::nullopt;
+    if (!bytes) return fail(cat(in_quotes(info.name), " has no size for these dims"));
+    std::string content(size_t(*bytes), '\0');
     auto named = std::find(names_.begin(), names_.end(), info.name);
     if (shape.empty() && named != names_.end()) {  // an integer input that is a dimension
-      size_t bytes = std::min(tensor->bytes, sizeof(int64_t));
-      std::memcpy(tensor->tensor.data, &values_[size_t(named - names_.begin())], bytes);
+      size_t width = std::min(content.size(), sizeof(int64_t));
+      std::memcpy(content.data(), &values_[size_t(named - names_.begin())], width);
     } else {
-      fill_random(*tensor, random_);
+      fill_random(dtype, content, random_);
     }
-    return exit_ok;
+    return session_.make_tensor(dtype, shape, content, tensor);
   }
 
   int bind_random_parameters(tsr_function_t function) {
@@ -241,28 +243,31 @@ class Bench {
               const std::vector<const tsr_tensor_t*>& inputs,
               const std::vector<tsr_tensor_t*>& outputs, Timing& timing) {
     constexpr size_t least_runs = 5;
-    using Clock = std::chrono::steady_clock;
+    auto call = [&] {
+      return tsrCall(function, nullptr, inputs.data(), inputs.size(), outputs.data(),
+                     outputs.size());
+    };
+    tsr_status_t status = TSR_SUCCESS;
+    for (int i = 0; i < options_.warmup && status == TSR_SUCCESS; ++i) status = call();
+    if (status == TSR_SUCCESS) status = tsrSynchronize(session_.context(), TSR_FOREVER);
+    if (status != TSR_SUCCESS) return fail_status(status);
+    Stopwatch stopwatch(session_.context(), !session_.is_host());
     std::vector<double> seconds;
     double total = 0;
     size_t wanted = size_t(options_.runs);
     Progress progress(entry, wanted != 0 ? wanted : 100);
-    for (int i = -options_.warmup;; ++i) {
-      auto begin = Clock::now();
-      tsr_status_t status =
-          tsrCall(function, nullptr, inputs.data(), inputs.size(), outputs.data(), outputs.size());
-      double taken = std::chrono::duration<double>(Clock::now() - begin).count();
-      if (status != TSR_SUCCESS) return fail_status(status);
-      if (i < 0) continue;
-      seconds.push_back(taken);
+    for (bool done = false; !done;) {
+      size_t runs = seconds.size();
       double before = total;
-      total += taken;
-      progress.advance(wanted != 0 ? 1
+      if (int code = stopwatch.time(call, seconds)) return code;
+      for (size_t i = runs; i < seconds.size(); ++i) total += seconds[i];
+      progress.advance(wanted != 0 ? seconds.size() - runs
                                    : size_t(total / options_.seconds * 100) -
                                          size_t(before / options_.seconds * 100));
-      bool done = wanted != 0 ? seconds.size() >= wanted
-                              : total >= options_.seconds && seconds.size() >= least_runs;
-      if (done) break;
+      done = wanted != 0 ? seconds.size() >= wanted
+                         : total >= options_.seconds && seconds.size() >= least_runs;
     }
+    if (wanted != 0) seconds.resize(wanted);
     timing = summarise(entry, std::move(seconds));
     return exit_ok;
   }
@@ -312,12 +317,7 @@ void add_bench_command(CLI::App& command, int& exit_code) {
   command.add_option("--params", options->params, "Safetensors file with parameters")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  command.add_option("--device", options->device, "Device to run on")
-      ->check(CLI::IsMember({"cpu"}))
-      ->capture_default_str();
-  command.add_option("--threads", options->threads, "Threads that kernels use; 0: all processors")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("N");
+  add_device_options(command, options->device);
   command.add_option("--warmup", options->warmup, "Calls before the timed ones")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str()

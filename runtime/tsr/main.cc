@@ -21,6 +21,7 @@ constexpr const char* epilogue =
     "Environment:\n"
     "  TSR_THREADS  threads that kernels use, when --threads is not given\n"
     "  TSR_TARGET   the target whose code is loaded, such as cpu:x86-64-v3\n"
+    "  TSR_SYNC     1 waits for the GPU after every kernel, which tells the kernel at fault\n"
     "  TSR_POISON   1 fills temporaries and outputs with NaN patterns before a call\n"
     "  NO_COLOR     any text turns colours off\n"
     "\n"

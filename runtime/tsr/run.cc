@@ -23,8 +23,7 @@ struct RunOptions {
   std::vector<std::string> params;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  std::string device = "cpu";
-  int threads = 0;
+  DeviceOptions device;
   int repeat = 1;
   bool time = false;
   std::string interpret;
@@ -58,7 +57,10 @@ class Run {
   explicit Run(const RunOptions& options) : options_(options) {}
 
   int execute() {
-    if (int code = session_.open(options_.bundle, options_.device, options_.threads)) return code;
+    if (!options_.interpret.empty() && options_.device.device != "cpu") {
+      return fail(cat("--interpret runs on the CPU, not on ", options_.device.device));
+    }
+    if (int code = session_.open(options_.bundle, options_.device)) return code;
     if (int code = session_.find(options_.entry, function_)) return code;
     input_infos_ = input_infos(function_);
     output_infos_ = output_infos(function_);
@@ -140,6 +142,7 @@ class Run {
   int call_once() {
     tsr_status_t status = tsrCall(function_, nullptr, inputs_.data(), inputs_.size(),
                                   output_tensors_.data(), output_tensors_.size());
+    if (status == TSR_SUCCESS) status = tsrSynchronize(session_.context(), TSR_FOREVER);
     return status == TSR_SUCCESS ? exit_ok : fail_status(status);
   }
 
@@ -184,7 +187,7 @@ class Run {
       if (targets_[i].name.empty()) {
         std::printf("%s: %s%s\n", output_infos_[i].name, output_infos_[i].dtype,
                     format::shape_text(outputs_[i]->shape).c_str());
-      } else if (int code = write_output(files, targets_[i], *outputs_[i])) {
+      } else if (int code = write_output(session_, files, targets_[i], *outputs_[i])) {
         return code;
       }
     }
@@ -224,12 +227,7 @@ void add_run_command(CLI::App& command, int& exit_code) {
       .add_option("--output", options->outputs, "Where an output goes; may be given several times")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
-  command.add_option("--device", options->device, "Device to run on")
-      ->check(CLI::IsMember({"cpu"}))
-      ->capture_default_str();
-  command.add_option("--threads", options->threads, "Threads that kernels use; 0: all processors")
-      ->check(CLI::Range(0, 1024))
-      ->type_name("N");
+  add_device_options(command, options->device);
   command
       .add_option("--repeat", options->repeat, "Run so many times; the last run's results count")
       ->check(CLI::Range(1, 1000000))

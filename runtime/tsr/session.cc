@@ -1,7 +1,7 @@
 #include "runtime/tsr/session.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
 
 #include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
@@ -14,13 +14,22 @@ namespace {
 using format::cat;
 using format::in_quotes;
 
+constexpr tsr_device_t host_place = {1, 0};  // DLPack's CPU
+
+/// The place that DLPack gives a device whose name the library has taken.
+tsr_device_t place_of(const std::string& device) {
+  size_t colon = device.find(':');
+  if (device == "cpu") return host_place;
+  return {2, colon == device.npos ? 0 : std::atoi(device.c_str() + colon + 1)};
+}
+
 tsr_dtype_t dlpack_dtype(format::Dtype dtype) {
   const format::DtypeInfo& info = format::dtype_info(dtype);
   return {info.dlpack_code, uint8_t(info.bits), 1};
 }
 
 void describe(OwnedTensor& owned) {
-  owned.tensor.device = {1, 0};
+  owned.tensor.device = host_place;
   owned.tensor.ndim = int32_t(owned.shape.size());
   owned.tensor.dtype = dlpack_dtype(owned.dtype);
   owned.tensor.shape = owned.shape.data();
@@ -36,14 +45,16 @@ std::vector<tsr_tensor_info_t> infos(tsr_function_t function, size_t count,
 
 }  // namespace
 
-int Session::open(const std::string& bundle, const std::string& device, int threads) {
-  tsr_status_t status = tsrCreateContextFor(device.c_str(), &context_);
+int Session::open(const std::string& bundle, const DeviceOptions& options) {
+  tsr_status_t status = tsrCreateContextFor(options.device.c_str(), &context_);
   if (status != TSR_SUCCESS) return fail_status(status);
-  if (threads != 0) {
-    status = tsrSetThreads(context_, uint32_t(threads));
+  device_ = place_of(options.device);
+  if (options.threads != 0) {
+    status = tsrSetThreads(context_, uint32_t(options.threads));
     if (status != TSR_SUCCESS) return fail_status(status);
   }
-  status = tsrLoadModuleFile(context_, bundle.c_str(), &module_);
+  uint32_t flags = options.allow_jit ? TSR_ALLOW_JIT : 0;
+  status = tsrLoadModuleFileWith(context_, bundle.c_str(), flags, &module_);
   return status == TSR_SUCCESS ? exit_ok : fail_status(status);
 }
 
@@ -104,7 +115,7 @@ int Session::bind_file(const std::string& path, std::vector<std::string>& bound)
     bound.push_back(tensor.name);
     OwnedTensor* owned = nullptr;
     bool is_aligned = reinterpret_cast<uintptr_t>(tensor.bytes.data()) % 64 == 0;
-    if (is_aligned) {  // used where it is
+    if (is_aligned && is_host()) {  // used where it is
       owned = &tensors_.emplace_back();
       owned->dtype = tensor.dtype;
       owned->shape = tensor.shape;
@@ -160,11 +171,31 @@ int Session::make_tensor(format::Dtype dtype, std::vector<int64_t> shape, std::s
   made.shape = std::move(shape);
   made.bytes = size_t(*bytes);
   describe(made);
-  tsr_status_t status = tsrAlloc(context_, made.bytes, TSR_HOST, &made.tensor.data);
-  if (status != TSR_SUCCESS) return fail_status(status);
-  if (!content.empty()) std::memcpy(made.tensor.data, content.data(), content.size());
+  if (int code = allocate(made, is_host() || (made.shape.empty() && !content.empty()))) return code;
   tensor = &made;
-  return exit_ok;
+  if (content.empty()) return exit_ok;
+  tsr_status_t status =
+      tsrCopy(context_, nullptr, made.tensor.data, content.data(), content.size());
+  return status == TSR_SUCCESS ? exit_ok : fail_status(status);
+}
+
+int Session::allocate(OwnedTensor& tensor, bool on_host) {
+  tensor.tensor.device = on_host ? host_place : device_;
+  tsr_status_t status =
+      tsrAlloc(context_, tensor.bytes, on_host ? TSR_HOST : TSR_DEVICE, &tensor.tensor.data);
+  return status == TSR_SUCCESS ? exit_ok : fail_status(status);
+}
+
+int Session::read(const OwnedTensor& tensor, std::string& storage,
+                  std::string_view& content) const {
+  content = tensor.content();
+  if (tensor.tensor.device.device_type == host_place.device_type || tensor.bytes == 0) {
+    return exit_ok;
+  }
+  storage.resize(tensor.bytes);
+  tsr_status_t status = tsrCopy(context_, nullptr, storage.data(), content.data(), tensor.bytes);
+  content = storage;
+  return status == TSR_SUCCESS ? exit_ok : fail_status(status);
 }
 
 std::vector<tsr_tensor_info_t> input_infos(tsr_function_t function) {

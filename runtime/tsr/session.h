@@ -11,16 +11,18 @@
 #include "runtime/format/file.h"
 #include "runtime/format/safetensors.h"
 #include "runtime/include/tessera.h"
+#include "runtime/tsr/device_options.h"
 
 namespace tessera::tool {
 
-/// A tensor in memory of the context.
+/// A tensor in memory of the context's device, or of the host.
 struct OwnedTensor {
   format::Dtype dtype = format::Dtype::F32;
   std::vector<int64_t> shape;
   size_t bytes = 0;
   tsr_tensor_t tensor{};
 
+  /// Of a tensor in memory of the host.
   std::string_view content() const {
     return {static_cast<const char*>(tensor.data) + tensor.byte_offset, bytes};
   }
@@ -34,7 +36,7 @@ class Session {
   Session& operator=(const Session&) = delete;
   ~Session() { tsrDestroyContext(context_); }
 
-  int open(const std::string& bundle, const std::string& device, int threads);
+  int open(const std::string& bundle, const DeviceOptions& options);
   int find(const std::string& entry, tsr_function_t& function) const;
 
   /// Binds the tensors of safetensors files; each must be a parameter of the bundle, once.
@@ -42,22 +44,29 @@ class Session {
   /// Says which parameter of the entry has no value.
   int require_parameters(tsr_function_t function, const std::vector<std::string>& paths) const;
 
-  /// Makes a tensor; `content` is copied unless it is empty.
+  /// Makes a tensor; `content` is copied unless it is empty. On a GPU a tensor of rank 0 with a
+  /// content stays in memory of the host, where dimensions are read.
   int make_tensor(format::Dtype dtype, std::vector<int64_t> shape, std::string_view content,
                   OwnedTensor*& tensor);
+  /// The bytes of a tensor; `storage` holds them when they are fetched from a GPU.
+  int read(const OwnedTensor& tensor, std::string& storage, std::string_view& content) const;
   int bind(const std::string& name, const OwnedTensor& tensor);
   /// The tensor bound to a parameter; null when there is none.
   const OwnedTensor* bound(const std::string& name) const;
 
+  tsr_context_t context() const { return context_; }
   tsr_module_t module() const { return module_; }
+  bool is_host() const { return device_.device_type == 1; }
   std::vector<std::string> entry_names() const;
   std::vector<std::string> parameter_names() const;
 
  private:
   int bind_file(const std::string& path, std::vector<std::string>& bound);
+  int allocate(OwnedTensor& tensor, bool on_host);
 
   tsr_context_t context_ = nullptr;
   tsr_module_t module_ = nullptr;
+  tsr_device_t device_ = {1, 0};
   std::deque<format::MappedFile> files_;
   std::deque<OwnedTensor> tensors_;
   std::map<std::string, const OwnedTensor*> bound_;

@@ -105,11 +105,14 @@ int read_input(Session& session, const Assignment& from, const tsr_tensor_info_t
   return session.make_tensor(found->dtype, found->shape, found->bytes, tensor);
 }
 
-int write_output(format::PendingFiles& files, const Assignment& to, const OwnedTensor& tensor) {
-  auto bytes =
-      is_safetensors(to.value)
-          ? format::write_safetensors({{to.name, tensor.dtype, tensor.shape, tensor.content()}})
-          : format::write_npy({tensor.dtype, tensor.shape, tensor.content()});
+int write_output(const Session& session, format::PendingFiles& files, const Assignment& to,
+                 const OwnedTensor& tensor) {
+  std::string storage;
+  std::string_view content;
+  if (int code = session.read(tensor, storage, content)) return code;
+  auto bytes = is_safetensors(to.value)
+                   ? format::write_safetensors({{to.name, tensor.dtype, tensor.shape, content}})
+                   : format::write_npy({tensor.dtype, tensor.shape, content});
   if (!bytes) return fail(cat(to.value, ": ", bytes.error().text));
   format::Outcome written = files.write(to.value, *bytes);
   return written ? exit_ok : fail(written.error().text);

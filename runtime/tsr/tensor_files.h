@@ -24,6 +24,7 @@ int read_input(Session& session, const Assignment& from, const tsr_tensor_info_t
                OwnedTensor*& tensor);
 
 /// Writes a tensor aside, in the form that the path's ending names.
-int write_output(format::PendingFiles& files, const Assignment& to, const OwnedTensor& tensor);
+int write_output(const Session& session, format::PendingFiles& files, const Assignment& to,
+                 const OwnedTensor& tensor);
 
 }  // namespace tessera::tool

@@ -12,7 +12,7 @@
 
 #include "runtime/format/npy.h"
 #include "runtime/format/safetensors.h"
-#include "unit/runtime/sample.h"
+#include "unit/runtime/cuda_sample.h"
 
 using namespace tessera::test;
 using namespace tessera::format;
@@ -357,4 +357,55 @@ TEST_CASE("tsr run --interpret computes without the compiled code", "[tsr]") {
   work.write("o.bundle", make_bundle({Workspace::layer()}, {}, {{"ir/graph.tir", other}}));
   ran = work.tsr("run o.bundle layer --params w.safetensors --input x=x.npy --interpret exact");
   CHECK(ran.output == "tsr: error: the graph in o.bundle has no entry 'layer'\n");
+}
+
+TEST_CASE("tsr runs and times entries on a GPU", "[tsr][cuda]") {
+  Workspace work;
+  CudaBundle bundle{{Workspace::layer()}};
+  work.write("c.bundle", bundle.bytes());
+  std::string arguments =
+      "run c.bundle layer --params w.safetensors --input x=x.npy --output y=y.npy "
+      "--device cuda:0";
+  SECTION("without a driver") {
+    ::setenv("TESSERA_CUDA_DRIVER", "/absent/libcuda.so.1", 1);
+    Ran ran = work.tsr(arguments);
+    ::unsetenv("TESSERA_CUDA_DRIVER");
+    CHECK(ran.code == 1);
+    CHECK(ran.output ==
+          "tsr: error: cuda:0: there is no CUDA driver here: /absent/libcuda.so.1: cannot open "
+          "shared object file: No such file or directory\n");
+    CHECK(work.read("y.npy").empty());
+  }
+  FakeGpu gpu;  // the environment that the command gets
+  SECTION("results come back") {
+    Ran ran = work.tsr(arguments + " --repeat 3");
+    CHECK(ran.output == "");
+    REQUIRE(ran.code == 0);
+    std::string bytes = work.read("y.npy");
+    CHECK(read_npy(bytes)->bytes == bytes_of_floats({1, 20, 300, 4, 50, 600}));
+    CHECK(work.tsr(arguments + " --interpret exact").output ==
+          "tsr: error: --interpret runs on the CPU, not on cuda:0\n");
+  }
+  SECTION("times are the GPU's") {
+    Ran ran = work.tsr("bench c.bundle --dim B=2 --dim D=3 --device cuda:0 --runs 12 --json");
+    REQUIRE(ran.code == 0);
+    CHECK(ran.output.find("\"target\": \"cuda:sm_90a\"") != std::string::npos);
+    CHECK(ran.output.find("\"runs\": 12, \"median_s\": 0.002") != std::string::npos);
+  }
+  SECTION("PTX needs leave") {
+    bundle.has_cubin = false;
+    work.write("c.bundle", bundle.bytes());
+    Ran ran = work.tsr(arguments);
+    CHECK(ran.code == 1);
+    CHECK(ran.output.find("tsr --allow-jit") != std::string::npos);
+    CHECK(work.tsr(arguments + " --allow-jit").code == 0);
+    CHECK(work.tsr("verify c.bundle").code == 0);
+  }
+  SECTION("inspect shows how kernels are launched") {
+    Ran ran = work.tsr("inspect c.bundle --yaml");
+    CHECK(ran.output.find("block: [128, 1, 1], cluster: [2, 1, 1], persistent: true}") !=
+          std::string::npos);
+    CHECK(ran.output.find("descriptors:\n  - {buffer: x, dtype: f32, dims: [N, M]") !=
+          std::string::npos);
+  }
 }
