@@ -330,7 +330,7 @@ class FunctionTranslator {
       case OpKind::Load: return load(op);
       case OpKind::LoadMasked: {
         Type result = op->result()->type();
-        return builder_.CreateMaskedLoad(type(result), in(op, in::LoadMasked::address), element_align(result),
+        return builder_.CreateMaskedLoad(type(result), in(op, in::LoadMasked::address), align_of(op, result),
                                          in(op, in::LoadMasked::mask), in(op, in::LoadMasked::fill));
       }
       case OpKind::Gather: return gather(op);
@@ -339,7 +339,7 @@ class FunctionTranslator {
                                            align_of(op, op->in(in::Store::value)->type()));
       case OpKind::StoreMasked:
         return builder_.CreateMaskedStore(in(op, in::StoreMasked::value), in(op, in::StoreMasked::address),
-                                          element_align(op->in(in::StoreMasked::value)->type()),
+                                          align_of(op, op->in(in::StoreMasked::value)->type()),
                                           in(op, in::StoreMasked::mask));
       case OpKind::Prefetch:
         return builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {in(op, 0)->getType()},

@@ -8,6 +8,24 @@
 
 namespace tessera {
 
+enum class MachineKind : uint8_t { Cpu, Cuda };
+
+/// What a GPU has. Sizes of memory are in bytes.
+struct GpuFacts {
+  std::string ptx_target;              ///< as PTX names it: sm_90a
+  unsigned sm = 0;                     ///< 90 for compute capability 9.0
+  unsigned warp_size = 32;
+  unsigned registers = 65536;          ///< 32-bit registers of a multiprocessor
+  unsigned registers_per_thread = 255;
+  unsigned threads_per_block = 1024;
+  unsigned shared_per_block = 0;       ///< the most that a block may ask for
+  bool has_wgmma = false;              ///< products of warpgroups, from descriptors of shared memory
+  bool has_tma = false;                ///< bulk copies by tensor maps, counted at mbarriers
+  bool has_clusters = false;
+  bool has_register_reallocation = false;
+  bool has_stmatrix = false;
+};
+
 struct Machine {
   std::string name;          ///< as spelt on the command line: cpu:x86-64-v4
   std::string llvm_cpu;      ///< CPU name given to LLVM
@@ -17,6 +35,17 @@ struct Machine {
   bool has_mask_registers = false;
   bool has_f16_conversion = false;
   bool has_bf16_tiles = false;  ///< a matrix unit for bf16: eight tiles of 16 rows of 64 bytes
+  MachineKind kind = MachineKind::Cpu;
+  GpuFacts gpu{};
+  /// min and max of f32 give NaN if either is NaN, and order zeros by sign.
+  bool has_nan_propagating_extremes = false;
+  /// 32-bit shifts by the width or more give 0, or the sign of a signed number.
+  bool has_saturating_shifts = false;
+  bool has_bf16_conversion = false;
+  /// 2^a, log2 a, 1/a and 1/sqrt(a) of f32 in one operation, to about 22 bits.
+  bool has_approximate_functions = false;
+
+  bool is_gpu() const { return kind == MachineKind::Cuda; }
   /// A name that is part of a file path in a bundle: cpu-x86-64-v4.
   std::string path_name() const;
   /// Lanes of a vector register for elements of that many bytes.

@@ -142,6 +142,7 @@ void verify_load_masked(Op* op, OpVerifier& verifier) {
   expect_in_memory(verifier, result);
   expect_mask(verifier, type_of(op, 1), result);
   expect_type(verifier, "the fill", result, type_of(op, 2));
+  expect_alignment(op, verifier);
 }
 
 void verify_gather(Op* op, OpVerifier& verifier) {
@@ -164,6 +165,7 @@ void verify_store(Op* op, OpVerifier& verifier) {
 void verify_store_masked(Op* op, OpVerifier& verifier) {
   expect_in_memory(verifier, type_of(op, 0));
   expect_mask(verifier, type_of(op, 2), type_of(op, 0));
+  expect_alignment(op, verifier);
 }
 
 void verify_prefetch(Op* op, OpVerifier& verifier) {

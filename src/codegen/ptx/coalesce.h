@@ -1,0 +1,18 @@
+#pragma once
+// Which words share a register.
+
+#include "codegen/ptx/code.h"
+#include "support/diagnostic.h"
+#include "support/result.h"
+
+namespace tessera::codegen::ptx {
+
+/// Gives each word a register number, dense within its class. Copies between words of one register are dropped from
+/// the code.
+std::vector<uint32_t> coalesce(Code& code);
+
+/// Reports every copy that touches an accumulator while a product may be writing it: it would make the assembler run
+/// all products one by one.
+Status check_accumulators(const Code& code, const std::vector<uint32_t>& registers, DiagnosticEngine& diagnostics);
+
+}  // namespace tessera::codegen::ptx

@@ -1,0 +1,22 @@
+#pragma once
+// PTX for NVIDIA GPUs: kernels at target level become one module of PTX text per machine. Equal input gives equal bytes.
+//
+// Our printer writes it all: one target op is one instruction for each word of its lanes, or none where lanes only
+// change names. What matters is done here rather than left to the assembler: accumulators of the tensor cores stay in
+// their registers (coalesce.h), and memory is accessed by the widest instructions that alignment and masks allow.
+
+#include <span>
+#include <string>
+
+#include "ir/core/machine.h"
+#include "ir/core/module.h"
+#include "support/diagnostic.h"
+#include "support/result.h"
+
+namespace tessera::codegen {
+
+/// The PTX of all kernels of modules of level target that are legalised for `machine`. An entry is named as its kernel,
+/// with '$' for '.'. Fails where an accumulator would be copied while a product may write it.
+Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& machine, DiagnosticEngine& diagnostics);
+
+}  // namespace tessera::codegen

@@ -1,0 +1,256 @@
+// The machine's own ops: threads, barriers, asynchronous copies, tensor cores.
+
+#include <algorithm>
+
+#include "codegen/ptx/emitter.h"
+#include "support/check.h"
+
+namespace tessera::codegen::ptx {
+
+using target::OpKind;
+namespace in_ = target::in;
+
+std::string Emitter::list(std::span<const Operand> words, Form form) {
+  std::string all = "{";
+  for (size_t i = 0; i < words.size(); ++i) all += (i ? ", " : "") + text(words[i], form);
+  return all + "}";
+}
+
+void Emitter::emit_special(Op* op, std::string_view name) {
+  define(op, {make(WordClass::Single, "mov.u32 {}, {}", name)});
+}
+
+bool Emitter::emit_nv(Op* op) {
+  switch (target::kind_of(op)) {
+    case OpKind::ThreadId: emit_special(op, "%tid.x"); break;
+    case OpKind::CtaId: emit_special(op, "%ctaid.x"); break;
+    case OpKind::CtaCount: emit_special(op, "%nctaid.x"); break;
+    case OpKind::ClusterRank: emit_special(op, "%cluster_ctarank"); break;
+    case OpKind::SharedBase: emit_special(op, "tessera_shared"); break;
+    case OpKind::Undefined: define(op, std::vector<Operand>(word_count(op->result()->type()))); break;
+    case OpKind::ShuffleXor:
+    case OpKind::ShuffleIndex: emit_shuffle_lanes(op); break;
+    case OpKind::Elect: define(op, {make(WordClass::Predicate, "elect.sync _|{}, 0xffffffff")}); break;
+    case OpKind::Barrier: line("bar.sync {}, {}", op->int_attr("id"), op->int_attr("threads")); break;
+    case OpKind::BarrierArrive: line("bar.arrive {}, {}", op->int_attr("id"), op->int_attr("threads")); break;
+    case OpKind::ClusterArrive: line("barrier.cluster.arrive.aligned"); break;
+    case OpKind::ClusterWait: line("barrier.cluster.wait.aligned"); break;
+    case OpKind::MapShared:
+      define(op, {make(WordClass::Single, "mapa.shared::cluster.u32 {}, {}, {}", text(pointer_word(in(op, 0))),
+                       text(in(op, 1).words[0]))});
+      break;
+    case OpKind::MbarrierInit:
+    case OpKind::MbarrierExpect:
+    case OpKind::MbarrierArrive:
+    case OpKind::MbarrierWait: emit_mbarrier(op); break;
+    case OpKind::FenceMbarrierInit: line("fence.mbarrier_init.release.cluster"); break;
+    case OpKind::FenceAsync: line("fence.proxy.async.shared::cta"); break;
+    case OpKind::TmaLoad:
+    case OpKind::TmaStore:
+    case OpKind::PrefetchDescriptor: emit_tma(op); break;
+    case OpKind::BulkCommit: line("cp.async.bulk.commit_group"); break;
+    case OpKind::BulkWait:
+      line("cp.async.bulk.wait_group{} {}", op->flag("read") ? ".read" : "", op->int_attr("pending"));
+      break;
+    case OpKind::CpAsync: emit_cp_async(op); break;
+    case OpKind::CpAsyncCommit: line("cp.async.commit_group"); break;
+    case OpKind::CpAsyncWait: line("cp.async.wait_group {}", op->int_attr("pending")); break;
+    case OpKind::Wgmma: emit_wgmma(op); break;
+    case OpKind::WgmmaFence: add({}, "wgmma.fence.sync.aligned").role = Role::Fence; break;
+    case OpKind::WgmmaCommit: line("wgmma.commit_group.sync.aligned"); break;
+    case OpKind::WgmmaWait: emit_wgmma_wait(op); break;
+    case OpKind::MmaSync: emit_mma_sync(op); break;
+    case OpKind::Ldmatrix:
+    case OpKind::Stmatrix: emit_matrices(op); break;
+    case OpKind::SetMaxRegisters:
+      line("setmaxnreg.{}.sync.aligned.u32 {}", op->flag("increase") ? "inc" : "dec", op->int_attr("count"));
+      break;
+    case OpKind::ApproxExp2: emit_approximate(op, "ex2.approx.f32"); break;
+    case OpKind::ApproxLog2: emit_approximate(op, "lg2.approx.f32"); break;
+    case OpKind::ApproxReciprocal: emit_approximate(op, "rcp.approx.f32"); break;
+    case OpKind::ApproxRsqrt: emit_approximate(op, "rsqrt.approx.f32"); break;
+    case OpKind::ApproxSqrt: emit_approximate(op, "sqrt.approx.f32"); break;
+    case OpKind::ApproxTanh: emit_approximate(op, "tanh.approx.f32"); break;
+    default: return false;
+  }
+  return true;
+}
+
+void Emitter::emit_approximate(Op* op, std::string_view instruction) {
+  std::vector<Operand> words;
+  for (Operand a : in(op, 0).words) words.push_back(make(WordClass::Single, "{1} {0}, {2}", instruction, text(a, Form::F32)));
+  define(op, std::move(words));
+}
+
+void Emitter::emit_shuffle_lanes(Op* op) {
+  bool butterfly = target::kind_of(op) == OpKind::ShuffleXor;
+  std::string from = butterfly ? std::to_string(op->int_attr("mask")) : text(in(op, 1).words[0]);
+  std::vector<Operand> words;
+  for (Operand a : in(op, 0).words) {
+    words.push_back(make(WordClass::Single, "shfl.sync.{1}.b32 {0}, {2}, {3}, 31, -1", butterfly ? "bfly" : "idx",
+                         text(a), from));
+  }
+  define(op, std::move(words));
+}
+
+/// True if the address is that of another block, as far as its definition tells.
+bool Emitter::is_remote(Value* address) const {
+  for (Op* def = address->def(); def; def = def->operand(0)->def()) {
+    if (def->is(target::info(OpKind::MapShared))) return true;
+    if (!def->is(target::info(OpKind::Offset))) return false;
+  }
+  return false;
+}
+
+void Emitter::emit_mbarrier(Op* op) {
+  std::string bar = address(in(op, 0));
+  switch (target::kind_of(op)) {
+    case OpKind::MbarrierInit: return line("mbarrier.init.shared::cta.b64 {}, {}", bar, op->int_attr("count"));
+    case OpKind::MbarrierExpect:
+      return line("mbarrier.arrive.expect_tx.shared::cta.b64 _, {}, {}", bar, op->int_attr("bytes"));
+    case OpKind::MbarrierArrive:
+      if (op->flag("remote") || is_remote(op->operand(0))) return line("mbarrier.arrive.shared::cluster.b64 _, {}", bar);
+      return line("mbarrier.arrive.shared::cta.b64 _, {}", bar);
+    default: break;
+  }
+  // try_wait sleeps for a while by itself; the loop asks again. Its predicate lives in a scope of its own.
+  std::string_view test = machine_.gpu.has_tma ? "try_wait" : "test_wait";
+  unsigned label = labels_++;
+  line("{{\n\t.reg .pred done;\nWAIT_{0}:\n\tmbarrier.{1}.parity.shared::cta.b64 done, {2}, {3};\n"
+       "\t@!done bra WAIT_{0};\n\t}}",
+       label, test, bar, text(in(op, 1).words[0]));
+}
+
+void Emitter::emit_tma(Op* op) {
+  std::string map = text(pointer_word(in(op, 0)));
+  if (target::kind_of(op) == OpKind::PrefetchDescriptor) return line("prefetch.tensormap [{}]", map);
+  bool load = target::kind_of(op) == OpKind::TmaLoad;
+  unsigned slot = load ? unsigned(in_::TmaLoad::coordinates) : unsigned(in_::TmaStore::coordinates);
+  std::vector<Operand> coordinates;
+  for (Value* c : op->ins(slot)) coordinates.push_back(values_.at(c).words[0]);
+  std::string place = fmt::format("[{}, {}]", map, list(coordinates));
+  if (!load) {
+    return line("cp.async.bulk.tensor.{}d.global.shared::cta.tile.bulk_group {}, {}", coordinates.size(), place,
+                address(in(op, in_::TmaStore::source)));
+  }
+  Value* mask = op->in(in_::TmaLoad::multicast);
+  std::string to = address(in(op, in_::TmaLoad::destination)), bar = address(in(op, in_::TmaLoad::bar));
+  std::string head = fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+                                 coordinates.size());
+  if (!mask) return line("{} {}, {}, {}", head, to, place, bar);
+  uint32_t low = word(WordClass::Half);
+  add({low}, fmt::format("cvt.u16.u32 {}, {}", token(low), text(in_register(values_.at(mask).words[0], WordClass::Single))));
+  line("{}.multicast::cluster {}, {}, {}, {}", head, to, place, bar, token(low));
+}
+
+void Emitter::emit_cp_async(Op* op) {
+  int64_t size = op->int_attr("size");
+  Value* bytes = op->in(in_::CpAsync::bytes);
+  std::string count = bytes ? ", " + text(values_.at(bytes).words[0]) : "";
+  // Whole lines pass by the first-level cache.
+  line("cp.async.{}.shared.global {}, {}, {}{}", size == 16 ? "cg" : "ca", address(in(op, in_::CpAsync::destination)),
+       address(in(op, in_::CpAsync::source)), size, count);
+}
+
+/// An accumulator that starts from a constant gets it before the fence: no instruction but a product may write it after.
+void Emitter::set_before_fence() {
+  std::vector<Instruction>& all = code_.blocks[at_].instructions;
+  if (all.empty() || !all.back().for_product) return;
+  const std::vector<Move>& moves = all.back().moves;
+  if (std::any_of(moves.begin(), moves.end(), [](const Move& m) { return m.from.is_word(); })) return;
+  auto fence = std::find_if(all.rbegin(), all.rend(), [](const Instruction& i) { return i.role == Role::Fence; });
+  if (fence == all.rend()) return;
+  all.back().for_product = false;
+  std::rotate(fence.base() - 1, all.end() - 1, all.end());
+}
+
+void Emitter::emit_wgmma(Op* op) {
+  const Lanes &a = in(op, in_::Wgmma::a), &c = in(op, in_::Wgmma::c);
+  Operand accumulate = in(op, in_::Wgmma::accumulate).words[0];
+  std::vector<Operand> start = c.words;
+  bool starts_anew = accumulate.is_constant() && !(accumulate.bits & 1);
+  if (starts_anew) start.assign(start.size(), Operand{});
+  DType dtype = op->dtype_attr("dtype");
+  std::string name(to_string(dtype));
+  if (dtype == DType::F8E4M3) name = "e4m3";
+  if (dtype == DType::F8E5M2) name = "e5m2";
+  bool in_registers = a.type->is(TypeKind::Reg);
+  std::string left = in_registers ? list(a.words) : text(in_register(a.words[0], WordClass::Double));
+  std::string right = text(in_register(in(op, in_::Wgmma::b).words[0], WordClass::Double));
+  std::string keeps = predicate(accumulate);
+  std::string majors;
+  if (byte_size(dtype) == 2) {
+    if (!in_registers) majors += op->string_attr("a_major") == "mn" ? ", 1" : ", 0";
+    majors += op->string_attr("b_major") == "mn" ? ", 1" : ", 0";
+  }
+  Tied tied = tie(start, WordClass::Single, true);
+  set_before_fence();
+  std::vector<Operand> results;
+  for (uint32_t result : tied.results) results.push_back(Operand::of(result));
+  add(tied.results,
+      fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.f32.{}.{} {}, {}, {}, {}, 1, 1{}", op->int_attr("n"),
+                  op->int_attr("k"), name, name, list(results), left, right, keeps, majors),
+      tied.sources)
+      .role = Role::Product;
+  define(op, std::move(results));
+}
+
+void Emitter::emit_wgmma_wait(Op* op) {
+  bool drains = op->int_attr("pending") == 0;
+  std::vector<Operand> sources;
+  for (Value* value : op->ins(in_::WgmmaWait::values)) {
+    const Lanes& lanes = values_.at(value);
+    sources.insert(sources.end(), lanes.words.begin(), lanes.words.end());
+  }
+  Tied tied = tie(sources, WordClass::Single);
+  Instruction& wait = add(tied.results, fmt::format("wgmma.wait_group.sync.aligned {}", op->int_attr("pending")),
+                          tied.sources);
+  wait.role = Role::Wait;
+  wait.drains = drains;
+  size_t next = 0;
+  for (unsigned i = 0; i < op->result_count(); ++i) {
+    Lanes lanes{op->result(i)->type(), {}};
+    for (size_t w = 0; w < word_count(lanes.type); ++w) lanes.words.push_back(Operand::of(tied.results[next++]));
+    define(op->result(i), std::move(lanes));
+  }
+}
+
+void Emitter::emit_mma_sync(Op* op) {
+  std::vector<Operand> a, b, d;
+  for (Operand w : in(op, in_::MmaSync::a).words) a.push_back(in_register(w, WordClass::Single));
+  for (Operand w : in(op, in_::MmaSync::b).words) b.push_back(in_register(w, WordClass::Single));
+  // The instruction's result may lie elsewhere, but sums in a loop are best in their place.
+  std::vector<Operand> c;
+  for (Operand w : in(op, in_::MmaSync::c).words) c.push_back(in_register(w, WordClass::Single));
+  std::vector<uint32_t> results;
+  for (size_t i = 0; i < 4; ++i) {
+    results.push_back(word(WordClass::Single));
+    d.push_back(Operand::of(results.back()));
+  }
+  std::string_view name = to_string(op->in(in_::MmaSync::a)->type()->dtype);
+  add(results, fmt::format("mma.sync.aligned.m16n8k16.row.col.f32.{}.{}.f32 {}, {}, {}, {}", name, name, list(d), list(a),
+                           list(b), list(c)));
+  define(op, std::move(d));
+}
+
+void Emitter::emit_matrices(Op* op) {
+  int64_t count = op->int_attr("count");
+  std::string_view transpose = op->flag("transpose") ? ".trans" : "";
+  if (target::kind_of(op) == OpKind::Stmatrix) {
+    std::vector<Operand> words;
+    for (Operand w : in(op, in_::Stmatrix::value).words) words.push_back(in_register(w, WordClass::Single));
+    return line("stmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {}, {}", count, transpose,
+                address(in(op, in_::Stmatrix::address)), list(words));
+  }
+  std::vector<uint32_t> results;
+  std::vector<Operand> words;
+  for (int64_t i = 0; i < count; ++i) {
+    results.push_back(word(WordClass::Single));
+    words.push_back(Operand::of(results.back()));
+  }
+  add(results, fmt::format("ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {}, {}", count, transpose, list(words),
+                           address(in(op, in_::Ldmatrix::address))));
+  define(op, std::move(words));
+}
+
+}  // namespace tessera::codegen::ptx
