@@ -1,0 +1,175 @@
+#include "codegen/ptx/ptxas.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "support/check.h"
+#include "support/file.h"
+
+namespace tessera::codegen {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A directory for the assembler's files.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (fs::temp_directory_path() / "tessera-ptxas-XXXXXX").string();
+    TSR_CHECK(mkdtemp(pattern.data()), "no temporary directory could be made");
+    path_ = pattern;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+ private:
+  std::string path_;
+};
+
+/// Runs a program with its output and messages going to a file; its exit status, or -1.
+int run(const std::vector<std::string>& command, const std::string& log) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  pid_t child = 0;
+  int failed = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  if (failed || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+/// The number right before `unit`, or 0.
+int64_t number_before(const std::string& line, std::string_view unit) {
+  size_t end = line.find(unit);
+  if (end == std::string::npos) return 0;
+  size_t begin = end;
+  while (begin > 0 && std::isdigit(static_cast<unsigned char>(line[begin - 1]))) --begin;
+  int64_t value = 0;
+  std::from_chars(line.data() + begin, line.data() + end, value);
+  return value;
+}
+
+/// The text between the first two single quotes.
+std::string in_quotes(const std::string& line) {
+  size_t begin = line.find('\'');
+  size_t end = begin == std::string::npos ? begin : line.find('\'', begin + 1);
+  return end == std::string::npos ? std::string() : line.substr(begin + 1, end - begin - 1);
+}
+
+/// Messages numbered C75xx and C76xx are about wgmma and setmaxnreg.
+bool is_loss(const std::string& line) {
+  return line.find("(C75") != std::string::npos || line.find("(C76") != std::string::npos ||
+         line.find("setmaxnreg") != std::string::npos || line.find("Potential Performance Loss") != std::string::npos;
+}
+
+std::string version_of(const std::string& ptxas, const TemporaryDirectory& directory) {
+  std::string text, problem;
+  if (run({ptxas, "--version"}, directory.file("version")) != 0) return "ptxas";
+  if (!read_file(directory.file("version"), text, problem)) return "ptxas";
+  size_t at = text.rfind(", V");
+  return at == std::string::npos ? "ptxas" : "ptxas " + text.substr(at + 3, text.find_first_of("\n ", at + 3) - at - 3);
+}
+
+}  // namespace
+
+std::vector<KernelResources> read_ptxas_messages(const std::string& messages) {
+  std::vector<KernelResources> kernels;
+  std::istringstream stream(messages);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.find("Compiling entry function") != std::string::npos) {
+      kernels.push_back({});
+      kernels.back().name = in_quotes(line);
+    } else if (is_loss(line)) {
+      size_t begin = line.find(": ");
+      std::string loss = begin == std::string::npos ? line : line.substr(begin + 2);
+      std::string name = in_quotes(line);
+      KernelResources* of = kernels.empty() ? nullptr : &kernels.back();
+      for (KernelResources& kernel : kernels) {
+        if (kernel.name == name) of = &kernel;
+      }
+      if (!of) of = &kernels.emplace_back(KernelResources{.name = name});
+      of->losses.push_back(loss);
+    } else if (!kernels.empty()) {
+      KernelResources& kernel = kernels.back();
+      if (line.find("bytes stack frame") != std::string::npos) {
+        kernel.stack_bytes = number_before(line, " bytes stack frame");
+        kernel.spill_bytes = number_before(line, " bytes spill stores") + number_before(line, " bytes spill loads");
+      } else if (line.find(" registers") != std::string::npos) {
+        kernel.registers = number_before(line, " registers");
+        kernel.barriers = number_before(line, " barriers");
+      }
+    }
+  }
+  return kernels;
+}
+
+Status check_resources(const std::vector<KernelResources>& kernels, DiagnosticEngine& diagnostics) {
+  bool ok = true;
+  for (const KernelResources& kernel : kernels) {
+    for (const std::string& loss : kernel.losses) diagnostics.report(diag::assembler_loss, Loc(), kernel.name, loss);
+    bool local = kernel.stack_bytes || kernel.spill_bytes;
+    if (local) {
+      diagnostics.report(diag::kernel_spills, Loc(), kernel.name, kernel.spill_bytes, kernel.stack_bytes);
+    }
+    ok = ok && kernel.losses.empty() && !local;
+  }
+  return ok ? success : Status(failure);
+}
+
+std::string find_ptxas() {
+  std::vector<std::string> folders;
+  if (const char* path = std::getenv("PATH")) {
+    std::istringstream stream(path);
+    for (std::string folder; std::getline(stream, folder, ':');) folders.push_back(folder);
+  }
+  if (const char* home = std::getenv("CUDA_HOME")) folders.push_back(std::string(home) + "/bin");
+  folders.push_back("/usr/local/cuda/bin");
+  for (const std::string& folder : folders) {
+    std::string candidate = folder + "/ptxas";
+    if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return {};
+}
+
+Result<Cubin> assemble_ptx(const std::string& ptx, const Machine& machine, DiagnosticEngine& diagnostics) {
+  std::string ptxas = find_ptxas();
+  if (ptxas.empty()) {
+    diagnostics.report(diag::no_ptxas, Loc())
+        .help("install CUDA's compiler, or set CUDA_HOME; without --cubin the bundle holds PTX, which the driver compiles");
+    return failure;
+  }
+  TemporaryDirectory directory;
+  std::string source = directory.file("kernels.ptx"), object = directory.file("kernels.cubin"), problem, messages;
+  TSR_CHECK(write_file(source, ptx, problem), "PTX could not be written: " + problem);
+  int status = run({ptxas, "-v", "--gpu-name", machine.gpu.ptx_target, source, "-o", object}, directory.file("log"));
+  if (!read_file(directory.file("log"), messages, problem)) messages.clear();
+  if (status != 0) {
+    diagnostics.report(diag::assembler_refused, Loc(), machine.name, messages.substr(0, messages.find('\n')));
+    return failure;
+  }
+  Cubin cubin{{}, version_of(ptxas, directory), read_ptxas_messages(messages)};
+  if (check_resources(cubin.kernels, diagnostics).failed()) return failure;
+  TSR_CHECK(read_file(object, cubin.bytes, problem), "a cubin could not be read: " + problem);
+  return cubin;
+}
+
+}  // namespace tessera::codegen

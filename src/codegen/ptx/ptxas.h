@@ -1,0 +1,43 @@
+#pragma once
+// Machine code for GPUs: NVIDIA's assembler, run on our PTX.
+//
+// ptxas is an outside program. It is looked for in PATH, then in $CUDA_HOME/bin, then in /usr/local/cuda/bin. What it
+// calls a loss is an error here: registers that are not reallocated, products of warpgroups run one by one, and
+// registers kept in memory each cost more than all else that the compiler does.
+
+#include <string>
+#include <vector>
+
+#include "ir/core/machine.h"
+#include "support/diagnostic.h"
+#include "support/result.h"
+
+namespace tessera::codegen {
+
+/// What ptxas says of one kernel.
+struct KernelResources {
+  std::string name;  ///< as in PTX
+  int64_t registers = 0;
+  int64_t barriers = 0;
+  int64_t stack_bytes = 0;
+  int64_t spill_bytes = 0;  ///< stores and loads together
+  std::vector<std::string> losses;  ///< its warnings about this kernel
+};
+
+/// Reads the messages of `ptxas -v`.
+std::vector<KernelResources> read_ptxas_messages(const std::string& messages);
+/// Reports losses, spills and stacks; fails if there were any.
+Status check_resources(const std::vector<KernelResources>& kernels, DiagnosticEngine& diagnostics);
+
+struct Cubin {
+  std::string bytes;
+  std::string assembler;  ///< name and version: "ptxas 13.0.88"
+  std::vector<KernelResources> kernels;
+};
+
+/// The path of ptxas, or nothing.
+std::string find_ptxas();
+/// Assembles PTX for `machine`. Fails where ptxas is not there, refuses the text, or reports a loss.
+Result<Cubin> assemble_ptx(const std::string& ptx, const Machine& machine, DiagnosticEngine& diagnostics);
+
+}  // namespace tessera::codegen
