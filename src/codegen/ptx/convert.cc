@@ -1,4 +1,5 @@
-// Casts: pairs of f32 to 16 bits in one instruction, 16 bits to f32 by moving bits or from a half; the rest lane by lane.
+// Casts: pairs of f32 to 16 bits in one instruction, 16 bits to f32 by moving bits or from a half; the rest lane by
+// lane.
 
 #include "codegen/ptx/emitter.h"
 #include "support/check.h"
@@ -70,7 +71,8 @@ Operand Emitter::cast_lane(DType from, DType to, Operand a) {
   }
   a = in_register(a, class_of(from));
   if (is_float(from) && is_float(to)) {
-    return make(cls, "cvt.{1}{2}.{3} {0}, {4}", to == DType::F32 ? "rn." : "", float_type(to), float_type(from), text(a));
+    std::string_view rounding = to == DType::F32 ? "rn." : "";
+    return make(cls, "cvt.{1}{2}.{3} {0}, {4}", rounding, float_type(to), float_type(from), text(a));
   }
   if (is_float(from)) return float_to_integer(from, to, a);
   if (is_float(to)) return make(cls, "cvt.rn.{1}.{2} {0}, {3}", float_type(to), integer_type(from), text(a));

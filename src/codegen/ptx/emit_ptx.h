@@ -1,5 +1,6 @@
 #pragma once
-// PTX for NVIDIA GPUs: kernels at target level become one module of PTX text per machine. Equal input gives equal bytes.
+// PTX for NVIDIA GPUs: kernels at target level become one module of PTX text per machine. Equal input gives equal
+// bytes.
 //
 // Our printer writes it all: one target op is one instruction for each word of its lanes, or none where lanes only
 // change names. What matters is done here rather than left to the assembler: accumulators of the tensor cores stay in

@@ -124,6 +124,16 @@ class Emitter {
   void emit_load(Op* op, const Lanes& pointer, const Lanes* mask, const Lanes* fill);
   void emit_store(const Lanes& value, const Lanes& pointer, const Lanes* mask, int64_t align);
   void emit_gather(Op* op);
+  /// What all pieces of one load have in common.
+  struct Access {
+    Lanes pointer;
+    const Lanes* fill;
+    std::string load;  ///< the instruction up to the space
+    WordClass cls;
+    unsigned unit;  ///< bytes of a word
+  };
+  Operand load_small(const Access& access, const Piece& piece, Operand condition);
+  std::vector<Operand> load_vector(const Access& access, const Piece& piece, Operand condition);
   Operand load_piece(std::string_view instruction, const std::string& from, Operand mask, Operand fill, WordClass cls);
 
   // nv_ops.cc

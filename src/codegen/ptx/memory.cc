@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "codegen/ptx/emitter.h"
 #include "support/check.h"
@@ -14,6 +15,8 @@ namespace {
 
 bool is_shared(Type pointer) { return pointer->space == MemorySpace::Shared; }
 
+WordClass pointer_class(Type pointer) { return is_shared(pointer) ? WordClass::Single : WordClass::Double; }
+
 size_t bytes_of(Type type, size_t lanes) {
   return type->is(TypeKind::Ptr) ? 8 : lanes * byte_size(type->dtype);
 }
@@ -22,14 +25,14 @@ size_t bytes_of(Type type, size_t lanes) {
 
 std::string Emitter::address(const Lanes& pointer, int64_t bytes) {
   int64_t offset = pointer.displacement + bytes;
-  std::string base = text(in_register(pointer.words[0], is_shared(pointer.type) ? WordClass::Single : WordClass::Double));
+  std::string base = text(in_register(pointer.words[0], pointer_class(pointer.type)));
   return offset ? fmt::format("[{}{:+}]", base, offset) : fmt::format("[{}]", base);
 }
 
 Operand Emitter::pointer_word(const Lanes& pointer) {
   if (!pointer.displacement) return pointer.words[0];
   bool shared = is_shared(pointer.type);
-  return make(shared ? WordClass::Single : WordClass::Double, "add.{1} {0}, {2}, {3}", shared ? "s32" : "s64",
+  return make(pointer_class(pointer.type), "add.{1} {0}, {2}, {3}", shared ? "s32" : "s64",
               text(pointer.words[0]), pointer.displacement);
 }
 
@@ -50,8 +53,8 @@ void Emitter::emit_offset(Op* op) {
   if (by.is_word() && !wide && !shared) by = make(WordClass::Double, "cvt.s64.s32 {}, {}", text(by));
   if (by.is_constant() && !wide) by.bits = uint64_t(int64_t(int32_t(by.bits)));
   unsigned bits = shared ? 32 : 64;
-  Operand sum = make(shared ? WordClass::Single : WordClass::Double, "add.s{1} {0}, {2}, {3}", bits,
-                     text(in_register(pointer.words[0], shared ? WordClass::Single : WordClass::Double)),
+  Operand sum = make(pointer_class(pointer.type), "add.s{1} {0}, {2}, {3}", bits,
+                     text(in_register(pointer.words[0], pointer_class(pointer.type))),
                      text(by, Form::Bits, bits));
   pointer.words = {sum};
   define(op->result(), std::move(pointer));
@@ -92,59 +95,65 @@ Operand Emitter::load_piece(std::string_view instruction, const std::string& fro
   return Operand::of(tied.results[0]);
 }
 
-void Emitter::emit_load(Op* op, const Lanes& given, const Lanes* mask, const Lanes* fill) {
-  Lanes pointer = given;
+/// An element or word; one that is not the start of its word leaves its bytes at the start of a new one.
+Operand Emitter::load_small(const Access& access, const Piece& piece, Operand condition) {
+  unsigned within = unsigned(piece.first_byte % access.unit);
+  Operand fallback = access.fill ? access.fill->words[piece.first_byte / access.unit] : Operand{};
+  if (within && access.fill) {
+    std::array<Byte, 4> moved;
+    for (unsigned b = 0; b < piece.bytes; ++b) moved[b] = {fallback, within + b};
+    fallback = assemble(moved);
+  }
+  std::string instruction = fmt::format("{}.b{}", access.load, piece.bytes * 8);
+  return load_piece(instruction, address(access.pointer, int64_t(piece.first_byte)), condition, fallback, access.cls);
+}
+
+/// Several whole words at once.
+std::vector<Operand> Emitter::load_vector(const Access& access, const Piece& piece, Operand condition) {
+  size_t first = piece.first_byte / access.unit, count = piece.bytes / access.unit;
+  std::span<const Operand> fill;
+  if (access.fill) fill = std::span(access.fill->words).subspan(first, count);
+  if (condition.is_constant() && !(condition.bits & 1)) return {fill.begin(), fill.end()};
+  Tied tied;
+  std::string guard;
+  if (condition.is_constant()) {
+    for (size_t i = 0; i < count; ++i) tied.results.push_back(word(access.cls));
+  } else {
+    tied = tie(fill, access.cls);
+    guard = "@" + text(condition) + " ";
+  }
+  std::vector<Operand> results;
+  for (uint32_t result : tied.results) results.push_back(Operand::of(result));
+  add(tied.results,
+      fmt::format("{}{}.v{}.b{} {}, {}", guard, access.load, count, access.unit * 8, list(results),
+                  address(access.pointer, int64_t(piece.first_byte))),
+      tied.sources);
+  return results;
+}
+
+void Emitter::emit_load(Op* op, const Lanes& pointer, const Lanes* mask, const Lanes* fill) {
   Type type = op->result()->type();
   Attr align = op->attr("align");
   bool doubles = type->is(TypeKind::Ptr) || byte_size(type->dtype) == 8;
-  WordClass cls = doubles ? WordClass::Double : WordClass::Single;
-  unsigned unit = doubles ? 8 : 4;
-  std::string load = is_shared(pointer.type) ? "ld.shared" : op->flag("invariant") ? "ld.global.nc" : "ld.global";
+  Access access{pointer, fill, {}, doubles ? WordClass::Double : WordClass::Single, doubles ? 8u : 4u};
+  access.load = is_shared(pointer.type) ? "ld.shared" : op->flag("invariant") ? "ld.global.nc" : "ld.global";
   std::vector<Operand> words(word_count(type));
-  std::vector<std::array<Byte, 4>> parts(words.size());
+  std::map<size_t, std::array<Byte, 4>> parts;  // of words that are loaded in pieces
   for (const Piece& piece : pieces(type, align ? align->integer : 0, mask)) {
     Operand condition = piece_mask(mask, type, piece);
-    size_t first = piece.first_byte / unit, count = piece.bytes / unit;
-    std::string from = address(pointer, int64_t(piece.first_byte));
-    if (count <= 1) {
-      Operand fallback = fill ? fill->words[first] : Operand{};
-      unsigned within = unsigned(piece.first_byte % unit);
-      if (count == 0 && within && fill && !condition.is_constant()) {
-        std::array<Byte, 4> moved;
-        for (unsigned b = 0; b < piece.bytes; ++b) moved[b] = {fallback, within + b};
-        fallback = assemble(moved);
-      }
-      std::string_view suffix = doubles ? "b64" : piece.bytes == 4 ? "b32" : piece.bytes == 2 ? "b16" : "b8";
-      Operand loaded = load_piece(fmt::format("{}.{}", load, suffix), from, condition, fallback, cls);
-      bool kept = condition.is_constant() && !(condition.bits & 1);
-      if (count) words[first] = loaded;
-      for (unsigned b = 0; !count && b < piece.bytes; ++b) {
-        parts[first][within + b] = {loaded, kept ? within + b : b};
-      }
+    size_t first = piece.first_byte / access.unit;
+    if (piece.bytes > access.unit) {
+      std::vector<Operand> loaded = load_vector(access, piece, condition);
+      std::copy(loaded.begin(), loaded.end(), words.begin() + long(first));
       continue;
     }
-    if (condition.is_constant() && !(condition.bits & 1)) {
-      for (size_t i = 0; i < count; ++i) words[first + i] = fill->words[first + i];
-      continue;
+    Operand loaded = load_small(access, piece, condition);
+    if (piece.bytes == access.unit) words[first] = loaded;
+    for (unsigned b = 0; piece.bytes < access.unit && b < piece.bytes; ++b) {
+      parts[first][piece.first_byte % access.unit + b] = {loaded, b};
     }
-    Tied tied;
-    std::string guard;
-    if (condition.is_constant()) {
-      for (size_t i = 0; i < count; ++i) tied.results.push_back(word(cls));
-    } else {
-      tied = tie(std::span(fill->words).subspan(first, count), cls);
-      guard = "@" + text(condition) + " ";
-    }
-    std::vector<Operand> results;
-    for (uint32_t result : tied.results) results.push_back(Operand::of(result));
-    add(tied.results, fmt::format("{}{}.v{}.b{} {}, {}", guard, load, count, unit * 8, list(results), from), tied.sources);
-    std::copy(results.begin(), results.end(), words.begin() + long(first));
   }
-  for (size_t w = 0; w < words.size(); ++w) {
-    bool in_parts = std::any_of(parts[w].begin(), parts[w].end(),
-                                [](const Byte& b) { return b.source.kind != Operand::Kind::Undefined; });
-    if (in_parts) words[w] = assemble(parts[w]);
-  }
+  for (const auto& [w, bytes] : parts) words[w] = assemble(bytes);
   define(op, std::move(words));
 }
 
@@ -181,7 +190,7 @@ void Emitter::emit_gather(Op* op) {
   const Lanes &base = in(op, in_::Gather::base), &offsets = in(op, in_::Gather::offsets);
   const Lanes &mask = in(op, in_::Gather::mask), &fill = in(op, in_::Gather::fill);
   bool shared = is_shared(base.type), wide = offsets.type->dtype == DType::I64;
-  WordClass pointer = shared ? WordClass::Single : WordClass::Double;
+  WordClass pointer = pointer_class(base.type);
   unsigned bytes = byte_size(type->dtype);
   std::string load = fmt::format("{}.b{}", shared ? "ld.shared" : "ld.global", bytes * 8);
   std::vector<Operand> lanes;

@@ -78,7 +78,9 @@ bool Emitter::emit_nv(Op* op) {
 
 void Emitter::emit_approximate(Op* op, std::string_view instruction) {
   std::vector<Operand> words;
-  for (Operand a : in(op, 0).words) words.push_back(make(WordClass::Single, "{1} {0}, {2}", instruction, text(a, Form::F32)));
+  for (Operand a : in(op, 0).words) {
+    words.push_back(make(WordClass::Single, "{1} {0}, {2}", instruction, text(a, Form::F32)));
+  }
   define(op, std::move(words));
 }
 
@@ -109,8 +111,8 @@ void Emitter::emit_mbarrier(Op* op) {
     case OpKind::MbarrierExpect:
       return line("mbarrier.arrive.expect_tx.shared::cta.b64 _, {}, {}", bar, op->int_attr("bytes"));
     case OpKind::MbarrierArrive:
-      if (op->flag("remote") || is_remote(op->operand(0))) return line("mbarrier.arrive.shared::cluster.b64 _, {}", bar);
-      return line("mbarrier.arrive.shared::cta.b64 _, {}", bar);
+      return line("mbarrier.arrive.shared::{}.b64 _, {}",
+                  op->flag("remote") || is_remote(op->operand(0)) ? "cluster" : "cta", bar);
     default: break;
   }
   // try_wait sleeps for a while by itself; the loop asks again. Its predicate lives in a scope of its own.
@@ -139,7 +141,8 @@ void Emitter::emit_tma(Op* op) {
                                  coordinates.size());
   if (!mask) return line("{} {}, {}, {}", head, to, place, bar);
   uint32_t low = word(WordClass::Half);
-  add({low}, fmt::format("cvt.u16.u32 {}, {}", token(low), text(in_register(values_.at(mask).words[0], WordClass::Single))));
+  Operand blocks = in_register(values_.at(mask).words[0], WordClass::Single);
+  add({low}, fmt::format("cvt.u16.u32 {}, {}", token(low), text(blocks)));
   line("{}.multicast::cluster {}, {}, {}, {}", head, to, place, bar, token(low));
 }
 
@@ -152,7 +155,7 @@ void Emitter::emit_cp_async(Op* op) {
        address(in(op, in_::CpAsync::source)), size, count);
 }
 
-/// An accumulator that starts from a constant gets it before the fence: no instruction but a product may write it after.
+/// An accumulator that starts from a constant gets it before the fence: after it only products may write it.
 void Emitter::set_before_fence() {
   std::vector<Instruction>& all = code_.blocks[at_].instructions;
   if (all.empty() || !all.back().for_product) return;
@@ -228,8 +231,8 @@ void Emitter::emit_mma_sync(Op* op) {
     d.push_back(Operand::of(results.back()));
   }
   std::string_view name = to_string(op->in(in_::MmaSync::a)->type()->dtype);
-  add(results, fmt::format("mma.sync.aligned.m16n8k16.row.col.f32.{}.{}.f32 {}, {}, {}, {}", name, name, list(d), list(a),
-                           list(b), list(c)));
+  add(results, fmt::format("mma.sync.aligned.m16n8k16.row.col.f32.{}.{}.f32 {}, {}, {}, {}", name, name, list(d),
+                           list(a), list(b), list(c)));
   define(op, std::move(d));
 }
 

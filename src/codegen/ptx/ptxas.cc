@@ -154,7 +154,7 @@ Result<Cubin> assemble_ptx(const std::string& ptx, const Machine& machine, Diagn
   std::string ptxas = find_ptxas();
   if (ptxas.empty()) {
     diagnostics.report(diag::no_ptxas, Loc())
-        .help("install CUDA's compiler, or set CUDA_HOME; without --cubin the bundle holds PTX, which the driver compiles");
+        .help("install CUDA's compiler or set CUDA_HOME; a bundle without --cubin holds PTX for the driver to compile");
     return failure;
   }
   TemporaryDirectory directory;

@@ -205,3 +205,12 @@ TEST_CASE("messages of ptxas that mean a loss are errors") {
   CHECK(kernels.back().registers == 168);
   CHECK(kernels.back().barriers == 3);
 }
+
+TEST_CASE("what ptxas does not take, and its absence, are reported") {
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  CHECK(!codegen::assemble_ptx("nothing\n", *find_machine("cuda:sm_90a"), diagnostics));
+  std::string text = render_all(diagnostics, {});
+  INFO(text);
+  CHECK(text.find(codegen::find_ptxas().empty() ? "[no-ptxas]" : "[assembler-refused]") != std::string::npos);
+}
