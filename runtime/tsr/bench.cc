@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <set>
 
 #include "runtime/format/expr.h"
 #include "runtime/format/text.h"
@@ -124,6 +125,7 @@ class Bench {
     if (int code = session_.bind_files(options_.params)) return code;
     std::vector<std::string> entries = options_.entries;
     if (entries.empty()) entries = session_.entry_names();
+    if (int code = check_dims(entries)) return code;
     std::vector<Timing> timings;
     for (const std::string& entry : entries) {
       if (int code = time_entry(entry, timings.emplace_back())) return code;
@@ -144,8 +146,70 @@ class Bench {
       if (status != std::errc() || at != end || value < 0) {
         return fail(cat("--dim ", dim.name, " takes a count, got ", in_quotes(dim.value)));
       }
+      if (std::find(names_.begin(), names_.end(), dim.name) != names_.end()) {
+        return fail(cat("dimension ", in_quotes(dim.name), " is given twice"));
+      }
       names_.push_back(dim.name);
       values_.push_back(value);
+    }
+    return exit_ok;
+  }
+
+  /// The names of the dims that shapes of an entry mention, and of the inputs --dim may name.
+  int dims_of(const std::string& entry, std::set<std::string>& dims,
+              std::set<std::string>& inputs) const {
+    tsr_function_t function = nullptr;
+    if (int code = session_.find(entry, function)) return code;
+    for (const tsr_tensor_info_t& info : input_infos(function)) {
+      add_names(info.shape, dims);
+      if (info.ndim == 0 && *format::find_dtype(info.dtype) == Dtype::I64) inputs.insert(info.name);
+    }
+    size_t count = 0;
+    tsrGetFunctionParameterCount(function, &count);
+    for (size_t i = 0; i < count; ++i) {
+      tsr_tensor_info_t info;
+      tsrGetFunctionParameterInfo(function, i, &info);
+      add_names(info.shape, dims);
+    }
+    return exit_ok;
+  }
+
+  static void add_names(std::string_view shape, std::set<std::string>& names) {
+    auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    for (size_t i = 0; i < shape.size();) {
+      size_t end = i;
+      while (end < shape.size() && in_name(shape[end])) ++end;
+      std::string_view word = shape.substr(i, end - i);
+      bool is_call = end < shape.size() && shape[end] == '(';  // min(A, B)
+      if (!word.empty() && !std::isdigit(static_cast<unsigned char>(word[0])) && !is_call) {
+        names.insert(std::string(word));
+      }
+      i = end + 1;
+    }
+  }
+
+  /// Each name of --dim is a dimension of some entry, and each entry has all of its own.
+  int check_dims(const std::vector<std::string>& entries) const {
+    std::set<std::string> known;
+    for (const std::string& entry : entries) {
+      if (int code = dims_of(entry, known, known)) return code;
+    }
+    std::vector<std::string> names(known.begin(), known.end());
+    for (const std::string& name : names_) {
+      if (known.count(name)) continue;
+      std::string others = suggestion(name, names);
+      if (others.empty() && !names.empty()) others = cat("; dimensions are ", listed(names));
+      return fail(cat("nothing that is timed has a dimension ", in_quotes(name), others));
+    }
+    for (const std::string& entry : entries) {
+      std::set<std::string> dims, inputs;
+      if (int code = dims_of(entry, dims, inputs)) return code;
+      std::vector<std::string> missing;
+      for (const std::string& name : dims) {
+        bool given = std::find(names_.begin(), names_.end(), name) != names_.end();
+        if (!given) missing.push_back(cat("--dim ", name, "=N"));
+      }
+      if (!missing.empty()) return fail(cat(entry, " needs ", listed(missing)));
     }
     return exit_ok;
   }

@@ -28,6 +28,12 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+bool equal_but_case(std::string_view a, std::string_view b) {
+  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 'a' - 'A') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
 }  // namespace
 
 int fail(std::string_view text) {
@@ -42,8 +48,21 @@ int fail_status(int status, std::string_view subject) {
   return status == TSR_EINTERNAL ? exit_internal : exit_user_error;
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " and " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
 std::string suggestion(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string* best = nullptr;
+  for (const std::string& candidate : candidates) {
+    if (equal_but_case(name, candidate)) best = &candidate;
+  }
+  if (best) return format::cat("; did you mean ", format::in_quotes(*best), "?");
   size_t least = name.size() / 3 + 1;
   for (const std::string& candidate : candidates) {
     size_t distance =

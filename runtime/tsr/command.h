@@ -28,7 +28,11 @@ int fail(std::string_view text);
 /// user's error for the rest. `subject`, such as a path, goes before the text when it is not empty.
 int fail_status(int status, std::string_view subject = "");
 
-/// "; did you mean 'x'?" when a candidate is within a third of the name's length, else "".
+/// "B, D and S".
+std::string listed(const std::vector<std::string>& names);
+
+/// "; did you mean 'x'?" when a candidate is within a third of the name's length or differs in the
+/// case of letters only, else "".
 std::string suggestion(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace tessera::tool

@@ -46,6 +46,21 @@ Op* GraphIr::entry(std::string_view name) const {
   return nullptr;
 }
 
+std::set<std::string> GraphIr::parameters() const {
+  std::set<std::string> names;
+  for (const auto& module : modules_) {
+    for (Op* function : *module->body()) {
+      if (!function->is(graph::info(graph::OpKind::Func))) continue;
+      if (function->string_attr("role") != "entry") continue;
+      for (size_t i = 0; i < function->attr("args")->elements.size(); ++i) {
+        if (described(function, "args", i, "kind") != "param") continue;
+        names.insert(std::string(described(function, "args", i, "name")));
+      }
+    }
+  }
+  return names;
+}
+
 std::vector<Op*> GraphIr::initialisers() const {
   std::vector<Op*> found;
   for (const auto& module : modules_) {

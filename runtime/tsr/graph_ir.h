@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ class GraphIr {
 
   /// The function of an entry; null when there is none.
   Op* entry(std::string_view name) const;
+  /// The names of the params that entries have, sorted.
+  std::set<std::string> parameters() const;
   /// The functions of role "init", in order.
   std::vector<Op*> initialisers() const;
 

@@ -3,6 +3,7 @@
 // so that a seed gives the same file on every machine.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "runtime/format/file.h"
 #include "runtime/format/text.h"
@@ -20,12 +21,17 @@ struct InitOptions {
   std::string bundle;
   std::string output;
   uint64_t seed = 0;
+  bool skip_missing = false;
 };
 
 constexpr const char* epilogue =
+    "A parameter whose declaration has no initial value is an error, unless --skip-missing leaves it "
+    "to\n"
+    "another file of 'tsr run'.\n"
+    "\n"
     "The file's tensors have the names and dtypes of the bundle's parameters, as 'tsr run "
     "--params'\n"
-    "and 'tsr train' take them. The same bundle and seed give the same bytes.\n"
+    "and 'tsr bench --params' take them. The same bundle and seed give the same bytes.\n"
     "\n"
     "Example:\n"
     "  tsr init model.bundle --seed 42 -o w.safetensors\n"
@@ -57,11 +63,27 @@ int evaluate_all(GraphIr& graph, uint64_t seed, std::vector<Initialised>& out) {
   return exit_ok;
 }
 
+/// Says which parameters of the entries nothing initialises.
+int require_all(const GraphIr& graph, const std::vector<Initialised>& known) {
+  std::vector<std::string> missing;
+  for (const std::string& name : graph.parameters()) {
+    auto is_it = [&](const Initialised& each) { return each.name == name; };
+    if (std::none_of(known.begin(), known.end(), is_it)) missing.push_back(format::in_quotes(name));
+  }
+  if (missing.empty()) return exit_ok;
+  return fail(cat(missing.size() == 1 ? "the parameter " : "the parameters ", listed(missing),
+                  missing.size() == 1 ? " has" : " have",
+                  " no initial value; --skip-missing writes the others"));
+}
+
 int init(const InitOptions& options) {
   GraphIr graph;
   if (int code = graph.open(options.bundle)) return code;
   std::vector<Initialised> parameters;
   if (int code = evaluate_all(graph, options.seed, parameters)) return code;
+  if (!options.skip_missing) {
+    if (int code = require_all(graph, parameters)) return code;
+  }
   if (parameters.empty()) {
     return fail(cat(options.bundle, " has no parameter with an initialiser"));
   }
@@ -89,6 +111,8 @@ void add_init_command(CLI::App& command, int& exit_code) {
   command.add_option("-o,--output", options->output, "The file to write")
       ->type_name("FILE")
       ->required();
+  command.add_flag("--skip-missing", options->skip_missing,
+                   "Leave out parameters that have no initial value");
   command.callback([options, &exit_code] { exit_code = init(*options); });
 }
 

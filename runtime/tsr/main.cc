@@ -1,6 +1,7 @@
 // tsr: runs, shows, checks and times bundles. Each subcommand is a row of commands.def and a file.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <new>
 
@@ -11,6 +12,7 @@
 namespace {
 
 using namespace tessera::tool;
+using tessera::format::cat;
 
 constexpr const char* epilogue =
     "Exit status:\n"
@@ -27,16 +29,31 @@ constexpr const char* epilogue =
     "\n"
     "'tsr COMMAND --help' explains a command.";
 
+/// Says so when the first argument is no command; the parser would only say that one is missing.
+int check_command(const char* first) {
+  const std::vector<std::string> names = {
+#define COMMAND(name, summary) #name,
+#include "runtime/tsr/commands.def"
+#undef COMMAND
+  };
+  if (!first) return fail("no command is given; 'tsr --help' lists them");
+  if (first[0] == '-' || std::find(names.begin(), names.end(), first) != names.end()) return exit_ok;
+  std::string others = suggestion(first, names);
+  if (others.empty()) others = cat("; commands are ", listed(names));
+  return fail(cat("there is no command ", tessera::format::in_quotes(first), others));
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Runs, shows, checks and times bundles that tesserac wrote.", "tsr");
   app.require_subcommand(1);
   app.footer(epilogue);
   app.set_version_flag("--version",
-                       tessera::format::cat("tsr, ABI ", TSR_ABI_MAJOR, ".", TSR_ABI_MINOR));
+                       cat("tsr, ABI ", TSR_ABI_MAJOR, ".", TSR_ABI_MINOR));
   int exit_code = exit_ok;
 #define COMMAND(name, summary) add_##name##_command(*app.add_subcommand(#name, summary), exit_code);
 #include "runtime/tsr/commands.def"
 #undef COMMAND
+  if (int code = check_command(argc < 2 ? nullptr : argv[1])) return code;
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help and --version

@@ -93,6 +93,10 @@ class Run {
       if (!targets_[index].name.empty()) {
         return fail(cat("output ", in_quotes(to.name), " is given twice"));
       }
+      if (!is_tensor_file(to.value)) {
+        return fail(cat("output ", in_quotes(to.name), " cannot be written to ",
+                        in_quotes(to.value), ": only .npy and .safetensors files are written"));
+      }
       targets_[index] = to;
     }
     return exit_ok;

@@ -76,6 +76,10 @@ int read_number(Session& session, const Assignment& from, const tsr_tensor_info_
 
 }  // namespace
 
+bool is_tensor_file(const std::string& path) {
+  return path.ends_with(".npy") || is_safetensors(path);
+}
+
 int split_assignment(const std::string& text, const std::string& option, Assignment& out) {
   size_t at = text.find('=');
   if (at == text.npos || at == 0 || at + 1 == text.size()) {

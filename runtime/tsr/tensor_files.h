@@ -18,6 +18,9 @@ struct Assignment {
 /// Splits "name=value"; says what is wrong with `option` otherwise.
 int split_assignment(const std::string& text, const std::string& option, Assignment& out);
 
+/// Whether the path ends as those do that tensors can be written to: .npy, .safetensors.
+bool is_tensor_file(const std::string& path);
+
 /// Reads the input from an .npy file, from the tensor of its name in a .safetensors file, or, for
 /// rank 0, from a number.
 int read_input(Session& session, const Assignment& from, const tsr_tensor_info_t& info,

@@ -217,7 +217,7 @@ TEST_CASE("tsr bench times entries for given dims", "[tsr]") {
                         "\"entries\": [\n  {\"entry\": \"layer\", \"runs\": 2, ") == 0);
   ran = work.tsr("bench m.bundle layer --dim D=8 --runs 1");
   CHECK(ran.code == 1);
-  CHECK(ran.output.find("tsr: error: 'x' has shape [B, D]; --dim NAME=N gives its dimensions") ==
+  CHECK(ran.output.find("tsr: error: layer needs --dim B=N") ==
         0);
 }
 
