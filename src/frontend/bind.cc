@@ -25,6 +25,13 @@ std::vector<std::string> spread_symbols(const TypePattern& pattern) {
   return symbols;
 }
 
+/// Whether a size alone is mentioned by another: A and 2*A are hardly ever equal.
+bool is_part_of(Dim size, Dim dim) {
+  bool found = false;
+  for_each_symbol(dim, [&](std::string_view name) { found = found || name == size->symbol(); });
+  return found;
+}
+
 bool bind_dtype(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
                 Bindings& bindings) {
   if (pattern.dtype_symbol.empty()) return true;
@@ -57,11 +64,25 @@ DiagnosticEngine::Builder report_unequal(Evaluator& evaluator, Loc loc, const Di
     builder.note(a.loc, fmt::format("{} is {}", a.what, a.dim->text));
   if (b.loc.known() && b.loc != loc)
     builder.note(b.loc, fmt::format("{} is {}", b.what, b.dim->text));
-  if (!certain) {
-    builder.help(fmt::format("if they are always equal, say so in the signature: `where {} == {}`",
-                             a.dim->text, b.dim->text));
+  if (certain) return builder;
+  // A name can be given a value where it stands; of two sizes a clause says that they are one.
+  Dim name = a.dim->symbol().empty() ? b.dim : a.dim;
+  Dim other = name == a.dim ? b.dim : a.dim;
+  if (!name->symbol().empty() && other->constant()) {
+    builder.help(fmt::format("if it is always {0}, write {0} instead of {1} in the signature",
+                             other->text, name->text));
+  } else if (!is_part_of(a.dim, b.dim) && !is_part_of(b.dim, a.dim)) {
+    builder.help(fmt::format("if they are always equal, say so in the signature{}: `where {} == {}`",
+                             evaluator.of_entry(), a.dim->text, b.dim->text));
   }
   return builder;
+}
+
+bool check_size(Evaluator& evaluator, std::span<const Dim> dims, Loc loc) {
+  if (has_size(evaluator.dims(), dims)) return true;
+  evaluator.report(diag::dimension_overflow, loc,
+                   fmt::format("the size in bytes of a tensor of shape {}", to_text(dims)));
+  return false;
 }
 
 bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
@@ -144,12 +165,7 @@ std::optional<std::vector<Dim>> evaluate_dims(Evaluator& evaluator, const TypePa
       if (!dims.back()) return std::nullopt;
     }
   }
-  if (element_count(evaluator.dims(), dims)->overflow) {
-    evaluator.report(diag::dimension_overflow, pattern.loc)
-        .note(pattern.loc, fmt::format("the number of elements of {} is their product",
-                                       to_text(std::span<const Dim>(dims))));
-    return std::nullopt;
-  }
+  if (!check_size(evaluator, dims, pattern.loc)) return std::nullopt;
   return dims;
 }
 

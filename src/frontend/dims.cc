@@ -210,4 +210,13 @@ Dim element_count(DimTable& table, std::span<const Dim> dims) {
   return count;
 }
 
+bool has_size(DimTable& table, std::span<const Dim> dims) {
+  Dim bytes = table.constant(8);  // of an element of the widest dtype
+  for (Dim dim : dims) {
+    // Strides are products, too, and know nothing of an extent of 0 further out.
+    if (!dim->is_constant(0)) bytes = table.mul(bytes, dim);
+  }
+  return !bytes->overflow;
+}
+
 }  // namespace tessera::frontend

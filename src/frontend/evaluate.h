@@ -64,6 +64,10 @@ class Evaluator {
     add_call_notes(builder);
     return builder;
   }
+  /// " of 'f'" inside a call from entry f, whose signature is the one that sizes come from.
+  std::string of_entry() const {
+    return frames_.size() > 1 ? fmt::format(" of '{}'", frames_[0].function->name) : "";
+  }
   /// Says that something parses but is not lowered yet, once per cause; gives poison.
   Datum unsupported(Loc loc, std::string_view what);
 

@@ -178,7 +178,8 @@ std::optional<DType> Evaluator::expect_dtype(const Datum& datum, Loc loc, std::s
 Dim Evaluator::expect_dim(const Datum& datum, Loc loc, std::string_view what) {
   if (Dim dim = as_dimension(dims(), datum)) return dim;
   if (!datum.is_poison()) {
-    report(diag::wrong_kind, loc, what, describe(datum), "an integer or a size");
+    auto builder = report(diag::wrong_kind, loc, what, describe(datum), "an integer or a size");
+    if (datum.is_ir()) builder.help("sizes are extents of the entry's tensors: x.shape[0]");
   }
   return nullptr;
 }

@@ -232,13 +232,22 @@ Datum Evaluator::binary_numbers(ast::BinaryOp op, double a, double b, Loc loc) {
   return Datum::number(evaluate_elementwise(kind, DType::F64, DType::F64, operands).f);
 }
 
+namespace {
+
+/// A size as an operand of a message: sums in brackets.
+std::string factor_text(Dim dim) {
+  return dim->terms.size() > 1 ? fmt::format("({})", dim->text) : dim->text;
+}
+
+}  // namespace
+
 Datum Evaluator::binary_dims(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
   Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
   bool by_zero = false;
   Dim result = x && y ? combine(dims(), op, x, y, by_zero) : nullptr;
   if (result && result->overflow) {
-    report(diag::dimension_overflow, loc)
-        .note(loc, fmt::format("it is {} {} {}", x->text, ast::spelling(op), y->text));
+    report(diag::dimension_overflow, loc,
+           fmt::format("the size {} {} {}", factor_text(x), ast::spelling(op), factor_text(y)));
     return Datum::poison();
   }
   if (result) return Datum::dim(result);
@@ -372,7 +381,8 @@ std::optional<bool> Evaluator::decide_dims(ast::CompareOp op, Dim a, Dim b, Loc 
   if (holds) return holds;
   std::string relation = fmt::format("{} {} {}", a->text, ast::spelling(op), b->text);
   report(diag::undecided_condition, loc, relation)
-      .help(fmt::format("if it always holds, say so in the signature: `where {}`", relation));
+      .help(fmt::format("if it always holds, say so in the signature{}: `where {}`", of_entry(),
+                        relation));
   return std::nullopt;
 }
 

@@ -138,6 +138,9 @@ void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope
   const auto* list = ast::as<ast::List>(&target);
   if (!tuple && !list) {
     if (target.kind == ast::NodeKind::ErrorExpr || value.is_poison()) return;
+    // What the function was to give stood in that part: that it returns nothing is no second
+    // mistake.
+    if (!frames_.empty()) frames_.back().result = Datum::poison();
     bool part = target.kind == ast::NodeKind::Subscript;
     report(diag::not_assignable, target.loc, part ? "part of a value" : "a member of a value")
         .help("values do not change; make a new one and give it a name");

@@ -26,7 +26,7 @@ std::string library_path(std::string_view dotted) {
 bool read(const ParseOptions& options, const std::string& path, std::string& text) {
   std::string error;
   if (options.read) return options.read(path, text, error);
-  return std::filesystem::is_regular_file(path) && read_file(path, text, error);
+  return read_file(path, text, error);
 }
 
 }  // namespace

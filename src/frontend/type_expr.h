@@ -130,6 +130,9 @@ struct DimPlace {
   std::string what;  ///< "dimension 1 of 'x'"
 };
 
+/// Reports a tensor whose size in bytes does not fit in 64 bits; false when it does not.
+bool check_size(Evaluator& evaluator, std::span<const Dim> dims, Loc loc);
+
 /// Says that two dimensions have to be equal and are not, or that nothing says so.
 DiagnosticEngine::Builder report_unequal(Evaluator& evaluator, Loc loc, const DimPlace& a,
                                          const DimPlace& b);

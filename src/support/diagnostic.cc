@@ -133,10 +133,25 @@ std::string escape_control(std::string_view text) {
   return out;
 }
 
+namespace {
+
+bool equal_but_case(std::string_view a, std::string_view b) {
+  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 'a' - 'A') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+}  // namespace
+
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
-  size_t best = std::max<size_t>(1, name.size() / 3) + 1;
+  constexpr size_t longest = 256;  // the work is quadratic
+  if (name.size() > longest) return {};
+  size_t best = name.size() / 3 + 1;
   std::string found;
   for (const std::string& candidate : candidates) {
+    if (equal_but_case(name, candidate)) return candidate;
+    size_t apart = std::max(candidate.size(), name.size()) - std::min(candidate.size(), name.size());
+    if (apart >= best) continue;
     // Rows i, i - 1 and i - 2 of the table of distances between prefixes.
     std::vector<size_t> row(candidate.size() + 1), above, second;
     for (size_t j = 0; j < row.size(); ++j) row[j] = j;

@@ -135,7 +135,8 @@ std::string render_all(const DiagnosticEngine& engine, const RenderOptions& opti
 std::string escape_control(std::string_view text);
 
 /// The candidate nearest to `name` by edit distance (optimal string alignment: two letters that
-/// change places count once; limit a third of its length), or empty.
+/// change places count once; limit a third of its length, so that names of one or two letters have
+/// none) or one that differs in the case of letters only, or empty.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace tessera

@@ -33,33 +33,50 @@ bool write_directly(int fd, std::string_view contents, std::string& error) {
   return ok;
 }
 
-}  // namespace
-
-bool read_file(const std::string& path, std::string& contents, std::string& error) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return fail(error);
-  struct stat info {};
-  if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
-    ::close(fd);
-    error = "it is a directory";
-    return false;
+/// Why a file is not read, or null.
+const char* refusal(const struct stat& info, bool inherited) {
+  if (S_ISDIR(info.st_mode)) return "it is a directory";
+  if (S_ISREG(info.st_mode)) {
+    return size_t(info.st_size) > max_read_bytes ? "it is larger than 256 MiB" : nullptr;
   }
-  contents.clear();
-  if (info.st_size > 0) contents.reserve(size_t(info.st_size));
+  if (inherited) return nullptr;
+  if (S_ISFIFO(info.st_mode)) return "it is a named pipe, not a file";
+  return S_ISSOCK(info.st_mode) ? "it is a socket, not a file" : "it is a device, not a file";
+}
+
+bool read_all(int fd, std::string& contents, std::string& error) {
   char buffer[1 << 16];
   for (;;) {
     ssize_t n = ::read(fd, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      fail(error);
-      ::close(fd);
+    if (n < 0) return fail(error);
+    if (n == 0) return true;
+    if (contents.size() + size_t(n) > max_read_bytes) {
+      error = "it is larger than 256 MiB";
       return false;
     }
-    if (n == 0) break;
     contents.append(buffer, size_t(n));
   }
+}
+
+}  // namespace
+
+bool read_file(const std::string& path, std::string& contents, std::string& error) {
+  bool standard = path == "-" || path == "/dev/stdin";
+  bool inherited = standard || path.rfind("/dev/fd/", 0) == 0;
+  // Opening a named pipe would wait for a writer.
+  int fd = standard ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return fail(error);
+  if (!standard) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  struct stat info {};
+  bool ok = ::fstat(fd, &info) == 0 || fail(error);
+  const char* reason = ok ? refusal(info, inherited) : nullptr;
+  if (reason) error = reason;
+  contents.clear();
+  if (ok && !reason && info.st_size > 0) contents.reserve(size_t(info.st_size));
+  ok = ok && !reason && read_all(fd, contents, error);
   ::close(fd);
-  return true;
+  return ok;
 }
 
 bool write_file(const std::string& path, std::string_view contents, std::string& error) {

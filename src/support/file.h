@@ -6,7 +6,13 @@
 
 namespace tessera {
 
-/// Reads a whole file. On failure returns false and sets `error` to the reason.
+/// Larger files are not read.
+inline constexpr size_t max_read_bytes = size_t(256) << 20;
+
+/// Reads a whole file of at most max_read_bytes; "-" is standard input. Devices, named pipes and
+/// directories are refused, as they may have no end, except pipes and terminals that this process
+/// was started with (standard input, /dev/fd/N). On failure returns false and sets `error` to the
+/// reason.
 bool read_file(const std::string& path, std::string& contents, std::string& error);
 
 /// Writes aside and renames, so that `path` holds the old or the new bytes, never a part.

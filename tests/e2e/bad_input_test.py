@@ -22,7 +22,7 @@ HEAD = "@jit\ndef f(x: Tensor[B, 4, f32]) -> Tensor[B, 4, f32]:\n    return "
 # name: (source, what the message must say)
 SOURCES = {
     "unknown name": (HEAD + "gellu(x)\n", ["3:12", "gelu"]),
-    "shape mismatch": (HEAD + "x @ x\n", ["3:", "where 4 == B"]),
+    "shape mismatch": (HEAD + "x @ x\n", ["3:", "write 4 instead of B"]),
     "tabs mixed with spaces": ("@jit\ndef f(x: Tensor[B, f32]) -> Tensor[B, f32]:\n    y = x\n\treturn y\n", ["4:"]),
     "unterminated string": ('const A = "abc\n', ["1:11"]),
     "invalid UTF-8": (b"const A = 1 # \xff\xfe\n", ["1:15"]),
@@ -31,6 +31,15 @@ SOURCES = {
     "include of itself": ('%include "bad.tsr"\n', ["bad.tsr"]),
     "silent narrowing": ("@jit\ndef f(x: Tensor[B, f32]) -> Tensor[B, bf16]:\n    return x\n", ["3:", "cast"]),
     "directory as input": (None, ["directory"]),
+    "ELF object": (b"\x7fELF\x02\x01\x01" + bytes(100), ["ELF object", "[not-source]"]),
+    "PNG image": (b"\x89PNG\r\n\x1a\n" + bytes(30), ["PNG image"]),
+    "other binary data": (bytes(range(256)), ["binary data"]),
+    "LLVM IR": ("; ModuleID = 'k'\nsource_filename = \"k\"\n", ["LLVM IR", "--dump"]),
+    "empty file": ("", ["[no-entries]"]),
+    "functions only": ("def f(x: Tensor[B, f32]):\n    return x\n", ["[no-entries]", "@jit"]),
+    "include of a device": ('%include "/dev/zero"\n', ["1:1", "device"]),
+    "include of a string without end": ('%include "abc\n' + HEAD + "x\n", ["1:10", "[unterminated-string]"]),
+    "tensor beyond 64 bits": (HEAD + "sum(zeros((2**40, 2**40), f32)) + x\n", ["3:16", "[dimension-overflow]"]),
 }
 
 
@@ -76,7 +85,11 @@ def check_command_line(folder):
     for place in (folder / "missing", source):
         message = refuse(BIN / "tesserac", source, "-o", folder / "o", env=dict(os.environ, TMPDIR=str(place)))
         assert "[no-temporary-files]" in message and f"'{folder}/o'" in message and "set TMPDIR" in message, message
-    refuse(BIN / "tesserac", source, "--no-such-option")
+    assert "--no-such-option" in refuse(BIN / "tesserac", source, "--no-such-option")
+    assert "error: no input file" in refuse(BIN / "tesserac")
+    os.mkfifo(folder / "pipe")
+    assert "named pipe" in refuse(BIN / "tesserac", folder / "pipe", "-o", folder / "o")
+    assert "device" in refuse(BIN / "tesserac", "/dev/zero", "-o", folder / "o")
     assert not (folder / "o").exists()
     run(BIN / "tesserac", source, "--target=cpu:x86-64-v3", "-o", "/dev/null")
 
@@ -101,12 +114,35 @@ def check_run(folder):
     assert "17" in call(good[:, :5].copy())
     assert "table" in call(good, params=False)
     assert "Fortran" in call(np.asfortranarray(good))
+    np.save(tokens, good)
+    message = refuse(BIN / "tsr", "run", bundle, "loss", "--params", weights, "--input", f"tokens={tokens}",
+                     "--output", f"loss={folder}/l.txt")
+    assert "l.txt" in message and ".npy" in message
     message = refuse(BIN / "tsr", "run", bundle, "lost", "--params", weights)
     assert "loss" in message
     for damage in (lambda b: b[:-7], lambda b: b + b"x", lambda b: b[:5000] + bytes([b[5000] ^ 1]) + b[5001:]):
         (folder / "bad.bundle").write_bytes(damage(bundle.read_bytes()))
         refuse(BIN / "tsr", "verify", folder / "bad.bundle")
         refuse(BIN / "tsr", "run", folder / "bad.bundle", "loss")
+
+
+def check_commands(folder):
+    """Commands, dimensions and parameters that are not there are named, beside those that are."""
+    assert "no command is given" in refuse(BIN / "tsr")
+    message = refuse(BIN / "tsr", "frob")
+    assert "'frob'" in message and "inspect" in message
+    assert "did you mean 'inspect'?" in refuse(BIN / "tsr", "inpsect")
+    source, bundle, weights = folder / "s.tsr", folder / "s.bundle", folder / "s.safetensors"
+    source.write_text("param w: Param[4, f32]\nparam b: Param[4, f32] = ones()\n" + HEAD + "x * w + b\n")
+    run(BIN / "tesserac", source, "-o", bundle)
+    message = refuse(BIN / "tsr", "bench", bundle, "--dim", "B=2", "--dim", "Q=3")
+    assert "'Q'" in message and "dimensions are B" in message
+    assert "f needs --dim B=N" in refuse(BIN / "tsr", "bench", bundle)
+    assert "'w' has no initial value" in refuse(BIN / "tsr", "init", bundle, "-o", weights)
+    assert not weights.exists()
+    run(BIN / "tsr", "init", bundle, "--skip-missing", "-o", weights)
+    message = refuse(BIN / "tsr", "bench", bundle, "f", "--dim", "B=2", "--dim", "B=3")
+    assert "given twice" in message
 
 
 def main():
@@ -116,6 +152,7 @@ def main():
         check_large_source(folder)
         check_command_line(folder)
         check_run(folder)
+        check_commands(folder)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,8 @@ class GraphBuilder : public Evaluator {
 
  private:
   // Handles and dtypes (graph_values.cc).
-  Datum handle(Value* value, const NumericType& type, Loc loc) const;
+  /// Poison, and a diagnostic, for a tensor whose size overflows.
+  Datum handle(Value* value, const NumericType& type, Loc loc);
   NumericType type_of(const IrValue& value) const {
     return {value.storage, value.policies, value.weak};
   }
@@ -107,6 +108,7 @@ class GraphBuilder : public Evaluator {
   std::optional<std::vector<int64_t>> expect_axes(const Datum& datum, size_t rank, Loc loc,
                                                   std::string_view of);
   std::optional<std::vector<Dim>> rest_shape(const BoundArguments& arguments, size_t at);
+  bool expect_size(Dim dim, Loc loc);
   Datum reshape(const BoundArguments& arguments);
   Datum transpose(const BoundArguments& arguments);
   Datum transpose(const IrValue& x, const std::vector<int64_t>& perm, Loc loc);
@@ -174,6 +176,7 @@ class GraphBuilder : public Evaluator {
   void begin_function(std::string_view role, std::string_view symbol, Loc loc);
   Value* add_argument(std::string_view name, std::string_view kind, Type type,
                       std::vector<Loc> dim_places = {});
+  void check_sizes();
   void drop_unused_arguments();
   void check_argument_names(const Function& function);
   Value* seed(Loc loc);

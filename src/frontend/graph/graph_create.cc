@@ -105,10 +105,7 @@ std::optional<GraphBuilder::Target> GraphBuilder::target(const BoundArguments& a
     auto given = expect_shape(arguments[shape], arguments.locs[shape], "the shape");
     if (!given) return std::nullopt;
     for (Dim dim : *given) {
-      auto high = interval(dim).high;
-      if (!high || *high >= 0) continue;
-      report(diag::negative_dimension, arguments.locs[shape], dim->text);
-      return std::nullopt;
+      if (!expect_size(dim, arguments.locs[shape])) return std::nullopt;
     }
     made.dims = std::move(*given);
   }
@@ -164,10 +161,7 @@ Datum GraphBuilder::arange(const BoundArguments& arguments) {
   Dim size = expect_dim(arguments[0], arguments.locs[0], "the size of 'arange'");
   auto dtype = expect_dtype(arguments[1], arguments.locs[1], "the dtype of 'arange'");
   if (!size || !dtype) return Datum::poison();
-  if (auto high = interval(size).high; high && *high < 0) {
-    report(diag::negative_dimension, arguments.locs[0], size->text);
-    return Datum::poison();
-  }
+  if (!expect_size(size, arguments.locs[0])) return Datum::poison();
   if (*dtype == DType::Bool) {
     report(diag::wrong_dtype, arguments.locs[1], "arange", to_string(*dtype));
     return Datum::poison();

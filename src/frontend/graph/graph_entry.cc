@@ -250,6 +250,12 @@ bool GraphBuilder::add_inputs(const Function& function, const Signature& signatu
     bool tensor = pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
     bool size = signature.declares_dim(parameter.name) && is_used_as_size(function, parameter);
     bool scalar = pattern.kind == PatternKind::Scalar && !size;
+    if (size) {
+      report(diag::unsupported_construct, pattern.loc,
+             fmt::format("an entry whose parameter '{}' is a size", parameter.name))
+          .help("the sizes of an entry are extents of its tensors: x.shape[0]");
+      return false;
+    }
     if (!tensor && !scalar) {
       unsupported(pattern.loc.known() ? pattern.loc : parameter.loc,
                   fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));
@@ -343,6 +349,15 @@ bool GraphBuilder::add_results(const Function& function, const Datum& result) {
   return true;
 }
 
+/// Values between those with a handle, such as a factor of a product under its common leading dims.
+void GraphBuilder::check_sizes() {
+  walk(function_, [&](Op* op) {
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      check_size(*this, op->result(i)->type()->dims, op->loc());
+    }
+  });
+}
+
 void GraphBuilder::build_entry(const Function& function) {
   size_t errors = session().diagnostics().error_count();
   const Signature& signature = session().signature(*this, function);
@@ -359,6 +374,7 @@ void GraphBuilder::build_entry(const Function& function) {
     std::vector<Attr> found;
     for (const auto& [effect, place] : effects) found.push_back(context().string(effect));
     if (!found.empty()) function_->set_attr("effects", context().array(std::move(found)));
+    if (good) check_sizes();
   }
   if (good && session().diagnostics().error_count() == errors) {
     drop_unused_arguments();
@@ -398,6 +414,7 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
     }
     value = conform(pattern, value, *declaration.scope, Use::Stored, expr.loc, what);
     good = value.is_ir();
+    if (good) check_sizes();
   }
   if (good && session().diagnostics().error_count() == errors) {
     builder_.op(graph::info(graph::OpKind::Return), {{value.as_ir().value}}, {});

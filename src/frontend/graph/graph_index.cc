@@ -58,7 +58,7 @@ bool GraphBuilder::check_bound(Dim low, Dim high, Loc loc, const std::string& wh
     report(diag::index_out_of_range, loc, low->text, what);
   } else {
     report(diag::unproved_bound, loc, low->text, high->text)
-        .help(fmt::format("if it always holds, say so in the signature: `where {} <= {}`",
+        .help(fmt::format("if it always holds, say so in the signature{}: `where {} <= {}`", of_entry(),
                           low->text, high->text));
   }
   return false;

@@ -38,6 +38,14 @@ std::optional<std::vector<int64_t>> GraphBuilder::expect_axes(const Datum& datum
   return std::nullopt;
 }
 
+/// False, with a diagnostic, when a dim that is an extent is below 0 whatever the sizes are.
+bool GraphBuilder::expect_size(Dim dim, Loc loc) {
+  auto high = interval(dim).high;
+  if (!high || *high >= 0) return true;
+  report(diag::negative_dimension, loc, dim->text);
+  return false;
+}
+
 /// A shape given as one tuple or as the arguments from `at` on.
 std::optional<std::vector<Dim>> GraphBuilder::rest_shape(const BoundArguments& arguments,
                                                          size_t at) {
@@ -51,19 +59,27 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   auto shape = x ? rest_shape(arguments, 1) : std::nullopt;
   if (!shape) return Datum::poison();
   Dim count = element_count(dims(), x->value->type()->dims);
+  auto is_open = [](Dim d) { return d->is_constant(-1); };
+  if (std::count_if(shape->begin(), shape->end(), is_open) > 1) {
+    report(diag::open_extents, arguments.locs[1], to_text(*shape));
+    return Datum::poison();
+  }
+  for (Dim dim : *shape) {
+    if (!is_open(dim) && !expect_size(dim, arguments.locs[1])) return Datum::poison();
+  }
   // -1 stands for what is left; a quotient that leaves a remainder is refused below.
-  auto open = std::find_if(shape->begin(), shape->end(), [](Dim d) { return d->is_constant(-1); });
+  auto open = std::find_if(shape->begin(), shape->end(), is_open);
   if (open != shape->end()) {
     *open = dims().constant(1);
+    if (!check_size(*this, *shape, arguments.call)) return Datum::poison();
     Dim known = element_count(dims(), *shape);
     Dim left = exact_quotient(dims(), count, known);
-    if (!left && !known->overflow && !known->is_constant(0)) left = dims().floordiv(count, known);
+    if (!left && !known->is_constant(0)) left = dims().floordiv(count, known);
     if (left) *open = left;
   }
+  if (!check_size(*this, *shape, arguments.call)) return Datum::poison();
   Dim wanted = element_count(dims(), *shape);
-  bool negative = std::any_of(shape->begin(), shape->end(),
-                              [](Dim d) { return d->constant() && *d->constant() < 0; });
-  if (negative || wanted != count || wanted->overflow) {
+  if (wanted != count) {
     report(diag::bad_reshape, arguments.call, subject(*x, "the tensor"), count->text,
            to_text(*shape), wanted->text)
         .note(x->origin.known() ? x->origin : arguments.locs[0],
@@ -118,6 +134,9 @@ Datum GraphBuilder::broadcast_to(const BoundArguments& arguments) {
   auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'broadcast_to'");
   auto shape = x ? rest_shape(arguments, 1) : std::nullopt;
   if (!shape) return Datum::poison();
+  for (Dim dim : *shape) {
+    if (!expect_size(dim, arguments.locs[1])) return Datum::poison();
+  }
   const std::vector<Dim>& old = x->value->type()->dims;
   std::string of = subject(*x, "the argument of 'broadcast_to'");
   if (old.size() > shape->size()) {

@@ -25,7 +25,8 @@ DimPlace GraphBuilder::place(const IrValue& value, size_t axis, std::string_view
           dimension_of(axis, subject(value, otherwise))};
 }
 
-Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) const {
+Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) {
+  if (!check_size(*this, value->type()->dims, loc)) return Datum::poison();
   IrValue ir;
   ir.value = value;
   ir.storage = type.storage;

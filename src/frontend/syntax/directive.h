@@ -16,7 +16,7 @@ struct Directive {
   std::string_view name;
   /// What follows the '%', trivia left out; the first is the name.
   std::vector<RawToken> tokens;
-  /// The brackets do not match, which has been reported.
+  /// A string does not end or the brackets do not match, which is reported elsewhere.
   bool broken = false;
 };
 

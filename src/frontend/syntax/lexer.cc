@@ -6,6 +6,7 @@
 
 #include "TesseraLexer.h"
 #include "frontend/syntax/utf8.h"
+#include "support/file_kind.h"
 
 namespace tessera {
 
@@ -132,6 +133,11 @@ LexedFile lex_file(FileId file, const SourceManager& sources, DiagnosticEngine& 
   if (text.size() > max_file_bytes) {
     diagnostics.report(diag::unsupported_file_size, Loc{file, 0, 0, 0}, source.name(),
                        max_file_bytes >> 20);
+    lexed.tokens.push_back({TokenKind::Unknown, TokenRole::Inactive, 0, uint32_t(text.size())});
+    return lexed;
+  }
+  if (std::string_view kind = foreign_kind(text); !kind.empty()) {
+    diagnostics.report(diag::not_source, Loc{file, 0, 0, 0}, source.name(), kind);
     lexed.tokens.push_back({TokenKind::Unknown, TokenRole::Inactive, 0, uint32_t(text.size())});
     return lexed;
   }

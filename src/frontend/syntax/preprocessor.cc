@@ -224,7 +224,9 @@ Directive Preprocessor::read_directive(const Reading& reading, size_t& at) {
     if (is_trivia(token.kind) || end == at) continue;
     directive.tokens.push_back(token);
     Token made{token.kind, reading.file, token.offset, token.length, 0};
-    if (!brackets.accept(made)) directive.broken = true;
+    if (!brackets.accept(made) || token.kind == TokenKind::UnterminatedString) {
+      directive.broken = true;
+    }
   }
   uint32_t end_offset = end < tokens.size() ? tokens[end].offset : uint32_t(source.text().size());
   directive.end = source.locate(reading.file, end_offset, 0);

@@ -327,8 +327,18 @@ Status Compiler::generate_code() {
   });
 }
 
+/// A bundle with nothing to call is of no use to anybody.
+Status Compiler::check_has_entries() {
+  auto is_empty = [](const TargetOutput& target) { return target.modules.empty(); };
+  if (!std::all_of(state_->targets.begin(), state_->targets.end(), is_empty)) return success;
+  diagnostics_.report(diag::no_entries, {}, options_.input)
+      .help("write @jit above each function that is to be called from outside")
+      .help("--dump=graph checks a file that others import");
+  return failure;
+}
+
 Status Compiler::write_bundle() {
-  if (!generate_code()) return failure;
+  if (!check_has_entries() || !generate_code()) return failure;
   codegen::BundleInput input;
   input.graph = state_->graph.get();
   input.compiler = version_line("tesserac");

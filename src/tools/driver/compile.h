@@ -62,6 +62,7 @@ class Compiler {
   bool wants(Stage stage) const;
   bool is_continued(const Module& module) const;
   std::string output_path() const;
+  Status check_has_entries();
   Status generate_code();
   Status write_dump();
   Status write_bundle();

@@ -7,16 +7,27 @@
 #include <filesystem>
 
 #include "support/file.h"
+#include "support/file_kind.h"
 
 namespace tessera::driver {
 
 Result<FileId> read_source(const std::string& path, DiagnosticEngine& diagnostics) {
   std::string text, error;
-  if (!read_file(path == "-" ? "/dev/stdin" : path, text, error)) {
-    diagnostics.report(diag::cannot_read, {}, path, error);
+  std::string name = path == "-" ? "<stdin>" : path;
+  if (!read_file(path, text, error)) {
+    diagnostics.report(diag::cannot_read, {}, name, error);
     return failure;
   }
-  return diagnostics.sources().add(path == "-" ? "<stdin>" : path, std::move(text));
+  if (std::string_view kind = foreign_kind(text); !kind.empty()) {
+    auto builder = diagnostics.report(diag::not_source, {}, name, kind);
+    if (kind == "LLVM IR" || kind == "assembly") {
+      builder.help("of the stages of --dump, graph, sched, tile and target can be read back");
+    } else if (kind.find("bundle") != kind.npos) {
+      builder.help("'tsr inspect' shows a bundle; its graph is ir/graph.tir");
+    }
+    return failure;
+  }
+  return diagnostics.sources().add(std::move(name), std::move(text));
 }
 
 Status write_text(const std::string& path, std::string_view text, DiagnosticEngine& diagnostics) {
@@ -31,6 +42,18 @@ void show(const DiagnosticEngine& diagnostics) {
   bool colour = ::isatty(STDERR_FILENO) && !(no_colour && *no_colour);
   std::string text = render_all(diagnostics, {.colour = colour});
   std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+int command_line_error(std::string_view tool, std::string problem) {
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  // The parser of options writes sentences.
+  problem[0] = char(std::tolower(static_cast<unsigned char>(problem[0])));
+  while (problem.ends_with('.') || problem.ends_with('\n')) problem.pop_back();
+  diagnostics.report(diag::command_line, {}, problem)
+      .help(fmt::format("'{} --help' shows how it is used", tool));
+  show(diagnostics);
+  return exit_user_error;
 }
 
 std::string reproducer_path(std::string_view tool) {

@@ -18,6 +18,8 @@ Result<FileId> read_source(const std::string& path, DiagnosticEngine& diagnostic
 Status write_text(const std::string& path, std::string_view text, DiagnosticEngine& diagnostics);
 /// Prints all diagnostics to standard error, in colour on a terminal unless NO_COLOR is set.
 void show(const DiagnosticEngine& diagnostics);
+/// Says what is wrong with the command line; returns the exit code.
+int command_line_error(std::string_view tool, std::string problem);
 /// The path of a new file for a crash reproducer, in the directory for temporary files.
 std::string reproducer_path(std::string_view tool);
 

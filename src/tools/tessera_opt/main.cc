@@ -150,7 +150,13 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app{"Runs passes on Tessera IR.", "tessera-opt"};
   add_options(app, options);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& request) {  // --help and --version
+    return app.exit(request);
+  } catch (const CLI::ParseError& error) {
+    return driver::command_line_error("tessera-opt", error.what());
+  }
   if (options.list_passes) {
     list_passes();
     return driver::exit_success;

@@ -38,7 +38,7 @@ constexpr const char* footer =
 
 void add_options(CLI::App& app, Options& options) {
   driver::CompileOptions& compile = options.compile;
-  app.add_option("input", compile.input, "source (.tsr) or dump of IR (- for standard input)")->required();
+  app.add_option("input", compile.input, "source (.tsr) or dump of IR (- for standard input)");
   app.add_option("-o,--output", compile.output,
                  "the bundle, or the text of --dump (- for standard output); the input's name with .bundle otherwise");
   app.add_option("--target", compile.targets, "what to compile for, separated by commas")->delimiter(',');
@@ -91,8 +91,13 @@ int main(int argc, char** argv) {
   add_options(app, options);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& request) {  // --help and --version
+    return app.exit(request);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? driver::exit_success : driver::exit_user_error;
+    return driver::command_line_error("tesserac", error.what());
+  }
+  if (options.compile.input.empty()) {
+    return driver::command_line_error("tesserac", "no input file is given");
   }
   read_defines(options);
   SourceManager sources;

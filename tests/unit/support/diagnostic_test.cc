@@ -34,4 +34,8 @@ TEST_CASE("the nearest name is found within a third of its length") {
   CHECK(nearest_name("sofmax", {"softmax", "gelu"}) == "softmax");
   CHECK(nearest_name("gleu", {"softmax", "gelu"}) == "gelu");
   CHECK(nearest_name("abc", {"xyz"}) == "");
+  CHECK(nearest_name("x", {"y", "B", "xy"}) == "");
+  CHECK(nearest_name("b", {"A", "B"}) == "B");
+  CHECK(nearest_name("Softmax", {"softmax"}) == "softmax");
+  CHECK(nearest_name(std::string(100000, 'a'), {std::string(100001, 'a')}) == "");
 }

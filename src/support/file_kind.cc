@@ -1,0 +1,66 @@
+// Files of other kinds are told by the numbers they begin with, listings of LLVM by their first
+// words. What has no such sign and is mostly no text counts as binary data, so that one message
+// says so, instead of one about each byte.
+
+#include "support/file_kind.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+struct Signature {
+  std::string_view bytes;
+  std::string_view kind;
+};
+
+constexpr Signature signatures[] = {
+    {"\x7f" "ELF"sv, "an ELF object or program"},
+    {"PK\x03\x04"sv, "a bundle or another zip archive"},
+    {"PK\x05\x06"sv, "an empty zip archive"},
+    {"\x89PNG"sv, "a PNG image"},
+    {"\xff\xd8\xff"sv, "a JPEG image"},
+    {"%PDF-"sv, "a PDF document"},
+    {"\x1f\x8b"sv, "gzip data"},
+    {"\x28\xb5\x2f\xfd"sv, "zstd data"},
+    {"BC\xc0\xde"sv, "LLVM bitcode"},
+    {"!<arch>\n"sv, "an archive of objects"},
+    {"\x93NUMPY"sv, "a NumPy array"},
+    {"; ModuleID"sv, "LLVM IR"},
+    {"target datalayout = "sv, "LLVM IR"},
+    {"target triple = "sv, "LLVM IR"},
+    {"// ---- llvm: "sv, "LLVM IR"},
+    {"// ---- asm: "sv, "assembly"},
+    {"\t.text\n"sv, "assembly"},
+    {"\t.file\t"sv, "assembly"},
+    {"\t.intel_syntax"sv, "assembly"},
+};
+
+/// A length of 8 bytes, then a JSON object.
+bool is_safetensors(std::string_view bytes) {
+  return bytes.size() > 9 && bytes[8] == '{' && bytes.substr(3, 5) == "\0\0\0\0\0"sv;
+}
+
+/// Several, and more than a tenth, of the characters of the first KiB are such as no text has.
+bool is_binary(std::string_view bytes) {
+  std::string_view start = bytes.substr(0, 1024);
+  auto strange = std::count_if(start.begin(), start.end(), [](unsigned char c) {
+    return c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f';
+  });
+  return strange > 3 && size_t(strange) * 10 > start.size();
+}
+
+}  // namespace
+
+std::string_view foreign_kind(std::string_view bytes) {
+  for (const Signature& signature : signatures) {
+    if (bytes.substr(0, signature.bytes.size()) == signature.bytes) return signature.kind;
+  }
+  if (is_safetensors(bytes)) return "a safetensors file";
+  return is_binary(bytes) ? "binary data" : "";
+}
+
+}  // namespace tessera
