@@ -52,6 +52,7 @@ std::vector<format::KernelMeta> cuda_kernels() {
   boxes.name = "copy_boxes";
   boxes.dims = {"M", "N"};
   boxes.block = {384, 1, 1};
+  boxes.smem_per_cta = 64 * 32 * 4 + 16;  // a box and a barrier
   auto expr = [&](const char* text) { return *format::parse_expr(text, boxes.dims); };
   boxes.grid = {expr("(M + 63) // 64")};
   boxes.buffers = {{"x", Dtype::F32, {expr("M"), expr("N")}, 16, false},
@@ -73,12 +74,12 @@ std::string CudaBundle::bytes() const {
   for (const format::KernelMeta& meta : kernels) entries += ".entry " + meta.name + "\n";
   format::BundleWriter writer;
   format::Reflection reflection;
-  std::string padding(64, '\0');
   for (const std::string& target : targets) {
     reflection.kernels[target] = kernels;
     std::string cubin = elf_header() + cubin_target + entries + '\0';
     if (has_cubin) REQUIRE(writer.add(format::kernels_path(target, "cubin"), cubin));
-    if (has_ptx) REQUIRE(writer.add(format::kernels_path(target, "ptx"), ptx_head + entries));
+    std::string text = ptx.empty() ? ptx_head + entries : ptx;
+    if (has_ptx) REQUIRE(writer.add(format::kernels_path(target, "ptx"), text));
     for (format::Plan plan : plans) {
       plan.target = target;
       format::Outcome checked = format::check_plan(plan);

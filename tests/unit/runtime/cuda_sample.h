@@ -17,7 +17,8 @@ struct CudaBundle {
   std::vector<std::string> targets = {cuda_target};
   bool has_cubin = true;
   bool has_ptx = true;
-  std::string ptx_head = ".version 8.0\n";
+  std::string ptx_head = ".version 8.0\n";  ///< before the fake driver's list of kernels
+  std::string ptx;                          ///< the whole text, for a real GPU
   std::string cubin_target = ".target sm_90\n";
   std::vector<format::KernelMeta> kernels = cuda_kernels();
   std::map<std::string, EntryFacts> facts;
