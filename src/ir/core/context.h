@@ -38,6 +38,8 @@ class Context {
   Type ptr(MemorySpace space = MemorySpace::Global);
   /// The same kind of type with another dtype (and, for tensors, without policies).
   Type with_dtype(Type type, DType dtype);
+  /// The same tile or view with another layout, or with none when it is empty.
+  Type with_layout(Type type, std::string_view layout);
   /// A type of one element for Tensor, Tile, Reg and Scalar.
   Type element(Type type) { return scalar(type->dtype); }
   /// Reads a type's text; null when it is none.

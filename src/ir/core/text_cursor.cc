@@ -73,9 +73,13 @@ std::string_view TextCursor::type_text() {
   skip();
   size_t begin = at_;
   while (at_ < text_.size() && is_word_char(text_[at_])) ++at_;
-  if (at_ < text_.size() && text_[at_] == '<') {
-    while (at_ < text_.size() && text_[at_] != '>' && text_[at_] != '\n') ++at_;
-    if (at_ < text_.size() && text_[at_] == '>') ++at_;
+  // A layout within has brackets of its own.
+  for (int depth = 0; at_ < text_.size() && text_[at_] != '\n'; ++at_) {
+    if (text_[at_] == '<') ++depth;
+    if (depth == 0) break;
+    if (text_[at_] != '>' || --depth > 0) continue;
+    ++at_;
+    break;
   }
   return text_.substr(begin, at_ - begin);
 }

@@ -41,14 +41,18 @@ std::string shaped_text(std::string_view head, const TypeNode& node) {
   return fmt::format("{}<{}{}{}", head, dims, dims.empty() ? "" : ", ", dtype_text(node));
 }
 
+std::string layout_text(const TypeNode& node) {
+  return node.layout.empty() ? "" : fmt::format(", {}", node.layout);
+}
+
 std::string text_of(const TypeNode& node) {
   switch (node.kind) {
     case TypeKind::Scalar: return std::string(to_string(node.dtype));
     case TypeKind::Tensor: return shaped_text("tensor", node) + ">";
-    case TypeKind::Tile: return shaped_text("tile", node) + ">";
+    case TypeKind::Tile: return shaped_text("tile", node) + layout_text(node) + ">";
     case TypeKind::View:
-      return fmt::format("{}, strides = {}, offset = {}, space = {}>", shaped_text("view", node),
-                         list_text(node.strides), node.offset->text, to_string(node.space));
+      return fmt::format("{}, strides = {}, offset = {}, space = {}{}>", shaped_text("view", node),
+                         list_text(node.strides), node.offset->text, to_string(node.space), layout_text(node));
     case TypeKind::Reg: return fmt::format("reg<{} x {}>", to_string(node.dtype), node.lanes);
     case TypeKind::Ptr:
       return node.space == MemorySpace::Global ? "ptr" : fmt::format("ptr<{}>", to_string(node.space));
@@ -113,6 +117,12 @@ Type Context::ptr(MemorySpace space) {
   TSR_CHECK(space == MemorySpace::Global || space == MemorySpace::Shared, "no address has that memory space");
   TypeNode node{TypeKind::Ptr};
   node.space = space;
+  return make(std::move(node));
+}
+
+Type Context::with_layout(Type type, std::string_view layout) {
+  TypeNode node = *type;
+  node.layout = intern(layout);
   return make(std::move(node));
 }
 

@@ -42,6 +42,9 @@ struct TypeNode {
   Dim offset = nullptr;      ///< View, in elements
   MemorySpace space = MemorySpace::Global;  ///< View, Ptr
   int64_t lanes = 0;                        ///< Reg
+  /// Tile: where its elements lie among threads and registers; View: how its last axes lie in shared memory. The
+  /// text of a layout (src/ir/layout), interned and in its one form; empty where none is chosen.
+  std::string_view layout;
   std::string text;
 
   size_t rank() const { return dims.size(); }

@@ -14,14 +14,14 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-/// Splits at a separator outside parentheses and brackets.
+/// Splits at a separator outside brackets of any kind.
 std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
   std::vector<std::string_view> parts;
   int depth = 0;
   size_t begin = 0;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '(' || text[i] == '[') ++depth;
-    if (text[i] == ')' || text[i] == ']') --depth;
+    if (text[i] == '(' || text[i] == '[' || text[i] == '<') ++depth;
+    if (text[i] == ')' || text[i] == ']' || text[i] == '>') --depth;
     if (depth == 0 && text.substr(i, separator.size()) == separator) {
       parts.push_back(trim(text.substr(begin, i - begin)));
       begin = i + separator.size();
@@ -124,17 +124,23 @@ Type Context::parse_type(std::string_view text) {
     if (next == parts.size() || !parse_element(parts[next], dtype, policies)) return nullptr;
   }
   ++next;
+  std::string_view layout;
+  if (next < parts.size() && parts.back().starts_with('#')) {
+    layout = parts.back();
+    parts.pop_back();
+  }
   if (head == "view") {
     ViewFields fields;
     for (; next < parts.size(); ++next) {
       if (!parse_view_field(dims_, parts[next], fields)) return nullptr;
     }
     if (!fields.offset || !fields.space || fields.strides.size() != dims.size()) return nullptr;
-    return policies.empty() ? view(dims, dtype, fields.strides, fields.offset, *fields.space) : nullptr;
+    if (!policies.empty()) return nullptr;
+    return with_layout(view(dims, dtype, fields.strides, fields.offset, *fields.space), layout);
   }
   if (next != parts.size()) return nullptr;
-  if (head == "tensor") return tensor(dims, dtype, policies);
-  if (head == "tile" && policies.empty()) return tile(dims, dtype);
+  if (head == "tensor" && layout.empty()) return tensor(dims, dtype, policies);
+  if (head == "tile" && policies.empty()) return with_layout(tile(dims, dtype), layout);
   return nullptr;
 }
 

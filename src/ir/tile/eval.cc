@@ -181,6 +181,35 @@ class KernelRun {
         return run_pair_rows(op);
       case OpKind::DotPairs:
         return run_dot_pairs(op);
+      case OpKind::ConvertLayout: {
+        EvalValue& result = make(op);
+        result.elements = at(op->operand(0)).elements;
+        return;
+      }
+      case OpKind::Slice:
+      case OpKind::WorkerId:
+      case OpKind::WorkerCount:
+      case OpKind::Role:
+      case OpKind::AllocShared:
+      case OpKind::Slot:
+      case OpKind::CopyAsync:
+      case OpKind::CopyCommit:
+      case OpKind::CopyWait:
+      case OpKind::StoreAsync:
+      case OpKind::StoreWait:
+      case OpKind::Channel:
+      case OpKind::ChannelAcquire:
+      case OpKind::ChannelWait:
+      case OpKind::ChannelRelease:
+      case OpKind::Barriers:
+      case OpKind::BarrierExpect:
+      case OpKind::BarrierArrive:
+      case OpKind::BarrierWait:
+      case OpKind::Barrier:
+      case OpKind::FenceAsync:
+      case OpKind::Mma:
+      case OpKind::MmaWait:
+        return fail("it belongs to programs of several threads, which are not run here");
 #define ELEMENTWISE(Name, operands, cls, traits) case OpKind::Name:
 #include "ir/core/elementwise.def"
 #undef ELEMENTWISE

@@ -16,4 +16,9 @@ inline OpKind kind_of(const Op* op) {
 /// The op of this level with that elementwise meaning.
 const OpInfo* info(ElementwiseKind kind);
 
+/// The type of one slot of a ring: a view without its first axis and with the same layout.
+Type slot_type(Context& context, Type ring);
+/// The type of a channel's handle.
+Type channel_type(Context& context);
+
 }  // namespace tessera::tile

@@ -20,7 +20,21 @@ void verify_load(Op* op, OpVerifier& verifier);
 void verify_store(Op* op, OpVerifier& verifier);
 void verify_gather(Op* op, OpVerifier& verifier);
 
+// Shared memory, asynchronous copies, barriers, matrix units (verify_async.cc).
+void verify_role(Op* op, OpVerifier& verifier);
+void verify_alloc_shared(Op* op, OpVerifier& verifier);
+void verify_slot(Op* op, OpVerifier& verifier);
+void verify_copy_async(Op* op, OpVerifier& verifier);
+void verify_store_async(Op* op, OpVerifier& verifier);
+void verify_channel(Op* op, OpVerifier& verifier);
+void verify_barriers(Op* op, OpVerifier& verifier);
+void verify_barrier_op(Op* op, OpVerifier& verifier);
+void verify_mma(Op* op, OpVerifier& verifier);
+void verify_mma_wait(Op* op, OpVerifier& verifier);
+
 // Values (verify_value.cc).
+void verify_convert_layout(Op* op, OpVerifier& verifier);
+void verify_slice(Op* op, OpVerifier& verifier);
 void verify_splat(Op* op, OpVerifier& verifier);
 void verify_iota(Op* op, OpVerifier& verifier);
 void verify_extract(Op* op, OpVerifier& verifier);

@@ -40,6 +40,26 @@ void verify_splat(Op* op, OpVerifier& verifier) {
   expect_result(op, verifier, op->result()->type()->dims, wanted);
 }
 
+void verify_convert_layout(Op* op, OpVerifier& verifier) {
+  Type a = op->operand(0)->type();
+  expect_result(op, verifier, a->dims, a->dtype);
+}
+
+void verify_slice(Op* op, OpVerifier& verifier) {
+  Type a = op->operand(0)->type(), result = op->result()->type();
+  std::vector<int64_t> offsets = op->ints_attr("offsets");
+  if (offsets.size() != a->rank() || result->rank() != a->rank()) {
+    return verifier.error("it has {} offsets from {} to {}", offsets.size(), a->text, result->text);
+  }
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    std::optional<int64_t> whole = a->dims[i]->constant(), part = result->dims[i]->constant();
+    if (whole && part && offsets[i] >= 0 && *part <= *whole - offsets[i]) continue;
+    verifier.error("axis {}: {} elements from {} on are not within {}", i, result->dims[i]->text, offsets[i],
+                   a->dims[i]->text);
+  }
+  expect_result(op, verifier, result->dims, a->dtype);
+}
+
 void verify_iota(Op* op, OpVerifier& verifier) {
   Type type = op->result()->type();
   if (!is_integer(type->dtype)) verifier.error("the result must be of an integer dtype");

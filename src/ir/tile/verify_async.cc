@@ -1,0 +1,141 @@
+// Rules of the ops that programs of several warps use: shared memory, copies, barriers, matrix units.
+
+#include "ir/tile/ops.h"
+#include "ir/tile/verify.h"
+
+namespace tessera::tile {
+
+namespace {
+
+bool is_shared(Type type) {
+  return type->is(TypeKind::View) && type->space == MemorySpace::Shared;
+}
+
+bool expect_shared(OpVerifier& verifier, std::string_view what, Type type) {
+  if (is_shared(type)) return true;
+  verifier.error("{} must be a view in shared space, not {}", what, type->text);
+  return false;
+}
+
+bool is_constant_size(Type type) {
+  for (Dim dim : type->dims) {
+    if (!dim->constant()) return false;
+  }
+  return true;
+}
+
+void expect_barrier(OpVerifier& verifier, Type type) {
+  if (is_shared(type) && type->dtype == DType::U64 && type->rank() == 0) return;
+  verifier.error("the barrier must be view<u64> in shared space, not {}", type->text);
+}
+
+/// The rules of a copy between a box of global memory and a tile of shared memory.
+void check_copy(OpVerifier& verifier, Type shared, Type global, size_t offsets, size_t limits) {
+  if (!expect_shared(verifier, "the tile", shared)) return;
+  if (is_shared(global)) return verifier.error("the other side of the copy must be global memory");
+  if (shared->dtype != global->dtype) {
+    return verifier.error("{} cannot be copied as {}", to_string(global->dtype), to_string(shared->dtype));
+  }
+  if (shared->rank() > global->rank() || offsets != global->rank()) {
+    return verifier.error("it has {} offsets for memory of rank {} and a tile of rank {}", offsets, global->rank(),
+                          shared->rank());
+  }
+  expect_limits(verifier, limits, shared->rank());
+}
+
+}  // namespace
+
+void verify_role(Op* op, OpVerifier& verifier) {
+  int64_t first = op->int_attr("first"), warps = op->int_attr("warps");
+  if (first < 0 || warps < 1 || first + warps > 32) {
+    verifier.error("{} warps from {} on are not within 32 warps", warps, first);
+  }
+  if (op->has_attr("registers")) {
+    int64_t registers = op->int_attr("registers");
+    bool fits = registers >= 24 && registers <= 240 && registers % 8 == 0;
+    if (!fits) verifier.error("the registers of a role are a multiple of 8 from 24 to 240, not {}", registers);
+  }
+  if (!op->parent() || !op->parent()->info().has(Function)) verifier.error("it stands inside of another op");
+  Block* body = op->region()->front();
+  if (body->arg_count() || body->next()) verifier.error("its region must be one block without arguments");
+}
+
+void verify_alloc_shared(Op* op, OpVerifier& verifier) {
+  Type type = op->result()->type();
+  if (!expect_shared(verifier, "the result", type)) return;
+  if (!is_constant_size(type)) verifier.error("the extents of shared memory must be numbers: {}", type->text);
+}
+
+void verify_slot(Op* op, OpVerifier& verifier) {
+  Type memory = op->in(in::Slot::memory)->type();
+  Type result = op->result()->type();
+  if (!memory->is(TypeKind::View) || memory->rank() == 0) {
+    return verifier.error("it takes a slot of a view of rank 1 or more, not of {}", memory->text);
+  }
+  Type wanted = slot_type(op->module()->context(), memory);
+  if (result != wanted) verifier.error("the result must be {}, not {}", wanted->text, result->text);
+}
+
+void verify_copy_async(Op* op, OpVerifier& verifier) {
+  check_copy(verifier, op->in(in::CopyAsync::to)->type(), op->in(in::CopyAsync::from)->type(),
+             op->slot_size(in::CopyAsync::offsets), op->slot_size(in::CopyAsync::limits));
+  Value* barrier = op->in(in::CopyAsync::barrier);
+  if (barrier && !is_shared(barrier->type())) verifier.error("the barrier must be in shared space");
+}
+
+void verify_store_async(Op* op, OpVerifier& verifier) {
+  check_copy(verifier, op->in(in::StoreAsync::from)->type(), op->in(in::StoreAsync::to)->type(),
+             op->slot_size(in::StoreAsync::offsets), op->slot_size(in::StoreAsync::limits));
+}
+
+void verify_channel(Op* op, OpVerifier& verifier) {
+  int64_t stages = op->int_attr("stages");
+  if (stages < 1 || stages > 64) verifier.error("a channel has 1 to 64 stages, not {}", stages);
+  for (Value* ring : op->ins(in::Channel::rings)) {
+    Type type = ring->type();
+    if (!expect_shared(verifier, "a ring", type)) return;
+    if (type->rank() == 0 || !type->dims[0]->is_constant(stages)) {
+      verifier.error("a ring of {} stages cannot be {}", stages, type->text);
+    }
+  }
+  Type wanted = channel_type(op->module()->context());
+  if (op->result()->type() != wanted) verifier.error("the result must be {}", wanted->text);
+}
+
+void verify_barriers(Op* op, OpVerifier& verifier) {
+  Type type = op->result()->type();
+  if (!is_shared(type) || type->dtype != DType::U64 || type->rank() != 1 || !is_constant_size(type)) {
+    verifier.error("the result must be view<n, u64> in shared space, not {}", type->text);
+  }
+  if (op->int_attr("arrivals") < 1) verifier.error("a barrier waits for at least one arrival");
+}
+
+void verify_barrier_op(Op* op, OpVerifier& verifier) {
+  expect_barrier(verifier, op->operand(0)->type());
+}
+
+void verify_mma(Op* op, OpVerifier& verifier) {
+  Type a = op->in(in::Mma::a)->type(), b = op->in(in::Mma::b)->type(), c = op->in(in::Mma::c)->type();
+  if (!expect_shared(verifier, "a", a) || !expect_shared(verifier, "b", b)) return;
+  bool shapes = a->rank() == 2 && b->rank() == 2 && a->dims[1] == b->dims[0];
+  if (!shapes) return verifier.error("{} x {} is no product", dims_text(a->dims), dims_text(b->dims));
+  if (c->dims != std::vector<Dim>{a->dims[0], b->dims[1]}) {
+    return verifier.error("the product has dims {}, not {}", dims_text({a->dims[0], b->dims[1]}), dims_text(c->dims));
+  }
+  if (op->result()->type() != c) verifier.error("the result must be {}, not {}", c->text, op->result()->type()->text);
+  Value* accumulate = op->in(in::Mma::accumulate);
+  if (accumulate && accumulate->type()->dtype != DType::Bool) verifier.error("'accumulate' must be a bool");
+}
+
+void verify_mma_wait(Op* op, OpVerifier& verifier) {
+  if (op->result_count() != op->operand_count()) {
+    return verifier.error("it gives {} values for {}", op->result_count(), op->operand_count());
+  }
+  for (unsigned i = 0; i < op->result_count(); ++i) {
+    Type wanted = op->operand(i)->type();
+    if (op->result(i)->type() != wanted) verifier.error("result {} must be {}", i, wanted->text);
+  }
+  if (op->int_attr("pending") < 0) verifier.error("'pending' is 0 or more");
+}
+
+}  // namespace tessera::tile
