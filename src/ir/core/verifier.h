@@ -22,6 +22,9 @@ class OpVerifier {
     report(fmt::format(format, std::forward<Args>(args)...));
   }
   bool failed() const { return failed_; }
+  /// For what a hook finds wrong with an op inside of its own.
+  OpVerifier of(Op* inner) const { return {inner, diagnostics_}; }
+  void fail() { failed_ = true; }
 
  private:
   void report(const std::string& message);

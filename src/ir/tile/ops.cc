@@ -18,10 +18,13 @@ const OpInfo* info(ElementwiseKind kind) {
 Type slot_type(Context& context, Type ring) {
   std::vector<Dim> dims(ring->dims.begin() + 1, ring->dims.end());
   std::vector<Dim> strides(ring->strides.begin() + 1, ring->strides.end());
-  Type slot = context.view(std::move(dims), ring->dtype, std::move(strides), ring->offset, ring->space);
+  Type slot =
+      context.view(std::move(dims), ring->dtype, std::move(strides), ring->offset, ring->space);
   return context.with_layout(slot, ring->layout);
 }
 
-Type channel_type(Context& context) { return context.contiguous_view({}, DType::U64, MemorySpace::Shared); }
+Type channel_type(Context& context) {
+  return context.contiguous_view({}, DType::U64, MemorySpace::Shared);
+}
 
 }  // namespace tessera::tile

@@ -9,6 +9,7 @@ namespace tessera::tile {
 // Kernels and control flow (verify_control.cc).
 void verify_kernel(Op* op, OpVerifier& verifier);
 void verify_program_id(Op* op, OpVerifier& verifier);
+void verify_worker(Op* op, OpVerifier& verifier);
 void verify_for(Op* op, OpVerifier& verifier);
 void verify_if(Op* op, OpVerifier& verifier);
 void verify_yield(Op* op, OpVerifier& verifier);
@@ -31,6 +32,8 @@ void verify_barriers(Op* op, OpVerifier& verifier);
 void verify_barrier_op(Op* op, OpVerifier& verifier);
 void verify_mma(Op* op, OpVerifier& verifier);
 void verify_mma_wait(Op* op, OpVerifier& verifier);
+void verify_channel_op(Op* op, OpVerifier& verifier);
+void verify_pending(Op* op, OpVerifier& verifier);
 
 // Values (verify_value.cc).
 void verify_convert_layout(Op* op, OpVerifier& verifier);
@@ -46,6 +49,9 @@ void verify_merge(Op* op, OpVerifier& verifier);
 void verify_dot(Op* op, OpVerifier& verifier);
 void verify_pair_rows(Op* op, OpVerifier& verifier);
 void verify_dot_pairs(Op* op, OpVerifier& verifier);
+
+/// The threads of a kernel, its roles and the layouts of all types in it (verify_threads.cc).
+void verify_threads(Op* kernel, OpVerifier& verifier);
 
 /// Dims as a message shows them: [128, D].
 std::string dims_text(const std::vector<Dim>& dims);

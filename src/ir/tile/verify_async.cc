@@ -1,4 +1,5 @@
-// Rules of the ops that programs of several warps use: shared memory, copies, barriers, matrix units.
+// Rules of the ops that programs of several warps use: shared memory, copies, barriers, matrix
+// units.
 
 #include "ir/tile/ops.h"
 #include "ir/tile/verify.h"
@@ -24,21 +25,58 @@ bool is_constant_size(Type type) {
   return true;
 }
 
-void expect_barrier(OpVerifier& verifier, Type type) {
-  if (is_shared(type) && type->dtype == DType::U64 && type->rank() == 0) return;
-  verifier.error("the barrier must be view<u64> in shared space, not {}", type->text);
+/// The most bytes that a barrier counts in one phase.
+constexpr int64_t max_announced = (1 << 20) - 1;
+
+void expect_bytes(Op* op, OpVerifier& verifier, int64_t least) {
+  int64_t bytes = op->int_attr("bytes");
+  if (bytes >= least && bytes <= max_announced) return;
+  verifier.error("a barrier counts {} to {} bytes, not {}", least, max_announced, bytes);
+}
+
+bool is_def(Value* value, OpKind kind) {
+  return value->def() && value->def()->is(info(kind));
+}
+
+void expect_barrier(OpVerifier& verifier, Value* value) {
+  Type type = value->type();
+  bool fits = is_shared(type) && type->dtype == DType::U64 && type->rank() == 0;
+  if (fits && !is_def(value, OpKind::Channel)) return;
+  verifier.error("the barrier must be a slot of tile.barriers");
+}
+
+/// Shared memory is of one size, and made by the kernel's own block.
+bool expect_allocation(Op* op, OpVerifier& verifier) {
+  Type type = op->result()->type();
+  if (!expect_shared(verifier, "the result", type)) return false;
+  if (!is_constant_size(type))
+    verifier.error("the extents of shared memory must be numbers: {}", type->text);
+  Type plain =
+      op->module()->context().contiguous_view(type->dims, type->dtype, MemorySpace::Shared);
+  if (type->strides != plain->strides || type->offset != plain->offset) {
+    verifier.error("the result must be contiguous, not {}", type->text);
+  }
+  if (!op->parent() || !op->parent()->info().has(Function)) {
+    verifier.error("it stands inside of another op, not in the kernel's own block");
+  }
+  return !verifier.failed();
 }
 
 /// The rules of a copy between a box of global memory and a tile of shared memory.
 void check_copy(OpVerifier& verifier, Type shared, Type global, size_t offsets, size_t limits) {
   if (!expect_shared(verifier, "the tile", shared)) return;
-  if (is_shared(global)) return verifier.error("the other side of the copy must be global memory");
+  bool is_global = global->is(TypeKind::Tensor) || global->space == MemorySpace::Global;
+  if (!is_global)
+    return verifier.error("the other side of the copy must be global memory, not {}", global->text);
   if (shared->dtype != global->dtype) {
-    return verifier.error("{} cannot be copied as {}", to_string(global->dtype), to_string(shared->dtype));
+    return verifier.error("{} cannot be copied as {}", to_string(global->dtype),
+                          to_string(shared->dtype));
   }
+  if (!is_constant_size(shared))
+    verifier.error("the tile's extents must be numbers: {}", shared->text);
   if (shared->rank() > global->rank() || offsets != global->rank()) {
-    return verifier.error("it has {} offsets for memory of rank {} and a tile of rank {}", offsets, global->rank(),
-                          shared->rank());
+    return verifier.error("it has {} offsets for memory of rank {} and a tile of rank {}", offsets,
+                          global->rank(), shared->rank());
   }
   expect_limits(verifier, limits, shared->rank());
 }
@@ -46,24 +84,22 @@ void check_copy(OpVerifier& verifier, Type shared, Type global, size_t offsets, 
 }  // namespace
 
 void verify_role(Op* op, OpVerifier& verifier) {
-  int64_t first = op->int_attr("first"), warps = op->int_attr("warps");
-  if (first < 0 || warps < 1 || first + warps > 32) {
-    verifier.error("{} warps from {} on are not within 32 warps", warps, first);
-  }
   if (op->has_attr("registers")) {
     int64_t registers = op->int_attr("registers");
     bool fits = registers >= 24 && registers <= 240 && registers % 8 == 0;
-    if (!fits) verifier.error("the registers of a role are a multiple of 8 from 24 to 240, not {}", registers);
+    if (!fits)
+      verifier.error("the registers of a role are a multiple of 8 from 24 to 240, not {}",
+                     registers);
   }
-  if (!op->parent() || !op->parent()->info().has(Function)) verifier.error("it stands inside of another op");
+  if (!op->parent() || !op->parent()->info().has(Function))
+    verifier.error("it stands inside of another op");
   Block* body = op->region()->front();
-  if (body->arg_count() || body->next()) verifier.error("its region must be one block without arguments");
+  if (body->arg_count() || body->next())
+    verifier.error("its region must be one block without arguments");
 }
 
 void verify_alloc_shared(Op* op, OpVerifier& verifier) {
-  Type type = op->result()->type();
-  if (!expect_shared(verifier, "the result", type)) return;
-  if (!is_constant_size(type)) verifier.error("the extents of shared memory must be numbers: {}", type->text);
+  expect_allocation(op, verifier);
 }
 
 void verify_slot(Op* op, OpVerifier& verifier) {
@@ -72,6 +108,8 @@ void verify_slot(Op* op, OpVerifier& verifier) {
   if (!memory->is(TypeKind::View) || memory->rank() == 0) {
     return verifier.error("it takes a slot of a view of rank 1 or more, not of {}", memory->text);
   }
+  if (is_def(op->in(in::Slot::memory), OpKind::Channel))
+    return verifier.error("a channel has no slots");
   Type wanted = slot_type(op->module()->context(), memory);
   if (result != wanted) verifier.error("the result must be {}, not {}", wanted->text, result->text);
 }
@@ -80,7 +118,7 @@ void verify_copy_async(Op* op, OpVerifier& verifier) {
   check_copy(verifier, op->in(in::CopyAsync::to)->type(), op->in(in::CopyAsync::from)->type(),
              op->slot_size(in::CopyAsync::offsets), op->slot_size(in::CopyAsync::limits));
   Value* barrier = op->in(in::CopyAsync::barrier);
-  if (barrier && !is_shared(barrier->type())) verifier.error("the barrier must be in shared space");
+  if (barrier && !is_def(barrier, OpKind::Channel)) expect_barrier(verifier, barrier);
 }
 
 void verify_store_async(Op* op, OpVerifier& verifier) {
@@ -98,33 +136,59 @@ void verify_channel(Op* op, OpVerifier& verifier) {
       verifier.error("a ring of {} stages cannot be {}", stages, type->text);
     }
   }
+  if (!op->parent() || !op->parent()->info().has(Function)) {
+    verifier.error("it stands inside of another op, not in the kernel's own block");
+  }
   Type wanted = channel_type(op->module()->context());
   if (op->result()->type() != wanted) verifier.error("the result must be {}", wanted->text);
 }
 
+void verify_channel_op(Op* op, OpVerifier& verifier) {
+  if (!is_def(op->operand(0), OpKind::Channel)) return verifier.error("it takes a tile.channel");
+  if (op->has_attr("bytes")) expect_bytes(op, verifier, 1);
+}
+
 void verify_barriers(Op* op, OpVerifier& verifier) {
+  if (!expect_allocation(op, verifier)) return;
   Type type = op->result()->type();
-  if (!is_shared(type) || type->dtype != DType::U64 || type->rank() != 1 || !is_constant_size(type)) {
+  if (type->dtype != DType::U64 || type->rank() != 1) {
     verifier.error("the result must be view<n, u64> in shared space, not {}", type->text);
   }
   if (op->int_attr("arrivals") < 1) verifier.error("a barrier waits for at least one arrival");
 }
 
 void verify_barrier_op(Op* op, OpVerifier& verifier) {
-  expect_barrier(verifier, op->operand(0)->type());
+  expect_barrier(verifier, op->operand(0));
+  if (op->has_attr("bytes")) expect_bytes(op, verifier, 0);
+}
+
+void verify_pending(Op* op, OpVerifier& verifier) {
+  if (op->int_attr("pending") < 0) verifier.error("'pending' is 0 or more");
 }
 
 void verify_mma(Op* op, OpVerifier& verifier) {
-  Type a = op->in(in::Mma::a)->type(), b = op->in(in::Mma::b)->type(), c = op->in(in::Mma::c)->type();
+  Type a = op->in(in::Mma::a)->type(), b = op->in(in::Mma::b)->type(),
+       c = op->in(in::Mma::c)->type();
   if (!expect_shared(verifier, "a", a) || !expect_shared(verifier, "b", b)) return;
   bool shapes = a->rank() == 2 && b->rank() == 2 && a->dims[1] == b->dims[0];
-  if (!shapes) return verifier.error("{} x {} is no product", dims_text(a->dims), dims_text(b->dims));
+  if (!shapes)
+    return verifier.error("{} x {} is no product", dims_text(a->dims), dims_text(b->dims));
   if (c->dims != std::vector<Dim>{a->dims[0], b->dims[1]}) {
-    return verifier.error("the product has dims {}, not {}", dims_text({a->dims[0], b->dims[1]}), dims_text(c->dims));
+    return verifier.error("the product has dims {}, not {}", dims_text({a->dims[0], b->dims[1]}),
+                          dims_text(c->dims));
   }
-  if (op->result()->type() != c) verifier.error("the result must be {}, not {}", c->text, op->result()->type()->text);
+  if (a->dtype != b->dtype) {
+    verifier.error("operands differ in dtype: {} and {}", to_string(a->dtype), to_string(b->dtype));
+  }
+  if (c->dtype == DType::Bool || a->dtype == DType::Bool ||
+      is_float(a->dtype) != is_float(c->dtype)) {
+    verifier.error("products of {} are not added in {}", to_string(a->dtype), to_string(c->dtype));
+  }
+  if (op->result()->type() != c)
+    verifier.error("the result must be {}, not {}", c->text, op->result()->type()->text);
   Value* accumulate = op->in(in::Mma::accumulate);
-  if (accumulate && accumulate->type()->dtype != DType::Bool) verifier.error("'accumulate' must be a bool");
+  if (accumulate && accumulate->type()->dtype != DType::Bool)
+    verifier.error("'accumulate' must be a bool");
 }
 
 void verify_mma_wait(Op* op, OpVerifier& verifier) {
@@ -135,7 +199,7 @@ void verify_mma_wait(Op* op, OpVerifier& verifier) {
     Type wanted = op->operand(i)->type();
     if (op->result(i)->type() != wanted) verifier.error("result {} must be {}", i, wanted->text);
   }
-  if (op->int_attr("pending") < 0) verifier.error("'pending' is 0 or more");
+  verify_pending(op, verifier);
 }
 
 }  // namespace tessera::tile

@@ -48,13 +48,32 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
     if (!is_size(extent)) verifier.error("the grid's extent '{}' is no size", extent->text);
   }
   if (kind_of(body->back()) != OpKind::Return) verifier.error("it does not end with tile.return");
+  if (!verifier.failed()) verify_threads(op, verifier);
 }
 
-void verify_program_id(Op* op, OpVerifier& verifier) {
+namespace {
+
+/// The kernel that an op stands in; null after a report if there is none.
+Op* kernel_of(Op* op, OpVerifier& verifier) {
   Op* kernel = op->parent();
   while (kernel->parent()) kernel = kernel->parent();
-  if (kernel->info().level != Level::Tile) return verifier.error("it stands outside of a kernel");
+  if (kernel->info().level == Level::Tile) return kernel;
+  verifier.error("it stands outside of a kernel");
+  return nullptr;
+}
+
+}  // namespace
+
+void verify_program_id(Op* op, OpVerifier& verifier) {
+  Op* kernel = kernel_of(op, verifier);
+  if (!kernel) return;
+  if (kernel->flag("persistent")) return verifier.error("a persistent kernel has workers");
   expect_axis(op, verifier, kernel->attr("grid")->elements.size());
+}
+
+void verify_worker(Op* op, OpVerifier& verifier) {
+  Op* kernel = kernel_of(op, verifier);
+  if (kernel && !kernel->flag("persistent")) verifier.error("the kernel is not persistent");
 }
 
 void verify_for(Op* op, OpVerifier& verifier) {
@@ -95,8 +114,9 @@ void verify_if(Op* op, OpVerifier& verifier) {
 
 void verify_yield(Op* op, OpVerifier& verifier) {
   OpKind kind = op->parent() ? kind_of(op->parent()) : OpKind::Kernel;
-  if (kind != OpKind::For && kind != OpKind::If)
-    verifier.error("it stands outside of a loop or a condition");
+  if (kind == OpKind::Role && op->operand_count()) verifier.error("a role gives no values");
+  if (kind != OpKind::For && kind != OpKind::If && kind != OpKind::Role)
+    verifier.error("it stands outside of a loop, a condition or a role");
 }
 
 }  // namespace tessera::tile

@@ -54,8 +54,8 @@ void verify_slice(Op* op, OpVerifier& verifier) {
   for (size_t i = 0; i < offsets.size(); ++i) {
     std::optional<int64_t> whole = a->dims[i]->constant(), part = result->dims[i]->constant();
     if (whole && part && offsets[i] >= 0 && *part <= *whole - offsets[i]) continue;
-    verifier.error("axis {}: {} elements from {} on are not within {}", i, result->dims[i]->text, offsets[i],
-                   a->dims[i]->text);
+    verifier.error("axis {}: {} elements from {} on are not within {}", i, result->dims[i]->text,
+                   offsets[i], a->dims[i]->text);
   }
   expect_result(op, verifier, result->dims, a->dtype);
 }

@@ -3,17 +3,14 @@
 
 #include <set>
 
+#include "unit/ir/tile_cases.h"
 #include "unit/ir/tile_fixture.h"
 
 using namespace tessera;
 
 namespace {
 
-struct Case {
-  std::string parameters;
-  std::vector<std::string> body;
-  std::string reason;  ///< part of the message; empty where the text is correct
-};
+using Case = TileCase;
 
 const std::string scratch4 = "view<4, f32, strides = [1], offset = 0, space = scratch>";
 const std::string zero = "%z: i64 = tile.constant {value = 0}";
@@ -238,11 +235,16 @@ std::vector<Case> wrong() {
   };
 }
 
+std::vector<Case> joined(std::vector<Case> a, const std::vector<Case>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
 }  // namespace
 
 TEST_CASE("correct tile ops are read back as printed") {
-  for (const Case& c : correct()) {
-    std::string text = tile_kernel(c.parameters, c.body);
+  for (const Case& c : joined(correct(), correct_thread_cases())) {
+    std::string text = tile_kernel(c.parameters, c.body, 0, c.attributes);
     std::string once = TextFixture().round_trip(text);
     INFO(text << once);
     CHECK(once.find("error") == std::string::npos);
@@ -251,8 +253,8 @@ TEST_CASE("correct tile ops are read back as printed") {
 }
 
 TEST_CASE("wrong tile ops are refused with the reason") {
-  for (const Case& c : wrong()) {
-    std::string text = tile_kernel(c.parameters, c.body);
+  for (const Case& c : joined(wrong(), wrong_thread_cases())) {
+    std::string text = tile_kernel(c.parameters, c.body, 0, c.attributes);
     std::string said = TextFixture().round_trip(text);
     INFO(text << said);
     CHECK(said.find("[ir-verify]") != std::string::npos);
@@ -262,7 +264,9 @@ TEST_CASE("wrong tile ops are refused with the reason") {
 
 TEST_CASE("every tile op that is not elementwise has a correct form in a test") {
   std::string all;
-  for (const Case& c : correct()) all += tile_kernel(c.parameters, c.body);
+  for (const Case& c : joined(correct(), correct_thread_cases())) {
+    all += tile_kernel(c.parameters, c.body);
+  }
   all += " tile.for ";  // text_test.cc
   TextFixture fixture;
   for (const OpInfo* op : fixture.context.all_ops()) {
