@@ -11,8 +11,27 @@ namespace {
 
 using Values = FragmentEmitter::Values;
 
-/// Rows of the right operand that are copied at once.
+/// Rows of the right operand that are copied at once; where its columns are what lies in one piece,
+/// as many as make whole vectors along them, which are transposed in registers.
 constexpr int64_t copied_rows = 4;
+constexpr int64_t transposed_rows = 16;
+
+/// Whether the elements along program axis `axis` of what is loaded lie one after the other.
+bool lies_along(Value* value, int axis, const TileAxes& axes) {
+  Op* def = value->def();
+  if (!def) return false;
+  if (!def->is(tile::info(OpKind::Load))) {
+    return def->operand_count() > 0 && lies_along(def->operand(0), axis, axes);
+  }
+  Type memory = def->in(in::Load::memory)->type();
+  size_t lead = memory->rank() - value->type()->rank();
+  for (size_t i = 0; i < value->type()->rank(); ++i) {
+    bool last = i + 1 == value->type()->rank();
+    bool unit = memory->is(TypeKind::View) ? memory->strides[lead + i]->is_constant(1) : last;
+    if (unit && axes.of(value, i) == axis) return true;
+  }
+  return false;
+}
 
 class Packing {
  public:
@@ -70,10 +89,11 @@ class Packing {
           {emitter_.binding(shape_.column).start, emitter_.binding(k_).start, emitter_.zero()}, {});
       return Values{};
     };
+    int64_t rows = lies_along(b, k_, emitter_.axes()) ? transposed_rows : copied_rows;
     emitter_.loop(shape_.column, shape_.columns, shape_.column_limit, TailKind::Limited, {},
                   [&](const Values&) {
-                    return emitter_.loop(k_, copied_rows, dot_->in(in::Dot::limit), TailKind::Ones,
-                                         {}, copy);
+                    return emitter_.loop(k_, rows, dot_->in(in::Dot::limit), TailKind::Ones, {},
+                                         copy);
                   });
     emitter_.keep_in_panels(b, [=, &emitter = emitter_, column = shape_.column, k_axis = k_] {
       Type type = emitter.context().tile({one, columns}, memory->type()->dtype);
