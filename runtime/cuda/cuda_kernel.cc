@@ -24,7 +24,10 @@ Status CudaKernel::failed(Status status) const {
 
 Status CudaKernel::prepare(ModuleHandle module) {
   cluster_ = product(meta_.cluster);
-  Status status = gpu_.run(gpu_.driver().module_function, &function_, module, meta_.name.c_str());
+  // PTX has no dots in names; the compiler writes '$' for them.
+  std::string symbol = meta_.name;
+  std::replace(symbol.begin(), symbol.end(), '.', '$');
+  Status status = gpu_.run(gpu_.driver().module_function, &function_, module, symbol.c_str());
   if (!status.failed()) status = check_limits();
   if (!status.failed()) status = allow_resources();
   if (!status.failed() && meta_.persistent) status = count_resident_blocks();

@@ -57,12 +57,18 @@ class BundleBuilder {
           if (!add_entry(op, name)) return failure;
         } else {
           kernels.push_back(kernel_meta(op, *target.machine));
+          std::string symbol = kernels.back().name;
+          std::replace(symbol.begin(), symbol.end(), '.', '$');
+          auto registers = target.registers.find(symbol);
+          if (registers != target.registers.end()) kernels.back().regs_per_thread = registers->second;
         }
       }
     }
     std::sort(kernels.begin(), kernels.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
-    return add(format::kernels_path(name), target.object);
+    if (!target.machine->is_gpu()) return add(format::kernels_path(name), target.object);
+    if (!target.cubin.empty() && !add(format::kernels_path(name, "cubin"), target.cubin)) return failure;
+    return add(format::kernels_path(name, "ptx"), target.object);
   }
 
   Status add_entry(Op* function, const std::string& target) {

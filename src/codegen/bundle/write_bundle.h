@@ -2,6 +2,7 @@
 // The one artefact of a compile: plans, code, metadata, schedules and the graph, in one
 // deterministic file.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,9 @@ struct BundleTarget {
   /// Modules of level target: a host.func and its kernels for each entry; others hold kernels
   /// alone.
   std::vector<Module*> modules;
-  std::string object;  ///< all kernels of these modules, as one ELF object
+  std::string object;  ///< all kernels of these modules: an ELF object, or PTX for a GPU
+  std::string cubin{};  ///< of a GPU: the assembled PTX; may be empty
+  std::map<std::string, int64_t> registers{};  ///< of a thread, by the kernel's name in PTX, where that is known
 };
 
 struct BundleInput {

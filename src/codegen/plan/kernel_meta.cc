@@ -50,6 +50,40 @@ format::KernelBuffer buffer_of(Type type, size_t position, size_t inputs,
   return buffer;
 }
 
+std::vector<format::Expr> format_sizes(Attr sizes, const std::vector<std::string>& dims) {
+  std::vector<format::Expr> all;
+  for (Attr size : sizes->elements) all.push_back(format_dim(size->dim, dims));
+  return all;
+}
+
+format::KernelDescriptor descriptor_of(Attr map, const std::vector<std::string>& dims) {
+  format::KernelDescriptor descriptor;
+  descriptor.buffer = uint32_t(map->get("buffer")->integer);
+  descriptor.dtype = format_dtype(map->get("dtype")->dtype);
+  descriptor.dims = format_sizes(map->get("dims"), dims);
+  descriptor.strides = format_sizes(map->get("strides"), dims);
+  descriptor.offset = format_dim(map->get("offset")->dim, dims);
+  for (Attr extent : map->get("box")->elements) descriptor.box.push_back(extent->integer);
+  descriptor.swizzle = map->get("swizzle")->integer;
+  return descriptor;
+}
+
+/// How blocks of a GPU's kernel are launched.
+void add_launch(Op* kernel, const Machine& machine, format::KernelMeta& meta) {
+  int64_t threads = kernel->int_attr("threads");
+  meta.block = {threads, 1, 1};
+  if (Attr shared = kernel->attr("shared")) meta.smem_per_cta = shared->integer;
+  if (Attr cluster = kernel->attr("cluster")) {
+    for (size_t i = 0; i < cluster->elements.size(); ++i) meta.cluster[i] = cluster->elements[i]->integer;
+  }
+  meta.persistent = kernel->flag("persistent");
+  if (Attr maps = kernel->attr("descriptors")) {
+    for (Attr map : maps->elements) meta.descriptors.push_back(descriptor_of(map, meta.dims));
+  }
+  if (Attr bound = kernel->attr("registers")) meta.regs_per_thread = bound->integer;
+  meta.features = {machine.gpu.ptx_target};
+}
+
 }  // namespace
 
 format::KernelMeta kernel_meta(Op* kernel, const Machine& machine) {
@@ -73,6 +107,7 @@ format::KernelMeta kernel_meta(Op* kernel, const Machine& machine) {
   }
   meta.vector_width = machine.lanes(widest);
   meta.features = feature_names(machine.llvm_features);
+  if (machine.is_gpu()) add_launch(kernel, machine, meta);
   meta.scratch = format_dim(kernel->dim_attr("scratch"), meta.dims);
   return meta;
 }

@@ -1,5 +1,6 @@
 #include "codegen/ptx/ptxas.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -8,6 +9,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 
@@ -133,6 +135,42 @@ Status check_resources(const std::vector<KernelResources>& kernels, DiagnosticEn
     ok = ok && kernel.losses.empty() && !local;
   }
   return ok ? success : Status(failure);
+}
+
+std::map<std::string, int64_t> Cubin::registers_by_kernel() const {
+  std::map<std::string, int64_t> registers;
+  for (const KernelResources& kernel : kernels) registers[kernel.name] = kernel.registers;
+  return registers;
+}
+
+namespace {
+
+template <typename T>
+T read_at(const std::string& bytes, size_t at) {
+  T value{};
+  if (at + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::string describe_cubin(const Cubin& cubin) {
+  std::string out = fmt::format("{}, {} bytes\n", cubin.assembler, cubin.bytes.size());
+  for (const KernelResources& kernel : cubin.kernels) {
+    out += fmt::format("kernel {}: {} registers, {} barriers, {} bytes of stack, {} bytes of spills\n", kernel.name,
+                       kernel.registers, kernel.barriers, kernel.stack_bytes, kernel.spill_bytes);
+  }
+  auto header = read_at<Elf64_Ehdr>(cubin.bytes, 0);
+  auto section = [&](size_t i) {
+    return read_at<Elf64_Shdr>(cubin.bytes, size_t(header.e_shoff) + i * sizeof(Elf64_Shdr));
+  };
+  size_t names = size_t(section(header.e_shstrndx).sh_offset);
+  for (size_t i = 1; i < header.e_shnum; ++i) {
+    size_t at = names + section(i).sh_name;
+    if (at >= cubin.bytes.size()) continue;
+    out += fmt::format("section {}: {} bytes\n", cubin.bytes.c_str() + at, uint64_t(section(i).sh_size));
+  }
+  return out;
 }
 
 std::string find_ptxas() {

@@ -5,6 +5,7 @@
 // calls a loss is an error here: registers that are not reallocated, products of warpgroups run one by one, and
 // registers kept in memory each cost more than all else that the compiler does.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,13 @@ struct Cubin {
   std::string bytes;
   std::string assembler;  ///< name and version: "ptxas 13.0.88"
   std::vector<KernelResources> kernels;
+
+  /// Registers of each kernel, by its name in PTX.
+  std::map<std::string, int64_t> registers_by_kernel() const;
 };
+
+/// Its ELF sections and what each kernel uses.
+std::string describe_cubin(const Cubin& cubin);
 
 /// The path of ptxas, or nothing.
 std::string find_ptxas();

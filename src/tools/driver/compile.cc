@@ -9,6 +9,8 @@
 
 #include "codegen/bundle/write_bundle.h"
 #include "codegen/llvm/emit_llvm.h"
+#include "codegen/ptx/emit_ptx.h"
+#include "codegen/ptx/ptxas.h"
 #include "frontend/frontend.h"
 #include "ir/core/parser.h"
 #include "ir/core/printer.h"
@@ -25,7 +27,8 @@ namespace {
 
 constexpr std::pair<std::string_view, Stage> stage_names[] = {
     {"graph", Stage::Graph},   {"sched", Stage::Schedule}, {"tile", Stage::Tile},
-    {"target", Stage::Target}, {"llvm", Stage::Llvm},      {"asm", Stage::Asm},
+    {"target", Stage::Target}, {"llvm", Stage::Llvm},      {"ptx", Stage::Ptx},
+    {"asm", Stage::Asm},       {"cubin", Stage::Cubin},
 };
 
 Stage stage_of(Level level) {
@@ -79,7 +82,9 @@ struct DumpText {
 struct TargetOutput {
   const Machine* machine;
   std::vector<std::unique_ptr<Module>> modules;  ///< of level target, one per entry
-  codegen::KernelObject object;
+  codegen::KernelObject object;                  ///< of a CPU
+  std::string ptx;                               ///< of a GPU
+  codegen::Cubin cubin;                          ///< where it is asked for
 };
 
 struct Compiler::State {
@@ -133,7 +138,7 @@ Status Compiler::choose_stages() {
     std::vector<Stage> stages = parse_stage(name);
     if (stages.empty()) {
       diagnostics_.report(diag::unknown_stage, {}, name)
-          .help("stages are graph, sched, tile, target, llvm, asm, tirh and tirt");
+          .help("stages are graph, sched, tile, target, llvm, ptx, asm, cubin, tirh and tirt");
       return failure;
     }
     state_->stages.insert(state_->stages.end(), stages.begin(), stages.end());
@@ -151,7 +156,7 @@ Status Compiler::choose_targets() {
   if (options_.targets.empty()) machines = default_machines();
   // The order of the table, each once, whatever the command line says.
   for (const Machine* machine : all_machines()) {
-    if (std::count(machines.begin(), machines.end(), machine)) state_->targets.push_back({machine, {}, {}});
+    if (std::count(machines.begin(), machines.end(), machine)) state_->targets.push_back({machine, {}, {}, {}, {}});
   }
   return success;
 }
@@ -218,7 +223,7 @@ void Compiler::dump(Stage stage, const std::string& what, const std::string& tex
 
 Status Compiler::lower_all() {
   if (state_->graph) dump(Stage::Graph, state_->graph->name(), print(*state_->graph));
-  Stage last = Stage::Asm;
+  Stage last = Stage::Cubin;
   if (!state_->stages.empty()) last = *std::max_element(state_->stages.begin(), state_->stages.end());
   if (last == Stage::Graph) return success;
   for (TargetOutput& target : state_->targets) {
@@ -311,12 +316,16 @@ Status Compiler::generate_code() {
   return timed("machine code", [&]() -> Status {
     std::vector<std::future<codegen::KernelObject>> objects;
     for (TargetOutput& target : state_->targets) {
+      if (target.machine->is_gpu()) continue;
       objects.push_back(std::async(std::launch::async, [&target] {
         std::vector<Module*> modules = pointers(target.modules);
         return codegen::compile_kernels(modules, *target.machine);
       }));
     }
-    for (size_t i = 0; i < objects.size(); ++i) state_->targets[i].object = objects[i].get();
+    size_t next = 0;
+    for (TargetOutput& target : state_->targets) {
+      if (!target.machine->is_gpu()) target.object = objects[next++].get();
+    }
     for (const TargetOutput& target : state_->targets) {
       if (target.object.problem.empty()) continue;
       diagnostics_.report(diag::no_temporary_files, {}, output_path(), target.object.problem)
@@ -337,13 +346,36 @@ Status Compiler::check_has_entries() {
   return failure;
 }
 
+/// PTX, and cubins where they are wanted.
+Status Compiler::generate_ptx() {
+  bool assembles = wants(Stage::Cubin) || (state_->stages.empty() && options_.cubin);
+  return timed("ptx", [&]() -> Status {
+    for (TargetOutput& target : state_->targets) {
+      if (!target.machine->is_gpu() || target.modules.empty()) continue;
+      std::vector<Module*> modules = pointers(target.modules);
+      Result<std::string> ptx = codegen::emit_ptx(modules, *target.machine, diagnostics_);
+      if (!ptx) return failure;
+      target.ptx = std::move(*ptx);
+      if (!assembles) continue;
+      Result<codegen::Cubin> cubin = codegen::assemble_ptx(target.ptx, *target.machine, diagnostics_);
+      if (!cubin) return failure;
+      target.cubin = std::move(*cubin);
+    }
+    return success;
+  });
+}
+
 Status Compiler::write_bundle() {
-  if (!check_has_entries() || !generate_code()) return failure;
+  if (!check_has_entries() || !generate_code() || !generate_ptx()) return failure;
   codegen::BundleInput input;
   input.graph = state_->graph.get();
   input.compiler = version_line("tesserac");
   for (TargetOutput& target : state_->targets) {
-    input.targets.push_back({target.machine, pointers(target.modules), target.object.elf});
+    const Machine* machine = target.machine;
+    input.targets.push_back({machine, pointers(target.modules), machine->is_gpu() ? target.ptx : target.object.elf,
+                             target.cubin.bytes, target.cubin.registers_by_kernel()});
+    const std::string& tool = target.cubin.assembler;
+    if (!tool.empty() && !std::count(input.tools.begin(), input.tools.end(), tool)) input.tools.push_back(tool);
   }
   return timed("bundle", [&]() -> Status {
     Result<std::string> bytes = codegen::write_bundle(input, diagnostics_);
@@ -352,9 +384,15 @@ Status Compiler::write_bundle() {
 }
 
 Status Compiler::write_dump() {
+  if ((wants(Stage::Ptx) || wants(Stage::Cubin)) && !generate_ptx()) return failure;
   for (TargetOutput& target : state_->targets) {
     std::vector<Module*> modules = pointers(target.modules);
     if (modules.empty()) continue;
+    if (target.machine->is_gpu()) {
+      dump(Stage::Ptx, target.machine->name, target.ptx);
+      if (wants(Stage::Cubin)) dump(Stage::Cubin, target.machine->name, codegen::describe_cubin(target.cubin));
+      continue;
+    }
     if (wants(Stage::Llvm)) dump(Stage::Llvm, target.machine->name, codegen::print_llvm(modules, *target.machine));
     if (wants(Stage::Asm)) {
       dump(Stage::Asm, target.machine->name, codegen::print_assembly(modules, *target.machine));

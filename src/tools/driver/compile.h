@@ -15,7 +15,7 @@
 namespace tessera::driver {
 
 /// Texts that --dump prints, in the order of the pipeline.
-enum class Stage : uint8_t { Graph, Schedule, Tile, Target, Llvm, Asm };
+enum class Stage : uint8_t { Graph, Schedule, Tile, Target, Llvm, Ptx, Asm, Cubin };
 
 struct CompileOptions {
   std::string input;
@@ -27,6 +27,7 @@ struct CompileOptions {
   std::vector<std::string> print_before;
   std::vector<std::string> print_after;
   bool verify_each = false;
+  bool cubin = false;  ///< assemble PTX, and put both into the bundle
 };
 
 struct StageTime {
@@ -64,6 +65,7 @@ class Compiler {
   std::string output_path() const;
   Status check_has_entries();
   Status generate_code();
+  Status generate_ptx();
   Status write_dump();
   Status write_bundle();
   template <typename F>

@@ -22,11 +22,13 @@ struct Options {
 };
 
 constexpr const char* footer =
-    "Stages of --dump: graph, sched, tile, target, llvm, asm; tirh is graph and sched, tirt is tile and target.\n"
+    "Stages of --dump: graph, sched, tile, target, llvm, asm, for GPUs ptx and cubin instead of the last two; tirh is\n"
+    "graph and sched, tirt is tile and target.\n"
     "A dump can be edited and compiled on: tesserac dump.tir -o x.bundle\n"
     "\n"
     "Targets: cpu:x86-64-v3, cpu:x86-64-v4, cpu:x86-64-v4-amx, or host for the best this machine has. Without\n"
-    "--target the bundle holds the first two; the runtime takes the best one that the processor supports.\n"
+    "--target the bundle holds the first two; the runtime takes the best one that the processor supports. For GPUs:\n"
+    "cuda:sm_80, cuda:sm_90a.\n"
     "\n"
     "Exit status: 0 on success, 1 when the source or the command line has mistakes, 70 on a bug of ours. Output is\n"
     "written aside and renamed: after a failure no part of it is left.\n"
@@ -50,6 +52,7 @@ void add_options(CLI::App& app, Options& options) {
       ->delimiter(',');
   app.add_option("--print-after", compile.print_after, "print the IR after these passes (or all)")
       ->delimiter(',');
+  app.add_flag("--cubin", compile.cubin, "assemble code for GPUs with ptxas; without it the bundle holds PTX alone");
   app.add_flag("--verify-each", compile.verify_each, "verify the IR after each pass");
   app.add_flag("--time", options.time, "print how long each stage took to standard error");
   app.add_option("--time-json", options.time_json, "write the times of the stages to this file");
