@@ -195,21 +195,6 @@ Dim exact_quotient(DimTable& dims, Dim a, Dim b) {
   return quotient;
 }
 
-std::string to_text(std::span<const Dim> dims) {
-  std::string text = "[";
-  for (Dim dim : dims) {
-    if (text.size() > 1) text += ", ";
-    text += dim->text;
-  }
-  return text + "]";
-}
-
-Dim element_count(DimTable& table, std::span<const Dim> dims) {
-  Dim count = table.constant(1);
-  for (Dim dim : dims) count = table.mul(count, dim);
-  return count;
-}
-
 bool has_size(DimTable& table, std::span<const Dim> dims) {
   Dim bytes = table.constant(8);  // of an element of the widest dtype
   for (Dim dim : dims) {

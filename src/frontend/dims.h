@@ -36,10 +36,6 @@ std::optional<bool> decide(DimTable& dims, ast::CompareOp op, Dim a, Dim b,
 /// none.
 Dim exact_quotient(DimTable& dims, Dim a, Dim b);
 
-/// "[B, 4*H]".
-std::string to_text(std::span<const Dim> dims);
-/// Number of elements: the product of all dims (1 for none).
-Dim element_count(DimTable& table, std::span<const Dim> dims);
 /// Whether the number of bytes of a tensor of these dims can be written down, whatever its dtype is
 /// now and becomes: every coefficient of eight times the product fits in 64 bits. An extent of 0 counts as 1.
 bool has_size(DimTable& table, std::span<const Dim> dims);

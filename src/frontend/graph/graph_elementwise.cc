@@ -48,23 +48,8 @@ std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum>
 }
 
 bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
-  bool fits = true;
-  switch (elementwise_info(kind).cls) {
-    case ElementwiseClass::Arithmetic:
-      fits = dtype != DType::Bool && (kind != ElementwiseKind::Div || is_float(dtype));
-      break;
-    case ElementwiseClass::Real:
-      fits = is_float(dtype);
-      break;
-    case ElementwiseClass::Logical:
-      fits = !is_float(dtype);
-      break;
-    case ElementwiseClass::Compare:
-    case ElementwiseClass::Choose:
-    case ElementwiseClass::Convert:
-      break;
-  }
-  if (fits) return true;
+  bool whole_quotient = kind == ElementwiseKind::Div && is_integer(dtype);
+  if (accepts(elementwise_info(kind).cls, dtype) && !whole_quotient) return true;
   auto builder = report(diag::wrong_dtype, loc, operator_text(kind), to_string(dtype));
   if (kind == ElementwiseKind::Div) {
     builder.help("'//' divides integers; for a quotient with a fraction, cast to f32 first");

@@ -115,22 +115,7 @@ std::optional<std::vector<Dim>> TileOps::common_dims(std::span<const Datum> oper
 }
 
 bool TileOps::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
-  bool fits = true;
-  switch (elementwise_info(kind).cls) {
-    case ElementwiseClass::Arithmetic:
-      fits = dtype != DType::Bool;
-      break;
-    case ElementwiseClass::Real:
-      fits = is_float(dtype);
-      break;
-    case ElementwiseClass::Logical:
-      fits = !is_float(dtype);
-      break;
-    case ElementwiseClass::Compare:
-    case ElementwiseClass::Choose:
-    case ElementwiseClass::Convert:
-      break;
-  }
+  bool fits = accepts(elementwise_info(kind).cls, dtype);
   if (!fits) evaluator_.report(diag::wrong_dtype, loc, op_name(kind), to_string(dtype));
   return fits;
 }

@@ -297,4 +297,19 @@ void for_each_symbol(Dim dim, const std::function<void(std::string_view)>& visit
   }
 }
 
+std::string to_text(std::span<const Dim> dims) {
+  std::string text = "[";
+  for (Dim dim : dims) {
+    if (text.size() > 1) text += ", ";
+    text += dim->text;
+  }
+  return text + "]";
+}
+
+Dim element_count(DimTable& table, std::span<const Dim> dims) {
+  Dim count = table.constant(1);
+  for (Dim dim : dims) count = table.mul(count, dim);
+  return count;
+}
+
 }  // namespace tessera

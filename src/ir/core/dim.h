@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -98,6 +99,10 @@ class DimTable {
   DimNode overflow_;
 };
 
+/// The dims of a shape as a message shows them: "[B, 4*H]".
+std::string to_text(std::span<const Dim> dims);
+/// The number of elements of a shape: the product of its dims, 1 for none.
+Dim element_count(DimTable& table, std::span<const Dim> dims);
 /// Value under an assignment of symbols; nullopt for an unbound symbol, a division by zero or an overflow.
 std::optional<int64_t> evaluate(Dim dim,
                                 const std::function<std::optional<int64_t>(std::string_view)>& env);

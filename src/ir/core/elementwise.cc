@@ -294,6 +294,18 @@ constexpr ManyFunction many_table[] = {
 
 const ElementwiseInfo& elementwise_info(ElementwiseKind kind) { return elementwise_table[size_t(kind)]; }
 
+bool accepts(ElementwiseClass cls, DType dtype) {
+  switch (cls) {
+    case ElementwiseClass::Arithmetic: return dtype != DType::Bool;
+    case ElementwiseClass::Real: return is_float(dtype);
+    case ElementwiseClass::Logical: return !is_float(dtype);
+    case ElementwiseClass::Compare:
+    case ElementwiseClass::Choose:
+    case ElementwiseClass::Convert: return true;
+  }
+  TSR_UNREACHABLE("a class of elementwise ops");
+}
+
 Element evaluate_elementwise(ElementwiseKind kind, DType dtype, DType result,
                              std::span<const Element> operands) {
   TSR_CHECK(operands.size() == elementwise_info(kind).operands, "wrong number of operands");

@@ -25,6 +25,8 @@ struct ElementwiseInfo {
   ElementwiseClass cls;
 };
 const ElementwiseInfo& elementwise_info(ElementwiseKind kind);
+/// True if ops of the class take operands of the dtype.
+bool accepts(ElementwiseClass cls, DType dtype);
 
 /// One element: a float dtype's value as a double that the dtype can represent, else the integer's
 /// value (two's complement in 64 bits, zero extended for unsigned dtypes, 0 or 1 for bool).

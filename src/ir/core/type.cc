@@ -13,17 +13,11 @@ namespace {
 
 constexpr std::string_view space_names[] = {"global", "shared", "register", "scratch"};
 
-std::string dims_text(const std::vector<Dim>& dims) {
+std::string product_text(const std::vector<Dim>& dims) {
   std::string text;
   for (Dim dim : dims) text += dim->text + " x ";
   if (!text.empty()) text.resize(text.size() - 3);
   return text;
-}
-
-std::string list_text(const std::vector<Dim>& dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + dims[i]->text;
-  return text + "]";
 }
 
 std::string dtype_text(const TypeNode& node) {
@@ -37,7 +31,7 @@ std::string dtype_text(const TypeNode& node) {
 }
 
 std::string shaped_text(std::string_view head, const TypeNode& node) {
-  std::string dims = dims_text(node.dims);
+  std::string dims = product_text(node.dims);
   return fmt::format("{}<{}{}{}", head, dims, dims.empty() ? "" : ", ", dtype_text(node));
 }
 
@@ -52,7 +46,7 @@ std::string text_of(const TypeNode& node) {
     case TypeKind::Tile: return shaped_text("tile", node) + layout_text(node) + ">";
     case TypeKind::View:
       return fmt::format("{}, strides = {}, offset = {}, space = {}{}>", shaped_text("view", node),
-                         list_text(node.strides), node.offset->text, to_string(node.space), layout_text(node));
+                         to_text(node.strides), node.offset->text, to_string(node.space), layout_text(node));
     case TypeKind::Reg: return fmt::format("reg<{} x {}>", to_string(node.dtype), node.lanes);
     case TypeKind::Ptr:
       return node.space == MemorySpace::Global ? "ptr" : fmt::format("ptr<{}>", to_string(node.space));

@@ -188,23 +188,21 @@ class ModuleVerifier {
   Dominance dominance_;
 };
 
-bool class_accepts(ElementwiseClass cls, DType dtype) {
-  switch (cls) {
-    case ElementwiseClass::Arithmetic: return dtype != DType::Bool;
-    case ElementwiseClass::Real: return is_float(dtype);
-    case ElementwiseClass::Logical: return !is_float(dtype);
-    case ElementwiseClass::Compare:
-    case ElementwiseClass::Choose:
-    case ElementwiseClass::Convert: return true;
-  }
-  return false;
-}
-
 bool same_shape(Type a, Type b) {
   return a->kind == b->kind && same_dims(a, b) && a->lanes == b->lanes;
 }
 
 }  // namespace
+
+bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype) {
+  Type type = op->result()->type();
+  if (type->dims != dims) {
+    verifier.error("the result has dims {}, not {}", to_text(type->dims), to_text(dims));
+  } else if (type->dtype != dtype) {
+    verifier.error("the result has dtype {}, not {}", to_string(type->dtype), to_string(dtype));
+  }
+  return !verifier.failed();
+}
 
 void verify_elementwise(Op* op, OpVerifier& verifier) {
   const ElementwiseInfo& row = elementwise_info(op->info().elementwise);
@@ -224,7 +222,7 @@ void verify_elementwise(Op* op, OpVerifier& verifier) {
   if (first_data == 1 && op->operand(0)->type()->dtype != DType::Bool) {
     verifier.error("the condition must be bool, not {}", to_string(op->operand(0)->type()->dtype));
   }
-  if (!class_accepts(row.cls, data->dtype)) {
+  if (!accepts(row.cls, data->dtype)) {
     verifier.error("it does not take {}", to_string(data->dtype));
   }
   if (row.cls == ElementwiseClass::Convert) return;

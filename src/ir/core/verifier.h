@@ -39,6 +39,9 @@ bool level_allows(Level module_level, Level op_level);
 /// Verifies slots, attributes, types, dominance, terminators, levels and every op's own rules.
 Status verify(Module& module, DiagnosticEngine& diagnostics);
 
+/// Reports a result whose dims or dtype are not these; true if they are.
+bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype);
+
 /// The rule shared by all elementwise rows: operand dtypes by class, one shape, the result's dtype.
 void verify_elementwise(Op* op, OpVerifier& verifier);
 

@@ -48,12 +48,6 @@ std::vector<Dim> reduced_dims(Context& context, Type a, std::span<const int64_t>
   return dims;
 }
 
-Dim element_count(Context& context, std::span<const Dim> dims) {
-  Dim count = context.dims().constant(1);
-  for (Dim d : dims) count = context.dims().mul(count, d);
-  return count;
-}
-
 Value* elementwise(Builder& builder, ElementwiseKind kind, std::initializer_list<Value*> operands) {
   const ElementwiseInfo& row = elementwise_info(kind);
   TSR_CHECK(row.cls != ElementwiseClass::Convert, "a cast is built by cast or cast_to");

@@ -29,8 +29,6 @@ std::optional<std::vector<Dim>> broadcast_dims(Context& context,
 std::optional<std::vector<Dim>> gemm_dims(Type a, Type b, bool transpose_a, bool transpose_b);
 /// The dims left after combining those along `axes`, which are sorted; with `keep` they become 1.
 std::vector<Dim> reduced_dims(Context& context, Type a, std::span<const int64_t> axes, bool keep);
-/// The number of elements, 1 for rank 0.
-Dim element_count(Context& context, std::span<const Dim> dims);
 
 // Elementwise ops. Operands have one shape, see broadcast_to.
 

@@ -30,10 +30,6 @@ void verify_embedding(Op* op, OpVerifier& verifier);
 void verify_cross_entropy(Op* op, OpVerifier& verifier);
 void verify_philox(Op* op, OpVerifier& verifier);
 
-/// Dims as a message shows them: [B, 768].
-std::string dims_text(const std::vector<Dim>& dims);
-/// Reports a result whose dims or dtype are not these; true if they are.
-bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype);
 /// Reports a result whose dtype is not the operand's; true if it is.
 bool expect_dtype_of(Op* op, OpVerifier& verifier, Value* operand);
 

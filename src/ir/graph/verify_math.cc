@@ -69,7 +69,7 @@ void verify_gemm(Op* op, OpVerifier& verifier) {
                           to_string(a->dtype));
   }
   auto dims = gemm_dims(a, b, op->flag("transpose_a"), op->flag("transpose_b"));
-  if (!dims) return verifier.error("{} and {} do not fit", dims_text(a->dims), dims_text(b->dims));
+  if (!dims) return verifier.error("{} and {} do not fit", to_text(a->dims), to_text(b->dims));
   expect_result(op, verifier, *dims, accum);
 }
 
@@ -117,7 +117,7 @@ void verify_cross_entropy(Op* op, OpVerifier& verifier) {
   dims.pop_back();
   if (targets->type()->dims != dims) {
     return verifier.error("'targets' has dims {}, not one for each row of {}",
-                          dims_text(targets->type()->dims), logits->type()->text);
+                          to_text(targets->type()->dims), logits->type()->text);
   }
   expect_result(op, verifier, dims, logits->type()->dtype);
 }

@@ -6,22 +6,6 @@
 
 namespace tessera::graph {
 
-std::string dims_text(const std::vector<Dim>& dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + dims[i]->text;
-  return text + "]";
-}
-
-bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype) {
-  Type type = op->result()->type();
-  if (type->dims != dims) {
-    verifier.error("the result has dims {}, not {}", dims_text(type->dims), dims_text(dims));
-  } else if (type->dtype != dtype) {
-    verifier.error("the result has dtype {}, not {}", to_string(type->dtype), to_string(dtype));
-  }
-  return !verifier.failed();
-}
-
 bool expect_dtype_of(Op* op, OpVerifier& verifier, Value* operand) {
   DType wanted = operand->type()->dtype, dtype = op->result()->type()->dtype;
   if (dtype == wanted) return true;
@@ -78,10 +62,10 @@ void verify_full(Op* op, OpVerifier& verifier) {
 
 void verify_constant(Op* op, OpVerifier& verifier) {
   Type type = op->result()->type();
-  Dim count = element_count(op->module()->context(), type->dims);
+  Dim count = element_count(op->module()->context().dims(), type->dims);
   Attr values = op->attr("values");
   if (!count->constant())
-    return verifier.error("its dims must be numbers, not {}", dims_text(type->dims));
+    return verifier.error("its dims must be numbers, not {}", to_text(type->dims));
   if (*count->constant() != int64_t(values->elements.size())) {
     return verifier.error("{} elements do not make a {}", values->elements.size(), type->text);
   }
@@ -125,8 +109,8 @@ void verify_reshape(Op* op, OpVerifier& verifier) {
   Context& context = op->module()->context();
   Value* a = op->in(in::Reshape::a);
   if (!expect_dtype_of(op, verifier, a)) return;
-  Dim from = element_count(context, a->type()->dims);
-  Dim to = element_count(context, op->result()->type()->dims);
+  Dim from = element_count(context.dims(), a->type()->dims);
+  Dim to = element_count(context.dims(), op->result()->type()->dims);
   if (from->overflow || to->overflow)
     return verifier.error("the number of elements overflows 64 bits");
   if (from != to) verifier.error("{} elements do not make {}", from->text, to->text);

@@ -10,9 +10,7 @@ namespace {
 
 Dim element_count(Op* op, Type type) {
   DimTable& dims = op->module()->context().dims();
-  Dim count = dims.constant(1);
-  for (Dim extent : type->dims) count = dims.mul(count, extent);
-  return count;
+  return tessera::element_count(dims, type->dims);
 }
 
 void verify_alias(Op* op, OpVerifier& verifier) {

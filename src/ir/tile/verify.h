@@ -53,10 +53,6 @@ void verify_dot_pairs(Op* op, OpVerifier& verifier);
 /// The threads of a kernel, its roles and the layouts of all types in it (verify_threads.cc).
 void verify_threads(Op* kernel, OpVerifier& verifier);
 
-/// Dims as a message shows them: [128, D].
-std::string dims_text(const std::vector<Dim>& dims);
-/// Reports a result whose dims or dtype are not these; true if they are.
-bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype);
 /// Reports an axis outside 0 .. rank-1; true if `axis` names one.
 bool expect_axis(Op* op, OpVerifier& verifier, size_t rank);
 /// Reports a slot of limits that has values, but not one per axis.

@@ -172,10 +172,10 @@ void verify_mma(Op* op, OpVerifier& verifier) {
   if (!expect_shared(verifier, "a", a) || !expect_shared(verifier, "b", b)) return;
   bool shapes = a->rank() == 2 && b->rank() == 2 && a->dims[1] == b->dims[0];
   if (!shapes)
-    return verifier.error("{} x {} is no product", dims_text(a->dims), dims_text(b->dims));
+    return verifier.error("{} x {} is no product", to_text(a->dims), to_text(b->dims));
   if (c->dims != std::vector<Dim>{a->dims[0], b->dims[1]}) {
-    return verifier.error("the product has dims {}, not {}", dims_text({a->dims[0], b->dims[1]}),
-                          dims_text(c->dims));
+    return verifier.error("the product has dims {}, not {}", to_text(std::vector<Dim>{a->dims[0], b->dims[1]}),
+                          to_text(c->dims));
   }
   if (a->dtype != b->dtype) {
     verifier.error("operands differ in dtype: {} and {}", to_string(a->dtype), to_string(b->dtype));

@@ -77,11 +77,11 @@ void verify_gather(Op* op, OpVerifier& verifier) {
   }
   bool column = rows->rank() == 2 && rows->dims[1]->is_constant(1);
   if (rows->rank() != 1 && !column) {
-    return verifier.error("rows must be [R] or [R, 1], not {}", dims_text(rows->dims));
+    return verifier.error("rows must be [R] or [R, 1], not {}", to_text(rows->dims));
   }
   expect_limits(verifier, op->slot_size(in::Gather::limits), 2);
   if (result->rank() != 2 || result->dims[0] != rows->dims[0]) {
-    return verifier.error("the result has dims {} for {} row numbers", dims_text(result->dims),
+    return verifier.error("the result has dims {} for {} row numbers", to_text(result->dims),
                           rows->dims[0]->text);
   }
   expect_result(op, verifier, result->dims, table->dtype);

@@ -6,22 +6,6 @@
 
 namespace tessera::tile {
 
-std::string dims_text(const std::vector<Dim>& dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + dims[i]->text;
-  return text + "]";
-}
-
-bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype) {
-  Type type = op->result()->type();
-  if (type->dims != dims) {
-    verifier.error("the result has dims {}, not {}", dims_text(type->dims), dims_text(dims));
-  } else if (type->dtype != dtype) {
-    verifier.error("the result has dtype {}, not {}", to_string(type->dtype), to_string(dtype));
-  }
-  return !verifier.failed();
-}
-
 bool expect_axis(Op* op, OpVerifier& verifier, size_t rank) {
   int64_t axis = op->int_attr("axis");
   if (axis >= 0 && axis < int64_t(rank)) return true;
@@ -117,8 +101,8 @@ bool is_reduction(std::string_view kind) {
 void verify_reshape(Op* op, OpVerifier& verifier) {
   Type a = op->operand(0)->type(), result = op->result()->type();
   if (without_ones(a->dims) != without_ones(result->dims)) {
-    verifier.error("it may only insert and remove extents of 1: {} to {}", dims_text(a->dims),
-                   dims_text(result->dims));
+    verifier.error("it may only insert and remove extents of 1: {} to {}", to_text(a->dims),
+                   to_text(result->dims));
   }
   expect_result(op, verifier, result->dims, a->dtype);
 }
@@ -167,11 +151,11 @@ void verify_dot(Op* op, OpVerifier& verifier) {
   Type a = op->in(in::Dot::a)->type(), b = op->in(in::Dot::b)->type(),
        c = op->in(in::Dot::c)->type();
   if (a->rank() != 2 || b->rank() != 2 || a->dims[1] != b->dims[0]) {
-    return verifier.error("{} and {} have no product", dims_text(a->dims), dims_text(b->dims));
+    return verifier.error("{} and {} have no product", to_text(a->dims), to_text(b->dims));
   }
   std::vector<Dim> dims{a->dims[0], b->dims[1]};
   if (c->dims != dims) {
-    return verifier.error("c has dims {}, not {}", dims_text(c->dims), dims_text(dims));
+    return verifier.error("c has dims {}, not {}", to_text(c->dims), to_text(dims));
   }
   if (a->dtype != b->dtype) {
     verifier.error("operands differ in dtype: {} and {}", to_string(a->dtype), to_string(b->dtype));
@@ -197,7 +181,7 @@ void verify_pair_rows(Op* op, OpVerifier& verifier) {
   std::optional<int64_t> rows = known(a, 0), columns = known(a, 1);
   if (!rows || !columns || *rows % 2 != 0) {
     return verifier.error("{} are no constant extents with an even number of rows",
-                          dims_text(a->dims));
+                          to_text(a->dims));
   }
   DimTable& dims = op->module()->context().dims();
   expect_result(op, verifier, {dims.constant(*rows / 2), dims.constant(*columns * 2)}, a->dtype);
@@ -208,14 +192,14 @@ void verify_dot_pairs(Op* op, OpVerifier& verifier) {
        c = op->in(in::DotPairs::c)->type();
   for (Type type : {a, b, c}) {
     if (!known(type, 0) || !known(type, 1)) {
-      return verifier.error("{} are not two constant extents", dims_text(type->dims));
+      return verifier.error("{} are not two constant extents", to_text(type->dims));
     }
   }
   bool fits = *known(a, 1) == 2 * *known(b, 0) && *known(c, 0) == *known(a, 0) &&
               *known(b, 1) == 2 * *known(c, 1);
   if (!fits) {
-    return verifier.error("{} and {} in pairs have no product of {}", dims_text(a->dims),
-                          dims_text(b->dims), dims_text(c->dims));
+    return verifier.error("{} and {} in pairs have no product of {}", to_text(a->dims),
+                          to_text(b->dims), to_text(c->dims));
   }
   if (a->dtype != DType::BF16 || b->dtype != DType::BF16 || c->dtype != DType::F32) {
     verifier.error("it adds products of bf16 in f32, not of {} and {} in {}", to_string(a->dtype),

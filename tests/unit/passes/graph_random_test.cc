@@ -110,7 +110,7 @@ class GraphMaker {
     if (below(2) && dims.size() < 4) {
       dims.insert(dims.begin() + std::ptrdiff_t(below(dims.size() + 1)), constant(1));
     } else if (below(2)) {
-      dims = {element_count(b_.context(), dims)};
+      dims = {element_count(b_.context().dims(), dims)};
     } else {
       std::reverse(dims.begin(), dims.end());
     }
@@ -123,7 +123,7 @@ class GraphMaker {
       if (d->is_constant(1) && below(2)) d = constant(3);
     }
     if (dims.size() < 4 && below(2)) dims.insert(dims.begin(), constant(1 + int64_t(below(2))));
-    if (*element_count(b_.context(), dims)->constant() > 2000) return nullptr;
+    if (*element_count(b_.context().dims(), dims)->constant() > 2000) return nullptr;
     return broadcast_to(b_, a, dims);
   }
 
