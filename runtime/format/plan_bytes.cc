@@ -51,32 +51,28 @@ void put_buffer(std::string& out, const PlanBuffer& buffer) {
 struct StepEncoder {
   std::string& out;
 
+  template <typename... Fields>
+  void put(Fields... fields) const {
+    (put_u32(out, fields), ...);
+  }
+
   void operator()(const LaunchStep& step) const {
     put_u32(out, step.kernel);
     put_list(out, step.buffers);
     put_list(out, step.dims);
-    put_u32(out, step.device);
-    put_u32(out, step.stream);
+    put(step.device, step.stream);
   }
   void operator()(const SelectStep& step) const {
-    put_u32(out, step.condition);
-    put_u32(out, step.then_steps);
-    put_u32(out, step.else_steps);
+    put(step.condition, step.then_steps, step.else_steps);
   }
   void operator()(const IfStep& step) const {
-    put_u32(out, step.buffer);
-    put_u32(out, step.then_steps);
-    put_u32(out, step.else_steps);
+    put(step.buffer, step.then_steps, step.else_steps);
   }
   void operator()(const ForStep& step) const {
-    put_u32(out, step.dim);
-    put_u32(out, step.lo);
-    put_u32(out, step.hi);
-    put_u32(out, step.body_steps);
+    put(step.dim, step.lo, step.hi, step.body_steps);
   }
   void operator()(const CopyStep& step) const {
-    put_u32(out, step.to);
-    put_u32(out, step.from);
+    put(step.to, step.from);
   }
   void operator()(const FillStep& step) const {
     put_u32(out, step.buffer);
@@ -84,9 +80,7 @@ struct StepEncoder {
     put_u64(out, step.pattern);
   }
   void operator()(const AliasStep& step) const {
-    put_u32(out, step.view);
-    put_u32(out, step.of);
-    put_u32(out, step.offset);
+    put(step.view, step.of, step.offset);
   }
 };
 

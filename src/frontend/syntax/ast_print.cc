@@ -55,6 +55,8 @@ class Printer {
   void suite(std::string_view head, StmtList list);
   void if_stmt(const If& node);
   void with_stmt(const With& node);
+  template <typename Definition>
+  void definition_end(const Definition& node);
   void def(const Def& node);
   void module_stmt(const Module& node);
   void imports(const Stmt& node);
@@ -284,15 +286,9 @@ void Printer::with_stmt(const With& node) {
   close();
 }
 
-void Printer::def(const Def& node) {
-  open("def");
-  name(node.name.text);
-  parameters(node.parameters);
-  child(node.return_type);
-  if (node.has_effects) {
-    out_ += ' ';
-    list("effects", node.effects);
-  }
+/// What functions and modules end with.
+template <typename Definition>
+void Printer::definition_end(const Definition& node) {
   if (!node.where.empty()) {
     out_ += ' ';
     list("where", node.where);
@@ -302,17 +298,23 @@ void Printer::def(const Def& node) {
   close();
 }
 
+void Printer::def(const Def& node) {
+  open("def");
+  name(node.name.text);
+  parameters(node.parameters);
+  child(node.return_type);
+  if (node.has_effects) {
+    out_ += ' ';
+    list("effects", node.effects);
+  }
+  definition_end(node);
+}
+
 void Printer::module_stmt(const Module& node) {
   open("module");
   name(node.name.text);
   parameters(node.parameters);
-  if (!node.where.empty()) {
-    out_ += ' ';
-    list("where", node.where);
-  }
-  decorators(node.decorators);
-  body(node.body);
-  close();
+  definition_end(node);
 }
 
 void Printer::imports(const Stmt& node) {

@@ -26,21 +26,6 @@ Indentation measure(const TokenBuffer& buffer, const Token& first) {
   return found;
 }
 
-bool begins_compound(TokenKind kind) {
-  switch (kind) {
-    case TokenKind::Def:
-    case TokenKind::Module:
-    case TokenKind::If:
-    case TokenKind::Elif:
-    case TokenKind::Else:
-    case TokenKind::For:
-    case TokenKind::While:
-    case TokenKind::With:
-    case TokenKind::On: return true;
-    default: return false;
-  }
-}
-
 bool begins_statement(TokenKind kind) {
   switch (kind) {
     case TokenKind::Const:

@@ -19,20 +19,7 @@ namespace tessera {
 namespace {
 
 bool begins_simple(TokenKind kind) {
-  switch (kind) {
-    case TokenKind::Def:
-    case TokenKind::Module:
-    case TokenKind::If:
-    case TokenKind::Elif:
-    case TokenKind::Else:
-    case TokenKind::For:
-    case TokenKind::While:
-    case TokenKind::With:
-    case TokenKind::On:
-    case TokenKind::At:
-    case TokenKind::Error: return false;
-    default: return true;
-  }
+  return !begins_compound(kind) && kind != TokenKind::At && kind != TokenKind::Error;
 }
 
 /// Cuts the laid-out tokens at the ends of top-level statements.

@@ -23,7 +23,10 @@ bool is_trivia(TokenKind kind) {
          kind == TokenKind::Continuation;
 }
 
-bool ends_operand(TokenKind kind) {
+namespace {
+
+/// Names, numbers and the like: what is an operand by itself.
+bool is_whole_operand(TokenKind kind) {
   switch (kind) {
     case TokenKind::Name:
     case TokenKind::Integer:
@@ -32,26 +35,34 @@ bool ends_operand(TokenKind kind) {
     case TokenKind::True:
     case TokenKind::False:
     case TokenKind::None:
-    case TokenKind::Ellipsis:
-    case TokenKind::Error: return true;
-    default: return is_closing(kind);
+    case TokenKind::Ellipsis: return true;
+    default: return false;
   }
 }
 
+}  // namespace
+
+bool ends_operand(TokenKind kind) {
+  return is_whole_operand(kind) || kind == TokenKind::Error || is_closing(kind);
+}
+
 bool starts_operand(TokenKind kind) {
+  return is_whole_operand(kind) || kind == TokenKind::Lambda || kind == TokenKind::Not ||
+         kind == TokenKind::Tilde || is_opening(kind);
+}
+
+bool begins_compound(TokenKind kind) {
   switch (kind) {
-    case TokenKind::Name:
-    case TokenKind::Integer:
-    case TokenKind::Float:
-    case TokenKind::String:
-    case TokenKind::True:
-    case TokenKind::False:
-    case TokenKind::None:
-    case TokenKind::Ellipsis:
-    case TokenKind::Lambda:
-    case TokenKind::Not:
-    case TokenKind::Tilde: return true;
-    default: return is_opening(kind);
+    case TokenKind::Def:
+    case TokenKind::Module:
+    case TokenKind::If:
+    case TokenKind::Elif:
+    case TokenKind::Else:
+    case TokenKind::For:
+    case TokenKind::While:
+    case TokenKind::With:
+    case TokenKind::On: return true;
+    default: return false;
   }
 }
 

@@ -25,6 +25,8 @@ bool is_trivia(TokenKind kind);
 bool ends_operand(TokenKind kind);
 /// What an operand may begin with.
 bool starts_operand(TokenKind kind);
+/// The words a statement with a block begins with (`if`, `elif`, `def`).
+bool begins_compound(TokenKind kind);
 /// A word the grammar reserves (`if`, `lambda`, `None`).
 bool is_keyword(TokenKind kind);
 bool is_opening(TokenKind kind);

@@ -297,6 +297,23 @@ void for_each_symbol(Dim dim, const std::function<void(std::string_view)>& visit
   }
 }
 
+std::optional<int64_t> evaluate(Dim dim, const DimValues& values) {
+  return evaluate(dim, [&](std::string_view name) -> std::optional<int64_t> {
+    auto it = values.find(name);
+    return it == values.end() ? std::nullopt : std::optional(it->second);
+  });
+}
+
+std::optional<std::vector<int64_t>> evaluate(std::span<const Dim> dims, const DimValues& values) {
+  std::vector<int64_t> extents;
+  for (Dim dim : dims) {
+    std::optional<int64_t> extent = evaluate(dim, values);
+    if (!extent) return std::nullopt;
+    extents.push_back(*extent);
+  }
+  return extents;
+}
+
 std::string to_text(std::span<const Dim> dims) {
   std::string text = "[";
   for (Dim dim : dims) {

@@ -106,6 +106,11 @@ Dim element_count(DimTable& table, std::span<const Dim> dims);
 /// Value under an assignment of symbols; nullopt for an unbound symbol, a division by zero or an overflow.
 std::optional<int64_t> evaluate(Dim dim,
                                 const std::function<std::optional<int64_t>(std::string_view)>& env);
+/// Values of symbols by their names.
+using DimValues = std::map<std::string, int64_t, std::less<>>;
+std::optional<int64_t> evaluate(Dim dim, const DimValues& values);
+/// The extents of a shape; nullopt when a dim has no value.
+std::optional<std::vector<int64_t>> evaluate(std::span<const Dim> dims, const DimValues& values);
 /// Bounds that follow from every symbol being at least 0.
 DimInterval interval(Dim dim);
 /// True if the value is a multiple of k whatever the symbols are.

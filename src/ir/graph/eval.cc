@@ -18,7 +18,6 @@ DType held_dtype(EvalMode mode, DType dtype) {
 
 namespace {
 
-using DimValues = std::map<std::string, int64_t, std::less<>>;
 
 class Evaluator {
  public:
@@ -41,8 +40,8 @@ class Evaluator {
   /// The value itself after its last use, else a copy; nullopt when there is no memory for one.
   std::optional<TensorValue> take(Value* value);
 
-  std::optional<int64_t> size(Dim dim) const;
-  std::optional<Extents> extents(Type type) const;
+  std::optional<int64_t> size(Dim dim) const { return tessera::evaluate(dim, dims_); }
+  std::optional<Extents> extents(Type type) const { return tessera::evaluate(type->dims, dims_); }
   Result<TensorValue> allocate(Op* op, Type type);
   Status too_large(Op* op, Type type);
 
@@ -84,23 +83,6 @@ std::optional<TensorValue> Evaluator::take(Value* value) {
   TensorValue taken = std::move(held.value);
   values_.erase(value);
   return taken;
-}
-
-std::optional<int64_t> Evaluator::size(Dim dim) const {
-  return tessera::evaluate(dim, [&](std::string_view name) -> std::optional<int64_t> {
-    auto it = dims_.find(name);
-    return it == dims_.end() ? std::nullopt : std::optional(it->second);
-  });
-}
-
-std::optional<Extents> Evaluator::extents(Type type) const {
-  Extents sizes;
-  for (Dim dim : type->dims) {
-    std::optional<int64_t> extent = size(dim);
-    if (!extent) return std::nullopt;
-    sizes.push_back(*extent);
-  }
-  return sizes;
 }
 
 Status Evaluator::too_large(Op* op, Type type) {

@@ -3,7 +3,6 @@
 // initialises parameters. docs/numerics.md states what each op computes.
 
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,7 @@ enum class EvalMode : uint8_t {
 struct EvalOptions {
   EvalMode mode = EvalMode::Exact;
   /// Values of dim symbols that no parameter's type fixes.
-  std::map<std::string, int64_t, std::less<>> dims;
+  DimValues dims;
   /// No single tensor may take more; more is a diagnostic.
   uint64_t max_tensor_bytes = uint64_t(16) << 30;
   /// Computes a gir.kernel_call; without it such a call is a diagnostic.
@@ -41,9 +40,8 @@ std::optional<TensorValue> cast_tensor(const TensorValue& value, DType dtype);
 
 /// Binds the dims of a gir.func to the extents of its arguments; checks ranks, dtypes, extents and
 /// guards. In F64 mode float arguments may come as f64 or in the parameter's dtype.
-Result<std::map<std::string, int64_t, std::less<>>> bind_dims(
-    Op* function, const std::vector<TensorValue>& arguments, const EvalOptions& options,
-    DiagnosticEngine& diagnostics);
+Result<DimValues> bind_dims(Op* function, const std::vector<TensorValue>& arguments,
+                            const EvalOptions& options, DiagnosticEngine& diagnostics);
 
 /// Evaluates a verified gir.func. Results have their declared dtypes, in F64 mode f64 for floats.
 Result<std::vector<TensorValue>> evaluate(Op* function, std::vector<TensorValue> arguments,

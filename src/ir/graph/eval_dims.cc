@@ -8,15 +8,6 @@ namespace tessera::graph {
 
 namespace {
 
-using DimValues = std::map<std::string, int64_t, std::less<>>;
-
-std::optional<int64_t> size(const DimValues& values, Dim dim) {
-  return tessera::evaluate(dim, [&](std::string_view name) -> std::optional<int64_t> {
-    auto it = values.find(name);
-    return it == values.end() ? std::nullopt : std::optional(it->second);
-  });
-}
-
 class Binder {
  public:
   Binder(Op* function, const std::vector<TensorValue>& arguments, const EvalOptions& options,
@@ -71,7 +62,7 @@ class Binder {
   bool check_extents(unsigned i) {
     Type type = body_->arg(i)->type();
     for (size_t axis = 0; axis < type->rank(); ++axis) {
-      std::optional<int64_t> wanted = size(values_, type->dims[axis]);
+      std::optional<int64_t> wanted = tessera::evaluate(type->dims[axis], values_);
       int64_t given = arguments_[i].dims()[axis];
       if (wanted == given) continue;
       if (!wanted) {
@@ -96,7 +87,8 @@ class Binder {
     for (Attr guard : guards->elements) {
       Dim left = guard->get("left")->dim, right = guard->get("right")->dim;
       const std::string& relation = guard->get("relation")->string;
-      std::optional<int64_t> a = size(values_, left), b = size(values_, right);
+      std::optional<int64_t> a = tessera::evaluate(left, values_);
+      std::optional<int64_t> b = tessera::evaluate(right, values_);
       if (a && b && holds(*a, relation, *b)) continue;
       if (!a || !b) {
         diagnostics_.report(diag::eval_unknown_dim, function_->loc(), (a ? right : left)->text);
@@ -129,9 +121,8 @@ class Binder {
 
 }  // namespace
 
-Result<std::map<std::string, int64_t, std::less<>>> bind_dims(
-    Op* function, const std::vector<TensorValue>& arguments, const EvalOptions& options,
-    DiagnosticEngine& diagnostics) {
+Result<DimValues> bind_dims(Op* function, const std::vector<TensorValue>& arguments,
+                            const EvalOptions& options, DiagnosticEngine& diagnostics) {
   return Binder(function, arguments, options, diagnostics).run();
 }
 

@@ -33,7 +33,7 @@ int64_t count_of(const std::vector<int64_t>& dims) {
 
 class KernelRun {
  public:
-  KernelRun(Op* kernel, const std::map<std::string, int64_t, std::less<>>& dims,
+  KernelRun(Op* kernel, const DimValues& dims,
             DiagnosticEngine& diagnostics)
       : kernel_(kernel),
         dims_(dims),
@@ -68,11 +68,7 @@ class KernelRun {
   }
 
   int64_t size(Dim dim) {
-    auto env = [&](std::string_view name) -> std::optional<int64_t> {
-      auto it = dims_.find(name);
-      return it == dims_.end() ? std::nullopt : std::optional(it->second);
-    };
-    std::optional<int64_t> value = evaluate(dim, env);
+    std::optional<int64_t> value = evaluate(dim, dims_);
     if (!value) fail(fmt::format("<{}> has no value", dim->text));
     return value.value_or(0);
   }
@@ -555,7 +551,7 @@ class KernelRun {
   }
 
   Op* kernel_;
-  const std::map<std::string, int64_t, std::less<>>& dims_;
+  const DimValues& dims_;
   DiagnosticEngine& diagnostics_;
   std::vector<EvalValue> values_;
   std::vector<EvalMemory> buffers_;
@@ -569,7 +565,7 @@ class KernelRun {
 }  // namespace
 
 Status run_kernel(Op* kernel, std::span<TensorValue* const> parameters,
-                  const std::map<std::string, int64_t, std::less<>>& dims,
+                  const DimValues& dims,
                   DiagnosticEngine& diagnostics) {
   return KernelRun(kernel, dims, diagnostics).run(parameters);
 }

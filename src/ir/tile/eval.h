@@ -20,7 +20,7 @@ namespace tessera::tile {
 /// written and a step of a loop below 1 are reported as errors, with the op's place. Stores to one
 /// element by several programs are not noticed.
 Status run_kernel(Op* kernel, std::span<TensorValue* const> parameters,
-                  const std::map<std::string, int64_t, std::less<>>& dims,
+                  const DimValues& dims,
                   DiagnosticEngine& diagnostics);
 
 }  // namespace tessera::tile

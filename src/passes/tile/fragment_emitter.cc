@@ -91,6 +91,14 @@ FragmentEmitter::Values FragmentEmitter::inside(Op* inner, Scope scope, const Lo
   return results;
 }
 
+FragmentEmitter::Values FragmentEmitter::in_turns(Op* loop, const LoopBody& body) {
+  Scope scope;
+  scope.block = loop->region()->front();
+  Values carried;
+  for (unsigned i = 1; i < scope.block->arg_count(); ++i) carried.push_back(scope.block->arg(i));
+  return inside(loop, std::move(scope), body, carried);
+}
+
 FragmentEmitter::Values FragmentEmitter::bound_turn(int axis, int64_t start, int64_t extent,
                                                     Value* rest, Value* domain, const Values& inits,
                                                     const LoopBody& body) {
@@ -112,8 +120,6 @@ FragmentEmitter::Values FragmentEmitter::bound_loop(int axis, Value* lo, Value* 
                                                     const Values& inits, const LoopBody& body) {
   Value* step = index(extent);
   Op* loop = tile::for_loop(builder(), lo, hi, step, inits);
-  Scope scope;
-  scope.block = loop->region()->front();
   auto bound = [&](const Values& carried) {
     Value* start = loop->region()->front()->arg(0);
     Value* rest = total ? tile::sub(builder(), total, start) : nullptr;
@@ -122,9 +128,7 @@ FragmentEmitter::Values FragmentEmitter::bound_loop(int axis, Value* lo, Value* 
     bindings_.erase(axis);
     return results;
   };
-  Values carried;
-  for (unsigned i = 0; i < inits.size(); ++i) carried.push_back(scope.block->arg(i + 1));
-  return inside(loop, std::move(scope), bound, carried);
+  return in_turns(loop, bound);
 }
 
 Value* FragmentEmitter::total(int axis, Value* domain) {
@@ -169,8 +173,6 @@ FragmentEmitter::Values FragmentEmitter::run_within(int axis, Value* block, Valu
                                                     int64_t unroll, Value* domain,
                                                     const Values& inits, const LoopBody& body) {
   Op* loop = tile::for_loop(builder(), zero_, count, index(1), inits, unroll);
-  Scope scope;
-  scope.block = loop->region()->front();
   auto bound = [&](const Values& carried) {
     Value* within = loop->region()->front()->arg(0);
     Value* start = tile::add(builder(), block, within);
@@ -179,9 +181,7 @@ FragmentEmitter::Values FragmentEmitter::run_within(int axis, Value* block, Valu
     bindings_.erase(axis);
     return results;
   };
-  Values carried;
-  for (unsigned i = 0; i < inits.size(); ++i) carried.push_back(scope.block->arg(i + 1));
-  return inside(loop, std::move(scope), bound, carried);
+  return in_turns(loop, bound);
 }
 
 FragmentEmitter::Values FragmentEmitter::contraction_loop(int axis, int64_t run, int64_t unroll,
@@ -193,15 +193,11 @@ FragmentEmitter::Values FragmentEmitter::contraction_loop(int axis, int64_t run,
   Values values = inits;
   if (!known || *known >= run) {
     Op* blocks = tile::for_loop(builder(), zero_, whole, index(run), values);
-    Scope scope;
-    scope.block = blocks->region()->front();
-    Values carried;
-    for (unsigned i = 0; i < values.size(); ++i) carried.push_back(scope.block->arg(i + 1));
     auto one_block = [&](const Values& now) {
       return run_within(axis, blocks->region()->front()->arg(0), index(run), unroll, domain, now,
                         body);
     };
-    values = inside(blocks, std::move(scope), one_block, carried);
+    values = in_turns(blocks, one_block);
   }
   bool divides = known ? *known % run == 0 : !domain && is_multiple_of(axes_.extent(axis), run);
   if (divides) return values;

@@ -157,6 +157,8 @@ class FragmentEmitter {
   /// Calls `body` inside of a new scope in `block`, or in the scope's own block where `inner` is
   /// null.
   Values inside(Op* inner, Scope scope, const LoopBody& body, const Values& arguments);
+  /// Calls `body` inside of `loop`, in a new scope and with the values the loop carries.
+  Values in_turns(Op* loop, const LoopBody& body);
   Values bound_turn(int axis, int64_t start, int64_t extent, Value* rest, Value* domain,
                     const Values& inits, const LoopBody& body);
   /// `total` is given in a tail: the number of elements, from which each turn's rest follows.

@@ -37,4 +37,27 @@ struct TextFixture {
   }
 };
 
+/// A graph module with entry @f. `args` is as in a function's text, and each is an input.
+inline std::string entry_module(const std::string& args, const std::string& body,
+                                size_t results) {
+  std::string attributes, names;
+  for (size_t at = args.find('%'); at != std::string::npos; at = args.find('%', at + 1)) {
+    std::string name = args.substr(at + 1, args.find(':', at) - at - 1);
+    if (!attributes.empty()) attributes += ", ";
+    attributes += "{kind = \"input\", name = \"" + name + "\"}";
+  }
+  for (size_t i = 0; i < results; ++i) {
+    if (i != 0) names += ", ";
+    names += "{name = \"r" + std::to_string(i) + "\"}";
+  }
+  return "module @f level(graph) version(1) {\ngir.func @f(" + args + ") {args = [" + attributes +
+         "], results = [" + names + "], role = \"entry\"} {\n" + body + "}\n}\n";
+}
+
+/// The text with every `from` in it replaced; `to` must not hold `from`.
+inline std::string replace_all(std::string text, std::string_view from, std::string_view to) {
+  for (size_t at; (at = text.find(from)) != std::string::npos;) text.replace(at, from.size(), to);
+  return text;
+}
+
 }  // namespace tessera

@@ -15,17 +15,9 @@ namespace {
 /// Evaluates an entry @f of those arguments and body, lowers it with the standard library, runs its
 /// kernels, and compares; expects that many kernels.
 void check_entry(const std::string& args, const std::string& body,
-                 const HostRunner::DimValues& dims, size_t kernels, double bound = 1e-4) {
+                 const DimValues& dims, size_t kernels, double bound = 1e-4) {
   TextFixture f;
-  std::string attributes;
-  for (size_t at = args.find('%'); at != std::string::npos; at = args.find('%', at + 1)) {
-    std::string name = args.substr(at + 1, args.find(':', at) - at - 1);
-    attributes +=
-        (attributes.empty() ? "" : ", ") + ("{kind = \"input\", name = \"" + name + "\"}");
-  }
-  std::string text = "module @f level(graph) version(1) {\ngir.func @f(" + args + ") {args = [" +
-                     attributes + "], results = [{name = \"r\"}], role = \"entry\"} {\n" + body +
-                     "}\n}\n";
+  std::string text = entry_module(args, body, 1);
   auto modules = parse_modules(f.context, f.sources.add("f.tir", text), f.diagnostics);
   INFO(render_all(f.diagnostics, {}));
   REQUIRE(modules);
@@ -37,12 +29,7 @@ void check_entry(const std::string& args, const std::string& body,
   Block* block = module.find("f")->region()->front();
   for (unsigned i = 0; i < block->arg_count(); ++i) {
     Type type = block->arg(i)->type();
-    std::vector<int64_t> extents;
-    for (Dim dim : type->dims) {
-      extents.push_back(*evaluate(
-          dim, [&](std::string_view name) { return std::optional(dims.find(name)->second); }));
-    }
-    arguments.push_back(*TensorValue::make(type->dtype, extents));
+    arguments.push_back(*TensorValue::make(type->dtype, *evaluate(type->dims, dims)));
     for (int64_t e = 0; e < arguments.back().count(); ++e) {
       Element value{.i = int64_t(random() % 9)};
       if (is_float(type->dtype))

@@ -19,17 +19,7 @@ struct Lowered : TextFixture {
 
   /// `args` as in a function's text; each is an input.
   Lowered(const std::string& args, const std::string& body, size_t results = 1) {
-    std::string attributes, names;
-    for (size_t at = args.find('%'); at != std::string::npos; at = args.find('%', at + 1)) {
-      std::string name = args.substr(at + 1, args.find(':', at) - at - 1);
-      attributes +=
-          (attributes.empty() ? "" : ", ") + ("{kind = \"input\", name = \"" + name + "\"}");
-    }
-    for (size_t i = 0; i < results; ++i) {
-      names += (names.empty() ? "" : ", ") + ("{name = \"r" + std::to_string(i) + "\"}");
-    }
-    run("module @f level(graph) version(1) {\ngir.func @f(" + args + ") {args = [" + attributes +
-        "], results = [" + names + "], role = \"entry\"} {\n" + body + "}\n}\n");
+    run(entry_module(args, body, results));
   }
 
   void run(const std::string& source) {

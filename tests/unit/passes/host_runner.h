@@ -13,8 +13,6 @@ namespace tessera {
 
 class HostRunner {
  public:
-  using DimValues = std::map<std::string, int64_t, std::less<>>;
-
   HostRunner(Module& module, DimValues dims, DiagnosticEngine& diagnostics)
       : module_(module), dims_(std::move(dims)), diagnostics_(diagnostics) {}
 
@@ -39,15 +37,8 @@ class HostRunner {
   }
 
  private:
-  int64_t size(Dim dim) {
-    return *evaluate(
-        dim, [&](std::string_view name) { return std::optional(dims_.find(name)->second); });
-  }
-  std::vector<int64_t> extents(Type type) {
-    std::vector<int64_t> sizes;
-    for (Dim dim : type->dims) sizes.push_back(size(dim));
-    return sizes;
-  }
+  int64_t size(Dim dim) { return *evaluate(dim, dims_); }
+  std::vector<int64_t> extents(Type type) { return *evaluate(type->dims, dims_); }
   TensorValue made(Value* value) {
     return *TensorValue::make(value->type()->dtype, extents(value->type()));
   }

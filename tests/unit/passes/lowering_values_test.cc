@@ -13,8 +13,6 @@ using namespace tessera;
 
 namespace {
 
-using DimValues = HostRunner::DimValues;
-
 struct Comparison : TextFixture {
   Module module{context, sources, "f", Level::Graph};
   std::string graph;
@@ -41,12 +39,7 @@ struct Comparison : TextFixture {
     Block* body = function->region()->front();
     for (unsigned i = 0; i < body->arg_count(); ++i) {
       Type type = body->arg(i)->type();
-      std::vector<int64_t> extents;
-      for (Dim dim : type->dims) {
-        extents.push_back(*evaluate(
-            dim, [&](std::string_view name) { return std::optional(dims.find(name)->second); }));
-      }
-      tensors.push_back(*TensorValue::make(type->dtype, extents));
+      tensors.push_back(*TensorValue::make(type->dtype, *evaluate(type->dims, dims)));
       for (int64_t e = 0; e < tensors.back().count(); ++e) {
         tensors.back().set(
             e, {.f = decode_float(type->dtype, encode_float(type->dtype, real(random)))});

@@ -73,12 +73,7 @@ TEST_CASE("softmax computes its exponentials once") {
 
 TEST_CASE("a row that is one fragment stays in registers") {
   std::string text = kernel(xy, "1", "64", softmax_body("1", "64"));
-  for (const char* from : {"B x D,", "extent = <D>"}) {
-    std::string to = from[0] == 'B' ? "B x 64," : "extent = 64";
-    for (size_t at; (at = text.find(from)) != std::string::npos;) {
-      text.replace(at, std::string(from).size(), to);
-    }
-  }
+  text = replace_all(replace_all(text, "B x D,", "B x 64,"), "extent = <D>", "extent = 64");
   TileTest test(schedule_module(text));
   test.to_tiles();
   REQUIRE(test.to_fragments());

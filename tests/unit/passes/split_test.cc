@@ -103,9 +103,7 @@ TEST_CASE("the innermost loop of a product is loads, broadcasts and one fma") {
                           {"<N>", "192"},
                           {"<K>", "512"},
                           {"<ceildiv(K, 32)>", "16"}}) {
-    for (size_t at; (at = text.find(from)) != std::string::npos;) {
-      text.replace(at, std::string(from).size(), to);
-    }
+    text = replace_all(text, from, to);
   }
   TileTest test(schedule_module(text));
   test.to_tiles();

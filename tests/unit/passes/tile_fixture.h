@@ -16,23 +16,19 @@
 #include "ir/schedule/ops.h"
 #include "ir/tile/eval.h"
 #include "passes/pass.h"
+#include "unit/ir/text_fixture.h"
 
 namespace tessera {
-
-using DimValues = std::map<std::string, int64_t, std::less<>>;
 
 /// The module's text around a kernel of the schedule level.
 inline std::string schedule_module(const std::string& kernel) {
   return "module @m level(schedule) version(1) {target = \"cpu:x86-64-v4\"} {\n" + kernel + "}\n";
 }
 
-class TileTest {
+class TileTest : public TextFixture {
  public:
   explicit TileTest(const std::string& text, const char* machine = "cpu:x86-64-v4")
       : pass_{diagnostics, find_machine(machine)} {
-    schedule::register_ops(context);
-    host::register_ops(context);
-    tile::register_ops(context);
     auto modules = parse_modules(context, sources.add("test.tir", text), diagnostics);
     INFO(messages());
     REQUIRE(modules);
@@ -70,12 +66,7 @@ class TileTest {
     std::uniform_real_distribution<double> real(-2, 2);
     for (unsigned i = 0; i < body->arg_count(); ++i) {
       Type type = body->arg(i)->type();
-      std::vector<int64_t> extents;
-      for (Dim dim : type->dims) {
-        extents.push_back(*evaluate(
-            dim, [&](std::string_view name) { return std::optional(dims.find(name)->second); }));
-      }
-      tensors.push_back(*TensorValue::make(type->dtype, extents));
+      tensors.push_back(*TensorValue::make(type->dtype, *evaluate(type->dims, dims)));
       for (int64_t e = 0; e < tensors.back().count(); ++e) {
         Element value;
         if (is_float(type->dtype)) {
@@ -104,9 +95,6 @@ class TileTest {
     return found;
   }
 
-  Context context;
-  SourceManager sources;
-  DiagnosticEngine diagnostics{sources};
   std::unique_ptr<Module> module;
 
  private:
