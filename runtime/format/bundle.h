@@ -27,6 +27,7 @@ inline constexpr std::string_view manifest_name = "manifest.json";
 inline constexpr std::string_view reflection_name = "reflection.json";
 inline constexpr std::string_view schedules_name = "schedules.json";
 inline constexpr std::string_view graph_ir_name = "ir/graph.tir";
+inline constexpr std::string_view called_kernels_name = "ir/kernels.tir";
 
 /// A target's name as a path component: "cpu:x86-64-v4" gives "cpu-x86-64-v4".
 std::string target_path(std::string_view target);

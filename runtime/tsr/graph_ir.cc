@@ -4,10 +4,13 @@
 #include <cstring>
 
 #include "ir/core/parser.h"
+#include "ir/host/ops.h"
+#include "ir/tile/ops.h"
 #include "runtime/format/bundle.h"
 #include "runtime/format/file.h"
 #include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
+#include "runtime/tsr/kernel_calls.h"
 #include "runtime/tsr/terminal.h"
 
 namespace tessera::tool {
@@ -16,6 +19,8 @@ using format::cat;
 
 GraphIr::GraphIr() {
   graph::register_ops(context_);
+  host::register_ops(context_);
+  tile::register_ops(context_);
   diagnostics_ = std::make_unique<DiagnosticEngine>(sources_);
 }
 
@@ -30,10 +35,16 @@ int GraphIr::open(const std::string& path) {
     return fail(cat(path, " carries no ", format::graph_ir_name,
                     ": it was compiled from below the graph level"));
   }
-  FileId id = sources_.add(cat(path, ":", format::graph_ir_name), std::string(found->bytes));
+  if (int code = read(*found)) return code;
+  const format::BundleEntry* kernels = bundle->find(format::called_kernels_name);
+  return kernels ? read(*kernels) : exit_ok;
+}
+
+int GraphIr::read(const format::BundleEntry& text) {
+  FileId id = sources_.add(cat(bundle_, ":", text.name), std::string(text.bytes));
   auto modules = parse_modules(context_, id, *diagnostics_);
   if (!modules) return complain();
-  modules_ = std::move(*modules);
+  std::move(modules->begin(), modules->end(), std::back_inserter(modules_));
   return exit_ok;
 }
 
@@ -73,11 +84,25 @@ std::vector<Op*> GraphIr::initialisers() const {
 }
 
 int GraphIr::evaluate(Op* function, std::vector<TensorValue> arguments,
-                      const graph::EvalOptions& options, std::vector<TensorValue>& results) {
+                      graph::EvalOptions options, std::vector<TensorValue>& results) {
+  if (!bind_calls(function, arguments, options)) return complain();
   auto evaluated = graph::evaluate(function, std::move(arguments), options, *diagnostics_);
   if (!evaluated) return complain();
   results = std::move(*evaluated);
   return exit_ok;
+}
+
+bool GraphIr::bind_calls(Op* function, const std::vector<TensorValue>& arguments,
+                         graph::EvalOptions& options) {
+  auto calls = std::make_shared<KernelCalls>(function, modules_);
+  if (calls->empty()) return true;
+  auto dims = graph::bind_dims(function, arguments, options, *diagnostics_);
+  if (!dims) return false;
+  options.call_kernel = [this, calls, dims = std::move(*dims), mode = options.mode](
+                            Op* call, const std::vector<const TensorValue*>& operands) {
+    return calls->run(call, operands, dims, mode, *diagnostics_);
+  };
+  return true;
 }
 
 int GraphIr::complain() {

@@ -9,6 +9,7 @@
 
 #include "ir/core/module.h"
 #include "ir/graph/eval.h"
+#include "runtime/format/bundle.h"
 #include "runtime/format/safetensors.h"
 #include "support/diagnostic.h"
 
@@ -21,7 +22,8 @@ class GraphIr {
   GraphIr(const GraphIr&) = delete;
   GraphIr& operator=(const GraphIr&) = delete;
 
-  /// Reads ir/graph.tir of a bundle that is checked byte by byte.
+  /// Reads ir/graph.tir, and ir/kernels.tir where there is one, of a bundle that is checked byte
+  /// by byte.
   int open(const std::string& bundle);
 
   /// The function of an entry; null when there is none.
@@ -31,10 +33,17 @@ class GraphIr {
   /// The functions of role "init", in order.
   std::vector<Op*> initialisers() const;
 
-  int evaluate(Op* function, std::vector<TensorValue> arguments, const graph::EvalOptions& options,
+  /// Calls of kernels are computed as the kernels are compiled, in the dtypes they are written in,
+  /// whatever the mode.
+  int evaluate(Op* function, std::vector<TensorValue> arguments, graph::EvalOptions options,
                std::vector<TensorValue>& results);
 
  private:
+  int read(const format::BundleEntry& text);
+  /// Lets the options compute the calls in a function that has these arguments; false where the
+  /// arguments do not fit it.
+  bool bind_calls(Op* function, const std::vector<TensorValue>& arguments,
+                  graph::EvalOptions& options);
   /// Says what the diagnostics have, and forgets it.
   int complain();
 

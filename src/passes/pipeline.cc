@@ -48,10 +48,19 @@ constexpr PassId cpu_passes[] = {
 };
 static_assert(is_well_ordered(cpu_passes, Level::Graph));
 
+constexpr PassId interpreter_passes[] = {
+    PassId::graph_to_schedule,
+    PassId::schedule_to_tile,
+    // Padding of a block must not count in what is reduced.
+    PassId::propagate_masks,
+};
+static_assert(is_well_ordered(interpreter_passes, Level::Graph));
+
 }  // namespace
 
 std::span<const PassId> graph_pipeline() { return graph_passes; }
 std::span<const PassId> cpu_pipeline() { return cpu_passes; }
+std::span<const PassId> interpreter_pipeline() { return interpreter_passes; }
 
 std::span<const PassId> rest_after(std::span<const PassId> pipeline, Level level) {
   for (size_t i = 0; i < pipeline.size(); ++i) {

@@ -11,6 +11,8 @@ namespace tessera {
 std::span<const PassId> graph_pipeline();
 /// What is done to one entry for one CPU, from its graph to Target IR.
 std::span<const PassId> cpu_pipeline();
+/// What is done to an entry for the tile interpreter, from its graph to whole tiles.
+std::span<const PassId> interpreter_pipeline();
 
 /// The part of `pipeline` that is left for a module that was printed at the end of `level`: from the pass
 /// that lowers it on.

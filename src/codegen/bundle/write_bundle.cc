@@ -31,6 +31,7 @@ class BundleBuilder {
     }
     if (input_.graph && !add(std::string(format::graph_ir_name), print(*input_.graph)))
       return failure;
+    if (!add_called()) return failure;
     format::Result<std::string> bytes = writer_.finish(manifest());
     if (!bytes) return refuse(bytes.error().text);
     return std::move(*bytes);
@@ -46,6 +47,12 @@ class BundleBuilder {
     format::Outcome added = writer_.add(std::move(name), std::move(bytes));
     if (!added) return refuse(added.error().text);
     return success;
+  }
+
+  Status add_called() {
+    std::string text;
+    for (Module* module : input_.called) text += print(*module);
+    return text.empty() ? success : add(std::string(format::called_kernels_name), std::move(text));
   }
 
   Status add_target(const BundleTarget& target) {

@@ -30,6 +30,8 @@ struct BundleInput {
   std::string compiler;  ///< name and version: "tesserac 0.1.0"
   /// Versions of other programs whose output is in the bundle.
   std::vector<std::string> tools;
+  /// Modules of level tile: a host.func that makes a call of the graph, and the kernel called.
+  std::vector<Module*> called;
 };
 
 /// The bundle's bytes; equal input gives equal bytes. Entries that have no plan are reported.

@@ -16,6 +16,7 @@
 #include "ir/core/printer.h"
 #include "ir/graph/ops.h"
 #include "passes/pipeline.h"
+#include "tools/driver/called_kernels.h"
 #include "tools/driver/host_machine.h"
 #include "tools/driver/io.h"
 #include "tools/driver/levels.h"
@@ -93,6 +94,7 @@ struct Compiler::State {
   std::vector<Stage> stages;
   frontend::FrontendResult source;
   std::unique_ptr<Module> graph;
+  std::vector<std::unique_ptr<Module>> called;     ///< a user's kernels, as the interpreter takes them
   std::vector<std::unique_ptr<Module>> continued;  ///< modules of a dump below graph level
   std::map<Stage, std::vector<DumpText>> dumps;
 };
@@ -268,6 +270,19 @@ Status Compiler::lower_exported_kernels(const Machine& machine) {
   return success;
 }
 
+/// What the interpreter runs for the calls of a user's kernels; tiles are those of a CPU.
+Status Compiler::lower_called_kernels() {
+  if (!state_->graph || !state_->continued.empty()) return success;
+  auto cpu = std::find_if(state_->targets.begin(), state_->targets.end(),
+                          [](const TargetOutput& target) { return !target.machine->is_gpu(); });
+  const Machine* machine = cpu != state_->targets.end() ? cpu->machine : default_machines().front();
+  state_->called = kernel_calls_of(*state_->graph, diagnostics_.sources());
+  for (auto& module : state_->called) {
+    if (!run_passes(*module, interpreter_pipeline(), machine, module->name())) return failure;
+  }
+  return success;
+}
+
 /// Runs the remaining passes level by level, dumping each level before it is left.
 Status Compiler::finish(std::unique_ptr<Module> module, std::span<const PassId> passes,
                         const Machine& machine) {
@@ -366,9 +381,11 @@ Status Compiler::generate_ptx() {
 }
 
 Status Compiler::write_bundle() {
-  if (!check_has_entries() || !generate_code() || !generate_ptx()) return failure;
+  if (!check_has_entries() || !lower_called_kernels()) return failure;
+  if (!generate_code() || !generate_ptx()) return failure;
   codegen::BundleInput input;
   input.graph = state_->graph.get();
+  input.called = pointers(state_->called);
   input.compiler = version_line("tesserac");
   for (TargetOutput& target : state_->targets) {
     const Machine* machine = target.machine;

@@ -56,6 +56,7 @@ class Compiler {
   Status lower_all();
   Status lower_entry(Op* entry, const Machine& machine);
   Status lower_exported_kernels(const Machine& machine);
+  Status lower_called_kernels();
   Status finish(std::unique_ptr<Module> module, std::span<const PassId> passes, const Machine& machine);
   Status run_passes(Module& module, std::span<const PassId> passes, const Machine* machine,
                     const std::string& entry);

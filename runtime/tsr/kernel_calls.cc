@@ -1,0 +1,147 @@
+#include "runtime/tsr/kernel_calls.h"
+
+#include "ir/host/ops.h"
+#include "ir/tile/eval.h"
+#include "runtime/format/text.h"
+
+namespace tessera::tool {
+
+namespace {
+
+/// The host.func of that name in the module of that name.
+Op* find_program(const std::vector<std::unique_ptr<Module>>& modules, const std::string& name) {
+  for (const auto& module : modules) {
+    if (module->name() != name || module->level() != Level::Tile) continue;
+    Op* program = module->find(name);
+    if (program && program->is(host::info(host::OpKind::Func))) return program;
+  }
+  return nullptr;
+}
+
+/// The program takes and gives what the call does.
+bool fits(Op* program, Op* call) {
+  Block* body = program->region()->front();
+  Op* last = body->terminator();
+  if (body->arg_count() != call->operand_count()) return false;
+  if (last->operand_count() != call->result_count()) return false;
+  for (unsigned i = 0; i < call->operand_count(); ++i) {
+    if (body->arg(i)->type() != call->operand(i)->type()) return false;
+  }
+  for (unsigned i = 0; i < call->result_count(); ++i) {
+    if (last->operand(i)->type() != call->result(i)->type()) return false;
+  }
+  return true;
+}
+
+/// Runs a host program whose steps are launches.
+class ProgramRun {
+ public:
+  ProgramRun(Op* program, const DimValues& dims, DiagnosticEngine& diagnostics)
+      : program_(program), dims_(dims), diagnostics_(diagnostics) {}
+
+  Result<std::vector<TensorValue>> run(std::vector<TensorValue> arguments) {
+    Block* body = program_->region()->front();
+    for (unsigned i = 0; i < body->arg_count(); ++i) {
+      values_.emplace(body->arg(i), std::move(arguments[i]));
+    }
+    for (Op* op : *body) {
+      if (op->is_terminator()) break;
+      if (!op->is(host::info(host::OpKind::Launch))) return refuse(op);
+      if (launch(op).failed()) return failure;
+    }
+    std::vector<TensorValue> results;
+    for (unsigned i = 0; i < body->terminator()->operand_count(); ++i) {
+      std::optional<TensorValue> result = values_.at(body->terminator()->operand(i)).clone();
+      if (!result) return too_large(body->terminator()->operand(i));
+      results.push_back(std::move(*result));
+    }
+    return results;
+  }
+
+ private:
+  Failure refuse(Op* op) {
+    diagnostics_.report(diag::unsupported_kernel_call, op->loc(), symbol_name(program_));
+    return failure;
+  }
+  Failure too_large(Value* value) {
+    diagnostics_.report(diag::unsupported_tensor_size, program_->loc(), value->type()->text,
+                        graph::EvalOptions().max_tensor_bytes);
+    return failure;
+  }
+
+  Status launch(Op* op) {
+    DimValues dims;
+    for (const auto& [name, value] : op->attr("dims")->entries) {
+      std::optional<int64_t> extent = evaluate(value->dim, dims_);
+      if (!extent) return refuse(op);
+      dims[name] = *extent;
+    }
+    std::vector<TensorValue*> parameters;
+    for (unsigned i = 0; i < op->operand_count(); ++i) {
+      parameters.push_back(&values_.at(op->operand(i)));
+    }
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      Type type = op->result(i)->type();
+      std::optional<std::vector<int64_t>> extents = evaluate(type->dims, dims_);
+      if (!extents) return refuse(op);
+      std::optional<TensorValue> made = TensorValue::make(type->dtype, std::move(*extents));
+      if (!made) return too_large(op->result(i));
+      parameters.push_back(&values_.emplace(op->result(i), std::move(*made)).first->second);
+    }
+    Op* kernel = program_->module()->find(op->string_attr("kernel"));
+    return tile::run_kernel(kernel, parameters, dims, diagnostics_);
+  }
+
+  Op* program_;
+  const DimValues& dims_;
+  DiagnosticEngine& diagnostics_;
+  std::map<Value*, TensorValue> values_;
+};
+
+}  // namespace
+
+KernelCalls::KernelCalls(Op* function, const std::vector<std::unique_ptr<Module>>& modules) {
+  size_t n = 0;
+  walk(function, [&](Op* op) {
+    if (!op->is(graph::info(graph::OpKind::KernelCall))) return;
+    calls_[op] = find_program(modules, format::cat(symbol_name(function), ".", n++));
+  });
+}
+
+Result<std::vector<TensorValue>> KernelCalls::run(Op* call,
+                                                  const std::vector<const TensorValue*>& operands,
+                                                  const DimValues& dims, graph::EvalMode mode,
+                                                  DiagnosticEngine& diagnostics) const {
+  Op* program = calls_.at(call);
+  if (!program || !fits(program, call)) {
+    diagnostics.report(diag::unsupported_kernel_call, call->loc(), call->string_attr("kernel"));
+    return failure;
+  }
+  auto converted = [&](const TensorValue& value, Type type,
+                       DType dtype) -> Result<TensorValue> {
+    std::optional<TensorValue> cast = graph::cast_tensor(value, dtype);
+    if (cast) return std::move(*cast);
+    diagnostics.report(diag::unsupported_tensor_size, call->loc(), type->text,
+                       graph::EvalOptions().max_tensor_bytes);
+    return failure;
+  };
+  std::vector<TensorValue> arguments, results;
+  for (unsigned i = 0; i < call->operand_count(); ++i) {
+    Type type = call->operand(i)->type();
+    Result<TensorValue> argument = converted(*operands[i], type, type->dtype);
+    if (!argument) return failure;
+    arguments.push_back(std::move(*argument));
+  }
+  auto computed = ProgramRun(program, dims, diagnostics).run(std::move(arguments));
+  if (!computed) return failure;
+  for (unsigned i = 0; i < call->result_count(); ++i) {
+    Type type = call->result(i)->type();
+    Result<TensorValue> result =
+        converted((*computed)[i], type, graph::held_dtype(mode, type->dtype));
+    if (!result) return failure;
+    results.push_back(std::move(*result));
+  }
+  return results;
+}
+
+}  // namespace tessera::tool
