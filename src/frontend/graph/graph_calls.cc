@@ -186,7 +186,11 @@ Attr GraphBuilder::to_attr(const Datum& value, Loc loc) {
     default:
       break;
   }
-  unsupported(loc, fmt::format("{} as an argument of a kernel", describe(value)));
+  auto builder = report(diag::unsupported_construct, loc,
+                        fmt::format("{} as an argument of a kernel", describe(value)));
+  if (value.is(DatumKind::Function)) {
+    builder.help("apply it to the kernel's result: elementwise work is folded into the kernel");
+  }
   return nullptr;
 }
 

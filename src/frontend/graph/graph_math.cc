@@ -16,7 +16,6 @@ std::optional<std::vector<Dim>> GraphBuilder::match_leading(const IrValue& a, co
     return std::vector<Dim>(all.begin(), all.end() - 2);
   };
   std::vector<Dim> of_a = leading(a), of_b = leading(b);
-  if (of_b.empty()) return of_a;
   std::vector<Dim>& longer = of_a.size() < of_b.size() ? of_b : of_a;
   std::vector<Dim>& shorter = of_a.size() < of_b.size() ? of_a : of_b;
   size_t offset = longer.size() - shorter.size();
@@ -32,7 +31,7 @@ std::optional<std::vector<Dim>> GraphBuilder::match_leading(const IrValue& a, co
     }
     dim = shorter[i];
   }
-  return longer;
+  return std::move(longer);
 }
 
 /// Whether two values have a matrix product: of numbers, with axes, and as long along k.
