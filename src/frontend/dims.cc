@@ -140,6 +140,9 @@ bool follows(DimTable& dims, Dim difference, std::span<const DimFact> facts) {
 std::optional<bool> decide(DimTable& dims, ast::CompareOp op, Dim a, Dim b,
                            std::span<const DimFact> facts) {
   if (a->overflow || b->overflow) return std::nullopt;
+  std::vector<DimMultiple> known = multiples(facts);
+  a = apply_multiples(dims, a, known);
+  b = apply_multiples(dims, b, known);
   Dim difference = dims.sub(a, b);
   if (std::optional<bool> known = decide_sign(op, interval(difference))) return known;
   for (const DimFact& fact : facts) {
@@ -156,43 +159,28 @@ std::optional<bool> decide(DimTable& dims, ast::CompareOp op, Dim a, Dim b,
   return std::nullopt;
 }
 
-namespace {
-
-Dim of_atom(DimTable& dims, const DimAtom& atom) {
-  switch (atom.kind) {
-    case DimAtomKind::Symbol:
-      return dims.symbol(atom.text);
-    case DimAtomKind::FloorDiv:
-      return dims.floordiv(atom.a, atom.b);
-    case DimAtomKind::Mod:
-      return dims.mod(atom.a, atom.b);
-    case DimAtomKind::Min:
-      return dims.min(atom.a, atom.b);
-    case DimAtomKind::Max:
-      return dims.max(atom.a, atom.b);
+Dim reduced_quotient(DimTable& dims, Dim a, Dim b) {
+  if (b->terms.size() == 1) {
+    std::vector<const DimAtom*> common = b->terms[0].factors;
+    for (const DimAtom* atom : common) {
+      if (atom->kind != DimAtomKind::Symbol) continue;
+      Dim factor = dims.symbol(atom->text);
+      Dim rest = exact_quotient(dims, a, factor);
+      if (!rest) continue;
+      a = rest;
+      b = exact_quotient(dims, b, factor);
+    }
   }
-  return nullptr;
+  return dims.floordiv(a, b);
 }
 
-}  // namespace
-
-Dim exact_quotient(DimTable& dims, Dim a, Dim b) {
-  if (a->overflow || b->overflow || b->terms.size() != 1) return nullptr;
-  const DimTerm& divisor = b->terms[0];
-  Dim quotient = dims.constant(0);
-  for (const DimTerm& term : a->terms) {
-    if (divisor.coefficient == -1 || term.coefficient % divisor.coefficient != 0) return nullptr;
-    std::vector<const DimAtom*> factors = term.factors;
-    for (const DimAtom* atom : divisor.factors) {
-      auto at = std::find(factors.begin(), factors.end(), atom);
-      if (at == factors.end()) return nullptr;
-      factors.erase(at);
-    }
-    Dim part = dims.constant(term.coefficient / divisor.coefficient);
-    for (const DimAtom* atom : factors) part = dims.mul(part, of_atom(dims, *atom));
-    quotient = dims.add(quotient, part);
+std::vector<DimMultiple> multiples(std::span<const DimFact> facts) {
+  std::vector<DimMultiple> known;
+  for (const DimFact& fact : facts) {
+    if (fact.op != ast::CompareOp::Equal) continue;
+    if (auto multiple = as_multiple(fact.left, fact.right)) known.push_back(*multiple);
   }
-  return quotient;
+  return known;
 }
 
 bool has_size(DimTable& table, std::span<const Dim> dims) {

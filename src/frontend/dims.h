@@ -10,6 +10,7 @@
 #include "frontend/syntax/ast.h"
 #include "frontend/value.h"
 #include "ir/core/context.h"
+#include "ir/core/dim_multiples.h"
 
 namespace tessera::frontend {
 
@@ -32,9 +33,11 @@ struct DimFact {
 std::optional<bool> decide(DimTable& dims, ast::CompareOp op, Dim a, Dim b,
                            std::span<const DimFact> facts = {});
 
-/// The q with q * b == a where b is one term (4*B) that divides each term of a; null when there is
-/// none.
-Dim exact_quotient(DimTable& dims, Dim a, Dim b);
+/// a // b, without the factors that b, which is one term, has in common with all terms of a.
+Dim reduced_quotient(DimTable& dims, Dim a, Dim b);
+
+/// What the facts say of multiples.
+std::vector<DimMultiple> multiples(std::span<const DimFact> facts);
 
 /// Whether the number of bytes of a tensor of these dims can be written down, whatever its dtype is
 /// now and becomes: every coefficient of eight times the product fits in 64 bits. An extent of 0 counts as 1.

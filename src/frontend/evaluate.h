@@ -127,6 +127,8 @@ class Evaluator {
   std::optional<bool> decide_dims(ast::CompareOp op, Dim a, Dim b, Loc loc);
   /// Relations between dims that hold throughout: `where` clauses of the entry.
   std::vector<DimFact>& facts() { return facts_; }
+  /// The dim as the facts let it be written: 64*(S//64) is S where S % 64 == 0.
+  Dim simplified(Dim dim) const { return apply_multiples(dims(), dim, multiples(facts_)); }
   /// Binds `target` (a name, or a tuple of targets) to a value.
   void assign(const ast::Expr& target, const Datum& value, Scope& scope);
   /// A scope around a closure: the locals it sees now, by value, over the file's scope.

@@ -245,6 +245,7 @@ Datum Evaluator::binary_dims(ast::BinaryOp op, const Datum& a, const Datum& b, L
   Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
   bool by_zero = false;
   Dim result = x && y ? combine(dims(), op, x, y, by_zero) : nullptr;
+  if (result) result = simplified(result);
   if (result && result->overflow) {
     report(diag::dimension_overflow, loc,
            fmt::format("the size {} {} {}", factor_text(x), ast::spelling(op), factor_text(y)));

@@ -58,7 +58,7 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'reshape'");
   auto shape = x ? rest_shape(arguments, 1) : std::nullopt;
   if (!shape) return Datum::poison();
-  Dim count = element_count(dims(), x->value->type()->dims);
+  Dim count = simplified(element_count(dims(), x->value->type()->dims));
   auto is_open = [](Dim d) { return d->is_constant(-1); };
   if (std::count_if(shape->begin(), shape->end(), is_open) > 1) {
     report(diag::open_extents, arguments.locs[1], to_text(*shape));
@@ -74,11 +74,11 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
     if (!check_size(*this, *shape, arguments.call)) return Datum::poison();
     Dim known = element_count(dims(), *shape);
     Dim left = exact_quotient(dims(), count, known);
-    if (!left && !known->is_constant(0)) left = dims().floordiv(count, known);
-    if (left) *open = left;
+    if (!left && !known->is_constant(0)) left = reduced_quotient(dims(), count, known);
+    if (left) *open = simplified(left);
   }
   if (!check_size(*this, *shape, arguments.call)) return Datum::poison();
-  Dim wanted = element_count(dims(), *shape);
+  Dim wanted = simplified(element_count(dims(), *shape));
   if (wanted != count) {
     report(diag::bad_reshape, arguments.call, subject(*x, "the tensor"), count->text,
            to_text(*shape), wanted->text)

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/core/dim_multiples.h"
 #include "ir/graph/build.h"
 #include "ir/graph/verify.h"
 
@@ -105,6 +106,24 @@ void verify_broadcast(Op* op, OpVerifier& verifier) {
   }
 }
 
+namespace {
+
+/// What the guards of the function around an op say of multiples.
+std::vector<DimMultiple> known_multiples(Op* op) {
+  std::vector<DimMultiple> known;
+  Op* function = op->parent();
+  Attr guards = function ? function->attr("guards") : nullptr;
+  if (!guards || guards->kind != AttrKind::Array) return known;
+  for (Attr guard : guards->elements) {
+    Attr left = guard->get("left"), relation = guard->get("relation"), right = guard->get("right");
+    if (!left || !right || !relation || relation->string != "==" || !left->dim || !right->dim) continue;
+    if (auto multiple = as_multiple(left->dim, right->dim)) known.push_back(*multiple);
+  }
+  return known;
+}
+
+}  // namespace
+
 void verify_reshape(Op* op, OpVerifier& verifier) {
   Context& context = op->module()->context();
   Value* a = op->in(in::Reshape::a);
@@ -113,6 +132,10 @@ void verify_reshape(Op* op, OpVerifier& verifier) {
   Dim to = element_count(context.dims(), op->result()->type()->dims);
   if (from->overflow || to->overflow)
     return verifier.error("the number of elements overflows 64 bits");
+  if (from == to) return;
+  std::vector<DimMultiple> known = known_multiples(op);
+  from = apply_multiples(context.dims(), from, known);
+  to = apply_multiples(context.dims(), to, known);
   if (from != to) verifier.error("{} elements do not make {}", from->text, to->text);
 }
 

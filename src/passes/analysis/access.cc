@@ -78,6 +78,13 @@ std::optional<Access> reshape_access(DimTable& table, const Access& access,
                                      const std::vector<Dim>& dims) {
   if (count_elements(table, dims)->is_constant(0)) return contiguous_access(table, dims);
   Access from = coalesce(table, access);
+  // Elements in a row are so under any dims, also where a guard says that the counts are equal.
+  bool in_a_row = from.dims.size() == 1 && from.strides[0]->is_constant(1);
+  if (in_a_row) {
+    Access row = contiguous_access(table, dims);
+    row.offset = access.offset;
+    return row;
+  }
   Access to{dims, std::vector<Dim>(dims.size(), table.constant(0)), access.offset};
   size_t axis = 0;
   for (size_t group = 0; group < from.dims.size(); ++group) {

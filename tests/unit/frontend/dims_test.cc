@@ -67,11 +67,12 @@ TEST_CASE("Two bounds of one size do not add up") {
   CHECK(sizes.decided(Op::LessEqual, "24", "S") == "open");
 }
 
-TEST_CASE("A fact of another relation is known as it is written") {
+TEST_CASE("A fact of multiples holds for the divisors of what is written, and for nothing more") {
   Sizes sizes;
   sizes.facts.push_back({Op::Equal, sizes("S % 64"), sizes("0")});
   CHECK(sizes.decided(Op::Equal, "S % 64", "0") == "yes");
-  CHECK(sizes.decided(Op::Equal, "S % 32", "0") == "open");
+  CHECK(sizes.decided(Op::Equal, "S % 32", "0") == "yes");
+  CHECK(sizes.decided(Op::Equal, "S % 128", "0") == "open");
 }
 
 TEST_CASE("What overflows decides nothing") {

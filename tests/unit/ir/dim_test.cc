@@ -1,7 +1,7 @@
-#include "ir/core/dim.h"
-
 #include <catch2/catch.hpp>
 #include <random>
+
+#include "ir/core/dim_multiples.h"
 
 using namespace tessera;
 
@@ -44,6 +44,26 @@ TEST_CASE("text of dims reads back as the same dim") {
     INFO(bad);
     CHECK(t.parse(bad) == nullptr);
   }
+}
+
+TEST_CASE("what is known of multiples joins quotients and what they came from") {
+  DimTable t;
+  auto known = as_multiple(t.parse("S%64"), t.constant(0));
+  REQUIRE(known);
+  CHECK(known->of == t.symbol("S"));
+  CHECK_FALSE(as_multiple(t.parse("S%64"), t.constant(1)));
+  CHECK_FALSE(as_multiple(t.parse("S%64 + 1"), t.constant(0)));
+  auto with = [&](const char* text) { return apply_multiples(t, t.parse(text), {&*known, 1})->text; };
+  CHECK(with("64*(S//64)") == "S");
+  CHECK(with("64*B*(S//64) + 1") == "B*S + 1");
+  CHECK(with("128*(S//32)") == "4*S");
+  CHECK(with("S%16 + S%64") == "0");
+  CHECK(with("64*((B*S)//64)") == "B*S");
+  // 128 may leave a remainder, and 32 quotients of 64 are half of S.
+  CHECK(with("128*(S//128)") == "128*(S//128)");
+  CHECK(with("32*(S//64)") == "32*(S//64)");
+  DimMultiple heads{t.symbol("D"), t.symbol("H")};
+  CHECK(apply_multiples(t, t.parse("B*H*(D//H)"), {&heads, 1})->text == "B*D");
 }
 
 TEST_CASE("overflow poisons instead of wrapping") {
