@@ -65,7 +65,7 @@ bool Emitter::emit_nv(Op* op) {
     case OpKind::SetMaxRegisters:
       line("setmaxnreg.{}.sync.aligned.u32 {}", op->flag("increase") ? "inc" : "dec", op->int_attr("count"));
       break;
-    case OpKind::ApproxExp2: emit_approximate(op, "ex2.approx.f32"); break;
+    case OpKind::ApproxExp2: emit_approximate(op, "ex2.approx.ftz.f32"); break;
     case OpKind::ApproxLog2: emit_approximate(op, "lg2.approx.f32"); break;
     case OpKind::ApproxReciprocal: emit_approximate(op, "rcp.approx.f32"); break;
     case OpKind::ApproxRsqrt: emit_approximate(op, "rsqrt.approx.f32"); break;

@@ -39,7 +39,7 @@ struct Machine {
   GpuFacts gpu{};
   /// min and max of f32 give NaN if either is NaN, and order zeros by sign.
   bool has_nan_propagating_extremes = false;
-  /// 32-bit shifts by the width or more give 0, or the sign of a signed number.
+  /// Shifts by the width or more give 0, or the sign of a signed number.
   bool has_saturating_shifts = false;
   bool has_bf16_conversion = false;
   /// 2^a, log2 a, 1/a and 1/sqrt(a) of f32 in one operation, to about 22 bits.

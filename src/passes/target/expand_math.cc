@@ -5,8 +5,11 @@
 //   - arithmetic and comparisons of dtypes narrower than f32 in f32, rounded once. That is exact for all of them:
 //     f32 has more than twice the digits of f16 and bf16, so that rounding twice is rounding once.
 //
-// What is left: of f32 and f64 neg abs sqrt floor ceil round trunc add sub mul div fma and comparisons; of
-// integers neg abs not add sub mul min max and or xor and comparisons, and div and shifts whose second operands are
+// What the machine has stays: min and max of f32 that pass NaN on, shifts by any amount; and the functions of f32 that
+// decay are made of its approximate ones (passes ask the facts of the machine, core/machine.h).
+//
+// What is left on any machine: of f32 and f64 neg abs sqrt floor ceil round trunc add sub mul div fma and comparisons;
+// of integers neg abs not add sub mul min max and or xor and comparisons, and div and shifts whose second operands are
 // safe; of bool and or xor not and comparisons; select of anything; casts, which are legalize_casts' matter.
 
 #include <algorithm>
@@ -97,11 +100,14 @@ class Expansion {
       case Kind::Div: return integers_.divide(a, op->operand(1));
       case Kind::FloorDiv: return integers_.floor_divide(a, op->operand(1));
       case Kind::Mod: return integers_.modulo(a, op->operand(1));
-      case Kind::Shl: return has_safe_amount(op) ? nullptr : integers_.shift_left(a, op->operand(1));
-      case Kind::Shr: return has_safe_amount(op) ? nullptr : integers_.shift_right(a, op->operand(1));
+      case Kind::Shl: return stays(op) ? nullptr : integers_.shift_left(a, op->operand(1));
+      case Kind::Shr: return stays(op) ? nullptr : integers_.shift_right(a, op->operand(1));
       default: return nullptr;
     }
   }
+
+  /// Of a shift: the machine does what it means.
+  bool stays(Op* op) const { return context_.machine->has_saturating_shifts || has_safe_amount(op); }
 
   static bool has_safe_amount(Op* op) {
     std::optional<int64_t> amount = constant_lanes(op->operand(1));
@@ -135,7 +141,9 @@ class Expansion {
   }
 
   Value* expand_float(Op* op, Type type) {
-    math::Arithmetic m(b_, type);
+    const Machine& machine = *context_.machine;
+    bool approximates = machine.has_approximate_functions && machine.has_nan_propagating_extremes;
+    math::Arithmetic m(b_, type, approximates && type->dtype == DType::F32);
     Value* a = op->operand(0);
     switch (op->info().elementwise) {
       case Kind::Sign: {
@@ -143,7 +151,9 @@ class Expansion {
         return b_.select(m.greater(a, 0), m.number(1), negative);
       }
       case Kind::Min:
-      case Kind::Max: return extreme(m, op->info().elementwise, a, op->operand(1));
+      case Kind::Max:
+        if (!m.is_double() && machine.has_nan_propagating_extremes) return nullptr;
+        return extreme(m, op->info().elementwise, a, op->operand(1));
       case Kind::Relu: return b_.select(b_.op(Kind::Le, a, m.number(0)), m.number(0), a);
       case Kind::Reciprocal: return b_.div(m.number(1), a);
       case Kind::Rsqrt: return b_.div(m.number(1), b_.op(Kind::Sqrt, a));

@@ -11,7 +11,7 @@
 //   bool     any number but zero is true.
 //
 // What is left: integer to integer, bool to numbers, integers to f32 and f64, f32 and f64 to integers (saturating)
-// and to each other, and f16 to f32 and back.
+// and to each other, f16 to f32 and back, and bf16 likewise where the machine has it.
 
 #include "ir/target/ops.h"
 #include "passes/pass.h"
@@ -30,7 +30,8 @@ bool is_f8(DType dtype) { return dtype == DType::F8E4M3 || dtype == DType::F8E5M
 
 class CastExpansion {
  public:
-  explicit CastExpansion(TargetBuilder& builder) : b_(builder) {}
+  CastExpansion(TargetBuilder& builder, const Machine* machine)
+      : b_(builder), has_bf16_(machine && machine->has_bf16_conversion) {}
 
   /// The cast in other ops; null where the machine has it.
   Value* expand(Value* a, DType to) {
@@ -38,16 +39,19 @@ class CastExpansion {
     if (from == to) return a;
     if (to == DType::Bool) return to_bool(a);
     if (is_narrow_float(from)) {
-      if (from == DType::F16 && to == DType::F32) return nullptr;
+      if (is_native(from) && to == DType::F32) return nullptr;
       if (to == DType::F32) return widen(a);
       return b_.cast(b_.cast(a, DType::F32), to);
     }
     if (!is_narrow_float(to)) return nullptr;
-    if (from == DType::F32) return to == DType::F16 ? nullptr : narrow(a, to);
+    if (from == DType::F32) return is_native(to) ? nullptr : narrow(a, to);
     return b_.cast(to_odd_f32(a), to);
   }
 
  private:
+  /// The machine converts this narrow float from and to f32.
+  bool is_native(DType dtype) const { return dtype == DType::F16 || (has_bf16_ && dtype == DType::BF16); }
+
   Value* to_bool(Value* a) {
     if (is_narrow_float(a->type()->dtype)) a = b_.cast(a, DType::F32);
     return b_.op(Kind::Ne, a, b_.zero(a->type()));
@@ -154,15 +158,16 @@ class CastExpansion {
   }
 
   TargetBuilder& b_;
+  bool has_bf16_;
 };
 
 }  // namespace
 
-Status legalize_casts(Module& module, PassContext&) {
+Status legalize_casts(Module& module, PassContext& context) {
   for (Op* func : *module.body()) {
     if (!func->is(target::info(target::OpKind::Func)) || func->region()->empty()) continue;
     TargetBuilder builder(module, func);
-    CastExpansion expansion(builder);
+    CastExpansion expansion(builder, context.machine);
     for (Block* block = func->region()->front(); block; block = block->next()) {
       for (Op* op = block->front(); op;) {
         Op* before = op->prev();

@@ -41,6 +41,15 @@ Value* logistic(Arithmetic& m, Value* x, Value* y, Value* low, Value* positive, 
   Value* below = m.less(x, 0);
   Value* bound = m.at_least(m.neg(m.abs(y)), lowest_product(m));
   if (low) low = m.b.select(below, low, m.neg(low));
+  if (m.approximates()) {
+    // The power of two is kept 2^40 larger, hence normal, until the end.
+    Value* back = m.number(0x1p-40);
+    ScaledExponential e = approximate_scaled_exp(m, bound, low, 40);
+    Value* z = m.b.mul(m.b.mul(e.fraction, e.power), back);
+    Value* numerator = m.b.select(below, m.b.mul(negative, e.fraction), positive);
+    Value* quotient = approximate_quotient(m, numerator, one_plus(m, z));
+    return m.b.select(below, m.b.mul(m.b.mul(quotient, e.power), back), quotient);
+  }
   Exponential e = reduce_exponential(m, bound, low);
   Value* p = one_plus(m, e.expm1);
   Value* z = m.scale(p, e.n);
@@ -61,12 +70,14 @@ Exponential reduce_exponential(Arithmetic& m, Value* x, Value* low) {
 }
 
 Value* exp(Arithmetic& m, Value* x) {
+  if (m.approximates()) return approximate_exp(m, x);
   Value* bounded = m.at_most(m.at_least(x, lowest(m)), highest(m));
   Exponential e = reduce_exponential(m, bounded);
   return m.scale(one_plus(m, e.expm1), e.n);
 }
 
 Value* exp2(Arithmetic& m, Value* x) {
+  if (m.approximates()) return approximate_exp2(m, x);
   bool d = m.is_double();
   Value* bounded = m.at_most(m.at_least(x, d ? -1080 : -152), d ? 1025 : 129);
   auto [n, integer] = nearest(m, m.b.add(bounded, m.number(magic(m))));
@@ -90,7 +101,8 @@ Value* tanh(Arithmetic& m, Value* x) {
   // tanh|x| = -t / (t + 2) with t = expm1(-2|x|).
   Value* doubled = m.at_least(m.b.mul(m.abs(x), m.number(-2)), -40);
   Value* t = expm1(m, doubled);
-  return m.with_sign_of(m.b.div(t, m.b.add(t, m.number(2))), x);
+  Value* divisor = m.b.add(t, m.number(2));
+  return m.with_sign_of(m.approximates() ? approximate_quotient(m, t, divisor) : m.b.div(t, divisor), x);
 }
 
 Value* sigmoid(Arithmetic& m, Value* x) { return logistic(m, x, x, nullptr, m.number(1), m.number(1)); }

@@ -15,9 +15,12 @@ namespace tessera::math {
 /// Arithmetic in one dtype and shape.
 class Arithmetic {
  public:
-  Arithmetic(TargetBuilder& builder, Type type) : b(builder), type_(type) {}
+  /// With `approximates` the machine has the approx_ ops of nv_ops.def, and min and max that pass NaN on.
+  Arithmetic(TargetBuilder& builder, Type type, bool approximates = false)
+      : b(builder), type_(type), approximates_(approximates) {}
 
   Type type() const { return type_; }
+  bool approximates() const { return approximates_; }
   bool is_double() const { return type_->dtype == DType::F64; }
   /// The signed integers of the same size.
   Type integer_type() const { return b.like(type_, is_double() ? DType::I64 : DType::I32); }
@@ -32,8 +35,12 @@ class Arithmetic {
   Value* greater(Value* a, double than) { return b.op(ElementwiseKind::Gt, a, number(than)); }
   Value* equal(Value* a, double to) { return b.op(ElementwiseKind::Eq, a, number(to)); }
   /// `a`, or `bound` where a is below or above it; NaN stays.
-  Value* at_least(Value* a, double bound) { return b.select(less(a, bound), number(bound), a); }
-  Value* at_most(Value* a, double bound) { return b.select(greater(a, bound), number(bound), a); }
+  Value* at_least(Value* a, double bound) {
+    return approximates_ ? b.max(a, number(bound)) : b.select(less(a, bound), number(bound), a);
+  }
+  Value* at_most(Value* a, double bound) {
+    return approximates_ ? b.min(a, number(bound)) : b.select(greater(a, bound), number(bound), a);
+  }
   /// a * x + c with constants.
   Value* fma(Value* a, double x, Value* c) { return b.fma(a, number(x), c); }
   /// The polynomial with these coefficients, lowest first, by Horner's rule.
@@ -51,6 +58,7 @@ class Arithmetic {
 
  private:
   Type type_;
+  bool approximates_;
 };
 
 /// e^x as expm1 and n: e^x = 2^n * (1 + expm1), for x bounded so that n fits `scale`.
@@ -69,6 +77,18 @@ Value* tanh(Arithmetic& m, Value* x);
 Value* sigmoid(Arithmetic& m, Value* x);
 Value* silu(Arithmetic& m, Value* x);
 Value* gelu(Arithmetic& m, Value* x);
+
+// Where the arithmetic approximates.
+Value* approximate_exp(Arithmetic& m, Value* x);
+Value* approximate_exp2(Arithmetic& m, Value* x);
+/// a / b for b of an ordinary size.
+Value* approximate_quotient(Arithmetic& m, Value* a, Value* b);
+/// 2^shift e^(x + low) as fraction and power, whose product is it; `low` may be null. For x down to -112.
+struct ScaledExponential {
+  Value* fraction;
+  Value* power;
+};
+ScaledExponential approximate_scaled_exp(Arithmetic& m, Value* x, Value* low, double shift);
 
 Value* log(Arithmetic& m, Value* x);
 Value* log2(Arithmetic& m, Value* x);
