@@ -4,17 +4,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "ir/core/elementwise.h"
+#include "ir/layout/shared_layout.h"
+#include "ir/tile/eval_order.h"
 
 namespace tessera::tile {
+
+struct EvalBarrier;
+struct EvalChannel;
+struct EvalProduct;
 
 /// A stretch of memory that windows are made on.
 struct EvalMemory {
   std::byte* bytes = nullptr;
   size_t size = 0;
-  std::vector<bool> written;  ///< per byte; empty when all is
+  std::vector<bool> written = {};                    ///< per byte; empty when all is
+  std::shared_ptr<AccessHistory> history = nullptr;  ///< of shared memory
 };
 
 /// The value of an SSA value.
@@ -22,11 +30,19 @@ struct EvalValue {
   // Tiles and scalars: extents and elements in row-major order.
   std::vector<int64_t> dims;
   std::vector<Element> elements;
+  /// The mma that gives the elements, until it is known to be done.
+  std::shared_ptr<EvalProduct> product;
   // Tensors and views.
   EvalMemory* memory = nullptr;
   size_t base = 0;  ///< of the window's element 0, in bytes
   int64_t offset = 0;
   std::vector<int64_t> strides;
+  /// Where the last axes lie; the axes before them are contiguous in steps of `slot_bytes`.
+  const layout::SharedLayout* layout = nullptr;
+  int64_t slot_bytes = 0;
+  // What barriers and channels are in place of memory.
+  EvalBarrier* barriers = nullptr;
+  EvalChannel* channel = nullptr;
 
   int64_t index() const { return elements[0].i; }
 };

@@ -1,0 +1,139 @@
+// Barriers, and channels as two barriers for each slot.
+//
+// A channel's barriers are waited for by the number of their phase, not its parity, so that a turn
+// out of order is found where it happens.
+
+#include <fmt/format.h>
+
+#include "ir/tile/eval_run.h"
+
+namespace tessera::tile {
+
+void KernelRun::run_barriers(Op* op) {
+  int64_t arrivals = op->int_attr("arrivals");
+  AccessMade made = make_access(Stream::Plain, ++role_->order.own[Stream::Plain], true);
+  std::vector<EvalBarrier>& all = barriers_.emplace_back();
+  for (int64_t i = 0; i < *op->result()->type()->dims[0]->constant(); ++i)
+    all.push_back({op, i, accesses_[made.id], arrivals, arrivals});
+  EvalValue& result = at(op->result());
+  result.dims = sizes(op->result()->type()->dims);
+  result.barriers = all.data();
+}
+
+EvalBarrier& KernelRun::barrier_of(Value* value) {
+  EvalBarrier& barrier = *at(value).barriers;
+  if (!role_->order.is_over(*barrier.made, many_warps, many_warps)) {
+    fail("its barrier may not have been made yet", {{barrier.op->loc(), "the barrier"}},
+         "put a tile.barrier after tile.barriers");
+  }
+  return barrier;
+}
+
+void KernelRun::arrive(EvalBarrier& barrier, int64_t count, Knowledge told, int64_t bytes) {
+  if (count > barrier.missing) {
+    fail(fmt::format("{} arrivals come where phase {} of barrier {} lacks {} of {}", count,
+                     barrier.phase, barrier.index, barrier.missing, barrier.arrivals),
+         {{barrier.op->loc(), "the barrier"}}, "");
+  }
+  if (failed_) return;
+  barrier.missing -= count;
+  barrier.bytes += bytes;
+  barrier.arriving.join(told);
+  if (barrier.missing == 0 && barrier.bytes < 0) {
+    return fail(
+        fmt::format("{} bytes more have come than were announced for phase {} of barrier {}",
+                    -barrier.bytes, barrier.phase, barrier.index));
+  }
+  barrier.settle();
+}
+
+/// True when the phase is complete; else the role waits, and the op is run again.
+bool KernelRun::wait_for(EvalBarrier& barrier, int64_t phase) {
+  if (barrier.phase > phase) {
+    role_->order.known.join(barrier.complete);
+    return true;
+  }
+  role_->wait = EvalWait{op_, &barrier, phase};
+  return false;
+}
+
+void KernelRun::run_barrier_wait(Op* op) {
+  EvalBarrier& barrier = barrier_of(op->in(in::BarrierWait::barrier));
+  int64_t parity = index(op->in(in::BarrierWait::parity));
+  if (parity != 0 && parity != 1) return fail(fmt::format("its parity is {}", parity));
+  bool passed = barrier.phase % 2 != parity;
+  if (!failed_) wait_for(barrier, passed ? barrier.phase - 1 : barrier.phase);
+}
+
+void KernelRun::run_channel(Op* op) {
+  EvalChannel& channel = channels_.emplace_back();
+  channel.op = op;
+  std::map<Op*, int64_t> releasing;
+  for (Use* use = op->result()->first_use(); use; use = use->next()) {
+    if (kind_of(use->owner()) != OpKind::ChannelRelease) continue;
+    Op* owner = use->owner()->parent();
+    while (kind_of(owner) != OpKind::Role && kind_of(owner) != OpKind::Kernel)
+      owner = owner->parent();
+    releasing[owner] =
+        kind_of(owner) == OpKind::Role ? owner->int_attr("warps") : roles_[0].order.warps;
+  }
+  int64_t warps = 0;
+  for (auto [owner, count] : releasing) warps += count;
+  for (int64_t i = 0; i < op->int_attr("stages"); ++i) {
+    channel.full.push_back({op, i});
+    channel.empty.push_back({op, i, {}, warps, warps});
+  }
+  channel.released.resize(channel.full.size());
+  EvalValue& result = at(op->result());
+  result.dims = {};
+  result.channel = &channel;
+}
+
+std::optional<KernelRun::Turn> KernelRun::turn_of(Op* op) {
+  EvalChannel* channel = at(op->operand(0)).channel;
+  int64_t turn = index(op->operand(1));
+  if (turn < 0) {
+    fail(fmt::format("its turn is {}", turn));
+    return std::nullopt;
+  }
+  return Turn{channel, turn, turn % channel->stages(), turn / channel->stages()};
+}
+
+void KernelRun::run_acquire(Op* op) {
+  std::optional<Turn> turn = turn_of(op);
+  if (!turn) return;
+  EvalBarrier& empty = turn->channel->empty[size_t(turn->slot)];
+  EvalBarrier& full = turn->channel->full[size_t(turn->slot)];
+  if (!wait_for(empty, turn->round - 1)) return;
+  if (full.phase != turn->round || full.missing == 0) {
+    return fail(
+        fmt::format("turn {} comes out of order: the slot's next turn is {}", turn->number,
+                    (full.phase + (full.missing == 0)) * turn->channel->stages() + turn->slot));
+  }
+  turn->channel->acquired[role_->order.role] = turn->number;
+  arrive(full, 1, role_->order.told_by_one(), op->int_attr("bytes"));
+}
+
+void KernelRun::run_channel_wait(Op* op) {
+  std::optional<Turn> turn = turn_of(op);
+  if (!turn) return;
+  EvalBarrier& full = turn->channel->full[size_t(turn->slot)];
+  if (!wait_for(full, turn->round)) return;
+  if (full.phase > turn->round + 1) {
+    fail(fmt::format("the slot of turn {} has been filled again", turn->number));
+  }
+}
+
+void KernelRun::run_release(Op* op) {
+  std::optional<Turn> turn = turn_of(op);
+  if (!turn) return;
+  EvalBarrier& empty = turn->channel->empty[size_t(turn->slot)];
+  std::set<uint16_t>& released = turn->channel->released[size_t(turn->slot)];
+  if (empty.phase != turn->round || !released.insert(role_->order.role).second) {
+    return fail(fmt::format("turn {} is given back out of order", turn->number));
+  }
+  arrive(empty, role_->order.warps, role_->order.told_by_all(), 0);
+  if (empty.phase != turn->round) released.clear();
+}
+
+}  // namespace tessera::tile

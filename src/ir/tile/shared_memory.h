@@ -1,0 +1,21 @@
+#pragma once
+// How much shared memory a view takes, and where its elements lie in it.
+
+#include <cstdint>
+#include <optional>
+
+#include "ir/core/type.h"
+#include "ir/layout/shared_layout.h"
+
+namespace tessera::tile {
+
+/// The layout of a view in shared memory, which the verifier has read; nullopt where it has none.
+std::optional<layout::SharedLayout> shared_layout_of(Type view);
+/// Bytes from an index of the last axis before the layout's to the next one.
+int64_t slot_bytes(const layout::SharedLayout& layout);
+/// Bytes that a view of constant extents takes.
+int64_t shared_bytes(Type view);
+/// What its first byte's address must be a multiple of.
+int64_t shared_alignment(Type view);
+
+}  // namespace tessera::tile
