@@ -64,6 +64,28 @@ bool KernelRun::bind(Block* body, std::span<TensorValue* const> parameters) {
   return true;
 }
 
+/// The one number that an op gives, or that its whole result is.
+Element KernelRun::number(Op* op) {
+  switch (kind_of(op)) {
+    case OpKind::ProgramId:
+      return {.i = program_[size_t(op->int_attr("axis"))]};
+    case OpKind::WorkerId:
+      return {.i = program_[0]};
+    case OpKind::WorkerCount:
+      return {.i = options_.workers};
+    case OpKind::Dim:
+      return {.i = size(op->dim_attr("value"))};
+    case OpKind::Constant:
+    case OpKind::Full:
+      return element_of(op->attr("value"), op->result()->type()->dtype);
+    case OpKind::Extract:
+    case OpKind::Splat:
+      return at(op->operand(0)).elements[0];
+    default:
+      TSR_UNREACHABLE("an op that gives no one number");
+  }
+}
+
 void KernelRun::run_op(Op* op) {
   switch (kind_of(op)) {
     case OpKind::Kernel:
@@ -73,11 +95,12 @@ void KernelRun::run_op(Op* op) {
     case OpKind::Yield:
       return run_yield(op);
     case OpKind::ProgramId:
-      return scalar(op, {.i = program_[size_t(op->int_attr("axis"))]});
     case OpKind::WorkerId:
-      return scalar(op, {.i = program_[0]});
     case OpKind::WorkerCount:
-      return scalar(op, {.i = options_.workers});
+    case OpKind::Constant:
+    case OpKind::Dim:
+    case OpKind::Extract:
+      return scalar(op, number(op));
     case OpKind::For:
       return run_for(op);
     case OpKind::If:
@@ -93,15 +116,8 @@ void KernelRun::run_op(Op* op) {
     case OpKind::Gather:
       return run_gather(op);
     case OpKind::Full:
-      return fill(op, element_of(op->attr("value"), op->result()->type()->dtype));
     case OpKind::Splat:
-      return fill(op, at(op->operand(0)).elements[0]);
-    case OpKind::Extract:
-      return scalar(op, at(op->operand(0)).elements[0]);
-    case OpKind::Constant:
-      return scalar(op, element_of(op->attr("value"), op->result()->type()->dtype));
-    case OpKind::Dim:
-      return scalar(op, {.i = size(op->dim_attr("value"))});
+      return fill(op, number(op));
     case OpKind::Iota:
       return run_iota(op);
     case OpKind::Broadcast:
@@ -151,10 +167,8 @@ void KernelRun::run_op(Op* op) {
     case OpKind::Barriers:
       return run_barriers(op);
     case OpKind::BarrierExpect:
-      return arrive(barrier_of(op->operand(0)), 1, role_->order.told_by_one(),
-                    op->int_attr("bytes"));
     case OpKind::BarrierArrive:
-      return arrive(barrier_of(op->operand(0)), role_->order.warps, role_->order.told_by_all(), 0);
+      return run_arrive(op);
     case OpKind::BarrierWait:
       return run_barrier_wait(op);
     case OpKind::Barrier:

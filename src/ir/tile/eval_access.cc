@@ -45,7 +45,7 @@ AccessMade KernelRun::make_access(Stream stream, uint32_t number, bool write) {
 }
 
 AccessMade KernelRun::plain_access(const EvalValue& window, bool write) {
-  if (!window.memory->history) return {0, write, false};
+  if (!window.memory || !window.memory->history) return {0, write, false};
   return make_access(Stream::Plain, ++role_->order.own[Stream::Plain], write);
 }
 

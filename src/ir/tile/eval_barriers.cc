@@ -47,6 +47,14 @@ void KernelRun::arrive(EvalBarrier& barrier, int64_t count, Knowledge told, int6
   barrier.settle();
 }
 
+void KernelRun::run_arrive(Op* op) {
+  const RoleOrder& order = role_->order;
+  EvalBarrier& barrier = barrier_of(op->operand(0));
+  if (kind_of(op) == OpKind::BarrierArrive)
+    return arrive(barrier, order.warps, order.told_by_all(), 0);
+  arrive(barrier, 1, order.told_by_one(), op->int_attr("bytes"));
+}
+
 /// True when the phase is complete; else the role waits, and the op is run again.
 bool KernelRun::wait_for(EvalBarrier& barrier, int64_t phase) {
   if (barrier.phase > phase) {

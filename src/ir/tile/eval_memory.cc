@@ -42,7 +42,9 @@ void KernelRun::run_view(Op* op) {
 
 void KernelRun::run_slot(Op* op) {
   const EvalValue memory = at(op->in(in::Slot::memory));
-  int64_t extent = memory.dims[0], slot = index(op->in(in::Slot::index)) % extent;
+  int64_t extent = memory.dims[0];
+  if (extent < 1) return fail("it has no slots");
+  int64_t slot = index(op->in(in::Slot::index)) % extent;
   if (slot < 0) slot += extent;
   EvalValue& result = at(op->result());
   if (memory.barriers) {
@@ -119,6 +121,10 @@ std::optional<size_t> KernelRun::address(const EvalValue& window, const Position
     return std::nullopt;
   }
   size_t bytes = byte_size(dtype);
+  if (!window.memory) {
+    fail("barriers and channels are no memory of elements");
+    return std::nullopt;
+  }
   if (window.layout) {
     size_t axes = position.size() - size_t(window.layout->rank());
     int64_t slot = 0;

@@ -63,7 +63,7 @@ class KernelRun {
 
   // Control.
   void run_op(Op* op);
-  void run_threads_op(Op* op);
+  Element number(Op* op);
   void run_for(Op* op);
   void begin_turn(EvalRole::Frame& frame, std::vector<EvalValue> carried);
   void run_if(Op* op);
@@ -131,6 +131,7 @@ class KernelRun {
   EvalBarrier& barrier_of(Value* value);
   void arrive(EvalBarrier& barrier, int64_t count, Knowledge told, int64_t bytes);
   bool wait_for(EvalBarrier& barrier, int64_t phase);
+  void run_arrive(Op* op);
   void run_barrier_wait(Op* op);
   struct Turn {
     EvalChannel* channel;

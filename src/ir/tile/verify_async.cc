@@ -1,6 +1,8 @@
 // Rules of the ops that programs of several warps use: shared memory, copies, barriers, matrix
 // units.
 
+#include <algorithm>
+
 #include "ir/tile/ops.h"
 #include "ir/tile/verify.h"
 
@@ -39,18 +41,35 @@ bool is_def(Value* value, OpKind kind) {
 }
 
 void expect_barrier(OpVerifier& verifier, Value* value) {
-  Type type = value->type();
-  bool fits = is_shared(type) && type->dtype == DType::U64 && type->rank() == 0;
-  if (fits && !is_def(value, OpKind::Channel)) return;
+  bool slot = is_def(value, OpKind::Slot);
+  if (slot && is_def(value->def()->in(in::Slot::memory), OpKind::Barriers)) return;
   verifier.error("the barrier must be a slot of tile.barriers");
+}
+
+/// The most shared memory that any machine has, with room to spare.
+constexpr int64_t max_shared_bytes = int64_t(1) << 24;
+
+/// Bytes of the elements of a type of constant extents; max_shared_bytes + 1 where they are more.
+int64_t bytes_of(Type type) {
+  int64_t bytes = byte_size(type->dtype);
+  for (Dim dim : type->dims) {
+    bool fits = *dim->constant() <= max_shared_bytes / std::max<int64_t>(bytes, 1);
+    bytes = fits ? bytes * *dim->constant() : max_shared_bytes + 1;
+  }
+  return bytes;
 }
 
 /// Shared memory is of one size, and made by the kernel's own block.
 bool expect_allocation(Op* op, OpVerifier& verifier) {
   Type type = op->result()->type();
   if (!expect_shared(verifier, "the result", type)) return false;
-  if (!is_constant_size(type))
+  if (!is_constant_size(type)) {
     verifier.error("the extents of shared memory must be numbers: {}", type->text);
+    return false;
+  }
+  if (bytes_of(type) > max_shared_bytes) {
+    verifier.error("it takes more than {} bytes: {}", max_shared_bytes, type->text);
+  }
   Type plain =
       op->module()->context().contiguous_view(type->dims, type->dtype, MemorySpace::Shared);
   if (type->strides != plain->strides || type->offset != plain->offset) {
@@ -171,11 +190,10 @@ void verify_mma(Op* op, OpVerifier& verifier) {
        c = op->in(in::Mma::c)->type();
   if (!expect_shared(verifier, "a", a) || !expect_shared(verifier, "b", b)) return;
   bool shapes = a->rank() == 2 && b->rank() == 2 && a->dims[1] == b->dims[0];
-  if (!shapes)
-    return verifier.error("{} x {} is no product", to_text(a->dims), to_text(b->dims));
+  if (!shapes) return verifier.error("{} x {} is no product", to_text(a->dims), to_text(b->dims));
   if (c->dims != std::vector<Dim>{a->dims[0], b->dims[1]}) {
-    return verifier.error("the product has dims {}, not {}", to_text(std::vector<Dim>{a->dims[0], b->dims[1]}),
-                          to_text(c->dims));
+    return verifier.error("the product has dims {}, not {}",
+                          to_text(std::vector<Dim>{a->dims[0], b->dims[1]}), to_text(c->dims));
   }
   if (a->dtype != b->dtype) {
     verifier.error("operands differ in dtype: {} and {}", to_string(a->dtype), to_string(b->dtype));

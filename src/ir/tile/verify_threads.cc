@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t warp_size = 32;
 constexpr int64_t max_threads = 1024;
+constexpr int64_t max_shared = int64_t(1) << 24;
 
 /// Extents of the last `rank` dims of a type; empty where one is no number.
 std::vector<int64_t> last_extents(Type type, size_t rank) {
@@ -37,6 +38,10 @@ class ThreadVerifier {
 
   void run() {
     if (kernel_->has_attr("threads")) check_threads();
+    int64_t shared = kernel_->has_attr("shared") ? kernel_->int_attr("shared") : 0;
+    if (shared < 0 || shared > max_shared) {
+      verifier_.error("shared memory of 0 to {} bytes, not {}", max_shared, shared);
+    }
     Block* body = kernel_->region()->front();
     for (Op* op : *body) {
       if (failed()) return;
