@@ -11,7 +11,7 @@
 namespace tessera {
 
 /// What the machine and the schedule fix for a kernel.
-struct FragmentShape {
+struct FragmentChoice {
   int64_t lanes = 16;  ///< columns of a fragment are a multiple of it, or 1
   int64_t width = 64;  ///< columns of a fragment in a stage
   int64_t rows = 1;    ///< rows of a fragment
@@ -21,7 +21,7 @@ struct FragmentShape {
 
 class FragmentStages {
  public:
-  FragmentStages(FragmentEmitter& emitter, const FragmentShape& shape)
+  FragmentStages(FragmentEmitter& emitter, const FragmentChoice& shape)
       : emitter_(emitter), shape_(shape) {}
 
   /// Writes all that the block does: its stores, reductions, products and loops, in order.
@@ -63,7 +63,7 @@ class FragmentStages {
   Value* domain_on(Op* op, int axis) const;
 
   FragmentEmitter& emitter_;
-  const FragmentShape& shape_;
+  const FragmentChoice& shape_;
   std::map<std::pair<Value*, std::vector<int>>, FragmentMemory> scratch_;
 };
 

@@ -318,7 +318,7 @@ class KernelSplit {
   int column_ = -1;
   bool column_outside_ = false;
   int64_t column_extent_ = 0;
-  FragmentShape shape_;
+  FragmentChoice shape_;
   bool pairs_ = false;  ///< the products are for the matrix unit
   std::deque<PairProduct> products_;
   bool failed_ = false;
