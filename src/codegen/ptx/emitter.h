@@ -148,6 +148,7 @@ class Emitter {
   void emit_wgmma_wait(Op* op);
   void emit_mma_sync(Op* op);
   void emit_matrices(Op* op);
+  void emit_matrix_descriptor(Op* op);
   void emit_approximate(Op* op, std::string_view instruction);
   bool is_remote(Value* address) const;
   std::string list(std::span<const Operand> words, Form form = Form::Bits);

@@ -39,6 +39,7 @@ bool Emitter::emit_nv(Op* op) {
       define(op, {make(WordClass::Single, "mapa.shared::cluster.u32 {}, {}, {}", text(pointer_word(in(op, 0))),
                        text(in(op, 1).words[0]))});
       break;
+    case OpKind::MatrixDescriptor: emit_matrix_descriptor(op); break;
     case OpKind::MbarrierInit:
     case OpKind::MbarrierExpect:
     case OpKind::MbarrierArrive:
@@ -74,6 +75,13 @@ bool Emitter::emit_nv(Op* op) {
     default: return false;
   }
   return true;
+}
+
+/// Addresses of shared memory are below 2^18, so that their 16-byte units fill the 14 bits they have.
+void Emitter::emit_matrix_descriptor(Op* op) {
+  Operand units = make(WordClass::Single, "shr.u32 {}, {}, 4", text(pointer_word(in(op, 0))));
+  Operand wide = make(WordClass::Double, "cvt.u64.u32 {}, {}", text(units));
+  define(op, {make(WordClass::Double, "or.b64 {}, {}, {}", text(wide), op->int_attr("bits"))});
 }
 
 void Emitter::emit_approximate(Op* op, std::string_view instruction) {

@@ -88,6 +88,10 @@ void verify_map_shared(Op* op, OpVerifier& verifier) {
   expect_shared(verifier, "the result", op->result()->type());
 }
 
+void verify_matrix_descriptor(Op* op, OpVerifier& verifier) {
+  expect_shared(verifier, "the address", type_of(op, 0));
+}
+
 void verify_mbarrier(Op* op, OpVerifier& verifier) { expect_shared(verifier, "the barrier", type_of(op, 0)); }
 
 void verify_mbarrier_init(Op* op, OpVerifier& verifier) {
