@@ -55,9 +55,47 @@ constexpr PassId interpreter_passes[] = {
     PassId::propagate_masks,
 };
 static_assert(is_well_ordered(interpreter_passes, Level::Graph));
+constexpr PassId cuda_passes[] = {
+    // To kernels and programs as on a CPU, but loops over blocks stay: their turns are what loads run ahead by.
+    PassId::decompose_random,
+    PassId::canonicalize,
+    PassId::cse,
+    PassId::dce,
+    PassId::graph_to_schedule,
+    PassId::dedupe_kernels,
+    PassId::schedule_to_tile,
+    PassId::simplify_tiles,
+    PassId::propagate_masks,
+    PassId::simplify_tiles,
+    // What is too large for the registers of a block becomes loops over fragments.
+    PassId::split_to_fragments,
+    PassId::simplify_tiles,
+    // Operands of products pass through shared memory, filled by warps of their own.
+    PassId::plan_pipeline,
+    PassId::make_persistent,
+    PassId::specialise_roles,
+    PassId::multi_buffer,
+    PassId::overlap_products,
+    PassId::simplify_tiles,
+    // Elements get their threads, results their way out.
+    PassId::assign_layouts,
+    PassId::stage_stores,
+    PassId::insert_barriers,
+    PassId::allocate_shared,
+
+    // Registers, and the instructions that layouts stand for.
+    PassId::tile_to_nv,
+    PassId::expand_math,
+    PassId::legalize_casts,
+};
+static_assert(is_well_ordered(cuda_passes, Level::Graph));
 
 }  // namespace
 
+std::span<const PassId> cuda_pipeline() { return cuda_passes; }
+std::span<const PassId> pipeline_for(const Machine& machine) {
+  return machine.is_gpu() ? cuda_pipeline() : cpu_pipeline();
+}
 std::span<const PassId> graph_pipeline() { return graph_passes; }
 std::span<const PassId> cpu_pipeline() { return cpu_passes; }
 std::span<const PassId> interpreter_pipeline() { return interpreter_passes; }

@@ -13,6 +13,10 @@ std::span<const PassId> graph_pipeline();
 std::span<const PassId> cpu_pipeline();
 /// What is done to an entry for the tile interpreter, from its graph to whole tiles.
 std::span<const PassId> interpreter_pipeline();
+/// The same for one GPU.
+std::span<const PassId> cuda_pipeline();
+/// That of the two which the machine needs.
+std::span<const PassId> pipeline_for(const Machine& machine);
 
 /// The part of `pipeline` that is left for a module that was printed at the end of `level`: from the pass
 /// that lowers it on.

@@ -35,6 +35,7 @@
 #include "passes/tile/fragment_pairs.h"
 #include "passes/tile/fragment_panels.h"
 #include "passes/tile/fragment_stages.h"
+#include "passes/tile/gpu/gpu_schedule.h"
 
 namespace tessera {
 
@@ -43,6 +44,9 @@ using tile::OpKind;
 namespace in = tile::in;
 
 namespace {
+
+/// Elements of a fragment for each thread of a GPU's program: one vector of 16-bit numbers.
+constexpr int64_t elements_per_thread = 8;
 
 class KernelSplit {
  public:
@@ -177,6 +181,11 @@ class KernelSplit {
 
   void choose_shape() {
     const Machine& machine = *context_.machine;
+    if (machine.is_gpu()) {
+      shape_.lanes = 32 * gpu_schedule(kernel_, machine).compute_warps;
+      shape_.width = shape_.lanes * elements_per_thread;
+      return;
+    }
     shape_.lanes = machine.lanes(4);
     shape_.width = shape_.lanes * std::max(1u, machine.vector_registers / 8);
     Attr schedule = kernel_->attr("schedule");
@@ -324,11 +333,32 @@ class KernelSplit {
   bool failed_ = false;
 };
 
+/// Registers of a thread that one tile may take before it is cut up.
+constexpr int64_t registers_per_tile = 64;
+
+/// On a GPU a program keeps its tiles in registers as they are, if they fit.
+bool fits_registers(Op* kernel, const Machine& machine) {
+  if (!machine.is_gpu()) return false;
+  int64_t most = registers_per_tile * 32 * gpu_schedule(kernel, machine).compute_warps;
+  bool fits = true;
+  bool product = false;
+  walk(kernel, [&](Op* op) {
+    product |= op->is(tile::info(OpKind::Dot));
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      Type type = op->result(i)->type();
+      int64_t elements = 1;
+      for (Dim dim : type->dims) elements *= std::min(dim->constant().value_or(most + 1), most + 1);
+      fits &= !type->is(TypeKind::Tile) || elements <= most;
+    }
+  });
+  return fits || product;
+}
+
 }  // namespace
 
 Status split_to_fragments(Module& module, PassContext& context) {
   for (Op* kernel : *module.body()) {
-    if (!kernel->is(tile::info(OpKind::Kernel))) continue;
+    if (!kernel->is(tile::info(OpKind::Kernel)) || fits_registers(kernel, *context.machine)) continue;
     if (KernelSplit(kernel, context).run().failed()) return failure;
   }
   return success;

@@ -90,6 +90,13 @@ void TileAxes::relate(Op* op) {
       join(op->in(in::Dot::b), 1, op->result(), 1);
       join(op->in(in::Dot::a), 1, op->in(in::Dot::b), 0);
       return join_all(op->in(in::Dot::c), op->result());
+    case OpKind::Mma:
+      return join_all(op->in(in::Mma::c), op->result());
+    case OpKind::MmaWait:
+      for (unsigned i = 0; i < op->result_count(); ++i) join_all(op->operand(i), op->result(i));
+      return;
+    case OpKind::ConvertLayout:
+      return join_all(op->operand(0), op->result());
     case OpKind::Gather:
       return join(op->in(in::Gather::rows), 0, op->result(), 0);
     case OpKind::For: {

@@ -231,7 +231,7 @@ Status Compiler::lower_all() {
   for (TargetOutput& target : state_->targets) {
     for (auto& module : state_->continued) {
       if (!module || !is_for(*module, *target.machine)) continue;
-      std::span<const PassId> passes = rest_after(cpu_pipeline(), module->level());
+      std::span<const PassId> passes = rest_after(pipeline_for(*target.machine), module->level());
       if (finish(std::move(module), passes, *target.machine).failed()) return failure;
     }
     if (!state_->continued.empty() || !state_->graph) continue;
@@ -254,7 +254,7 @@ Status Compiler::lower_entry(Op* entry, const Machine& machine) {
   module->set_attr("entry", context.string(symbol_name(entry)));
   module->set_attr("target", context.string(machine.name));
   module->set_attr("properties", state_->graph->attr("properties"));
-  return finish(std::move(module), cpu_pipeline(), machine);
+  return finish(std::move(module), pipeline_for(machine), machine);
 }
 
 Status Compiler::lower_exported_kernels(const Machine& machine) {
@@ -263,7 +263,7 @@ Status Compiler::lower_exported_kernels(const Machine& machine) {
     module->set_attr("target", state_->context.string(machine.name));
     if (!state_->source.library->instantiate_exported(*module, name, machine.name)) return failure;
     dump(Stage::Schedule, what_of(*module, machine), print(*module));
-    if (finish(std::move(module), rest_after(cpu_pipeline(), Level::Schedule), machine).failed()) {
+    if (finish(std::move(module), rest_after(pipeline_for(machine), Level::Schedule), machine).failed()) {
       return failure;
     }
   }

@@ -34,10 +34,10 @@ void KernelLowering::run() {
   Value* last = entry->arg(Last);
   Value* some = b_.op(Kind::Lt, entry->arg(First), last);
   b_.cond_branch(some, body, {entry->arg(First)}, exit, {});
-  entry_end_ = some->def();
+  sizes_.compute_before(some->def());
 
   b_.at().set_end(body);
-  decode_program(program);
+  program_ids_ = decode_program(b_, sizes_, kernel_->attr("grid")->elements, program);
   lower_block(kernel_->region()->front());
   Value* next = b_.add(program, b_.index(1));
   b_.cond_branch(b_.op(Kind::Lt, next, last), body, {next}, exit, {});
@@ -65,21 +65,8 @@ void KernelLowering::make_entry() {
     Value* slot = b_.offset(entry->arg(Dims), b_.index(n++ * 8));
     Value* value = b_.load(slot, b_.context().scalar(DType::I64), true);
     value->set_name(kernel_->module()->intern(name->string));
-    symbols_[value->name()] = value;
+    sizes_.bind(value->name(), value);
   }
-}
-
-/// The grid's indices from the linear number; the last axis runs fastest.
-void KernelLowering::decode_program(Value* program) {
-  const std::vector<Attr>& grid = kernel_->attr("grid")->elements;
-  program_ids_.assign(grid.size(), nullptr);
-  Value* rest = program;
-  for (size_t i = grid.size(); i-- > 1;) {
-    Value* extent = dim(grid[i]->dim);
-    program_ids_[i] = b_.op(Kind::Mod, rest, extent);
-    rest = b_.op(Kind::FloorDiv, rest, extent);
-  }
-  if (!grid.empty()) program_ids_[0] = rest;
 }
 
 void KernelLowering::lower_block(Block* block) {

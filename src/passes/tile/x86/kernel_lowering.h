@@ -8,6 +8,7 @@
 #include "ir/target/ops.h"
 #include "passes/pass.h"
 #include "passes/target/target_builder.h"
+#include "passes/tile/sizes.h"
 #include "passes/tile/x86/fragment.h"
 
 namespace tessera {
@@ -37,7 +38,6 @@ class KernelLowering {
 
   // kernel_lowering.cc: kernel, programs, scalars, elementwise ops.
   void make_entry();
-  void decode_program(Value* program);
   void lower_block(Block* block);
   void lower(Op* op);
   void lower_elementwise(Op* op);
@@ -51,10 +51,7 @@ class KernelLowering {
   std::vector<Type> part_types(Value* tile_value) const;
   Value* full(Type part, Attr value);
 
-  // dims.cc: sizes.
-  Value* dim(Dim dim);
-  Value* make_dim(Dim dim);
-  Value* make_atom(const DimAtom& atom);
+  Value* dim(Dim dim) { return sizes_.of(dim); }
 
   // lower_control.cc
   void lower_for(Op* op);
@@ -129,18 +126,16 @@ class KernelLowering {
   Op* kernel_;
   const Machine& machine_;
   TargetBuilder b_;
+  Sizes sizes_{b_};
   int64_t lanes_;
   Value* scratch_ = nullptr;
   std::vector<Value*> program_ids_;
   std::unordered_map<Value*, std::vector<Value*>> values_;
   std::unordered_map<Value*, Memory> memories_;
-  std::unordered_map<std::string_view, Value*> symbols_;
-  std::unordered_map<Dim, Value*> dims_;
   std::unordered_set<Value*> accumulators_;               ///< tile values in tile registers
   std::unordered_map<Value*, Access> tile_operands_;      ///< loads that become tile loads
   std::unordered_set<Value*> paired_;                     ///< loads that give their rows in pairs already
   Op* func_;
-  Op* entry_end_ = nullptr;  ///< sizes are computed before this op
 };
 
 /// Why a tile.dot_pairs has no form in tile registers; empty where it has one.

@@ -1,0 +1,33 @@
+#pragma once
+// Builds the ops of programs of several warps (tile/ops.def).
+
+#include "ir/tile/build.h"
+
+namespace tessera::tile {
+
+inline Value* alloc_shared(Builder& builder, Type type) {
+  return builder.value(info(OpKind::AllocShared), {}, type);
+}
+/// Slot `turn` of a ring.
+inline Value* slot(Builder& builder, Value* ring, Value* turn) {
+  return builder.value(info(OpKind::Slot), {{ring}, {turn}}, slot_type(builder.context(), ring->type()));
+}
+inline void copy_async(Builder& builder, Op* load, Value* to, Value* barrier) {
+  std::vector<Value*> signals;
+  if (barrier) signals.push_back(barrier);
+  builder.op(info(OpKind::CopyAsync),
+             {{load->in(in::Load::memory)}, load->ins(in::Load::offsets), load->ins(in::Load::limits), {to}, signals},
+             {});
+}
+inline void barrier(Builder& builder) { builder.op(info(OpKind::Barrier), {}, {}); }
+inline void fence_async(Builder& builder) { builder.op(info(OpKind::FenceAsync), {}, {}); }
+inline Op* channel_op(Builder& builder, OpKind kind, Value* channel, Value* turn, std::vector<OpAttr> attributes = {}) {
+  return builder.op(info(kind), {{channel}, {turn}}, {}, std::move(attributes));
+}
+/// Waits for mma: the values of those that are done.
+inline Value* mma_wait(Builder& builder, Value* value, int64_t pending) {
+  Attr count = builder.context().integer(pending);
+  return builder.op(info(OpKind::MmaWait), {{value}}, {value->type()}, {{"pending", count}})->result();
+}
+
+}  // namespace tessera::tile

@@ -1,0 +1,39 @@
+#include "passes/tile/gpu/gpu_schedule.h"
+
+#include "ir/core/context.h"
+
+namespace tessera {
+
+namespace {
+
+int64_t number(Attr dict, std::string_view key, int64_t otherwise) {
+  Attr value = dict ? dict->get(key) : nullptr;
+  return value && value->is(AttrKind::Int) ? value->integer : otherwise;
+}
+
+}  // namespace
+
+GpuSchedule gpu_schedule(Op* kernel, const Machine& machine) {
+  Attr from = kernel->attr("schedule");
+  GpuSchedule schedule;
+  schedule.compute_warps = number(from, "warps", schedule.compute_warps);
+  schedule.stages = number(from, "stages", 1);
+  Attr order = from ? from->get("order") : nullptr;
+  if (order && order->string == "grouped") schedule.group = number(from, "group", 8);
+  if (!machine.gpu.has_tma) return schedule;
+  Attr roles = from ? from->get("roles") : nullptr;
+  if (roles) {
+    schedule.load_groups = number(roles, "load", 0);
+    schedule.compute_warps = 4 * number(roles, "mma", schedule.compute_warps / 4);
+  }
+  if (machine.gpu.has_register_reallocation) {
+    Attr registers = from ? from->get("registers") : nullptr;
+    schedule.load_registers = number(registers, "load", 0);
+    schedule.compute_registers = number(registers, "mma", 0);
+  }
+  Attr persistent = from ? from->get("persistent") : nullptr;
+  schedule.persistent = persistent && persistent->boolean;
+  return schedule;
+}
+
+}  // namespace tessera

@@ -1,0 +1,26 @@
+#pragma once
+// What a kernel's schedule says for a GPU, with what follows where it says nothing.
+
+#include <cstdint>
+
+#include "ir/core/machine.h"
+#include "ir/core/op.h"
+
+namespace tessera {
+
+struct GpuSchedule {
+  int64_t compute_warps = 4;   ///< warps that compute
+  int64_t load_groups = 0;     ///< warpgroups that only load; 0: the computing warps load
+  int64_t stages = 1;          ///< turns of a loop whose loads are under way
+  int64_t load_registers = 0;  ///< registers a thread of each role; 0: what the launch gives
+  int64_t compute_registers = 0;
+  bool persistent = false;
+  int64_t group = 1;           ///< rows of programs that are taken together, column by column
+
+  int64_t threads() const { return 128 * load_groups + 32 * compute_warps; }
+};
+
+/// The schedule of a tile.kernel. Roles need asynchronous copies: without them there are none.
+GpuSchedule gpu_schedule(Op* kernel, const Machine& machine);
+
+}  // namespace tessera

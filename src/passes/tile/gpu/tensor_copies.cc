@@ -1,0 +1,97 @@
+#include "passes/tile/gpu/tensor_copies.h"
+
+#include "ir/layout/text.h"
+#include "ir/tile/build.h"
+
+namespace tessera {
+
+using layout::SharedLayout;
+using layout::Swizzle;
+using tile::OpKind;
+namespace in = tile::in;
+
+namespace {
+
+constexpr int64_t copy_alignment = 16;   // bytes, of addresses and strides
+constexpr int64_t largest_box = 256;     // elements along an axis
+constexpr size_t most_axes = 5;
+
+std::vector<Dim> strides_of(Context& context, Type memory) {
+  if (memory->is(TypeKind::View)) return memory->strides;
+  return context.contiguous_view(memory->dims, memory->dtype, MemorySpace::Global)->strides;
+}
+
+/// The axis of the tile along which elements follow one another in memory; the last one where no stride is 1.
+int contiguous_axis(Context& context, Type memory, Type tile) {
+  std::vector<Dim> strides = strides_of(context, memory);
+  size_t lead = memory->rank() - tile->rank();
+  for (size_t i = tile->rank(); i-- > 0;) {
+    if (strides[lead + i]->is_constant(1)) return int(i);
+  }
+  return int(tile->rank()) - 1;
+}
+
+/// True if past the limit of axis `i` there is no memory: the limit is what remains of the extent.
+bool ends_with_memory(Value* limit, Value* offset, Dim extent, int64_t tile_extent) {
+  if (std::optional<int64_t> known = tile::known_index(limit); known && *known >= tile_extent) return true;
+  Op* def = limit->def();
+  if (!def) return false;
+  auto is_extent = [&](Value* value) {
+    if (std::optional<int64_t> known = tile::known_index(value)) return extent->is_constant(*known);
+    return value->def() && value->def()->is(tile::info(OpKind::Dim)) && value->def()->dim_attr("value") == extent;
+  };
+  if (tile::known_index(offset) == 0) return is_extent(limit);
+  return def->info().elementwise == ElementwiseKind::Sub && is_extent(def->operand(0)) && def->operand(1) == offset;
+}
+
+}  // namespace
+
+std::optional<SharedLayout> staged_layout(Context& context, Type memory, Type tile) {
+  if (tile->rank() != 2) return std::nullopt;
+  std::vector<int32_t> extents;
+  for (Dim dim : tile->dims) extents.push_back(int32_t(*dim->constant()));
+  int fastest = contiguous_axis(context, memory, tile);
+  int order[] = {fastest, 1 - fastest};
+  int bytes = byte_size(tile->dtype);
+  int64_t line = int64_t(extents[size_t(fastest)]) * bytes;
+  for (Swizzle swizzle : {Swizzle::B128, Swizzle::B64, Swizzle::B32}) {
+    if (line % int64_t(swizzle) == 0) return SharedLayout::swizzled(extents, bytes, swizzle, order);
+  }
+  return SharedLayout::rows(extents, bytes, order);
+}
+
+bool is_tensor_copy(Op* access, const SharedLayout& shared, const Divisibility& known) {
+  bool loads = access->is(tile::info(OpKind::Load));
+  Value* memory = access->in(loads ? unsigned(in::Load::memory) : unsigned(in::Store::memory));
+  Type tile = loads ? access->result()->type() : access->in(in::Store::value)->type();
+  std::vector<Value*> offsets = access->ins(loads ? unsigned(in::Load::offsets) : unsigned(in::Store::offsets));
+  std::vector<Value*> limits = access->ins(loads ? unsigned(in::Load::limits) : unsigned(in::Store::limits));
+  Context& context = access->module()->context();
+  Type type = memory->type();
+  if (shared.swizzle() == Swizzle::None || type->rank() > most_axes) return false;
+  if (loads && access->has_attr("fill")) return false;
+  std::vector<Dim> strides = strides_of(context, type);
+  size_t lead = type->rank() - tile->rank();
+  int64_t bytes = byte_size(tile->dtype);
+  for (size_t i = 0; i < strides.size(); ++i) {
+    bool fastest = i == lead + size_t(shared.contiguous_axis());
+    if (fastest ? !strides[i]->is_constant(1) : known.of(strides[i]) * bytes % copy_alignment != 0) return false;
+    if (!fastest && strides[i]->is_constant(0)) return false;
+    if (i >= lead && !fastest && shared.extents()[i - lead] > largest_box) return false;
+  }
+  if (type->is(TypeKind::View) && known.of(type->offset) * bytes % copy_alignment != 0) return false;
+  for (size_t i = 0; i < limits.size(); ++i) {
+    int64_t extent = *tile->dims[i]->constant();
+    if (!ends_with_memory(limits[i], offsets[lead + i], type->dims[lead + i], extent)) return false;
+  }
+  return true;
+}
+
+Type shared_type(Context& context, Type tile, const SharedLayout& layout, int64_t slots) {
+  std::vector<Dim> dims = tile->dims;
+  if (slots > 0) dims.insert(dims.begin(), context.dims().constant(slots));
+  Type view = context.contiguous_view(std::move(dims), tile->dtype, MemorySpace::Shared);
+  return context.with_layout(view, layout::print(layout));
+}
+
+}  // namespace tessera

@@ -1,0 +1,22 @@
+#pragma once
+// Which accesses of global memory the copy engine can do: boxes of a tensor, clipped at its edges.
+
+#include "ir/core/machine.h"
+#include "ir/layout/shared_layout.h"
+#include "ir/tile/ops.h"
+#include "passes/analysis/divisibility.h"
+
+namespace tessera {
+
+/// The layout in which a tile of rank 2 passes through shared memory: along the memory's contiguous axis (the last
+/// one where there is none), swizzled as widely as that extent allows. Nothing when the extents have no layout.
+std::optional<layout::SharedLayout> staged_layout(Context& context, Type memory, Type tile);
+
+/// True if the copy engine can move the tile of that layout between global memory (a parameter or a view) and shared
+/// memory: one contiguous axis, rows at multiples of 16 bytes, edges only where the memory ends.
+bool is_tensor_copy(Op* access, const layout::SharedLayout& shared, const Divisibility& known);
+
+/// The view in shared space of a ring of `slots` tiles (or of one tile, without that axis, for 0).
+Type shared_type(Context& context, Type tile, const layout::SharedLayout& layout, int64_t slots);
+
+}  // namespace tessera

@@ -1,0 +1,135 @@
+// Writes channels with barriers (GPU).
+//
+// A channel of n stages becomes two barriers for each slot. `full` completes when the copies into the slot have
+// arrived, `empty` when everyone who read the slot has given it back. Phases of a barrier alternate, so that turn t
+// waits for phase (t / n) mod 2 of its slot:
+//
+//   acquire t   wait empty[t] for the phase before, expect full[t] bytes     (phase -1 counts as complete)
+//   copy        counts its bytes at full[t]
+//   wait t      wait full[t]
+//   release t   arrive empty[t]
+//
+// How many arrivals make a phase is counted here and nowhere written down: one announcement for `full`, for `empty`
+// one of each warp that releases.
+
+#include <map>
+
+#include "passes/pass.h"
+#include "passes/tile/gpu/builders.h"
+#include "support/check.h"
+
+namespace tessera {
+
+using tile::OpKind;
+namespace in = tile::in;
+
+namespace {
+
+using Kind = ElementwiseKind;
+
+/// The role that the op is part of, or the kernel.
+Op* role_of(Op* op, Op* kernel) {
+  while (op != kernel && !op->is(tile::info(OpKind::Role))) op = op->parent();
+  return op;
+}
+
+class ChannelExpansion {
+ public:
+  ChannelExpansion(Op* kernel, Op* channel)
+      : kernel_(kernel),
+        channel_(channel),
+        stages_(channel->int_attr("stages")),
+        builder_(*kernel->module()) {}
+
+  void run() {
+    std::vector<Op*> users;
+    for (Use* use = channel_->result()->first_use(); use; use = use->next()) users.push_back(use->owner());
+    builder_.set_before(channel_);
+    builder_.set_loc(channel_->loc());
+    full_ = barriers(1);
+    empty_ = barriers(arrivals(users));
+    tile::barrier(builder_);  // all warps see them before anyone waits
+    for (Op* user : users) {
+      builder_.set_before(user);
+      builder_.set_loc(user->loc());
+      expand(user);
+    }
+    channel_->erase();
+  }
+
+ private:
+  Value* barriers(int64_t arrivals) {
+    Context& context = builder_.context();
+    Type type = context.contiguous_view({context.dims().constant(stages_)}, DType::U64, MemorySpace::Shared);
+    return builder_.value(tile::info(OpKind::Barriers), {}, type, {{"arrivals", context.integer(arrivals)}});
+  }
+
+  /// Warps that release a turn: those of each role that does, however many ops in it say so.
+  int64_t arrivals(const std::vector<Op*>& users) {
+    std::map<Op*, int64_t> warps;
+    for (Op* user : users) {
+      if (!user->is(tile::info(OpKind::ChannelRelease))) continue;
+      Op* role = role_of(user, kernel_);
+      warps[role] = role == kernel_ ? kernel_->int_attr("threads") / 32 : role->int_attr("warps");
+    }
+    int64_t sum = 0;
+    for (const auto& [role, count] : warps) sum += count;
+    TSR_CHECK(sum > 0, "nobody gives the slots of a channel back");
+    return sum;
+  }
+
+  /// The parity of the phase that turn completes, or with `before` of the one before.
+  Value* parity(Value* turn, bool before) {
+    Value* round = turn;
+    if (stages_ > 1) round = tile::elementwise(builder_, Kind::FloorDiv, {turn, tile::index(builder_, stages_)});
+    if (before) round = tile::add(builder_, round, tile::index(builder_, 1));
+    return tile::elementwise(builder_, Kind::Mod, {round, tile::index(builder_, 2)});
+  }
+
+  void wait(Value* barrier, Value* parity) {
+    builder_.op(tile::info(OpKind::BarrierWait), {{barrier}, {parity}}, {});
+  }
+
+  void expand(Op* user) {
+    if (user->is(tile::info(OpKind::CopyAsync))) {
+      // The slot that it copies to tells the turn.
+      Op* slot = user->in(in::CopyAsync::to)->def();
+      TSR_CHECK(slot && slot->is(tile::info(OpKind::Slot)), "a copy of a channel goes to a slot");
+      user->set_operand(user->slot_begin(in::CopyAsync::barrier),
+                        tile::slot(builder_, full_, slot->in(in::Slot::index)));
+      return;
+    }
+    Value* turn = user->in(in::ChannelAcquire::turn);
+    if (user->is(tile::info(OpKind::ChannelAcquire))) {
+      wait(tile::slot(builder_, empty_, turn), parity(turn, true));
+      builder_.op(tile::info(OpKind::BarrierExpect), {{tile::slot(builder_, full_, turn)}}, {},
+                  {{"bytes", user->attr("bytes")}});
+    } else if (user->is(tile::info(OpKind::ChannelWait))) {
+      wait(tile::slot(builder_, full_, turn), parity(turn, false));
+    } else {
+      builder_.op(tile::info(OpKind::BarrierArrive), {{tile::slot(builder_, empty_, turn)}}, {});
+    }
+    user->erase();
+  }
+
+  Op* kernel_;
+  Op* channel_;
+  int64_t stages_;
+  Builder builder_;
+  Value* full_ = nullptr;
+  Value* empty_ = nullptr;
+};
+
+}  // namespace
+
+Status insert_barriers(Module& module, PassContext&) {
+  for (Op* kernel : *module.body()) {
+    if (!kernel->is(tile::info(OpKind::Kernel))) continue;
+    for (Op* op : *kernel->region()->front()) {
+      if (op->is(tile::info(OpKind::Channel))) ChannelExpansion(kernel, op).run();
+    }
+  }
+  return success;
+}
+
+}  // namespace tessera

@@ -1,0 +1,159 @@
+// As many programs as run at once, each of which takes tiles of the grid in turn (GPU).
+//
+//   for t in worker .. programs step workers: <the program whose number is t>
+//
+// While one tile is stored the loads of the next can be under way, and launching a block costs nothing. Channels go on
+// counting turns from tile to tile. `order = "grouped"` numbers the programs of a two-dimensional grid in bands of
+// `group` rows, column by column, so that those running at once share rows of one operand and columns of the other.
+
+#include "passes/pass.h"
+#include "passes/tile/gpu/builders.h"
+#include "passes/tile/gpu/gpu_schedule.h"
+#include "support/check.h"
+
+namespace tessera {
+
+using tile::OpKind;
+namespace in = tile::in;
+
+namespace {
+
+using Kind = ElementwiseKind;
+
+class Persistence {
+ public:
+  Persistence(Op* kernel, const GpuSchedule& schedule)
+      : kernel_(kernel), schedule_(schedule), builder_(*kernel->module()) {}
+
+  void run() {
+    Block* block = kernel_->region()->front();
+    std::vector<Op*> inner;
+    for (Op* op : *block) {
+      if (!stays(op)) inner.push_back(op);
+    }
+    builder_.set_before(block->back());
+    builder_.set_loc(kernel_->loc());
+    DimTable& dims = builder_.context().dims();
+    Dim programs = dims.constant(1);
+    for (Attr extent : kernel_->attr("grid")->elements) programs = dims.mul(programs, extent->dim);
+    Value* first = builder_.value(tile::info(OpKind::WorkerId), {}, index_type());
+    Value* step = builder_.value(tile::info(OpKind::WorkerCount), {}, index_type());
+    std::vector<Op*> channels = all(OpKind::Channel);
+    std::vector<Value*> none(channels.size(), tile::index(builder_, 0));
+    Op* loop = tile::for_loop(builder_, first, tile::dim(builder_, programs), step, none);
+    Block* body = loop->region()->front();
+    for (Op* op : inner) op->move_to_end(body);
+    number_programs(body);
+    builder_.set_end(body);
+    std::vector<Value*> turns;
+    for (size_t i = 0; i < channels.size(); ++i) turns.push_back(count_turns(channels[i], body->arg(unsigned(i) + 1)));
+    builder_.set_end(body);
+    tile::yield(builder_, turns);
+    kernel_->set_attr("persistent", builder_.context().boolean(true));
+  }
+
+ private:
+  Type index_type() { return builder_.context().scalar(DType::I64); }
+
+  static bool stays(Op* op) {
+    OpKind kind = tile::kind_of(op);
+    return op->is_terminator() || kind == OpKind::AllocShared || kind == OpKind::Channel || kind == OpKind::View ||
+           kind == OpKind::Constant || kind == OpKind::Dim;
+  }
+
+  std::vector<Op*> all(OpKind kind) {
+    std::vector<Op*> found;
+    walk(kernel_, [&](Op* op) {
+      if (op->is(tile::info(kind))) found.push_back(op);
+    });
+    return found;
+  }
+
+  Value* arithmetic(Kind kind, Value* a, Value* b) { return tile::elementwise(builder_, kind, {a, b}); }
+
+  /// Replaces program ids by what the loop's index says.
+  void number_programs(Block* body) {
+    std::vector<Op*> ids = all(OpKind::ProgramId);
+    if (body->empty()) return;
+    builder_.set_before(body->front());
+    const std::vector<Attr>& grid = kernel_->attr("grid")->elements;
+    std::vector<Value*> indices(grid.size());
+    Value* rest = body->arg(0);
+    if (schedule_.group > 1 && grid.size() == 2) {
+      Value* rows = tile::dim(builder_, grid[0]->dim);
+      Value* columns = tile::dim(builder_, grid[1]->dim);
+      Value* group = tile::index(builder_, schedule_.group);
+      Value* band_size = tile::mul(builder_, columns, group);
+      Value* start = tile::mul(builder_, arithmetic(Kind::FloorDiv, rest, band_size), group);
+      Value* height = tile::min(builder_, tile::sub(builder_, rows, start), group);
+      Value* within = arithmetic(Kind::Mod, rest, band_size);
+      indices[0] = tile::add(builder_, start, arithmetic(Kind::Mod, within, height));
+      indices[1] = arithmetic(Kind::FloorDiv, within, height);
+    } else {
+      for (size_t i = grid.size(); i-- > 1;) {
+        Value* extent = tile::dim(builder_, grid[i]->dim);
+        indices[i] = arithmetic(Kind::Mod, rest, extent);
+        rest = arithmetic(Kind::FloorDiv, rest, extent);
+      }
+      if (!grid.empty()) indices[0] = rest;
+    }
+    for (Op* id : ids) {
+      id->result()->replace_all_uses(indices[size_t(id->int_attr("axis"))]);
+      id->erase();
+    }
+  }
+
+  /// Makes a channel's turns follow those of the tiles before: `done` of them. Gives the number after this tile.
+  Value* count_turns(Op* channel, Value* done) {
+    Value* turns = nullptr;
+    std::vector<Op*> users;
+    for (Use* use = channel->result()->first_use(); use; use = use->next()) users.push_back(use->owner());
+    std::map<Value*, Value*> moved;
+    auto later = [&](Op* user, unsigned position) {
+      Value* turn = user->operand(position);
+      Value*& counted = moved[turn];
+      if (!counted) {
+        Block* block = turn->parent_block();
+        builder_.set_before(block->front());
+        counted = tile::add(builder_, done, turn);
+        Op* loop = block->parent_op();
+        turns = loop->in(in::For::hi);
+      }
+      user->set_operand(position, counted);
+    };
+    for (Op* user : users) {
+      if (user->is(tile::info(OpKind::CopyAsync))) continue;
+      later(user, user->slot_begin(in::ChannelAcquire::turn));
+    }
+    for (Value* ring : channel->ins(in::Channel::rings)) {
+      std::vector<Op*> slots;
+      for (Use* use = ring->first_use(); use; use = use->next()) {
+        if (use->owner()->is(tile::info(OpKind::Slot))) slots.push_back(use->owner());
+      }
+      for (Op* slot : slots) later(slot, slot->slot_begin(in::Slot::index));
+    }
+    TSR_CHECK(turns, "a channel that no loop uses");
+    builder_.set_end(loop_body(done));
+    return tile::add(builder_, done, turns);
+  }
+
+  static Block* loop_body(Value* carried) { return carried->block(); }
+
+  Op* kernel_;
+  const GpuSchedule& schedule_;
+  Builder builder_;
+};
+
+}  // namespace
+
+Status make_persistent(Module& module, PassContext& context) {
+  TSR_CHECK(context.machine, "make_persistent needs a machine");
+  for (Op* op : *module.body()) {
+    if (!op->is(tile::info(OpKind::Kernel))) continue;
+    GpuSchedule schedule = gpu_schedule(op, *context.machine);
+    if (schedule.persistent) Persistence(op, schedule).run();
+  }
+  return success;
+}
+
+}  // namespace tessera

@@ -1,0 +1,55 @@
+// Gives channels between roles as many stages as the schedule says (GPU).
+//
+// A slot of a ring is chosen by its turn modulo the number of slots, so that more stages are only a larger extent. A
+// channel that one and the same warps fill and empty keeps one stage: they would not fill a second one earlier.
+
+#include <algorithm>
+
+#include "passes/pass.h"
+#include "passes/tile/gpu/gpu_schedule.h"
+#include "ir/tile/ops.h"
+#include "support/check.h"
+
+namespace tessera {
+
+using tile::OpKind;
+namespace in = tile::in;
+
+namespace {
+
+void set_stages(Op* channel, int64_t stages) {
+  Context& context = channel->module()->context();
+  channel->set_attr("stages", context.integer(stages));
+  for (Value* ring : channel->ins(in::Channel::rings)) {
+    Type type = ring->type();
+    std::vector<Dim> dims = type->dims;
+    dims[0] = context.dims().constant(stages);
+    Type deeper = context.contiguous_view(std::move(dims), type->dtype, type->space);
+    ring->set_type(context.with_layout(deeper, type->layout));
+  }
+}
+
+bool is_between_roles(Op* channel) {
+  for (Use* use = channel->result()->first_use(); use; use = use->next()) {
+    Op* op = use->owner();
+    while (op && !op->is(tile::info(OpKind::Role))) op = op->parent();
+    if (!op) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status multi_buffer(Module& module, PassContext& context) {
+  TSR_CHECK(context.machine, "multi_buffer needs a machine");
+  for (Op* kernel : *module.body()) {
+    if (!kernel->is(tile::info(OpKind::Kernel))) continue;
+    int64_t stages = std::max<int64_t>(1, context.option("stages", gpu_schedule(kernel, *context.machine).stages));
+    for (Op* op : *kernel->region()->front()) {
+      if (op->is(tile::info(OpKind::Channel)) && is_between_roles(op)) set_stages(op, stages);
+    }
+  }
+  return success;
+}
+
+}  // namespace tessera

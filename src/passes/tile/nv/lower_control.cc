@@ -1,0 +1,107 @@
+// Loops, conditions and roles become blocks; what they carry becomes block arguments.
+
+#include "ir/target/ops.h"
+#include "ir/tile/ops.h"
+#include "passes/tile/nv/emit_where.h"
+
+namespace tessera {
+
+using Kind = ElementwiseKind;
+using tile::OpKind;
+namespace in = tile::in;
+
+/// if lo < hi goto body(lo, inits) else goto exit(inits)
+/// body(i, c): …; if i + step < hi goto body(i + step, …) else goto exit(…)
+void NvLowering::lower_for(Op* op) {
+  Block* region = op->region()->front();
+  Value* hi = value(op->in(in::For::hi));
+  Value* step = value(op->in(in::For::step));
+  std::vector<Value*> carried = values(op->ins(in::For::inits));
+  Block* body = b_.new_block();
+  Block* exit = b_.new_block();
+  define(region->arg(0), body->add_arg(hi->type(), region->arg(0)->name()));
+  for (unsigned i = 0; i < op->result_count(); ++i) {
+    define(region->arg(i + 1), body->add_arg(carried[i]->type()));
+    define(op->result(i), exit->add_arg(carried[i]->type()));
+  }
+  auto go = [&](Value* index, const std::vector<Value*>& values) {
+    std::vector<Value*> arguments{index};
+    arguments.insert(arguments.end(), values.begin(), values.end());
+    b_.cond_branch(b_.op(Kind::Lt, index, hi), body, arguments, exit, values);
+  };
+  go(value(op->in(in::For::lo)), carried);
+  b_.at().set_end(body);
+  lower_block(region);
+  go(b_.add(value(region->arg(0)), step), values(region->terminator()->ins(in::Yield::values)));
+  b_.at().set_end(exit);
+}
+
+void NvLowering::lower_if(Op* op) {
+  Block* branches[] = {b_.new_block(), b_.new_block()};
+  Block* join = b_.new_block();
+  for (unsigned i = 0; i < op->result_count(); ++i) {
+    define(op->result(i), join->add_arg(lowered_type(op->result(i)->type())));
+  }
+  b_.cond_branch(value(op->in(in::If::condition)), branches[0], {}, branches[1], {});
+  for (unsigned n = 0; n < 2; ++n) {
+    b_.at().set_end(branches[n]);
+    Block* region = op->region(n)->front();
+    lower_block(region);
+    b_.branch(join, values(region->terminator()->ins(in::Yield::values)));
+  }
+  b_.at().set_end(join);
+}
+
+namespace {
+
+/// Registers of a thread when a program of that many threads starts: an equal share of the multiprocessor's.
+int64_t launch_registers(int64_t threads) { return std::min<int64_t>(255, 65536 / threads / 8 * 8); }
+
+/// True if the role works on no tiles in registers: one thread can do it.
+bool only_issues(Op* role) {
+  bool issues = true;
+  walk(role, [&](Op* op) {
+    for (unsigned i = 0; i < op->result_count(); ++i) issues &= !op->result(i)->type()->is(TypeKind::Tile);
+    issues &= !op->is(tile::info(OpKind::Barrier)) && !op->is(tile::info(OpKind::BarrierArrive));
+    issues &= !op->is(tile::info(OpKind::Store));
+    if (op->is(tile::info(OpKind::CopyAsync))) issues &= op->in(in::CopyAsync::barrier) != nullptr;
+  });
+  return issues;
+}
+
+}  // namespace
+
+void NvLowering::lower_role(Op* op) {
+  int64_t first = op->int_attr("first"), warps = op->int_attr("warps");
+  Value* inside = b_.op(Kind::Ge, threads_.warp, i32(first));
+  inside = b_.bit_and(inside, b_.op(Kind::Lt, threads_.warp, i32(first + warps)));
+  Threads outer = threads_;
+  ++roles_;
+  where(inside, [&] {
+    if (op->has_attr("registers")) {
+      int64_t registers = op->int_attr("registers"), launched = launch_registers(outer.warps * 32);
+      b_.at().op(target::info(target::OpKind::SetMaxRegisters), {}, {},
+                 {{"count", b_.context().integer(registers)},
+                  {"increase", b_.context().boolean(registers > launched)}});
+    }
+    threads_ = {outer.lane, outer.warp, warps, roles_};
+    Value* runs = nullptr;
+    if (only_issues(op)) {
+      threads_.single = true;
+      Value* elected = b_.at().value(target::info(target::OpKind::Elect), {}, b_.context().scalar(DType::Bool));
+      runs = b_.bit_and(b_.op(Kind::Eq, outer.warp, i32(first)), elected);
+    } else if (first > 0) {
+      threads_.warp = b_.sub(outer.warp, i32(first));
+    }
+    where(runs, [&] {
+      Block* body = b_.new_block();
+      b_.branch(body);
+      threads_.place = b_.at().block()->back();
+      b_.at().set_end(body);
+      lower_block(op->region()->front());
+    });
+  });
+  threads_ = std::move(outer);
+}
+
+}  // namespace tessera

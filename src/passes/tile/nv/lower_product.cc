@@ -1,0 +1,213 @@
+// Products: wgmma, mma.sync, or fused multiply-adds, as the layout of the accumulator says.
+
+#include <numeric>
+
+#include "ir/layout/access.h"
+#include "ir/layout/families.h"
+#include "ir/layout/text.h"
+#include "ir/layout/wgmma_descriptor.h"
+#include "ir/target/ops.h"
+#include "ir/tile/ops.h"
+#include "passes/tile/nv/nv_lowering.h"
+#include "support/check.h"
+
+namespace tessera {
+
+using layout::InputDim;
+using layout::Layout;
+using target::OpKind;
+namespace in = tile::in;
+
+void NvLowering::lower_mma(Op* op) {
+  std::string_view layout = op->result()->type()->layout;
+  if (layout.starts_with("#wgmma<acc")) return lower_wgmma(op);
+  if (layout.starts_with("#mma<acc")) return lower_mma_sync(op);
+  lower_fma(op);
+}
+
+/// One wgmma for each 64 rows of the warpgroup and each step of k, all in one group.
+void NvLowering::lower_wgmma(Op* op) {
+  Context& context = b_.context();
+  Memory a = memories_.at(op->in(in::Mma::a)), b = memories_.at(op->in(in::Mma::b));
+  const layout::SharedLayout& a_layout = shared_layout_of(a.type);
+  const layout::SharedLayout& b_layout = shared_layout_of(b.type);
+  std::optional<layout::WgmmaOperand> a_operand = layout::wgmma_operand(a_layout, 1);
+  std::optional<layout::WgmmaOperand> b_operand = layout::wgmma_operand(b_layout, 0);
+  TSR_CHECK(a_operand && b_operand, "wgmma cannot read an operand of " + std::string(op->name()));
+  int32_t m = a_layout.extents()[0], k = a_layout.extents()[1], n = b_layout.extents()[1];
+  int32_t step = 32 / a_layout.element_bytes();
+  int32_t groups = int32_t(threads_.warps / 4);
+  TSR_CHECK(n <= 256 && n % 8 == 0 && m % (64 * groups) == 0 && k % step == 0, "no wgmma has this shape");
+  auto start = [&](const layout::SharedLayout& layout, int k_axis, int32_t mn, int32_t at) {
+    std::optional<int64_t> bytes = layout::wgmma_start(layout, k_axis, mn, at);
+    TSR_CHECK(bytes, "an operand of wgmma does not start here");
+    return *bytes;
+  };
+  auto operand_descriptor = [&](Value* base, const layout::WgmmaOperand& operand, int64_t bytes) {
+    return b_.at().value(target::info(OpKind::MatrixDescriptor), {{b_.offset(base, i32(bytes))}},
+                         context.scalar(DType::I64), {{"bits", context.integer(int64_t(operand.descriptor()))}});
+  };
+  // Warpgroup g has rows 64 g … of each block of 64 * groups rows.
+  Value* a_base = a.base;
+  if (groups > 1) {
+    Value* group = b_.shr(threads_.warp, 2);
+    a_base = b_.offset(a_base, b_.mul(group, i32(start(a_layout, 1, 64, 0))));
+  }
+  Value* accumulate = op->in(in::Mma::accumulate);
+  Type flag = context.scalar(DType::Bool);
+  Value* initial = value(op->in(in::Mma::c));
+  b_.at().op(target::info(OpKind::WgmmaFence), {}, {});
+  std::vector<Value*> blocks;
+  int32_t rows = m / (64 * groups);
+  for (int32_t row = 0; row < rows; ++row) {
+    std::vector<int64_t> lanes;
+    for (int32_t i = 0; i < n / 2; ++i) lanes.push_back(row * (n / 2) + i);
+    Value* c = pick(initial, lanes);
+    for (int32_t at = 0; at < k; at += step) {
+      Value* reads_c = at == 0 && accumulate ? value(accumulate) : b_.integer(flag, 1);
+      c = b_.at().value(
+          target::info(OpKind::Wgmma),
+          {{operand_descriptor(a_base, *a_operand, start(a_layout, 1, row * 64 * groups, at))},
+           {operand_descriptor(b.base, *b_operand, start(b_layout, 0, 0, at))},
+           {c},
+           {reads_c}},
+          c->type(),
+          {{"a_major", context.string(a_operand->k_major ? "k" : "mn")},
+           {"b_major", context.string(b_operand->k_major ? "k" : "mn")},
+           {"dtype", context.dtype(a.type->dtype)},
+           {"k", context.integer(step)},
+           {"m", context.integer(64)},
+           {"n", context.integer(n)}});
+    }
+    blocks.push_back(c);
+  }
+  b_.at().op(target::info(OpKind::WgmmaCommit), {}, {});
+  define(op->result(), concat(blocks));
+}
+
+void NvLowering::lower_mma_wait(Op* op) {
+  std::vector<Value*> values;
+  std::vector<Type> types;
+  bool asynchronous = false;
+  for (Value* waited : op->ins(in::MmaWait::values)) {
+    values.push_back(value(waited));
+    types.push_back(values.back()->type());
+    asynchronous |= waited->type()->layout.starts_with("#wgmma<");
+  }
+  if (!asynchronous) {
+    for (unsigned i = 0; i < op->result_count(); ++i) define(op->result(i), values[i]);
+    return;
+  }
+  Op* wait = b_.at().op(target::info(OpKind::WgmmaWait), {values}, types, {{"pending", op->attr("pending")}});
+  for (unsigned i = 0; i < op->result_count(); ++i) define(op->result(i), wait->result(i));
+}
+
+namespace {
+
+/// The distributed layout of an operand whose fragments make those of an accumulator.
+struct Operands {
+  std::optional<Layout> a, b;
+};
+
+/// Warps along rows and columns of an mma.sync accumulator.
+Operands mma_operands(const Layout& accumulator, int32_t k, int warps) {
+  for (int rows = 1; rows <= warps; ++rows) {
+    if (warps % rows) continue;
+    int columns = warps / rows;
+    int32_t m = accumulator.extent(0), n = accumulator.extent(1);
+    if (layout::mma_accumulator(m, n, rows, columns) != accumulator) continue;
+    return {layout::mma_operand_a(m, k, rows, columns), layout::mma_operand_b(k, n, rows, columns)};
+  }
+  return {};
+}
+
+}  // namespace
+
+/// Fragments of 16 x 8 of the accumulator, each summed up along k in order.
+void NvLowering::lower_mma_sync(Op* op) {
+  Memory a = memories_.at(op->in(in::Mma::a)), b = memories_.at(op->in(in::Mma::b));
+  const Layout& accumulator = layout_of(op->result()->type());
+  int32_t k = shared_layout_of(a.type).extents()[1];
+  Operands operands = mma_operands(accumulator, k, int(threads_.warps));
+  TSR_CHECK(operands.a && operands.b && k % 16 == 0, "no operands for " + op->result()->type()->text);
+  Context& context = b_.context();
+  auto operand_type = [&](Memory memory, const Layout& layout) {
+    return context.with_layout(context.tile(memory.type->dims, memory.type->dtype),
+                               context.intern(layout::print(layout)));
+  };
+  Value* a_reg = load_shared(a, operand_type(a, *operands.a));
+  Value* b_reg = load_shared(b, operand_type(b, *operands.b));
+  Value* c_reg = value(op->in(in::Mma::c));
+  auto fragment = [&](Value* reg, int64_t index, int64_t size) {
+    std::vector<int64_t> lanes;
+    for (int64_t i = 0; i < size; ++i) lanes.push_back(index * size + i);
+    return pick(reg, lanes);
+  };
+  // Fragments of an operand are numbered along its second axis first.
+  int64_t steps = k / 16;
+  int64_t rows = a_reg->type()->lanes / 8 / steps, columns = b_reg->type()->lanes / 4 / steps;
+  std::vector<Value*> results;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      Value* c = fragment(c_reg, i * columns + j, 4);
+      for (int64_t at = 0; at < steps; ++at) {
+        c = b_.at().value(target::info(OpKind::MmaSync),
+                          {{fragment(a_reg, i * steps + at, 8)}, {fragment(b_reg, at * columns + j, 4)}, {c}},
+                          c->type());
+      }
+      results.push_back(c);
+    }
+  }
+  define(op->result(), concat(results));
+}
+
+namespace {
+
+/// Tile [extent, k] (or [k, extent]) as the threads need it that hold an accumulator of which `along` is one axis:
+/// their elements along that axis for every k, one k after another.
+Layout outer_operand(const Layout& accumulator, int reduced, int k_axis, int32_t k) {
+  Layout line = accumulator.slice(reduced, false).layout.insert_axis(k_axis);
+  layout::LayoutSpec spec = line.spec();
+  spec.repeats.push_back({InputDim::Register, k_axis, k});
+  std::optional<Layout> made = Layout::make(std::move(spec));
+  TSR_CHECK(made, "no layout for an operand of a product");
+  return *made;
+}
+
+}  // namespace
+
+/// For each k the product of a column and a row, added by fused multiply-add.
+void NvLowering::lower_fma(Op* op) {
+  Memory a = memories_.at(op->in(in::Mma::a)), b = memories_.at(op->in(in::Mma::b));
+  const Layout accumulator = layout_of(op->result()->type());
+  Value* c = value(op->in(in::Mma::c));
+  DType dtype = op->result()->type()->dtype;
+  int32_t k = shared_layout_of(a.type).extents()[1];
+  Layout columns = outer_operand(accumulator, 1, 1, k), rows = outer_operand(accumulator, 0, 0, k);
+  std::vector<int64_t> from_column =
+      register_map(accumulator.slice(1, true).layout, accumulator, {0, -1});
+  std::vector<int64_t> from_row = register_map(accumulator.slice(0, true).layout, accumulator, {-1, 1});
+  auto load_line = [&](Memory memory, const std::vector<Value*>& addresses, int width, int count, int32_t at) {
+    std::vector<Value*> parts;
+    for (int r = 0; r < count; r += width) {
+      Type part = b_.context().reg(memory.type->dtype, width);
+      Op* load = b_.load(addresses[size_t((at * count + r) / width)], part)->def();
+      load->set_attr("align", b_.context().integer(width * byte_size(part->dtype)));
+      parts.push_back(load->result());
+    }
+    return b_.cast(concat(parts), dtype);
+  };
+  int a_count = columns.registers_per_thread() / k, b_count = rows.registers_per_thread() / k;
+  int a_width = std::gcd(layout::shared_vector_width(columns, shared_layout_of(a.type)), a_count);
+  int b_width = std::gcd(layout::shared_vector_width(rows, shared_layout_of(b.type)), b_count);
+  std::vector<Value*> a_addresses = shared_addresses(a, columns, a_width);
+  std::vector<Value*> b_addresses = shared_addresses(b, rows, b_width);
+  for (int32_t at = 0; at < k; ++at) {
+    Value* column = load_line(a, a_addresses, a_width, a_count, at);
+    Value* row = load_line(b, b_addresses, b_width, b_count, at);
+    c = b_.fma(pick(column, from_column), pick(row, from_row), c);
+  }
+  define(op->result(), c);
+}
+
+}  // namespace tessera

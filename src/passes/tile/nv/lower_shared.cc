@@ -1,0 +1,105 @@
+// Tiles in shared memory: addresses follow from the memory's layout.
+
+#include "ir/layout/access.h"
+#include "ir/target/ops.h"
+#include "ir/tile/ops.h"
+#include "passes/tile/nv/emit_where.h"
+#include "support/check.h"
+
+namespace tessera {
+
+using Kind = ElementwiseKind;
+using layout::Point;
+using layout::SharedLayout;
+namespace in = tile::in;
+
+void NvLowering::lower_alloc_shared(Op* op) {
+  Value* base = b_.offset(shared_base_, i32(op->int_attr("offset")));
+  memories_[op->result()] = {base, op->result()->type()};
+}
+
+void NvLowering::lower_slot(Op* op) {
+  Memory ring = memories_.at(op->in(in::Slot::memory));
+  Type type = op->result()->type();
+  int64_t bytes = type->layout.empty() ? byte_size(type->dtype) : shared_layout_of(type).size_bytes();
+  int64_t slots = *ring.type->dims[0]->constant();
+  Value* index = slots == 1 ? i32(0) : as_i32(b_.op(Kind::Mod, value(op->in(in::Slot::index)), b_.index(slots)));
+  memories_[op->result()] = {b_.offset(ring.base, b_.mul(index, i32(bytes))), type};
+}
+
+/// The offset (i32) of the element at these coordinates; null coordinates are 0.
+Value* NvLowering::shared_offset(const SharedLayout& shared, const std::vector<Value*>& coordinates) {
+  Value* linear = nullptr;
+  for (const layout::AddressTerm& term : shared.terms()) {
+    Value* coordinate = coordinates[size_t(term.axis)];
+    if (!coordinate) continue;
+    if (term.divisor > 1) coordinate = b_.op(Kind::FloorDiv, coordinate, i32(term.divisor));
+    if (term.count) coordinate = b_.op(Kind::Mod, coordinate, i32(term.count));
+    Value* step = term.step == 1 ? coordinate : b_.mul(coordinate, i32(term.step));
+    linear = linear ? b_.add(linear, step) : step;
+  }
+  if (!linear) return nullptr;
+  if (shared.swizzle_mask() == 0) return linear;
+  Value* line = b_.bit_and(b_.shr(linear, 7), i32(shared.swizzle_mask()));
+  return b_.bit_xor(linear, b_.shl(line, 4));
+}
+
+/// The addresses of registers 0, width, 2*width, … of a tile that fills the memory.
+std::vector<Value*> NvLowering::shared_addresses(Memory memory, const layout::Layout& layout, int width) {
+  const SharedLayout& shared = shared_layout_of(memory.type);
+  std::vector<Value*> own;
+  for (int axis = 0; axis < layout.rank(); ++axis) own.push_back(thread_coordinate(layout, axis));
+  Value* offset = shared_offset(shared, own);
+  Value* start = offset ? b_.offset(memory.base, offset) : memory.base;
+  std::map<int64_t, Value*> permuted;
+  std::vector<Value*> addresses;
+  for (int r = 0; r < layout.registers_per_thread(); r += width) {
+    layout::AddressStep step = layout::register_address(layout, shared, r);
+    if (step.kind == layout::AddressStep::Add) {
+      addresses.push_back(b_.offset(start, i32(step.value)));
+    } else if (step.kind == layout::AddressStep::Xor && offset) {
+      Value*& moved = permuted[step.value];
+      if (!moved) moved = b_.offset(memory.base, b_.bit_xor(offset, i32(step.value)));
+      addresses.push_back(moved);
+    } else {
+      std::vector<Value*> coordinates = own;
+      Point part = layout.register_offset(r);
+      for (size_t axis = 0; axis < coordinates.size(); ++axis) {
+        if (part[axis] == 0) continue;
+        Value* constant = i32(part[axis]);
+        coordinates[axis] = coordinates[axis] ? b_.add(coordinates[axis], constant) : constant;
+      }
+      addresses.push_back(b_.offset(memory.base, shared_offset(shared, coordinates)));
+    }
+  }
+  return addresses;
+}
+
+Value* NvLowering::load_shared(Memory memory, Type tile) {
+  const layout::Layout& layout = layout_of(tile);
+  int width = layout::shared_vector_width(layout, shared_layout_of(memory.type));
+  Type part = b_.context().reg(tile->dtype, width);
+  std::vector<Value*> parts;
+  for (Value* address : shared_addresses(memory, layout, width)) {
+    Op* load = b_.load(address, part)->def();
+    load->set_attr("align", b_.context().integer(width * byte_size(tile->dtype)));
+    parts.push_back(load->result());
+  }
+  return concat(parts);
+}
+
+void NvLowering::store_shared(Value* stored, Memory memory, Type tile) {
+  const layout::Layout& layout = layout_of(tile);
+  int width = layout::shared_vector_width(layout, shared_layout_of(memory.type));
+  std::vector<Value*> addresses = shared_addresses(memory, layout, width);
+  where(is_canonical(layout), [&] {
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      std::vector<int64_t> lanes;
+      for (int n = 0; n < width; ++n) lanes.push_back(int64_t(i) * width + n);
+      Attr align = b_.context().integer(width * byte_size(tile->dtype));
+      b_.at().op(target::info(target::OpKind::Store), {{pick(stored, lanes)}, {addresses[i]}}, {}, {{"align", align}});
+    }
+  });
+}
+
+}  // namespace tessera

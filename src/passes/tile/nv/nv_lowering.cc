@@ -1,0 +1,221 @@
+#include "passes/tile/nv/nv_lowering.h"
+
+#include "ir/layout/text.h"
+#include "ir/target/ops.h"
+#include "ir/tile/ops.h"
+#include "passes/analysis/kernels.h"
+#include "passes/tile/nv/emit_where.h"
+#include "support/check.h"
+
+namespace tessera {
+
+using Kind = ElementwiseKind;
+using tile::OpKind;
+
+NvLowering::NvLowering(Op* kernel, const Machine& machine)
+    : kernel_(kernel),
+      machine_(machine),
+      func_(declare()),
+      b_(*kernel->module(), func_),
+      divisibility_(kernel) {}
+
+Op* NvLowering::declare() {
+  Module& module = *kernel_->module();
+  Context& context = module.context();
+  Block* parameters = kernel_->region()->front();
+  std::vector<Attr> types, names;
+  for (unsigned i = 0; i < parameters->arg_count(); ++i) types.push_back(context.type(parameters->arg(i)->type()));
+  for (const std::string& name : free_dims(kernel_)) names.push_back(context.string(name));
+  OpState state;
+  state.info = target::info(target::OpKind::Func);
+  state.loc = kernel_->loc();
+  Attr shared = kernel_->attr("shared");
+  state.attributes = {{"dims", context.array(std::move(names))},
+                      {"epilogue", kernel_->attr("epilogue")},
+                      {"grid", kernel_->attr("grid")},
+                      {"kernel", kernel_->attr("kernel")},
+                      {"outputs", kernel_->attr("outputs")},
+                      {"params", context.array(std::move(types))},
+                      {"persistent", kernel_->attr("persistent")},
+                      {"schedule", kernel_->attr("schedule")},
+                      {"scratch", context.integer(0)},
+                      {"shared", shared ? shared : context.integer(0)},
+                      {"symbol", kernel_->attr("symbol")},
+                      {"threads", kernel_->attr("threads")}};
+  if (Attr assume = kernel_->attr("assume")) state.attributes.push_back({"assume", assume});
+  Op* func = module.create(state);
+  func->move_before(kernel_);
+  func->region()->add_block();
+  return func;
+}
+
+// The entry block computes sizes and thread indices; the program follows in a block of its own.
+void NvLowering::run() {
+  make_entry();
+  Block* body = b_.new_block();
+  b_.branch(body);
+  Op* end = func_->region()->front()->back();
+  sizes_.compute_before(end);
+  threads_.place = end;
+  b_.at().set_end(body);
+  if (!kernel_->flag("persistent")) {
+    Value* program = b_.cast(b_.at().value(target::info(target::OpKind::CtaId), {}, i32(0)->type()), DType::I64);
+    program_ids_ = decode_program(b_, sizes_, kernel_->attr("grid")->elements, program);
+  }
+  lower_block(kernel_->region()->front());
+  b_.at().op(target::info(target::OpKind::Return), {}, {});
+  if (!descriptors_.empty()) func_->set_attr("descriptors", b_.context().array(descriptors_));
+  kernel_->erase();
+}
+
+void NvLowering::make_entry() {
+  Block* entry = func_->region()->front();
+  Context& context = b_.context();
+  Block* parameters = kernel_->region()->front();
+  for (unsigned i = 0; i < parameters->arg_count(); ++i) {
+    Value* parameter = parameters->arg(i);
+    memories_[parameter] = {entry->add_arg(context.ptr(), parameter->name()), parameter->type()};
+  }
+  for (Attr name : func_->attr("dims")->elements) {
+    std::string_view symbol = kernel_->module()->intern(name->string);
+    sizes_.bind(symbol, b_.cast(entry->add_arg(context.scalar(DType::U32), symbol), DType::I64));
+  }
+  Type index = context.scalar(DType::I32);
+  Value* thread = b_.at().value(target::info(target::OpKind::ThreadId), {}, index);
+  threads_.lane = b_.bit_and(thread, i32(31));
+  threads_.warp = b_.shr(thread, 5);
+  threads_.warps = kernel_->int_attr("threads") / 32;
+  if (func_->int_attr("shared") > 0) {
+    shared_base_ = b_.at().value(target::info(target::OpKind::SharedBase), {}, context.ptr(MemorySpace::Shared));
+  }
+}
+
+void NvLowering::lower_block(Block* block) {
+  for (Op* op : *block) {
+    b_.at().set_loc(op->loc());
+    lower(op);
+  }
+}
+
+void NvLowering::lower(Op* op) {
+  if (op->info().elementwise != Kind::None) return lower_elementwise(op);
+  switch (tile::kind_of(op)) {
+    case OpKind::Return:
+    case OpKind::Yield:
+    case OpKind::Channel: return;
+    case OpKind::For: return lower_for(op);
+    case OpKind::If: return lower_if(op);
+    case OpKind::Role: return lower_role(op);
+    case OpKind::View: return lower_view(op);
+    case OpKind::AllocShared: return lower_alloc_shared(op);
+    case OpKind::Slot: return lower_slot(op);
+    case OpKind::Load: return lower_load(op);
+    case OpKind::Store: return lower_store(op);
+    case OpKind::Gather: return lower_gather(op);
+    case OpKind::Iota: return lower_iota(op);
+    case OpKind::Broadcast: return lower_broadcast(op);
+    case OpKind::Reshape: return lower_reshape(op);
+    case OpKind::Transpose: return lower_transpose(op);
+    case OpKind::Slice: return lower_slice(op);
+    case OpKind::Merge: return lower_merge(op);
+    case OpKind::ConvertLayout: return lower_convert(op);
+    case OpKind::Reduce: return lower_reduce(op);
+    case OpKind::CopyAsync: return lower_copy_async(op);
+    case OpKind::StoreAsync: return lower_store_async(op);
+    case OpKind::Barriers: return lower_barriers(op);
+    case OpKind::Barrier: return lower_barrier();
+    case OpKind::Mma: return lower_mma(op);
+    case OpKind::MmaWait: return lower_mma_wait(op);
+    default: return lower_value_op(op);
+  }
+}
+
+void NvLowering::lower_value_op(Op* op) {
+  auto machine_op = [&](target::OpKind kind, std::vector<OpAttr> attributes = {}) {
+    b_.at().op(target::info(kind), {}, {}, std::move(attributes));
+  };
+  Type index = b_.context().scalar(DType::I32);
+  switch (tile::kind_of(op)) {
+    case OpKind::ProgramId: return define(op->result(), program_ids_[size_t(op->int_attr("axis"))]);
+    case OpKind::WorkerId:
+      return define(op->result(), b_.cast(b_.at().value(target::info(target::OpKind::CtaId), {}, index), DType::I64));
+    case OpKind::WorkerCount:
+      return define(op->result(),
+                    b_.cast(b_.at().value(target::info(target::OpKind::CtaCount), {}, index), DType::I64));
+    case OpKind::Dim: return define(op->result(), dim(op->dim_attr("value")));
+    case OpKind::Constant: return define(op->result(), full(op->result()->type(), op->attr("value")));
+    case OpKind::Full: return define(op->result(), full(lowered_type(op->result()->type()), op->attr("value")));
+    case OpKind::Splat: {
+      int64_t registers = layout_of(op->result()->type()).registers_per_thread();
+      return define(op->result(), b_.splat(value(op->operand(0)), registers));
+    }
+    case OpKind::Extract: return define(op->result(), b_.extract(value(op->operand(0)), 0));
+    case OpKind::CopyCommit: return machine_op(target::OpKind::CpAsyncCommit);
+    case OpKind::CopyWait: return machine_op(target::OpKind::CpAsyncWait, {{"pending", op->attr("pending")}});
+    case OpKind::FenceAsync: return machine_op(target::OpKind::FenceAsync);
+    case OpKind::StoreWait:
+      return in_one_thread([&] {
+        machine_op(target::OpKind::BulkWait,
+                   {{"pending", op->attr("pending")}, {"read", b_.context().boolean(true)}});
+      });
+    case OpKind::BarrierExpect:
+      return in_one_thread([&] {
+        b_.at().op(target::info(target::OpKind::MbarrierExpect), {{memories_.at(op->operand(0)).base}}, {},
+                   {{"bytes", op->attr("bytes")}});
+      });
+    case OpKind::BarrierArrive:
+      // One thread of each warp.
+      return where(threads_.single ? nullptr : b_.op(Kind::Eq, threads_.lane, i32(0)), [&] {
+        b_.at().op(target::info(target::OpKind::MbarrierArrive), {{memories_.at(op->operand(0)).base}}, {});
+      });
+    case OpKind::BarrierWait:
+      b_.at().op(target::info(target::OpKind::MbarrierWait),
+                 {{memories_.at(op->operand(0)).base}, {as_i32(value(op->operand(1)))}}, {});
+      return;
+    default: TSR_UNREACHABLE("no lowering for " + std::string(op->name()));
+  }
+}
+
+Type NvLowering::lowered_type(Type type) {
+  if (!type->is(TypeKind::Tile)) return type;
+  return b_.context().reg(type->dtype, layout_of(type).registers_per_thread());
+}
+
+/// A constant in every lane; the attribute may be an integer or a number whatever the dtype.
+Value* NvLowering::full(Type type, Attr number) {
+  bool integer = number->is(AttrKind::Int);
+  if (is_float(type->dtype)) return b_.number(type, integer ? double(number->integer) : number->number);
+  if (integer) return b_.integer(type, type->dtype == DType::Bool ? number->integer != 0 : number->integer);
+  Element operand{.f = number->number};
+  return b_.integer(type, evaluate_elementwise(Kind::Cast, DType::F64, type->dtype, {&operand, 1}).i);
+}
+
+void NvLowering::lower_elementwise(Op* op) {
+  std::vector<Value*> operands;
+  for (unsigned i = 0; i < op->operand_count(); ++i) operands.push_back(value(op->operand(i)));
+  if (operands.size() == 2) return define(op->result(), b_.op(op->info().elementwise, operands[0], operands[1]));
+  std::vector<std::vector<Value*>> slots;
+  for (Value* operand : operands) slots.push_back({operand});
+  define(op->result(), b_.at().value(target::info(op->info().elementwise), std::move(slots),
+                                     lowered_type(op->result()->type())));
+}
+
+const layout::Layout& NvLowering::layout_of(Type tile) {
+  auto [it, inserted] = layouts_.try_emplace(tile->layout);
+  if (inserted) {
+    std::optional<layout::Layout> parsed = layout::parse_layout(tile->layout);
+    TSR_CHECK(parsed, "a tile has no layout: " + tile->text);
+    it->second = *parsed;
+  }
+  return it->second;
+}
+
+const layout::SharedLayout& NvLowering::shared_layout_of(Type view) {
+  auto it = shared_layouts_.find(view->layout);
+  if (it != shared_layouts_.end()) return it->second;
+  std::optional<layout::SharedLayout> parsed = layout::parse_shared_layout(view->layout);
+  TSR_CHECK(parsed, "shared memory has no layout: " + view->text);
+  return shared_layouts_.emplace(view->layout, *parsed).first->second;
+}
+
+}  // namespace tessera

@@ -1,0 +1,176 @@
+#pragma once
+// The state of tile_to_nv for one kernel. One method per tile op, spread over files by family.
+//
+// A tile is one register group of each thread: lane r of the group is register r of its layout. All threads run the
+// same code; which elements a thread holds follows from its lane and warp by the layout's thread terms.
+
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/core/machine.h"
+#include "ir/layout/layout.h"
+#include "ir/layout/reduction.h"
+#include "ir/layout/shared_layout.h"
+#include "passes/analysis/divisibility.h"
+#include "passes/target/target_builder.h"
+#include "passes/tile/sizes.h"
+
+namespace tessera {
+
+class NvLowering {
+ public:
+  NvLowering(Op* kernel, const Machine& machine);
+  /// Makes the target.func of the kernel, before it.
+  void run();
+
+ private:
+  /// The threads that run the code at hand: all of the program, or those of a role.
+  struct Threads {
+    Value* lane = nullptr;  ///< i32
+    Value* warp = nullptr;  ///< i32, from the first of these threads on
+    int64_t warps = 0;
+    int64_t barrier = 0;    ///< the named barrier of these threads
+    bool single = false;    ///< one thread runs all of it
+    Op* place = nullptr;    ///< what depends on lane and warp alone is computed before this op
+    std::map<std::pair<std::string_view, int>, Value*> coordinates = {};
+  };
+
+  /// Memory that a view, parameter, alloc or slot names: its address and type.
+  struct Memory {
+    Value* base;
+    Type type;
+  };
+
+  /// One access of a tile in memory, for any of its registers.
+  struct Access {
+    Access(const layout::Layout& layout, DType dtype) : layout(layout), dtype(dtype) {}
+
+    layout::Layout layout;
+    DType dtype;
+    Value* base = nullptr;           ///< address of the thread's part of the coordinates
+    std::vector<Dim> strides;        ///< elements, per axis of the tile (global memory)
+    std::vector<Value*> remaining;   ///< i32 per axis: registers' parts below it are there; null: all are
+    int axis = -1;                   ///< the contiguous axis
+    int width = 1;                   ///< elements along it of one access
+    std::map<std::vector<int32_t>, Value*> rows;
+    std::map<std::pair<int, int32_t>, Value*> below;
+  };
+
+  // nv_lowering.cc: kernel, threads, scalars, elementwise ops.
+  Op* declare();
+  void make_entry();
+  void lower_block(Block* block);
+  void lower(Op* op);
+  void lower_elementwise(Op* op);
+  void lower_value_op(Op* op);
+  Value* value(Value* tile_value) const { return values_.at(tile_value); }
+  std::vector<Value*> values(const std::vector<Value*>& tile_values) const;
+  void define(Value* tile_value, Value* target_value) { values_[tile_value] = target_value; }
+  Type lowered_type(Type type);
+  Value* full(Type type, Attr number);
+  Value* i32(int64_t number) { return b_.integer(b_.context().scalar(DType::I32), number); }
+  Value* as_i32(Value* index) { return b_.cast(index, DType::I32); }
+  const layout::Layout& layout_of(Type tile);
+  const layout::SharedLayout& shared_layout_of(Type view);
+  Value* dim(Dim dim) { return sizes_.of(dim); }
+
+  // thread_index.cc: where a thread's elements are.
+  Value* thread_coordinate(const layout::Layout& layout, int axis);
+  Value* field(Value* index, const layout::IndexField& field);
+  Value* term(const layout::ThreadTerm& term);
+  /// True in the one thread of those that hold copies of the same elements that acts for them; null when there are
+  /// no copies.
+  Value* is_canonical(const layout::Layout& layout);
+  /// Runs what `body` emits in one thread of the current ones.
+  template <typename F>
+  void in_one_thread(F&& body);
+  template <typename F>
+  void where(Value* condition, F&& body);
+
+  // lower_access.cc: loads and stores.
+  Access edges(Type tile, const std::vector<Value*>& limits);
+  Value* below_limits(Type tile, const std::vector<Value*>& limits);
+  Access global_access(Memory memory, Type tile, const std::vector<Value*>& offsets,
+                       const std::vector<Value*>& limits);
+  int access_width(const Access& access, Memory memory, const std::vector<Value*>& offsets,
+                   const std::vector<Value*>& limits);
+  Value* address(Access& access, const layout::Point& part);
+  Value* is_there(Access& access, const layout::Point& part);
+  Value* stride_bytes(Dim stride, DType dtype, int64_t count);
+  void lower_view(Op* op);
+  void lower_load(Op* op);
+  void lower_store(Op* op);
+  void lower_gather(Op* op);
+
+  // lower_shared.cc: shared memory.
+  void lower_alloc_shared(Op* op);
+  void lower_slot(Op* op);
+  bool is_shared(Type memory) const { return memory->space == MemorySpace::Shared && memory->is(TypeKind::View); }
+  Value* shared_offset(const layout::SharedLayout& shared, const std::vector<Value*>& coordinates);
+  std::vector<Value*> shared_addresses(Memory memory, const layout::Layout& layout, int width);
+  Value* load_shared(Memory memory, Type tile);
+  void store_shared(Value* stored, Memory memory, Type tile);
+
+  // lower_shape.cc: the same elements in other registers.
+  /// The registers of `from` that hold what each register of `to` does, where axis i of `from` is axis axes[i] of
+  /// `to` (-1: index 0).
+  std::vector<int64_t> register_map(const layout::Layout& from, const layout::Layout& to,
+                                    const std::vector<int>& axes);
+  void lower_broadcast(Op* op);
+  void lower_reshape(Op* op);
+  void lower_transpose(Op* op);
+  void lower_slice(Op* op);
+  void lower_iota(Op* op);
+  void lower_merge(Op* op);
+  void lower_convert(Op* op);
+  Value* pick(Value* reg, const std::vector<int64_t>& lanes);
+  Value* concat(const std::vector<Value*>& parts);
+
+  // lower_reduce.cc
+  void lower_reduce(Op* op);
+  Value* mask_past_limit(Op* op, Value* reg);
+  Value* combine(ElementwiseKind kind, std::vector<Value*> values);
+  Value* across_warps(Op* op, const layout::Reduction& plan, ElementwiseKind kind, Value* partial);
+
+  // lower_control.cc
+  void lower_for(Op* op);
+  void lower_if(Op* op);
+  void lower_role(Op* op);
+
+  // lower_async.cc: copies, barriers, matrix units.
+  void lower_copy_async(Op* op);
+  void lower_copy_by_threads(Op* op);
+  void lower_store_async(Op* op);
+  void lower_barriers(Op* op);
+  void lower_barrier();
+  void lower_mma(Op* op);
+  void lower_wgmma(Op* op);
+  void lower_mma_sync(Op* op);
+  void lower_fma(Op* op);
+  void lower_mma_wait(Op* op);
+  /// The parameter that describes boxes of a global tensor to the copy engine.
+  Value* descriptor(Value* global, Type shared);
+  template <typename F>
+  void for_each_column(Value* global, Value* shared, const std::vector<Value*>& offsets, F&& emit);
+
+  Op* kernel_;
+  const Machine& machine_;
+  Op* func_;
+  TargetBuilder b_;
+  Sizes sizes_{b_};
+  Divisibility divisibility_;
+  Threads threads_;
+  int64_t roles_ = 0;
+  std::vector<Value*> program_ids_;
+  Value* shared_base_ = nullptr;
+  std::unordered_map<Value*, Value*> values_;
+  std::unordered_map<Value*, Memory> memories_;
+  std::map<std::string_view, layout::Layout> layouts_;
+  std::map<std::string_view, layout::SharedLayout> shared_layouts_;
+  std::vector<Attr> descriptors_;
+  std::map<Attr, Value*> descriptor_args_;
+};
+
+}  // namespace tessera

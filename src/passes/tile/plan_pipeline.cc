@@ -1,0 +1,180 @@
+// Decides how the operands of products reach shared memory (GPU).
+//
+// Tensor cores read operands from shared memory, and an FMA product wants them there too, so each operand of a
+// tile.dot becomes a tile of shared memory and the dot a tile.mma. Three ways lead there:
+//
+//   channel   both operands are loads that the copy engine can do, inside a loop that counts turns: one channel for
+//             the loop, `acquire; copy …; wait; mma; mma_wait; release`. The channel has one stage here; multi_buffer
+//             gives it more, specialise_roles splits the two sides.
+//   copies    loads that the threads themselves copy: copy, copy_wait, barrier, mma, mma_wait, barrier.
+//   stores    what is no load (a converted operand) is computed in registers and stored.
+
+#include "ir/layout/text.h"
+#include "ir/layout/wgmma_descriptor.h"
+#include "passes/pass.h"
+#include "passes/tile/gpu/builders.h"
+#include "passes/tile/gpu/gpu_schedule.h"
+#include "passes/tile/gpu/tensor_copies.h"
+#include "support/check.h"
+
+namespace tessera {
+
+using layout::SharedLayout;
+using tile::OpKind;
+namespace in = tile::in;
+
+namespace {
+
+class PipelinePlan {
+ public:
+  PipelinePlan(Op* kernel, const Machine& machine)
+      : kernel_(kernel), machine_(machine), known_(kernel), builder_(*kernel->module()) {}
+
+  void run() {
+    std::vector<Op*> dots;
+    walk(kernel_, [&](Op* op) {
+      if (op->is(tile::info(OpKind::Dot))) dots.push_back(op);
+    });
+    for (Op* dot : dots) stage(dot);
+  }
+
+ private:
+  struct Operand {
+    Value* value;
+    Op* load;  ///< null: computed
+    std::optional<SharedLayout> layout;
+    bool by_engine = false;
+  };
+
+  Context& context() { return builder_.context(); }
+
+  Operand operand(Value* value) {
+    Operand found{value, nullptr, {}, false};
+    Op* def = value->def();
+    if (def && def->is(tile::info(OpKind::Load))) found.load = def;
+    Type type = value->type();
+    Type memory = found.load ? found.load->in(in::Load::memory)->type()
+                             : context().contiguous_view(type->dims, type->dtype, MemorySpace::Global);
+    found.layout = staged_layout(context(), memory, value->type());
+    TSR_CHECK(found.layout, "no layout in shared memory for " + value->type()->text);
+    found.by_engine = machine_.gpu.has_tma && found.load && is_tensor_copy(found.load, *found.layout, known_);
+    return found;
+  }
+
+  /// The loop that counts turns from 0, of whose body the op is part.
+  static Op* turn_loop(Op* op) {
+    Op* loop = op->parent();
+    bool counts = loop->is(tile::info(OpKind::For)) && tile::known_index(loop->in(in::For::lo)) == 0 &&
+                  tile::known_index(loop->in(in::For::step)) == 1;
+    return counts ? loop : nullptr;
+  }
+
+  void stage(Op* dot) {
+    Operand a = operand(dot->in(in::Dot::a)), b = operand(dot->in(in::Dot::b));
+    builder_.set_loc(dot->loc());
+    Op* loop = turn_loop(dot);
+    if (a.by_engine && b.by_engine && loop) {
+      through_channel(dot, loop, a, b);
+    } else {
+      by_threads(dot, a, b);
+    }
+    for (const Operand& used : {a, b}) {
+      if (used.load && used.load->result()->unused()) used.load->erase();
+    }
+  }
+
+  Value* shared_tile(const Operand& operand, int64_t slots) {
+    return tile::alloc_shared(builder_, shared_type(context(), operand.value->type(), *operand.layout, slots));
+  }
+
+  /// Shared memory belongs to the whole kernel.
+  void at_kernel_start() { builder_.set_before(kernel_->region()->front()->front()); }
+
+  void through_channel(Op* dot, Op* loop, const Operand& a, const Operand& b) {
+    at_kernel_start();
+    Value* a_ring = shared_tile(a, 1);
+    Value* b_ring = shared_tile(b, 1);
+    Value* channel = builder_.value(tile::info(OpKind::Channel), {{a_ring, b_ring}}, tile::channel_type(context()),
+                                    {{"stages", context().integer(1)}});
+    Value* turn = loop->region()->front()->arg(0);
+    builder_.set_before(dot);
+    int64_t bytes = a.layout->size_bytes() + b.layout->size_bytes();
+    tile::channel_op(builder_, OpKind::ChannelAcquire, channel, turn, {{"bytes", context().integer(bytes)}});
+    Value* a_slot = tile::slot(builder_, a_ring, turn);
+    Value* b_slot = tile::slot(builder_, b_ring, turn);
+    tile::copy_async(builder_, a.load, a_slot, channel);
+    tile::copy_async(builder_, b.load, b_slot, channel);
+    tile::channel_op(builder_, OpKind::ChannelWait, channel, turn);
+    Value* done = multiply(dot, a_slot, b_slot);
+    tile::channel_op(builder_, OpKind::ChannelRelease, channel, turn);
+    replace(dot, done);
+  }
+
+  void by_threads(Op* dot, const Operand& a, const Operand& b) {
+    at_kernel_start();
+    Value* a_tile = shared_tile(a, 0);
+    Value* b_tile = shared_tile(b, 0);
+    builder_.set_before(dot);
+    bool copies = false;
+    for (auto [operand, memory] : {std::pair(&a, a_tile), std::pair(&b, b_tile)}) {
+      if (operand->load && !operand->load->has_attr("fill")) {
+        tile::copy_async(builder_, operand->load, memory, nullptr);
+        copies = true;
+      } else {
+        Value* zero = tile::index(builder_, 0);
+        tile::store(builder_, within_limit(dot, operand->value), memory, {zero, zero}, {});
+      }
+    }
+    if (copies) {
+      builder_.op(tile::info(OpKind::CopyCommit), {}, {});
+      builder_.op(tile::info(OpKind::CopyWait), {}, {}, {{"pending", context().integer(0)}});
+    }
+    tile::fence_async(builder_);
+    tile::barrier(builder_);
+    Value* done = multiply(dot, a_tile, b_tile);
+    tile::barrier(builder_);
+    replace(dot, done);
+  }
+
+  /// A computed operand with zeros past the limit of k.
+  Value* within_limit(Op* dot, Value* operand) {
+    Value* limit = dot->in(in::Dot::limit);
+    if (!limit) return operand;
+    Type type = operand->type();
+    size_t axis = operand == dot->in(in::Dot::a) ? 1 : 0;
+    std::vector<Value*> limits{tile::dim(builder_, type->dims[0]), tile::dim(builder_, type->dims[1])};
+    limits[axis] = limit;
+    Attr nothing = is_float(type->dtype) ? context().number(0) : context().integer(0);
+    return tile::merge(builder_, operand, tile::full(builder_, type, nothing), limits);
+  }
+
+  /// Elements past the limit of k are zero in both operands, so the product needs no limit.
+  Value* multiply(Op* dot, Value* a, Value* b) {
+    Value* c = dot->in(in::Dot::c);
+    Value* product = builder_.value(tile::info(OpKind::Mma), {{a}, {b}, {c}, {}}, c->type());
+    return tile::mma_wait(builder_, product, 0);
+  }
+
+  void replace(Op* dot, Value* with) {
+    with->set_name(dot->result()->name());
+    dot->result()->replace_all_uses(with);
+    dot->erase();
+  }
+
+  Op* kernel_;
+  const Machine& machine_;
+  Divisibility known_;
+  Builder builder_;
+};
+
+}  // namespace
+
+Status plan_pipeline(Module& module, PassContext& context) {
+  TSR_CHECK(context.machine, "plan_pipeline needs a machine");
+  for (Op* op : *module.body()) {
+    if (op->is(tile::info(OpKind::Kernel))) PipelinePlan(op, *context.machine).run();
+  }
+  return success;
+}
+
+}  // namespace tessera

@@ -1,0 +1,201 @@
+// Splits a kernel between warps that load and warps that compute (GPU).
+//
+// Each side of the channels gets a role. The loading side is what fills channels and all that this depends on:
+// addresses, indices, the loops around. The computing side is every other effect and what that depends on. Scalars that
+// both need are computed by both; only what passes through a channel crosses, so nothing else has to be synchronised.
+//
+// Registers are given to roles as the schedule says: a block owns what it was launched with, and the sum over its
+// warpgroups may not exceed it, or the warps that ask for more wait for ever.
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "passes/pass.h"
+#include "passes/tile/gpu/builders.h"
+#include "passes/tile/gpu/gpu_schedule.h"
+#include "support/check.h"
+
+namespace tessera {
+
+using tile::OpKind;
+namespace in = tile::in;
+
+namespace {
+
+bool fills_channel(Op* op) {
+  if (op->is(tile::info(OpKind::ChannelAcquire))) return true;
+  return op->is(tile::info(OpKind::CopyAsync)) && op->in(in::CopyAsync::barrier);
+}
+
+/// What one role does of a kernel: effects that are its own and everything they depend on.
+class RoleSlice {
+ public:
+  RoleSlice(Op* kernel, bool loads) : kernel_(kernel) {
+    walk(kernel, [&](Op* op) {
+      if (has_effect(op) && fills_channel(op) == loads) need(op);
+    });
+  }
+
+  /// Clones what is needed of a block to where the builder stands; values of ops that stay are used as they are.
+  void clone(Block* from, Builder& builder, std::map<Value*, Value*>& values) {
+    for (Op* op : *from) {
+      if (!needed_.contains(op) || stays(op)) continue;
+      if (op->is(tile::info(OpKind::For))) {
+        clone_loop(op, builder, values);
+      } else if (!op->is_terminator()) {
+        TSR_CHECK(op->region_count() == 0, "specialise_roles clones loops, not " + std::string(op->name()));
+        builder.insert(builder.module().clone(op, values));
+      }
+    }
+  }
+
+  /// Memory and channels belong to all roles.
+  static bool stays(Op* op) {
+    OpKind kind = tile::kind_of(op);
+    return kind == OpKind::AllocShared || kind == OpKind::Channel || kind == OpKind::View || kind == OpKind::Return;
+  }
+
+ private:
+  static bool has_effect(Op* op) {
+    return !stays(op) && op->info().effects & uint32_t(Writes) && op->region_count() == 0;
+  }
+
+  void need(Op* op) {
+    if (!needed_.insert(op).second) return;
+    if (Op* parent = op->parent(); parent != kernel_) need(parent);
+    if (op->is_terminator()) return;  // which values a loop hands on is decided one by one
+    bool loop = op->is(tile::info(OpKind::For));
+    unsigned count = loop ? op->slot_begin(in::For::inits) : op->operand_count();
+    for (unsigned i = 0; i < count; ++i) need(op->operand(i));
+  }
+
+  void need(Value* value) {
+    if (Op* def = value->def()) {
+      need(def);
+      if (def->is(tile::info(OpKind::For))) carry(def, value->index());
+      return;
+    }
+    Op* loop = value->block()->parent_op();
+    if (loop != kernel_ && value->index() > 0) carry(loop, value->index() - 1);
+  }
+
+  void carry(Op* loop, unsigned i) {
+    if (!carried_.insert({loop, i}).second) return;
+    need(loop);
+    need(loop->in(in::For::inits, i));
+    need(loop->region()->front()->terminator()->operand(i));
+  }
+
+  void clone_loop(Op* loop, Builder& builder, std::map<Value*, Value*>& values) {
+    auto mapped = [&](Value* value) {
+      auto it = values.find(value);
+      return it == values.end() ? value : it->second;
+    };
+    std::vector<unsigned> kept;
+    std::vector<Value*> inits;
+    for (unsigned i = 0; i < loop->result_count(); ++i) {
+      if (!carried_.contains({loop, i})) continue;
+      kept.push_back(i);
+      inits.push_back(mapped(loop->in(in::For::inits, i)));
+    }
+    builder.set_loc(loop->loc());
+    Op* made = tile::for_loop(builder, mapped(loop->in(in::For::lo)), mapped(loop->in(in::For::hi)),
+                              mapped(loop->in(in::For::step)), inits);
+    Block* old = loop->region()->front();
+    Block* body = made->region()->front();
+    auto take_over = [&](Value* from, Value* to) {
+      to->set_name(from->name());
+      values[from] = to;
+    };
+    take_over(old->arg(0), body->arg(0));
+    for (unsigned n = 0; n < kept.size(); ++n) take_over(old->arg(kept[n] + 1), body->arg(n + 1));
+    Builder inner(builder.module(), body);
+    clone(old, inner, values);
+    inner.set_loc(loop->loc());
+    std::vector<Value*> yields;
+    for (unsigned i : kept) yields.push_back(mapped(old->terminator()->operand(i)));
+    tile::yield(inner, yields);
+    for (unsigned n = 0; n < kept.size(); ++n) take_over(loop->result(kept[n]), made->result(n));
+  }
+
+  Op* kernel_;
+  std::set<Op*> needed_;
+  std::set<std::pair<Op*, unsigned>> carried_;
+};
+
+struct RoleShape {
+  std::string_view name;
+  int64_t first, warps, registers;
+};
+
+void make_role(Op* kernel, const RoleShape& shape, Op* before) {
+  RoleSlice slice(kernel, shape.name == "load");
+  Builder builder(*kernel->module());
+  builder.set_before(before);
+  builder.set_loc(kernel->loc());
+  Context& context = builder.context();
+  Attr registers = shape.registers ? context.integer(shape.registers) : nullptr;
+  Op* role = builder.op(tile::info(OpKind::Role), {}, {},
+                        {{"first", context.integer(shape.first)},
+                         {"name", context.string(shape.name)},
+                         {"registers", registers},
+                         {"warps", context.integer(shape.warps)}});
+  Builder inside(*kernel->module(), role->region()->add_block());
+  std::map<Value*, Value*> values;
+  slice.clone(kernel->region()->front(), inside, values);
+  inside.set_loc(kernel->loc());
+  tile::yield(inside, {});
+}
+
+/// The registers that the roles ask for are not more than a block has.
+Status check_registers(Op* kernel, const GpuSchedule& schedule, const Machine& machine, DiagnosticEngine& diagnostics) {
+  if (!schedule.compute_registers) return success;
+  int64_t launched = machine.gpu.registers / schedule.threads() / 8 * 8 * schedule.threads();
+  int64_t wanted = 128 * schedule.load_groups * schedule.load_registers +
+                   32 * schedule.compute_warps * schedule.compute_registers;
+  if (wanted <= launched) return success;
+  diagnostics.report(diag::schedule_registers, kernel->loc(), std::string(symbol_name(kernel)), wanted, launched,
+                     wanted - launched);
+  return failure;
+}
+
+Status specialise(Op* kernel, const GpuSchedule& schedule, const Machine& machine, DiagnosticEngine& diagnostics) {
+  if (check_registers(kernel, schedule, machine, diagnostics).failed()) return failure;
+  Block* block = kernel->region()->front();
+  Op* end = block->back();
+  std::vector<Op*> old;
+  for (Op* op : *block) {
+    if (op != end && !RoleSlice::stays(op)) old.push_back(op);
+  }
+  int64_t load_warps = 4 * schedule.load_groups;
+  make_role(kernel, {"load", 0, load_warps, schedule.load_registers}, end);
+  make_role(kernel, {"mma", load_warps, schedule.compute_warps, schedule.compute_registers}, end);
+  for (auto it = old.rbegin(); it != old.rend(); ++it) (*it)->erase();
+  return success;
+}
+
+bool has_channel(Op* kernel) {
+  for (Op* op : *kernel->region()->front()) {
+    if (op->is(tile::info(OpKind::Channel))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Status specialise_roles(Module& module, PassContext& context) {
+  TSR_CHECK(context.machine, "specialise_roles needs a machine");
+  for (Op* op : *module.body()) {
+    if (!op->is(tile::info(OpKind::Kernel))) continue;
+    GpuSchedule schedule = gpu_schedule(op, *context.machine);
+    bool splits = schedule.load_groups > 0 && has_channel(op);
+    int64_t threads = splits ? schedule.threads() : 32 * schedule.compute_warps;
+    op->set_attr("threads", module.context().integer(threads));
+    if (splits && specialise(op, schedule, *context.machine, context.diagnostics).failed()) return failure;
+  }
+  return success;
+}
+
+}  // namespace tessera

@@ -1,0 +1,121 @@
+// Lets the copy engine write results of tensor cores (GPU).
+//
+// The registers of an accumulator hold pairs of neighbours of eight rows at a time: stored from there, a row is written
+// in pieces of a few bytes. Instead the tile goes through shared memory column by column, each as wide as a swizzled
+// line, in a layout that neither side has bank conflicts in, and the copy engine writes whole lines while the next
+// column is converted:
+//
+//   for each column c: store_wait; barrier; store slice c -> buffer; fence_async; barrier; store_async buffer -> memory
+
+#include "ir/layout/families.h"
+#include "ir/layout/text.h"
+#include "passes/pass.h"
+#include "passes/tile/gpu/builders.h"
+#include "passes/tile/gpu/tensor_copies.h"
+#include "support/check.h"
+
+namespace tessera {
+
+using layout::SharedLayout;
+using tile::OpKind;
+namespace in = tile::in;
+
+namespace {
+
+constexpr int64_t line_bytes = 128;
+constexpr int64_t buffer_count = 2;
+
+class StoreStaging {
+ public:
+  StoreStaging(Op* store, const Divisibility& known) : store_(store), known_(known), builder_(*store->module()) {}
+
+  bool run() {
+    Value* value = store_->in(in::Store::value);
+    Type tile = value->type();
+    if (!tile->layout.starts_with("#wgmma<acc") || tile->rank() != 2) return false;
+    std::optional<layout::Layout> layout = layout::parse_layout(tile->layout);
+    int64_t rows = *tile->dims[0]->constant(), columns = *tile->dims[1]->constant();
+    int64_t width = line_bytes / byte_size(tile->dtype);
+    if (columns % width) return false;
+    Context& context = builder_.context();
+    Type plain = context.tile({tile->dims[0], context.dims().constant(width)}, tile->dtype);
+    std::optional<SharedLayout> shared = staged_layout(context, store_->in(in::Store::memory)->type(), plain);
+    std::optional<layout::Layout> part = layout::wgmma_accumulator(int(rows), int(width), layout->warps());
+    if (!shared || !part || shared->contiguous_axis() != 1 || !is_tensor_copy(store_, *shared, known_)) return false;
+
+    Op* kernel = store_->parent();
+    while (kernel->parent()) kernel = kernel->parent();
+    builder_.set_loc(store_->loc());
+    builder_.set_before(kernel->region()->front()->front());
+    Value* ring = tile::alloc_shared(builder_, shared_type(context, plain, *shared, buffer_count));
+    builder_.set_before(store_);
+    Type slice = context.with_layout(plain, layout::print(*part));
+    int64_t count = columns / width;
+    for (int64_t c = 0; c < count; ++c) store_column(value, slice, ring, c, count);
+    finish_at_end();
+    store_->erase();
+    return true;
+  }
+
+ private:
+  void store_column(Value* value, Type slice, Value* ring, int64_t c, int64_t count) {
+    Context& context = builder_.context();
+    int64_t width = *slice->dims[1]->constant();
+    Value* part = builder_.value(tile::info(OpKind::Slice), {{value}}, slice,
+                                 {{"offsets", context.integers({0, c * width})}});
+    Value* buffer = tile::slot(builder_, ring, tile::index(builder_, c % buffer_count));
+    // The buffer's last copy has been read. Where columns do not come round evenly the next tile starts over.
+    bool starts_over = c == 0 && count % buffer_count != 0;
+    wait(starts_over ? 0 : buffer_count - 1);
+    tile::barrier(builder_);
+    Value* zero = tile::index(builder_, 0);
+    tile::store(builder_, part, buffer, {zero, zero}, {});
+    tile::fence_async(builder_);
+    tile::barrier(builder_);
+    std::vector<Value*> offsets = store_->ins(in::Store::offsets), limits = store_->ins(in::Store::limits);
+    Value* shift = tile::index(builder_, c * width);
+    offsets.back() = tile::add(builder_, offsets.back(), shift);
+    if (!limits.empty()) limits.back() = tile::sub(builder_, limits.back(), shift);
+    builder_.op(tile::info(OpKind::StoreAsync), {{buffer}, {store_->in(in::Store::memory)}, offsets, limits}, {});
+  }
+
+  void wait(int64_t pending) {
+    builder_.op(tile::info(OpKind::StoreWait), {}, {}, {{"pending", builder_.context().integer(pending)}});
+  }
+
+  /// Shared memory may go only when all of it has been read.
+  void finish_at_end() {
+    Op* op = store_;
+    while (op->parent()->parent() && !op->parent()->is(tile::info(OpKind::Role))) op = op->parent();
+    Op* end = op->block()->terminator();
+    bool waits = end->prev() && end->prev()->is(tile::info(OpKind::StoreWait));
+    if (waits) return;
+    Builder at = builder_;
+    builder_.set_before(end);
+    wait(0);
+    builder_ = at;
+  }
+
+  Op* store_;
+  const Divisibility& known_;
+  Builder builder_;
+};
+
+}  // namespace
+
+Status stage_stores(Module& module, PassContext& context) {
+  TSR_CHECK(context.machine, "stage_stores needs a machine");
+  if (!context.machine->gpu.has_tma) return success;
+  for (Op* kernel : *module.body()) {
+    if (!kernel->is(tile::info(OpKind::Kernel))) continue;
+    Divisibility known(kernel);
+    std::vector<Op*> stores;
+    walk(kernel, [&](Op* op) {
+      if (op->is(tile::info(OpKind::Store))) stores.push_back(op);
+    });
+    for (Op* store : stores) StoreStaging(store, known).run();
+  }
+  return success;
+}
+
+}  // namespace tessera
