@@ -153,6 +153,7 @@ void FragmentStages::find_dear(Value* value, Block* block, std::set<Value*>& dea
 /// kept.
 bool FragmentStages::can_keep(Value* value, const Root& root) {
   int column = emitter_.column();
+  if (!shape_.keeps) return false;
   if (column >= 0 && emitter_.is_bound(column) && column != root.axis) return false;
   std::vector<int> unbound = emitter_.unbound(value);
   if (unbound != std::vector<int>{root.axis}) return false;

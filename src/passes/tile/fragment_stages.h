@@ -17,6 +17,7 @@ struct FragmentChoice {
   int64_t rows = 1;    ///< rows of a fragment
   int64_t unroll = 1;  ///< steps of k in one turn of the innermost loop
   int64_t run = 16;    ///< steps of k that lie together in a panel of the left operand
+  bool keeps = true;   ///< values that several stages need may be kept in scratch memory
 };
 
 class FragmentStages {

@@ -184,6 +184,7 @@ class KernelSplit {
     if (machine.is_gpu()) {
       shape_.lanes = 32 * gpu_schedule(kernel_, machine).compute_warps;
       shape_.width = shape_.lanes * elements_per_thread;
+      shape_.keeps = false;
       return;
     }
     shape_.lanes = machine.lanes(4);
@@ -275,6 +276,17 @@ class KernelSplit {
     emitter.builder().op(tile::info(OpKind::Return), {}, {});
     failed_ = emitter.failed();
     kernel_->erase();
+    if (!failed_ && context_.machine->is_gpu()) refuse_scratch(body);
+  }
+
+  /// Programs of a GPU have no memory of their own.
+  void refuse_scratch(Block* body) {
+    for (Op* op : *body) {
+      if (failed_ || !op->is(tile::info(OpKind::Alloc))) continue;
+      context_.diagnostics.report(diag::unsupported_tile_split, op->loc(), std::string(op->name()),
+                                  "a GPU's program has no scratch memory for what does not fit its registers");
+      failed_ = true;
+    }
   }
 
   int64_t extent_of(int axis) const {
