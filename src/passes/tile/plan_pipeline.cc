@@ -129,7 +129,7 @@ class PipelinePlan {
       builder_.op(tile::info(OpKind::CopyCommit), {}, {});
       builder_.op(tile::info(OpKind::CopyWait), {}, {}, {{"pending", context().integer(0)}});
     }
-    tile::fence_async(builder_);
+    if (machine_.gpu.has_wgmma) tile::fence_async(builder_);  // which reads shared memory by itself
     tile::barrier(builder_);
     Value* done = multiply(dot, a_tile, b_tile);
     tile::barrier(builder_);
