@@ -1,5 +1,8 @@
 #include "passes/pipeline.h"
 
+#include <algorithm>
+#include <array>
+
 namespace tessera {
 
 namespace {
@@ -14,7 +17,7 @@ constexpr PassId graph_passes[] = {
 };
 static_assert(is_well_ordered(graph_passes, Level::Graph));
 
-constexpr PassId cpu_passes[] = {
+constexpr std::array kernel_passes{
     // Random numbers become integer arithmetic, which fuses like any other.
     PassId::decompose_random,
     PassId::canonicalize,
@@ -24,7 +27,18 @@ constexpr PassId cpu_passes[] = {
     // generated ones for the rest. The host program says which runs when.
     PassId::graph_to_schedule,
     PassId::dedupe_kernels,
+};
 
+/// One list of passes after another.
+template <size_t m, size_t n>
+constexpr std::array<PassId, m + n> joined(const std::array<PassId, m>& first, const std::array<PassId, n>& second) {
+  std::array<PassId, m + n> all{};
+  std::copy(first.begin(), first.end(), all.begin());
+  std::copy(second.begin(), second.end(), all.begin() + m);
+  return all;
+}
+
+constexpr std::array cpu_passes = joined(kernel_passes, std::array{
     // One program of each kernel: indices become element offsets, edges become limits.
     PassId::schedule_to_tile,
     // A loop over blocks of an axis that is only summed up is one op over the whole axis; how it is
@@ -45,7 +59,7 @@ constexpr PassId cpu_passes[] = {
     PassId::legalize_casts,
     // A load next to its use can be the operand of an instruction.
     PassId::sink_to_uses,
-};
+});
 static_assert(is_well_ordered(cpu_passes, Level::Graph));
 
 constexpr PassId interpreter_passes[] = {
@@ -55,14 +69,8 @@ constexpr PassId interpreter_passes[] = {
     PassId::propagate_masks,
 };
 static_assert(is_well_ordered(interpreter_passes, Level::Graph));
-constexpr PassId cuda_passes[] = {
-    // To kernels and programs as on a CPU, but loops over blocks stay: their turns are what loads run ahead by.
-    PassId::decompose_random,
-    PassId::canonicalize,
-    PassId::cse,
-    PassId::dce,
-    PassId::graph_to_schedule,
-    PassId::dedupe_kernels,
+constexpr std::array cuda_passes = joined(kernel_passes, std::array{
+    // Loops over blocks stay: their turns are what loads run ahead by.
     PassId::schedule_to_tile,
     PassId::simplify_tiles,
     PassId::propagate_masks,
@@ -87,7 +95,7 @@ constexpr PassId cuda_passes[] = {
     PassId::tile_to_nv,
     PassId::expand_math,
     PassId::legalize_casts,
-};
+});
 static_assert(is_well_ordered(cuda_passes, Level::Graph));
 
 }  // namespace

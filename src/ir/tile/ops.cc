@@ -23,6 +23,11 @@ Type slot_type(Context& context, Type ring) {
   return context.with_layout(slot, ring->layout);
 }
 
+std::vector<Dim> strides_of(Context& context, Type memory) {
+  if (memory->is(TypeKind::View)) return memory->strides;
+  return context.contiguous_view(memory->dims, memory->dtype, MemorySpace::Global)->strides;
+}
+
 Type channel_type(Context& context) {
   return context.contiguous_view({}, DType::U64, MemorySpace::Shared);
 }

@@ -18,6 +18,8 @@ const OpInfo* info(ElementwiseKind kind);
 
 /// The type of one slot of a ring: a view without its first axis and with the same layout.
 Type slot_type(Context& context, Type ring);
+/// Strides in elements of a parameter (row-major) or a view, one per axis.
+std::vector<Dim> strides_of(Context& context, Type memory);
 /// The type of a channel's handle.
 Type channel_type(Context& context);
 

@@ -33,6 +33,14 @@ Value* TargetBuilder::constant(Type type, Attr value) {
 
 Value* TargetBuilder::integer(Type type, int64_t value) { return constant(type, context().integer(value)); }
 Value* TargetBuilder::number(Type type, double value) { return constant(type, context().number(value)); }
+Value* TargetBuilder::full(Type type, Attr value) {
+  bool is_integer = value->is(AttrKind::Int);
+  if (is_float(type->dtype)) return number(type, is_integer ? double(value->integer) : value->number);
+  if (is_integer) return integer(type, type->dtype == DType::Bool ? value->integer != 0 : value->integer);
+  Element operand{.f = value->number};
+  return integer(type, evaluate_elementwise(Kind::Cast, DType::F64, type->dtype, {&operand, 1}).i);
+}
+
 Value* TargetBuilder::index(int64_t value) { return integer(context().scalar(DType::I64), value); }
 
 Value* TargetBuilder::zero(Type type) { return is_float(type->dtype) ? number(type, 0.0) : integer(type, 0); }

@@ -24,6 +24,8 @@ class TargetBuilder {
   Value* integer(Type type, int64_t value);
   Value* number(Type type, double value);
   Value* index(int64_t value);
+  /// An attribute in every lane, an integer or a number whatever the dtype.
+  Value* full(Type type, Attr number);
   /// Zero of any type.
   Value* zero(Type type);
   /// The value of a scalar integer constant.

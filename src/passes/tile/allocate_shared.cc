@@ -10,6 +10,7 @@
 #include "ir/layout/reduction.h"
 #include "ir/layout/text.h"
 #include "ir/tile/ops.h"
+#include "ir/tile/shared_memory.h"
 #include "passes/pass.h"
 #include "support/check.h"
 
@@ -34,13 +35,7 @@ int64_t element_count(Type type) {
 
 Buffer shared_buffer(Op* op) {
   Type type = op->result()->type();
-  if (type->layout.empty()) return {op, "offset", element_count(type) * byte_size(type->dtype), 16};
-  std::optional<layout::SharedLayout> layout = layout::parse_shared_layout(type->layout);
-  TSR_CHECK(layout, "shared memory has no layout: " + type->text);
-  // Leading axes beyond the layout's count slots, one behind the other.
-  int64_t slots = 1;
-  for (size_t i = 0; i + size_t(layout->rank()) < type->rank(); ++i) slots *= *type->dims[i]->constant();
-  return {op, "offset", slots * layout->size_bytes(), layout->alignment()};
+  return {op, "offset", tile::shared_bytes(type), tile::shared_alignment(type)};
 }
 
 /// Partial results of a reduction between warps; no bytes where there are none.

@@ -104,9 +104,9 @@ class LayoutAssignment {
   }
 
   void add_product(Value* value, Op* mma) {
+    if (base_of(value)) return;
     Type type = value->type();
     std::vector<int> axes = axes_.of(value);
-    if (base_of(value) && std::ranges::find(bases_.back().axes, -1) == bases_.back().axes.end()) return;
     int32_t m = extents(type)[0], n = extents(type)[1];
     Type a = mma->in(in::Mma::a)->type();
     bases_.push_back({axes, product_layout(m, n, a, type->dtype, warps_of(mma))});
@@ -169,10 +169,7 @@ class LayoutAssignment {
   }
 
   int contiguous(Type memory, Type tile) {
-    Type view = memory->is(TypeKind::View)
-                    ? memory
-                    : context_.contiguous_view(memory->dims, memory->dtype, MemorySpace::Global);
-    const std::vector<Dim>& strides = view->strides;
+    std::vector<Dim> strides = tile::strides_of(context_, memory);
     size_t lead = memory->rank() - tile->rank();
     for (size_t i = tile->rank(); i-- > 0;) {
       if (strides[lead + i]->is_constant(1) && !tile->dims[i]->is_constant(1)) return int(i);

@@ -133,11 +133,9 @@ class Persistence {
       for (Op* slot : slots) later(slot, slot->slot_begin(in::Slot::index));
     }
     TSR_CHECK(turns, "a channel that no loop uses");
-    builder_.set_end(loop_body(done));
+    builder_.set_end(done->block());
     return tile::add(builder_, done, turns);
   }
-
-  static Block* loop_body(Value* carried) { return carried->block(); }
 
   Op* kernel_;
   const GpuSchedule& schedule_;

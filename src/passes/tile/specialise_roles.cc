@@ -152,7 +152,7 @@ void make_role(Op* kernel, const RoleShape& shape, Op* before) {
 /// The registers that the roles ask for are not more than a block has.
 Status check_registers(Op* kernel, const GpuSchedule& schedule, const Machine& machine, DiagnosticEngine& diagnostics) {
   if (!schedule.compute_registers) return success;
-  int64_t launched = machine.gpu.registers / schedule.threads() / 8 * 8 * schedule.threads();
+  int64_t launched = launch_registers(machine, schedule.threads()) * schedule.threads();
   int64_t wanted = 128 * schedule.load_groups * schedule.load_registers +
                    32 * schedule.compute_warps * schedule.compute_registers;
   if (wanted <= launched) return success;

@@ -1,5 +1,7 @@
 #include "passes/tile/gpu/gpu_schedule.h"
 
+#include <algorithm>
+
 #include "ir/core/context.h"
 
 namespace tessera {
@@ -12,6 +14,11 @@ int64_t number(Attr dict, std::string_view key, int64_t otherwise) {
 }
 
 }  // namespace
+
+int64_t launch_registers(const Machine& machine, int64_t threads) {
+  int64_t share = machine.gpu.registers / threads / 8 * 8;
+  return std::min<int64_t>(machine.gpu.registers_per_thread, share);
+}
 
 GpuSchedule gpu_schedule(Op* kernel, const Machine& machine) {
   Attr from = kernel->attr("schedule");

@@ -20,6 +20,9 @@ struct GpuSchedule {
   int64_t threads() const { return 128 * load_groups + 32 * compute_warps; }
 };
 
+/// Registers that each thread of a program starts with: an equal share of the multiprocessor's.
+int64_t launch_registers(const Machine& machine, int64_t threads);
+
 /// The schedule of a tile.kernel. Roles need asynchronous copies: without them there are none.
 GpuSchedule gpu_schedule(Op* kernel, const Machine& machine);
 

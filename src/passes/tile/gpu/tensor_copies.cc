@@ -16,14 +16,9 @@ constexpr int64_t copy_alignment = 16;   // bytes, of addresses and strides
 constexpr int64_t largest_box = 256;     // elements along an axis
 constexpr size_t most_axes = 5;
 
-std::vector<Dim> strides_of(Context& context, Type memory) {
-  if (memory->is(TypeKind::View)) return memory->strides;
-  return context.contiguous_view(memory->dims, memory->dtype, MemorySpace::Global)->strides;
-}
-
 /// The axis of the tile along which elements follow one another in memory; the last one where no stride is 1.
 int contiguous_axis(Context& context, Type memory, Type tile) {
-  std::vector<Dim> strides = strides_of(context, memory);
+  std::vector<Dim> strides = tile::strides_of(context, memory);
   size_t lead = memory->rank() - tile->rank();
   for (size_t i = tile->rank(); i-- > 0;) {
     if (strides[lead + i]->is_constant(1)) return int(i);
@@ -70,7 +65,7 @@ bool is_tensor_copy(Op* access, const SharedLayout& shared, const Divisibility& 
   Type type = memory->type();
   if (shared.swizzle() == Swizzle::None || type->rank() > most_axes) return false;
   if (loads && access->has_attr("fill")) return false;
-  std::vector<Dim> strides = strides_of(context, type);
+  std::vector<Dim> strides = tile::strides_of(context, type);
   size_t lead = type->rank() - tile->rank();
   int64_t bytes = byte_size(tile->dtype);
   for (size_t i = 0; i < strides.size(); ++i) {

@@ -22,17 +22,6 @@ namespace {
 
 constexpr int widest_access = 16;  // bytes
 
-std::vector<Dim> strides_of(DimTable& table, Type memory) {
-  if (memory->is(TypeKind::View)) return memory->strides;
-  std::vector<Dim> strides(memory->rank());
-  Dim stride = table.constant(1);
-  for (size_t i = memory->rank(); i-- > 0;) {
-    strides[i] = stride;
-    stride = table.mul(stride, memory->dims[i]);
-  }
-  return strides;
-}
-
 Type in_memory(Context& context, Type reg) {
   return reg->dtype == DType::Bool ? context.with_dtype(reg, DType::U8) : reg;
 }
@@ -89,7 +78,7 @@ NvLowering::Access NvLowering::global_access(Memory memory, Type tile, const std
   DimTable& table = b_.context().dims();
   Access access = edges(tile, values(limits));
   TSR_CHECK(access.layout.warps() == threads_.warps || threads_.single, "a layout of other threads: " + tile->text);
-  std::vector<Dim> strides = strides_of(table, memory.type);
+  std::vector<Dim> strides = tile::strides_of(b_.context(), memory.type);
   size_t lead = strides.size() - tile->rank();
   access.strides.assign(strides.begin() + int64_t(lead), strides.end());
   access.base = memory.base;
@@ -119,7 +108,7 @@ int NvLowering::access_width(const Access& access, Memory memory, const std::vec
   if (access.axis < 0) return 1;
   // Parameters are 16-byte aligned; each offset moves the start by a multiple of offset * stride.
   int64_t multiple = widest_access / byte_size(access.dtype);
-  std::vector<Dim> strides = strides_of(b_.context().dims(), memory.type);
+  std::vector<Dim> strides = tile::strides_of(b_.context(), memory.type);
   size_t lead = strides.size() - access.strides.size();
   if (memory.type->is(TypeKind::View)) multiple = std::gcd(multiple, divisibility_.of(memory.type->offset));
   for (size_t i = 0; i < strides.size(); ++i) {
@@ -170,7 +159,7 @@ void NvLowering::lower_load(Op* op) {
   Access access = global_access(memory, tile, op->ins(in::Load::offsets), op->ins(in::Load::limits));
   Type part = in_memory(b_.context(), b_.context().reg(tile->dtype, access.width));
   Attr fill_value = op->attr("fill");
-  Value* fill = fill_value ? full(part, fill_value) : b_.zero(part);
+  Value* fill = fill_value ? b_.full(part, fill_value) : b_.zero(part);
   std::vector<Value*> parts;
   for (int r = 0; r < access.layout.registers_per_thread(); r += access.width) {
     Point point = access.layout.register_offset(r);
@@ -219,7 +208,7 @@ void NvLowering::lower_gather(Op* op) {
   Type tile = op->result()->type();
   const layout::Layout& layout = layout_of(tile);
   DimTable& table = b_.context().dims();
-  std::vector<Dim> strides = strides_of(table, memory.type);
+  std::vector<Dim> strides = tile::strides_of(b_.context(), memory.type);
   std::vector<Value*> limits = op->ins(in::Gather::limits);
   // The columns are an access of their own; the row of each element comes from its number.
   std::vector<int64_t> row_register = register_map(layout_of(rows->type()), layout, {0, -1});

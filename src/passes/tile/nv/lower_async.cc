@@ -41,9 +41,7 @@ Value* NvLowering::descriptor(Value* global, Type shared_type) {
   const layout::SharedLayout& shared = shared_layout_of(shared_type);
   Type type = global->type();
   size_t rank = type->rank();
-  std::vector<Dim> all_strides = type->is(TypeKind::View)
-                                     ? type->strides
-                                     : context.contiguous_view(type->dims, type->dtype, MemorySpace::Global)->strides;
+  std::vector<Dim> all_strides = tile::strides_of(context, type);
   std::vector<Dim> dims, strides;
   std::vector<int64_t> box;
   for (size_t axis : map_order(shared, rank)) {

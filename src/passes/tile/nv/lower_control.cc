@@ -2,6 +2,7 @@
 
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
+#include "passes/tile/gpu/gpu_schedule.h"
 #include "passes/tile/nv/emit_where.h"
 
 namespace tessera {
@@ -54,9 +55,6 @@ void NvLowering::lower_if(Op* op) {
 
 namespace {
 
-/// Registers of a thread when a program of that many threads starts: an equal share of the multiprocessor's.
-int64_t launch_registers(int64_t threads) { return std::min<int64_t>(255, 65536 / threads / 8 * 8); }
-
 /// True if the role works on no tiles in registers: one thread can do it.
 bool only_issues(Op* role) {
   bool issues = true;
@@ -79,7 +77,7 @@ void NvLowering::lower_role(Op* op) {
   ++roles_;
   where(inside, [&] {
     if (op->has_attr("registers")) {
-      int64_t registers = op->int_attr("registers"), launched = launch_registers(outer.warps * 32);
+      int64_t registers = op->int_attr("registers"), launched = launch_registers(machine_, outer.warps * 32);
       b_.at().op(target::info(target::OpKind::SetMaxRegisters), {}, {},
                  {{"count", b_.context().integer(registers)},
                   {"increase", b_.context().boolean(registers > launched)}});

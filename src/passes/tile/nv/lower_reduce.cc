@@ -30,7 +30,7 @@ Value* NvLowering::mask_past_limit(Op* op, Value* reg) {
   Value* there = below_limits(tile, limits);
   if (!there) return reg;
   Attr identity = tile::reduction_identity(b_.context(), op->string_attr("kind"), tile->dtype);
-  return b_.select(there, reg, full(reg->type(), identity));
+  return b_.select(there, reg, b_.full(reg->type(), identity));
 }
 
 void NvLowering::lower_reduce(Op* op) {

@@ -3,6 +3,7 @@
 #include "ir/layout/access.h"
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
+#include "ir/tile/shared_memory.h"
 #include "passes/tile/nv/emit_where.h"
 #include "support/check.h"
 
@@ -21,7 +22,7 @@ void NvLowering::lower_alloc_shared(Op* op) {
 void NvLowering::lower_slot(Op* op) {
   Memory ring = memories_.at(op->in(in::Slot::memory));
   Type type = op->result()->type();
-  int64_t bytes = type->layout.empty() ? byte_size(type->dtype) : shared_layout_of(type).size_bytes();
+  int64_t bytes = type->layout.empty() ? byte_size(type->dtype) : tile::slot_bytes(shared_layout_of(type));
   int64_t slots = *ring.type->dims[0]->constant();
   Value* index = slots == 1 ? i32(0) : as_i32(b_.op(Kind::Mod, value(op->in(in::Slot::index)), b_.index(slots)));
   memories_[op->result()] = {b_.offset(ring.base, b_.mul(index, i32(bytes))), type};

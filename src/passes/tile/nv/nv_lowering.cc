@@ -143,8 +143,8 @@ void NvLowering::lower_value_op(Op* op) {
       return define(op->result(),
                     b_.cast(b_.at().value(target::info(target::OpKind::CtaCount), {}, index), DType::I64));
     case OpKind::Dim: return define(op->result(), dim(op->dim_attr("value")));
-    case OpKind::Constant: return define(op->result(), full(op->result()->type(), op->attr("value")));
-    case OpKind::Full: return define(op->result(), full(lowered_type(op->result()->type()), op->attr("value")));
+    case OpKind::Constant: return define(op->result(), b_.full(op->result()->type(), op->attr("value")));
+    case OpKind::Full: return define(op->result(), b_.full(lowered_type(op->result()->type()), op->attr("value")));
     case OpKind::Splat: {
       int64_t registers = layout_of(op->result()->type()).registers_per_thread();
       return define(op->result(), b_.splat(value(op->operand(0)), registers));
@@ -179,15 +179,6 @@ void NvLowering::lower_value_op(Op* op) {
 Type NvLowering::lowered_type(Type type) {
   if (!type->is(TypeKind::Tile)) return type;
   return b_.context().reg(type->dtype, layout_of(type).registers_per_thread());
-}
-
-/// A constant in every lane; the attribute may be an integer or a number whatever the dtype.
-Value* NvLowering::full(Type type, Attr number) {
-  bool integer = number->is(AttrKind::Int);
-  if (is_float(type->dtype)) return b_.number(type, integer ? double(number->integer) : number->number);
-  if (integer) return b_.integer(type, type->dtype == DType::Bool ? number->integer != 0 : number->integer);
-  Element operand{.f = number->number};
-  return b_.integer(type, evaluate_elementwise(Kind::Cast, DType::F64, type->dtype, {&operand, 1}).i);
 }
 
 void NvLowering::lower_elementwise(Op* op) {

@@ -69,7 +69,6 @@ class NvLowering {
   std::vector<Value*> values(const std::vector<Value*>& tile_values) const;
   void define(Value* tile_value, Value* target_value) { values_[tile_value] = target_value; }
   Type lowered_type(Type type);
-  Value* full(Type type, Attr number);
   Value* i32(int64_t number) { return b_.integer(b_.context().scalar(DType::I32), number); }
   Value* as_i32(Value* index) { return b_.cast(index, DType::I32); }
   const layout::Layout& layout_of(Type tile);

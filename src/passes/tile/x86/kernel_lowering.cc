@@ -106,11 +106,11 @@ void KernelLowering::lower_value_op(Op* op) {
   switch (tile::kind_of(op)) {
     case OpKind::ProgramId: return define(result, {program_ids_[size_t(op->int_attr("axis"))]});
     case OpKind::Dim: return define(result, {dim(op->dim_attr("value"))});
-    case OpKind::Constant: return define(result, {full(result->type(), op->attr("value"))});
+    case OpKind::Constant: return define(result, {b_.full(result->type(), op->attr("value"))});
     case OpKind::Extract: return define(result, {scalar(op->operand(0))});
     case OpKind::Full: {
       std::vector<Value*> parts;
-      for (Type type : part_types(result)) parts.push_back(full(type, op->attr("value")));
+      for (Type type : part_types(result)) parts.push_back(b_.full(type, op->attr("value")));
       return define(result, std::move(parts));
     }
     case OpKind::Splat: {
@@ -123,18 +123,6 @@ void KernelLowering::lower_value_op(Op* op) {
     }
     default: TSR_UNREACHABLE("no lowering for " + std::string(op->name()));
   }
-}
-
-/// A constant of a part; the attribute may be an integer or a number whatever the dtype.
-Value* KernelLowering::full(Type part, Attr value) {
-  bool integer = value->is(AttrKind::Int);
-  if (is_float(part->dtype)) return b_.number(part, integer ? double(value->integer) : value->number);
-  if (integer) {
-    return b_.integer(part, part->dtype == DType::Bool ? value->integer != 0 : value->integer);
-  }
-  Element operand{.f = value->number};
-  Element converted = evaluate_elementwise(Kind::Cast, DType::F64, part->dtype, {&operand, 1});
-  return b_.integer(part, converted.i);
 }
 
 void KernelLowering::lower_elementwise(Op* op) {

@@ -49,7 +49,6 @@ class KernelLowering {
   FragmentShape shape_of(Value* tile_value) const;
   FragmentShape shape_of(Type tile) const;
   std::vector<Type> part_types(Value* tile_value) const;
-  Value* full(Type part, Attr value);
 
   Value* dim(Dim dim) { return sizes_.of(dim); }
 

@@ -115,7 +115,7 @@ void KernelLowering::lower_load(Op* op) {
                      op->ins(in::Load::limits));
   DType stored = stored_dtype(at.dtype);
   Attr given = op->attr("fill");
-  Value* fill = given ? full(b_.context().scalar(stored), given) : b_.zero(b_.context().scalar(stored));
+  Value* fill = given ? b_.full(b_.context().scalar(stored), given) : b_.zero(b_.context().scalar(stored));
   std::vector<Value*> parts;
   if (loads_pairs(op, at)) {
     paired_.insert(result);
