@@ -14,6 +14,7 @@
 #include "ir/layout/text.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/gpu_schedule.h"
+#include "passes/tile/gpu/product_unit.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "passes/tile/tile_axes.h"
 #include "support/check.h"
@@ -108,17 +109,13 @@ class LayoutAssignment {
     Type type = value->type();
     std::vector<int> axes = axes_.of(value);
     int32_t m = extents(type)[0], n = extents(type)[1];
-    Type a = mma->in(in::Mma::a)->type();
-    bases_.push_back({axes, product_layout(m, n, a, type->dtype, warps_of(mma))});
+    bases_.push_back({axes, product_layout(m, n, mma, warps_of(mma))});
   }
 
-  Layout product_layout(int32_t m, int32_t n, Type a, DType accumulator, int warps) {
-    int64_t k = *a->dims[1]->constant();
-    bool tensor_core = (a->dtype == DType::BF16 || a->dtype == DType::F16) && accumulator == DType::F32 && k % 16 == 0;
+  Layout product_layout(int32_t m, int32_t n, Op* mma, int warps) {
+    bool tensor_core = takes_tensor_core(mma);
     std::optional<Layout> found;
-    if (tensor_core && machine_.gpu.has_wgmma && warps % 4 == 0 && m % (16 * warps) == 0 && n % 8 == 0 && n <= 256) {
-      found = layout::wgmma_accumulator(m, n, warps);
-    }
+    if (takes_wgmma(mma, warps, machine_)) found = layout::wgmma_accumulator(m, n, warps);
     // The squarest grid of warps that fits, rather high than wide.
     int columns = 1;
     while (columns * columns < warps) columns *= 2;

@@ -5,7 +5,8 @@
 //   r = mma_wait c' {0}; if any: release last
 //
 // The accumulator is not read between the products of a loop, so the tensor cores need not run dry at the end of each.
-// A slot is given back when the product that read it is known to be done, which is one turn later.
+// A slot is given back when the product that read it is known to be done, which is one turn later: a ring of one slot
+// would never be free for the next turn, and stays as it is.
 
 #include "passes/pass.h"
 #include "passes/tile/gpu/builders.h"
@@ -30,9 +31,9 @@ class ProductOverlap {
     bool chained = mma && mma->block() == body_ && carried && mma->in(in::Mma::c) == body_->arg(*carried + 1);
     if (!chained || !wait->result()->has_one_use() || !mma->result()->has_one_use()) return;
     std::optional<Turn> turn = turn_of(release->in(in::ChannelRelease::turn));
-    if (!turn) return;
-    wait->set_attr("pending", builder_.context().integer(1));
     Value* channel = release->in(in::ChannelRelease::channel);
+    if (!turn || channel->def()->int_attr("stages") < 2) return;
+    wait->set_attr("pending", builder_.context().integer(1));
     builder_.set_before(release);
     builder_.set_loc(release->loc());
     Value* one = tile::index(builder_, 1);

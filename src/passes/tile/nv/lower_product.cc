@@ -8,6 +8,7 @@
 #include "ir/layout/wgmma_descriptor.h"
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
+#include "passes/tile/gpu/product_unit.h"
 #include "passes/tile/nv/nv_lowering.h"
 #include "support/check.h"
 
@@ -19,10 +20,10 @@ using target::OpKind;
 namespace in = tile::in;
 
 void NvLowering::lower_mma(Op* op) {
+  if (takes_wgmma(op, threads_.warps, machine_)) return lower_wgmma(op);
   std::string_view layout = op->result()->type()->layout;
-  if (layout.starts_with("#wgmma<acc")) return lower_wgmma(op);
-  if (layout.starts_with("#mma<acc")) return lower_mma_sync(op);
-  lower_fma(op);
+  bool fragments = layout.starts_with("#mma<acc") || layout.starts_with("#wgmma<acc");
+  fragments ? lower_mma_sync(op) : lower_fma(op);
 }
 
 /// One wgmma for each 64 rows of the warpgroup and each step of k, all in one group.
@@ -92,7 +93,8 @@ void NvLowering::lower_mma_wait(Op* op) {
   for (Value* waited : op->ins(in::MmaWait::values)) {
     values.push_back(value(waited));
     types.push_back(values.back()->type());
-    asynchronous |= waited->type()->layout.starts_with("#wgmma<");
+    Op* product = product_of(waited);
+    asynchronous |= product && takes_wgmma(product, threads_.warps, machine_);
   }
   if (!asynchronous) {
     for (unsigned i = 0; i < op->result_count(); ++i) define(op->result(i), values[i]);

@@ -1,0 +1,21 @@
+#pragma once
+// Which instructions compute a tile.mma. The accumulator's layout does not tell: one column of four warps of mma.sync
+// is the map of wgmma too.
+
+#include "ir/core/machine.h"
+#include "ir/core/op.h"
+
+namespace tessera {
+
+/// True if the product is one that tensor cores compute: 16-bit floats, summed in f32, whole steps along k.
+bool takes_tensor_core(Op* mma);
+
+/// True if `warps` warps of the machine compute the product by wgmma: the shape is a multiple of the instruction's,
+/// and both operands lie in shared memory as it reads them. Tiles that are narrow along m or n may have no lines to be
+/// swizzled, and are for mma.sync.
+bool takes_wgmma(Op* mma, int64_t warps, const Machine& machine);
+
+/// The tile.mma that gave the value or the values that a loop carries; null if there is none.
+Op* product_of(Value* value);
+
+}  // namespace tessera

@@ -1,0 +1,188 @@
+// The kernels that passes for GPUs are tried on. Constant extents let the copy engine in, symbolic ones do not.
+
+#include "unit/gpu/gpu_program.h"
+
+namespace tessera::test {
+
+namespace {
+
+/// Several tiles each way, edges that are not whole, one role that loads and one that multiplies.
+const SmallSchedule roles{
+    .block = {{"m", 64}, {"n", 32}, {"k", 16}}, .warps = 4, .stages = 2, .group = 2,
+    .roles = {{"load", 1}, {"mma", 1}}, .persistent = true};
+/// Three columns of 128 bytes of results.
+const SmallSchedule wide{
+    .block = {{"m", 64}, {"n", 96}, {"k", 16}}, .warps = 4, .stages = 3, .roles = {{"load", 1}, {"mma", 1}},
+    .persistent = true};
+/// Lines that are too short to be swizzled along n, which wgmma cannot read.
+const SmallSchedule narrow{
+    .block = {{"m", 64}, {"n", 24}, {"k", 16}}, .warps = 4, .stages = 2, .roles = {{"load", 1}, {"mma", 1}}};
+/// The same warps load and multiply.
+const SmallSchedule one_role{
+    .block = {{"m", 64}, {"n", 32}, {"k", 16}}, .warps = 4, .roles = {{"load", 0}, {"mma", 1}}};
+const SmallSchedule fused_multiply{.block = {{"m", 16}, {"n", 32}, {"k", 8}}, .warps = 2};
+const SmallSchedule batched{.block = {{"b", 1}, {"m", 32}, {"n", 32}, {"k", 16}}, .warps = 4};
+
+const std::vector<DimValues> product_sizes = {
+    {{"M", 70}, {"N", 33}, {"K", 50}}, {{"M", 1}, {"N", 1}, {"K", 1}},  {{"M", 7}, {"N", 41}, {"K", 0}},
+    {{"M", 64}, {"N", 32}, {"K", 16}}, {{"M", 129}, {"N", 40}, {"K", 17}}};
+
+/// A product summed up in `total`, and where it is not that, cast to `result`.
+std::string product(const std::string& flags, const std::string& total, const std::string& extents,
+                    const std::string& result) {
+  std::string text =
+      "%0: tensor<" + extents + ", " + total + "> = gir.gemm %a, %b {accum = " + total + flags + "}\n";
+  if (result == total) return text + "gir.return [%0]\n";
+  return text + "%1: tensor<" + extents + ", " + result + "> = gir.cast %0\ngir.return [%1]\n";
+}
+
+std::vector<GpuCase> products() {
+  const std::string nk = ", transpose_b = true", km = ", transpose_a = true";
+  return {
+      {"product bf16, b K x N, by tensor maps", "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 48, bf16>",
+       product("", "f32", "72 x 48", "bf16"), 1, roles, {{}}, 8e-3},
+      {"product bf16, b N x K, by tensor maps", "%a: tensor<136 x 56, bf16>, %b: tensor<72 x 56, bf16>",
+       product(nk, "f32", "136 x 72", "bf16"), 1, roles, {{}}, 8e-3},
+      {"product f16, a K x M, by tensor maps", "%a: tensor<40 x 72, f16>, %b: tensor<40 x 48, f16>",
+       product(km, "f32", "72 x 48", "f32"), 1, roles, {{}}, 1e-5},
+      {"product bf16, one role, by tensor maps", "%a: tensor<64 x 48, bf16>, %b: tensor<48 x 32, bf16>",
+       product("", "f32", "64 x 32", "f32"), 1, one_role, {{}}, 1e-5},
+      {"product bf16, b K x N, any size", "%a: tensor<M x K, bf16>, %b: tensor<K x N, bf16>",
+       product("", "f32", "M x N", "bf16"), 1, roles, product_sizes, 8e-3},
+      {"product bf16, b N x K, any size", "%a: tensor<M x K, bf16>, %b: tensor<N x K, bf16>",
+       product(nk, "f32", "M x N", "bf16"), 1, one_role, product_sizes, 8e-3},
+      {"product f32, any size", "%a: tensor<M x K, f32>, %b: tensor<K x N, f32>", product("", "f32", "M x N", "f32"), 1,
+       fused_multiply, product_sizes, 1e-5},
+      {"product f32, N x K, even rows", "%a: tensor<40 x 24, f32>, %b: tensor<36 x 24, f32>",
+       product(nk, "f32", "40 x 36", "f32"), 1, fused_multiply, {{}}, 1e-5},
+      {"product of wide tiles", "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 104, bf16>",
+       product("", "f32", "72 x 104", "f32"), 1, wide, {{}}, 1e-5},
+      {"product of narrow tiles", "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 48, bf16>",
+       product("", "f32", "72 x 48", "f32"), 1, narrow, {{}}, 1e-5},
+      {"product of batches", "%a: tensor<B x M x K, bf16>, %b: tensor<B x N x K, bf16>",
+       product(nk, "f32", "B x M x N", "f32"), 1, batched,
+       {{{"B", 2}, {"M", 35}, {"N", 19}, {"K", 24}}, {{"B", 1}, {"M", 1}, {"N", 1}, {"K", 0}}}, 1e-5},
+      {"product with a sum of 16 bits", "%a: tensor<M x K, bf16>, %b: tensor<K x N, bf16>",
+       product("", "bf16", "M x N", "bf16"), 1, one_role,
+       {{{"M", 65}, {"N", 33}, {"K", 150}}}, 3e-2},
+      {"product of a slice", "%a: tensor<70 x 96, bf16>, %b: tensor<32 x 48, bf16>",
+       "%0: tensor<70 x 32, bf16> = gir.slice %a {starts = [0, 32], steps = [1, 1]}\n"
+       "%1: tensor<70 x 48, f32> = gir.gemm %0, %b {accum = f32}\ngir.return [%1]\n",
+       1, roles, {{}}, 1e-5},
+      {"product, bias, gelu and residual",
+       "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 48, bf16>, %c: tensor<48, bf16>, %r: tensor<72 x 48, bf16>", R"(
+    %0: tensor<72 x 48, f32> = gir.gemm %a, %b {accum = f32}
+    %1: tensor<48, f32> = gir.cast %c
+    %2: tensor<72 x 48, f32> = gir.broadcast %1
+    %3: tensor<72 x 48, f32> = gir.add %0, %2
+    %4: tensor<72 x 48, f32> = gir.gelu %3
+    %5: tensor<72 x 48, f32> = gir.cast %r
+    %6: tensor<72 x 48, f32> = gir.add %5, %4
+    %7: tensor<72 x 48, bf16> = gir.cast %6
+    gir.return [%7]
+)",
+       1, roles, {{}}, 8e-3},
+  };
+}
+
+std::vector<GpuCase> rows() {
+  const SmallSchedule one{.block = {{"m", 1}}, .warps = 2}, four{.block = {{"m", 4}}, .warps = 2};
+  const std::vector<DimValues> columns = {
+      {{"M", 5}, {"N", 37}}, {{"M", 1}, {"N", 1}}, {{"M", 3}, {"N", 0}}, {{"M", 2}, {"N", 1029}}};
+  const std::vector<DimValues> heights = {{{"M", 7}}, {{"M", 1}}, {{"M", 0}}};
+  return {
+      {"softmax, short rows", "%x: tensor<M x 96, bf16>",
+       "%0: tensor<M x 96, f32> = gir.cast %x\n%1: tensor<M x 96, f32> = gir.softmax %0\n"
+       "%2: tensor<M x 96, bf16> = gir.cast %1\ngir.return [%2]\n",
+       1, four, heights, 8e-3},
+      {"softmax, any size", "%x: tensor<M x N, f32>", "%0: tensor<M x N, f32> = gir.softmax %x\ngir.return [%0]\n", 1,
+       one, {{{"M", 5}, {"N", 37}}, {{"M", 1}, {"N", 1}}, {{"M", 2}, {"N", 1029}}}, 1e-5},
+      {"rmsnorm, short rows", "%x: tensor<M x 72, bf16>, %g: tensor<72, f32>",
+       "%0: tensor<M x 72, f32> = gir.cast %x\n%1: tensor<M x 72, f32> = gir.rmsnorm %0, [%g] {eps = 1e-05}\n"
+       "%2: tensor<M x 72, bf16> = gir.cast %1\ngir.return [%2]\n",
+       1, four, heights, 8e-3},
+      {"rmsnorm, any size", "%x: tensor<M x N, f32>",
+       "%0: tensor<M x N, f32> = gir.rmsnorm %x, [] {eps = 1e-05}\ngir.return [%0]\n", 1, one,
+       {{{"M", 5}, {"N", 37}}, {{"M", 1}, {"N", 1}}, {{"M", 2}, {"N", 1029}}}, 1e-5},
+      {"layer norm", "%x: tensor<M x 50, f32>, %g: tensor<50, f32>, %b: tensor<50, f32>", R"(
+    %0: tensor<M, f32> = gir.reduce %x {axes = [1], kind = "sum"}
+    %1: tensor<M, f32> = gir.full {value = 0.02}
+    %2: tensor<M, f32> = gir.mul %0, %1
+    %3: tensor<M x 1, f32> = gir.reshape %2
+    %4: tensor<M x 50, f32> = gir.broadcast %3
+    %5: tensor<M x 50, f32> = gir.sub %x, %4
+    %6: tensor<M x 50, f32> = gir.mul %5, %5
+    %7: tensor<M, f32> = gir.reduce %6 {axes = [1], kind = "sum"}
+    %8: tensor<M, f32> = gir.mul %7, %1
+    %9: tensor<M, f32> = gir.rsqrt %8
+    %10: tensor<M x 1, f32> = gir.reshape %9
+    %11: tensor<M x 50, f32> = gir.broadcast %10
+    %12: tensor<M x 50, f32> = gir.mul %5, %11
+    %13: tensor<M x 50, f32> = gir.broadcast %g
+    %14: tensor<M x 50, f32> = gir.mul %12, %13
+    %15: tensor<M x 50, f32> = gir.broadcast %b
+    %16: tensor<M x 50, f32> = gir.add %14, %15
+    gir.return [%16]
+)",
+       1, {}, heights, 1e-5},
+      {"cross entropy", "%x: tensor<M x 40, f32>, %t: tensor<M, i32>",
+       "%0: tensor<M, f32> = gir.cross_entropy %x, %t\ngir.return [%0]\n", 1, four, heights, 1e-5},
+      {"cross entropy, any size", "%x: tensor<M x N, bf16>, %t: tensor<M, i64>",
+       "%0: tensor<M x N, f32> = gir.cast %x\n%1: tensor<M, f32> = gir.cross_entropy %0, %t\ngir.return [%1]\n", 1, one,
+       {{{"M", 5}, {"N", 37}}, {{"M", 1}, {"N", 1}}}, 1e-5},
+      {"embedding", "%ids: tensor<M, i32>, %t: tensor<8 x 24, bf16>",
+       "%0: tensor<M x 24, bf16> = gir.embedding %ids, %t\ngir.return [%0]\n", 1, four, heights, 0},
+      {"embedding, any size", "%ids: tensor<M, i64>, %t: tensor<V x N, f32>",
+       "%0: tensor<M x N, f32> = gir.embedding %ids, %t\ngir.return [%0]\n", 1, four,
+       {{{"M", 5}, {"V", 7}, {"N", 37}}, {{"M", 1}, {"V", 1}, {"N", 1}}}, 0},
+      {"generated: row sums", "%x: tensor<M x N, f32>",
+       "%0: tensor<M, f32> = gir.reduce %x {axes = [1], kind = \"sum\"}\ngir.return [%0]\n", 1, {}, columns, 1e-5},
+      {"generated: column maxima", "%x: tensor<M x N, bf16>",
+       "%0: tensor<N, bf16> = gir.reduce %x {axes = [0], kind = \"max\"}\ngir.return [%0]\n", 1, {},
+       {{{"M", 5}, {"N", 37}}, {{"M", 1}, {"N", 1}}, {{"M", 0}, {"N", 3}}}, 0},
+      {"generated: sum of all", "%x: tensor<30 x 40, f32>",
+       "%0: tensor<f32> = gir.reduce %x {axes = [0, 1], kind = \"sum\"}\ngir.return [%0]\n", 1, {}, {{}}, 1e-5},
+      {"generated: elementwise", "%x: tensor<M x N, f32>, %y: tensor<M x N, bf16>, %b: tensor<N, f32>", R"(
+    %0: tensor<M x N, f32> = gir.cast %y
+    %1: tensor<M x N, f32> = gir.silu %x
+    %2: tensor<M x N, f32> = gir.mul %1, %0
+    %3: tensor<M x N, f32> = gir.broadcast %b
+    %4: tensor<M x N, f32> = gir.add %2, %3
+    %5: tensor<M x N, bool> = gir.lt %4, %0
+    %6: tensor<M x N, bf16> = gir.cast %4
+    gir.return [%6, %5]
+)",
+       2, {}, columns, 8e-3},
+      {"generated: transposition", "%x: tensor<M x N, bf16>, %y: tensor<N x M, f32>", R"(
+    %0: tensor<N x M, bf16> = gir.transpose %x {perm = [1, 0]}
+    %1: tensor<N x M, f32> = gir.cast %0
+    %2: tensor<N x M, f32> = gir.add %1, %y
+    gir.return [%2]
+)",
+       1, {}, columns, 1e-5},
+      {"generated: two sides of a row", "%x: tensor<M x N, f32>, %y: tensor<M x 5, f32>",
+       "%0: tensor<M x (N + 5), f32> = gir.concat [%x, %y] {axis = 1}\ngir.return [%0]\n", 1, {}, columns, 0},
+      {"generated: triangle", "%x: tensor<M x M, f32>", R"(
+    %0: tensor<M x M, i32> = gir.iota {axis = 0}
+    %1: tensor<M x M, i32> = gir.iota {axis = 1}
+    %2: tensor<M x M, bool> = gir.ge %0, %1
+    %3: tensor<M x M, f32> = gir.full {value = -inf}
+    %4: tensor<M x M, f32> = gir.select %2, %x, %3
+    gir.return [%4]
+)",
+       1, {}, {{{"M", 19}}, {{"M", 1}}}, 0},
+  };
+}
+
+}  // namespace
+
+const std::vector<GpuCase>& gpu_cases() {
+  static const std::vector<GpuCase> all = [] {
+    std::vector<GpuCase> cases = products();
+    for (GpuCase& each : rows()) cases.push_back(std::move(each));
+    return cases;
+  }();
+  return all;
+}
+
+}  // namespace tessera::test

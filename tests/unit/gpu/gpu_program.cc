@@ -1,0 +1,208 @@
+#include "unit/gpu/gpu_program.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "ir/core/verifier.h"
+#include "ir/graph/eval.h"
+#include "passes/pass_manager.h"
+#include "unit/passes/host_runner.h"
+
+namespace tessera::test {
+
+namespace {
+
+/// The library with other schedules.
+class ScheduledKernels : public schedule::KernelLibrary {
+ public:
+  ScheduledKernels(schedule::KernelLibrary& library, const SmallSchedule& schedule)
+      : library_(library), schedule_(schedule) {}
+
+  Result<schedule::KernelInstance> instantiate(Module& module, const schedule::KernelRequest& request) override {
+    Context& context = module.context();
+    schedule::KernelRequest changed = request;
+    std::map<std::string, int64_t> block = schedule_.block;
+    // What belongs to the meaning (the tile of k of a rounded sum) stays.
+    if (auto asked = request.schedule.find("block"); asked != request.schedule.end()) {
+      for (const auto& [axis, extent] : asked->second->entries) block[std::string(axis)] = extent->integer;
+    }
+    auto numbers = [&](const std::map<std::string, int64_t>& values) {
+      std::vector<NamedAttr> entries;
+      for (const auto& [name, value] : values) entries.emplace_back(name, context.integer(value));
+      return context.dict(std::move(entries));
+    };
+    if (!block.empty()) changed.schedule["block"] = numbers(block);
+    if (schedule_.warps) changed.schedule["warps"] = context.integer(schedule_.warps);
+    if (schedule_.stages) changed.schedule["stages"] = context.integer(schedule_.stages);
+    if (!schedule_.roles.empty()) changed.schedule["roles"] = numbers(schedule_.roles);
+    if (schedule_.group) {
+      changed.schedule["order"] = context.string("grouped");
+      changed.schedule["group"] = context.integer(schedule_.group);
+    }
+    changed.schedule["persistent"] = context.boolean(schedule_.persistent);
+    return library_.instantiate(module, changed);
+  }
+
+ private:
+  schedule::KernelLibrary& library_;
+  const SmallSchedule& schedule_;
+};
+
+/// Runs kernels of level tile; results start with a poison, so that what nobody writes shows.
+class TileRunner : public HostRunner {
+ public:
+  TileRunner(Module& module, DimValues dims, DiagnosticEngine& diagnostics, const tile::RunOptions& options)
+      : HostRunner(module, std::move(dims), diagnostics), options_(options), diagnostics_(diagnostics) {}
+
+ protected:
+  void run_kernel(Op* kernel, const std::vector<TensorValue*>& parameters, const DimValues& dims) override {
+    size_t outputs = size_t(kernel->int_attr("outputs"));
+    for (size_t i = parameters.size() - outputs; i < parameters.size(); ++i) {
+      if (parameters[i]->count()) std::memset(parameters[i]->data(), 0x5b, parameters[i]->byte_count());
+    }
+    bool ran = bool(tile::run_kernel(kernel, parameters, dims, diagnostics_, options_));
+    INFO(render_all(diagnostics_, {}) << print(*kernel->module(), {.locations = false}));
+    REQUIRE(ran);
+  }
+
+ private:
+  const tile::RunOptions& options_;
+  DiagnosticEngine& diagnostics_;
+};
+
+}  // namespace
+
+GpuProgram::GpuProgram(const GpuCase& source, std::string_view machine)
+    : machine_(find_machine(machine)), graph_text_(entry_module(source.args, source.body, source.results)) {
+  auto modules = parse_modules(text_.context, text_.sources.add("f.tir", graph_text_), text_.diagnostics);
+  INFO(source.name << "\n" << messages());
+  REQUIRE(modules);
+  REQUIRE(machine_);
+  graph_ = std::move(modules->front());
+  library_ = frontend::library_only(text_.context, text_.diagnostics);
+  scheduled_ = std::make_unique<ScheduledKernels>(*library_.library, source.schedule);
+  module_ = std::make_unique<Module>(text_.context, text_.sources, "f", Level::Graph);
+  std::map<Value*, Value*> values;
+  module_->clone(graph_->find("f"), values)->move_to_end(module_->body());
+  module_->set_attr("entry", text_.context.string("f"));
+  module_->set_attr("target", text_.context.string(machine_->name));
+  passes_ = pipeline_for(*machine_);
+}
+
+void GpuProgram::step() {
+  PassManager manager({});
+  PassContext context{text_.diagnostics, machine_, scheduled_.get(), "f", {}};
+  PassId pass[] = {passes_[next_]};
+  bool ran = bool(manager.run(*module_, steps_of(pass), context)) && bool(verify(*module_, text_.diagnostics));
+  INFO("pass " << pass_table[size_t(pass[0])].name << "\n" << messages() << text());
+  REQUIRE(ran);
+  ++next_;
+}
+
+void GpuProgram::advance_to(PassId pass) {
+  while (next_ < passes_.size() && passes_[next_] != pass) step();
+  REQUIRE(next_ < passes_.size());
+}
+
+void GpuProgram::finish() {
+  while (next_ < passes_.size()) step();
+}
+
+Tensors GpuProgram::arguments(const DimValues& dims, unsigned seed, int64_t most) const {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> real(-1, 1);
+  Tensors tensors;
+  Block* block = graph_->find("f")->region()->front();
+  for (unsigned i = 0; i < block->arg_count(); ++i) {
+    Type type = block->arg(i)->type();
+    tensors.push_back(*TensorValue::make(type->dtype, *evaluate(type->dims, dims)));
+    for (int64_t e = 0; e < tensors.back().count(); ++e) {
+      Element value{.i = int64_t(random() % uint64_t(most + 2)) - 1};
+      if (is_float(type->dtype)) value.f = decode_float(type->dtype, encode_float(type->dtype, real(random)));
+      tensors.back().set(e, value);
+    }
+  }
+  return tensors;
+}
+
+Tensors GpuProgram::expected(const Tensors& arguments) {
+  Tensors copies;
+  for (const TensorValue& tensor : arguments) copies.push_back(*tensor.clone());
+  auto results = graph::evaluate(graph_->find("f"), std::move(copies), {}, text_.diagnostics);
+  INFO(messages());
+  REQUIRE(results);
+  return std::move(*results);
+}
+
+Tensors GpuProgram::values(const Tensors& arguments, const DimValues& dims, tile::RunOptions options) {
+  options.async_proxy = machine_->gpu.has_wgmma;  // others' matrix units read as any thread does
+  TileRunner runner(*module_, dims, text_.diagnostics, options);
+  return runner.run(module_->find("f"), arguments);
+}
+
+std::vector<Op*> GpuProgram::kernels() const {
+  std::vector<Op*> found;
+  for (Op* op : *module_->body()) {
+    bool kernel = op->is(tile::info(tile::OpKind::Kernel)) || op->is(target::info(target::OpKind::Func));
+    if (kernel) found.push_back(op);
+  }
+  return found;
+}
+
+size_t GpuProgram::count(std::string_view op) const {
+  size_t found = 0;
+  for (Op* kernel : kernels()) {
+    walk(kernel, [&](Op* inner) { found += inner->name() == op; });
+  }
+  return found;
+}
+
+bool same_bits(const Tensors& a, const Tensors& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].dtype() != b[i].dtype() || a[i].dims() != b[i].dims()) return false;
+    if (!a[i].count() || !std::memcmp(a[i].data(), b[i].data(), a[i].byte_count())) continue;
+    if (!is_float(a[i].dtype())) return false;
+    for (int64_t e = 0; e < a[i].count(); ++e) {
+      double x = a[i].get(e).f, y = b[i].get(e).f;
+      bool equal = std::isnan(x) ? std::isnan(y) : x == y && std::signbit(x) == std::signbit(y);
+      if (!equal) return false;
+    }
+  }
+  return true;
+}
+
+double largest_difference(const Tensors& got, const Tensors& wanted) {
+  double most = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    double size = 1, apart = 0;
+    for (int64_t e = 0; e < wanted[i].count(); ++e) {
+      if (!is_float(wanted[i].dtype())) {
+        if (got[i].get(e).i != wanted[i].get(e).i) return INFINITY;
+        continue;
+      }
+      double x = got[i].get(e).f, y = wanted[i].get(e).f;
+      if (std::isfinite(y)) size = std::max(size, 1 + std::fabs(y));
+      if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+      double error = std::fabs(x - y);
+      apart = std::max(apart, std::isnan(error) ? INFINITY : error);
+    }
+    most = std::max(most, apart / size);
+  }
+  return most;
+}
+
+std::vector<const GpuCase*> cases_named(std::initializer_list<std::string_view> prefixes) {
+  std::vector<const GpuCase*> found;
+  for (const GpuCase& each : gpu_cases()) {
+    for (std::string_view prefix : prefixes) {
+      if (each.name.starts_with(prefix)) found.push_back(&each);
+    }
+  }
+  REQUIRE(!found.empty());
+  return found;
+}
+
+}  // namespace tessera::test

@@ -1,0 +1,99 @@
+#pragma once
+// An entry on its way to a GPU, pass by pass. At Tile level the interpreter runs it between any two passes: it
+// computes values, and finds races, missing waits and reads of memory that nobody wrote.
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/frontend.h"
+#include "ir/core/machine.h"
+#include "ir/core/tensor.h"
+#include "ir/tile/eval.h"
+#include "passes/pipeline.h"
+#include "unit/ir/text_fixture.h"
+
+namespace tessera::test {
+
+using Tensors = std::vector<TensorValue>;
+
+/// What replaces the library's schedules, so that tiles are small and several roles and stages fit small extents.
+/// 0 and empty: as the library says.
+struct SmallSchedule {
+  std::map<std::string, int64_t> block;
+  int64_t warps = 0, stages = 0, group = 0;
+  std::map<std::string, int64_t> roles;
+  bool persistent = false;
+};
+
+/// An entry of level graph, and extents to run it at.
+struct GpuCase {
+  std::string name;
+  std::string args;  ///< as in the text of a gir.func
+  std::string body;
+  size_t results = 1;
+  SmallSchedule schedule;
+  std::vector<DimValues> sizes{{}};
+  double bound = 1e-5;  ///< of results against the graph's, relative to 1 + their largest element
+};
+
+class GpuProgram {
+ public:
+  GpuProgram(const GpuCase& source, std::string_view machine);
+
+  /// Runs the passes of the machine's pipeline up to that one, which must be one of them.
+  void advance_to(PassId pass);
+  /// Runs the pass that is next.
+  void step();
+  /// The pass that is next; nothing at the end.
+  const PassInfo* next() const { return next_ < passes_.size() ? &pass_table[size_t(passes_[next_])] : nullptr; }
+  /// Leaves out the next pass.
+  void skip() { ++next_; }
+  void finish();
+
+  /// Random arguments of the entry; integers are from -1 to `most`.
+  Tensors arguments(const DimValues& dims, unsigned seed = 1, int64_t most = 8) const;
+  /// What the graph computes.
+  Tensors expected(const Tensors& arguments);
+  /// What the kernels compute as they are now, at Tile level.
+  Tensors values(const Tensors& arguments, const DimValues& dims, tile::RunOptions options = {});
+
+  size_t count(std::string_view op) const;
+  bool is_tile() const { return module_->level() == Level::Tile; }
+  /// Kernels of level tile or target.
+  std::vector<Op*> kernels() const;
+  Module& module() { return *module_; }
+  const Machine& machine() const { return *machine_; }
+  std::string text() const { return print(*module_, {.locations = false}); }
+  std::string messages() const { return render_all(text_.diagnostics, {}); }
+  DiagnosticEngine& diagnostics() { return text_.diagnostics; }
+  /// The graph's text, as it was given.
+  const std::string& graph() const { return graph_text_; }
+
+ private:
+  mutable TextFixture text_;
+  const Machine* machine_;
+  std::string graph_text_;
+  frontend::FrontendResult library_;
+  std::unique_ptr<schedule::KernelLibrary> scheduled_;
+  std::unique_ptr<Module> graph_, module_;
+  std::span<const PassId> passes_;
+  size_t next_ = 0;
+};
+
+/// True where all elements have the same bits, any NaN counting as any other.
+bool same_bits(const Tensors& a, const Tensors& b);
+/// The largest difference relative to 1 + the largest element wanted; infinite where one is NaN and the other is not.
+double largest_difference(const Tensors& got, const Tensors& wanted);
+
+/// The kernels of the library and generated ones, with small schedules.
+const std::vector<GpuCase>& gpu_cases();
+/// The cases whose names begin with one of these.
+std::vector<const GpuCase*> cases_named(std::initializer_list<std::string_view> prefixes);
+/// All targets that are GPUs.
+inline constexpr std::string_view gpu_machines[] = {"cuda:sm_80", "cuda:sm_90a"};
+
+}  // namespace tessera::test

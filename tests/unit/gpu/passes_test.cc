@@ -1,0 +1,260 @@
+// Each pass for GPUs alone: what it is there for has happened, and what the kernel computes is what it computed before,
+// however roles take turns and however many workers there are.
+
+#include <catch2/catch.hpp>
+
+#include "ir/layout/text.h"
+#include "passes/pass_manager.h"
+#include "unit/gpu/gpu_program.h"
+
+using namespace tessera;
+using namespace tessera::test;
+using tile::OpKind;
+
+namespace {
+
+constexpr std::string_view hopper = "cuda:sm_90a", ampere = "cuda:sm_80";
+
+const tile::RunOptions runs[] = {{.workers = 1}, {.workers = 3, .seed = 1}, {.workers = 2, .seed = 2},
+                                 {.workers = 40, .seed = 3}};
+
+/// The values of one program at all its sizes, before a pass.
+class Around {
+ public:
+  Around(GpuProgram& program, const GpuCase& of) : program_(program), case_(of) {
+    for (const DimValues& dims : of.sizes) {
+      arguments_.push_back(program.arguments(dims));
+      before_.push_back(program.values(arguments_.back(), dims));
+    }
+  }
+
+  /// They are the same now, in every run; with a bound where the pass orders sums anew.
+  void check_same(double bound = 0) {
+    for (size_t i = 0; i < before_.size(); ++i) {
+      for (const tile::RunOptions& options : runs) {
+        Tensors now = program_.values(arguments_[i], case_.sizes[i], options);
+        INFO("size " << i << ", workers " << options.workers);
+        CHECK((bound ? largest_difference(now, before_[i]) <= bound : same_bits(now, before_[i])));
+      }
+    }
+  }
+
+ private:
+  GpuProgram& program_;
+  const GpuCase& case_;
+  std::vector<Tensors> arguments_, before_;
+};
+
+/// Runs the pass in its place of the pipeline and compares; then calls `did(program)`.
+template <typename F>
+void check_pass(PassId pass, std::string_view machine, std::initializer_list<std::string_view> names, F&& did,
+                double bound = 0) {
+  for (const GpuCase* each : cases_named(names)) {
+    INFO(each->name << " for " << machine);
+    GpuProgram program(*each, machine);
+    program.advance_to(pass);
+    Around around(program, *each);
+    program.step();
+    around.check_same(bound);
+    INFO(program.text());
+    did(program);
+  }
+}
+
+Op* only_op(GpuProgram& program, OpKind kind) {
+  Op* found = nullptr;
+  walk(program.kernels().at(0), [&](Op* op) {
+    if (op->is(tile::info(kind))) found = op;
+  });
+  REQUIRE(found);
+  return found;
+}
+
+std::vector<int64_t> pending_waits(GpuProgram& program) {
+  std::vector<int64_t> pending;
+  walk(program.kernels().at(0), [&](Op* op) {
+    if (op->is(tile::info(OpKind::MmaWait))) pending.push_back(op->int_attr("pending"));
+  });
+  return pending;
+}
+
+}  // namespace
+
+TEST_CASE("split_to_fragments cuts rows of any length, and leaves what fits registers") {
+  check_pass(PassId::split_to_fragments, hopper, {"softmax, any", "rmsnorm, any", "cross entropy, any"},
+             [](GpuProgram& program) {
+               CHECK(program.count("tile.for") > 0);
+               walk(program.kernels().at(0), [&](Op* op) {
+                 for (unsigned i = 0; i < op->result_count(); ++i) {
+                   Type type = op->result(i)->type();
+                   if (!type->is(TypeKind::Tile)) continue;
+                   int64_t elements = 1;
+                   for (Dim dim : type->dims) elements *= dim->constant().value_or(0);
+                   CHECK(elements > 0);
+                   CHECK(elements <= 64 * 64);  // what two warps have registers for
+                 }
+               });
+             },
+             1e-5);
+  check_pass(PassId::split_to_fragments, hopper, {"softmax, short", "rmsnorm, short", "product bf16, b"},
+             [](GpuProgram& program) { CHECK(program.count("tile.for") == program.count("tile.dot")); });
+}
+
+TEST_CASE("plan_pipeline brings operands to shared memory") {
+  check_pass(PassId::plan_pipeline, hopper, {"product bf16, b K x N, by", "product bf16, b N x K, by",
+                                             "product f16", "product of a slice", "product, bias"},
+             [](GpuProgram& program) {
+               CHECK(program.count("tile.dot") == 0);
+               CHECK(program.count("tile.mma") == 1);
+               CHECK(program.count("tile.channel_acquire") == 1);
+               CHECK(program.count("tile.copy_async") == 2);
+               CHECK(program.count("tile.copy_commit") == 0);
+             });
+  for (std::string_view machine : gpu_machines) {
+    check_pass(PassId::plan_pipeline, machine, {"product bf16, b K x N, any", "product bf16, b N x K, any",
+                                                "product f32, any", "product with a sum"},
+               [](GpuProgram& program) {
+                 CHECK(program.count("tile.dot") == 0);
+                 CHECK(program.count("tile.mma") == 1);
+                 CHECK(program.count("tile.channel") == 0);
+                 CHECK(program.count("tile.copy_commit") == 1);
+                 CHECK(program.count("tile.copy_wait") == 1);
+               });
+  }
+}
+
+TEST_CASE("make_persistent takes all tiles of the grid, whatever the number of workers") {
+  check_pass(PassId::make_persistent, hopper, {"product bf16, b", "product f16", "product of a slice", "product, bias"},
+             [](GpuProgram& program) {
+               bool persistent = program.kernels().at(0)->flag("persistent");
+               CHECK(persistent == (program.count("tile.worker_id") == 1));
+               if (persistent) CHECK(program.count("tile.program_id") == 0);
+             });
+  check_pass(PassId::make_persistent, ampere, {"product bf16, b K x N, by"},
+             [](GpuProgram& program) { CHECK(!program.kernels().at(0)->flag("persistent")); });
+}
+
+TEST_CASE("specialise_roles splits what has a channel") {
+  check_pass(PassId::specialise_roles, hopper, {"product bf16, b K x N, by", "product bf16, b N x K, by",
+                                                "product f16", "product of a slice", "product, bias"},
+             [](GpuProgram& program) {
+               CHECK(program.count("tile.role") == 2);
+               CHECK(program.kernels().at(0)->int_attr("threads") == 256);
+             });
+  check_pass(PassId::specialise_roles, hopper, {"product bf16, one role", "product bf16, b K x N, any", "softmax"},
+             [](GpuProgram& program) { CHECK(program.count("tile.role") == 0); });
+  check_pass(PassId::specialise_roles, ampere, {"product bf16, b K x N, by"},
+             [](GpuProgram& program) { CHECK(program.kernels().at(0)->int_attr("threads") == 128); });
+}
+
+TEST_CASE("multi_buffer gives slots to channels between roles") {
+  check_pass(PassId::multi_buffer, hopper, {"product bf16, b K x N, by", "product f16", "product, bias"},
+             [](GpuProgram& program) {
+               Op* channel = only_op(program, OpKind::Channel);
+               CHECK(channel->int_attr("stages") == 2);
+               for (unsigned i = 0; i < 2; ++i) CHECK(channel->operand(i)->type()->dims[0]->is_constant(2));
+             });
+  check_pass(PassId::multi_buffer, hopper, {"product bf16, one role"}, [](GpuProgram& program) {
+    CHECK(only_op(program, OpKind::Channel)->int_attr("stages") == 1);
+  });
+}
+
+TEST_CASE("overlap_products keeps a product under way where a slot is left for the next") {
+  check_pass(PassId::overlap_products, hopper, {"product bf16, b K x N, by", "product f16", "product, bias"},
+             [](GpuProgram& program) {
+               CHECK(pending_waits(program) == std::vector<int64_t>{1, 0});
+               CHECK(program.count("tile.channel_release") == 2);
+             });
+  check_pass(PassId::overlap_products, hopper, {"product bf16, one role", "product f32, N x K", "product with a sum"},
+             [](GpuProgram& program) { CHECK(pending_waits(program) == std::vector<int64_t>{0}); });
+}
+
+TEST_CASE("simplify_tiles finds nothing more the second time") {
+  for (std::string_view machine : gpu_machines) {
+    check_pass(PassId::simplify_tiles, machine, {"product bf16, b K x N", "softmax", "generated"},
+               [](GpuProgram& program) {
+                 std::string once = program.text();
+                 PassContext context{program.diagnostics(), &program.machine()};
+                 REQUIRE(simplify_tiles(program.module(), context));
+                 CHECK(program.text() == once);
+               });
+  }
+}
+
+TEST_CASE("assign_layouts gives every tile a layout of the threads that hold it") {
+  for (std::string_view machine : gpu_machines) {
+    check_pass(PassId::assign_layouts, machine, {"product", "softmax", "rmsnorm", "layer", "cross", "embed", "generated"},
+               [](GpuProgram& program) {
+                 for (Op* kernel : program.kernels()) {
+                   walk(kernel, [&](Op* op) {
+                     for (unsigned i = 0; i < op->result_count(); ++i) {
+                       Type type = op->result(i)->type();
+                       if (!type->is(TypeKind::Tile)) continue;
+                       auto layout = layout::parse_layout(type->layout);
+                       REQUIRE(layout);
+                       CHECK(size_t(layout->rank()) == type->rank());
+                     }
+                   });
+                 }
+               },
+               8e-3);
+  }
+  check_pass(PassId::assign_layouts, hopper, {"product bf16, b"}, [](GpuProgram& program) {
+    CHECK(only_op(program, OpKind::Mma)->result()->type()->layout.starts_with("#wgmma<acc"));
+  });
+  check_pass(PassId::assign_layouts, ampere, {"product bf16, b"}, [](GpuProgram& program) {
+    CHECK(only_op(program, OpKind::Mma)->result()->type()->layout.starts_with("#mma<acc"));
+  });
+}
+
+TEST_CASE("stage_stores sends accumulators through the copy engine where it can take them") {
+  check_pass(PassId::stage_stores, hopper, {"product of wide tiles"}, [](GpuProgram& program) {
+    CHECK(program.count("tile.store_async") == 3);
+    CHECK(program.count("tile.fence_async") == 3);
+  });
+  check_pass(PassId::stage_stores, hopper, {"product bf16, b K x N, any", "product f32, any", "softmax"},
+             [](GpuProgram& program) { CHECK(program.count("tile.store_async") == 0); });
+  check_pass(PassId::stage_stores, ampere, {"product of wide tiles"},
+             [](GpuProgram& program) { CHECK(program.count("tile.store_async") == 0); });
+}
+
+TEST_CASE("insert_barriers counts arrivals") {
+  check_pass(PassId::insert_barriers, hopper, {"product bf16, b K x N, by", "product bf16, one", "product of wide"},
+             [](GpuProgram& program) {
+               CHECK(program.count("tile.channel") == 0);
+               std::vector<int64_t> arrivals;
+               walk(program.kernels().at(0), [&](Op* op) {
+                 if (op->is(tile::info(OpKind::Barriers))) arrivals.push_back(op->int_attr("arrivals"));
+               });
+               CHECK(arrivals == std::vector<int64_t>{1, 4});
+             });
+}
+
+TEST_CASE("allocate_shared gives every buffer a place of its own") {
+  for (std::string_view machine : gpu_machines) {
+    check_pass(PassId::allocate_shared, machine, {"product", "softmax", "rmsnorm", "generated"},
+               [](GpuProgram& program) {
+                 for (Op* kernel : program.kernels()) {
+                   int64_t shared = kernel->int_attr("shared");
+                   CHECK(shared <= program.machine().gpu.shared_per_block);
+                   std::map<int64_t, int64_t> ends;
+                   walk(kernel, [&](Op* op) {
+                     bool memory = op->is(tile::info(OpKind::AllocShared)) || op->is(tile::info(OpKind::Barriers));
+                     if (!memory) return;
+                     Type type = op->result()->type();
+                     int64_t bytes = byte_size(type->dtype), offset = op->int_attr("offset");
+                     for (Dim dim : type->dims) bytes *= *dim->constant();
+                     CHECK(ends.emplace(offset, offset + bytes).second);
+                     bool swizzled = type->layout.find("swizzle") != std::string_view::npos;
+                     CHECK(offset % (swizzled ? 256 : 8) == 0);
+                   });
+                   int64_t last = 0;
+                   for (const auto& [offset, end] : ends) {
+                     CHECK(offset >= last);
+                     last = end;
+                   }
+                   CHECK(last <= shared);
+                 }
+               });
+  }
+}

@@ -1,0 +1,60 @@
+// Every pass that works on tiles, tried on every kernel: what the interpreter computes before it is what it computes
+// after it, bit for bit unless the pass decides the order of a sum, and it finds no race, no missing wait and no read
+// of memory that nobody wrote.
+
+#include <catch2/catch.hpp>
+
+#include "unit/gpu/gpu_program.h"
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+/// Passes that may give sums and products of all elements along an axis another order.
+bool reorders(const PassInfo& pass) {
+  return pass.name == "split_to_fragments" || pass.name == "assign_layouts";
+}
+
+void walk_case(const GpuCase& each, std::string_view machine) {
+  GpuProgram program(each, machine);
+  INFO(each.name << " for " << machine);
+  program.advance_to(PassId::schedule_to_tile);
+  program.step();
+  std::vector<Tensors> arguments, before;
+  for (const DimValues& dims : each.sizes) {
+    arguments.push_back(program.arguments(dims));
+    before.push_back({});
+  }
+  while (program.is_tile()) {
+    const PassInfo& pass = *program.next();
+    program.step();
+    if (!program.is_tile()) break;
+    // Padding counts until masks have been propagated.
+    if (pass.name == "simplify_tiles" && before[0].empty()) continue;
+    for (size_t i = 0; i < each.sizes.size(); ++i) {
+      std::string sizes;
+      for (const auto& [name, value] : each.sizes[i]) sizes += name + " = " + std::to_string(value) + " ";
+      INFO("after " << pass.name << ", " << sizes);
+      Tensors now = program.values(arguments[i], each.sizes[i]);
+      if (before[i].empty()) {
+        CHECK(largest_difference(now, program.expected(arguments[i])) <= each.bound);
+      } else if (reorders(pass)) {
+        CHECK(largest_difference(now, before[i]) <= each.bound);
+      } else {
+        CHECK(same_bits(now, before[i]));
+      }
+      before[i] = std::move(now);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("no pass changes what a kernel computes") {
+  for (std::string_view machine : gpu_machines) {
+    for (const GpuCase& each : gpu_cases()) {
+      DYNAMIC_SECTION(each.name << ", " << machine) { walk_case(each, machine); }
+    }
+  }
+}
