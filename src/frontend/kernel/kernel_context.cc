@@ -2,9 +2,11 @@
 // gives their tiles.
 
 #include <algorithm>
+#include <bit>
 
 #include "frontend/dims.h"
 #include "frontend/kernel/kernel_builder.h"
+#include "ir/core/machine.h"
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
 
@@ -220,6 +222,17 @@ bool KernelBuilder::is_used(const KernelAxis& axis) {
   return false;
 }
 
+/// A tile that is much larger than a known extent would only hold elements past the edge. The threads of a GPU and its
+/// matrix units divide powers of two evenly, and little else.
+int64_t KernelBuilder::tile_extent(int64_t chosen, Dim extent) const {
+  constexpr int64_t fragment = 16;
+  std::optional<int64_t> known = extent->constant();
+  if (!known || *known >= chosen) return chosen;
+  const Machine* machine = find_machine(request_.machine);
+  if (!machine || !machine->is_gpu()) return std::max<int64_t>(1, *known);
+  return std::min(chosen, std::max(fragment, int64_t(std::bit_ceil(uint64_t(*known)))));
+}
+
 bool KernelBuilder::choose_blocks(Loc loc) {
   std::map<std::string, int64_t> block;
   if (table_) {
@@ -246,9 +259,7 @@ bool KernelBuilder::choose_blocks(Loc loc) {
       continue;
     }
     axis.blocked = true;
-    // A tile that is larger than a known extent would only hold elements past the edge.
-    int64_t extent = axis.extent->constant().value_or(chosen->second);
-    axis.tile = dims().constant(std::max<int64_t>(1, std::min(chosen->second, extent)));
+    axis.tile = dims().constant(tile_extent(chosen->second, axis.extent));
   }
   return true;
 }

@@ -116,11 +116,16 @@ class LayoutAssignment {
     bool tensor_core = takes_tensor_core(mma);
     std::optional<Layout> found;
     if (takes_wgmma(mma, warps, machine_)) found = layout::wgmma_accumulator(m, n, warps);
-    // The squarest grid of warps that fits, rather high than wide.
-    int columns = 1;
-    while (columns * columns < warps) columns *= 2;
-    for (; tensor_core && !found && columns >= 1; columns /= 2) {
-      if (warps % columns == 0) found = layout::mma_accumulator(m, n, warps / columns, columns);
+    // The squarest grid of warps that fits, rather high than wide, and wide only where there are few rows.
+    int squarest = 1;
+    while (squarest * squarest < warps) squarest *= 2;
+    std::vector<int> grids;
+    for (int columns = squarest; columns >= 1; columns /= 2) grids.push_back(columns);
+    for (int columns = 2 * squarest; columns <= warps; columns *= 2) grids.push_back(columns);
+    for (int columns : grids) {
+      if (tensor_core && !found && warps % columns == 0) {
+        found = layout::mma_accumulator(m, n, warps / columns, columns);
+      }
     }
     if (!found) found = layout::blocked(std::vector<int32_t>{m, n}, n % 4 == 0 ? 4 : 1, 32, warps);
     TSR_CHECK(found, "no layout for an accumulator");

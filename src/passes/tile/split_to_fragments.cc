@@ -366,11 +366,32 @@ bool fits_registers(Op* kernel, const Machine& machine) {
   return fits || product;
 }
 
+/// Operands of products lie in shared memory, whose extents are numbers: each axis of theirs needs a block.
+Status check_products(Op* kernel, PassContext& context) {
+  Status checked = success;
+  walk(kernel, [&](Op* op) {
+    for (unsigned i = 0; op->is(tile::info(OpKind::Dot)) && i < op->operand_count(); ++i) {
+      Type type = op->operand(i)->type();
+      if (!type->is(TypeKind::Tile) || checked.failed()) continue;
+      auto open = std::find_if(type->dims.begin(), type->dims.end(), [](Dim dim) { return !dim->constant(); });
+      if (open == type->dims.end()) continue;
+      context.diagnostics
+          .report(diag::unsupported_tile_split, op->loc(), std::string(op->name()),
+                  "the extent " + (*open)->text + " of its operand is not known")
+          .help("give each axis of a product a block in the schedule");
+      checked = failure;
+    }
+  });
+  return checked;
+}
+
 }  // namespace
 
 Status split_to_fragments(Module& module, PassContext& context) {
   for (Op* kernel : *module.body()) {
-    if (!kernel->is(tile::info(OpKind::Kernel)) || fits_registers(kernel, *context.machine)) continue;
+    if (!kernel->is(tile::info(OpKind::Kernel))) continue;
+    if (context.machine->is_gpu() && check_products(kernel, context).failed()) return failure;
+    if (fits_registers(kernel, *context.machine)) continue;
     if (KernelSplit(kernel, context).run().failed()) return failure;
   }
   return success;
