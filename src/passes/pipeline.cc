@@ -93,6 +93,7 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
 
     // Registers, and the instructions that layouts stand for.
     PassId::tile_to_nv,
+    PassId::share_reciprocals,
     PassId::expand_math,
     PassId::legalize_casts,
 });

@@ -149,7 +149,7 @@ class Emitter {
   void emit_mma_sync(Op* op);
   void emit_matrices(Op* op);
   void emit_matrix_descriptor(Op* op);
-  void emit_approximate(Op* op, std::string_view instruction);
+  void emit_function(Op* op, std::string_view instruction);
   bool is_remote(Value* address) const;
   std::string list(std::span<const Operand> words, Form form = Form::Bits);
 

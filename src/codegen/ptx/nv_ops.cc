@@ -66,12 +66,13 @@ bool Emitter::emit_nv(Op* op) {
     case OpKind::SetMaxRegisters:
       line("setmaxnreg.{}.sync.aligned.u32 {}", op->flag("increase") ? "inc" : "dec", op->int_attr("count"));
       break;
-    case OpKind::ApproxExp2: emit_approximate(op, "ex2.approx.ftz.f32"); break;
-    case OpKind::ApproxLog2: emit_approximate(op, "lg2.approx.f32"); break;
-    case OpKind::ApproxReciprocal: emit_approximate(op, "rcp.approx.f32"); break;
-    case OpKind::ApproxRsqrt: emit_approximate(op, "rsqrt.approx.f32"); break;
-    case OpKind::ApproxSqrt: emit_approximate(op, "sqrt.approx.f32"); break;
-    case OpKind::ApproxTanh: emit_approximate(op, "tanh.approx.f32"); break;
+    case OpKind::FmaClamped: emit_function(op, "fma.rn.sat.f32"); break;
+    case OpKind::ApproxExp2: emit_function(op, "ex2.approx.ftz.f32"); break;
+    case OpKind::ApproxLog2: emit_function(op, "lg2.approx.f32"); break;
+    case OpKind::ApproxReciprocal: emit_function(op, "rcp.approx.f32"); break;
+    case OpKind::ApproxRsqrt: emit_function(op, "rsqrt.approx.f32"); break;
+    case OpKind::ApproxSqrt: emit_function(op, "sqrt.approx.f32"); break;
+    case OpKind::ApproxTanh: emit_function(op, "tanh.approx.f32"); break;
     default: return false;
   }
   return true;
@@ -84,10 +85,13 @@ void Emitter::emit_matrix_descriptor(Op* op) {
   define(op, {make(WordClass::Double, "or.b64 {}, {}, {}", text(wide), op->int_attr("bits"))});
 }
 
-void Emitter::emit_approximate(Op* op, std::string_view instruction) {
+/// One instruction for each lane of f32.
+void Emitter::emit_function(Op* op, std::string_view instruction) {
   std::vector<Operand> words;
-  for (Operand a : in(op, 0).words) {
-    words.push_back(make(WordClass::Single, "{1} {0}, {2}", instruction, text(a, Form::F32)));
+  for (size_t i = 0; i < in(op, 0).words.size(); ++i) {
+    std::string operands = text(in_register(in(op, 0).words[i], WordClass::Single));
+    for (unsigned n = 1; n < op->operand_count(); ++n) operands += ", " + text(in(op, n).words[i], Form::F32);
+    words.push_back(make(WordClass::Single, "{1} {0}, {2}", instruction, operands));
   }
   define(op, std::move(words));
 }

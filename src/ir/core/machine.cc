@@ -15,6 +15,7 @@ Machine cuda(GpuFacts facts) {
   machine.has_saturating_shifts = true;
   machine.has_bf16_conversion = true;
   machine.has_approximate_functions = true;
+  machine.divides_by_steps = true;
   return machine;
 }
 

@@ -44,6 +44,8 @@ struct Machine {
   bool has_bf16_conversion = false;
   /// 2^a, log2 a, 1/a and 1/sqrt(a) of f32 in one operation, to about 22 bits.
   bool has_approximate_functions = false;
+  /// A correctly rounded division of f32 is a sequence of instructions, a fused multiply-add one.
+  bool divides_by_steps = false;
 
   bool is_gpu() const { return kind == MachineKind::Cuda; }
   /// A name that is part of a file path in a bundle: cpu-x86-64-v4.

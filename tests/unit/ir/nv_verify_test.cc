@@ -73,6 +73,7 @@ const std::vector<std::string>& accepted() {
       "%r: reg<bf16 x 8> = nv.ldmatrix %s {count = 4, transpose = true}",
       "nv.stmatrix %a, %s {count = 4}",
       "nv.set_max_registers {count = 240, increase = true}",
+      "%r: reg<f32 x 4> = nv.fma_clamped %c4, %c4, %c4",
       "%r: reg<f32 x 4> = nv.approx_exp2 %c4",
       "%r: reg<f32 x 4> = nv.approx_log2 %c4",
       "%r: reg<f32 x 4> = nv.approx_reciprocal %c4",
@@ -149,6 +150,7 @@ const std::vector<Refused>& refused() {
         {"nv.stmatrix %b, %s {count = 4}", "4 matrices are 8 16-bit elements of each thread, not reg<bf16 x 4>"},
         {"nv.set_max_registers {count = 100, increase = true}", "'count' must be a multiple of 8 from 24 to 256"},
     };
+    all.push_back({"%r: reg<bf16 x 8> = nv.fma_clamped %a, %a, %a", "it takes f32, not reg<bf16 x 8>"});
     for (const char* name : {"exp2", "log2", "reciprocal", "rsqrt", "sqrt", "tanh"}) {
       all.push_back({"%r: reg<bf16 x 8> = nv.approx_" + std::string(name) + " %a", "it takes f32, not reg<bf16 x 8>"});
     }

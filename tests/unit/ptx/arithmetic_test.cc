@@ -110,8 +110,10 @@ TEST_CASE("approximate functions are one instruction each") {
     body += "%a" + std::to_string(next + 1) + ": reg<f32 x 2> = nv.approx_" + name + " %a" + std::to_string(next) + "\n";
     ++next;
   }
-  body += "target.store %a6, %y\ntarget.return";
+  body += "%half: reg<f32 x 2> = target.constant {value = 0.5}\n%a7: reg<f32 x 2> = nv.fma_clamped %a6, %half, %a0\n"
+          "target.store %a7, %y\ntarget.return";
   check_both(body);
   std::string ptx = PtxFixture().emit(ptx_kernel(body), "cuda:sm_80");
+  CHECK(count_of(ptx, "fma.rn.sat.f32") == 2);
   CHECK(count_of(ptx, ".approx.f32") + count_of(ptx, "ex2.approx.ftz.f32") == 12);
 }

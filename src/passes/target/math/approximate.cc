@@ -1,11 +1,8 @@
 // Functions of f32 from a special function unit (nv_ops.def: approx_*), for machines that have one.
 //
 // The unit's 2^a is good to about 22 bits, but gives 0 for what is no normal number: small results are computed 2^32
-// times larger. e^x is 2^hi (1 + lo ln 2) for hi + lo = x log2(e): hi is the product rounded, and lo what the rounding
-// lost, by fused multiply-adds; |lo| is so small that the first term of the series for 2^lo is enough. docs/numerics.md
-// has the errors.
-
-#include <limits>
+// times larger. e^x is 2^n 2^rest for n + rest = x log2(e), where n is an integer and the rest between -1/2 and 1/2, or
+// larger where the result overflows or is denormal: the last product rounds it. docs/numerics.md has the errors.
 
 #include "ir/target/ops.h"
 #include "passes/target/math/math.h"
@@ -17,39 +14,29 @@ namespace {
 constexpr double log2e = 0x1.71547652b82fep0;
 constexpr double log2e_high = double(float(log2e));
 constexpr double log2e_low = log2e - log2e_high;
-constexpr double ln2 = 0x1.62e42fefa39efp-1;
-/// The largest f32 below 128, and the largest x for which e^x is finite.
-constexpr double largest_exponent = 0x1.fffffep6;
-constexpr double largest_argument = 0x1.62e42ep6;
-
-}  // namespace
-
-namespace {
 
 Value* unit_exp2(Arithmetic& m, Value* x) {
   return m.b.at().value(target::info(target::OpKind::ApproxExp2), {{x}}, x->type());
 }
 
-/// 2^high (1 + low ln 2); `low` may be null.
-Value* exp2_of_sum(Arithmetic& m, Value* high, Value* low) {
-  Value* small = m.less(high, -125);
-  Value* power = unit_exp2(m, m.b.add(high, m.b.select(small, m.number(32), m.number(0))));
-  if (low) power = m.b.fma(power, m.b.mul(low, m.number(ln2)), power);
+}  // namespace
+
+Value* approximate_exp2(Arithmetic& m, Value* x) {
+  Value* small = m.less(x, -125);
+  Value* power = unit_exp2(m, m.b.add(x, m.b.select(small, m.number(32), m.number(0))));
   return m.b.mul(power, m.b.select(small, m.number(0x1p-32), m.number(1)));
 }
 
-}  // namespace
-
-Value* approximate_exp2(Arithmetic& m, Value* x) { return exp2_of_sum(m, x, nullptr); }
-
 Value* approximate_exp(Arithmetic& m, Value* x) {
-  // min and max pass NaN on. Below -104 the result is 0; at the other end 2^hi stays finite, so that nothing is
-  // subtracted from infinity.
-  Value* bounded = m.b.max(x, m.number(-104));
-  Value* high = m.b.min(m.b.mul(bounded, m.number(log2e_high)), m.number(largest_exponent));
-  Value* low = m.fma(bounded, log2e_low, m.fma(bounded, log2e_high, m.neg(high)));
-  Value* infinity = m.number(std::numeric_limits<double>::infinity());
-  return m.b.select(m.greater(x, largest_argument), infinity, exp2_of_sum(m, high, low));
+  // x log2(e) = n + rest for an integer n from -126 to 127, found by clamping (which makes NaN a number, but not in the
+  // rest). 253 times a number of [0, 1] plus 1.5 * 2^23 + 1 has n + 127 in its lowest bits, the exponent of 2^n.
+  constexpr double span = 253, magic = 0x1.8p23;
+  Value* place = m.b.at().value(target::info(target::OpKind::FmaClamped),
+                                {{x}, {m.number(log2e / span)}, {m.number(126 / span)}}, x->type());
+  Value* shifted = m.fma(place, span, m.number(magic + 1));
+  Value* n = m.b.sub(shifted, m.number(magic + 127));
+  Value* rest = m.fma(x, log2e_low, m.fma(x, log2e_high, m.neg(n)));
+  return m.b.mul(unit_exp2(m, rest), m.from_bits(m.b.shl(m.bits(shifted), 23)));
 }
 
 Value* approximate_quotient(Arithmetic& m, Value* a, Value* b) {

@@ -88,13 +88,10 @@ Value* NvLowering::across_warps(Op* op, const layout::Reduction& plan, Kind kind
   };
   Value* base = own ? b_.offset(scratch, own) : scratch;
 
-  Value* writes = nullptr;
-  auto require = [&](Value* index, const layout::IndexField& replica) {
-    Value* first = b_.op(Kind::Eq, field(index, replica), i32(0));
-    writes = writes ? b_.bit_and(writes, first) : first;
-  };
-  for (const layout::IndexField& replica : plan.result.free_fields(InputDim::Lane)) require(threads_.lane, replica);
-  for (const layout::IndexField& replica : from.free_fields(InputDim::Warp)) require(threads_.warp, replica);
+  Value* writes = is_zero(threads_.lane, plan.result.free_fields(InputDim::Lane));
+  if (Value* warp = is_zero(threads_.warp, from.free_fields(InputDim::Warp))) {
+    writes = writes ? b_.bit_and(writes, warp) : warp;
+  }
   Value* slot = nullptr;
   int64_t weight = 1;
   for (const layout::IndexField& digit : plan.warp_fields) {

@@ -79,6 +79,7 @@ class NvLowering {
   Value* thread_coordinate(const layout::Layout& layout, int axis);
   Value* field(Value* index, const layout::IndexField& field);
   Value* term(const layout::ThreadTerm& term);
+  Value* is_zero(Value* index, const std::vector<layout::IndexField>& fields);
   /// True in the one thread of those that hold copies of the same elements that acts for them; null when there are
   /// no copies.
   Value* is_canonical(const layout::Layout& layout);

@@ -57,16 +57,26 @@ Value* NvLowering::thread_coordinate(const layout::Layout& layout, int axis) {
   return it->second = sum;
 }
 
-Value* NvLowering::is_canonical(const layout::Layout& layout) {
+/// True where the index is 0 in all of these fields; null for none.
+Value* NvLowering::is_zero(Value* index, const std::vector<layout::IndexField>& fields) {
+  int64_t mask = 0;
   Value* all = nullptr;
   auto require = [&](Value* condition) { all = all ? b_.bit_and(all, condition) : condition; };
-  for (InputDim dim : {InputDim::Lane, InputDim::Warp}) {
-    Value* index = dim == InputDim::Lane ? threads_.lane : threads_.warp;
-    for (const layout::IndexField& replica : layout.free_fields(dim)) {
-      require(b_.op(Kind::Eq, field(index, replica), i32(0)));
+  for (const layout::IndexField& part : fields) {
+    if (is_power_of_two(part.divisor) && is_power_of_two(part.count)) {
+      mask |= int64_t(part.count - 1) * part.divisor;
+    } else {
+      require(b_.op(Kind::Eq, field(index, part), i32(0)));
     }
   }
+  if (mask) require(b_.op(Kind::Eq, b_.bit_and(index, i32(mask)), i32(0)));
   return all;
+}
+
+Value* NvLowering::is_canonical(const layout::Layout& layout) {
+  Value* lane = is_zero(threads_.lane, layout.free_fields(InputDim::Lane));
+  Value* warp = is_zero(threads_.warp, layout.free_fields(InputDim::Warp));
+  return lane && warp ? b_.bit_and(lane, warp) : lane ? lane : warp;
 }
 
 }  // namespace tessera
