@@ -8,8 +8,8 @@
 //
 // (Markstein 1990; Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point division when the
 // divisor is known in advance", 2004.) That a rounding goes the wrong way takes a quotient within 2.5 * 2^-24 units of
-// the middle between two numbers; the unit test enumerates the significands for which that is so. It holds while nothing
-// underflows or overflows on the way:
+// the middle between two numbers; the unit test enumerates the significands for which that is so. It holds while
+// nothing underflows or overflows on the way:
 //
 //   - b is from 2^-24 to 2^24;
 //   - each a is less than about 2^100, and at least 2^-100 or zero, whose sign then comes out right.
