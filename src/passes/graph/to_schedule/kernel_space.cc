@@ -1,6 +1,7 @@
 #include "passes/graph/to_schedule/kernel_space.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "ir/graph/ops.h"
@@ -12,14 +13,25 @@ namespace {
 
 using graph::OpKind;
 
-/// Elements of a program's tile: about 32 KB of f32, which stays in a first-level cache.
-constexpr int64_t program_elements = 8192;
 /// Extents guessed for axes whose size is not known.
 constexpr int64_t guessed_whole_axis = 1024;
 constexpr int64_t guessed_columns = 1024;
-/// Edge of the square tiles used where two accesses run along different axes.
-constexpr int64_t transposing_edge = 64;
 constexpr int64_t max_rows = 64;
+
+/// How large tiles are on a kind of machine.
+struct TileLimits {
+  int64_t elements;         ///< of a program's tile
+  int64_t edge;             ///< of the square tiles used where two accesses run along different axes
+  int64_t line;             ///< columns taken together where rows are combined
+  bool powers_of_two;
+};
+
+/// On a CPU about 32 KB of f32, which stays in a first-level cache. On a GPU 16 bytes of 16-bit numbers for each of
+/// 128 threads: elements are held in registers, and there are many programs.
+TileLimits tile_limits(const Machine* machine) {
+  if (machine && machine->is_gpu()) return {1024, 32, 32, true};
+  return {8192, 64, 1, false};
+}
 
 void add_unique(std::vector<BufferAccess>& accesses, BufferAccess access) {
   if (std::find(accesses.begin(), accesses.end(), access) == accesses.end()) {
@@ -82,9 +94,13 @@ int64_t even_block(int64_t extent, int64_t limit) {
   return limit;
 }
 
-int64_t block_of(Dim extent, int64_t limit) {
+int64_t block_of(Dim extent, int64_t limit, bool powers_of_two) {
   auto constant = extent->constant();
-  return even_block(constant ? *constant : limit, std::max<int64_t>(limit, 1));
+  limit = std::max<int64_t>(limit, 1);
+  if (!powers_of_two) return even_block(constant ? *constant : limit, limit);
+  limit = int64_t(std::bit_floor(uint64_t(limit)));
+  if (!constant || *constant >= limit) return limit;
+  return int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(*constant, 1))));
 }
 
 /// Program axes along which some access is contiguous although it also varies along a later one.
@@ -103,33 +119,42 @@ std::vector<bool> crossed_axes(const std::vector<BufferAccess>& accesses, size_t
 
 /// Elements of a program's tile for each element of its program axes: the product of reduced axes,
 /// the sum of the axes of a concat's parts.
-int64_t whole_elements(const KernelSpace& space, bool parts) {
+int64_t whole_elements(const KernelSpace& space, bool parts, int64_t most) {
   int64_t product = 1, sum = 0;
   for (size_t k = 0; k < space.rank(); ++k) {
     if (!space.whole[k]) continue;
-    int64_t extent = std::clamp<int64_t>(space.extents[k]->constant().value_or(guessed_whole_axis),
-                                         1, program_elements);
-    product = std::min(product * extent, program_elements);
-    sum = std::min(sum + extent, program_elements);
+    int64_t extent = std::clamp<int64_t>(space.extents[k]->constant().value_or(guessed_whole_axis), 1, most);
+    product = std::min(product * extent, most);
+    sum = std::min(sum + extent, most);
   }
   return parts ? std::max<int64_t>(sum, 1) : product;
 }
 
+/// True if an access that varies along a whole axis is contiguous along program axis `k`.
+bool runs_across(const std::vector<BufferAccess>& accesses, size_t k, size_t programs) {
+  return std::any_of(accesses.begin(), accesses.end(), [&](const BufferAccess& access) {
+    return access.strides[k]->is_constant(1) &&
+           std::any_of(access.strides.begin() + long(programs), access.strides.end(),
+                       [](Dim stride) { return !stride->is_constant(0); });
+  });
+}
+
 void choose_blocks(DimTable& table, KernelSpace& space, const std::vector<BufferAccess>& accesses,
-                   bool parts) {
+                   bool parts, const TileLimits& limits) {
   size_t programs = size_t(std::count(space.whole.begin(), space.whole.end(), false));
-  int64_t budget = program_elements / whole_elements(space, parts);
+  int64_t budget = limits.elements / whole_elements(space, parts, limits.elements);
   std::vector<bool> crossed = crossed_axes(accesses, programs);
   bool transposes = std::find(crossed.begin(), crossed.end(), true) != crossed.end();
   space.blocks = space.extents;
   for (size_t k = programs; k-- > 0;) {
     bool last = k + 1 == programs;
     int64_t limit = budget;
+    if (last && runs_across(accesses, k, programs)) limit = std::max(limit, limits.line);
     if (programs != space.rank() || !last) limit = std::min(limit, max_rows);
     if (last && programs > 1 && !space.extents[k]->constant())
       limit = std::min(limit, guessed_columns);
-    if (transposes) limit = std::min(limit, crossed[k] || last ? transposing_edge : int64_t(1));
-    int64_t block = block_of(space.extents[k], limit);
+    if (transposes) limit = std::min(limit, crossed[k] || last ? limits.edge : int64_t(1));
+    int64_t block = block_of(space.extents[k], limit, limits.powers_of_two);
     space.blocks[k] = table.constant(block);
     budget = std::max<int64_t>(budget / block, 1);
   }
@@ -208,7 +233,7 @@ BufferAccess collapse(DimTable& table, const KernelSpace& space, const FusionGro
 
 KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group,
                        const std::vector<BufferAccess>& loads,
-                       const std::vector<BufferAccess>& stores) {
+                       const std::vector<BufferAccess>& stores, const Machine* machine) {
   DimTable& table = reads.dims();
   std::vector<BufferAccess> accesses = loads;
   accesses.insert(accesses.end(), stores.begin(), stores.end());
@@ -241,7 +266,7 @@ KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group,
     }
   }
   for (BufferAccess& access : accesses) access = collapse(table, space, group, access);
-  choose_blocks(table, space, accesses, !group.parts.empty());
+  choose_blocks(table, space, accesses, !group.parts.empty(), tile_limits(machine));
   return space;
 }
 

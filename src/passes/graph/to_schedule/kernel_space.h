@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "ir/core/machine.h"
 #include "passes/analysis/fusion_groups.h"
 
 namespace tessera {
@@ -35,10 +36,11 @@ std::vector<BufferAccess> group_stores(DimTable& table, const FusionGroup& group
 BufferAccess collapse(DimTable& table, const KernelSpace& space, const FusionGroup& group,
                       const BufferAccess& access);
 
-/// The space of a generated kernel: program axes first, then those that are taken whole.
+/// The space of a generated kernel: program axes first, then those that are taken whole. Tiles are of a size that the
+/// machine likes (null: a CPU).
 KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group,
                        const std::vector<BufferAccess>& loads,
-                       const std::vector<BufferAccess>& stores);
+                       const std::vector<BufferAccess>& stores, const Machine* machine);
 
 /// True if the base of a read is computed in the group itself.
 bool reads_group_value(const FusionGroup& group, const Read& read);

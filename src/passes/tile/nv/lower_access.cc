@@ -207,7 +207,6 @@ void NvLowering::lower_gather(Op* op) {
   Value* rows = op->in(in::Gather::rows);
   Type tile = op->result()->type();
   const layout::Layout& layout = layout_of(tile);
-  DimTable& table = b_.context().dims();
   std::vector<Dim> strides = tile::strides_of(b_.context(), memory.type);
   std::vector<Value*> limits = op->ins(in::Gather::limits);
   // The columns are an access of their own; the row of each element comes from its number.
