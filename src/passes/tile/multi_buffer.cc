@@ -1,11 +1,13 @@
-// Gives channels between roles as many stages as the schedule says (GPU).
+// Lets the loads of a loop run as many turns ahead as the schedule says (GPU).
 //
-// A slot of a ring is chosen by its turn modulo the number of slots, so that more stages are only a larger extent. A
-// channel that one and the same warps fill and empty keeps one stage: they would not fill a second one earlier.
+// A slot of a ring is chosen by its turn modulo the number of slots, so that more stages of a channel between roles are
+// only a larger extent. A channel that one and the same warps fill and empty keeps one stage: they would not fill a second
+// one earlier. Where the computing threads copy, their loop is written anew so that they do (copy_ring.h).
 
 #include <algorithm>
 
 #include "passes/pass.h"
+#include "passes/tile/gpu/copy_ring.h"
 #include "passes/tile/gpu/gpu_schedule.h"
 #include "ir/tile/ops.h"
 #include "support/check.h"
@@ -48,6 +50,12 @@ Status multi_buffer(Module& module, PassContext& context) {
     for (Op* op : *kernel->region()->front()) {
       if (op->is(tile::info(OpKind::Channel)) && is_between_roles(op)) set_stages(op, stages);
     }
+    if (stages == 1) continue;
+    std::vector<Op*> loops;
+    walk(kernel, [&](Op* op) {
+      if (op->is(tile::info(OpKind::For))) loops.push_back(op);
+    });
+    for (Op* loop : loops) ring_of_copies(loop, stages);
   }
   return success;
 }

@@ -93,15 +93,9 @@ class ProductOverlap {
 
   template <typename F>
   void release_if(Value* condition, Value* channel, F&& turn) {
-    Op* choice = builder_.op(tile::info(OpKind::If), {{condition}}, {});
-    Block* then = choice->region(tile::at::If::then)->add_block();
-    Block* otherwise = choice->region(tile::at::If::otherwise)->add_block();
-    builder_.set_end(otherwise);
-    tile::yield(builder_, {});
-    builder_.set_end(then);
-    tile::channel_op(builder_, OpKind::ChannelRelease, channel, turn());
-    tile::yield(builder_, {});
-    builder_.set_after(choice);
+    tile::when(builder_, condition, [&] {
+      tile::channel_op(builder_, OpKind::ChannelRelease, channel, turn());
+    });
   }
 
   Op* loop_;

@@ -29,5 +29,17 @@ inline Value* mma_wait(Builder& builder, Value* value, int64_t pending) {
   Attr count = builder.context().integer(pending);
   return builder.op(info(OpKind::MmaWait), {{value}}, {value->type()}, {{"pending", count}})->result();
 }
+/// Runs what `body` builds where the condition holds; the builder then stands behind it.
+template <typename F>
+void when(Builder& builder, Value* condition, F&& body) {
+  Op* choice = builder.op(info(OpKind::If), {{condition}}, {});
+  Block* then = choice->region(at::If::then)->add_block();
+  builder.set_end(choice->region(at::If::otherwise)->add_block());
+  yield(builder, {});
+  builder.set_end(then);
+  body();
+  yield(builder, {});
+  builder.set_after(choice);
+}
 
 }  // namespace tessera::tile
