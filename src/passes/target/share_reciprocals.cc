@@ -14,7 +14,10 @@
 //   - b is from 2^-24 to 2^24;
 //   - each a is less than about 2^100, and at least 2^-100 or zero, whose sign then comes out right.
 //
-// That is checked once for all elements of a thread; where it fails they are divided one by one.
+// That is checked once for all elements of a thread. Where it fails the same steps in f64 give the quotient to 2^-53 of
+// itself, or exactly if f64 has it. No quotient of two f32 that f64 does not have is that near to where f32 rounds the
+// other way, also where the result is denormal, so rounding to f32 is right. The steps give NaN where an operand is zero,
+// infinite or NaN that makes the quotient zero, infinite or NaN: the product has these.
 
 #include <algorithm>
 #include <limits>
@@ -97,17 +100,35 @@ class SharedReciprocal {
     Value* divisor = division_->operand(1);
     std::optional<Few> few = few_divisors(b_, divisor);
     if (!few) return false;
-    choose(b_.bit_and(divisors_hold(few->from), dividends_hold(a)), [&] {
-      Value* reciprocals = b_.div(b_.number(few->from->type(), 1), few->from);
-      Value* r = b_.shuffle(reciprocals, reciprocals, few->lanes);
-      Value* q = b_.mul(a, r);
-      Value* difference = b_.fma(q, divisor, m_.neg(a));
-      return b_.fma(m_.neg(difference), r, q);
-    });
+    choose(b_.bit_and(divisors_hold(few->from), dividends_hold(a)),
+           [&] { return quotient(a, divisor, spread(reciprocals(few->from), *few)); },
+           [&] { return wide_quotient(a, *few); });
     return true;
   }
 
  private:
+  Value* reciprocals(Value* divisors) { return b_.div(b_.number(divisors->type(), 1), divisors); }
+  Value* spread(Value* few, const Few& map) { return b_.shuffle(few, few, map.lanes); }
+
+  Value* quotient(Value* a, Value* b, Value* r) {
+    Value* q = b_.mul(a, r);
+    Value* difference = b_.fma(q, b, b_.op(Kind::Neg, a));
+    return b_.fma(b_.op(Kind::Neg, difference), r, q);
+  }
+
+  /// By positive divisors, so that zeros get their sign.
+  Value* wide_quotient(Value* a, const Few& few) {
+    math::Arithmetic of_few(b_, few.from->type());
+    Value* sign = of_few.with_sign_of(of_few.number(1), few.from);
+    Value* divisors = b_.cast(of_few.abs(few.from), DType::F64);
+    Value* inverses = reciprocals(divisors);
+    a = b_.mul(a, spread(sign, few));
+    Value* wide = quotient(b_.cast(a, DType::F64), spread(divisors, few), spread(inverses, few));
+    Value* result = b_.cast(wide, DType::F32);
+    Value* product = b_.mul(a, spread(b_.cast(inverses, DType::F32), few));
+    return b_.select(b_.op(Kind::Ne, result, result), product, result);
+  }
+
   /// Combines the lanes of a register, a few chains at a time, each step taking the next lanes.
   template <typename F>
   Value* fold(Value* reg, Value* start, F&& step) {
@@ -150,10 +171,10 @@ class SharedReciprocal {
                                 b_.op(Kind::Lt, b_.op(Kind::Abs, sum), infinity)));
   }
 
-  /// The quotient is what `shared` makes where the condition holds. What follows the division goes to a block of its
-  /// own.
-  template <typename F>
-  void choose(Value* condition, F&& shared) {
+  /// The quotient is what `fast` makes where the condition holds, else what `slow` makes. What follows the division goes
+  /// to a block of its own.
+  template <typename Fast, typename Slow>
+  void choose(Value* condition, Fast&& make_fast, Slow&& make_slow) {
     Block* before = division_->block();
     std::vector<Block*> later;
     for (Block* block = before->next(); block; block = block->next()) later.push_back(block);
@@ -167,10 +188,10 @@ class SharedReciprocal {
     b_.at().set_end(before);
     b_.cond_branch(condition, fast, {}, slow, {});
     b_.at().set_end(fast);
-    b_.branch(join, {shared()});
-    division_->move_to_end(slow);
+    b_.branch(join, {make_fast()});
     b_.at().set_end(slow);
-    b_.branch(join, {division_->result()});
+    b_.branch(join, {make_slow()});
+    division_->erase();
   }
 
   Op* division_;
