@@ -16,8 +16,8 @@
 //
 // That is checked once for all elements of a thread. Where it fails the same steps in f64 give the quotient to 2^-53 of
 // itself, or exactly if f64 has it. No quotient of two f32 that f64 does not have is that near to where f32 rounds the
-// other way, also where the result is denormal, so rounding to f32 is right. The steps give NaN where an operand is zero,
-// infinite or NaN that makes the quotient zero, infinite or NaN: the product has these.
+// other way, also where the result is denormal, so rounding to f32 is right. The steps give NaN for divisors of 0 and
+// for what is infinite or NaN; there the product with the reciprocal is the quotient.
 
 #include <algorithm>
 #include <limits>
@@ -171,8 +171,8 @@ class SharedReciprocal {
                                 b_.op(Kind::Lt, b_.op(Kind::Abs, sum), infinity)));
   }
 
-  /// The quotient is what `fast` makes where the condition holds, else what `slow` makes. What follows the division goes
-  /// to a block of its own.
+  /// The quotient is what `make_fast` makes where the condition holds, else what `make_slow` does. What follows the
+  /// division goes to a block of its own.
   template <typename Fast, typename Slow>
   void choose(Value* condition, Fast&& make_fast, Slow&& make_slow) {
     Block* before = division_->block();
