@@ -76,9 +76,21 @@ std::vector<Value*> NvLowering::shared_addresses(Memory memory, const layout::La
   return addresses;
 }
 
+namespace {
+
+/// Of 16-bit elements and memory whose rows a warp reads 8 x 8 at a time, if that is so.
+std::optional<layout::MatrixAccess> by_matrices(const layout::Layout& layout, const SharedLayout& shared, Type tile) {
+  if (byte_size(tile->dtype) != 2) return std::nullopt;
+  return layout::matrix_access(layout, shared);
+}
+
+}  // namespace
+
 Value* NvLowering::load_shared(Memory memory, Type tile) {
   const layout::Layout& layout = layout_of(tile);
-  int width = layout::shared_vector_width(layout, shared_layout_of(memory.type));
+  const SharedLayout& shared = shared_layout_of(memory.type);
+  if (auto matrices = by_matrices(layout, shared, tile)) return load_matrices(memory, tile, *matrices);
+  int width = layout::shared_vector_width(layout, shared);
   Type part = b_.context().reg(tile->dtype, width);
   std::vector<Value*> parts;
   for (Value* address : shared_addresses(memory, layout, width)) {
@@ -91,7 +103,11 @@ Value* NvLowering::load_shared(Memory memory, Type tile) {
 
 void NvLowering::store_shared(Value* stored, Memory memory, Type tile) {
   const layout::Layout& layout = layout_of(tile);
-  int width = layout::shared_vector_width(layout, shared_layout_of(memory.type));
+  const SharedLayout& shared = shared_layout_of(memory.type);
+  if (machine_.gpu.has_stmatrix && !layout.is_replicated()) {
+    if (auto matrices = by_matrices(layout, shared, tile)) return store_matrices(stored, memory, *matrices);
+  }
+  int width = layout::shared_vector_width(layout, shared);
   std::vector<Value*> addresses = shared_addresses(memory, layout, width);
   where(is_canonical(layout), [&] {
     for (size_t i = 0; i < addresses.size(); ++i) {
@@ -101,6 +117,33 @@ void NvLowering::store_shared(Value* stored, Memory memory, Type tile) {
       b_.at().op(target::info(target::OpKind::Store), {{pick(stored, lanes)}, {addresses[i]}}, {}, {{"align", align}});
     }
   });
+}
+
+Value* NvLowering::load_matrices(Memory memory, Type tile, const layout::MatrixAccess& access) {
+  Context& context = b_.context();
+  std::vector<Value*> addresses = shared_addresses(memory, access.rows, 8);
+  Type part = context.reg(tile->dtype, 2 * access.count);
+  std::vector<Value*> parts;
+  std::vector<int64_t> place(access.registers.size() * access.registers[0].size());
+  for (size_t i = 0; i < access.registers.size(); ++i) {
+    for (size_t n = 0; n < access.registers[i].size(); ++n) {
+      place[size_t(access.registers[i][n])] = int64_t(i * access.registers[i].size() + n);
+    }
+    parts.push_back(b_.at().value(target::info(target::OpKind::Ldmatrix), {{addresses[i]}}, part,
+                                  {{"count", context.integer(access.count)},
+                                   {"transpose", context.boolean(access.transpose)}}));
+  }
+  return pick(concat(parts), place);
+}
+
+void NvLowering::store_matrices(Value* stored, Memory memory, const layout::MatrixAccess& access) {
+  Context& context = b_.context();
+  std::vector<Value*> addresses = shared_addresses(memory, access.rows, 8);
+  for (size_t i = 0; i < access.registers.size(); ++i) {
+    std::vector<int64_t> lanes(access.registers[i].begin(), access.registers[i].end());
+    b_.at().op(target::info(target::OpKind::Stmatrix), {{pick(stored, lanes)}, {addresses[i]}}, {},
+               {{"count", context.integer(access.count)}, {"transpose", context.boolean(access.transpose)}});
+  }
 }
 
 }  // namespace tessera

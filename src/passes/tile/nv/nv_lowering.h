@@ -11,6 +11,7 @@
 
 #include "ir/core/machine.h"
 #include "ir/layout/layout.h"
+#include "ir/layout/matrix_access.h"
 #include "ir/layout/reduction.h"
 #include "ir/layout/shared_layout.h"
 #include "passes/analysis/divisibility.h"
@@ -112,6 +113,8 @@ class NvLowering {
   std::vector<Value*> shared_addresses(Memory memory, const layout::Layout& layout, int width);
   Value* load_shared(Memory memory, Type tile);
   void store_shared(Value* stored, Memory memory, Type tile);
+  Value* load_matrices(Memory memory, Type tile, const layout::MatrixAccess& access);
+  void store_matrices(Value* stored, Memory memory, const layout::MatrixAccess& access);
 
   // lower_shape.cc: the same elements in other registers.
   /// The registers of `from` that hold what each register of `to` does, where axis i of `from` is axis axes[i] of
