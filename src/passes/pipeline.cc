@@ -75,6 +75,8 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     PassId::simplify_tiles,
     PassId::propagate_masks,
     PassId::simplify_tiles,
+    // Whole rows of a length that threads do not divide are padded in registers.
+    PassId::pad_tiles,
     // What is too large for the registers of a block becomes loops over fragments.
     PassId::split_to_fragments,
     PassId::simplify_tiles,

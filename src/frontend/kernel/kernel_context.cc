@@ -223,14 +223,15 @@ bool KernelBuilder::is_used(const KernelAxis& axis) {
 }
 
 /// A tile that is much larger than a known extent would only hold elements past the edge. The threads of a GPU and its
-/// matrix units divide powers of two evenly, and little else.
+/// matrix units divide small powers of two and multiples of 64 evenly, and little else.
 int64_t KernelBuilder::tile_extent(int64_t chosen, Dim extent) const {
-  constexpr int64_t fragment = 16;
+  constexpr int64_t fragment = 16, unit = 64;
   std::optional<int64_t> known = extent->constant();
   if (!known || *known >= chosen) return chosen;
   const Machine* machine = find_machine(request_.machine);
   if (!machine || !machine->is_gpu()) return std::max<int64_t>(1, *known);
-  return std::min(chosen, std::max(fragment, int64_t(std::bit_ceil(uint64_t(*known)))));
+  int64_t even = *known > unit ? (*known + unit - 1) / unit * unit : int64_t(std::bit_ceil(uint64_t(*known)));
+  return std::min(chosen, std::max(fragment, even));
 }
 
 bool KernelBuilder::choose_blocks(Loc loc) {

@@ -95,6 +95,12 @@ std::vector<GpuCase> rows() {
        "%0: tensor<M x 96, f32> = gir.cast %x\n%1: tensor<M x 96, f32> = gir.softmax %0\n"
        "%2: tensor<M x 96, bf16> = gir.cast %1\ngir.return [%2]\n",
        1, four, heights, 8e-3},
+      {"softmax, rows of 1000", "%x: tensor<M x 1000, bf16>",
+       "%0: tensor<M x 1000, f32> = gir.cast %x\n%1: tensor<M x 1000, f32> = gir.softmax %0\n"
+       "%2: tensor<M x 1000, bf16> = gir.cast %1\ngir.return [%2]\n",
+       1, one, heights, 8e-3},
+      {"rmsnorm, rows of 2568", "%x: tensor<M x 2568, f32>",
+       "%0: tensor<M x 2568, f32> = gir.rmsnorm %x, [] {eps = 1e-05}\ngir.return [%0]\n", 1, one, heights, 1e-5},
       {"softmax, any size", "%x: tensor<M x N, f32>", "%0: tensor<M x N, f32> = gir.softmax %x\ngir.return [%0]\n", 1,
        one, {{{"M", 5}, {"N", 37}}, {{"M", 1}, {"N", 1}}, {{"M", 2}, {"N", 1029}}}, 1e-5},
       {"rmsnorm, short rows", "%x: tensor<M x 72, bf16>, %g: tensor<72, f32>",

@@ -1,6 +1,7 @@
 // Each pass for GPUs alone: what it is there for has happened, and what the kernel computes is what it computed before,
 // however roles take turns and however many workers there are.
 
+#include <bit>
 #include <catch2/catch.hpp>
 
 #include "ir/layout/text.h"
@@ -79,6 +80,42 @@ std::vector<int64_t> pending_waits(GpuProgram& program) {
 }
 
 }  // namespace
+
+TEST_CASE("pad_tiles gives whole rows an extent that threads divide") {
+  for (std::string_view machine : gpu_machines) {
+    check_pass(PassId::pad_tiles, machine, {"softmax", "rmsnorm", "layer", "cross", "embed", "generated: row", "generated: ele"},
+               [](GpuProgram& program) {
+                 for (Op* kernel : program.kernels()) {
+                   walk(kernel, [&](Op* op) {
+                     for (unsigned i = 0; i < op->result_count(); ++i) {
+                       if (!op->result(i)->type()->is(TypeKind::Tile)) continue;
+                       for (Dim dim : op->result(i)->type()->dims) {
+                         int64_t extent = dim->constant().value_or(1);
+                         CHECK((std::has_single_bit(uint64_t(extent)) || extent % 512 == 0));
+                       }
+                     }
+                   });
+                 }
+               },
+               1e-5);
+  }
+  GpuCase of_any{"sum of coordinates", "%x: tensor<M x 1000, f32>", R"(
+    %0: tensor<M x 1000, i32> = gir.iota {axis = 1}
+    %1: tensor<M x 1000, f32> = gir.cast %0
+    %2: tensor<M x 1000, f32> = gir.add %1, %1
+    %3: tensor<M, f32> = gir.reduce %2 {axes = [1], kind = "sum"}
+    %4: tensor<M x 1, f32> = gir.reshape %3
+    %5: tensor<M x 1000, f32> = gir.broadcast %4
+    %6: tensor<M x 1000, f32> = gir.add %5, %x
+    gir.return [%6]
+)"};
+  of_any.sizes = {{{"M", 3}}};
+  GpuProgram program(of_any, hopper);
+  program.advance_to(PassId::pad_tiles);
+  Around around(program, of_any);
+  program.step();
+  around.check_same(1e-6);
+}
 
 TEST_CASE("split_to_fragments cuts rows of any length, and leaves what fits registers") {
   check_pass(PassId::split_to_fragments, hopper, {"softmax, any", "rmsnorm, any", "cross entropy, any"},
