@@ -2,7 +2,7 @@
 """Writes a graph with one entry for each dtype and family of elementwise ops, to standard output.
 
 Every entry takes tensors of N elements and gives one result for each op of the family, in the order of `FAMILIES`.
-numbers.py compiles nothing: it runs the bundle of this graph on a CPU and on a GPU and compares.
+check_numbers.py compiles nothing: it runs the bundle of this graph on a CPU and on a GPU and compares.
 """
 
 FLOATS = ("f64", "f32", "bf16", "f16", "f8e4m3", "f8e5m2")

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Runs the entries of programs.tsr on a GPU beside the CPU, each with guards and again and again.
+
+check_programs.py [--runs N] [--target T] [entry…]: results must be within a bound of the CPU's, and the bits of all N runs
+must be the same. With --runs 1 it is what compute-sanitizer watches: nothing but our kernels runs in the process.
+"""
+
+import argparse
+import sys
+
+import numpy
+
+import device
+
+SIZES = [dict(M=70, N=33, K=50), dict(M=1, N=1, K=1), dict(M=7, N=41, K=0), dict(M=129, N=1000, K=127),
+         dict(M=256, N=256, K=128)]
+ROWS = [dict(M=5, N=37), dict(M=1, N=1), dict(M=3, N=4096), dict(M=33, N=1029)]
+
+
+def product(dtype, out=None, transposed=False):
+    return [("MK", dtype), ("NK" if transposed else "KN", dtype)], ("MN", out or dtype), SIZES
+
+
+# Inputs, the result and the sizes to run at; an extent is a letter or a number, i32 inputs are indices below V.
+ENTRIES = {
+    "gemm": product("bf16"), "gemm_transposed": product("bf16", transposed=True), "gemm_f16": product("f16"),
+    "gemm_f32": product("f32"),
+    "gemm_known": ([((264, 136), "bf16"), ((136, 520), "bf16")], ((264, 520), "bf16"), [{}]),
+    "gemm_known_f32": ([((72, 40), "f32"), ((40, 132), "f32")], ((72, 132), "f32"), [{}]),
+    "gemm_ring": ([((328, 200), "bf16"), ((200, 200), "bf16")], ((328, 200), "bf16"), [{}]),
+    "gemm_ring_transposed": ([((200, 328), "bf16"), ((200, 200), "bf16")], ((328, 200), "bf16"), [{}]),
+    "gemm_one_role": ([((136, 200), "bf16"), ((200, 72), "bf16")], ((136, 72), "bf16"), [{}]),
+    "gemm_narrow": ([((40, 200), "bf16"), ((200, 72), "bf16")], ((40, 72), "bf16"), [{}]),
+    "batched": ([("BMK", "bf16"), ("BNK", "bf16")], ("BMN", "f32"),
+                [dict(B=2, M=70, N=33, K=50), dict(B=1, M=1, N=1, K=0), dict(B=3, M=128, N=128, K=64)]),
+    "batched_known": ([((3, 72, 200), "bf16"), ((3, 200, 136), "bf16")], ((3, 72, 136), "bf16"), [{}]),
+    "layer": ([(("M", 264), "bf16"), ((264, 136), "bf16"), ((136,), "bf16"), (("M", 136), "bf16")],
+              (("M", 136), "bf16"), [dict(M=200), dict(M=1), dict(M=0)]),
+    "softmax_rows": ([("MN", "bf16")], ("MN", "bf16"), ROWS),
+    "softmax_known": ([(("M", 1000), "bf16")], (("M", 1000), "bf16"), [dict(M=5), dict(M=1), dict(M=0)]),
+    "norm_rows": ([("MN", "f32")], ("MN", "f32"), ROWS),
+    "norm_known": ([(("M", 1000), "bf16"), ((1000,), "f32")], (("M", 1000), "bf16"), [dict(M=5)]),
+    "layer_norm": ([(("M", 200), "f32")], (("M", 200), "f32"), [dict(M=5), dict(M=1)]),
+    "losses": ([("MN", "f32"), ("M", "i32")], ("M", "f32"), [dict(M=5, N=37, V=37), dict(M=1, N=1, V=1)]),
+    "rows_of": ([("M", "i32"), ("VD", "bf16")], ("MD", "bf16"), [dict(M=9, V=7, D=40), dict(M=1, V=1, D=1)]),
+    "column_sums": ([("MN", "f32")], ("N", "f32"), ROWS),
+    "all_of": ([("MN", "f32")], ("", "f32"), ROWS[:2]),
+    "turned": ([("MN", "bf16"), ("NM", "f32")], ("NM", "f32"), ROWS),
+}
+
+
+def extents(shape, sizes):
+    return tuple(sizes[e] if isinstance(e, str) else e for e in shape)
+
+
+def bits_of(values, dtype):
+    """Floats rounded to a dtype, as bits."""
+    if dtype == "f16":
+        return values.astype(numpy.float16).view(numpy.uint16)
+    single = values.astype(numpy.float32).view(numpy.uint32)
+    if dtype == "f32":
+        return single
+    return ((single + 0x7FFF + ((single >> 16) & 1)) >> 16).astype(numpy.uint16)
+
+
+def floats_of(bits, dtype):
+    if dtype == "bf16":
+        return (bits.astype(numpy.uint32) << 16).view(numpy.float32).astype(numpy.float64)
+    return bits.view({"f16": numpy.float16, "f32": numpy.float32}[dtype]).astype(numpy.float64)
+
+
+def make_inputs(entry, sizes):
+    random = numpy.random.default_rng(5)
+    inputs = []
+    for shape, dtype in entry[0]:
+        if dtype == "i32":
+            inputs.append((dtype, random.integers(-1, sizes["V"] + 1, extents(shape, sizes)).astype(numpy.int32)
+                           .view(numpy.uint32)))
+        else:
+            inputs.append((dtype, bits_of(random.uniform(-1, 1, extents(shape, sizes)), dtype)))
+    return inputs
+
+
+def distance(got, wanted, dtype):
+    """The largest error relative to 1 + the largest element; NaN only where wanted."""
+    if not got.size:
+        return 0.0
+    a, b = floats_of(got, dtype), floats_of(wanted, dtype)
+    if (numpy.isnan(a) != numpy.isnan(b)).any():
+        return float("inf")
+    known = ~numpy.isnan(b)
+    return float(numpy.max(numpy.abs(a - b), initial=0, where=known) /
+                 (1 + numpy.max(numpy.abs(b), initial=0, where=known)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("entries", nargs="*", default=list(ENTRIES))
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--bundle", default="programs")
+    options = parser.parse_args()
+    library = device.open_library()
+    cpu = device.load(device.context_of(library, "cpu"), options.bundle)
+    gpu = device.load(device.context_of(library, "cuda:0"), options.bundle)
+    print(f"code for {gpu.target} beside {cpu.target}")
+    failures = 0
+    for name in options.entries:
+        entry = ENTRIES[name]
+        shape, dtype = entry[1]
+        bound = {"bf16": 2.0**-7, "f16": 2.0**-10, "f32": 1e-5}[dtype]
+        for sizes in entry[2]:
+            inputs, outputs = make_inputs(entry, sizes), [(dtype, extents(shape, sizes))]
+            wanted = device.run(cpu.entry(name), inputs, outputs)[0]
+            first = device.run(gpu.entry(name), inputs, outputs)[0]
+            error = distance(first, wanted, dtype)
+            same = sum((device.run(gpu.entry(name), inputs, outputs)[0] == first).all()
+                       for _ in range(options.runs - 1)) + 1
+            right = error <= bound and same == options.runs
+            failures += not right
+            said = " ".join(f"{k}={v}" for k, v in sizes.items()) or "as written"
+            print(f"{'ok' if right else 'WRONG':<6}{name:<22}{said:<22} error {error:.2e} of {bound:.2e}, "
+                  f"{same} of {options.runs} runs alike", flush=True)
+    print(f"programs for {gpu.target}: {failures} wrong")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
