@@ -2,7 +2,8 @@
 //
 // The axes of a program (tile_axes.h) make this one decision instead of many: a *base* is a layout over some of them,
 // and every tile whose axes are among a base's gets the base with the other axes sliced away. Elementwise ops,
-// broadcasts, reductions, transposes and reshapes then agree without a conversion, whatever order axes stand in.
+// broadcasts, reductions, transposes and reshapes then agree without a conversion, whatever order axes stand in. Where
+// tiles of two bases meet, one is converted (gpu/layout_agreement.h).
 //
 // Products come first: the accumulator of each gives a base, the map of the instruction that the machine has for it
 // (wgmma, mma.sync, else blocks of fused multiply-adds). What is left has its largest tile as base: a blocked layout
@@ -14,6 +15,7 @@
 #include "ir/layout/text.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/gpu_schedule.h"
+#include "passes/tile/gpu/layout_agreement.h"
 #include "passes/tile/gpu/product_unit.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "passes/tile/tile_axes.h"
@@ -212,7 +214,9 @@ class LayoutAssignment {
 Status assign_layouts(Module& module, PassContext& context) {
   TSR_CHECK(context.machine, "assign_layouts needs a machine");
   for (Op* op : *module.body()) {
-    if (op->is(tile::info(OpKind::Kernel))) LayoutAssignment(op, *context.machine).run();
+    if (!op->is(tile::info(OpKind::Kernel))) continue;
+    LayoutAssignment(op, *context.machine).run();
+    agree_on_layouts(op);
   }
   return success;
 }

@@ -32,14 +32,16 @@ class StoreStaging {
   bool run() {
     Value* value = store_->in(in::Store::value);
     Type tile = value->type();
-    if (!tile->layout.starts_with("#wgmma<acc") || tile->rank() != 2) return false;
+    Type memory = store_->in(in::Store::memory)->type();
+    bool global = !memory->is(TypeKind::View) || memory->space == MemorySpace::Global;
+    if (!global || !tile->layout.starts_with("#wgmma<acc") || tile->rank() != 2) return false;
     std::optional<layout::Layout> layout = layout::parse_layout(tile->layout);
     int64_t rows = *tile->dims[0]->constant(), columns = *tile->dims[1]->constant();
     int64_t width = line_bytes / byte_size(tile->dtype);
     if (columns % width) return false;
     Context& context = builder_.context();
     Type plain = context.tile({tile->dims[0], context.dims().constant(width)}, tile->dtype);
-    std::optional<SharedLayout> shared = staged_layout(context, store_->in(in::Store::memory)->type(), plain);
+    std::optional<SharedLayout> shared = staged_layout(context, memory, plain);
     std::optional<layout::Layout> part = layout::wgmma_accumulator(int(rows), int(width), layout->warps());
     if (!shared || !part || shared->contiguous_axis() != 1 || !is_tensor_copy(store_, *shared, known_)) return false;
 

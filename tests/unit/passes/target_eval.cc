@@ -18,9 +18,41 @@ double flushed(double a) { return std::fabs(a) < 0x1p-126 ? std::copysign(0.0, a
 
 }  // namespace
 
+void TargetEval::enter(Block* entry) {
+  for (unsigned i = 0; i < buffers_.size(); ++i) values_[entry->arg(i)] = {{}, i, 0};
+}
+
+void TargetEval::run_warp(Op* func, const std::vector<std::vector<uint8_t>*>& buffers) {
+  std::vector<TargetEval> warp;
+  for (int64_t thread = 0; thread < 32; ++thread) warp.emplace_back(buffers, thread);
+  Block* block = func->region()->front();
+  for (TargetEval& thread : warp) {
+    thread.warp_ = &warp;
+    thread.enter(block);
+  }
+  while (block) {
+    for (Op* op : *block) {
+      for (TargetEval& thread : warp) {
+        if (!op->is_terminator()) thread.step(op);
+      }
+    }
+    Block* from = block;
+    block = warp[0].leave(from->terminator());
+    for (size_t i = 1; i < warp.size(); ++i) {
+      if (warp[i].leave(from->terminator()) != block) throw std::runtime_error("threads part");
+    }
+  }
+}
+
+const TargetEval& TargetEval::sender(Op* shuffle) {
+  bool butterfly = shuffle->is(target::info(OpKind::ShuffleXor));
+  int64_t lane = butterfly ? thread_ ^ shuffle->int_attr("mask") : in(shuffle, 1).lanes[0].i;
+  return warp_->at(size_t(lane % 32));
+}
+
 void TargetEval::run(Op* func) {
   Block* block = func->region()->front();
-  for (unsigned i = 0; i < buffers_.size(); ++i) values_[block->arg(i)] = {{}, i, 0};
+  enter(block);
   while (block) {
     for (Op* op : *block) {
       ++steps_;
@@ -55,6 +87,15 @@ void TargetEval::step(Op* op) {
       values_[op->result()] = in(op, 0);
       values_[op->result()].offset += in(op, 1).lanes[0].i;
       return;
+    case OpKind::StoreMasked: {
+      const std::vector<Element>&lanes = in(op, 0).lanes, &mask = in(op, 2).lanes;
+      DType dtype = op->operand(0)->type()->dtype;
+      for (size_t i = 0; i < lanes.size(); ++i) {
+        int64_t bytes = byte_size(dtype), end = int64_t(i + 1) * bytes;
+        if (mask[i].i) store_element(dtype, lanes[i], place(op, 1, end) + end - bytes);
+      }
+      return;
+    }
     case OpKind::Store: {
       const std::vector<Element>& lanes = in(op, 0).lanes;
       DType dtype = op->operand(0)->type()->dtype;
@@ -99,6 +140,15 @@ std::vector<Element> TargetEval::evaluate(Op* op) {
       double number = value->is(AttrKind::Int) ? double(value->integer) : value->number;
       return each([&](size_t) { return is_float(type->dtype) ? Element{.f = number} : Element{.i = value->integer}; });
     }
+    case OpKind::ThreadId: return {Element{.i = thread_}};
+    case OpKind::CtaId: return {Element{.i = 0}};
+    case OpKind::ShuffleXor:
+    case OpKind::ShuffleIndex: return sender(op).values_.at(op->operand(0)).lanes;
+    case OpKind::Concat:
+      for (unsigned i = 0; i < op->operand_count(); ++i) {
+        out.insert(out.end(), in(op, i).lanes.begin(), in(op, i).lanes.end());
+      }
+      return out;
     case OpKind::Splat: return each([&](size_t) { return in(op, 0).lanes[0]; });
     case OpKind::Extract: return {in(op, 0).lanes[size_t(op->int_attr("lane"))]};
     case OpKind::Shuffle: {

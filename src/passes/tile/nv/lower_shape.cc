@@ -1,4 +1,5 @@
-// Ops that give the same elements in other registers of the same thread: nothing moves.
+// Ops that give the same elements in other registers of the same thread: nothing moves. Conversions may move them
+// between the lanes of a warp.
 
 #include <algorithm>
 
@@ -133,14 +134,78 @@ void NvLowering::lower_merge(Op* op) {
 }
 
 void NvLowering::lower_convert(Op* op) {
-  layout::Conversion plan =
-      layout::plan_conversion(layout_of(op->operand(0)->type()), layout_of(op->result()->type()));
+  const Layout& to = layout_of(op->result()->type());
+  layout::Conversion plan = layout::plan_conversion(layout_of(op->operand(0)->type()), to);
   Value* from = value(op->operand(0));
-  if (plan.kind == layout::ConversionKind::Nothing) return define(op->result(), from);
-  TSR_CHECK(plan.kind == layout::ConversionKind::Registers,
-            "a conversion between threads must have been written with shared memory");
-  std::vector<int64_t> lanes(plan.registers.begin(), plan.registers.end());
-  define(op->result(), pick(from, lanes));
+  switch (plan.kind) {
+    case layout::ConversionKind::Nothing: return define(op->result(), from);
+    case layout::ConversionKind::Registers:
+      return define(op->result(), pick(from, {plan.registers.begin(), plan.registers.end()}));
+    case layout::ConversionKind::Shuffles:
+      return define(op->result(), exchange_lanes(from, plan, to.registers_per_thread()));
+    case layout::ConversionKind::Shared:
+      TSR_UNREACHABLE("a conversion between warps must have been written with shared memory");
+  }
+}
+
+/// True in the lanes of the mask.
+Value* NvLowering::in_lanes(uint32_t mask) {
+  Value* bits = b_.op(ElementwiseKind::Shr, b_.integer(b_.context().scalar(DType::U32), mask),
+                      b_.cast(threads_.lane, DType::U32));
+  return b_.op(ElementwiseKind::Ne, b_.cast(b_.bit_and(bits, b_.integer(bits->type(), 1)), DType::I32), i32(0));
+}
+
+namespace {
+
+/// Lanes by the register that each names; those that name none are left out.
+std::map<int, uint32_t> lanes_by_register(const std::vector<int>& registers) {
+  std::map<int, uint32_t> lanes;
+  for (size_t lane = 0; lane < registers.size(); ++lane) {
+    if (registers[lane] >= 0) lanes[registers[lane]] |= uint32_t(1) << lane;
+  }
+  return lanes;
+}
+
+}  // namespace
+
+/// In each round a lane offers one register and keeps what it receives as one of the result's.
+Value* NvLowering::exchange_lanes(Value* from, const layout::Conversion& plan, int registers) {
+  Context& context = b_.context();
+  DType dtype = from->type()->dtype;
+  bool narrow = byte_size(dtype) != 4 || dtype == DType::Bool;
+  TSR_CHECK(byte_size(dtype) <= 4, "lanes exchange no more than 32 bits at a time");
+  DType carried = narrow ? (is_float(dtype) ? DType::F32 : DType::I32) : dtype;
+  from = b_.cast(from, carried);  // exact
+  std::vector<Value*> results(size_t(registers), b_.zero(context.scalar(carried)));
+  for (const layout::ShuffleRound& round : plan.rounds) {
+    Value* offered = nullptr;
+    for (auto [reg, lanes] : lanes_by_register(round.source)) {
+      Value* own = b_.extract(from, reg);
+      offered = offered ? b_.select(in_lanes(lanes), own, offered) : own;
+    }
+    Value* received = shuffled(offered, plan, round);
+    for (auto [reg, lanes] : lanes_by_register(round.destination)) {
+      Value*& result = results[size_t(reg)];
+      result = lanes == UINT32_MAX ? received : b_.select(in_lanes(lanes), received, result);
+    }
+  }
+  return b_.cast(concat(results), dtype);
+}
+
+/// What each lane's sender offers.
+Value* NvLowering::shuffled(Value* offered, const layout::Conversion& plan, const layout::ShuffleRound& round) {
+  Context& context = b_.context();
+  if (plan.lane_bases.empty()) {
+    if (round.lane_xor == 0) return offered;
+    return b_.at().value(target::info(target::OpKind::ShuffleXor), {{offered}}, offered->type(),
+                         {{"mask", context.integer(round.lane_xor)}});
+  }
+  Value* sender = i32(round.lane_xor);
+  for (size_t bit = 0; bit < plan.lane_bases.size(); ++bit) {
+    Value* set = b_.bit_and(b_.shr(threads_.lane, int64_t(bit)), i32(1));
+    sender = b_.bit_xor(sender, b_.mul(set, i32(plan.lane_bases[bit])));
+  }
+  return b_.at().value(target::info(target::OpKind::ShuffleIndex), {{offered}, {sender}}, offered->type());
 }
 
 }  // namespace tessera

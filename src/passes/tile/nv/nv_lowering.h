@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/core/machine.h"
+#include "ir/layout/conversion.h"
 #include "ir/layout/layout.h"
 #include "ir/layout/matrix_access.h"
 #include "ir/layout/reduction.h"
@@ -128,6 +129,9 @@ class NvLowering {
   void lower_iota(Op* op);
   void lower_merge(Op* op);
   void lower_convert(Op* op);
+  Value* in_lanes(uint32_t mask);
+  Value* exchange_lanes(Value* from, const layout::Conversion& plan, int registers);
+  Value* shuffled(Value* offered, const layout::Conversion& plan, const layout::ShuffleRound& round);
   Value* pick(Value* reg, const std::vector<int64_t>& lanes);
   Value* concat(const std::vector<Value*>& parts);
 
