@@ -73,6 +73,10 @@ class Liveness {
   }
 
   std::vector<Range> take() { return std::move(ranges_); }
+  template <typename F>
+  void for_each_live_in(size_t block, F&& visit) const {
+    live_in_[block].for_each(visit);
+  }
 
  private:
   void solve() {
@@ -254,6 +258,20 @@ class ProductsUnderWay {
 };
 
 }  // namespace
+
+int64_t live_registers(const Code& code) {
+  Liveness liveness(code);
+  int64_t most = 0;
+  for (size_t b = 0; b < code.blocks.size(); ++b) {
+    int64_t live = 0;
+    liveness.for_each_live_in(b, [&](uint32_t word) {
+      WordClass cls = code.words[word];
+      live += cls == WordClass::Double ? 2 : cls == WordClass::Predicate ? 0 : 1;
+    });
+    most = std::max(most, live);
+  }
+  return most;
+}
 
 Status check_accumulators(const Code& code, const std::vector<uint32_t>& registers, DiagnosticEngine& diagnostics) {
   bool any = false;

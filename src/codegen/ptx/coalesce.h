@@ -11,6 +11,9 @@ namespace tessera::codegen::ptx {
 /// the code.
 std::vector<uint32_t> coalesce(Code& code);
 
+/// 32-bit registers for the words that live where some block begins: what no order of instructions needs less than.
+int64_t live_registers(const Code& code);
+
 /// Reports every copy that touches an accumulator while a product may be writing it: it would make the assembler run
 /// all products one by one.
 Status check_accumulators(const Code& code, const std::vector<uint32_t>& registers, DiagnosticEngine& diagnostics);

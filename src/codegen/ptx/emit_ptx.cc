@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "codegen/ptx/coalesce.h"
 #include "codegen/ptx/emitter.h"
 #include "codegen/ptx/print_code.h"
@@ -27,12 +29,30 @@ std::string parameters(Op* func) {
   return out;
 }
 
+/// Registers of a thread beyond which more threads gain less than fewer instructions, and what is needed besides values
+/// that live from block to block.
+constexpr int64_t enough_registers = 64, registers_within_block = 20;
+constexpr int64_t most_blocks = 32;
+
+/// Blocks that one multiprocessor shall have registers for: loads of some run while others compute.
+int64_t blocks_together(Op* func, int64_t live, const Machine& machine) {
+  bool reallocates = false;
+  walk(func, [&](Op* op) { reallocates |= op->is(target::info(target::OpKind::SetMaxRegisters)); });
+  if (reallocates) return 1;
+  int64_t each = std::max(enough_registers, (live + registers_within_block + 7) / 8 * 8);
+  int64_t blocks = machine.gpu.registers / (func->int_attr("threads") * each);
+  Attr shared = func->attr("shared");
+  if (shared && shared->integer > 0) blocks = std::min(blocks, machine.gpu.shared_per_block / shared->integer);
+  return std::clamp<int64_t>(blocks, 1, most_blocks);
+}
+
 /// What bounds the launch. Without a bound on registers the assembler cannot tell how many a thread starts with, which
 /// it must to reallocate them.
-std::string directives(Op* func) {
+std::string directives(Op* func, int64_t live, const Machine& machine) {
   std::string out = fmt::format(".maxntid {}, 1, 1\n", func->int_attr("threads"));
   Attr bound = func->attr("registers");
-  out += bound ? fmt::format(".maxnreg {}\n", bound->integer) : ".minnctapersm 1\n";
+  out += bound ? fmt::format(".maxnreg {}\n", bound->integer)
+               : fmt::format(".minnctapersm {}\n", blocks_together(func, live, machine));
   if (Attr cluster = func->attr("cluster")) {
     int64_t blocks = 1;
     for (Attr extent : cluster->elements) blocks *= extent->integer;
@@ -53,10 +73,11 @@ Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& ma
       if (!func->is(target::info(target::OpKind::Func)) || func->region()->empty()) continue;
       TSR_CHECK(func->has_attr("threads"), "a kernel for a CPU has no PTX");
       ptx::Code code = ptx::Emitter(func, machine).run();
+      int64_t live = ptx::live_registers(code);
       std::vector<uint32_t> registers = ptx::coalesce(code);
       if (ptx::check_accumulators(code, registers, diagnostics).failed()) ok = false;
       bodies += fmt::format("\n.visible .entry {}({})\n{}{{\n{}}}\n", ptx::ptx_name(symbol_name(func)),
-                            parameters(func), directives(func), ptx::print_code(code, registers, files));
+                            parameters(func), directives(func, live, machine), ptx::print_code(code, registers, files));
     }
   }
   if (!ok) return failure;

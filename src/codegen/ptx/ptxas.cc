@@ -188,7 +188,29 @@ std::string find_ptxas() {
   return {};
 }
 
-Result<Cubin> assemble_ptx(const std::string& ptx, const Machine& machine, DiagnosticEngine& diagnostics) {
+namespace {
+
+/// Lets kernels that spill have the registers of a whole multiprocessor, where they were to share it; false if none was.
+bool relax_spilling(const std::vector<KernelResources>& kernels, std::string& ptx) {
+  constexpr std::string_view directive = ".minnctapersm ";
+  bool relaxed = false;
+  for (const KernelResources& kernel : kernels) {
+    if (!kernel.stack_bytes && !kernel.spill_bytes) continue;
+    size_t entry = ptx.find(".entry " + kernel.name + "(");
+    size_t at = entry == std::string::npos ? entry : ptx.find(directive, entry);
+    if (at == std::string::npos || at > ptx.find('{', entry)) continue;
+    at += directive.size();
+    std::string_view blocks(ptx.data() + at, ptx.find('\n', at) - at);
+    if (blocks == "1") continue;
+    ptx.replace(at, blocks.size(), "1");
+    relaxed = true;
+  }
+  return relaxed;
+}
+
+}  // namespace
+
+Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, DiagnosticEngine& diagnostics) {
   std::string ptxas = find_ptxas();
   if (ptxas.empty()) {
     diagnostics.report(diag::no_ptxas, Loc())
@@ -197,14 +219,17 @@ Result<Cubin> assemble_ptx(const std::string& ptx, const Machine& machine, Diagn
   }
   TemporaryDirectory directory;
   std::string source = directory.file("kernels.ptx"), object = directory.file("kernels.cubin"), problem, messages;
-  TSR_CHECK(write_file(source, ptx, problem), "PTX could not be written: " + problem);
-  int status = run({ptxas, "-v", "--gpu-name", machine.gpu.ptx_target, source, "-o", object}, directory.file("log"));
-  if (!read_file(directory.file("log"), messages, problem)) messages.clear();
-  if (status != 0) {
-    diagnostics.report(diag::assembler_refused, Loc(), machine.name, messages.substr(0, messages.find('\n')));
-    return failure;
-  }
-  Cubin cubin{{}, version_of(ptxas, directory), read_ptxas_messages(messages)};
+  Cubin cubin{{}, version_of(ptxas, directory), {}};
+  do {
+    TSR_CHECK(write_file(source, ptx, problem), "PTX could not be written: " + problem);
+    int status = run({ptxas, "-v", "--gpu-name", machine.gpu.ptx_target, source, "-o", object}, directory.file("log"));
+    if (!read_file(directory.file("log"), messages, problem)) messages.clear();
+    if (status != 0) {
+      diagnostics.report(diag::assembler_refused, Loc(), machine.name, messages.substr(0, messages.find('\n')));
+      return failure;
+    }
+    cubin.kernels = read_ptxas_messages(messages);
+  } while (relax_spilling(cubin.kernels, ptx));
   if (check_resources(cubin.kernels, diagnostics).failed()) return failure;
   TSR_CHECK(read_file(object, cubin.bytes, problem), "a cubin could not be read: " + problem);
   return cubin;

@@ -116,17 +116,39 @@ class SharedReciprocal {
     return b_.fma(b_.op(Kind::Neg, difference), r, q);
   }
 
-  /// By positive divisors, so that zeros get their sign.
+  /// By positive divisors, so that zeros get their sign. A few elements at a time, since those of f64 fill registers.
   Value* wide_quotient(Value* a, const Few& few) {
     math::Arithmetic of_few(b_, few.from->type());
     Value* sign = of_few.with_sign_of(of_few.number(1), few.from);
-    Value* divisors = b_.cast(of_few.abs(few.from), DType::F64);
-    Value* inverses = reciprocals(divisors);
-    a = b_.mul(a, spread(sign, few));
-    Value* wide = quotient(b_.cast(a, DType::F64), spread(divisors, few), spread(inverses, few));
-    Value* result = b_.cast(wide, DType::F32);
-    Value* product = b_.mul(a, spread(b_.cast(inverses, DType::F32), few));
-    return b_.select(b_.op(Kind::Ne, result, result), product, result);
+    Value* magnitudes = of_few.abs(few.from);
+    Value* divisors = b_.cast(magnitudes, DType::F64);
+    auto [narrow, inverses] = wide_reciprocals(of_few, magnitudes, divisors);
+    int64_t lanes = a->type()->lanes, width = std::gcd<int64_t>(lanes, 4);
+    std::vector<Value*> parts;
+    for (int64_t at = 0; at < lanes; at += width) {
+      Few map{few.from, {few.lanes.begin() + at, few.lanes.begin() + at + width}};
+      Value* dividend = b_.mul(part(a, at, width), spread(sign, map));
+      Value* wide = quotient(b_.cast(dividend, DType::F64), spread(divisors, map), spread(inverses, map));
+      Value* result = b_.cast(wide, DType::F32);
+      Value* product = b_.mul(dividend, spread(narrow, map));
+      parts.push_back(b_.select(b_.op(Kind::Ne, result, result), product, result));
+    }
+    return b_.at().value(target::info(OpKind::Concat), {parts}, a->type());
+  }
+
+  /// 1 / b in f32, roughly, and in f64, by two of Newton's steps. The first is of b or of what is by a power of two nearer
+  /// to 1.
+  std::pair<Value*, Value*> wide_reciprocals(math::Arithmetic& of_few, Value* magnitudes, Value* divisors) {
+    Value* scale = b_.select(of_few.less(magnitudes, 0x1p-60), of_few.number(0x1p80), of_few.number(1));
+    scale = b_.select(of_few.greater(magnitudes, 0x1p60), of_few.number(0x1p-60), scale);
+    Value* scaled = b_.mul(magnitudes, scale);
+    Value* rough = b_.at().value(target::info(OpKind::ApproxReciprocal), {{scaled}}, scaled->type());
+    Value* inverse = b_.mul(b_.cast(rough, DType::F64), b_.cast(scale, DType::F64));
+    for (int step = 0; step < 2; ++step) {
+      Value* error = b_.fma(b_.op(Kind::Neg, divisors), inverse, b_.number(divisors->type(), 1));
+      inverse = b_.fma(inverse, error, inverse);
+    }
+    return {b_.mul(rough, scale), inverse};
   }
 
   /// Combines the lanes of a register, a few chains at a time, each step taking the next lanes.

@@ -209,8 +209,54 @@ TEST_CASE("messages of ptxas that mean a loss are errors") {
 TEST_CASE("what ptxas does not take, and its absence, are reported") {
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
-  CHECK(!codegen::assemble_ptx("nothing\n", *find_machine("cuda:sm_90a"), diagnostics));
+  std::string nothing = "nothing\n";
+  CHECK(!codegen::assemble_ptx(nothing, *find_machine("cuda:sm_90a"), diagnostics));
   std::string text = render_all(diagnostics, {});
   INFO(text);
   CHECK(text.find(codegen::find_ptxas().empty() ? "[no-ptxas]" : "[assembler-refused]") != std::string::npos);
+}
+
+namespace {
+
+/// Adds registers that all live over a barrier.
+std::string many_values(int lanes) {
+  std::string type = ": reg<f32 x " + std::to_string(lanes) + "> = ";
+  return ptx_kernel("%a" + type + "target.load %x {align = 16}\nnv.barrier {id = 0, threads = 128}\ntarget.branch ^more\n"
+                    "^more:\n%b" + type + "target.load %y {align = 16}\n%c" + type + "target.mul %a, %b\n"
+                    "target.store %c, %y\ntarget.return");
+}
+
+}  // namespace
+
+TEST_CASE("blocks share a multiprocessor as far as their values fit its registers") {
+  auto blocks = [](int lanes) {
+    std::string ptx = PtxFixture().emit(many_values(lanes), "cuda:sm_90a");
+    size_t at = ptx.find(".minnctapersm ");
+    INFO(ptx);
+    REQUIRE(at != std::string::npos);
+    return std::stoi(ptx.substr(at + 14));
+  };
+  CHECK(blocks(8) == 8);    // 64 registers
+  CHECK(blocks(40) == 8);
+  CHECK(blocks(72) == 5);   // 72 and the rest
+  CHECK(blocks(200) == 2);
+}
+
+TEST_CASE("a kernel that spills for others to share its multiprocessor has it alone") {
+  if (codegen::find_ptxas().empty()) {
+    WARN("there is no ptxas: nothing spills");
+    return;
+  }
+  std::string ptx = PtxFixture().emit(many_values(64), "cuda:sm_90a");
+  size_t at = ptx.find(".minnctapersm ");
+  REQUIRE(at != std::string::npos);
+  ptx.replace(at, ptx.find('\n', at) - at, ".minnctapersm 12");
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  Result<codegen::Cubin> cubin = codegen::assemble_ptx(ptx, *find_machine("cuda:sm_90a"), diagnostics);
+  INFO(render_all(diagnostics, {}));
+  REQUIRE(cubin);
+  CHECK(cubin->kernels.at(0).spill_bytes == 0);
+  CHECK(cubin->kernels.at(0).registers > 65536 / 12 / 128);
+  CHECK(ptx.find(".minnctapersm 1\n") != std::string::npos);
 }

@@ -50,7 +50,7 @@ inline std::string ptx_kernel(const std::string& body, const std::string& facts 
 }
 
 /// Assembles where ptxas is at hand; every loss, spill and error fails the test.
-inline void check_assembles(const std::string& ptx, const std::string& machine) {
+inline void check_assembles(std::string ptx, const std::string& machine) {
   if (codegen::find_ptxas().empty()) {
     WARN("there is no ptxas: the text is not assembled");
     return;
