@@ -190,7 +190,8 @@ std::string find_ptxas() {
 
 namespace {
 
-/// Lets kernels that spill have the registers of a whole multiprocessor, where they were to share it; false if none was.
+/// Lets kernels that spill have the registers of a whole multiprocessor, where they were to share it; false if none
+/// was.
 bool relax_spilling(const std::vector<KernelResources>& kernels, std::string& ptx) {
   constexpr std::string_view directive = ".minnctapersm ";
   bool relaxed = false;

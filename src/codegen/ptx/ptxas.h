@@ -44,8 +44,8 @@ std::string describe_cubin(const Cubin& cubin);
 
 /// The path of ptxas, or nothing.
 std::string find_ptxas();
-/// Assembles PTX for `machine`. Fails where ptxas is not there, refuses the text, or reports a loss. A kernel that spills
-/// because several of its blocks were to share a multiprocessor is changed in `ptx` not to ask for that.
+/// Assembles PTX for `machine`. Fails where ptxas is not there, refuses the text, or reports a loss. A kernel that
+/// spills because several of its blocks were to share a multiprocessor is changed in `ptx` not to ask for that.
 Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, DiagnosticEngine& diagnostics);
 
 }  // namespace tessera::codegen
