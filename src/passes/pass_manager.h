@@ -69,6 +69,9 @@ constexpr bool is_well_ordered(std::span<const PassId> passes, Level level) {
   return true;
 }
 
+/// True if nothing relies on the pass: it only makes code faster or shorter.
+constexpr bool is_optional(const PassInfo& pass) { return pass.reads == pass.leaves && !(pass.gives & ~pass.needs); }
+
 /// All passes, in the order of passes.def.
 std::span<const PassInfo> all_passes();
 const PassInfo* find_pass(std::string_view name);

@@ -8,6 +8,8 @@
 //             gives it more, specialise_roles splits the two sides.
 //   copies    loads that the threads themselves copy: copy, copy_wait, barrier, mma, mma_wait, barrier.
 //   stores    what is no load (a converted operand) is computed in registers and stored.
+//
+// All threads that the schedule has for computing do all of that; specialise_roles adds those that only load.
 
 #include "ir/layout/text.h"
 #include "ir/layout/wgmma_descriptor.h"
@@ -172,7 +174,9 @@ class PipelinePlan {
 Status plan_pipeline(Module& module, PassContext& context) {
   TSR_CHECK(context.machine, "plan_pipeline needs a machine");
   for (Op* op : *module.body()) {
-    if (op->is(tile::info(OpKind::Kernel))) PipelinePlan(op, *context.machine).run();
+    if (!op->is(tile::info(OpKind::Kernel))) continue;
+    PipelinePlan(op, *context.machine).run();
+    op->set_attr("threads", module.context().integer(32 * gpu_schedule(op, *context.machine).compute_warps));
   }
   return success;
 }

@@ -190,10 +190,9 @@ Status specialise_roles(Module& module, PassContext& context) {
   for (Op* op : *module.body()) {
     if (!op->is(tile::info(OpKind::Kernel))) continue;
     GpuSchedule schedule = gpu_schedule(op, *context.machine);
-    bool splits = schedule.load_groups > 0 && has_channel(op);
-    int64_t threads = splits ? schedule.threads() : 32 * schedule.compute_warps;
-    op->set_attr("threads", module.context().integer(threads));
-    if (splits && specialise(op, schedule, *context.machine, context.diagnostics).failed()) return failure;
+    if (schedule.load_groups == 0 || !has_channel(op)) continue;
+    op->set_attr("threads", module.context().integer(schedule.threads()));
+    if (specialise(op, schedule, *context.machine, context.diagnostics).failed()) return failure;
   }
   return success;
 }

@@ -130,7 +130,7 @@ std::vector<Stage> parse_stage(std::string_view text) {
 }
 
 Status Compiler::run() {
-  if (!choose_stages() || !choose_targets()) return failure;
+  if (!choose_stages() || !choose_targets() || !check_disabled_passes()) return failure;
   if (!read_input() || !lower_all()) return failure;
   return state_->stages.empty() ? write_bundle() : write_dump();
 }
@@ -144,6 +144,22 @@ Status Compiler::choose_stages() {
       return failure;
     }
     state_->stages.insert(state_->stages.end(), stages.begin(), stages.end());
+  }
+  return success;
+}
+
+Status Compiler::check_disabled_passes() {
+  for (const std::string& name : options_.disabled_passes) {
+    Result<std::vector<PassStep>> steps = parse_pipeline(name, diagnostics_);
+    if (!steps) return failure;
+    bool fine = std::all_of(steps->begin(), steps->end(), [](const PassStep& step) { return is_optional(*step.pass); });
+    if (fine) continue;
+    std::string optional;
+    for (const PassInfo& pass : all_passes()) {
+      if (is_optional(pass)) optional += (optional.empty() ? "" : ", ") + std::string(pass.name);
+    }
+    diagnostics_.report(diag::needed_pass, {}, name).help("these can be left out: " + optional);
+    return failure;
   }
   return success;
 }
@@ -317,7 +333,11 @@ Status Compiler::run_passes(Module& module, std::span<const PassId> passes, cons
   manager_options.reproducer = reproducer_path("tesserac");
   PassManager manager(std::move(manager_options));
   PassContext context{diagnostics_, machine, state_->source.library.get(), entry, {}};
-  return manager.run(module, steps_of(passes), context);
+  std::vector<PassStep> steps = steps_of(passes);
+  std::erase_if(steps, [&](const PassStep& step) {
+    return std::count(options_.disabled_passes.begin(), options_.disabled_passes.end(), step.pass->name) != 0;
+  });
+  return manager.run(module, steps, context);
 }
 
 /// Where the bundle goes.

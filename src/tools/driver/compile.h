@@ -26,6 +26,7 @@ struct CompileOptions {
   std::vector<std::pair<std::string, std::string>> defines;
   std::vector<std::string> print_before;
   std::vector<std::string> print_after;
+  std::vector<std::string> disabled_passes;  ///< by name; only such as nothing relies on
   bool verify_each = false;
   bool cubin = false;  ///< assemble PTX, and put both into the bundle
 };
@@ -52,6 +53,7 @@ class Compiler {
   struct State;
   Status choose_targets();
   Status choose_stages();
+  Status check_disabled_passes();
   Status read_input();
   Status lower_all();
   Status lower_entry(Op* entry, const Machine& machine);

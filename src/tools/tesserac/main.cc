@@ -52,6 +52,8 @@ void add_options(CLI::App& app, Options& options) {
       ->delimiter(',');
   app.add_option("--print-after", compile.print_after, "print the IR after these passes (or all)")
       ->delimiter(',');
+  app.add_option("--disable-pass", compile.disabled_passes, "leave out these passes; results stay within their bounds")
+      ->delimiter(',');
   app.add_flag("--cubin", compile.cubin, "assemble code for GPUs with ptxas; without it the bundle holds PTX alone");
   app.add_flag("--verify-each", compile.verify_each, "verify the IR after each pass");
   app.add_flag("--time", options.time, "print how long each stage took to standard error");
