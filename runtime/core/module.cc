@@ -74,7 +74,8 @@ class ModuleLoader {
                   " of TSR_TARGET");
     }
     if (reasons.empty()) return fail(TSR_EUNSUPPORTED, "the bundle has code for no target");
-    return fail(TSR_EUNSUPPORTED, "this machine can run none of the bundle's targets: ", reasons);
+    return fail(TSR_EUNSUPPORTED, "this machine can run none of the bundle's targets: ", reasons,
+                "; compile for one that it can run (tesserac --help lists them)");
   }
 
   Status load_kernels() {

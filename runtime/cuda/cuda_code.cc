@@ -1,5 +1,6 @@
 // A cubin is code for one architecture and loads as it is. PTX is compiled by the driver, which
-// takes time and gives code that nobody has tested: only with leave.
+// takes time and gives code that nobody has tested: only with leave. With leave it also stands in
+// for a cubin of another architecture.
 
 #include "runtime/cuda/cuda_code.h"
 
@@ -44,17 +45,22 @@ bool is_cubin(std::string_view image) {
   return machine == cuda_machine;
 }
 
+/// `is_other`: the cubin is sound, and for another architecture.
 Status load_cubin(const Gpu& gpu, const std::string& path, std::string_view image,
-                  ModuleHandle& module) {
+                  ModuleHandle& module, bool& is_other) {
   if (!is_cubin(image)) return fail(TSR_EIMAGE, "the bundle's ", path, " is no cubin");
   int result = gpu.result(gpu.driver().module_load, &module, static_cast<const void*>(image.data()),
                           0u, static_cast<int*>(nullptr), static_cast<void**>(nullptr));
   if (result == success) return ok();
   Status status = gpu.driver().error(gpu.driver().module_load.symbol, result);
-  bool is_image = result == error_invalid_image || result == error_no_binary_for_gpu;
+  is_other = result == error_no_binary_for_gpu;
+  bool is_image = result == error_invalid_image || is_other;
   return fail(
       status.code, "the bundle's ", path, ": ", status.text,
-      is_image ? cat("; ", gpu.name(), " has compute capability ", gpu.capability_text()) : "");
+      is_image ? cat("; ", gpu.name(), " has compute capability ", gpu.capability_text()) : "",
+      is_other ? ": compile for it with tesserac --target, or let the driver compile the bundle's "
+                 "PTX with tsr --allow-jit (the load flag TSR_ALLOW_JIT)"
+               : "");
 }
 
 Status load_ptx(const Gpu& gpu, const std::string& path, std::string_view text,
@@ -82,7 +88,10 @@ Status load_cuda_code(const Gpu& gpu, const format::BundleView& bundle, std::str
   ModuleHandle module = nullptr;
   Status status;
   if (cubin) {
-    status = load_cubin(gpu, cubin_path, cubin->bytes, module);
+    bool is_other = false;
+    status = load_cubin(gpu, cubin_path, cubin->bytes, module, is_other);
+    bool compiles = is_other && ptx && (flags & TSR_ALLOW_JIT);
+    if (compiles) status = load_ptx(gpu, ptx_path, ptx->bytes, module);
   } else if (!ptx) {
     status = fail(TSR_EIMAGE, "the bundle has neither ", cubin_path, " nor ", ptx_path);
   } else if (!(flags & TSR_ALLOW_JIT)) {

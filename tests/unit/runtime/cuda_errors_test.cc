@@ -92,7 +92,10 @@ TEST_CASE("code that cannot be loaded is refused with the reason", "[cuda]") {
     bundle.cubin_target = ".target sm_80\n";
     CHECK(load_error(bundle, 0, TSR_EUNSUPPORTED) ==
           "the bundle's kernels/cuda-sm_90a/kernels.cubin: cuModuleLoadDataEx: "
-          "CUDA_ERROR_NO_BINARY_FOR_GPU; cuda:0 has compute capability 9.0");
+          "CUDA_ERROR_NO_BINARY_FOR_GPU; cuda:0 has compute capability 9.0: compile for it with "
+          "tesserac --target, or let the driver compile the bundle's PTX with tsr --allow-jit (the "
+          "load flag TSR_ALLOW_JIT)");
+    CHECK(load_error(bundle, TSR_ALLOW_JIT) == "");
   }
   SECTION("no code") {
     bundle.has_cubin = false;

@@ -65,7 +65,8 @@ TEST_CASE("a bundle's parts must agree", "[runtime]") {
     parts.manifest.targets = {"cuda:sm_90a", "cpu:armv9"};
     CHECK(parts.load() ==
           "this machine can run none of the bundle's targets: cuda:sm_90a needs a device of that "
-          "kind; cpu:armv9 needs a device of that kind");
+          "kind; cpu:armv9 needs a device of that kind; compile for one that it can run (tesserac "
+          "--help lists them)");
   }
   SECTION("plan of another target") {
     parts.plan.target = "cpu:x86-64-v4";
