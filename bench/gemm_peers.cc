@@ -1,15 +1,17 @@
-// Products of a compiled bundle beside oneDNN and OpenBLAS: one process, the same random data, the
-// three in turn.
+// Products of compiled bundles beside oneDNN and OpenBLAS: one process, the same random data, all
+// in turn.
 //
-// Times are medians over rounds in which each library runs once, so that a change of the machine's
-// speed meets all of them. Before a row counts, its result is compared with each peer's:
+// Times are medians over rounds in which each runs, so that a change of the machine's speed
+// meets all of them. Before a row counts, elements of each result are compared with sums in double:
 // |difference| <= bound * sum |a||b|, where the bound allows for the rounding of the sums (K terms,
-// f32) and of the result (bf16).
+// f32) and of the result (bf16). The process asks for AMX before oneDNN looks for it.
 
 #include <cblas.h>
 #include <fmt/format.h>
 #include <omp.h>
+#include <sys/syscall.h>
 #include <tessera.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -17,12 +19,15 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 extern "C" void openblas_set_num_threads(int threads);
@@ -41,8 +46,14 @@ struct Case {
   }
 };
 
+/// A bundle, named after its file.
+struct Code {
+  std::string name, target;
+  tsr_module_t module = nullptr;
+};
+
 struct Row {
-  std::string name, peer_name;
+  std::string name, code, target, peer_name;
   double ours, peer;  ///< GFLOP/s
 };
 
@@ -53,6 +64,13 @@ struct Row {
 
 void expect(tsr_status_t status, const char* what) {
   if (status != TSR_SUCCESS) die(fmt::format("{}: {}", what, tsrGetLastError()));
+}
+
+/// Linux gives tile registers to a process that asks; one without the permission runs on without.
+void ask_for_amx() {
+  constexpr int arch_req_xcomp_perm = 0x1023;
+  constexpr int tile_data = 18;
+  ::syscall(SYS_arch_prctl, arch_req_xcomp_perm, tile_data);
 }
 
 uint16_t to_bf16(float value) {
@@ -105,44 +123,34 @@ class Matrix {
   void* data_;
 };
 
-/// One product with its three ways of computing it.
+/// One product on the same data by any number of contestants, each with its own result.
 class Contest {
  public:
-  Contest(tsr_context_t context, tsr_module_t module, const Case& c)
+  struct Contestant {
+    std::string name;
+    std::function<void()> run;
+    std::unique_ptr<Matrix> result;
+  };
+
+  Contest(tsr_context_t context, const std::vector<Code>& codes, const Case& c)
       : case_(c),
         a_(c.m, c.k, c.is_bf16()),
-        b_(c.is_turned() ? c.n : c.k, c.is_turned() ? c.k : c.n, c.is_bf16()),
-        ours_(c.m, c.n, c.is_bf16()),
-        peer_(c.m, c.n, c.is_bf16()) {
+        b_(c.is_turned() ? c.n : c.k, c.is_turned() ? c.k : c.n, c.is_bf16()) {
     std::mt19937 random(1);
     a_.fill(random);
     b_.fill(random);
     expect(tsrSetThreads(context, uint32_t(c.threads)), "tsrSetThreads");
-    expect(tsrGetFunction(module, c.entry.c_str(), &function_), "tsrGetFunction");
     omp_set_num_threads(c.threads);
     openblas_set_num_threads(c.threads);
-    make_dnnl();
+    for (const Code& code : codes) add_ours(code);
+    add_dnnl();
+    if (!c.is_bf16()) add_openblas();
   }
 
-  void run_ours() {
-    tsr_tensor_t a = a_.tensor(), b = b_.tensor(), y = ours_.tensor();
-    const tsr_tensor_t* inputs[] = {&a, &b};
-    tsr_tensor_t* outputs[] = {&y};
-    expect(tsrCall(function_, nullptr, inputs, 2, outputs, 1), "tsrCall");
-  }
-  void run_dnnl() {
-    matmul_.execute(stream_, arguments_);
-    stream_.wait();
-  }
-  void run_openblas() {
-    auto turned = case_.is_turned() ? CblasTrans : CblasNoTrans;
-    int m = int(case_.m), n = int(case_.n), k = int(case_.k);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, turned, m, n, k, 1, a_.floats(), k, b_.floats(),
-                case_.is_turned() ? k : n, 0, peer_.floats(), n);
-  }
+  const std::vector<Contestant>& contestants() const { return contestants_; }
 
-  /// Compares sampled elements of both results with sums in double.
-  void check(const std::string& peer) const {
+  /// Compares sampled elements with sums in double.
+  void check(const Contestant& contestant) const {
     std::mt19937 random(2);
     double unit = case_.is_bf16() ? 0x1p-8 : 0;
     for (int sample = 0; sample < 512; ++sample) {
@@ -154,36 +162,74 @@ class Contest {
         size += std::fabs(x * y);
       }
       double bound = double(case_.k) * 0x1p-24 * size + unit * std::fabs(exact) + 1e-30;
-      for (const Matrix* result : {&ours_, &peer_}) {
-        double found = result->at(i, j);
-        if (std::fabs(found - exact) <= bound) continue;
-        die(fmt::format("{}: {} gives {} at ({}, {}), expected {}", case_.name(),
-                        result == &ours_ ? "tessera" : peer, found, i, j, exact));
-      }
+      double found = contestant.result->at(i, j);
+      if (std::fabs(found - exact) <= bound) continue;
+      die(fmt::format("{}: {} gives {} at ({}, {}), expected {}", case_.name(), contestant.name,
+                      found, i, j, exact));
     }
   }
 
  private:
-  void make_dnnl() {
+  Matrix& add(const std::string& name) {
+    auto result = std::make_unique<Matrix>(case_.m, case_.n, case_.is_bf16());
+    contestants_.push_back({name, {}, std::move(result)});
+    return *contestants_.back().result;
+  }
+
+  void add_ours(const Code& code) {
+    Matrix& y = add(code.name);
+    tsr_function_t function = nullptr;
+    expect(tsrGetFunction(code.module, case_.entry.c_str(), &function), "tsrGetFunction");
+    contestants_.back().run = [this, &y, function] {
+      tsr_tensor_t a = a_.tensor(), b = b_.tensor(), result = y.tensor();
+      const tsr_tensor_t* inputs[] = {&a, &b};
+      tsr_tensor_t* outputs[] = {&result};
+      expect(tsrCall(function, nullptr, inputs, 2, outputs, 1), "tsrCall");
+    };
+  }
+
+  void add_dnnl() {
     using dnnl::memory;
     auto dtype = case_.is_bf16() ? memory::data_type::bf16 : memory::data_type::f32;
     auto plain = memory::format_tag::ab;
     memory::desc a({case_.m, case_.k}, dtype, plain);
     memory::desc b({case_.k, case_.n}, dtype, case_.is_turned() ? memory::format_tag::ba : plain);
     memory::desc y({case_.m, case_.n}, dtype, plain);
-    matmul_ = dnnl::matmul({{a, b, y}, engine_});
+    dnnl::matmul::primitive_desc description({a, b, y}, engine_);
+    matmul_ = dnnl::matmul(description);
     arguments_ = {{DNNL_ARG_SRC, memory(a, engine_, a_.data())},
                   {DNNL_ARG_WEIGHTS, memory(b, engine_, b_.data())},
-                  {DNNL_ARG_DST, memory(y, engine_, peer_.data())}};
+                  {DNNL_ARG_DST, memory(y, engine_, add("onednn").data())}};
+    contestants_.back().run = [this] {
+      matmul_.execute(stream_, arguments_);
+      stream_.wait();
+    };
+    implementation_ = description.impl_info_str();
   }
 
+  void add_openblas() {
+    float* y = add("openblas").floats();
+    contestants_.back().run = [this, y] {
+      auto turned = case_.is_turned() ? CblasTrans : CblasNoTrans;
+      int m = int(case_.m), n = int(case_.n), k = int(case_.k);
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, turned, m, n, k, 1, a_.floats(), k, b_.floats(),
+                  case_.is_turned() ? k : n, 0, y, n);
+    };
+  }
+
+ public:
+  /// What oneDNN calls the code that it chose.
+  const std::string& implementation() const { return implementation_; }
+
+ private:
   Case case_;
-  Matrix a_, b_, ours_, peer_;
-  tsr_function_t function_ = nullptr;
+  Matrix a_, b_;
+  std::vector<Contestant> contestants_;
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
   dnnl::matmul matmul_;
   std::unordered_map<int, dnnl::memory> arguments_;
+  std::string implementation_;
 };
 
 double seconds(const std::function<void()>& work) {
@@ -198,23 +244,33 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-std::vector<Row> measure(tsr_context_t context, tsr_module_t module, const Case& c, int rounds) {
-  Contest contest(context, module, c);
-  std::vector<std::pair<std::string, std::function<void()>>> runs = {
-      {"tessera", [&] { contest.run_ours(); }}, {"onednn", [&] { contest.run_dnnl(); }}};
-  if (!c.is_bf16()) runs.push_back({"openblas", [&] { contest.run_openblas(); }});
-  std::vector<std::vector<double>> times(runs.size());
+/// Threads of the one before spin for a while; after a rest and a run that is not timed each has
+/// the processors and the caches for itself.
+constexpr std::chrono::milliseconds rest(5);
+
+std::vector<Row> measure(tsr_context_t context, const std::vector<Code>& codes, const Case& c,
+                         int rounds) {
+  Contest contest(context, codes, c);
+  const auto& all = contest.contestants();
+  std::vector<std::vector<double>> times(all.size());
   for (int round = -1; round < rounds; ++round) {
-    for (size_t i = 0; i < runs.size(); ++i) {
-      double taken = seconds(runs[i].second);
+    for (size_t i = 0; i < all.size(); ++i) {
+      std::this_thread::sleep_for(rest);
+      all[i].run();
+      double taken = seconds(all[i].run);
       if (round >= 0) times[i].push_back(taken);
-      if (round < 0 && i > 0) contest.check(runs[i].first);
+      if (round < 0) contest.check(all[i]);
     }
   }
   double work = 2e-9 * double(c.m) * double(c.n) * double(c.k);
   std::vector<Row> rows;
-  for (size_t i = 1; i < runs.size(); ++i) {
-    rows.push_back({c.name(), runs[i].first, work / median(times[0]), work / median(times[i])});
+  for (size_t ours = 0; ours < codes.size(); ++ours) {
+    for (size_t i = codes.size(); i < all.size(); ++i) {
+      std::string peer =
+          all[i].name == "onednn" ? "onednn " + contest.implementation() : all[i].name;
+      rows.push_back({c.name(), codes[ours].name, codes[ours].target, peer,
+                      work / median(times[ours]), work / median(times[i])});
+    }
   }
   return rows;
 }
@@ -231,55 +287,78 @@ std::vector<Case> all_cases(const std::vector<int64_t>& sizes, const std::vector
   return cases;
 }
 
-void write_json(const std::string& path, const std::vector<Row>& rows, const char* target) {
+void write_json(const std::string& path, const std::vector<Row>& rows) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
     all.push_back({{"case", row.name},
+                   {"code", row.code},
+                   {"target", row.target},
                    {"ours", row.ours},
                    {"peer", row.peer},
                    {"peer_name", row.peer_name},
                    {"ratio", row.ours / row.peer}});
   }
   std::ofstream out(path);
-  out << nlohmann::ordered_json{{"unit", "GFLOP/s"}, {"target", target}, {"rows", all}}.dump(2)
-      << '\n';
+  out << nlohmann::ordered_json{{"unit", "GFLOP/s"}, {"rows", all}}.dump(2) << '\n';
   if (!out) die("cannot write " + path);
+}
+
+void print_row(const Row& row) {
+  fmt::print("{:34} {:10} {:9.1f} {:9.1f} {:6.2f}  {}\n", row.name, row.code, row.ours, row.peer,
+             row.ours / row.peer, row.peer_name);
+  std::fflush(stdout);
+}
+
+/// Bundles whose targets this machine lacks are named and left out.
+std::vector<Code> load_all(tsr_context_t context, const std::vector<std::string>& paths) {
+  std::vector<Code> codes;
+  for (const std::string& path : paths) {
+    Code code{std::filesystem::path(path).stem().string(), "", nullptr};
+    if (tsrLoadModuleFile(context, path.c_str(), &code.module) != TSR_SUCCESS) {
+      fmt::print("left out: {}\n", tsrGetLastError());
+      continue;
+    }
+    const char* target = nullptr;
+    expect(tsrGetModuleTarget(code.module, &target), "tsrGetModuleTarget");
+    code.target = target;
+    fmt::print("{}: code for {}\n", code.name, code.target);
+    codes.push_back(std::move(code));
+  }
+  if (codes.empty()) die("no bundle can run here");
+  return codes;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string bundle, json, only;
+  std::vector<std::string> bundles;
+  std::string json, only;
   std::vector<int64_t> sizes = {1024, 2048};
   std::vector<int> threads = {1, 2};
   int rounds = 7;
-  CLI::App app("Products of a bundle beside oneDNN and OpenBLAS, in GFLOP/s");
-  app.add_option("bundle", bundle, "compiled from bench/gemm.tsr")->required();
+  CLI::App app("Products of bundles beside oneDNN and OpenBLAS, in GFLOP/s");
+  app.add_option("bundles", bundles, "compiled from bench/gemm.tsr")->required();
   app.add_option("--json", json, "also write the rows to FILE");
   app.add_option("--only", only, "entries that start so: f32, bf16, f32_nk");
   app.add_option("--sizes", sizes, "M = N = K")->delimiter(',');
   app.add_option("--threads", threads)->delimiter(',');
-  app.add_option("--rounds", rounds, "each library runs once a round")->check(CLI::PositiveNumber);
+  app.add_option("--rounds", rounds, "each runs once a round")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
 
+  ask_for_amx();
   tsr_context_t context = nullptr;
-  tsr_module_t module = nullptr;
   expect(tsrCreateContext(&context), "tsrCreateContext");
-  expect(tsrLoadModuleFile(context, bundle.c_str(), &module), bundle.c_str());
-  const char* target = nullptr;
-  expect(tsrGetModuleTarget(module, &target), "tsrGetModuleTarget");
-  fmt::print("code for {}, medians of {} rounds, GFLOP/s\n{:34} {:>9} {:>9} {:10} {:>6}\n", target,
-             rounds, "case", "tessera", "peer", "", "ratio");
+  std::vector<Code> codes = load_all(context, bundles);
+  fmt::print("medians of {} rounds, GFLOP/s\n{:34} {:10} {:>9} {:>9} {:>6}  {}\n", rounds, "case",
+             "code", "tessera", "peer", "ratio", "peer");
   std::vector<Row> rows;
   for (const Case& c : all_cases(sizes, threads, only)) {
-    for (const Row& row : measure(context, module, c, rounds)) {
-      fmt::print("{:34} {:9.1f} {:9.1f} {:10} {:6.2f}\n", row.name, row.ours, row.peer,
-                 row.peer_name, row.ours / row.peer);
-      std::fflush(stdout);
-      rows.push_back(row);
+    for (Row& row : measure(context, codes, c, rounds)) {
+      print_row(row);
+      rows.push_back(std::move(row));
     }
   }
-  if (!json.empty()) write_json(json, rows, target);
-  expect(tsrUnloadModule(module), "tsrUnloadModule");
+  if (!json.empty()) write_json(json, rows);
+  for (const Code& code : codes) expect(tsrUnloadModule(code.module), "tsrUnloadModule");
   expect(tsrDestroyContext(context), "tsrDestroyContext");
 }
