@@ -70,7 +70,7 @@ class CpuDevice : public Device {
   }
 
   bool is_better(std::string_view a, std::string_view b) const override {
-    return cpu_target_rank(a) > cpu_target_rank(b);
+    return is_faster_cpu_target(*cpu_target_rank(a), *cpu_target_rank(b));
   }
 
   Status load(const format::BundleView& bundle, std::string_view target, uint32_t,

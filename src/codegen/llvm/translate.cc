@@ -301,11 +301,21 @@ class FunctionTranslator {
         return builder_.CreateIntrinsic(
             llvm::Intrinsic::x86_tilestored64, {},
             {tile(op, "tile"), in(op, in::TileStore::address), in(op, in::TileStore::stride)});
+      case OpKind::DotBf16: return dot_bf16(op);
       case OpKind::TileDotBf16:
         return builder_.CreateIntrinsic(llvm::Intrinsic::x86_tdpbf16ps, {},
                                         {tile(op, "tile"), tile(op, "a"), tile(op, "b")});
       default: return memory_op(op);
     }
+  }
+
+  /// The factor that is the same in all lanes is the second, which the machine can broadcast from memory.
+  llvm::Value* dot_bf16(Op* op) {
+    llvm::Type* pairs = llvm::FixedVectorType::get(builder_.getBFloatTy(), 32);
+    llvm::Value* a = builder_.CreateBitCast(in(op, in::DotBf16::a), pairs);
+    llvm::Value* b = builder_.CreateBitCast(in(op, in::DotBf16::b), pairs);
+    return builder_.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {},
+                                    {in(op, in::DotBf16::c), b, a});
   }
 
   /// What LDTILECFG reads: palette 1, then 64 bytes a row (from byte 16, two bytes a tile) and 16 rows (from byte 48).

@@ -21,9 +21,11 @@ Machine cuda(GpuFacts facts) {
 
 // `prefer-256-bit` is LLVM's default for v4; kernels here are compiled for full-width vectors.
 const Machine machines[] = {
-    {"cpu:x86-64-v3", "x86-64-v3", "", 32, 16, false, true, false},
-    {"cpu:x86-64-v4", "x86-64-v4", "-prefer-256-bit", 64, 32, true, true, false},
-    {"cpu:x86-64-v4-amx", "x86-64-v4", "-prefer-256-bit,+amx-tile,+amx-bf16", 64, 32, true, true, true},
+    {"cpu:x86-64-v3", "x86-64-v3", "", 32, 16, false, true},
+    {"cpu:x86-64-v4", "x86-64-v4", "-prefer-256-bit", 64, 32, true, true},
+    {"cpu:x86-64-v4-bf16", "x86-64-v4", "-prefer-256-bit,+avx512bf16", 64, 32, true, true, true},
+    {"cpu:x86-64-v4-amx", "x86-64-v4", "-prefer-256-bit,+avx512bf16,+amx-tile,+amx-bf16", 64, 32, true, true, true,
+     true},
     cuda({.ptx_target = "sm_80", .sm = 80, .shared_per_block = 166912}),
     cuda({.ptx_target = "sm_90a", .sm = 90, .shared_per_block = 232448, .has_wgmma = true, .has_tma = true,
           .has_clusters = true, .has_register_reallocation = true, .has_stmatrix = true}),

@@ -34,6 +34,7 @@ struct Machine {
   unsigned vector_registers = 0;  ///< how many the compiler may use
   bool has_mask_registers = false;
   bool has_f16_conversion = false;
+  bool has_bf16_pairs = false;  ///< products of pairs of bf16, added to f32, in vector registers
   bool has_bf16_tiles = false;  ///< a matrix unit for bf16: eight tiles of 16 rows of 64 bytes
   MachineKind kind = MachineKind::Cpu;
   GpuFacts gpu{};

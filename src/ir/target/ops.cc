@@ -173,6 +173,15 @@ void verify_prefetch(Op* op, OpVerifier& verifier) {
   if (locality < 0 || locality > 3) verifier.error("'locality' must be 0 to 3, not {}", locality);
 }
 
+void verify_dot_bf16(Op* op, OpVerifier& verifier) {
+  Context& context = op->module()->context();
+  Type pairs = context.reg(DType::BF16, 32), sums = context.reg(DType::F32, 16);
+  expect_type(verifier, "'a'", pairs, type_of(op, 0));
+  expect_type(verifier, "'b'", pairs, type_of(op, 1));
+  expect_type(verifier, "'c'", sums, type_of(op, 2));
+  expect_type(verifier, "the result", sums, op->result()->type());
+}
+
 void expect_tile(Op* op, OpVerifier& verifier, std::string_view name) {
   int64_t tile = op->int_attr(name);
   if (tile < 0 || tile > 7) verifier.error("'{}' must be one of the tiles 0 to 7, not {}", name, tile);

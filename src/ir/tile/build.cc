@@ -150,8 +150,10 @@ Value* pair_rows(Builder& builder, Value* a) {
                        builder.context().tile({rows, columns}, type->dtype));
 }
 
-Value* dot_pairs(Builder& builder, Value* a, Value* b, Value* c) {
-  return builder.value(info(OpKind::DotPairs), {{a}, {b}, {c}}, c->type());
+Value* dot_pairs(Builder& builder, Value* a, Value* b, Value* c, bool chained) {
+  std::vector<OpAttr> attributes;
+  if (chained) attributes.push_back({"chained", builder.context().boolean(true)});
+  return builder.value(info(OpKind::DotPairs), {{a}, {b}, {c}}, c->type(), std::move(attributes));
 }
 
 Attr reduction_identity(Context& context, std::string_view kind, DType dtype) {

@@ -193,16 +193,24 @@ void KernelRun::run_dot_pairs(Op* op) {
   const EvalValue &a = at(op->in(in::DotPairs::a)), &b = at(op->in(in::DotPairs::b));
   EvalValue& result = make(op);
   result.elements = at(op->in(in::DotPairs::c)).elements;
+  bool chained = op->flag("chained");
   size_t columns = size_t(result.dims[1]), pairs = size_t(b.dims[0]);
   for (size_t e = 0; e < result.elements.size(); ++e) {
-    Element sums[2] = {{.f = 0}, {.f = 0}};
-    for (size_t k = 0; k < 2 * pairs; ++k) {
+    auto add_product = [&](size_t k, Element sum) {
       Element x = a.elements[e / columns * 2 * pairs + k];
       Element y = b.elements[k / 2 * 2 * columns + e % columns * 2 + k % 2];
-      sums[k % 2] = flushed_fma(x, y, sums[k % 2]);
+      return flushed_fma(x, y, sum);
+    };
+    Element& total = result.elements[e];
+    Element sums[2] = {{.f = 0}, {.f = 0}};
+    for (size_t pair = 0; pair < pairs; ++pair) {
+      if (chained) {
+        total = add_product(2 * pair, add_product(2 * pair + 1, total));
+      } else {
+        for (size_t half : {0, 1}) sums[half] = add_product(2 * pair + half, sums[half]);
+      }
     }
-    Element both = flushed_fma(sums[0], one, sums[1]);
-    result.elements[e] = flushed_fma(both, one, result.elements[e]);
+    if (!chained) total = flushed_fma(flushed_fma(sums[0], one, sums[1]), one, total);
   }
 }
 

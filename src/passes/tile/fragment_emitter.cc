@@ -9,13 +9,13 @@ using tile::OpKind;
 namespace in = tile::in;
 
 FragmentEmitter::FragmentEmitter(Op* kernel, PassContext& context, const TileAxes& axes,
-                                 Block* body)
+                                 Block* body, const std::vector<Value*>& parameters)
     : builder_(*kernel->module(), body), kernel_(kernel), pass_(context), axes_(axes) {
   builder_.set_loc(kernel->loc());
   Scope outermost;
   outermost.block = body;
   Block* old = kernel->region()->front();
-  for (unsigned i = 0; i < old->arg_count(); ++i) outermost.known[old->arg(i)] = {body->arg(i), 0};
+  for (unsigned i = 0; i < old->arg_count(); ++i) outermost.known[old->arg(i)] = {parameters[i], 0};
   scopes_.push_back(std::move(outermost));
   zero_ = indices_[0] = tile::index(builder_, 0);
   start_ = zero_->def();
@@ -162,6 +162,14 @@ FragmentEmitter::Values FragmentEmitter::loop(int axis, int64_t extent, Value* d
   return divides ? values : tail_loop(axis, whole, count, extent, domain, tail, values, body);
 }
 
+void FragmentEmitter::range_loop(int axis, Value* lo, Value* hi, int64_t extent, Value* domain,
+                                 TailKind tail, const LoopBody& body) {
+  Value* count = tile::round_down(builder(), tile::sub(builder(), hi, lo), extent);
+  Value* whole = tile::add(builder(), lo, count);
+  bound_loop(axis, lo, whole, extent, nullptr, domain, {}, body);
+  tail_loop(axis, whole, hi, extent, domain, tail, {}, body);
+}
+
 FragmentEmitter::Values FragmentEmitter::tail_loop(int axis, Value* lo, Value* total,
                                                    int64_t extent, Value* domain, TailKind tail,
                                                    const Values& inits, const LoopBody& body) {
@@ -209,23 +217,23 @@ FragmentEmitter::Values FragmentEmitter::whole_loop(int axis, int64_t extent, Va
   return bound_loop(axis, zero_, total(axis, domain), extent, nullptr, domain, inits, body);
 }
 
-void FragmentEmitter::subdivide(int axis, int64_t extent, const std::function<void()>& body) {
+FragmentEmitter::Values FragmentEmitter::subdivide(int axis, int64_t extent, Reach reach,
+                                                   const Values& inits, const LoopBody& body) {
   AxisBinding whole = binding(axis);
   Value* all = index(whole.extent);
-  Value* count = whole.rest ? tile::min(builder(), whole.rest, all) : all;
-  Op* loop = tile::for_loop(builder(), zero_, count, index(extent), {});
-  Scope scope;
-  scope.block = loop->region()->front();
-  auto bound = [&](const Values&) {
+  bool ends = whole.rest && reach == Reach::Present;
+  Value* count = ends ? tile::min(builder(), whole.rest, all) : all;
+  Op* loop = tile::for_loop(builder(), zero_, count, index(extent), inits);
+  auto bound = [&](const Values& carried) {
     Value* within = loop->region()->front()->arg(0);
     Value* start = tile::add(builder(), whole.start, within);
-    Value* rest = whole.rest ? tile::sub(builder(), count, within) : nullptr;
-    bindings_[axis] = {start, extent, rest, whole.domain, scopes_.size() - 1, nullptr, within};
-    body();
-    return Values{};
+    Value* rest = whole.rest ? tile::sub(builder(), ends ? count : whole.rest, within) : nullptr;
+    bindings_[axis] = {start, extent, rest, whole.domain, scopes_.size() - 1, whole.start, within};
+    return body(carried);
   };
-  inside(loop, std::move(scope), bound, {});
+  Values results = in_turns(loop, bound);
   bindings_[axis] = whole;
+  return results;
 }
 
 FragmentEmitter::Values FragmentEmitter::old_loop(Op* old, const Values& inits,
@@ -384,6 +392,7 @@ FragmentEmitter::Known FragmentEmitter::write_scalar(Op* op) {
   }
   enter(level);
   Op* copy = builder_.module().clone(op, operands);
+  if (!copy->loc().known()) copy->set_loc(kernel_->loc());
   builder_.insert(copy);
   return {copy->result(), level};
 }

@@ -28,7 +28,7 @@ struct AxisBinding {
   Value* domain = nullptr;  ///< the old limit up to which the loop runs; null: the whole extent
   size_t level = 0;         ///< the scope in which it holds
   // Along the k of a product: start = block + within, block a multiple of the panels' run along k.
-  // In a part of a fragment: start = the fragment's start + within.
+  // In a part of a fragment: block is the fragment's start.
   Value* block = nullptr;
   Value* within = nullptr;
 };
@@ -49,9 +49,17 @@ enum class TailKind {
   Ones,     ///< fragments of extent 1
 };
 
+/// How far parts of a fragment reach in a tail.
+enum class Reach {
+  Present,  ///< to the elements that are there
+  Whole,    ///< to the end of the fragment
+};
+
 class FragmentEmitter {
  public:
-  FragmentEmitter(Op* kernel, PassContext& context, const TileAxes& axes, Block* body);
+  /// `parameters` stand for those of the old kernel.
+  FragmentEmitter(Op* kernel, PassContext& context, const TileAxes& axes, Block* body,
+                  const std::vector<Value*>& parameters);
 
   /// At the end of the innermost scope.
   Builder& builder() {
@@ -79,6 +87,9 @@ class FragmentEmitter {
   using LoopBody = std::function<Values(const Values&)>;
   Values loop(int axis, int64_t extent, Value* domain, TailKind tail, const Values& inits,
               const LoopBody& body);
+  /// The same for the fragments from `lo` on, below `hi`.
+  void range_loop(int axis, Value* lo, Value* hi, int64_t extent, Value* domain, TailKind tail,
+                  const LoopBody& body);
   /// The same for the k of a product: in blocks of `run` steps of 1, `unroll` of them copied, then
   /// the rest.
   Values contraction_loop(int axis, int64_t run, int64_t unroll, Value* domain, const Values& inits,
@@ -86,8 +97,10 @@ class FragmentEmitter {
   /// The same without a tail: the last fragment may reach past the end.
   Values whole_loop(int axis, int64_t extent, Value* domain, const Values& inits,
                     const LoopBody& body);
-  /// Inside of the fragment that `axis` is bound to, runs `body` for smaller ones of it.
-  void subdivide(int axis, int64_t extent, const std::function<void()>& body);
+  /// Inside of the fragment that `axis` is bound to, runs `body` for smaller ones of it, carrying
+  /// values.
+  Values subdivide(int axis, int64_t extent, Reach reach, const Values& inits,
+                   const LoopBody& body);
   /// A loop of the old program: new index and carried values are known to `demand` inside of
   /// `body`.
   Values old_loop(Op* loop, const Values& inits, const LoopBody& body);
@@ -114,6 +127,8 @@ class FragmentEmitter {
   void put_panels(std::map<Value*, PanelLoad> panels) { panels_.merge(panels); }
 
   Type fragment_type(Value* old);
+  /// The number of elements of an axis up to an old limit.
+  Value* total(int axis, Value* domain);
   /// Writes the fragment of `value` where `memory` says.
   void store(Value* value, const FragmentMemory& memory);
   /// The memory of an old load or store.
@@ -168,8 +183,6 @@ class FragmentEmitter {
                    const Values& inits, const LoopBody& body);
   Values run_within(int axis, Value* block, Value* count, int64_t unroll, Value* domain,
                     const Values& inits, const LoopBody& body);
-  /// The number of elements of an axis up to a limit.
-  Value* total(int axis, Value* domain);
   size_t level_of(const std::vector<int>& axes) const;
   /// The limit of a fragment on an axis whose memory has an old limit; null: none.
   Value* fragment_limit(int axis, Value* old_limit, size_t& level);

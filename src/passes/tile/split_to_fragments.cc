@@ -33,7 +33,7 @@
 #include <deque>
 
 #include "passes/tile/fragment_pairs.h"
-#include "passes/tile/fragment_panels.h"
+#include "passes/tile/fragment_sharing.h"
 #include "passes/tile/fragment_stages.h"
 #include "passes/tile/gpu/gpu_schedule.h"
 
@@ -51,13 +51,14 @@ constexpr int64_t elements_per_thread = 8;
 class KernelSplit {
  public:
   KernelSplit(Op* kernel, PassContext& context)
-      : kernel_(kernel), context_(context), axes_(kernel) {}
+      : kernel_(kernel), context_(context), axes_(kernel), sharing_(kernel, context, axes_) {}
 
   Status run() {
     collect();
     if (!check()) return failure;
     choose_outer_axes();
     choose_shape();
+    choose_panels();
     write();
     return failed_ ? Status(failure) : success;
   }
@@ -196,8 +197,8 @@ class KernelSplit {
     if (Attr unroll = schedule->get("unroll")) shape_.unroll = unroll->integer;
     while (shape_.run % shape_.unroll != 0) --shape_.unroll;
     if (dots_.empty()) return;
-    pairs_ = takes_pairs(machine);
-    if (pairs_) {
+    if (takes_pairs()) unit_ = pair_unit(machine);
+    if (unit_ == PairUnit::Matrix) {
       shape_.rows = column_extent_ = pair_block;
       return;
     }
@@ -209,11 +210,16 @@ class KernelSplit {
     column_extent_ = std::max(lanes, fragment->elements[1]->integer / lanes * lanes);
   }
 
-  /// A kernel for the matrix unit does nothing but such products and what follows them.
-  bool takes_pairs(const Machine& machine) const {
+  static PairUnit pair_unit(const Machine& machine) {
+    if (machine.has_bf16_tiles) return PairUnit::Matrix;
+    return machine.has_bf16_pairs ? PairUnit::Vectors : PairUnit::None;
+  }
+
+  /// A kernel of products of pairs does nothing but those and what follows them.
+  bool takes_pairs() const {
     Attr packing = kernel_->attr("schedule")->get("packing");
     bool packs = !packing || packing->string == "both";
-    if (!machine.has_bf16_tiles || !packs || row_ < 0 || !column_outside_) return false;
+    if (!packs || row_ < 0 || !column_outside_) return false;
     return std::all_of(roots_.begin(), roots_.end(), [&](Op* root) {
       return root->is(tile::info(OpKind::Dot)) && root->block() == kernel_->region()->front() &&
              axes_.of(root->result(), 0) == row_ && axes_.of(root->result(), 1) == column_ &&
@@ -265,16 +271,14 @@ class KernelSplit {
     Op* split = kernel_->module()->create(state);
     split->move_before(kernel_);
     Block* body = split->region()->add_block();
-    Block* old = kernel_->region()->front();
-    for (unsigned i = 0; i < old->arg_count(); ++i)
-      body->add_arg(old->arg(i)->type(), old->arg(i)->name());
-    FragmentEmitter emitter(kernel_, context_, axes_, body);
+    FragmentEmitter emitter(kernel_, context_, axes_, body, sharing_.add_parameters(body));
     FragmentStages stages(emitter, shape_);
     pack(emitter);
     emitter.set_shape(row_, column_);
     outer_loop(emitter, stages, 0);
     emitter.builder().op(tile::info(OpKind::Return), {}, {});
     failed_ = emitter.failed();
+    if (!failed_) sharing_.launch(split);
     kernel_->erase();
     if (!failed_ && context_.machine->is_gpu()) refuse_scratch(body);
   }
@@ -283,8 +287,9 @@ class KernelSplit {
   void refuse_scratch(Block* body) {
     for (Op* op : *body) {
       if (failed_ || !op->is(tile::info(OpKind::Alloc))) continue;
-      context_.diagnostics.report(diag::unsupported_tile_split, op->loc(), std::string(op->name()),
-                                  "a GPU's program has no scratch memory for what does not fit its registers");
+      context_.diagnostics.report(
+          diag::unsupported_tile_split, op->loc(), std::string(op->name()),
+          "a GPU's program has no scratch memory for what does not fit its registers");
       failed_ = true;
     }
   }
@@ -294,29 +299,62 @@ class KernelSplit {
   }
   int64_t column_fragment() const { return column_extent_ ? column_extent_ : shape_.width; }
 
-  void pack(FragmentEmitter& emitter) {
-    if (!column_outside_ || dots_.empty()) return;
-    PanelShape panels{row_,
-                      column_,
-                      shape_.rows,
-                      column_fragment(),
-                      shape_.run,
-                      row_ < 0 ? nullptr : common_limit(row_),
-                      common_limit(column_)};
+  /// What is packed for which product, and what of it is packed by kernels of their own.
+  void choose_panels() {
+    if (!column_outside_ || dots_.empty() || context_.machine->is_gpu()) return;
+    PanelShape shape{row_,
+                     column_,
+                     shape_.rows,
+                     column_fragment(),
+                     shape_.run,
+                     row_ < 0 ? nullptr : common_limit(row_),
+                     common_limit(column_)};
     for (Op* dot : dots_) {
-      if (!pairs_) pack_operands(emitter, dot, panels, kernel_->attr("schedule"));
-      if (pairs_) products_.emplace_back(emitter, dot, panels).pack();
+      forms_.push_back(panel_forms(dot, shape, kernel_->attr("schedule"), unit_, axes_));
+      for (const PanelForm& form : forms_.back()) sharing_.add(form);
     }
+  }
+
+  /// The panels of a factor, filled once whatever the number of products that read them.
+  const Panels& filled(FragmentEmitter& emitter, const PanelForm& form) {
+    for (const Panels& known : panels_) {
+      if (known.form().factor == form.factor) return known;
+    }
+    Panels& panels = panels_.emplace_back(emitter, form);
+    if (!sharing_.find(panels, emitter)) {
+      panels.allocate();
+      panels.fill();
+    }
+    return panels;
+  }
+
+  void pack(FragmentEmitter& emitter) {
+    for (size_t i = 0; i < forms_.size(); ++i) {
+      std::vector<const Panels*> made;
+      for (const PanelForm& form : forms_[i]) made.push_back(&filled(emitter, form));
+      if (unit_ == PairUnit::None) continue;
+      products_.emplace_back(emitter, dots_[i], *made[1], *made[0], unit_).allocate();
+    }
+    // Panels are filled from the factors themselves, so that those are known last.
+    if (unit_ != PairUnit::None) return;
+    for (Panels& panels : panels_) panels.keep();
   }
 
   /// All that the kernel does for the fragments at hand.
   void fragment(FragmentEmitter& emitter, FragmentStages& stages) {
     Block* body = kernel_->region()->front();
-    if (!pairs_) return stages.block(body);
     for (PairProduct& product : products_) product.multiply();
-    constexpr int64_t rows_at_once = 4;
-    emitter.subdivide(row_, rows_at_once, [&] { stages.block(body); });
-    emitter.take_panels();
+    if (unit_ == PairUnit::Matrix) {
+      constexpr int64_t rows_at_once = 4;
+      emitter.subdivide(row_, rows_at_once, Reach::Present, {},
+                        [&](const FragmentEmitter::Values&) {
+                          stages.block(body);
+                          return FragmentEmitter::Values{};
+                        });
+    } else {
+      stages.block(body);
+    }
+    if (!products_.empty()) emitter.take_panels();
   }
 
   void outer_loop(FragmentEmitter& emitter, FragmentStages& stages, size_t depth) {
@@ -340,7 +378,10 @@ class KernelSplit {
   bool column_outside_ = false;
   int64_t column_extent_ = 0;
   FragmentChoice shape_;
-  bool pairs_ = false;  ///< the products are for the matrix unit
+  PairUnit unit_ = PairUnit::None;  ///< what multiplies pairs, where all products are of pairs
+  PanelSharing sharing_;
+  std::vector<std::vector<PanelForm>> forms_;  ///< per product
+  std::deque<Panels> panels_;
   std::deque<PairProduct> products_;
   bool failed_ = false;
 };

@@ -53,12 +53,12 @@ Op* declare(Op* kernel) {
   return func;
 }
 
-/// Products in pairs have no form but tile registers, and those take only some.
+/// Machines multiply pairs in registers of some forms only.
 bool check_products(Op* kernel, PassContext& context) {
   bool fine = true;
   walk(kernel, [&](Op* op) {
     if (!op->is(tile::info(tile::OpKind::DotPairs))) return;
-    std::string problem = tile_product_problem(op, *context.machine);
+    std::string problem = pair_product_problem(op, *context.machine);
     if (problem.empty()) return;
     context.diagnostics.report(diag::unsupported_operation, op->loc(), std::string(op->name()),
                                op->result()->type()->text, context.machine->name)

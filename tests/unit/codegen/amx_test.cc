@@ -1,13 +1,9 @@
 // Products of bf16 in tile registers. Where the processor has none the instructions are emulated,
 // so that what is compiled runs in every test.
 
-#include <fmt/format.h>
-
 #include <limits>
-#include <thread>
 
-#include "unit/codegen/amx_emulator.h"
-#include "unit/codegen/compiled_kernel.h"
+#include "unit/codegen/pair_product.h"
 
 using namespace tessera;
 using namespace tessera::test;
@@ -15,115 +11,6 @@ using namespace tessera::test;
 namespace {
 
 constexpr const char* amx = "cpu:x86-64-v4-amx";
-
-/// y = a x b + bias with blocks of 64 x 96; b is stored as [N, K] where `turned`.
-std::string gemm(bool turned, const std::string& factor = "%x") {
-  return fmt::format(
-      R"(  sched.kernel @mm.0(%a: tensor<M x K, bf16>, %b: tensor<{0}, bf16>, %bias: tensor<N, f32>, %y: tensor<M x N, f32>) {{axes = [{{block = 64, extent = <M>, grid = true, name = "m"}}, {{block = 96, extent = <N>, grid = true, name = "n"}}, {{block = 32, extent = <K>, grid = false, name = "k"}}], outputs = 1, schedule = {{}}}} {{
-    %w: view<K x N, bf16, strides = [{1}], offset = 0, space = global> = sched.view %b
-    sched.tile {{axes = ["m", "n"]}} do(%i: i64, %j: i64) {{
-      %z: tile<64 x 96, f32> = sched.full {{value = 0.0}}
-      %acc: tile<64 x 96, f32> = sched.pipeline [%z] {{axis = "k", count = <ceildiv(K, 32)>}} do(%k: i64, %c: tile<64 x 96, f32>) {{
-        %x: tile<64 x 32, bf16> = sched.load %a, [%i, %k]
-        %e: tile<64 x 32, bf16> = sched.{2}
-        %v: tile<32 x 96, bf16> = sched.load %w, [%k, %j]
-        %d: tile<64 x 96, f32> = sched.dot %e, %v, %c
-        sched.yield [%d]
-      }}
-      %b1: tile<96, f32> = sched.load %bias, [%j]
-      %b2: tile<1 x 96, f32> = sched.reshape %b1
-      %b3: tile<64 x 96, f32> = sched.broadcast %b2
-      %s: tile<64 x 96, f32> = sched.add %acc, %b3
-      sched.store %s, %y, [%i, %j]
-      sched.yield []
-    }}
-    sched.return
-  }}
-)",
-      turned ? "N x K" : "K x N", turned ? "1, K" : "N, 1", factor == "%x" ? "reshape %x" : factor);
-}
-
-DimValues sizes(int64_t m, int64_t n, int64_t k) {
-  return {{"K", k}, {"M", m}, {"N", n}};
-}
-
-/// A product split into fragments and compiled for AMX.
-class Product {
- public:
-  explicit Product(bool turned = false, const std::string& factor = "%x")
-      : split_(schedule_module(gemm(turned, factor)), amx), turned_(turned) {
-    split_.to_tiles();
-    bool fine = split_.to_fragments();
-    INFO(split_.messages());
-    REQUIRE(fine);
-    lowered_ = std::make_unique<LoweredModule>(split_.text(), *find_machine(amx));
-    INFO(lowered_->messages());
-    REQUIRE(lowered_->messages().empty());
-  }
-
-  TileTest& split() { return split_; }
-  LoweredModule& lowered() { return *lowered_; }
-  bool turned() const { return turned_; }
-
-  /// Runs all programs on `threads` threads.
-  void run(std::vector<TensorValue>& tensors, const DimValues& dims, int threads = 1) {
-    auto value_of = [&](Dim dim) {
-      return *evaluate(
-          dim, [&](std::string_view name) { return std::optional(dims.find(name)->second); });
-    };
-    Op* target = lowered_->module().body()->front();
-    std::vector<int64_t> values;
-    for (Attr name : target->attr("dims")->elements)
-      values.push_back(dims.find(name->string)->second);
-    std::vector<void*> buffers;
-    for (TensorValue& tensor : tensors) buffers.push_back(tensor.data());
-    int64_t programs = 1;
-    for (Attr extent : target->attr("grid")->elements) programs *= value_of(extent->dim);
-    size_t bytes = size_t(value_of(target->attr("scratch")->dim)) / 64 * 64 + 64;
-    KernelFunction function = lowered_->kernel("mm.0");
-    std::vector<std::thread> workers;
-    for (int64_t worker = 0; worker < threads; ++worker) {
-      workers.emplace_back([&, worker] {
-        void* scratch = std::aligned_alloc(64, bytes);
-        std::memset(scratch, 0x7f, bytes);
-        function(buffers.data(), values.data(), programs * worker / threads,
-                 programs * (worker + 1) / threads, scratch);
-        std::free(scratch);
-        released_ = released_ && !AmxEmulator::is_configured();
-      });
-    }
-    for (std::thread& worker : workers) worker.join();
-  }
-  bool released() const { return released_; }
-
- private:
-  TileTest split_;
-  bool turned_;
-  std::unique_ptr<LoweredModule> lowered_;
-  bool released_ = true;
-};
-
-/// Every element against a sum in double; K roundings of f32 are allowed for.
-void check_against_double(Product& product, const DimValues& dims) {
-  std::vector<TensorValue> t = product.split().make_tensors(dims);
-  product.run(t, dims);
-  int64_t m = dims.at("M"), n = dims.at("N"), k = dims.at("K");
-  double worst = 0;
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < n; ++j) {
-      double exact = t[2].get(j).f, size = std::fabs(exact);
-      for (int64_t p = 0; p < k; ++p) {
-        double term = t[0].get(i * k + p).f * t[1].get(product.turned() ? j * k + p : p * n + j).f;
-        exact += term;
-        size += std::fabs(term);
-      }
-      double error = std::fabs(t[3].get(i * n + j).f - exact);
-      worst = std::max(worst, error / (double(k + 2) * 0x1p-24 * size + 1e-30));
-    }
-  }
-  INFO("M=" << m << " N=" << n << " K=" << k);
-  CHECK(worst <= 1);
-}
 
 }  // namespace
 
@@ -140,7 +27,7 @@ TEST_CASE("products in tile registers are those of the interpreter, bit for bit,
   edges.push_back(sizes(129, 127, 41));
   edges.push_back(sizes(64, 96, 64));
   for (bool turned : {false, true}) {
-    Product product(turned);
+    Product product(amx, turned);
     CHECK(product.split().count("tile.dot_pairs") == 4);
     check_compiled(product.split(), *find_machine(amx), edges);
   }
@@ -149,7 +36,7 @@ TEST_CASE("products in tile registers are those of the interpreter, bit for bit,
 TEST_CASE("products in tile registers have the error of f32 sums") {
   AmxEmulator emulator;
   for (bool turned : {false, true}) {
-    Product product(turned);
+    Product product(amx, turned);
     for (auto [m, n, k] :
          {std::array{7, 129, 127}, {41, 7, 1000}, {127, 41, 129}, {1, 1000, 7}, {129, 1, 41}}) {
       check_against_double(product, sizes(m, n, k));
@@ -159,7 +46,7 @@ TEST_CASE("products in tile registers have the error of f32 sums") {
 
 TEST_CASE("tile registers are configured for each call and released, and threads change no bit") {
   AmxEmulator emulator;
-  Product product;
+  Product product(amx);
   DimValues dims = sizes(65, 100, 40);
   std::vector<TensorValue> once = product.split().make_tensors(dims);
   long before = AmxEmulator::products();
@@ -178,7 +65,7 @@ TEST_CASE("NaN and infinity reach their own rows and columns, and no padding") {
   AmxEmulator emulator;
   constexpr double inf = std::numeric_limits<double>::infinity();
   for (bool turned : {false, true}) {
-    Product product(turned);
+    Product product(amx, turned);
     DimValues dims = sizes(35, 40, 33);
     std::vector<TensorValue> t = product.split().make_tensors(dims);
     t[0].set(34 * 33 + 32, {.f = std::nan("")});
@@ -199,7 +86,7 @@ TEST_CASE("NaN and infinity reach their own rows and columns, and no padding") {
 
 TEST_CASE("denormal products count as zeros in tile registers") {
   AmxEmulator emulator;
-  Product product;
+  Product product(amx);
   DimValues dims = sizes(1, 1, 2);
   std::vector<TensorValue> t = product.split().make_tensors(dims);
   t[0].set(0, {.f = 0x1p-100});
@@ -214,13 +101,13 @@ TEST_CASE("denormal products count as zeros in tile registers") {
 TEST_CASE("what is computed before a product leaves zeros in the padding") {
   AmxEmulator emulator;
   // exp(0) is 1: without the zeros the padding of k would meet what lies past the edge of b.
-  Product product(false, "exp %x");
+  Product product(amx, false, "exp %x");
   std::vector<DimValues> edges = {sizes(5, 7, 3), sizes(33, 33, 33)};
   check_compiled(product.split(), *find_machine(amx), edges, 1e-6);
 }
 
 TEST_CASE("the loop of a product in tile registers is four loads and four products") {
-  Product product;
+  Product product(amx);
   std::string assembly = product.lowered().assembly();
   size_t loops = 0;
   for (size_t at = assembly.find("tdpbf16ps"); at != std::string::npos; ++loops) {

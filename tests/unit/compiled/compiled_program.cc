@@ -75,14 +75,14 @@ void require(tsr_status_t status) {
 
 }  // namespace
 
-CompiledProgram::CompiledProgram(const std::string& graph, const Machine& machine)
+CompiledProgram::CompiledProgram(const std::string& graph, const Machine& machine, bool loaded)
     : machine_(&machine) {
   FileId file = text_.sources.add("f.tir", graph);
   auto modules = parse_modules(text_.context, file, text_.diagnostics);
   if (!modules) return;
   graph_ = std::move(modules->front());
   library_ = frontend::library_only(text_.context, text_.diagnostics);
-  if (compile()) load();
+  if (compile() && loaded) load();
 }
 
 CompiledProgram::~CompiledProgram() {
@@ -130,6 +130,8 @@ void CompiledProgram::load() {
   require(tsrLoadModule(context_, bytes->data(), bytes->size(), &module));
   require(tsrGetFunction(module, "f", &function_));
 }
+
+void CompiledProgram::set_threads(uint32_t threads) { require(tsrSetThreads(context_, threads)); }
 
 CompiledProgram::Tensors CompiledProgram::launch(const Tensors& inputs, const DimValues& dims) {
   KernelLauncher launcher(*module_, dims, text_.diagnostics, *object_);

@@ -27,8 +27,9 @@ class CompiledProgram {
   using Tensors = std::vector<TensorValue>;
   using DimValues = std::map<std::string, int64_t, std::less<>>;
 
-  /// Compiles the entry @f of a module of level graph; a failure leaves `messages`.
-  CompiledProgram(const std::string& graph, const Machine& machine);
+  /// Compiles the entry @f of a module of level graph; a failure leaves `messages`. `call` needs it loaded, which
+  /// takes a host that the runtime finds fit for that machine.
+  CompiledProgram(const std::string& graph, const Machine& machine, bool loaded = true);
   ~CompiledProgram();
   CompiledProgram(const CompiledProgram&) = delete;
   CompiledProgram& operator=(const CompiledProgram&) = delete;
@@ -36,6 +37,9 @@ class CompiledProgram {
   std::string messages() const;
   /// The entry as it was before machine code was made of it.
   std::string text() const;
+
+  /// Of the calls that follow.
+  void set_threads(uint32_t threads);
 
   Tensors launch(const Tensors& inputs, const DimValues& dims);
   /// `wanted` have the dtypes and extents of the results.

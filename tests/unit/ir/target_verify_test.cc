@@ -15,7 +15,8 @@ std::string with_statements(const std::string& statements, const std::string& fa
   std::string body =
       "%x: reg<f32 x 8> = target.load %buffers\n%n: reg<i32 x 8> = target.iota\n%i: i32 = target.constant {value = 3}\n"
       "%f: f32 = target.load %buffers\n%m: reg<bool x 8> = target.mask %first\n"
-      "%yes: bool = target.constant {value = 1}\n" + statements;
+      "%yes: bool = target.constant {value = 1}\n%pairs: reg<bf16 x 32> = target.load %buffers\n"
+      "%sums: reg<f32 x 16> = target.load %buffers\n" + statements;
   std::string text = "module @m level(target) version(1) {\n  target.func @f(%buffers: ptr, %dims: ptr, %first: i64, "
                      "%last: i64, %scratch: ptr) {" + facts + ", grid = [1], outputs = 1, params = "
                      "[!tensor<N, f32>], schedule = {}, scratch = 0} {\n";
@@ -55,6 +56,7 @@ const std::vector<std::string>& accepted() {
       "target.store_masked %x, %scratch, %m",
       "x86.prefetch %buffers {locality = 3}",
       "%r: reg<u16 x 16> = target.bitcast %x",
+      "%r: reg<f32 x 16> = x86.dot_bf16 %pairs, %pairs, %sums",
       "x86.tile_config",
       "x86.tile_release",
       "x86.tile_zero {tile = 7}",
@@ -107,6 +109,7 @@ const std::vector<Refused>& refused() {
       {"target.store_masked %x, %scratch, %x", "the mask must be reg<bool x 8>"},
       {"target.cond_branch %i, ^9, ^9", "the condition must be bool, not i32"},
       {"x86.prefetch %buffers {locality = 4}", "'locality' must be 0 to 3, not 4"},
+      {"%r: reg<f32 x 8> = x86.dot_bf16 %x, %x, %x", "'a' must be reg<bf16 x 32>, not reg<f32 x 8>"},
       {"x86.tile_zero {tile = 8}", "'tile' must be one of the tiles 0 to 7, not 8"},
       {"x86.tile_load %buffers, %first {tile = -1}", "'tile' must be one of the tiles 0 to 7, not -1"},
       {"x86.tile_store %scratch, %first {tile = 9}", "'tile' must be one of the tiles 0 to 7, not 9"},

@@ -112,7 +112,7 @@ TEST_CASE("a product in pairs adds even and odd products apart, without denormal
                     inputs({4, 2}, {2, 4})));
   for (auto [i, wanted] : {std::pair{0, 0.0}, {1, 2.0}, {2, 1.0}, {3, 3.0}, {5, 6.0}, {6, 5.0}})
     CHECK(pairs.result(i) == wanted);
-  auto dot = [](std::array<double, 4> factors, double sum) {
+  auto dot = [](std::array<double, 4> factors, double sum, const char* order = "") {
     EvalTest test;
     std::vector<TensorValue> values = inputs({1, 5}, {1, 1});
     for (int64_t i = 0; i < 4; ++i) values[0].set(i, {.f = factors[size_t(i)]});
@@ -123,7 +123,7 @@ TEST_CASE("a product in pairs adds even and odd products apart, without denormal
                       "%a: tile<1 x 4, bf16> = tile.cast %f",
                       "%b: tile<2 x 2, bf16> = tile.full {value = 1}",
                       "%c: tile<1 x 1, f32> = tile.load %x, [%z, %four], []",
-                      "%d: tile<1 x 1, f32> = tile.dot_pairs %a, %b, %c",
+                      std::string("%d: tile<1 x 1, f32> = tile.dot_pairs %a, %b, %c") + order,
                       "tile.store %d, %y, [%z, %z], []"},
                      std::move(values)));
     return test.result(0);
@@ -131,6 +131,11 @@ TEST_CASE("a product in pairs adds even and odd products apart, without denormal
   CHECK(dot({1, 2, 3, 4}, 5) == 15);
   // In the order of k, 2^24 + 1 - 2^24 + 1 is 1; the even ones cancel first here.
   CHECK(dot({0x1p24, 1, -0x1p24, 1}, 0) == 2);
+  // Chained, each pair is added to the sum itself, its odd element first: 2^24 + 1 is rounded to 2^24.
+  CHECK(dot({0x1p24, 1, -0x1p24, 1}, 0, " {chained = true}") == 0);
+  CHECK(dot({-0x1p24, 1, 0, 0}, 0x1p24, " {chained = true}") == 0);
+  CHECK(dot({1, -0x1p24, 0, 0}, 0x1p24, " {chained = true}") == 1);
+  CHECK(dot({0x1p-130, 0, 0, 0}, 0x1p-140, " {chained = true}") == 0);
   CHECK(dot({0x1p-130, 0, 0, 0}, 0) == 0);
   CHECK(dot({0, 0, 0, 0}, 0x1p-140) == 0);
 }

@@ -197,6 +197,17 @@ TEST_CASE("the object check survives truncations and flips", "[runtime]") {
 TEST_CASE("targets are ranked", "[runtime]") {
   using tessera::runtime::cpu_target_rank;
   CHECK(cpu_target_rank("cpu:x86-64-v3") < cpu_target_rank("cpu:x86-64-v4"));
-  CHECK(cpu_target_rank("cpu:x86-64-v4") < cpu_target_rank("cpu:x86-64-v4-amx"));
+  CHECK(cpu_target_rank("cpu:x86-64-v4") < cpu_target_rank("cpu:x86-64-v4-bf16"));
+  CHECK(cpu_target_rank("cpu:x86-64-v4-bf16") < cpu_target_rank("cpu:x86-64-v4-amx"));
+  using tessera::runtime::is_faster_cpu_target;
+  auto faster = [](const char* a, const char* b) {
+    return is_faster_cpu_target(*cpu_target_rank(a), *cpu_target_rank(b));
+  };
+  CHECK(faster("cpu:x86-64-v4", "cpu:x86-64-v3"));
+  CHECK(faster("cpu:x86-64-v4-amx", "cpu:x86-64-v4-bf16"));
+  // Which of the two is better depends on the processor, but one is, and the same one each time.
+  bool pairs = faster("cpu:x86-64-v4-bf16", "cpu:x86-64-v4");
+  CHECK(faster("cpu:x86-64-v4", "cpu:x86-64-v4-bf16") == !pairs);
+  CHECK(faster("cpu:x86-64-v4-bf16", "cpu:x86-64-v3"));
   CHECK_FALSE(cpu_target_rank("cuda:sm_90a"));
 }

@@ -9,8 +9,29 @@ namespace tessera {
 using Kind = ElementwiseKind;
 using tile::OpKind;
 
+namespace {
+
+/// The bytes of an element that fill a register in parts of a fragment: 4, or 2 where a kernel has no tiles but of that
+/// size, as one that copies has.
+unsigned bytes_of_lanes(Op* kernel) {
+  bool narrow = false, wide = false;
+  walk(kernel, [&](Op* op) {
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      Type type = op->result(i)->type();
+      if (type->is(TypeKind::Tile)) (byte_size(type->dtype) == 2 ? narrow : wide) = true;
+    }
+  });
+  return narrow && !wide ? 2 : 4;
+}
+
+}  // namespace
+
 KernelLowering::KernelLowering(Op* kernel, Op* func, const Machine& machine)
-    : kernel_(kernel), machine_(machine), b_(*kernel->module(), func), lanes_(machine.lanes(4)), func_(func) {}
+    : kernel_(kernel),
+      machine_(machine),
+      b_(*kernel->module(), func),
+      lanes_(machine.lanes(bytes_of_lanes(kernel))),
+      func_(func) {}
 
 namespace {
 
@@ -25,6 +46,7 @@ enum Parameter : unsigned { Buffers, Dims, First, Last, Scratch };
 void KernelLowering::run() {
   Block* entry = func_->region()->front();
   make_entry();
+  find_pair_operands();
   find_tile_products();
   bool tiles = !accumulators_.empty();
   if (tiles) machine_op(target::OpKind::TileConfig, {}, {});

@@ -113,11 +113,15 @@ class KernelLowering {
   void find_tile_products();
   bool is_accumulator(Value* tile_value) const { return accumulators_.contains(tile_value); }
   void zero_accumulators(Value* sum);
-  void lower_tile_operand(Op* load);
-  void lower_dot_pairs(Op* op);
+  void multiply_tiles(Op* op);
   void store_accumulators(Value* sum, const Access& access);
   void move_tile(target::OpKind kind, const Access& access, int64_t row, int64_t column, int64_t tile);
   void machine_op(target::OpKind kind, std::vector<Value*> operands, std::vector<OpAttr> attributes);
+
+  // lower_pairs.cc: products of pairs.
+  void find_pair_operands();
+  void lower_pair_operand(Op* load);
+  void lower_dot_pairs(Op* op);
   void lower_pair_rows(Op* op);
   bool loads_pairs(Op* load, const Access& access) const;
   std::vector<Value*> load_pairs(const Access& access, Value* fill);
@@ -132,12 +136,16 @@ class KernelLowering {
   std::unordered_map<Value*, std::vector<Value*>> values_;
   std::unordered_map<Value*, Memory> memories_;
   std::unordered_set<Value*> accumulators_;               ///< tile values in tile registers
-  std::unordered_map<Value*, Access> tile_operands_;      ///< loads that become tile loads
+  std::unordered_map<Value*, Access> pair_operands_;      ///< loads that their product makes itself
   std::unordered_set<Value*> paired_;                     ///< loads that give their rows in pairs already
   Op* func_;
 };
 
-/// Why a tile.dot_pairs has no form in tile registers; empty where it has one.
-std::string tile_product_problem(Op* dot, const Machine& machine);
+/// Why a tile.dot_pairs has no form on that machine; empty where it has one.
+std::string pair_product_problem(Op* dot, const Machine& machine);
+/// The same for one that is not chained, whose factors are loads.
+std::string matrix_unit_problem(Op* dot, const Machine& machine);
+/// Rows lie anywhere, but each in one piece.
+bool has_whole_rows(Value* memory);
 
 }  // namespace tessera

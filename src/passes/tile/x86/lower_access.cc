@@ -110,7 +110,7 @@ KernelLowering::Access KernelLowering::turned(const Access& access) {
 
 void KernelLowering::lower_load(Op* op) {
   Value* result = op->result();
-  if (tile_operands_.contains(result)) return lower_tile_operand(op);
+  if (pair_operands_.contains(result)) return lower_pair_operand(op);
   Access at = access(memory(op->in(in::Load::memory)), result->type(), shape_of(result), op->ins(in::Load::offsets),
                      op->ins(in::Load::limits));
   DType stored = stored_dtype(at.dtype);

@@ -1,4 +1,4 @@
-// Products in tile registers, and the panels they read.
+// Products in tile registers.
 //
 // A loop along k carries the accumulator of such a product, up to 2 x 2 tiles of 16 x 16, in tiles
 // 0 to 3 from its first turn to its last; tiles 4 and 5 hold the rows of a, 6 and 7 the columns of
@@ -57,18 +57,6 @@ bool is_zero(Value* value) {
   return number->is(AttrKind::Int) ? number->integer == 0 : number->number == 0;
 }
 
-/// Rows of a tile load or store lie anywhere, but each in one piece.
-bool has_whole_rows(Value* memory) {
-  Type type = memory->type();
-  return !type->is(TypeKind::View) || type->strides.back()->is_constant(1);
-}
-
-bool is_operand(Value* value) {
-  Op* def = value->def();
-  return def && def->is(tile::info(OpKind::Load)) && value->has_one_use() &&
-         def->slot_size(in::Load::limits) == 0 && has_whole_rows(def->in(in::Load::memory));
-}
-
 bool is_only_stored(Value* value) {
   for (Use* use = value->first_use(); use; use = use->next()) {
     Op* store = use->owner();
@@ -79,19 +67,17 @@ bool is_only_stored(Value* value) {
 }
 
 bool multiplies_by(Op* op) {
-  return op->is(tile::info(OpKind::DotPairs));
+  return op->is(tile::info(OpKind::DotPairs)) && !op->flag("chained");
 }
 
 }  // namespace
 
-std::string tile_product_problem(Op* dot, const Machine& machine) {
+std::string matrix_unit_problem(Op* dot, const Machine& machine) {
   if (!machine.has_bf16_tiles) return "the machine has no tile registers";
   Value* c = dot->in(in::DotPairs::c);
   bool fits = is_one_or_two(extent(c, 0), side) && is_one_or_two(extent(c, 1), side) &&
               extent(dot->in(in::DotPairs::a), 1) == depth;
   if (!fits) return "tile registers take products of 16 or 32 by 16 or 32, 32 along k";
-  if (!is_operand(dot->in(in::DotPairs::a)) || !is_operand(dot->in(in::DotPairs::b)))
-    return "its factors must be loads of their own, of rows without gaps and limits";
   Op* loop = carrying_loop(dot);
   if (!loop) return "its sum must be carried by the loop around it and used nowhere else in it";
   unsigned products = 0;
@@ -108,7 +94,6 @@ void KernelLowering::find_tile_products() {
     if (!multiplies_by(op)) return;
     for (Value* value : {op->in(in::DotPairs::c), op->result(), sum_of(op)})
       accumulators_.insert(value);
-    for (Value* factor : {op->in(in::DotPairs::a), op->in(in::DotPairs::b)}) tile_operands_[factor];
   });
 }
 
@@ -126,13 +111,6 @@ void KernelLowering::zero_accumulators(Value* sum) {
   }
 }
 
-void KernelLowering::lower_tile_operand(Op* load) {
-  Value* result = load->result();
-  tile_operands_[result] = access(memory(load->in(in::Load::memory)), result->type(),
-                                  shape_of(result), load->ins(in::Load::offsets), {});
-  define(result, {});
-}
-
 /// Loads or stores the tile whose first element is at that row and column.
 void KernelLowering::move_tile(TargetKind kind, const Access& access, int64_t row, int64_t column,
                                int64_t tile) {
@@ -142,14 +120,14 @@ void KernelLowering::move_tile(TargetKind kind, const Access& access, int64_t ro
   machine_op(kind, {address, stride}, {{"tile", b_.context().integer(tile)}});
 }
 
-void KernelLowering::lower_dot_pairs(Op* op) {
+void KernelLowering::multiply_tiles(Op* op) {
   Value *a = op->in(in::DotPairs::a), *b = op->in(in::DotPairs::b);
   int64_t rows = tiles_along(a, 0, side), columns = tiles_along(b, 1, depth);
   auto number = [&](int64_t tile) { return b_.context().integer(tile); };
   for (int64_t j = 0; j < columns; ++j)
-    move_tile(TargetKind::TileLoad, tile_operands_[b], 0, j * depth, first_b + j);
+    move_tile(TargetKind::TileLoad, pair_operands_[b], 0, j * depth, first_b + j);
   for (int64_t i = 0; i < rows; ++i) {
-    move_tile(TargetKind::TileLoad, tile_operands_[a], i * side, 0, first_a + i);
+    move_tile(TargetKind::TileLoad, pair_operands_[a], i * side, 0, first_a + i);
     for (int64_t j = 0; j < columns; ++j) {
       machine_op(TargetKind::TileDotBf16, {},
                  {{"a", number(first_a + i)},
@@ -167,55 +145,6 @@ void KernelLowering::store_accumulators(Value* sum, const Access& access) {
       move_tile(TargetKind::TileStore, access, i * side, j * side, i * columns + j);
     }
   }
-}
-
-void KernelLowering::lower_pair_rows(Op* op) {
-  Value* from = op->operand(0);
-  if (paired_.contains(from)) return define(op->result(), values_.at(from));
-  Fragment rows = fragment(from);
-  FragmentShape to = shape_of(op->result());
-  std::vector<Value*> parts;
-  for (int64_t row = 0; row < to.rows(); ++row) {
-    for (int64_t part = 0; part < to.parts_per_row(); ++part) {
-      std::vector<Place> places;
-      for (int64_t lane = 0; lane < to.lanes(part); ++lane) {
-        int64_t column = part * to.chunk + lane;
-        places.push_back({2 * row + column % 2, column / 2});
-      }
-      parts.push_back(assemble(rows, op->result()->type()->dtype, places));
-    }
-  }
-  define(op->result(), std::move(parts));
-}
-
-/// Where the elements of a column lie one after the other, two of them are one element of twice the
-/// size.
-bool KernelLowering::loads_pairs(Op* load, const Access& access) const {
-  Value* result = load->result();
-  return is_turned(access) && byte_size(access.dtype) == 2 && result->has_one_use() &&
-         result->first_use()->owner()->is(tile::info(OpKind::PairRows)) &&
-         access.shape.extents[0] % (2 * access.shape.chunk) == 0 &&
-         access.shape.extents[1] % access.shape.chunk == 0;
-}
-
-/// The columns, read whole and transposed as pairs: the parts of the result of tile.pair_rows.
-std::vector<Value*> KernelLowering::load_pairs(const Access& columns, Value* fill) {
-  Access wide = columns;
-  wide.shape.chunk *= 2;
-  Fragment pairs{columns.shape, {}};
-  pairs.shape.extents[1] /= 2;
-  for (Value* part : load_parts(wide, fill)) pairs.parts.push_back(b_.bitcast(part, DType::U32));
-  std::vector<Value*> parts;
-  int64_t lanes = columns.shape.chunk;
-  for (Value* part : transpose_last_two(pairs, DType::U32)) {
-    Value* both = b_.bitcast(part, columns.dtype);
-    for (int64_t half = 0; half < 2; ++half) {
-      std::vector<int64_t> picks;
-      for (int64_t i = 0; i < lanes; ++i) picks.push_back(half * lanes + i);
-      parts.push_back(b_.shuffle(both, both, picks));
-    }
-  }
-  return parts;
 }
 
 }  // namespace tessera
