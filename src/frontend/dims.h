@@ -10,7 +10,7 @@
 #include "frontend/syntax/ast.h"
 #include "frontend/value.h"
 #include "ir/core/context.h"
-#include "ir/core/dim_multiples.h"
+#include "ir/core/dim_facts.h"
 
 namespace tessera::frontend {
 
@@ -21,23 +21,14 @@ Dim as_dimension(DimTable& dims, const Datum& datum);
 /// an overflow Dim; a constant division by zero null with `by_zero` set.
 Dim combine(DimTable& dims, ast::BinaryOp op, Dim a, Dim b, bool& by_zero);
 
-/// A relation between dims that holds wherever the checker looks: a `where` clause.
-struct DimFact {
-  ast::CompareOp op;
-  Dim left;
-  Dim right;
-};
-
-/// Whether a relation between dims holds for all sizes (true), for none (false), or depends on
-/// them, given that every size is at least 0 and the facts hold.
+/// The relation that a comparison asks for; nothing for `in` and `is`.
+std::optional<Relation> as_relation(ast::CompareOp op);
+/// tessera::decide of that relation.
 std::optional<bool> decide(DimTable& dims, ast::CompareOp op, Dim a, Dim b,
                            std::span<const DimFact> facts = {});
 
 /// a // b, without the factors that b, which is one term, has in common with all terms of a.
 Dim reduced_quotient(DimTable& dims, Dim a, Dim b);
-
-/// What the facts say of multiples.
-std::vector<DimMultiple> multiples(std::span<const DimFact> facts);
 
 /// Whether the number of bytes of a tensor of these dims can be written down, whatever its dtype is
 /// now and becomes: every coefficient of eight times the product fits in 64 bits. An extent of 0 counts as 1.

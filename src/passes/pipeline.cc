@@ -26,7 +26,6 @@ constexpr std::array kernel_passes{
     // Kernels: contractions and norms from the standard library, with the ops around them folded in, and
     // generated ones for the rest. The host program says which runs when.
     PassId::graph_to_schedule,
-    PassId::dedupe_kernels,
 };
 
 /// One list of passes after another.
@@ -39,6 +38,7 @@ constexpr std::array<PassId, m + n> joined(const std::array<PassId, m>& first, c
 }
 
 constexpr std::array cpu_passes = joined(kernel_passes, std::array{
+    PassId::dedupe_kernels,
     // One program of each kernel: indices become element offsets, edges become limits.
     PassId::schedule_to_tile,
     // A loop over blocks of an axis that is only summed up is one op over the whole axis; how it is
@@ -70,6 +70,9 @@ constexpr PassId interpreter_passes[] = {
 };
 static_assert(is_well_ordered(interpreter_passes, Level::Graph));
 constexpr std::array cuda_passes = joined(kernel_passes, std::array{
+    // Sizes that the machine likes get kernels of their own.
+    PassId::specialise_kernels,
+    PassId::dedupe_kernels,
     // Loops over blocks stay: their turns are what loads run ahead by.
     PassId::schedule_to_tile,
     PassId::simplify_tiles,

@@ -106,7 +106,7 @@ format::ManifestEntry manifest_entry(Op* function) {
   }
   Attr guards = function->attr("guards");
   for (Attr guard : guards ? guards->elements : std::vector<Attr>()) {
-    std::string condition = format::expr_text(guard_condition(guard, entry.dims), entry.dims);
+    std::string condition = format::expr_text(fact_expr(*read_fact(guard), entry.dims), entry.dims);
     std::string message = text_of(guard, "text");
     entry.guards.push_back({condition, message.empty() ? condition : message});
   }

@@ -34,14 +34,22 @@ const std::string& text_of(Attr dict, std::string_view key) {
   return value ? value->string : none;
 }
 
-format::ExprOp relation_op(std::string_view relation) {
-  if (relation == "==") return format::ExprOp::Eq;
-  if (relation == "!=") return format::ExprOp::Ne;
-  if (relation == "<") return format::ExprOp::Lt;
-  if (relation == "<=") return format::ExprOp::Le;
-  if (relation == ">") return format::ExprOp::Gt;
-  TSR_CHECK(relation == ">=", "unknown relation of a guard");
-  return format::ExprOp::Ge;
+format::ExprOp relation_op(Relation relation) {
+  switch (relation) {
+    case Relation::Equal:
+      return format::ExprOp::Eq;
+    case Relation::NotEqual:
+      return format::ExprOp::Ne;
+    case Relation::Less:
+      return format::ExprOp::Lt;
+    case Relation::LessEqual:
+      return format::ExprOp::Le;
+    case Relation::Greater:
+      return format::ExprOp::Gt;
+    case Relation::GreaterEqual:
+      return format::ExprOp::Ge;
+  }
+  TSR_UNREACHABLE("bad relation");
 }
 
 class PlanEmitter {
@@ -156,18 +164,41 @@ class PlanEmitter {
   }
 
   void add_launch(Op* op) {
+    // Every choice is a launch and, but for the last, a select before it that ends with the others.
+    std::vector<Op*> kernels = host::choices(op);
+    std::vector<format::LaunchStep> launches;
+    for (Op* kernel : kernels) launches.push_back(launch(op, kernel));
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      if (size_t others = kernels.size() - i - 1) {
+        uint32_t condition = format::intern_expr(plan_, conjunction(host::assumptions(op, kernels[i])));
+        plan_.steps.push_back(format::SelectStep{condition, 1, uint32_t(2 * others - 1)});
+      }
+      plan_.steps.push_back(std::move(launches[i]));
+    }
+  }
+
+  format::Expr conjunction(const std::vector<DimFact>& facts) {
+    format::Expr all = format::const_expr(1);
+    for (size_t i = 0; i < facts.size(); ++i) {
+      format::Expr fact = fact_expr(facts[i], names_);
+      all = i == 0 ? fact : format::binary_expr(format::ExprOp::And, all, fact);
+    }
+    return all;
+  }
+
+  format::LaunchStep launch(Op* op, Op* kernel) {
     format::LaunchStep step;
-    std::string name(op->string_attr("kernel"));
+    std::string name(symbol_name(kernel));
     auto known = std::find(plan_.kernels.begin(), plan_.kernels.end(), name);
     step.kernel = uint32_t(known - plan_.kernels.begin());
     if (known == plan_.kernels.end()) plan_.kernels.push_back(name);
     for (unsigned i = 0; i < op->operand_count(); ++i)
       step.buffers.push_back(buffer(op->operand(i)));
     for (unsigned i = 0; i < op->result_count(); ++i) step.buffers.push_back(define(op->result(i)));
-    for (const std::string& dim : kernel_dims(op->module()->find(name))) {
+    for (const std::string& dim : kernel_dims(kernel)) {
       step.dims.push_back(expr(op->attr("dims")->get(dim)->dim));
     }
-    plan_.steps.push_back(std::move(step));
+    return step;
   }
 
   void add_constant(Op* op) {
@@ -208,7 +239,7 @@ class PlanEmitter {
   void add_guards() {
     Attr guards = function_->attr("guards");
     for (Attr guard : guards ? guards->elements : std::vector<Attr>()) {
-      format::Expr condition = guard_condition(guard, names_);
+      format::Expr condition = fact_expr(*read_fact(guard), names_);
       std::string message = text_of(guard, "text");
       if (message.empty()) message = format::expr_text(condition, names_);
       plan_.guards.push_back({format::intern_expr(plan_, condition), std::move(message)});
@@ -258,10 +289,9 @@ std::vector<std::string> kernel_dims(Op* kernel) {
   return names;
 }
 
-format::Expr guard_condition(Attr guard, const std::vector<std::string>& dims) {
-  return format::binary_expr(relation_op(text_of(guard, "relation")),
-                             format_dim(guard->get("left")->dim, dims),
-                             format_dim(guard->get("right")->dim, dims));
+format::Expr fact_expr(const DimFact& fact, const std::vector<std::string>& dims) {
+  return format::binary_expr(relation_op(fact.relation), format_dim(fact.left, dims),
+                             format_dim(fact.right, dims));
 }
 
 namespace {

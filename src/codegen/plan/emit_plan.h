@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/core/dim_facts.h"
 #include "ir/core/machine.h"
 #include "ir/core/module.h"
 #include "runtime/format/plan.h"
@@ -20,8 +21,8 @@ std::vector<std::string> entry_dims(Op* function);
 /// Graph.
 std::vector<std::string> kernel_dims(Op* kernel);
 
-/// The condition of a guard ({left, relation, right}), over `dims`.
-format::Expr guard_condition(Attr guard, const std::vector<std::string>& dims);
+/// The condition that the fact holds, over `dims`.
+format::Expr fact_expr(const DimFact& fact, const std::vector<std::string>& dims);
 
 /// The plan of a host.func. A dim that no parameter fixes, or a guard that cannot be written, is
 /// reported.

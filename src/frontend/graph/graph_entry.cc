@@ -197,23 +197,24 @@ bool GraphBuilder::assume(const ast::Compare& compare, const Signature& signatur
                      : nullptr;
     if (!right) return false;
     ast::CompareOp op = compare.ops[i];
-    if (op > ast::CompareOp::GreaterEqual) {
+    std::optional<Relation> relation = as_relation(op);
+    if (!relation) {
       unsupported(compare.loc, fmt::format("'{}' in a 'where' clause", ast::spelling(op)));
       return false;
     }
-    auto known = decide(dims(), op, left, right, facts());
+    DimFact fact{*relation, left, right};
+    auto known = tessera::decide(dims(), fact, facts());
     if (known == true) continue;
     if (known == false) {
       report(diag::false_where, compare.loc,
-             fmt::format("{} {} {}", left->text, ast::spelling(op), right->text),
-             " whatever the sizes are");
+             fact.text(), " whatever the sizes are");
       return false;
     }
     if (op == ast::CompareOp::Equal &&
         (unify(left, right, signature, scope) || unify(right, left, signature, scope))) {
       continue;
     }
-    facts().push_back({op, left, right});
+    facts().push_back(fact);
     guards_.push_back(context().dict(
         {{"left", context().dim(left)},
          {"relation", context().string(ast::spelling(op))},

@@ -351,6 +351,7 @@ void KernelBuilder::finish_kernel(schedule::KernelInstance& instance) {
   builder.set_end(kernel_->region()->front());
   builder.op(info(OpKind::Return), {}, {});
   instance.kernel = kernel_;
+  instance.choices = choices_;
   std::map<std::string, Dim, std::less<>> to_caller;
   for (const auto& [name, bound] : bindings_.dims) {
     if (bound.dim->constant()) continue;

@@ -141,6 +141,7 @@ class KernelBuilder : public Evaluator {
   Op* grid_ = nullptr;
   std::vector<KernelAxis> axes_;
   std::vector<ScheduleLayer> layers_;
+  size_t choices_ = 1;
   std::map<std::string, Attr> keys_;
   std::map<const Value*, const KernelAxis*> loop_axes_;
   std::set<const Scope*> loop_scopes_;

@@ -242,8 +242,13 @@ bool KernelBuilder::choose_blocks(Loc loc) {
                           return axis ? axis->extent : nullptr;
                         }};
     for (const auto& [name, dtype] : bindings_.dtypes) query.dtypes[name] = dtype.dtype;
-    const ScheduleRow* row = table_->find(dims(), query);
-    if (row && !apply(to_layer(row->schedule, Loc{}), block, loc)) return false;
+    std::vector<ScheduleTable::Choice> choices = table_->find(dims(), query);
+    choices_ = choices.size();
+    const ScheduleTable::Choice& choice = choices[request_.choice.value_or(choices.size() - 1)];
+    if (choice.row && !apply(to_layer(choice.row->schedule, Loc{}), block, loc)) return false;
+    std::vector<Attr> when;
+    for (const DimFact& fact : choice.when) when.push_back(fact_attr(context(), fact));
+    if (!when.empty()) kernel_->set_attr("assume", context().array(std::move(when)));
   }
   for (const ScheduleLayer& layer : layers_) {
     if (!apply(layer, block, loc)) return false;

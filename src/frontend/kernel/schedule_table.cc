@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "frontend/dims.h"
 #include "ir/schedule/schedule_keys.h"
 
 namespace tessera::frontend {
@@ -18,29 +17,17 @@ namespace {
 
 constexpr size_t max_table_bytes = 16 << 20;
 
-std::optional<ast::CompareOp> compare_op(std::string_view text) {
-  constexpr std::pair<std::string_view, ast::CompareOp> ops[] = {
-      {"==", ast::CompareOp::Equal},  {"!=", ast::CompareOp::NotEqual},
-      {"<", ast::CompareOp::Less},    {"<=", ast::CompareOp::LessEqual},
-      {">", ast::CompareOp::Greater}, {">=", ast::CompareOp::GreaterEqual},
-  };
-  for (const auto& [spelling, op] : ops) {
-    if (spelling == text) return op;
-  }
-  return std::nullopt;
-}
-
 std::optional<ScheduleCondition> read_condition(std::string_view text) {
   size_t first = text.find(' ');
   size_t second = first == std::string_view::npos ? first : text.find(' ', first + 1);
   if (second == std::string_view::npos) return std::nullopt;
-  auto op = compare_op(text.substr(first + 1, second - first - 1));
+  std::optional<Relation> relation = parse_relation(text.substr(first + 1, second - first - 1));
   std::string_view number = text.substr(second + 1);
   ScheduleCondition condition{std::string(text.substr(0, first)),
-                              op.value_or(ast::CompareOp::Equal)};
+                              relation.value_or(Relation::Equal)};
   auto [end, error] =
       std::from_chars(number.data(), number.data() + number.size(), condition.value);
-  if (!op || condition.axis.empty() || error != std::errc() ||
+  if (!relation || condition.axis.empty() || error != std::errc() ||
       end != number.data() + number.size()) {
     return std::nullopt;
   }
@@ -173,25 +160,46 @@ Result<ScheduleTable> ScheduleTable::read(Context& context, std::string_view nam
   return TableReader(context, name, diagnostics).read(text);
 }
 
-const ScheduleRow* ScheduleTable::find(DimTable& dims, const ScheduleQuery& query) const {
-  auto rows = kernels_.find(query.kernel);
-  if (rows == kernels_.end()) return nullptr;
-  for (const ScheduleRow& row : rows->second) {
-    bool fits = std::all_of(row.dtypes.begin(), row.dtypes.end(), [&](const auto& wanted) {
-      auto bound = query.dtypes.find(wanted.first);
-      if (bound == query.dtypes.end()) return false;
-      return std::find(wanted.second.begin(), wanted.second.end(), bound->second) !=
-             wanted.second.end();
-    });
-    fits = fits && std::all_of(row.conditions.begin(), row.conditions.end(),
-                               [&](const ScheduleCondition& condition) {
-                                 Dim extent = query.extent(condition.axis);
-                                 return extent && decide(dims, condition.op, extent,
-                                                         dims.constant(condition.value)) == true;
-                               });
-    if (fits) return &row;
+namespace {
+
+bool has_dtypes(const ScheduleRow& row, const ScheduleQuery& query) {
+  return std::ranges::all_of(row.dtypes, [&](const auto& wanted) {
+    auto bound = query.dtypes.find(wanted.first);
+    return bound != query.dtypes.end() && std::ranges::count(wanted.second, bound->second) > 0;
+  });
+}
+
+/// What is left to ask of sizes; nothing when the row can never be the one.
+std::optional<std::vector<DimFact>> open_conditions(DimTable& dims, const ScheduleRow& row,
+                                                    const ScheduleQuery& query) {
+  std::vector<DimFact> open;
+  for (const ScheduleCondition& condition : row.conditions) {
+    Dim extent = query.extent(condition.axis);
+    if (!extent) return std::nullopt;
+    DimFact fact{condition.relation, extent, dims.constant(condition.value)};
+    std::optional<bool> known = decide(dims, fact);
+    if (known == false) return std::nullopt;
+    if (!known) open.push_back(fact);
   }
-  return nullptr;
+  return open;
+}
+
+}  // namespace
+
+std::vector<ScheduleTable::Choice> ScheduleTable::find(DimTable& dims, const ScheduleQuery& query) const {
+  std::vector<Choice> choices;
+  auto rows = kernels_.find(query.kernel);
+  static const std::vector<ScheduleRow> none;
+  for (const ScheduleRow& row : rows == kernels_.end() ? none : rows->second) {
+    if (!has_dtypes(row, query)) continue;
+    auto open = open_conditions(dims, row, query);
+    if (!open) continue;
+    choices.push_back({&row, std::move(*open)});
+    if (choices.back().when.empty() && !row.schedule.contains("roles")) return choices;
+  }
+  bool ends = !choices.empty() && choices.back().when.empty();
+  if (!ends) choices.push_back({nullptr, {}});
+  return choices;
 }
 
 }  // namespace tessera::frontend

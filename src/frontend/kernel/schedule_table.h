@@ -1,7 +1,7 @@
 #pragma once
 // Tables of schedules, one JSON file for each target: what the standard library ships with and what
 // an autotuner writes. A kernel has rows in order; the first one whose dtypes and conditions hold
-// for all sizes decides.
+// decides. Where that depends on sizes, there is a kernel for each row that may be the one.
 //
 //   {"format": 1, "target": "cpu:x86-64-v4",
 //    "kernels": {"matmul": [{"dtypes": {"T": ["f32", "bf16"]}, "when": ["m <= 16"],
@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/syntax/ast.h"
 #include "ir/core/context.h"
+#include "ir/core/dim_facts.h"
 #include "support/diagnostic.h"
 #include "support/result.h"
 
@@ -27,7 +27,7 @@ namespace tessera::frontend {
 /// `axis op value`, as in "m <= 16".
 struct ScheduleCondition {
   std::string axis;
-  ast::CompareOp op;
+  Relation relation;
   int64_t value = 0;
 };
 
@@ -53,8 +53,14 @@ class ScheduleTable {
 
   const std::string& target() const { return target_; }
   const std::map<std::string, std::vector<ScheduleRow>>& kernels() const { return kernels_; }
-  /// The row that decides, or null.
-  const ScheduleRow* find(DimTable& dims, const ScheduleQuery& query) const;
+  /// A row that may decide, with what must hold of the sizes then; the row is null for no schedule.
+  struct Choice {
+    const ScheduleRow* row;
+    std::vector<DimFact> when;
+  };
+  /// The rows that may decide in order. The last one has no conditions; `roles` in the schedule of others ask the
+  /// machine for copies that some operands may not allow, so that what follows such a row is kept, too.
+  std::vector<Choice> find(DimTable& dims, const ScheduleQuery& query) const;
 
  private:
   friend class TableReader;

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "ir/core/dim_facts.h"
 #include "ir/core/dominance.h"
 #include "ir/core/printer.h"
 
@@ -193,6 +194,14 @@ bool same_shape(Type a, Type b) {
 }
 
 }  // namespace
+
+void verify_facts(Op* op, std::string_view attribute, OpVerifier& verifier) {
+  Attr list = op->attr(attribute);
+  for (Attr element : list ? list->elements : std::vector<Attr>()) {
+    if (read_fact(element)) continue;
+    verifier.error("each of '{}' compares two dims: {{left, relation, right}}, not {}", attribute, element->text);
+  }
+}
 
 bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype) {
   Type type = op->result()->type();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/core/dim_facts.h"
 #include "ir/graph/eval.h"
 
 namespace tessera::graph {
@@ -85,30 +86,19 @@ class Binder {
     Attr guards = function_->attr("guards");
     if (!guards) return true;
     for (Attr guard : guards->elements) {
-      Dim left = guard->get("left")->dim, right = guard->get("right")->dim;
-      const std::string& relation = guard->get("relation")->string;
+      DimFact fact = *read_fact(guard);
+      auto [relation, left, right] = fact;
       std::optional<int64_t> a = tessera::evaluate(left, values_);
       std::optional<int64_t> b = tessera::evaluate(right, values_);
       if (a && b && holds(*a, relation, *b)) continue;
       if (!a || !b) {
         diagnostics_.report(diag::eval_unknown_dim, function_->loc(), (a ? right : left)->text);
       } else {
-        diagnostics_.report(diag::eval_guard, function_->loc(),
-                            fmt::format("{} {} {}", left->text, relation, right->text),
-                            described(left, *a), described(right, *b));
+        diagnostics_.report(diag::eval_guard, function_->loc(), fact.text(), described(left, *a), described(right, *b));
       }
       return false;
     }
     return true;
-  }
-
-  static bool holds(int64_t a, std::string_view relation, int64_t b) {
-    if (relation == "==") return a == b;
-    if (relation == "!=") return a != b;
-    if (relation == "<") return a < b;
-    if (relation == "<=") return a <= b;
-    if (relation == ">") return a > b;
-    return a >= b;
   }
 
   Op* function_;

@@ -49,24 +49,6 @@ void check_arguments(Op* op, OpVerifier& verifier) {
   }
 }
 
-bool is_size(Attr value) {
-  return value && (value->is(AttrKind::Dim) || value->is(AttrKind::Int));
-}
-
-void check_guards(Op* op, OpVerifier& verifier) {
-  static const std::set<std::string_view> relations = {"==", "!=", "<", "<=", ">", ">="};
-  Attr guards = op->attr("guards");
-  if (!guards) return;
-  for (Attr guard : guards->elements) {
-    if (!guard->is(AttrKind::Dict) || !is_size(guard->get("left")) ||
-        !is_size(guard->get("right"))) {
-      verifier.error("each guard compares two dimension expressions, 'left' and 'right'");
-    } else if (!relations.count(entry(guard, "relation"))) {
-      verifier.error("the relation of a guard is one of == != < <= > >=");
-    }
-  }
-}
-
 void check_role(Op* op, OpVerifier& verifier) {
   std::string_view role = op->string_attr("role");
   if (role != "entry" && role != "init") {
@@ -94,7 +76,7 @@ void verify_func(Op* op, OpVerifier& verifier) {
   if (!op->region()->front()->terminator()) return verifier.error("its body ends with gir.return");
   check_arguments(op, verifier);
   check_names(op->attr("results"), "results", verifier);
-  check_guards(op, verifier);
+  verify_facts(op, "guards", verifier);
   if (Attr effects = op->attr("effects")) {
     for (Attr effect : effects->elements) {
       if (!effect->is(AttrKind::String)) verifier.error("'effects' is a list of strings");

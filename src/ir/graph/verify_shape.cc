@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/core/dim_multiples.h"
+#include "ir/core/dim_facts.h"
 #include "ir/graph/build.h"
 #include "ir/graph/verify.h"
 
@@ -110,16 +110,8 @@ namespace {
 
 /// What the guards of the function around an op say of multiples.
 std::vector<DimMultiple> known_multiples(Op* op) {
-  std::vector<DimMultiple> known;
   Op* function = op->parent();
-  Attr guards = function ? function->attr("guards") : nullptr;
-  if (!guards || guards->kind != AttrKind::Array) return known;
-  for (Attr guard : guards->elements) {
-    Attr left = guard->get("left"), relation = guard->get("relation"), right = guard->get("right");
-    if (!left || !right || !relation || relation->string != "==" || !left->dim || !right->dim) continue;
-    if (auto multiple = as_multiple(left->dim, right->dim)) known.push_back(*multiple);
-  }
-  return known;
+  return multiples(read_facts(function ? function->attr("guards") : nullptr));
 }
 
 }  // namespace

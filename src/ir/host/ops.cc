@@ -58,19 +58,6 @@ void verify_named(Op* op, std::string_view attribute, size_t count, OpVerifier& 
   }
 }
 
-void verify_guard(Attr guard, OpVerifier& verifier) {
-  static constexpr std::string_view relations[] = {"==", "!=", "<", "<=", ">", ">="};
-  Attr relation = guard->get("relation");
-  Attr left = guard->get("left");
-  Attr right = guard->get("right");
-  if (!relation || !left || !right || !left->dim || !right->dim) {
-    return verifier.error("a guard needs dims 'left' and 'right' and a 'relation'");
-  }
-  bool known = std::find(std::begin(relations), std::end(relations), relation->string) !=
-               std::end(relations);
-  if (!known) verifier.error("a guard has no relation {}", relation->text);
-}
-
 void verify_func(Op* op, OpVerifier& verifier) {
   if (op->region(at::Func::body)->empty()) return verifier.error("it has no body");
   Block* body = op->region(at::Func::body)->front();
@@ -88,9 +75,7 @@ void verify_func(Op* op, OpVerifier& verifier) {
   if (!last || !last->is(info(OpKind::Return)))
     return verifier.error("it does not end in host.return");
   verify_named(op, "results", last->operand_count(), verifier);
-  if (Attr guards = op->attr("guards")) {
-    for (Attr guard : guards->elements) verify_guard(guard, verifier);
-  }
+  verify_facts(op, "guards", verifier);
 }
 
 void verify_return(Op* op, OpVerifier& verifier) {
@@ -113,7 +98,7 @@ std::vector<Type> parameter_types(Op* kernel) {
 }
 
 /// The dims bound to symbols that no parameter has, and symbols that are not bound.
-void verify_binding(Op* op, const std::vector<Type>& types, OpVerifier& verifier) {
+void verify_binding(Op* op, std::string_view kernel, const std::vector<Type>& types, OpVerifier& verifier) {
   std::vector<std::string> free;
   for (Type type : types) {
     for (Dim extent : type->dims) {
@@ -123,16 +108,16 @@ void verify_binding(Op* op, const std::vector<Type>& types, OpVerifier& verifier
   for (const auto& [name, value] : op->attr("dims")->entries) {
     if (!value->dim) verifier.error("'{}' must be bound to a dim, not {}", name, value->text);
     bool known = std::find(free.begin(), free.end(), name) != free.end();
-    if (!known) verifier.error("kernel @{} has no free dim '{}'", op->string_attr("kernel"), name);
+    if (!known) verifier.error("kernel @{} has no free dim '{}'", kernel, name);
   }
   for (const std::string& name : free) {
     if (op->attr("dims")->get(name)) continue;
-    return verifier.error("the free dim '{}' of kernel @{} is not bound", name,
-                          op->string_attr("kernel"));
+    return verifier.error("the free dim '{}' of kernel @{} is not bound", name, kernel);
   }
 }
 
-void verify_operand(Op* op, unsigned position, Type parameter, Type given, OpVerifier& verifier) {
+void verify_operand(Op* op, std::string_view kernel, unsigned position, Type parameter, Type given,
+                    OpVerifier& verifier) {
   DimTable& dims = op->module()->context().dims();
   Attr binding = op->attr("dims");
   auto bound = [&](std::string_view name) { return binding->get(name)->dim; };
@@ -142,11 +127,11 @@ void verify_operand(Op* op, unsigned position, Type parameter, Type given, OpVer
   }
   if (same) return;
   verifier.error("value {} is {}, but parameter {} of kernel @{} is {} under {}", position,
-                 given->text, position, op->string_attr("kernel"), parameter->text, binding->text);
+                 given->text, position, kernel, parameter->text, binding->text);
 }
 
-void verify_launch(Op* op, OpVerifier& verifier) {
-  std::string_view name = op->string_attr("kernel");
+/// One of the kernels that a launch may run.
+void verify_choice(Op* op, std::string_view name, OpVerifier& verifier) {
   Op* kernel = op->module()->find(name);
   Attr outputs = kernel ? kernel->attr("outputs") : nullptr;
   if (!outputs || !outputs->is(AttrKind::Int))
@@ -163,15 +148,62 @@ void verify_launch(Op* op, OpVerifier& verifier) {
       return verifier.error("a parameter of kernel @{} is no tensor", name);
     }
   }
-  verify_binding(op, types, verifier);
+  verify_binding(op, name, types, verifier);
   if (verifier.failed()) return;
   for (unsigned i = 0; i < types.size(); ++i) {
     Value* value = i < op->operand_count() ? op->operand(i) : op->result(i - op->operand_count());
-    verify_operand(op, i, types[i], value->type(), verifier);
+    verify_operand(op, name, i, types[i], value->type(), verifier);
+  }
+}
+
+/// The kernel that is run where no variant is must be one that always may be.
+void verify_certain(Op* op, OpVerifier& verifier) {
+  Op* kernel = choices(op).back();
+  DimTable& dims = op->module()->context().dims();
+  std::vector<DimFact> guards = read_facts(op->parent()->attr("guards"));
+  for (const DimFact& fact : assumptions(op, kernel)) {
+    if (decide(dims, fact, guards) == true) continue;
+    verifier.error("{} need not hold, so kernel @{} can only be a variant", fact.text(), symbol_name(kernel));
+  }
+}
+
+void verify_launch(Op* op, OpVerifier& verifier) {
+  std::string_view name = op->string_attr("kernel");
+  verify_choice(op, name, verifier);
+  if (!verifier.failed()) verify_certain(op, verifier);
+  Attr variants = op->attr("variants");
+  for (Attr variant : variants ? variants->elements : std::vector<Attr>()) {
+    if (!variant->is(AttrKind::Symbol)) return verifier.error("variant {} is no symbol", variant->text);
+    verify_choice(op, variant->string, verifier);
   }
 }
 
 }  // namespace
+
+std::vector<DimFact> assumptions(Op* launch, Op* kernel) {
+  DimTable& dims = launch->module()->context().dims();
+  Attr binding = launch->attr("dims");
+  auto bound = [&](std::string_view name) {
+    Attr value = binding->get(name);
+    return value ? value->dim : nullptr;
+  };
+  std::vector<DimFact> facts = read_facts(kernel->attr("assume"));
+  for (DimFact& fact : facts) {
+    fact.left = dims.substitute(fact.left, bound);
+    fact.right = dims.substitute(fact.right, bound);
+  }
+  return facts;
+}
+
+std::vector<Op*> choices(Op* launch) {
+  std::vector<Op*> kernels;
+  Attr variants = launch->attr("variants");
+  for (Attr name : variants ? variants->elements : std::vector<Attr>()) {
+    kernels.push_back(launch->module()->find(name->string));
+  }
+  kernels.push_back(launch->module()->find(launch->string_attr("kernel")));
+  return kernels;
+}
 
 #define OPS_FILE "ir/host/ops.def"
 #define OPS_LEVEL Level::Host

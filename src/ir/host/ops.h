@@ -1,6 +1,7 @@
 #pragma once
 // The host program: its OpKind, slot numbers and facts, read from ops.def.
 
+#include "ir/core/dim_facts.h"
 #include "ir/core/module.h"
 
 namespace tessera::host {
@@ -11,5 +12,10 @@ namespace tessera::host {
 
 /// The kind of an op of this level.
 inline OpKind kind_of(const Op* op) { return OpKind(op->info().kind); }
+
+/// What one of the kernels of a launch assumes, in the dims of the entry.
+std::vector<DimFact> assumptions(Op* launch, Op* kernel);
+/// The kernels that a launch may run in the order of choice: its variants, then the one that always may.
+std::vector<Op*> choices(Op* launch);
 
 }  // namespace tessera::host

@@ -21,6 +21,7 @@
 // in a tile of the hook's shape.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ struct KernelRequest {
   std::map<std::string, Attr> schedule;   ///< overrides of the schedule, by key (schedule_keys.def)
   std::string symbol;                     ///< the kernel op's symbol
   std::string machine;  ///< the target's name: picks the row of the schedule table
+  /// Which of the schedules that may be the one, where that depends on sizes; none: the one that always may.
+  std::optional<size_t> choice;
   Loc loc;              ///< the op that asks, for diagnostics
 };
 
@@ -47,6 +50,8 @@ struct KernelInstance {
   Op* kernel = nullptr;             ///< a sched.kernel in the module that was given
   std::vector<Type> results;        ///< result types in the caller's symbols
   std::map<std::string, Dim> dims;  ///< the kernel's free dims in the caller's symbols
+  /// How many schedules there are to choose from, in the order in which they are tried; only the last needs nothing.
+  size_t choices = 1;
 };
 
 class KernelLibrary {

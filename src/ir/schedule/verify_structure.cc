@@ -144,6 +144,7 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
   if (!body->terminator() || !body->terminator()->is(info(OpKind::Return))) {
     verifier.error("its body does not end in sched.return");
   }
+  verify_facts(op, "assume", verifier);
   if (!verifier.failed()) verify_body_symbols(op, verifier);
 }
 

@@ -26,7 +26,7 @@ void verify_cpu(Op* op, OpVerifier& verifier) {
   bool fits = entry->arg_count() == std::size(wanted);
   for (unsigned i = 0; fits && i < entry->arg_count(); ++i) fits = entry->arg(i)->type()->text == wanted[i];
   if (!fits) verifier.error("its parameters must be (ptr, ptr, i64, i64, ptr)");
-  for (std::string_view name : {"shared", "cluster", "persistent", "descriptors", "assume", "registers"}) {
+  for (std::string_view name : {"shared", "cluster", "persistent", "descriptors", "registers"}) {
     if (op->has_attr(name)) verifier.error("'{}' needs 'threads'", name);
   }
 }

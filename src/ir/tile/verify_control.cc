@@ -48,6 +48,7 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
     if (!is_size(extent)) verifier.error("the grid's extent '{}' is no size", extent->text);
   }
   if (kind_of(body->back()) != OpKind::Return) verifier.error("it does not end with tile.return");
+  verify_facts(op, "assume", verifier);
   if (!verifier.failed()) verify_threads(op, verifier);
 }
 

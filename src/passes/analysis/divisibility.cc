@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "ir/core/dim_facts.h"
 #include "ir/tile/build.h"
 
 namespace tessera {
@@ -20,19 +21,22 @@ int64_t product(int64_t a, int64_t b) {
   return std::gcd(a, enough) * std::gcd(b, enough);
 }
 
+/// A term without its coefficient.
+std::string product_text(const DimTerm& term) {
+  std::string text;
+  for (const DimAtom* atom : term.factors) text += (text.empty() ? "" : "*") + atom->text;
+  return text;
+}
+
 }  // namespace
 
 Divisibility::Divisibility(Op* kernel) {
-  Attr assume = kernel->attr("assume");
-  if (!assume) return;
-  for (Attr fact : assume->elements) {
-    const DimTerm* term = fact->dim->terms.size() == 1 ? &fact->dim->terms[0] : nullptr;
-    if (!term || term->factors.size() != 1 || term->factors[0]->kind != DimAtomKind::Mod) continue;
-    Dim divided = term->factors[0]->a;
-    std::optional<int64_t> by = term->factors[0]->b->constant();
-    if (by && divided->terms.size() == 1 && divided->terms[0].factors.size() == 1) {
-      assumed_[std::string(divided->terms[0].factors[0]->text)] = *by;
-    }
+  for (const DimMultiple& known : multiples(read_facts(kernel->attr("assume")))) {
+    std::optional<int64_t> by = known.by->constant();
+    if (!by || known.of->terms.size() != 1) continue;
+    const DimTerm& term = known.of->terms[0];
+    int64_t& multiple = assumed_.try_emplace(product_text(term), 1).first->second;
+    multiple = std::lcm(multiple, std::gcd(*by / std::gcd(*by, term.coefficient), enough));
   }
 }
 
@@ -40,18 +44,23 @@ int64_t Divisibility::of(Dim dim) const {
   int64_t common = 0;
   for (const DimTerm& term : dim->terms) {
     int64_t multiple = std::abs(term.coefficient);
-    for (const DimAtom* atom : term.factors) multiple = product(multiple, of(*atom));
+    if (!term.factors.empty()) multiple = product(multiple, of_product(term));
     common = std::gcd(common, multiple);
   }
   return common;
 }
 
+/// Of a term without its coefficient.
+int64_t Divisibility::of_product(const DimTerm& term) const {
+  int64_t multiple = 1;
+  for (const DimAtom* atom : term.factors) multiple = product(multiple, of(*atom));
+  auto assumed = assumed_.find(product_text(term));
+  return assumed == assumed_.end() || multiple == 0 ? multiple : std::lcm(multiple, assumed->second);
+}
+
 int64_t Divisibility::of(const DimAtom& atom) const {
   switch (atom.kind) {
-    case DimAtomKind::Symbol: {
-      auto it = assumed_.find(atom.text);
-      return it == assumed_.end() ? 1 : it->second;
-    }
+    case DimAtomKind::Symbol:  // what is assumed of it, its term knows
     case DimAtomKind::FloorDiv: return 1;
     case DimAtomKind::Mod:
     case DimAtomKind::Min:

@@ -12,7 +12,7 @@ namespace tessera {
 
 class Divisibility {
  public:
-  /// Takes what the kernel's `assume` attribute states (each of its dims is zero: `N % 8`) as given.
+  /// Takes what the kernel's `assume` attribute states of multiples (`N % 8 == 0`) as given.
   explicit Divisibility(Op* kernel);
 
   /// The greatest number that the dim is known to be a multiple of; 0 for a dim that is zero.
@@ -21,10 +21,11 @@ class Divisibility {
   int64_t of(Value* index);
 
  private:
+  int64_t of_product(const DimTerm& term) const;
   int64_t of(const DimAtom& atom) const;
   int64_t compute(Value* index);
 
-  std::map<std::string, int64_t, std::less<>> assumed_;  ///< by symbol
+  std::map<std::string, int64_t, std::less<>> assumed_;  ///< by product of atoms: "M*N"
   std::unordered_map<Value*, int64_t> known_;
 };
 

@@ -216,6 +216,19 @@ std::map<std::string, Dim> canonicalize_dims(Op* kernel) {
   return binding;
 }
 
+Attr variant_symbol(Module& module, std::string_view kernel) {
+  for (unsigned n = 1;; ++n) {
+    std::string name = std::string(kernel) + ".v" + std::to_string(n);
+    if (!module.find(name)) return module.context().symbol(name);
+  }
+}
+
+Attr symbols_attr(Context& context, const std::vector<Op*>& kernels) {
+  std::vector<Attr> names;
+  for (Op* kernel : kernels) names.push_back(context.symbol(symbol_name(kernel)));
+  return names.empty() ? nullptr : context.array(std::move(names));
+}
+
 bool same_kernel(Op* a, Op* b) {
   return Comparison().same_op(a, b);
 }

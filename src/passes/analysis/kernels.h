@@ -18,6 +18,10 @@ std::vector<std::string> mentioned_dims(Op* kernel);
 void substitute_dims(Op* kernel, const std::map<std::string, Dim, std::less<>>& replacements);
 /// Names the free dims d0, d1, … and gives the old symbol of each new name.
 std::map<std::string, Dim> canonicalize_dims(Op* kernel);
+/// A free name for a kernel that runs instead of `kernel` where it may: `kernel`.v1, …
+Attr variant_symbol(Module& module, std::string_view kernel);
+/// The names of kernels as `variants` of a launch; null for none.
+Attr symbols_attr(Context& context, const std::vector<Op*>& kernels);
 /// True if both do the same: equal but for symbol, locations and names of values.
 bool same_kernel(Op* a, Op* b);
 

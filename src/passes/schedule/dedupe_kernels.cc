@@ -25,10 +25,17 @@ Status dedupe_kernels(Module& module, PassContext&) {
   for (Op* op : *module.body()) {
     walk(op, [&](Op* inner) {
       if (!inner->is(host::info(host::OpKind::Launch))) return;
-      auto it = replaced.find(inner->string_attr("kernel"));
-      if (it == replaced.end()) return;
       // Equal kernels have the same free dims, so the binding stays.
-      inner->set_attr("kernel", module.context().symbol(symbol_name(it->second)));
+      auto kept_one = [&](Attr name) {
+        auto it = replaced.find(name->string);
+        return it == replaced.end() ? name : module.context().symbol(symbol_name(it->second));
+      };
+      inner->set_attr("kernel", kept_one(inner->attr("kernel")));
+      Attr variants = inner->attr("variants");
+      if (!variants) return;
+      std::vector<Attr> names;
+      for (Attr name : variants->elements) names.push_back(kept_one(name));
+      inner->set_attr("variants", module.context().array(std::move(names)));
     });
   }
   for (const auto& [name, known] : replaced) module.find(name)->erase();

@@ -10,6 +10,7 @@
 #include <map>
 #include <tuple>
 
+#include "ir/core/dim_facts.h"
 #include "ir/schedule/ops.h"
 #include "ir/tile/build.h"
 #include "passes/pass.h"
@@ -46,11 +47,11 @@ class KernelLowering {
       Dim extent = axis->get("extent")->dim, block = axis->get("block")->dim;
       DimTable& dims = context().dims();
       // A whole axis is one program, also when there is nothing on it.
-      grid.push_back(
-          context().dim(extent == block ? dims.constant(1) : dims.ceildiv(extent, block)));
+      bool one = extent == block || is_within(extent, block);
+      grid.push_back(context().dim(one ? dims.constant(1) : dims.ceildiv(extent, block)));
     }
     std::vector<OpAttr> attributes{{"grid", context().array(grid)}};
-    for (const char* name : {"symbol", "outputs", "schedule", "kernel", "epilogue"}) {
+    for (const char* name : {"symbol", "outputs", "schedule", "kernel", "epilogue", "assume"}) {
       attributes.push_back({name, kernel_->attr(name)});
     }
     OpState state;
@@ -60,6 +61,14 @@ class KernelLowering {
     Op* lowered = builder_.module().create(state);
     lowered->move_before(kernel_);
     return lowered;
+  }
+
+  /// True if the kernel assumes 1 to `block` elements on an axis.
+  bool is_within(Dim extent, Dim block) {
+    DimTable& dims = context().dims();
+    std::vector<DimFact> facts = read_facts(kernel_->attr("assume"));
+    auto holds = [&](Relation relation, Dim bound) { return decide(dims, {relation, extent, bound}, facts) == true; };
+    return holds(Relation::LessEqual, block) && holds(Relation::GreaterEqual, dims.constant(1));
   }
 
   void lower_block(Block* block) {

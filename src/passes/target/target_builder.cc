@@ -158,12 +158,12 @@ Value* TargetBuilder::gather(Value* base, Value* offsets, Value* mask, Value* fi
   return builder_.value(target::info(OpKind::Gather), {{base}, {offsets}, {mask}, {fill}}, fill->type());
 }
 
-void TargetBuilder::store(Value* value, Value* address) {
-  builder_.op(target::info(OpKind::Store), {{value}, {address}}, {});
+Op* TargetBuilder::store(Value* value, Value* address) {
+  return builder_.op(target::info(OpKind::Store), {{value}, {address}}, {});
 }
 
-void TargetBuilder::store_masked(Value* value, Value* address, Value* mask) {
-  builder_.op(target::info(OpKind::StoreMasked), {{value}, {address}, {mask}}, {});
+Op* TargetBuilder::store_masked(Value* value, Value* address, Value* mask) {
+  return builder_.op(target::info(OpKind::StoreMasked), {{value}, {address}, {mask}}, {});
 }
 
 Block* TargetBuilder::new_block() { return region_->add_block(); }

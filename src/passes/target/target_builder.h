@@ -64,8 +64,8 @@ class TargetBuilder {
   Value* load(Value* address, Type type, bool invariant = false);
   Value* load_masked(Value* address, Value* mask, Value* fill);
   Value* gather(Value* base, Value* offsets, Value* mask, Value* fill);
-  void store(Value* value, Value* address);
-  void store_masked(Value* value, Value* address, Value* mask);
+  Op* store(Value* value, Value* address);
+  Op* store_masked(Value* value, Value* address, Value* mask);
 
   // Control flow.
   Block* new_block();

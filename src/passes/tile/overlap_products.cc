@@ -2,12 +2,14 @@
 //
 //   for t: wait t; d = mma(…, c); c' = mma_wait d {0}; release t            becomes
 //   for t: wait t; d = mma(…, c); c' = mma_wait d {1}; if t > first: release t - 1
-//   r = mma_wait c' {0}; if any: release last
+//   r = mma_wait c' {0}; release last
 //
 // The accumulator is not read between the products of a loop, so the tensor cores need not run dry at the end of each.
 // A slot is given back when the product that read it is known to be done, which is one turn later: a ring of one slot
-// would never be free for the next turn, and stays as it is.
+// would never be free for the next turn, and stays as it is. The loop has to run at least once: where nothing is
+// multiplied, the accumulator would be written while the hardware may read it.
 
+#include "passes/analysis/loop_bounds.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/builders.h"
 
@@ -34,11 +36,12 @@ class ProductOverlap {
     Value* channel = release->in(in::ChannelRelease::channel);
     if (!turn || channel->def()->int_attr("stages") < 2) return;
     wait->set_attr("pending", builder_.context().integer(1));
+    builder_.set_before(loop_);
+    Value* one = tile::index(builder_, 1);
     builder_.set_before(release);
     builder_.set_loc(release->loc());
-    Value* one = tile::index(builder_, 1);
-    release_if(tile::elementwise(builder_, ElementwiseKind::Gt, {body_->arg(0), loop_->in(in::For::lo)}), channel,
-               [&] { return tile::sub(builder_, release->in(in::ChannelRelease::turn), one); });
+    Value* condition = tile::elementwise(builder_, ElementwiseKind::Gt, {body_->arg(0), loop_->in(in::For::lo)});
+    release_if(condition, channel, tile::sub(builder_, release->in(in::ChannelRelease::turn), one));
     release->erase();
 
     builder_.set_after(loop_);
@@ -47,11 +50,9 @@ class ProductOverlap {
                            {{"pending", builder_.context().integer(0)}});
     result->replace_all_uses(last->result());
     last->set_operand(0, result);
-    Value* hi = loop_->in(in::For::hi);
-    release_if(tile::elementwise(builder_, ElementwiseKind::Gt, {hi, loop_->in(in::For::lo)}), channel, [&] {
-      Value* index = tile::sub(builder_, hi, tile::index(builder_, 1));
-      return turn->base ? tile::add(builder_, turn->base, index) : index;
-    });
+    Value* index = tile::sub(builder_, loop_->in(in::For::hi), one);
+    Value* final_turn = turn->base ? tile::add(builder_, turn->base, index) : index;
+    tile::channel_op(builder_, OpKind::ChannelRelease, channel, final_turn);
   }
 
  private:
@@ -91,11 +92,8 @@ class ProductOverlap {
     return std::nullopt;
   }
 
-  template <typename F>
-  void release_if(Value* condition, Value* channel, F&& turn) {
-    tile::when(builder_, condition, [&] {
-      tile::channel_op(builder_, OpKind::ChannelRelease, channel, turn());
-    });
+  void release_if(Value* condition, Value* channel, Value* turn) {
+    tile::when(builder_, condition, [&] { tile::channel_op(builder_, OpKind::ChannelRelease, channel, turn); });
   }
 
   Op* loop_;
@@ -109,8 +107,9 @@ Status overlap_products(Module& module, PassContext&) {
   std::vector<Op*> loops;
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
+    std::vector<DimFact> facts = read_facts(kernel->attr("assume"));
     walk(kernel, [&](Op* op) {
-      if (op->is(tile::info(OpKind::For))) loops.push_back(op);
+      if (op->is(tile::info(OpKind::For)) && runs_at_least_once(op, facts)) loops.push_back(op);
     });
   }
   for (Op* loop : loops) ProductOverlap(loop).run();

@@ -33,7 +33,8 @@ Op* declare(Op* kernel) {
   OpState state;
   state.info = target::info(target::OpKind::Func);
   state.loc = kernel->loc();
-  state.attributes = {{"dims", free_dims_attr(kernel)},
+  state.attributes = {{"assume", kernel->attr("assume")},
+                      {"dims", free_dims_attr(kernel)},
                       {"epilogue", kernel->attr("epilogue")},
                       {"grid", kernel->attr("grid")},
                       {"kernel", kernel->attr("kernel")},

@@ -47,21 +47,21 @@ TEST_CASE("Sizes are at least 0") {
 
 TEST_CASE("Facts decide what follows from one of them, raised by the bounds of the others") {
   Sizes sizes;
-  sizes.facts.push_back({Op::GreaterEqual, sizes("S"), sizes("16")});
+  sizes.facts.push_back({Relation::GreaterEqual, sizes("S"), sizes("16")});
   CHECK(sizes.decided(Op::LessEqual, "16", "S") == "yes");
   CHECK(sizes.decided(Op::LessEqual, "8", "S") == "yes");
   CHECK(sizes.decided(Op::Less, "S", "16") == "no");
   CHECK(sizes.decided(Op::LessEqual, "17", "S") == "open");
   CHECK(sizes.decided(Op::LessEqual, "32", "2*S") == "yes");
-  sizes.facts.push_back({Op::Less, sizes("K"), sizes("S")});
+  sizes.facts.push_back({Relation::Less, sizes("K"), sizes("S")});
   CHECK(sizes.decided(Op::LessEqual, "K + 1", "S") == "yes");
   CHECK(sizes.decided(Op::LessEqual, "K + 2", "S") == "open");
 }
 
 TEST_CASE("Two bounds of one size do not add up") {
   Sizes sizes;
-  sizes.facts.push_back({Op::GreaterEqual, sizes("S"), sizes("16")});
-  sizes.facts.push_back({Op::GreaterEqual, sizes("S"), sizes("8")});
+  sizes.facts.push_back({Relation::GreaterEqual, sizes("S"), sizes("16")});
+  sizes.facts.push_back({Relation::GreaterEqual, sizes("S"), sizes("8")});
   CHECK(sizes.decided(Op::LessEqual, "16", "S") == "yes");
   CHECK(sizes.decided(Op::LessEqual, "17", "S") == "open");
   CHECK(sizes.decided(Op::LessEqual, "24", "S") == "open");
@@ -69,7 +69,7 @@ TEST_CASE("Two bounds of one size do not add up") {
 
 TEST_CASE("A fact of multiples holds for the divisors of what is written, and for nothing more") {
   Sizes sizes;
-  sizes.facts.push_back({Op::Equal, sizes("S % 64"), sizes("0")});
+  sizes.facts.push_back({Relation::Equal, sizes("S % 64"), sizes("0")});
   CHECK(sizes.decided(Op::Equal, "S % 64", "0") == "yes");
   CHECK(sizes.decided(Op::Equal, "S % 32", "0") == "yes");
   CHECK(sizes.decided(Op::Equal, "S % 128", "0") == "open");

@@ -332,10 +332,10 @@ TEST_CASE("a function's facts fit its body") {
   check_function(x, arg + ", " + result + R"(, role = "init")", body, "names its parameter");
   check_function(x, arg + ", " + result + ", " + init, body, "a seed of type tensor<u64>");
   check_function(x, arg + ", results = [], " + entry, body, "has 0 results, and 1 are returned");
-  check_function(x, arg + ", guards = [1], " + result + ", " + entry, body, "each guard compares");
+  check_function(x, arg + ", guards = [1], " + result + ", " + entry, body, "each of 'guards' compares");
   check_function(
       x, arg + R"(, guards = [{left = 1, relation = "=", right = <B>}], )" + result + ", " + entry,
-      body, "relation of a guard");
+      body, "each of 'guards' compares");
   check_function(x, arg + ", effects = [1], " + result + ", " + entry, body, "list of strings");
   check_function("%x: f32", arg + ", " + result + ", " + entry, "gir.return []",
                  "must be a tensor");

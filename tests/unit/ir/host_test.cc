@@ -53,6 +53,36 @@ TEST_CASE("a host program is read back as printed") {
   CHECK(TextFixture().round_trip(once) == once);
 }
 
+TEST_CASE("a launch lists variants, and falls back on a kernel that always may run") {
+  auto launch = [](const std::string& kernel, const std::string& variants, const std::string& guards = "") {
+    std::string text = module_text(
+        "%0: tensor<3 x 4, f32> = host.fill {value = 0.5}\n"
+        "%1: tensor<(B*S) x 4, f32> = host.alias %x\n"
+        "%2: tensor<(B*S) x 4, f32> = host.launch [%1] {dims = {M = <B*S>}, kernel = @" +
+            kernel + ", variants = " + variants + "}\nhost.return [%2]\n",
+        R"({args = [{kind = "input", name = "x"}, {kind = "input", name = "b"}], )" + guards +
+            R"(results = [{name = "y"}]})");
+    // The same kernel again, for an even number of rows.
+    size_t begin = text.find("  sched.kernel"), end = text.find("  host.func");
+    std::string variant = text.substr(begin, end - begin);
+    variant.replace(variant.find("@f.0"), 4, "@f.even");
+    variant.replace(variant.find("{axes"), 1, R"({assume = [{left = <M % 2>, relation = "==", right = 0}], )");
+    return text.insert(begin, variant);
+  };
+  std::string once = TextFixture().round_trip(launch("f.0", "[@f.even]"));
+  INFO(once);
+  CHECK(once.find("kernel = @f.0, variants = [@f.even]}") != std::string::npos);
+  CHECK(TextFixture().round_trip(once) == once);
+  check_report(launch("f.0", "[@f.odd]"), "there is no kernel @f.odd");
+  check_report(launch("f.0", "[1]"), "variant 1 is no symbol");
+  check_report(launch("f.even", "[]"), "need not hold, so kernel @f.even can only be a variant");
+  std::string even = R"(guards = [{left = <S % 4>, relation = "==", right = 0}], )";
+  std::string certain = TextFixture().round_trip(launch("f.even", "[]", even));
+  INFO(certain);
+  CHECK(certain.find("kernel = @f.even") != std::string::npos);
+  CHECK(certain.find("error") == std::string::npos);
+}
+
 TEST_CASE("a launch agrees with its kernel") {
   check_body_report(
       "%0: tensor<3 x 4, f32> = host.launch [] {dims = {}, kernel = @g}\nhost.return [%0]\n",
@@ -113,5 +143,5 @@ TEST_CASE("an entry describes its arguments and results") {
       module_text(
           body,
           R"({args = [{kind = "input", name = "x"}, {kind = "input", name = "b"}], guards = [{left = <B>, relation = "=~", right = 1}], results = [{name = "y"}]})"),
-      "a guard has no relation \"=~\"");
+      "each of 'guards' compares two dims");
 }

@@ -95,7 +95,7 @@ TEST_CASE("every table that is shipped reads, and names kernels and axes that ex
   }
 }
 
-TEST_CASE("the first row that holds for all sizes decides") {
+TEST_CASE("the rows that may decide are those up to the first that holds for all sizes") {
   Context context;
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
@@ -106,15 +106,48 @@ TEST_CASE("the first row that holds for all sizes decides") {
       {"schedule": {"stages": 3}}]}})",
                           diagnostics);
   REQUIRE(table);
-  auto stages = [&](Dim m, DType dtype) {
+  // As "conditions: stages", from the first choice to the last.
+  auto choices = [&](Dim m, DType dtype) {
     ScheduleQuery query{
         "f", {{"T", dtype}}, [&](const std::string& axis) { return axis == "m" ? m : nullptr; }};
-    return table->find(context.dims(), query)->schedule.at("stages")->integer;
+    std::vector<std::string> texts;
+    for (const ScheduleTable::Choice& choice : table->find(context.dims(), query)) {
+      std::string text;
+      for (const DimFact& fact : choice.when) text += fact.text() + ": ";
+      texts.push_back(text + (choice.row ? choice.row->schedule.at("stages")->text : "none"));
+    }
+    return texts;
   };
-  CHECK(stages(context.dims().constant(16), DType::F32) == 1);
-  CHECK(stages(context.dims().constant(17), DType::F32) == 2);
-  CHECK(stages(context.dims().symbol("M"), DType::F32) == 2);
-  CHECK(stages(context.dims().symbol("M"), DType::BF16) == 3);
+  using Texts = std::vector<std::string>;
+  Dim symbol = context.dims().symbol("M");
+  CHECK(choices(context.dims().constant(16), DType::F32) == Texts{"1"});
+  CHECK(choices(context.dims().constant(17), DType::F32) == Texts{"2"});
+  CHECK(choices(symbol, DType::F32) == Texts{"M <= 16: 1", "2"});
+  CHECK(choices(symbol, DType::BF16) == Texts{"M <= 16: 1", "3"});
+}
+
+TEST_CASE("a row with roles is followed by others, and no row by no schedule") {
+  Context context;
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  auto table =
+      ScheduleTable::read(context, "t.json", R"({"format": 1, "target": "t", "kernels": {
+      "f": [{"schedule": {"roles": {"load": 1}}}, {"schedule": {"stages": 2}}, {"schedule": {"stages": 3}}],
+      "g": [{"when": ["m > 4"], "schedule": {"stages": 1}}]}})",
+                          diagnostics);
+  REQUIRE(table);
+  auto choices = [&](const std::string& kernel, Dim m) {
+    return table->find(context.dims(), {kernel, {}, [&](const std::string&) { return m; }});
+  };
+  auto of_f = choices("f", context.dims().symbol("M"));
+  REQUIRE(of_f.size() == 2);
+  CHECK(of_f[0].row->schedule.contains("roles"));
+  CHECK(of_f[1].row->schedule.at("stages")->integer == 2);
+  auto of_g = choices("g", context.dims().symbol("M"));
+  REQUIRE(of_g.size() == 2);
+  CHECK(of_g[0].when.size() == 1);
+  CHECK(of_g[1].row == nullptr);
+  CHECK(choices("g", context.dims().constant(3)).size() == 1);
 }
 
 TEST_CASE("a damaged table is described") {

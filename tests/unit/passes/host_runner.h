@@ -2,6 +2,7 @@
 // Runs the host program of a module: its kernels with the tile interpreter, or as a derived class
 // runs them.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <memory>
@@ -81,10 +82,23 @@ class HostRunner {
     values_[op->result()] = std::move(value);
   }
 
+  /// The first variant whose assumptions hold, else the kernel.
+  Op* choice(Op* launch, const DimValues& dims) {
+    for (Op* kernel : host::choices(launch)) {
+      if (std::ranges::all_of(read_facts(kernel->attr("assume")), [&](const DimFact& fact) {
+            return holds(*evaluate(fact.left, dims), fact.relation, *evaluate(fact.right, dims));
+          })) {
+        return kernel;
+      }
+    }
+    FAIL("no kernel of a launch may run");
+    return nullptr;
+  }
+
   void launch(Op* op) {
-    Op* kernel = module_.find(op->string_attr("kernel"));
     DimValues dims;
     for (const auto& [name, value] : op->attr("dims")->entries) dims[name] = size(value->dim);
+    Op* kernel = choice(op, dims);
     std::vector<TensorValue*> parameters;
     for (unsigned i = 0; i < op->operand_count(); ++i)
       parameters.push_back(&values_.at(op->operand(i)));

@@ -26,7 +26,7 @@ FusionGroup without_anchor(const FusionGroup& group) {
 }  // namespace
 
 Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& group,
-                                                            const AnchorForm& form) {
+                                                            const AnchorForm& form, size_t choice) {
   Op* anchor = group.anchor;
   if (!context_.kernels) {
     context_.diagnostics.report(diag::no_kernel_library, anchor->loc(), anchor->name(),
@@ -37,6 +37,7 @@ Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& g
   request.kernel = form.kernel;
   request.arguments = form.arguments;
   request.schedule = form.schedule;
+  request.choice = choice;
   request.symbol = next_symbol();
   request.machine = context_.machine ? context_.machine->name : "";
   request.loc = anchor->loc();
@@ -108,27 +109,47 @@ void GraphLowering::fold_members(AnchorKernel& anchor, const FusionGroup& group,
   }
 }
 
-Status GraphLowering::lower_anchor(const FusionGroup& group) {
-  AnchorForm form = anchor_form(group.anchor);
-  Result<schedule::KernelInstance> instance = instantiate(group, form);
-  if (!instance) return failure;
-  AnchorKernel anchor{instance->kernel, instance->dims};
+/// Gives the kernel its operands and the ops that follow, and keeps it.
+Op* GraphLowering::finish_anchor(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form) {
   bind_operands(anchor, group.anchor, form);
   Op* store = group.members.empty() ? nullptr : find_result_store(anchor.kernel);
   if (store) fold_members(anchor, group, form, store);
+  anchor.takes_members = store;
   erase_hooks(anchor.kernel);
   if (anchor.in_caller_symbols) {
     add_carriers(anchor.kernel, anchor.operands);
     anchor.dims = canonicalize_dims(anchor.kernel);
   }
+  return anchor.kernel = keep_kernel(anchor.kernel);
+}
+
+// Where it depends on sizes which schedule is the one, there is a kernel for each that may be; the one that always
+// may be is built last.
+Status GraphLowering::lower_anchor(const FusionGroup& group) {
+  AnchorForm form = anchor_form(group.anchor);
+  std::vector<Op*> variants;
+  AnchorKernel anchor;
+  for (size_t choice = 0, choices = 1; choice < choices; ++choice) {
+    Result<schedule::KernelInstance> instance = instantiate(group, form, choice);
+    if (!instance) return failure;
+    choices = instance->choices;
+    if (choice + 1 < choices) instance->kernel->set_attr("symbol", variant_symbol(module_, next_symbol()));
+    AnchorKernel built{instance->kernel, instance->dims, false, false, {}};
+    Op* kernel = finish_anchor(built, group, form);
+    TSR_CHECK(choice == 0 || (built.operands == anchor.operands && built.dims == anchor.dims),
+              "variants of a kernel take different operands");
+    anchor = std::move(built);
+    if (choice + 1 < choices) variants.push_back(kernel);
+  }
+  std::erase(variants, anchor.kernel);
   std::vector<Value*> outputs = group.outputs;
-  if (!store) {
+  if (!anchor.takes_members) {
     outputs.clear();
     for (unsigned i = 0; i < group.anchor->result_count(); ++i)
       outputs.push_back(group.anchor->result(i));
   }
-  host_.launch(keep_kernel(anchor.kernel), anchor.operands, anchor.dims, outputs);
-  if (!store && !group.members.empty()) return lower_generated(without_anchor(group));
+  host_.launch(anchor.kernel, variants, anchor.operands, anchor.dims, outputs);
+  if (!anchor.takes_members && !group.members.empty()) return lower_generated(without_anchor(group));
   return success;
 }
 

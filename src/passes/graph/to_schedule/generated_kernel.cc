@@ -116,7 +116,7 @@ Status GraphLowering::lower_generated(const FusionGroup& group) {
     binding = canonicalize_dims(kernel);
   }
   kernel = keep_kernel(kernel);
-  host_.launch(kernel, operands, binding, group.outputs);
+  host_.launch(kernel, {}, operands, binding, group.outputs);
   return success;
 }
 

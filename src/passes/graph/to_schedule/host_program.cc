@@ -4,6 +4,7 @@
 
 #include "ir/graph/ops.h"
 #include "ir/host/ops.h"
+#include "passes/analysis/kernels.h"
 #include "support/check.h"
 
 namespace tessera {
@@ -69,7 +70,7 @@ Value* HostProgram::carrier(std::string_view symbol) {
   return carriers_[std::string(symbol)] = made;
 }
 
-void HostProgram::launch(Op* kernel, const std::vector<Value*>& operands,
+void HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
                          const std::map<std::string, Dim>& dims,
                          const std::vector<Value*>& outputs) {
   Block* body = kernel->region()->front();
@@ -85,7 +86,8 @@ void HostProgram::launch(Op* kernel, const std::vector<Value*>& operands,
   }
   Op* launch = builder_.op(host::info(OpKind::Launch), {operands}, types,
                            {{"dims", context_.dict(std::move(entries))},
-                            {"kernel", context_.symbol(symbol_name(kernel))}});
+                            {"kernel", context_.symbol(symbol_name(kernel))},
+                            {"variants", symbols_attr(context_, variants)}});
   for (size_t i = 0; i < outputs.size(); ++i) {
     Value* made = launch->result(unsigned(i));
     if (made->type()->dims == outputs[i]->type()->dims) made->set_name(outputs[i]->name());

@@ -21,9 +21,9 @@ class HostProgram {
   Value* under(Value* buffer, const std::vector<Dim>& dims);
   /// A buffer in whose dims the symbol occurs.
   Value* carrier(std::string_view symbol);
-  /// Launches a kernel and defines `outputs` by its results, which have the types of the kernel's
-  /// last parameters under `dims`.
-  void launch(Op* kernel, const std::vector<Value*>& operands,
+  /// Launches a kernel, or the first of the variants that may run, and defines `outputs` by its
+  /// results, which have the types of the kernel's last parameters under `dims`.
+  void launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
               const std::map<std::string, Dim>& dims, const std::vector<Value*>& outputs);
   /// Defines a value without elements.
   void define_empty(Value* graph);

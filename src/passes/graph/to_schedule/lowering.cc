@@ -78,9 +78,7 @@ bool GraphLowering::mentions_dims(const FusionGroup& group) const {
   return found;
 }
 
-std::string GraphLowering::next_symbol() const {
-  return entry_ + "." + std::to_string(kernels_.size());
-}
+std::string GraphLowering::next_symbol() const { return entry_ + "." + std::to_string(named_); }
 
 Op* GraphLowering::keep_kernel(Op* kernel) {
   erase_unused(kernel);
@@ -90,6 +88,7 @@ Op* GraphLowering::keep_kernel(Op* kernel) {
     return known;
   }
   kernels_.push_back(kernel);
+  named_ += symbol_name(kernel) == next_symbol();
   return kernel;
 }
 

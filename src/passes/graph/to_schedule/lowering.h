@@ -17,6 +17,7 @@ struct AnchorKernel {
   Op* kernel = nullptr;
   std::map<std::string, Dim> dims;  ///< its free dims in the caller's symbols
   bool in_caller_symbols = false;   ///< the kernel has been rewritten to use these
+  bool takes_members = false;       ///< it has a place for the ops that follow
   std::vector<Value*> operands;
 };
 
@@ -42,7 +43,8 @@ class GraphLowering {
 
   // anchor_kernel.cc
   Status lower_anchor(const FusionGroup& group);
-  Result<schedule::KernelInstance> instantiate(const FusionGroup& group, const AnchorForm& form);
+  Result<schedule::KernelInstance> instantiate(const FusionGroup& group, const AnchorForm& form, size_t choice);
+  Op* finish_anchor(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form);
   void use_caller_symbols(AnchorKernel& anchor);
   void bind_operands(AnchorKernel& anchor, Op* op, const AnchorForm& form);
   void fold_members(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form,
@@ -67,6 +69,7 @@ class GraphLowering {
   GraphReads reads_;
   HostProgram host_;
   std::vector<Op*> kernels_;
+  size_t named_ = 0;  ///< kernels that are no variants
 };
 
 }  // namespace tessera

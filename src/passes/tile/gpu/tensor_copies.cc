@@ -55,29 +55,39 @@ std::optional<SharedLayout> staged_layout(Context& context, Type memory, Type ti
   return SharedLayout::rows(extents, bytes, order);
 }
 
+std::optional<std::vector<NeededMultiple>> tensor_copy_needs(Context& context, Type memory, Type tile,
+                                                             const SharedLayout& shared) {
+  if (shared.swizzle() == Swizzle::None || memory->rank() > most_axes) return std::nullopt;
+  std::vector<Dim> strides = tile::strides_of(context, memory);
+  size_t lead = memory->rank() - tile->rank();
+  int64_t elements = copy_alignment / byte_size(tile->dtype);
+  std::vector<NeededMultiple> needs;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    bool fastest = i == lead + size_t(shared.contiguous_axis());
+    if (fastest ? !strides[i]->is_constant(1) : strides[i]->is_constant(0)) return std::nullopt;
+    if (!fastest) needs.push_back({strides[i], elements});
+    if (i >= lead && !fastest && shared.extents()[i - lead] > largest_box) return std::nullopt;
+  }
+  if (memory->is(TypeKind::View)) needs.push_back({memory->offset, elements});
+  return needs;
+}
+
 bool is_tensor_copy(Op* access, const SharedLayout& shared, const Divisibility& known) {
   bool loads = access->is(tile::info(OpKind::Load));
-  Value* memory = access->in(loads ? unsigned(in::Load::memory) : unsigned(in::Store::memory));
+  Type memory = access->in(loads ? unsigned(in::Load::memory) : unsigned(in::Store::memory))->type();
   Type tile = loads ? access->result()->type() : access->in(in::Store::value)->type();
   std::vector<Value*> offsets = access->ins(loads ? unsigned(in::Load::offsets) : unsigned(in::Store::offsets));
   std::vector<Value*> limits = access->ins(loads ? unsigned(in::Load::limits) : unsigned(in::Store::limits));
-  Context& context = access->module()->context();
-  Type type = memory->type();
-  if (shared.swizzle() == Swizzle::None || type->rank() > most_axes) return false;
   if (loads && access->has_attr("fill")) return false;
-  std::vector<Dim> strides = tile::strides_of(context, type);
-  size_t lead = type->rank() - tile->rank();
-  int64_t bytes = byte_size(tile->dtype);
-  for (size_t i = 0; i < strides.size(); ++i) {
-    bool fastest = i == lead + size_t(shared.contiguous_axis());
-    if (fastest ? !strides[i]->is_constant(1) : known.of(strides[i]) * bytes % copy_alignment != 0) return false;
-    if (!fastest && strides[i]->is_constant(0)) return false;
-    if (i >= lead && !fastest && shared.extents()[i - lead] > largest_box) return false;
+  auto needs = tensor_copy_needs(access->module()->context(), memory, tile, shared);
+  if (!needs) return false;
+  for (const NeededMultiple& need : *needs) {
+    if (known.of(need.of) % need.by != 0) return false;
   }
-  if (type->is(TypeKind::View) && known.of(type->offset) * bytes % copy_alignment != 0) return false;
+  size_t lead = memory->rank() - tile->rank();
   for (size_t i = 0; i < limits.size(); ++i) {
     int64_t extent = *tile->dims[i]->constant();
-    if (!ends_with_memory(limits[i], offsets[lead + i], type->dims[lead + i], extent)) return false;
+    if (!ends_with_memory(limits[i], offsets[lead + i], memory->dims[lead + i], extent)) return false;
   }
   return true;
 }

@@ -12,6 +12,16 @@ namespace tessera {
 /// one where there is none), swizzled as widely as that extent allows. Nothing when the extents have no layout.
 std::optional<layout::SharedLayout> staged_layout(Context& context, Type memory, Type tile);
 
+/// A number that has to be a multiple of another one.
+struct NeededMultiple {
+  Dim of;
+  int64_t by;
+};
+/// What the copy engine needs of strides and start to move tiles between memory (a tensor or a view) and shared memory
+/// of that layout; nothing when it cannot.
+std::optional<std::vector<NeededMultiple>> tensor_copy_needs(Context& context, Type memory, Type tile,
+                                                             const layout::SharedLayout& shared);
+
 /// True if the copy engine can move the tile of that layout between global memory (a parameter or a view) and shared
 /// memory: one contiguous axis, rows at multiples of 16 bytes, edges only where the memory ends.
 bool is_tensor_copy(Op* access, const layout::SharedLayout& shared, const Divisibility& known);

@@ -22,6 +22,13 @@ namespace {
 
 constexpr int widest_access = 16;  // bytes
 
+/// A load or store of a vector, whose width was chosen so that it is aligned as a whole.
+Op* aligned(Op* access) {
+  Type moved = access->result_count() ? access->result()->type() : access->operand(0)->type();
+  access->set_attr("align", access->module()->context().integer(moved->lanes * byte_size(moved->dtype)));
+  return access;
+}
+
 Type in_memory(Context& context, Type reg) {
   return reg->dtype == DType::Bool ? context.with_dtype(reg, DType::U8) : reg;
 }
@@ -43,12 +50,15 @@ Value* NvLowering::stride_bytes(Dim stride, DType dtype, int64_t count) {
 NvLowering::Access NvLowering::edges(Type tile, const std::vector<Value*>& limits) {
   Access access(layout_of(tile), tile->dtype);
   access.remaining.assign(tile->rank(), nullptr);
+  access.grain.assign(tile->rank(), 1);
   for (size_t i = 0; i < limits.size(); ++i) {
     if (!limits[i]) continue;
-    std::optional<int64_t> known = b_.as_constant(limits[i]);
+    Value* exact = value(limits[i]);
+    std::optional<int64_t> known = b_.as_constant(exact);
     int64_t extent = *tile->dims[i]->constant();
     if (known && *known >= extent) continue;
-    Value* limit = as_i32(b_.min(limits[i], b_.index(extent)));
+    Value* limit = as_i32(b_.min(exact, b_.index(extent)));
+    access.grain[i] = access.layout.vector_width(int(i), std::gcd(layout::max_extent, divisibility_.of(limits[i])));
     Value* own = thread_coordinate(access.layout, int(i));
     access.remaining[i] = own ? b_.sub(limit, own) : limit;
   }
@@ -76,7 +86,7 @@ std::vector<Value*> NvLowering::values(const std::vector<Value*>& tile_values) c
 NvLowering::Access NvLowering::global_access(Memory memory, Type tile, const std::vector<Value*>& offsets,
                                              const std::vector<Value*>& limits) {
   DimTable& table = b_.context().dims();
-  Access access = edges(tile, values(limits));
+  Access access = edges(tile, limits);
   TSR_CHECK(access.layout.warps() == threads_.warps || threads_.single, "a layout of other threads: " + tile->text);
   std::vector<Dim> strides = tile::strides_of(b_.context(), memory.type);
   size_t lead = strides.size() - tile->rank();
@@ -145,8 +155,9 @@ Value* NvLowering::is_there(Access& access, const Point& part) {
   Value* all = nullptr;
   for (size_t i = 0; i < access.remaining.size(); ++i) {
     if (!access.remaining[i]) continue;
-    auto [it, inserted] = access.below.try_emplace({int(i), part[i]});
-    if (inserted) it->second = b_.op(Kind::Lt, i32(part[i]), access.remaining[i]);
+    int32_t first = part[i] / access.grain[i] * access.grain[i];
+    auto [it, inserted] = access.below.try_emplace({int(i), first});
+    if (inserted) it->second = b_.op(Kind::Lt, i32(first), access.remaining[i]);
     all = all ? b_.bit_and(all, it->second) : it->second;
   }
   return all;
@@ -164,13 +175,9 @@ void NvLowering::lower_load(Op* op) {
   for (int r = 0; r < access.layout.registers_per_thread(); r += access.width) {
     Point point = access.layout.register_offset(r);
     Value* from = address(access, point);
-    if (Value* there = is_there(access, point)) {
-      parts.push_back(b_.load_masked(from, b_.splat(there, access.width), fill));
-    } else {
-      Op* load = b_.load(from, part)->def();
-      load->set_attr("align", b_.context().integer(access.width * byte_size(part->dtype)));
-      parts.push_back(load->result());
-    }
+    Value* there = is_there(access, point);
+    Value* loaded = there ? b_.load_masked(from, b_.splat(there, access.width), fill) : b_.load(from, part);
+    parts.push_back(aligned(loaded->def())->result());
   }
   Value* loaded = concat(parts);
   define(op->result(), tile->dtype == DType::Bool ? b_.cast(loaded, DType::Bool) : loaded);
@@ -193,12 +200,7 @@ void NvLowering::lower_store(Op* op) {
     Value* there = is_there(access, point);
     if (owner) there = there ? b_.bit_and(there, owner) : owner;
     Value* to = address(access, point);
-    if (there) {
-      b_.store_masked(part, to, b_.splat(there, access.width));
-    } else {
-      Attr align = b_.context().integer(access.width * byte_size(part->type()->dtype));
-      b_.at().op(target::info(target::OpKind::Store), {{part}, {to}}, {}, {{"align", align}});
-    }
+    aligned(there ? b_.store_masked(part, to, b_.splat(there, access.width)) : b_.store(part, to));
   }
 }
 
@@ -217,7 +219,7 @@ void NvLowering::lower_gather(Op* op) {
   if (own) column = b_.add(column, b_.cast(own, DType::I64));
   Value* base = b_.offset(memory.base, b_.mul(column, stride_bytes(strides[1], tile->dtype, 1)));
   if (memory.type->is(TypeKind::View)) base = b_.offset(base, stride_bytes(memory.type->offset, tile->dtype, 1));
-  Access edge = edges(tile, values(limits));
+  Access edge = edges(tile, limits);
   int width = 1;
   if (strides[1]->is_constant(1)) {
     int64_t multiple = widest_access / byte_size(tile->dtype);
@@ -246,7 +248,7 @@ void NvLowering::lower_gather(Op* op) {
     Value* there = is_there(edge, point);
     Value* fill = there ? b_.select(b_.splat(there, width), outside, zero) : outside;
     Value* wanted = there ? b_.bit_and(there, inside) : inside;
-    parts.push_back(b_.load_masked(from, b_.splat(wanted, width), fill));
+    parts.push_back(aligned(b_.load_masked(from, b_.splat(wanted, width), fill)->def())->result());
   }
   define(op->result(), concat(parts));
 }

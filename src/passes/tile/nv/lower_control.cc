@@ -2,6 +2,7 @@
 
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
+#include "passes/analysis/loop_bounds.h"
 #include "passes/tile/gpu/gpu_schedule.h"
 #include "passes/tile/nv/emit_where.h"
 
@@ -11,7 +12,7 @@ using Kind = ElementwiseKind;
 using tile::OpKind;
 namespace in = tile::in;
 
-/// if lo < hi goto body(lo, inits) else goto exit(inits)
+/// if lo < hi goto body(lo, inits) else goto exit(inits), where it is not sure that lo < hi
 /// body(i, c): …; if i + step < hi goto body(i + step, …) else goto exit(…)
 void NvLowering::lower_for(Op* op) {
   Block* region = op->region()->front();
@@ -30,7 +31,13 @@ void NvLowering::lower_for(Op* op) {
     arguments.insert(arguments.end(), values.begin(), values.end());
     b_.cond_branch(b_.op(Kind::Lt, index, hi), body, arguments, exit, values);
   };
-  go(value(op->in(in::For::lo)), carried);
+  std::vector<Value*> first{value(op->in(in::For::lo))};
+  if (runs_at_least_once(op, facts_)) {
+    first.insert(first.end(), carried.begin(), carried.end());
+    b_.branch(body, first);
+  } else {
+    go(first[0], carried);
+  }
   b_.at().set_end(body);
   lower_block(region);
   go(b_.add(value(region->arg(0)), step), values(region->terminator()->ins(in::Yield::values)));

@@ -26,7 +26,7 @@ Value* NvLowering::mask_past_limit(Op* op, Value* reg) {
   size_t axis = size_t(op->int_attr("axis"));
   Type tile = op->operand(0)->type();
   std::vector<Value*> limits(tile->rank(), nullptr);
-  limits[axis] = value(limit);
+  limits[axis] = limit;
   Value* there = below_limits(tile, limits);
   if (!there) return reg;
   Attr identity = tile::reduction_identity(b_.context(), op->string_attr("kind"), tile->dtype);

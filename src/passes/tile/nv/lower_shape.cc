@@ -127,9 +127,8 @@ void NvLowering::lower_iota(Op* op) {
 }
 
 void NvLowering::lower_merge(Op* op) {
-  std::vector<Value*> limits = values(op->ins(tile::in::Merge::limits));
   Value* a = value(op->in(tile::in::Merge::a));
-  Value* there = below_limits(op->result()->type(), limits);
+  Value* there = below_limits(op->result()->type(), op->ins(tile::in::Merge::limits));
   define(op->result(), there ? b_.select(there, a, value(op->in(tile::in::Merge::b))) : a);
 }
 

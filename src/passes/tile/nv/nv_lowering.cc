@@ -17,7 +17,8 @@ NvLowering::NvLowering(Op* kernel, const Machine& machine)
       machine_(machine),
       func_(declare()),
       b_(*kernel->module(), func_),
-      divisibility_(kernel) {}
+      divisibility_(kernel),
+      facts_(read_facts(kernel->attr("assume"))) {}
 
 Op* NvLowering::declare() {
   Module& module = *kernel_->module();
@@ -30,7 +31,8 @@ Op* NvLowering::declare() {
   state.info = target::info(target::OpKind::Func);
   state.loc = kernel_->loc();
   Attr shared = kernel_->attr("shared");
-  state.attributes = {{"dims", context.array(std::move(names))},
+  state.attributes = {{"assume", kernel_->attr("assume")},
+                      {"dims", context.array(std::move(names))},
                       {"epilogue", kernel_->attr("epilogue")},
                       {"grid", kernel_->attr("grid")},
                       {"kernel", kernel_->attr("kernel")},
@@ -42,7 +44,6 @@ Op* NvLowering::declare() {
                       {"shared", shared ? shared : context.integer(0)},
                       {"symbol", kernel_->attr("symbol")},
                       {"threads", kernel_->attr("threads")}};
-  if (Attr assume = kernel_->attr("assume")) state.attributes.push_back({"assume", assume});
   Op* func = module.create(state);
   func->move_before(kernel_);
   func->region()->add_block();

@@ -15,6 +15,7 @@
 #include "ir/layout/matrix_access.h"
 #include "ir/layout/reduction.h"
 #include "ir/layout/shared_layout.h"
+#include "ir/core/dim_facts.h"
 #include "passes/analysis/divisibility.h"
 #include "passes/target/target_builder.h"
 #include "passes/tile/sizes.h"
@@ -54,6 +55,7 @@ class NvLowering {
     Value* base = nullptr;           ///< address of the thread's part of the coordinates
     std::vector<Dim> strides;        ///< elements, per axis of the tile (global memory)
     std::vector<Value*> remaining;   ///< i32 per axis: registers' parts below it are there; null: all are
+    std::vector<int32_t> grain;      ///< neighbours of which all are below the limit or none, per axis
     int axis = -1;                   ///< the contiguous axis
     int width = 1;                   ///< elements along it of one access
     std::map<std::vector<int32_t>, Value*> rows;
@@ -92,6 +94,7 @@ class NvLowering {
   void where(Value* condition, F&& body);
 
   // lower_access.cc: loads and stores.
+  /// Limits are values of the tile level, null or left out where there are none.
   Access edges(Type tile, const std::vector<Value*>& limits);
   Value* below_limits(Type tile, const std::vector<Value*>& limits);
   Access global_access(Memory memory, Type tile, const std::vector<Value*>& offsets,
@@ -168,6 +171,7 @@ class NvLowering {
   TargetBuilder b_;
   Sizes sizes_{b_};
   Divisibility divisibility_;
+  std::vector<DimFact> facts_;  ///< what the kernel assumes
   Threads threads_;
   int64_t roles_ = 0;
   std::vector<Value*> program_ids_;

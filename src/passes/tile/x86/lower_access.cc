@@ -240,8 +240,11 @@ void KernelLowering::store_part(const Access& access, Value* row, Value* count, 
 }
 
 void KernelLowering::store_one(Value* value, Value* address, Value* left) {
-  if (!left) return b_.store(value, address);
-  b_.store_masked(b_.splat(value, 1), address, b_.mask(left, 1));
+  if (left) {
+    b_.store_masked(b_.splat(value, 1), address, b_.mask(left, 1));
+  } else {
+    b_.store(value, address);
+  }
 }
 
 /// Row by row: the row's number gives the address, and a number outside the table switches the row off.

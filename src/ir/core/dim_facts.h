@@ -1,0 +1,46 @@
+#pragma once
+// Relations between dims that hold, or are asked for: `where` clauses, guards, what a kernel assumes.
+//
+// As an attribute a fact is {left = <K % 8>, relation = "==", right = <0>}; a guard has the source's text beside them.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/core/attribute.h"
+#include "ir/core/dim_multiples.h"
+
+namespace tessera {
+
+class Context;
+
+enum class Relation : uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
+
+/// "==", "!=", "<", "<=", ">", ">=".
+std::string_view spelling(Relation relation);
+std::optional<Relation> parse_relation(std::string_view text);
+bool holds(int64_t left, Relation relation, int64_t right);
+
+struct DimFact {
+  Relation relation;
+  Dim left;
+  Dim right;
+
+  std::string text() const;
+};
+
+/// Whether the relation holds for all sizes (true), for none (false), or depends on them, given that every size is
+/// at least 0 and the facts hold.
+std::optional<bool> decide(DimTable& dims, const DimFact& asked, std::span<const DimFact> facts = {});
+/// What the facts say of multiples.
+std::vector<DimMultiple> multiples(std::span<const DimFact> facts);
+
+Attr fact_attr(Context& context, const DimFact& fact);
+/// Nothing when the attribute is no fact.
+std::optional<DimFact> read_fact(Attr attribute);
+/// Those of a list; null is an empty one, and what is no fact is left out.
+std::vector<DimFact> read_facts(Attr list);
+
+}  // namespace tessera

@@ -1,0 +1,25 @@
+#include "passes/analysis/loop_bounds.h"
+
+#include "ir/tile/build.h"
+
+namespace tessera {
+
+namespace {
+
+/// The number as a dim; null when it is computed.
+Dim as_dim(Value* index) {
+  DimTable& table = index->parent_block()->parent_op()->module()->context().dims();
+  if (std::optional<int64_t> known = tile::known_index(index)) return table.constant(*known);
+  Op* def = index->def();
+  return def && def->is(tile::info(tile::OpKind::Dim)) ? def->dim_attr("value") : nullptr;
+}
+
+}  // namespace
+
+bool runs_at_least_once(Op* loop, std::span<const DimFact> facts) {
+  Dim lo = as_dim(loop->in(tile::in::For::lo)), hi = as_dim(loop->in(tile::in::For::hi));
+  DimTable& table = loop->module()->context().dims();
+  return lo && hi && decide(table, {Relation::Less, lo, hi}, facts) == true;
+}
+
+}  // namespace tessera

@@ -1,0 +1,14 @@
+#pragma once
+// What is known of the turns of a tile.for.
+
+#include <span>
+
+#include "ir/core/dim_facts.h"
+#include "ir/core/op.h"
+
+namespace tessera {
+
+/// True if the loop surely runs at least once where the facts (what its kernel assumes) hold.
+bool runs_at_least_once(Op* loop, std::span<const DimFact> facts);
+
+}  // namespace tessera

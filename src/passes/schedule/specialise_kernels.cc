@@ -1,0 +1,431 @@
+// Kernels for sizes that a GPU likes (variants of a launch).
+//
+// With symbolic sizes a kernel has to expect anything: rows that start between two vectors, extents that no register
+// file holds. What the machine is fast at needs more, and mostly gets it, so for each kernel this pass states what
+// would help, and makes copies that assume it. The launch picks (`variants` of host.launch):
+//
+//   copies    a kernel with roles brings operands to shared memory by tensor maps, which are not empty and whose
+//             strides are multiples of 16 bytes. A launch that has another kernel to fall back on runs it only where
+//             that holds; otherwise a copy assumes it. If the results allow it too, they leave by tensor maps.
+//   vectors   elsewhere a thread moves 16 bytes at a time, if rows start and end at multiples of that.
+//   rows      an axis that is taken whole becomes a constant extent that registers can hold (with what lies past the
+//             end masked), for a few extents; only longer rows are walked in a loop.
+//
+// Choices that sizes decide at compile time are taken here: what can never run goes away.
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "ir/core/context.h"
+#include "ir/core/dim_facts.h"
+#include "ir/host/ops.h"
+#include "ir/schedule/ops.h"
+#include "passes/analysis/divisibility.h"
+#include "passes/analysis/kernels.h"
+#include "passes/pass.h"
+#include "passes/tile/gpu/tensor_copies.h"
+#include "support/check.h"
+
+namespace tessera {
+
+using schedule::OpKind;
+namespace in = schedule::in;
+
+namespace {
+
+using Facts = std::vector<DimFact>;
+
+constexpr int64_t vector_bytes = 16;
+/// Extents for rows in registers, and how many elements of a tile a thread may have then.
+constexpr int64_t row_extents[] = {1024, 4096, 16384};
+constexpr int64_t elements_per_thread = 32;
+
+Dim product_of(DimTable& table, const DimTerm& term) {
+  Dim product = table.constant(1);
+  for (const DimAtom* atom : term.factors) product = table.mul(product, table.parse(atom->text));
+  return product;
+}
+
+/// Adds what makes the dim a multiple; false when nothing does.
+bool need_multiple(DimTable& table, const Divisibility& known, NeededMultiple need, Facts& facts) {
+  for (const DimTerm& term : need.of->terms) {
+    int64_t by = need.by / std::gcd(need.by, term.coefficient);
+    if (by == 1) continue;
+    if (term.factors.empty()) return false;
+    Dim product = product_of(table, term);
+    if (known.of(product) % by == 0) continue;
+    facts.push_back({Relation::Equal, table.mod(product, table.constant(by)), table.constant(0)});
+  }
+  return true;
+}
+
+bool contains(const Facts& facts, const DimFact& wanted) {
+  return std::ranges::any_of(facts, [&](const DimFact& fact) {
+    return fact.relation == wanted.relation && fact.left == wanted.left && fact.right == wanted.right;
+  });
+}
+/// For what is empty, no kernel needs to be fast.
+bool excludes_empty(const DimFact& fact) {
+  return fact.relation == Relation::GreaterEqual && fact.right->is_constant(1);
+}
+void add(Facts& facts, const Facts& more) {
+  for (const DimFact& fact : more) {
+    if (!contains(facts, fact)) facts.push_back(fact);
+  }
+}
+
+/// A kernel and what would make it fast.
+class KernelNeeds {
+ public:
+  explicit KernelNeeds(Op* kernel)
+      : kernel_(kernel), context_(kernel->module()->context()), table_(context_.dims()), known_(kernel) {}
+
+  /// What loads of operands of products need to be tensor copies; nothing if they cannot be.
+  std::optional<Facts> operand_copies() const {
+    Facts facts;
+    bool possible = true;
+    walk(kernel_, [&](Op* op) {
+      if (!op->is(schedule::info(OpKind::Dot))) return;
+      for (Value* operand : {op->in(in::Dot::a), op->in(in::Dot::b)}) {
+        Op* load = operand->def();
+        bool loads = load && load->is(schedule::info(OpKind::Load)) && !load->has_attr("fill");
+        possible &= loads && add_copy(load->in(in::Load::memory)->type(), operand->type(), facts);
+      }
+    });
+    return possible ? std::optional(facts) : std::nullopt;
+  }
+
+  /// The same of stores, as far as they can be.
+  Facts result_copies() const {
+    Facts facts;
+    walk(kernel_, [&](Op* op) {
+      if (!op->is(schedule::info(OpKind::Store))) return;
+      Facts of_store;
+      Type tile = op->in(in::Store::value)->type();
+      if (add_copy(op->in(in::Store::memory)->type(), tile, of_store)) add(facts, of_store);
+    });
+    return facts;
+  }
+
+  /// What lets accesses be vectors of 16 bytes, as far as they can be.
+  Facts vectors() const {
+    Facts facts;
+    walk(kernel_, [&](Op* op) {
+      Facts of_access;
+      bool possible = false;
+      if (op->is(schedule::info(OpKind::Load))) {
+        possible = add_vector(op->in(in::Load::memory)->type(), op->result()->type(), of_access);
+      } else if (op->is(schedule::info(OpKind::Store))) {
+        possible = add_vector(op->in(in::Store::memory)->type(), op->in(in::Store::value)->type(), of_access);
+      } else if (op->is(schedule::info(OpKind::Gather))) {
+        possible = add_vector(op->in(in::Gather::table)->type(), op->result()->type(), of_access);
+      }
+      if (possible) add(facts, of_access);
+    });
+    return facts;
+  }
+
+  /// The symbolic extent that tiles have; null when there is none, or several.
+  Dim row_extent() const {
+    std::vector<Dim> found;
+    for_each_tile([&](Type tile) {
+      for (Dim dim : tile->dims) {
+        if (!dim->constant() && std::ranges::count(found, dim) == 0) found.push_back(dim);
+      }
+    });
+    return found.size() == 1 ? found[0] : nullptr;
+  }
+
+  /// Elements of the largest tile whose rows have `extent` elements.
+  int64_t largest_tile(int64_t extent) const {
+    int64_t largest = 0;
+    for_each_tile([&](Type tile) {
+      int64_t elements = 1;
+      for (Dim dim : tile->dims) elements *= dim->constant().value_or(extent);
+      largest = std::max(largest, elements);
+    });
+    return largest;
+  }
+
+ private:
+  template <typename F>
+  void for_each_tile(F&& visit) const {
+    walk(kernel_, [&](Op* op) {
+      for (unsigned i = 0; i < op->result_count(); ++i) {
+        if (op->result(i)->type()->is(TypeKind::Tile)) visit(op->result(i)->type());
+      }
+    });
+  }
+
+  bool add_copy(Type memory, Type tile, Facts& facts) const {
+    bool constant = std::ranges::all_of(tile->dims, [](Dim dim) { return dim->constant().has_value(); });
+    if (!constant) return false;
+    std::vector<Dim> extents;
+    for (Dim dim : tile->dims) {
+      if (tile->rank() == 2 || !dim->is_constant(1)) extents.push_back(dim);
+    }
+    Type window = context_.tile(extents, tile->dtype);
+    auto shared = staged_layout(context_, memory, window);
+    auto needs = shared ? tensor_copy_needs(context_, memory, window, *shared) : std::nullopt;
+    if (!needs) return false;
+    for (const NeededMultiple& need : *needs) {
+      if (!need_multiple(table_, known_, need, facts)) return false;
+    }
+    for (Dim extent : memory->dims) {
+      if (extent->is_constant(0)) return false;
+      if (!extent->constant()) add(facts, {{Relation::GreaterEqual, extent, table_.constant(1)}});
+    }
+    return true;
+  }
+
+  bool add_vector(Type memory, Type tile, Facts& facts) const {
+    std::vector<Dim> strides = tile::strides_of(context_, memory);
+    size_t lead = strides.size() - tile->rank();
+    int64_t elements = vector_bytes / byte_size(tile->dtype);
+    int contiguous = -1;
+    for (size_t i = 0; i < tile->rank(); ++i) {
+      if (strides[lead + i]->is_constant(1) && !tile->dims[i]->is_constant(1)) contiguous = int(i);
+    }
+    if (contiguous < 0) return false;
+    std::vector<NeededMultiple> needs;
+    for (size_t i = 0; i < strides.size(); ++i) {
+      if (i != lead + size_t(contiguous)) needs.push_back({strides[i], elements});
+    }
+    if (memory->is(TypeKind::View)) needs.push_back({memory->offset, elements});
+    Dim extent = memory->dims[lead + size_t(contiguous)];
+    std::optional<int64_t> block = tile->dims[size_t(contiguous)]->constant();
+    if (!block || !is_multiple_of(extent, *block)) needs.push_back({extent, elements});
+    return std::ranges::all_of(needs, [&](NeededMultiple need) { return need_multiple(table_, known_, need, facts); });
+  }
+
+  Op* kernel_;
+  Context& context_;
+  DimTable& table_;
+  Divisibility known_;
+};
+
+class Specialisation {
+ public:
+  Specialisation(Module& module, const Machine& machine)
+      : module_(module), context_(module.context()), table_(context_.dims()), machine_(machine) {}
+
+  void run() {
+    for (Op* op : *module_.body()) {
+      if (!op->is(host::info(host::OpKind::Func))) continue;
+      guards_ = read_facts(op->attr("guards"));
+      walk(op, [&](Op* inner) {
+        if (inner->is(host::info(host::OpKind::Launch))) specialise(inner);
+      });
+    }
+    erase_unused_kernels();
+    shorten_names();
+  }
+
+ private:
+  void specialise(Op* launch) {
+    std::vector<Op*> choices = host::choices(launch);
+    Op* general = choices.back();
+    general_name_ = symbol_name(general);
+    for (Op* kernel : choices) were_used_.insert(kernel);
+    std::vector<Op*> wanted;
+    for (Op* kernel : choices) {
+      for (Op* special : specials(kernel, kernel == general)) wanted.push_back(special);
+    }
+    choose(launch, wanted);
+  }
+
+  /// The launch takes the first of the kernels that may run, without those of which sizes say at once that they never
+  /// do, or that an earlier one does.
+  void choose(Op* launch, const std::vector<Op*>& kernels) {
+    std::vector<Op*> kept;
+    for (Op* kernel : kernels) {
+      bool always = true, never = false;
+      Facts facts = host::assumptions(launch, kernel);
+      for (const DimFact& fact : facts) {
+        std::optional<bool> known = decide(table_, fact, guards_);
+        always &= known == true;
+        never |= known == false;
+      }
+      bool covered = std::ranges::any_of(kept, [&](Op* earlier) {
+        Facts needed = host::assumptions(launch, earlier);
+        return std::ranges::all_of(needed, [&](const DimFact& fact) {
+          return excludes_empty(fact) || contains(facts, fact);
+        });
+      });
+      if (never || covered) continue;
+      kept.push_back(kernel);
+      if (always) break;
+    }
+    Op* general = kept.back();
+    kept.pop_back();
+    launch->set_attr("kernel", context_.symbol(symbol_name(general)));
+    launch->set_attr("variants", symbols_attr(context_, kept));
+  }
+
+  /// The kernel with its copies before it, the most special first; without the kernel itself where it has no place.
+  const std::vector<Op*>& specials(Op* kernel, bool is_general) {
+    auto [known, is_new] = made_.try_emplace(kernel);
+    if (!is_new) return known->second;
+    std::vector<Op*> all;
+    if (has_roles(kernel)) {
+      add_copying(kernel, is_general, all);
+    } else {
+      add_vectorised(kernel, all);
+    }
+    return made_[kernel] = std::move(all);
+  }
+
+  bool has_roles(Op* kernel) const { return machine_.gpu.has_tma && kernel->attr("schedule")->get("roles"); }
+
+  void add_copying(Op* kernel, bool is_general, std::vector<Op*>& all) {
+    KernelNeeds needs(kernel);
+    std::optional<Facts> copies = needs.operand_copies();
+    if (!copies) {
+      if (is_general) all.push_back(kernel);
+      return;
+    }
+    Facts also = needs.result_copies();
+    if (!std::ranges::all_of(also, [&](const DimFact& fact) { return contains(*copies, fact); })) {
+      add(also, *copies);
+      all.push_back(copy(kernel, also));
+    }
+    if (is_general && !copies->empty()) all.push_back(copy(kernel, *copies));
+    if (!is_general) assume(kernel, *copies);
+    all.push_back(kernel);
+  }
+
+  void add_vectorised(Op* kernel, std::vector<Op*>& all) {
+    KernelNeeds needs(kernel);
+    Facts vectors = needs.vectors();
+    if (Dim extent = needs.row_extent()) {
+      for (int64_t row : row_extents) {
+        int64_t warps = std::max<int64_t>(1, needs.largest_tile(row) / (32 * elements_per_thread));
+        if (32 * warps > int64_t(machine_.gpu.threads_per_block)) break;
+        Facts facts = vectors;
+        facts.push_back({Relation::LessEqual, extent, table_.constant(row)});
+        facts.push_back({Relation::GreaterEqual, extent, table_.constant(1)});
+        Op* special = copy(kernel, facts);
+        take_rows(special, extent, row, warps);
+        all.push_back(special);
+      }
+    }
+    if (!vectors.empty()) all.push_back(copy(kernel, vectors));
+    all.push_back(kernel);
+  }
+
+  Op* copy(Op* kernel, const Facts& facts) {
+    std::map<Value*, Value*> values;
+    Op* made = module_.clone(kernel, values);
+    made->set_attr("symbol", variant_symbol(module_, general_name_));
+    made->move_before(kernel);
+    assume(made, facts);
+    return made;
+  }
+
+  void assume(Op* kernel, const Facts& facts) {
+    Facts all = read_facts(kernel->attr("assume"));
+    add(all, facts);
+    std::vector<Attr> attributes;
+    for (const DimFact& fact : all) attributes.push_back(fact_attr(context_, fact));
+    if (!attributes.empty()) kernel->set_attr("assume", context_.array(std::move(attributes)));
+  }
+
+  /// Tiles of the extent become tiles of `row` elements.
+  void take_rows(Op* kernel, Dim extent, int64_t row, int64_t warps) {
+    Dim constant = table_.constant(row);
+    auto retype = [&](Value* value) {
+      if (!value->type()->is(TypeKind::Tile)) return;
+      std::vector<Dim> dims = value->type()->dims;
+      std::ranges::replace(dims, extent, constant);
+      value->set_type(context_.tile(std::move(dims), value->type()->dtype));
+    };
+    walk(kernel, [&](Op* op) {
+      for (unsigned i = 0; i < op->result_count(); ++i) retype(op->result(i));
+      for (unsigned r = 0; r < op->region_count(); ++r) {
+        Block* block = op->region(r)->front();
+        for (unsigned i = 0; block && i < block->arg_count(); ++i) retype(block->arg(i));
+      }
+    });
+    std::vector<Attr> axes;
+    for (Attr axis : kernel->attr("axes")->elements) {
+      std::vector<NamedAttr> entries(axis->entries.begin(), axis->entries.end());
+      for (auto& [key, value] : entries) {
+        if (key == "block" && value->dim == extent) value = context_.dim(constant);
+      }
+      axes.push_back(context_.dict(std::move(entries)));
+    }
+    kernel->set_attr("axes", context_.array(std::move(axes)));
+    std::vector<NamedAttr> schedule;
+    for (const auto& [key, value] : kernel->attr("schedule")->entries) {
+      if (key != "warps") schedule.emplace_back(key, value);
+    }
+    schedule.emplace_back("warps", context_.integer(warps));
+    kernel->set_attr("schedule", context_.dict(std::move(schedule)));
+  }
+
+  void erase_unused_kernels() {
+    std::set<Op*> named;
+    for (Op* op : *module_.body()) {
+      walk(op, [&](Op* inner) {
+        if (!inner->is(host::info(host::OpKind::Launch))) return;
+        for (Op* kernel : host::choices(inner)) named.insert(kernel);
+      });
+    }
+    for (const auto& [kernel, all] : made_) were_used_.insert(all.begin(), all.end());
+    for (Op* kernel : were_used_) {
+      if (!named.contains(kernel)) kernel->erase();
+    }
+  }
+
+  /// A variant that took the place of the kernel it was made for has that one's name.
+  void shorten_names() {
+    for (Op* function : *module_.body()) {
+      if (!function->is(host::info(host::OpKind::Func))) continue;
+      walk(function, [&](Op* launch) {
+        if (!launch->is(host::info(host::OpKind::Launch))) return;
+        std::string_view name = launch->string_attr("kernel");
+        size_t mark = name.find_last_not_of("0123456789");
+        bool is_variant = mark + 1 < name.size() && mark > 0 && name.substr(mark - 1, 2) == ".v";
+        std::string_view general = name.substr(0, is_variant ? mark - 1 : name.size());
+        if (is_variant && !module_.find(general)) rename(module_.find(name), general);
+      });
+    }
+  }
+
+  void rename(Op* kernel, std::string_view name) {
+    Attr before = kernel->attr("symbol"), after = context_.symbol(name);
+    kernel->set_attr("symbol", after);
+    for (Op* function : *module_.body()) {
+      walk(function, [&](Op* launch) {
+        if (!launch->is(host::info(host::OpKind::Launch))) return;
+        if (launch->attr("kernel") == before) launch->set_attr("kernel", after);
+        Attr variants = launch->attr("variants");
+        if (!variants) return;
+        std::vector<Attr> names = variants->elements;
+        std::ranges::replace(names, before, after);
+        launch->set_attr("variants", context_.array(std::move(names)));
+      });
+    }
+  }
+
+  Module& module_;
+  Context& context_;
+  DimTable& table_;
+  const Machine& machine_;
+  Facts guards_;              ///< of the function at hand
+  std::string general_name_;  ///< of the kernel that the launch at hand always may run
+  std::map<Op*, std::vector<Op*>> made_;
+  std::set<Op*> were_used_;
+};
+
+}  // namespace
+
+Status specialise_kernels(Module& module, PassContext& context) {
+  TSR_CHECK(context.machine, "specialise_kernels needs a machine");
+  Specialisation(module, *context.machine).run();
+  return success;
+}
+
+}  // namespace tessera
