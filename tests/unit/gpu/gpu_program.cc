@@ -154,6 +154,7 @@ std::vector<Op*> GpuProgram::kernels() const {
 size_t GpuProgram::count(std::string_view op) const {
   size_t found = 0;
   for (Op* kernel : kernels()) {
+    if (kernel->has_attr("assume")) continue;
     walk(kernel, [&](Op* inner) { found += inner->name() == op; });
   }
   return found;

@@ -61,6 +61,7 @@ class GpuProgram {
   /// What the kernels compute as they are now, at Tile level.
   Tensors values(const Tensors& arguments, const DimValues& dims, tile::RunOptions options = {});
 
+  /// Ops of that name in kernels that need nothing: variants of a launch are left out.
   size_t count(std::string_view op) const;
   bool is_tile() const { return module_->level() == Level::Tile; }
   /// Kernels of level tile or target.
