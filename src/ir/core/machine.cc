@@ -53,7 +53,7 @@ std::vector<const Machine*> all_machines() {
 }
 
 std::vector<const Machine*> default_machines() {
-  return {find_machine("cpu:x86-64-v3"), find_machine("cpu:x86-64-v4")};
+  return {find_machine("cpu:x86-64-v3"), find_machine("cpu:x86-64-v4"), find_machine("cpu:x86-64-v4-amx")};
 }
 
 }  // namespace tessera

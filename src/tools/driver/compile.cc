@@ -131,7 +131,9 @@ std::vector<Stage> parse_stage(std::string_view text) {
 
 Status Compiler::run() {
   if (!choose_stages() || !choose_targets() || !check_disabled_passes()) return failure;
-  if (!read_input() || !lower_all()) return failure;
+  if (!read_input()) return failure;
+  leave_out_needless_targets();
+  if (!lower_all()) return failure;
   return state_->stages.empty() ? write_bundle() : write_dump();
 }
 
@@ -217,6 +219,19 @@ Status Compiler::read_input() {
   if (!state_->graph || !state_->continued.empty()) return success;
   state_->source = frontend::library_only(state_->context, diagnostics_);
   return success;
+}
+
+/// Of the default targets one that differs from the one before by its products of bf16 is for programs that have some.
+void Compiler::leave_out_needless_targets() {
+  if (!options_.targets.empty() || !state_->graph) return;
+  bool multiplies = false;
+  for (Op* function : *state_->graph->body()) {
+    walk(function, [&](Op* op) {
+      multiplies |= op->is(graph::info(graph::OpKind::Gemm)) && op->operand(0)->type()->dtype == DType::BF16;
+    });
+  }
+  if (multiplies) return;
+  std::erase_if(state_->targets, [](const TargetOutput& target) { return target.machine->has_bf16_pairs; });
 }
 
 /// A dump of several levels holds an entry several times; the first is continued from.

@@ -55,6 +55,7 @@ class Compiler {
   Status choose_stages();
   Status check_disabled_passes();
   Status read_input();
+  void leave_out_needless_targets();
   Status lower_all();
   Status lower_entry(Op* entry, const Machine& machine);
   Status lower_exported_kernels(const Machine& machine);
