@@ -23,4 +23,6 @@ cmake --preset release -D TESSERA_BENCH=ON >/dev/null
 cmake --build build --target tesserac gemm_peers >/dev/null
 [ ${#targets[@]} -gt 0 ] || targets=(--target=host)
 build/bin/tesserac bench/gemm.tsr "${targets[@]}" -o build/gemm.bundle
+# OpenBLAS's threads would spin for tens of milliseconds, on the processors of the next to be measured.
+export OPENBLAS_THREAD_TIMEOUT=16
 exec build/bin/gemm_peers build/gemm.bundle "${arguments[@]}"

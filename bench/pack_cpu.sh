@@ -55,7 +55,9 @@ cpus=$(cat /sys/devices/system/cpu/cpu*/topology/thread_siblings_list 2>/dev/nul
 pin=()
 if [ -n "$cpus" ] && taskset -c "$cpus" true 2>/dev/null; then pin=(taskset -c "$cpus"); fi
 grep -m1 'model name' /proc/cpuinfo || true
-LD_LIBRARY_PATH=$lib ONEDNN_MAX_CPU_ISA=ALL "${pin[@]}" "$lib/gemm_peers" "$here"/bundles/*.bundle "$@"
+# OpenBLAS's threads would spin for tens of milliseconds, on the processors of the next to be measured.
+export OPENBLAS_THREAD_TIMEOUT=16 ONEDNN_MAX_CPU_ISA=ALL
+LD_LIBRARY_PATH=$lib "${pin[@]}" "$lib/gemm_peers" "$here"/bundles/*.bundle "$@"
 SCRIPT
 chmod +x "$folder/run.sh"
 du -sh "$folder" | sed 's/\s.*/ in /' | tr -d '\n'

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/core/dim_facts.h"
 #include "ir/host/ops.h"
 #include "passes/analysis/kernels.h"
+#include "support/check.h"
 
 namespace tessera {
 
@@ -25,6 +27,50 @@ void collect_grid_axes(Value* value, std::set<int64_t>& found, std::set<Value*>&
     collect_grid_axes(def->operand(i), found, seen);
 }
 
+/// 1 where a relation of a dim with a number holds, else 0.
+std::optional<Dim> holds_as_number(DimTable& dims, const DimFact& fact) {
+  std::optional<int64_t> number = fact.right->constant();
+  if (!number) return std::nullopt;
+  Dim one = dims.constant(1);
+  auto at_least = [&](int64_t least) {
+    return least <= 0 ? one : dims.min(one, dims.floordiv(fact.left, dims.constant(least)));
+  };
+  Dim reaches = at_least(*number), exceeds = at_least(*number + 1);
+  Dim equal = dims.mul(reaches, dims.sub(one, exceeds));
+  switch (fact.relation) {
+    case Relation::Equal:
+      return equal;
+    case Relation::NotEqual:
+      return dims.sub(one, equal);
+    case Relation::Less:
+      return dims.sub(one, reaches);
+    case Relation::LessEqual:
+      return dims.sub(one, exceeds);
+    case Relation::Greater:
+      return exceeds;
+    case Relation::GreaterEqual:
+      return reaches;
+  }
+  TSR_UNREACHABLE("a relation");
+}
+
+/// Inserts parameters before the results of a kernel, which does not use them.
+void insert_parameters(Op* kernel, const std::vector<Value*>& like) {
+  Block* body = kernel->region()->front();
+  unsigned outputs = unsigned(kernel->int_attr("outputs")), first = body->arg_count() - outputs;
+  for (size_t i = 0; i < like.size(); ++i) body->add_arg(like[i]->type());
+  for (unsigned i = outputs; i-- > 0;) {
+    Value *from = body->arg(first + i), *to = body->arg(first + i + unsigned(like.size()));
+    to->set_type(from->type());
+    to->set_name(from->name());
+    from->replace_all_uses(to);
+  }
+  for (unsigned i = 0; i < like.size(); ++i) {
+    body->arg(first + i)->set_type(like[i]->type());
+    body->arg(first + i)->set_name(like[i]->name());
+  }
+}
+
 /// The entries of a launch's binding for the free dims of another kernel.
 Attr binding_for(Op* kernel, Attr dims) {
   std::vector<NamedAttr> entries;
@@ -38,13 +84,48 @@ PanelSharing::PanelSharing(Op* kernel, PassContext& context, const TileAxes& axe
     : kernel_(kernel),
       context_(context),
       axes_(axes),
-      inputs_(kernel->region()->front()->arg_count() - unsigned(kernel->int_attr("outputs"))) {
-  for (Op* op : *kernel->module()->body()) {
+      inputs_(kernel->region()->front()->arg_count() - unsigned(kernel->int_attr("outputs"))),
+      needed_(kernel->module()->context().dims().constant(1)) {
+  find_launches();
+  if (!launches_.empty()) find_need();
+}
+
+/// All launches of the kernel, none if some run it as a variant or do not agree on its variants.
+void PanelSharing::find_launches() {
+  std::vector<std::vector<Op*>> others;
+  bool agree = true;
+  for (Op* op : *kernel_->module()->body()) {
     walk(op, [&](Op* inner) {
-      bool launches = inner->is(host::info(host::OpKind::Launch)) &&
-                      inner->string_attr("kernel") == symbol_name(kernel);
-      if (launches) launches_.push_back(inner);
+      if (!inner->is(host::info(host::OpKind::Launch))) return;
+      std::vector<Op*> choices = host::choices(inner);
+      Op* certain = choices.back();
+      choices.pop_back();
+      agree &= std::find(choices.begin(), choices.end(), kernel_) == choices.end();
+      if (certain != kernel_) return others.push_back(std::move(choices));
+      agree &= launches_.empty() || choices == variants_;
+      launches_.push_back(inner);
+      variants_ = std::move(choices);
     });
+  }
+  for (const std::vector<Op*>& choices : others) {
+    for (Op* variant : choices)
+      agree &= std::find(variants_.begin(), variants_.end(), variant) == variants_.end();
+  }
+  if (!agree) launches_.clear();
+}
+
+/// The product over the variants of 1 less whether all that one assumes holds.
+void PanelSharing::find_need() {
+  DimTable& dims = kernel_->module()->context().dims();
+  Dim one = dims.constant(1);
+  for (Op* variant : variants_) {
+    Dim runs = one;
+    for (const DimFact& fact : read_facts(variant->attr("assume"))) {
+      std::optional<Dim> is = holds_as_number(dims, fact);
+      if (!is) return launches_.clear();
+      runs = dims.mul(runs, *is);
+    }
+    needed_ = dims.mul(needed_, dims.sub(one, runs));
   }
 }
 
@@ -79,9 +160,9 @@ Op* PanelSharing::declare(const PanelForm& form, const std::vector<int64_t>& gri
     extents.push_back(kernel_->attr("grid")->elements[size_t(axis)]);
     shape.push_back(extents.back()->dim);
   }
-  extents.push_back(
-      context.dim(dims.ceildiv(axes_.extent(form.k), dims.constant(steps_of_program))));
-  shape.push_back(panel_elements(dims, axes_, form));
+  Dim parts = dims.ceildiv(axes_.extent(form.k), dims.constant(steps_of_program));
+  extents.push_back(context.dim(dims.mul(parts, needed_)));
+  shape.push_back(dims.mul(panel_elements(dims, axes_, form), needed_));
   std::string name(symbol_name(kernel_));
   name += (form.is_left ? ".a" : ".b") + (shared_.size() < 2 ? "" : std::to_string(shared_.size()));
   OpState state;
@@ -207,12 +288,16 @@ void PanelSharing::launch(Op* kernel) {
   if (shared_.empty()) return;
   Block* body = kernel->region()->front();
   std::vector<unsigned> kept;
+  bool keeps_all = !variants_.empty();
   for (unsigned i = 0; i < inputs_; ++i) {
-    if (!body->arg(i)->unused()) kept.push_back(i);
+    if (keeps_all || !body->arg(i)->unused()) kept.push_back(i);
   }
   for (unsigned i = inputs_; i-- > 0;) {
-    if (body->arg(i)->unused()) body->erase_arg(i);
+    if (!keeps_all && body->arg(i)->unused()) body->erase_arg(i);
   }
+  std::vector<Value*> panels;
+  for (const Shared& shared : shared_) panels.push_back(shared.parameter);
+  for (Op* variant : variants_) insert_parameters(variant, panels);
   for (Op* launch : launches_) {
     std::vector<Value*> operands;
     for (unsigned input : kept) operands.push_back(launch->operand(input));

@@ -7,6 +7,9 @@
 // of all blocks. Its programs take a block of the factor and some steps of k each, so that threads
 // share the work. A kernel that no host program launches keeps its parameters, and its programs
 // pack for themselves.
+//
+// Where a launch has variants for some sizes, they keep the factors and take no panels: packing
+// kernels then have no programs, and panels no elements, unless the kernel itself is what runs.
 
 #include "passes/tile/fragment_panels.h"
 
@@ -35,6 +38,8 @@ class PanelSharing {
     std::vector<unsigned> inputs;  ///< the old kernel's parameters that it reads
     Value* parameter = nullptr;    ///< of the new kernel
   };
+  void find_launches();
+  void find_need();
   std::vector<int64_t> grid_axes(const PanelForm& form) const;
   bool pays(const PanelForm& form, const std::vector<int64_t>& grid) const;
   Op* declare(const PanelForm& form, const std::vector<int64_t>& grid) const;
@@ -44,8 +49,10 @@ class PanelSharing {
   Op* kernel_;
   PassContext& context_;
   const TileAxes& axes_;
-  unsigned inputs_;  ///< of the old kernel
-  std::vector<Op*> launches_;
+  unsigned inputs_;            ///< of the old kernel
+  std::vector<Op*> launches_;  ///< of the old kernel, where they can be rewritten
+  std::vector<Op*> variants_;  ///< what those launches run for some sizes
+  Dim needed_;                 ///< 1 for sizes for which they run the kernel itself, else 0
   std::vector<Shared> shared_;
 };
 
