@@ -99,10 +99,26 @@ void Emitter::emit_function(Op* op, std::string_view instruction) {
 void Emitter::emit_shuffle_lanes(Op* op) {
   bool butterfly = target::kind_of(op) == OpKind::ShuffleXor;
   std::string from = butterfly ? std::to_string(op->int_attr("mask")) : text(in(op, 1).words[0]);
+  auto exchange = [&](Operand a) {
+    return make(WordClass::Single, "shfl.sync.{1}.b32 {0}, {2}, {3}, 31, -1", butterfly ? "bfly" : "idx", text(a),
+                from);
+  };
+  Type type = op->result()->type();
+  WordClass cls = type->is(TypeKind::Ptr) ? WordClass::Double : class_of(type->dtype);
   std::vector<Operand> words;
   for (Operand a : in(op, 0).words) {
-    words.push_back(make(WordClass::Single, "shfl.sync.{1}.b32 {0}, {2}, {3}, 31, -1", butterfly ? "bfly" : "idx",
-                         text(a), from));
+    if (cls == WordClass::Double) {
+      uint32_t low = word(WordClass::Single), high = word(WordClass::Single);
+      std::string whole = text(in_register(a, cls));
+      add({low, high}, fmt::format("mov.b64 {{{}, {}}}, {}", token(low), token(high), whole));
+      Operand first = exchange(Operand::of(low)), second = exchange(Operand::of(high));
+      words.push_back(make(cls, "mov.b64 {}, {{{}, {}}}", text(first), text(second)));
+    } else if (cls == WordClass::Predicate) {
+      Operand number = exchange(select(a, Operand::constant(1), Operand::constant(0), WordClass::Single));
+      words.push_back(make(cls, "setp.ne.b32 {}, {}, 0", text(number)));
+    } else {
+      words.push_back(exchange(a));
+    }
   }
   define(op, std::move(words));
 }

@@ -38,13 +38,8 @@ void expect_between(Op* op, OpVerifier& verifier, std::string_view name, int64_t
   if (value < low || value > high) verifier.error("'{}' must be {} to {}, not {}", name, low, high, value);
 }
 
-/// Threads exchange words: 32-bit numbers, or pairs of 16-bit ones.
 void verify_exchange(Op* op, OpVerifier& verifier) {
-  Type type = type_of(op, 0);
-  unsigned bytes = type->dtype == DType::Bool ? 0 : byte_size(type->dtype);
-  bool words = bytes == 4 || (bytes == 2 && type->is(TypeKind::Reg) && type->lanes % 2 == 0);
-  if (!words) verifier.error("lanes exchange 32-bit words, not {}", type->text);
-  expect_type(verifier, "the result", type, op->result()->type());
+  expect_type(verifier, "the result", type_of(op, 0), op->result()->type());
 }
 
 void verify_coordinates(Op* op, OpVerifier& verifier, unsigned slot) {

@@ -6,6 +6,8 @@
 // column is converted:
 //
 //   for each column c: store_wait; barrier; store slice c -> buffer; fence_async; barrier; store_async buffer -> memory
+//
+// The first store_wait and barrier fall away where the buffer cannot be in use.
 
 #include "ir/layout/families.h"
 #include "ir/layout/text.h"
@@ -66,10 +68,7 @@ class StoreStaging {
     Value* part = builder_.value(tile::info(OpKind::Slice), {{value}}, slice,
                                  {{"offsets", context.integers({0, c * width})}});
     Value* buffer = tile::slot(builder_, ring, tile::index(builder_, c % buffer_count));
-    // The buffer's last copy has been read. Where columns do not come round evenly the next tile starts over.
-    bool starts_over = c == 0 && count % buffer_count != 0;
-    wait(starts_over ? 0 : buffer_count - 1);
-    tile::barrier(builder_);
+    await_buffer(c, count);
     Value* zero = tile::index(builder_, 0);
     tile::store(builder_, part, buffer, {zero, zero}, {});
     tile::fence_async(builder_);
@@ -79,6 +78,22 @@ class StoreStaging {
     offsets.back() = tile::add(builder_, offsets.back(), shift);
     if (!limits.empty()) limits.back() = tile::sub(builder_, limits.back(), shift);
     builder_.op(tile::info(OpKind::StoreAsync), {{buffer}, {store_->in(in::Store::memory)}, offsets, limits}, {});
+  }
+
+  /// Waits until the last copy from the column's buffer has been read. Where columns do not come round evenly the next
+  /// tile starts over with all buffers free.
+  void await_buffer(int64_t c, int64_t count) {
+    bool first_round = c < buffer_count, starts_over = count % buffer_count != 0;
+    if (first_round && (!is_in_loop() || (starts_over && c > 0))) return;
+    wait(first_round && starts_over ? 0 : buffer_count - 1);
+    tile::barrier(builder_);
+  }
+
+  bool is_in_loop() const {
+    for (Op* op = store_->parent(); op; op = op->parent()) {
+      if (op->is(tile::info(OpKind::For))) return true;
+    }
+    return false;
   }
 
   void wait(int64_t pending) {

@@ -15,8 +15,10 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "codegen/ptx/emit_ptx.h"
 #include "ir/graph/eval.h"
 #include "unit/compiled/compiled_program.h"
+#include "unit/gpu/gpu_program.h"
 
 using namespace tessera;
 
@@ -134,10 +136,34 @@ void check_compiled(const std::string& graph, const std::vector<Sample>& samples
   }
 }
 
+/// Lowers the graph for each kind of GPU and has the interpreter run its last tiles. Programs that would need scratch
+/// memory are refused.
+void check_tiles(const std::string& graph, const std::vector<Sample>& samples) {
+  for (std::string_view machine : test::gpu_machines) {
+    INFO(machine);
+    test::GpuProgram program(graph, machine);
+    bool taken = true;
+    while (taken && program.next()->name != "tile_to_nv") taken = program.try_step();
+    if (!taken) {
+      CHECK(program.messages().find("[unsupported-tile-split]") != std::string::npos);
+      continue;
+    }
+    for (const Sample& s : samples) {
+      INFO("M = " << s.dims.at("M") << ", N = " << s.dims.at("N"));
+      compare(program.values(s.arguments, s.dims, {.workers = 2, .seed = 1}), s, "tiles");
+    }
+    program.finish();
+    Module* modules[] = {&program.module()};
+    CHECK(codegen::emit_ptx(modules, program.machine(), program.diagnostics()));
+  }
+}
+
+using Check = void (*)(const std::string& graph, const std::vector<Sample>& samples);
+
 /// Nothing, one, less than a register, some registers and a rest, more than a block.
 constexpr int64_t extents[] = {0, 1, 7, 41, 129};
 
-void check_random_graph(unsigned seed, size_t ops) {
+void check_random_graph(unsigned seed, size_t ops, int64_t most_work, Check check) {
   TextFixture text;
   Module module(text.context, text.sources, "f", Level::Graph);
   Op* function = RandomGraph(module, seed).finish(ops);
@@ -150,10 +176,10 @@ void check_random_graph(unsigned seed, size_t ops) {
   for (unsigned i = 0; i < 25 && samples.size() < 4; ++i) {
     unsigned at = (seed + 7 * i) % 25;
     DimValues dims{{"M", extents[at % 5]}, {"N", extents[at / 5]}};
-    if (work(function, dims) > 300000) continue;
+    if (work(function, dims) > most_work) continue;
     samples.push_back(sample(function, dims, seed, text.diagnostics));
   }
-  check_compiled(graph, samples);
+  check(graph, samples);
 }
 
 /// A graph of ops on %x: tensor<M x N, f32>, %y: tensor<N x M, bf16> and %w: tensor<2 x M x 6,
@@ -196,7 +222,16 @@ void check_graph(const std::string& body, size_t results = 1) {
 
 TEST_CASE("random graphs compute the same as machine code") {
   auto [first, last] = random_graph_seeds(90);
-  for (unsigned seed = first; seed <= last; ++seed) check_random_graph(seed, 3 + seed % 14);
+  for (unsigned seed = first; seed <= last; ++seed) {
+    check_random_graph(seed, 3 + seed % 14, 300000, check_compiled);
+  }
+}
+
+TEST_CASE("random graphs compute the same as tiles of GPUs") {
+  auto [first, last] = random_graph_seeds(30);
+  for (unsigned seed = first; seed <= last; ++seed) {
+    check_random_graph(seed, 3 + seed % 14, 20000, check_tiles);
+  }
 }
 
 TEST_CASE("a partial sum beside the columns of fragments has its own scratch memory") {

@@ -25,7 +25,9 @@ const SmallSchedule batched{.block = {{"b", 1}, {"m", 32}, {"n", 32}, {"k", 16}}
 
 const std::vector<DimValues> product_sizes = {
     {{"M", 70}, {"N", 33}, {"K", 50}}, {{"M", 1}, {"N", 1}, {"K", 1}},  {{"M", 7}, {"N", 41}, {"K", 0}},
-    {{"M", 64}, {"N", 32}, {"K", 16}}, {{"M", 129}, {"N", 40}, {"K", 17}}};
+    {{"M", 64}, {"N", 32}, {"K", 16}}, {{"M", 70}, {"N", 33}, {"K", 40}}, {{"M", 129}, {"N", 40}, {"K", 17}},
+    // Rows at multiples of 16 bytes, which is what variants of kernels ask for.
+    {{"M", 200}, {"N", 72}, {"K", 88}}, {{"M", 16}, {"N", 8}, {"K", 0}}};
 
 /// A product summed up in `total`, and where it is not that, cast to `result`.
 std::string product(const std::string& flags, const std::string& total, const std::string& extents,
@@ -146,6 +148,20 @@ std::vector<GpuCase> rows() {
       {"generated: column maxima", "%x: tensor<M x N, bf16>",
        "%0: tensor<N, bf16> = gir.reduce %x {axes = [0], kind = \"max\"}\ngir.return [%0]\n", 1, {},
        {{{"M", 5}, {"N", 37}}, {{"M", 1}, {"N", 1}}, {{"M", 0}, {"N", 3}}}, 0},
+      {"generated: row maxima bf16", "%x: tensor<M x 96, bf16>",
+       "%0: tensor<M, bf16> = gir.reduce %x {axes = [1], kind = \"max\"}\ngir.return [%0]\n", 1, {}, heights, 0},
+      {"generated: row minima f8", "%x: tensor<M x 96, f8e4m3>",
+       "%0: tensor<M, f8e4m3> = gir.reduce %x {axes = [1], kind = \"min\"}\ngir.return [%0]\n", 1, {}, heights, 0},
+      {"generated: row sums f64", "%x: tensor<M x 96, f64>",
+       "%0: tensor<M, f64> = gir.reduce %x {axes = [1], kind = \"sum\"}\ngir.return [%0]\n", 1, {}, heights, 1e-12},
+      {"generated: row sums f16", "%x: tensor<M x 1000, f16>",
+       "%0: tensor<M, f16> = gir.reduce %x {axes = [1], kind = \"sum\"}\ngir.return [%0]\n", 1, {}, heights, 3e-2},
+      {"generated: row products i64", "%x: tensor<M x 1000, i64>",
+       "%0: tensor<M, i64> = gir.reduce %x {axes = [1], kind = \"prod\"}\ngir.return [%0]\n", 1, {}, heights, 0},
+      {"generated: row sums i8", "%x: tensor<M x 2000, i8>",
+       "%0: tensor<M, i8> = gir.reduce %x {axes = [1], kind = \"sum\"}\ngir.return [%0]\n", 1, {}, heights, 0},
+      {"generated: row maxima u16", "%x: tensor<M x 96, u16>",
+       "%0: tensor<M, u16> = gir.reduce %x {axes = [1], kind = \"max\"}\ngir.return [%0]\n", 1, {}, heights, 0},
       {"generated: sum of all", "%x: tensor<30 x 40, f32>",
        "%0: tensor<f32> = gir.reduce %x {axes = [0, 1], kind = \"sum\"}\ngir.return [%0]\n", 1, {}, {{}}, 1e-5},
       {"generated: elementwise", "%x: tensor<M x N, f32>, %y: tensor<M x N, bf16>, %b: tensor<N, f32>", R"(

@@ -55,6 +55,7 @@ class TileRunner : public HostRunner {
  public:
   TileRunner(Module& module, DimValues dims, DiagnosticEngine& diagnostics, const tile::RunOptions& options)
       : HostRunner(module, std::move(dims), diagnostics), options_(options), diagnostics_(diagnostics) {}
+  bool failed() const { return failed_; }
 
  protected:
   void run_kernel(Op* kernel, const std::vector<TensorValue*>& parameters, const DimValues& dims) override {
@@ -62,27 +63,29 @@ class TileRunner : public HostRunner {
     for (size_t i = parameters.size() - outputs; i < parameters.size(); ++i) {
       if (parameters[i]->count()) std::memset(parameters[i]->data(), 0x5b, parameters[i]->byte_count());
     }
-    bool ran = bool(tile::run_kernel(kernel, parameters, dims, diagnostics_, options_));
-    INFO(render_all(diagnostics_, {}) << print(*kernel->module(), {.locations = false}));
-    REQUIRE(ran);
+    failed_ = failed_ || tile::run_kernel(kernel, parameters, dims, diagnostics_, options_).failed();
   }
 
  private:
   const tile::RunOptions& options_;
   DiagnosticEngine& diagnostics_;
+  bool failed_ = false;
 };
 
 }  // namespace
 
 GpuProgram::GpuProgram(const GpuCase& source, std::string_view machine)
-    : machine_(find_machine(machine)), graph_text_(entry_module(source.args, source.body, source.results)) {
+    : GpuProgram(entry_module(source.args, source.body, source.results), machine, &source.schedule) {}
+
+GpuProgram::GpuProgram(const std::string& graph, std::string_view machine, const SmallSchedule* schedule)
+    : machine_(find_machine(machine)), graph_text_(graph) {
   auto modules = parse_modules(text_.context, text_.sources.add("f.tir", graph_text_), text_.diagnostics);
-  INFO(source.name << "\n" << messages());
+  INFO(graph << "\n" << messages());
   REQUIRE(modules);
   REQUIRE(machine_);
   graph_ = std::move(modules->front());
   library_ = frontend::library_only(text_.context, text_.diagnostics);
-  scheduled_ = std::make_unique<ScheduledKernels>(*library_.library, source.schedule);
+  if (schedule) scheduled_ = std::make_unique<ScheduledKernels>(*library_.library, *schedule);
   module_ = std::make_unique<Module>(text_.context, text_.sources, "f", Level::Graph);
   std::map<Value*, Value*> values;
   module_->clone(graph_->find("f"), values)->move_to_end(module_->body());
@@ -92,13 +95,19 @@ GpuProgram::GpuProgram(const GpuCase& source, std::string_view machine)
 }
 
 void GpuProgram::step() {
-  PassManager manager({});
-  PassContext context{text_.diagnostics, machine_, scheduled_.get(), "f", {}};
-  PassId pass[] = {passes_[next_]};
-  bool ran = bool(manager.run(*module_, steps_of(pass), context)) && bool(verify(*module_, text_.diagnostics));
-  INFO("pass " << pass_table[size_t(pass[0])].name << "\n" << messages() << text());
+  INFO("pass " << next()->name);
+  bool ran = try_step();
+  INFO((ran ? "" : messages() + text()));
   REQUIRE(ran);
+}
+
+bool GpuProgram::try_step() {
+  PassManager manager({});
+  schedule::KernelLibrary* kernels = scheduled_ ? scheduled_.get() : library_.library.get();
+  PassContext context{text_.diagnostics, machine_, kernels, "f", {}};
+  PassId pass[] = {passes_[next_]};
   ++next_;
+  return bool(manager.run(*module_, steps_of(pass), context)) && bool(verify(*module_, text_.diagnostics));
 }
 
 void GpuProgram::advance_to(PassId pass) {
@@ -136,10 +145,20 @@ Tensors GpuProgram::expected(const Tensors& arguments) {
   return std::move(*results);
 }
 
-Tensors GpuProgram::values(const Tensors& arguments, const DimValues& dims, tile::RunOptions options) {
+Tensors GpuProgram::values(const Tensors& arguments, const DimValues& dims, const tile::RunOptions& options) {
+  std::optional<Tensors> found = try_values(arguments, dims, options);
+  INFO((found ? "" : messages() + text()));
+  REQUIRE(found);
+  return std::move(*found);
+}
+
+std::optional<Tensors> GpuProgram::try_values(const Tensors& arguments, const DimValues& dims,
+                                              tile::RunOptions options) {
   options.async_proxy = machine_->gpu.has_wgmma;  // others' matrix units read as any thread does
   TileRunner runner(*module_, dims, text_.diagnostics, options);
-  return runner.run(module_->find("f"), arguments);
+  Tensors results = runner.run(module_->find("f"), arguments);
+  if (runner.failed()) return std::nullopt;
+  return results;
 }
 
 std::vector<Op*> GpuProgram::kernels() const {

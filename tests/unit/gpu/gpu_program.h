@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -43,11 +44,15 @@ struct GpuCase {
 class GpuProgram {
  public:
   GpuProgram(const GpuCase& source, std::string_view machine);
+  /// The entry @f of the text of a graph; without a schedule, as the library says.
+  GpuProgram(const std::string& graph, std::string_view machine, const SmallSchedule* schedule = nullptr);
 
   /// Runs the passes of the machine's pipeline up to that one, which must be one of them.
   void advance_to(PassId pass);
   /// Runs the pass that is next.
   void step();
+  /// The same; false where it refuses the kernel.
+  bool try_step();
   /// The pass that is next; nothing at the end.
   const PassInfo* next() const { return next_ < passes_.size() ? &pass_table[size_t(passes_[next_])] : nullptr; }
   /// Leaves out the next pass.
@@ -59,7 +64,9 @@ class GpuProgram {
   /// What the graph computes.
   Tensors expected(const Tensors& arguments);
   /// What the kernels compute as they are now, at Tile level.
-  Tensors values(const Tensors& arguments, const DimValues& dims, tile::RunOptions options = {});
+  Tensors values(const Tensors& arguments, const DimValues& dims, const tile::RunOptions& options = {});
+  /// The same; nothing where the interpreter finds a mistake, which `messages` then tells.
+  std::optional<Tensors> try_values(const Tensors& arguments, const DimValues& dims, tile::RunOptions options = {});
 
   /// Ops of that name in kernels that need nothing: variants of a launch are left out.
   size_t count(std::string_view op) const;
