@@ -136,8 +136,8 @@ class SharedReciprocal {
     return b_.at().value(target::info(OpKind::Concat), {parts}, a->type());
   }
 
-  /// 1 / b in f32, roughly, and in f64 by two of Newton's steps. The rough one comes from b times a power of two, so that
-  /// neither it nor b is too large or small for the unit.
+  /// 1 / b in f32, roughly, and in f64 by two of Newton's steps. The rough one comes from b times a power of two, so
+  /// that neither it nor b is too large or small for the unit.
   std::pair<Value*, Value*> wide_reciprocals(math::Arithmetic& of_few, Value* magnitudes, Value* divisors) {
     Value* scale = b_.select(of_few.less(magnitudes, 0x1p-60), of_few.number(0x1p80), of_few.number(1));
     scale = b_.select(of_few.greater(magnitudes, 0x1p60), of_few.number(0x1p-60), scale);

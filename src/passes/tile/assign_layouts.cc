@@ -16,6 +16,7 @@
 #include "passes/pass.h"
 #include "passes/tile/gpu/gpu_schedule.h"
 #include "passes/tile/gpu/layout_agreement.h"
+#include "passes/tile/gpu/register_footprint.h"
 #include "passes/tile/gpu/product_unit.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "passes/tile/tile_axes.h"
@@ -211,12 +212,38 @@ class LayoutAssignment {
 
 }  // namespace
 
+namespace {
+
+/// Tiles that a thread holds at once have room in its registers, of which a role may have its own number.
+Status check_registers(Op* kernel, const Machine& machine, DiagnosticEngine& diagnostics) {
+  std::vector<Op*> scopes;
+  for (Op* op : *kernel->region()->front()) {
+    if (op->is(tile::info(OpKind::Role))) scopes.push_back(op);
+  }
+  if (scopes.empty()) scopes.push_back(kernel);
+  for (Op* scope : scopes) {
+    Attr own = scope->attr("registers");
+    int64_t available = std::min<int64_t>(own ? own->integer : launch_registers(machine, kernel->int_attr("threads")),
+                                          machine.gpu.registers_per_thread);
+    int64_t held = held_registers(scope);
+    if (held <= available) continue;
+    diagnostics.report(diag::schedule_tiles, kernel->loc(), std::string(symbol_name(kernel)), held, available,
+                       held - available)
+        .help("use more warps or smaller blocks");
+    return failure;
+  }
+  return success;
+}
+
+}  // namespace
+
 Status assign_layouts(Module& module, PassContext& context) {
   TSR_CHECK(context.machine, "assign_layouts needs a machine");
   for (Op* op : *module.body()) {
     if (!op->is(tile::info(OpKind::Kernel))) continue;
     LayoutAssignment(op, *context.machine).run();
     agree_on_layouts(op);
+    if (check_registers(op, *context.machine, context.diagnostics).failed()) return failure;
   }
   return success;
 }
