@@ -127,7 +127,8 @@ class KernelNeeds {
     return facts;
   }
 
-  /// The symbolic extent that tiles have; null when there is none, or several.
+  /// The symbolic extent that tiles have; null when there is none, or several, or when something is combined along it
+  /// that no load tells where it ends.
   Dim row_extent() const {
     std::vector<Dim> found;
     for_each_tile([&](Type tile) {
@@ -135,7 +136,16 @@ class KernelNeeds {
         if (!dim->constant() && std::ranges::count(found, dim) == 0) found.push_back(dim);
       }
     });
-    return found.size() == 1 ? found[0] : nullptr;
+    if (found.size() != 1) return nullptr;
+    bool ends = true;
+    walk(kernel_, [&](Op* op) {
+      if (!op->is(schedule::info(OpKind::Reduce))) return;
+      Value* combined = op->operand(0);
+      bool along = combined->type()->dims[size_t(op->int_attr("axis"))] == found[0];
+      std::set<Value*> seen;
+      ends &= !along || is_loaded(combined, found[0], seen);
+    });
+    return ends ? found[0] : nullptr;
   }
 
   /// Elements of the largest tile whose rows have `extent` elements.
@@ -150,6 +160,18 @@ class KernelNeeds {
   }
 
  private:
+  /// True if a load that has the extent is among what the value is computed from, element by element along it.
+  static bool is_loaded(Value* value, Dim extent, std::set<Value*>& seen) {
+    if (!seen.insert(value).second || !value->type()->is(TypeKind::Tile) || std::ranges::count(value->type()->dims, extent) == 0) return false;
+    Op* def = value->def();
+    if (!def) return false;
+    if (def->is(schedule::info(OpKind::Load)) || def->is(schedule::info(OpKind::Gather))) return true;
+    for (unsigned i = 0; i < def->operand_count(); ++i) {
+      if (is_loaded(def->operand(i), extent, seen)) return true;
+    }
+    return false;
+  }
+
   template <typename F>
   void for_each_tile(F&& visit) const {
     walk(kernel_, [&](Op* op) {

@@ -164,6 +164,9 @@ std::vector<GpuCase> rows() {
        "%0: tensor<M, u16> = gir.reduce %x {axes = [1], kind = \"max\"}\ngir.return [%0]\n", 1, {}, heights, 0},
       {"generated: sum of all", "%x: tensor<30 x 40, f32>",
        "%0: tensor<f32> = gir.reduce %x {axes = [0, 1], kind = \"sum\"}\ngir.return [%0]\n", 1, {}, {{}}, 1e-5},
+      {"generated: sum of copies", "%x: tensor<M x N, f32>, %b: tensor<N, f32>",
+       "%0: tensor<M x N, f32> = gir.broadcast %b\n"
+       "%1: tensor<N, f32> = gir.reduce %0 {axes = [0], kind = \"sum\"}\ngir.return [%1]\n", 1, {}, columns, 1e-5},
       {"generated: elementwise", "%x: tensor<M x N, f32>, %y: tensor<M x N, bf16>, %b: tensor<N, f32>", R"(
     %0: tensor<M x N, f32> = gir.cast %y
     %1: tensor<M x N, f32> = gir.silu %x
