@@ -17,7 +17,6 @@ class Footprint {
  public:
   explicit Footprint(Op* scope) {
     number(scope);
-    for (const Life& life : lives_) most_ = std::max(most_, life.registers);
     for (Op* loop : loops_) most_ = std::max(most_, held_by(loop));
   }
   int64_t most() const { return most_; }
