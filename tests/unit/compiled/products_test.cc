@@ -122,17 +122,19 @@ TEST_CASE("products from shared panels are right at all edges, with any number o
   }
 }
 
-TEST_CASE("factors that several programs read are packed by kernels of their own") {
-  const Machine& machine = *find_machine("cpu:x86-64-v4");
-  auto launches = [&](const std::string& dims) {
-    CompiledProgram program(entry("f32", false, dims), machine, false);
+TEST_CASE("factors of pairs that several programs read are packed by kernels of their own") {
+  auto launches = [&](const char* machine, const char* dtype, const std::string& dims) {
+    CompiledProgram program(entry(dtype, false, dims), *find_machine(machine), false);
     INFO(program.messages());
     REQUIRE(program.messages().empty());
     return count(program.text(), "host.launch");
   };
-  CHECK(launches("M K N") == 3);
+  constexpr const char* pairs = "cpu:x86-64-v4-bf16";
+  CHECK(launches(pairs, "bf16", "M K N") == 3);
   // One row of blocks reads b once; a little is packed sooner than another kernel is launched.
-  CHECK(launches("200 K N") == 2);
-  CHECK(launches("200 K 300") == 1);
-  CHECK(launches("M 16 300") == 1);
+  CHECK(launches(pairs, "bf16", "200 K N") == 2);
+  CHECK(launches(pairs, "bf16", "200 K 300") == 1);
+  CHECK(launches(pairs, "bf16", "M 16 300") == 1);
+  CHECK(launches(pairs, "f32", "M K N") == 1);
+  CHECK(launches("cpu:x86-64-v4", "bf16", "M K N") == 1);
 }
