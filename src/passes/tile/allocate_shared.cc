@@ -1,11 +1,16 @@
 // Gives shared memory its places (GPU).
 //
-// Buffers of a kernel with roles are all in use at the same time; elsewhere buffers are few. So each gets bytes of its
-// own: the most strictly aligned first, since swizzled tiles start at multiples of 1024 bytes, then barriers and the
-// partial results of reductions between warps. What does not fit is the schedule's fault, and the message says by how
-// much.
+// The most strictly aligned buffers come first, since swizzled tiles start at multiples of 1024 bytes, then barriers
+// and the partial results of reductions between warps. Each takes the lowest bytes that it may have. What does not fit
+// is the schedule's fault, and the message says by how much.
+//
+// Two buffers share bytes where all threads are done with one before any touches the other: there are no roles, and
+// neither is filled by the copy engine, which runs ahead; the ops of the kernel's own block that use them, loops
+// counting whole, are in order; and a tile.barrier stands between. Copies by threads have been waited for by then, and
+// so have products. What the copy engine reads, the results on their way out, may only come last.
 
 #include <algorithm>
+#include <map>
 
 #include "ir/layout/reduction.h"
 #include "ir/layout/text.h"
@@ -25,6 +30,11 @@ struct Buffer {
   std::string_view attribute;
   int64_t bytes;
   int64_t alignment;
+  int64_t offset = 0;
+  bool shares = false;   ///< its bytes, with buffers that it is not used beside
+  bool is_last = false;  ///< nothing may follow it
+  int first = 0, last = 0;          ///< positions in the kernel's block
+  std::vector<Op*> uses = {};
 };
 
 int64_t element_count(Type type) {
@@ -35,7 +45,7 @@ int64_t element_count(Type type) {
 
 Buffer shared_buffer(Op* op) {
   Type type = op->result()->type();
-  return {op, "offset", tile::shared_bytes(type), tile::shared_alignment(type)};
+  return {op, "offset", tile::shared_bytes(type), tile::shared_alignment(type), 0, false, false, 0, 0, {}};
 }
 
 /// Partial results of a reduction between warps; no bytes where there are none.
@@ -45,7 +55,110 @@ Buffer reduction_buffer(Op* op) {
   int slots = layout::plan_reduction(*from, int(op->int_attr("axis")), op->flag("keep")).slot_count();
   Type result = op->result()->type();
   int64_t bytes = slots > 1 ? slots * element_count(result) * byte_size(result->dtype) : 0;
-  return {op, "shared_offset", bytes, 16};
+  return {op, "shared_offset", bytes, 16, 0, false, false, 0, 0, {}};
+}
+
+/// Which buffers are used when.
+class Lifetimes {
+ public:
+  explicit Lifetimes(Op* kernel) : kernel_(kernel) {
+    int count = 0;
+    for (Op* op : *kernel->region()->front()) {
+      positions_[op] = count++;
+      has_roles_ |= op->is(tile::info(OpKind::Role));
+    }
+  }
+
+  void find(Buffer& buffer) {
+    if (has_roles_ || !buffer.op->is(tile::info(OpKind::AllocShared))) return;
+    buffer.shares = collect(buffer.op->result(), buffer) && !buffer.uses.empty();
+    if (!buffer.shares) return;
+    buffer.first = buffer.last = position(buffer.uses[0]);
+    for (Op* use : buffer.uses) {
+      buffer.first = std::min(buffer.first, position(use));
+      buffer.last = std::max(buffer.last, position(use));
+    }
+  }
+
+  bool may_share(const Buffer& a, const Buffer& b) const { return follows(a, b) || follows(b, a); }
+
+ private:
+  /// Finds the ops that touch the buffer; false if one may do so at any time.
+  bool collect(Value* memory, Buffer& buffer) {
+    for (Use* use = memory->first_use(); use; use = use->next()) {
+      Op* user = use->owner();
+      switch (tile::kind_of(user)) {
+        case OpKind::Slot:
+          if (!collect(user->result(), buffer)) return false;
+          continue;
+        case OpKind::CopyAsync:
+          if (user->in(tile::in::CopyAsync::barrier)) return false;
+          break;
+        case OpKind::StoreAsync: buffer.is_last = true; break;
+        case OpKind::Store:
+        case OpKind::Load:
+        case OpKind::Mma: break;
+        default: return false;
+      }
+      buffer.uses.push_back(user);
+    }
+    return true;
+  }
+
+  Op* in_kernel(Op* op) const {
+    while (op->parent() != kernel_) op = op->parent();
+    return op;
+  }
+  int position(Op* op) const { return positions_.at(in_kernel(op)); }
+
+  /// All threads are done with `a` before one touches `b`.
+  bool follows(const Buffer& a, const Buffer& b) const {
+    if (!a.shares || !b.shares || a.is_last || a.last >= b.first) return false;
+    for (const auto& [op, at] : positions_) {
+      if (at > a.last && at < b.first && op->is(tile::info(OpKind::Barrier))) return true;
+    }
+    return ends_with_barrier(a);
+  }
+
+  /// The last op that uses the buffer is a loop whose turns end with a barrier behind all uses.
+  bool ends_with_barrier(const Buffer& buffer) const {
+    Op* loop = nullptr;
+    for (Op* use : buffer.uses) {
+      if (position(use) == buffer.last) loop = in_kernel(use);
+    }
+    if (!loop->is(tile::info(OpKind::For))) return false;
+    bool ends = false;
+    for (Op* op : *loop->region()->front()) {
+      if (op->is(tile::info(OpKind::Barrier))) ends = true;
+      for (Op* use : buffer.uses) {
+        Op* within = use;
+        while (within && within->parent() != loop) within = within->parent();
+        if (within == op) ends = false;
+      }
+    }
+    return ends;
+  }
+
+  Op* kernel_;
+  bool has_roles_ = false;
+  std::map<Op*, int> positions_;
+};
+
+int64_t aligned(int64_t offset, int64_t alignment) { return (offset + alignment - 1) / alignment * alignment; }
+
+/// The lowest place beside all earlier buffers that it may not share bytes with.
+int64_t lowest_place(const std::vector<Buffer>& placed, const Buffer& buffer, const Lifetimes& lifetimes) {
+  int64_t offset = 0;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const Buffer& other : placed) {
+      bool meets = offset < other.offset + other.bytes && other.offset < offset + buffer.bytes;
+      if (!meets || lifetimes.may_share(other, buffer)) continue;
+      offset = aligned(other.offset + other.bytes, buffer.alignment);
+      moved = true;
+    }
+  }
+  return offset;
 }
 
 Status allocate(Op* kernel, const Machine& machine, DiagnosticEngine& diagnostics) {
@@ -58,12 +171,15 @@ Status allocate(Op* kernel, const Machine& machine, DiagnosticEngine& diagnostic
   std::erase_if(buffers, [](const Buffer& buffer) { return buffer.bytes == 0; });
   std::stable_sort(buffers.begin(), buffers.end(),
                    [](const Buffer& a, const Buffer& b) { return a.alignment > b.alignment; });
-  Context& context = kernel->module()->context();
+  Lifetimes lifetimes(kernel);
+  std::vector<Buffer> placed;
   int64_t total = 0;
-  for (const Buffer& buffer : buffers) {
-    total = (total + buffer.alignment - 1) / buffer.alignment * buffer.alignment;
-    buffer.op->set_attr(buffer.attribute, context.integer(total));
-    total += buffer.bytes;
+  for (Buffer& buffer : buffers) {
+    lifetimes.find(buffer);
+    buffer.offset = lowest_place(placed, buffer, lifetimes);
+    buffer.op->set_attr(buffer.attribute, kernel->module()->context().integer(buffer.offset));
+    total = std::max(total, buffer.offset + buffer.bytes);
+    placed.push_back(buffer);
   }
   int64_t available = machine.gpu.shared_per_block;
   if (total > available) {
@@ -72,7 +188,7 @@ Status allocate(Op* kernel, const Machine& machine, DiagnosticEngine& diagnostic
         .help("use fewer stages or smaller blocks");
     return failure;
   }
-  kernel->set_attr("shared", context.integer(total));
+  kernel->set_attr("shared", kernel->module()->context().integer(total));
   return success;
 }
 
