@@ -45,6 +45,10 @@ ENTRIES = {
     "rows_of": ([("M", "i32"), ("VD", "bf16")], ("MD", "bf16"), [dict(M=9, V=7, D=40), dict(M=1, V=1, D=1)]),
     "column_sums": ([("MN", "f32")], ("N", "f32"), ROWS),
     "all_of": ([("MN", "f32")], ("", "f32"), ROWS[:2]),
+    "row_maxima": ([("MN", "bf16")], ("M", "bf16"), ROWS),
+    "row_sums_f64": ([("MN", "f64")], ("M", "f64"), ROWS),
+    "row_sums_i64": ([(("M", 1000), "i64")], ("M", "i64"), [dict(M=5)]),
+    "row_sums_i8": ([(("M", 2000), "i8")], ("M", "i8"), [dict(M=5)]),
     "turned": ([("MN", "bf16"), ("NM", "f32")], ("NM", "f32"), ROWS),
 }
 
@@ -57,6 +61,8 @@ def bits_of(values, dtype):
     """Floats rounded to a dtype, as bits."""
     if dtype == "f16":
         return values.astype(numpy.float16).view(numpy.uint16)
+    if dtype == "f64":
+        return values.view(numpy.uint64)
     single = values.astype(numpy.float32).view(numpy.uint32)
     if dtype == "f32":
         return single
@@ -66,7 +72,8 @@ def bits_of(values, dtype):
 def floats_of(bits, dtype):
     if dtype == "bf16":
         return (bits.astype(numpy.uint32) << 16).view(numpy.float32).astype(numpy.float64)
-    return bits.view({"f16": numpy.float16, "f32": numpy.float32}[dtype]).astype(numpy.float64)
+    kinds = {"f16": numpy.float16, "f32": numpy.float32, "f64": numpy.float64}
+    return bits.view(kinds[dtype]).astype(numpy.float64)
 
 
 def make_inputs(entry, sizes):
@@ -76,6 +83,9 @@ def make_inputs(entry, sizes):
         if dtype == "i32":
             inputs.append((dtype, random.integers(-1, sizes["V"] + 1, extents(shape, sizes)).astype(numpy.int32)
                            .view(numpy.uint32)))
+        elif dtype[0] == "i":
+            kind = device.bits_type(dtype)
+            inputs.append((dtype, random.integers(0, 200, extents(shape, sizes)).astype(kind)))
         else:
             inputs.append((dtype, bits_of(random.uniform(-1, 1, extents(shape, sizes)), dtype)))
     return inputs
@@ -83,8 +93,8 @@ def make_inputs(entry, sizes):
 
 def distance(got, wanted, dtype):
     """The largest error relative to 1 + the largest element; NaN only where wanted."""
-    if not got.size:
-        return 0.0
+    if not got.size or dtype[0] == "i":
+        return 0.0 if (got == wanted).all() else float("inf")
     a, b = floats_of(got, dtype), floats_of(wanted, dtype)
     if (numpy.isnan(a) != numpy.isnan(b)).any():
         return float("inf")
@@ -107,7 +117,7 @@ def main():
     for name in options.entries:
         entry = ENTRIES[name]
         shape, dtype = entry[1]
-        bound = {"bf16": 2.0**-7, "f16": 2.0**-10, "f32": 1e-5}[dtype]
+        bound = {"bf16": 2.0**-7, "f16": 2.0**-10, "f32": 1e-5, "f64": 1e-13}.get(dtype, 0)
         for sizes in entry[2]:
             inputs, outputs = make_inputs(entry, sizes), [(dtype, extents(shape, sizes))]
             wanted = device.run(cpu.entry(name), inputs, outputs)[0]

@@ -29,9 +29,14 @@ compile cpu_only "$here/other.tsr" --target="$cpu"
 compile ptx_only "$here/other.tsr" --target=cuda:sm_90a
 # A cubin runs on its own major architecture only.
 compile other_architecture "$here/other.tsr" --cubin --target=cuda:sm_80
+# A product that has lost its barriers.
+build/bin/tesserac "$here/race.tsr" --target=cuda:sm_80 --dump=tile -o "$folder/race.tir"
+sed -i '/^ *tile\.barrier\( loc.*\)\?$/d' "$folder/race.tir"
+compile race "$folder/race.tir" --target=cuda:sm_80
+rm "$folder/race.tir"
 
 cp -L build/lib/libtessera.so.1 "$folder/lib/"
 ldd build/lib/libtessera.so.1 | sed -nE 's/.*=> (\S*lib(tbb|fmt)\.so\S*) .*/\1/p' | xargs -I{} cp -L {} "$folder/lib/"
-cp "$here"/{device,number_graph,check_numbers,check_programs,check_bad_input}.py bench/gpu/tessera_ctypes.py "$folder/"
+cp "$here"/{device,number_graph,check_numbers,check_programs,check_bad_input,check_controls}.py bench/gpu/tessera_ctypes.py "$folder/"
 cp "$here/run.sh" "$folder/"
 du -sh "$folder"

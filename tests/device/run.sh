@@ -22,6 +22,16 @@ check() {  # NAME COMMAND...
     $((SECONDS - start)) "$(tail -1 "$name.log" | cut -c1-110)")")
 }
 
+control() {  # NAME COMMAND...: the command has to fail by the sanitizer's report
+  local name=$1
+  shift
+  timeout "$limit" "$@" >"$name.log" 2>&1
+  local code=$?
+  [ $code -eq 9 ] || status=1
+  summary+=("$(printf '%-24s %-10s  %s' "$name" "$([ $code -eq 9 ] && echo ok || echo "failed $code")" \
+    "$(tail -1 "$name.log" | cut -c1-110)")")
+}
+
 check bad_input "$python" check_bad_input.py
 check numbers "$python" check_numbers.py
 check programs "$python" check_programs.py
@@ -38,6 +48,7 @@ for tool in memcheck synccheck racecheck; do
   [ $tool = racecheck ] && options+=(--racecheck-report all)
   check $tool "$sanitizer" "${options[@]}" "$python" check_programs.py --runs 1
   [ $tool = synccheck ] && continue
+  control ${tool}_control "$sanitizer" "${options[@]}" "$python" check_controls.py "${tool%check}"
   check ${tool}_sm_80 "$sanitizer" "${options[@]}" "$python" check_programs.py --runs 1 --bundle programs_sm_80 \
     gemm gemm_transposed gemm_f32 batched_known softmax_rows norm_known
 done

@@ -162,7 +162,8 @@ class KernelNeeds {
  private:
   /// True if a load that has the extent is among what the value is computed from, element by element along it.
   static bool is_loaded(Value* value, Dim extent, std::set<Value*>& seen) {
-    if (!seen.insert(value).second || !value->type()->is(TypeKind::Tile) || std::ranges::count(value->type()->dims, extent) == 0) return false;
+    if (!seen.insert(value).second || !value->type()->is(TypeKind::Tile)) return false;
+    if (std::ranges::count(value->type()->dims, extent) == 0) return false;
     Op* def = value->def();
     if (!def) return false;
     if (def->is(schedule::info(OpKind::Load)) || def->is(schedule::info(OpKind::Gather))) return true;
