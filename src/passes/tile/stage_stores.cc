@@ -3,7 +3,7 @@
 // The registers of an accumulator hold pairs of neighbours of eight rows at a time: stored from there, a row is written
 // in pieces of a few bytes. Instead the tile goes through shared memory column by column, each as wide as a swizzled
 // line, in a layout that neither side has bank conflicts in, and the copy engine writes whole lines while the next
-// column is converted:
+// column is computed from the accumulator (gpu/column_parts.h):
 //
 //   for each column c: store_wait; barrier; store slice c -> buffer; fence_async; barrier; store_async buffer -> memory
 //
@@ -13,6 +13,7 @@
 #include "ir/layout/text.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/builders.h"
+#include "passes/tile/gpu/column_parts.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "support/check.h"
 
@@ -53,20 +54,17 @@ class StoreStaging {
     builder_.set_before(kernel->region()->front()->front());
     Value* ring = tile::alloc_shared(builder_, shared_type(context, plain, *shared, buffer_count));
     builder_.set_before(store_);
-    Type slice = context.with_layout(plain, layout::print(*part));
+    ColumnParts parts(builder_, *part);
     int64_t count = columns / width;
-    for (int64_t c = 0; c < count; ++c) store_column(value, slice, ring, c, count);
+    for (int64_t c = 0; c < count; ++c) store_column(parts.of(value, c * width), ring, c, count);
     finish_at_end();
-    store_->erase();
+    erase_with_operands(store_);
     return true;
   }
 
  private:
-  void store_column(Value* value, Type slice, Value* ring, int64_t c, int64_t count) {
-    Context& context = builder_.context();
-    int64_t width = *slice->dims[1]->constant();
-    Value* part = builder_.value(tile::info(OpKind::Slice), {{value}}, slice,
-                                 {{"offsets", context.integers({0, c * width})}});
+  void store_column(Value* part, Value* ring, int64_t c, int64_t count) {
+    int64_t width = *part->type()->dims[1]->constant();
     Value* buffer = tile::slot(builder_, ring, tile::index(builder_, c % buffer_count));
     await_buffer(c, count);
     Value* zero = tile::index(builder_, 0);

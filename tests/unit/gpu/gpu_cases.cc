@@ -71,6 +71,17 @@ std::vector<GpuCase> products() {
        "%0: tensor<70 x 32, bf16> = gir.slice %a {starts = [0, 32], steps = [1, 1]}\n"
        "%1: tensor<70 x 48, f32> = gir.gemm %0, %b {accum = f32}\ngir.return [%1]\n",
        1, roles, {{}}, 1e-5},
+      {"product, three columns of bias, gelu and residual",
+       "%a: tensor<M x 40, bf16>, %b: tensor<40 x 104, bf16>, %c: tensor<104, f32>, %r: tensor<M x 104, bf16>", R"(
+    %0: tensor<M x 104, f32> = gir.gemm %a, %b {accum = f32}
+    %2: tensor<M x 104, f32> = gir.broadcast %c
+    %3: tensor<M x 104, f32> = gir.add %0, %2
+    %4: tensor<M x 104, f32> = gir.gelu %3
+    %5: tensor<M x 104, f32> = gir.cast %r
+    %6: tensor<M x 104, f32> = gir.add %5, %4
+    gir.return [%6]
+)",
+       1, wide, {{{"M", 72}}, {{"M", 1}}, {{"M", 0}}}, 1e-5},
       {"product, bias, gelu and residual",
        "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 48, bf16>, %c: tensor<48, bf16>, %r: tensor<72 x 48, bf16>", R"(
     %0: tensor<72 x 48, f32> = gir.gemm %a, %b {accum = f32}

@@ -249,6 +249,11 @@ TEST_CASE("stage_stores sends accumulators through the copy engine where it can 
     CHECK(program.count("tile.store_async") == 3);
     CHECK(program.count("tile.fence_async") == 3);
   });
+  check_pass(PassId::stage_stores, hopper, {"product, three columns"}, [](GpuProgram& program) {
+    CHECK(program.count("tile.store_async") == 3);
+    CHECK(program.count("tile.gelu") == 3);
+    CHECK(program.count("tile.slice") == 6);  // of the accumulator and the bias
+  });
   check_pass(PassId::stage_stores, hopper, {"product bf16, b K x N, any", "product f32, any", "softmax"},
              [](GpuProgram& program) { CHECK(program.count("tile.store_async") == 0); });
   check_pass(PassId::stage_stores, ampere, {"product of wide tiles"},
