@@ -277,7 +277,8 @@ class Specialisation {
           return excludes_empty(fact) || contains(facts, fact);
         });
       });
-      if (never || covered) continue;
+      // What is covered but for empty sizes is not needed, unless it is all that empty sizes have.
+      if (never || (covered && !always)) continue;
       kept.push_back(kernel);
       if (always) break;
     }
