@@ -2,6 +2,7 @@
 // memory, under the library's own schedules and under small ones.
 
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "codegen/ptx/emit_ptx.h"
 #include "codegen/ptx/ptxas.h"
@@ -21,7 +22,47 @@ std::string ptx_of(GpuProgram& program) {
   return std::move(*ptx);
 }
 
+size_t count_of(const std::string& text, std::string_view part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+using Counts = std::map<std::string_view, size_t>;
+
+void check_counts(std::string_view name, std::string_view machine, const Counts& wanted) {
+  GpuProgram program(*cases_named({name})[0], machine);
+  std::string ptx = ptx_of(program);
+  INFO(name << " for " << machine << "\n" << ptx);
+  for (const auto& [instruction, count] : wanted) {
+    INFO(instruction);
+    CHECK(count_of(ptx, instruction) == count);
+  }
+}
+
 }  // namespace
+
+TEST_CASE("a product has the instructions that its plan says, and no others") {
+  // Tiles of 64 x 96 by steps of 16: one product a step; b comes in three boxes of 64 bytes, the result leaves in
+  // three of 128. Three slots have two barriers each. Two warpgroups start with 248 registers a thread.
+  check_counts("product of wide tiles", "cuda:sm_90a",
+               {{"wgmma.mma_async", 1},        {"wgmma.commit_group", 1},      {"wgmma.wait_group", 2},
+                {"mbarrier.init", 6},          {"mbarrier.arrive.expect_tx", 1}, {"mbarrier.arrive.shared", 2},
+                {"mbarrier.try_wait", 2},      {"shared::cluster.global", 4},  {"global.shared::cta", 3},
+                {"bulk.commit_group", 3},      {"bulk.wait_group", 3},         {"fence.proxy.async", 3},
+                {"bar.sync 0, 256", 1},        {"bar.sync 2, 128", 5},         {"setmaxnreg.dec", 2},
+                {"setmaxnreg.inc", 0},         {"cp.async.c", 0},              {"ld.global", 0},
+                {"st.global", 0},              {"ld.local", 0},                {"st.local", 0}});
+  // Four warps of 32 x 48, fragments of 16 x 8 by 16.
+  check_counts("product of wide tiles", "cuda:sm_80",
+               {{"mma.sync", 12},  {"wgmma", 0},    {"mbarrier", 0},  {"bulk", 0},     {"fence.proxy", 0},
+                {"setmaxnreg", 0}, {"ld.shared", 0}, {"st.shared", 0}, {"ld.local", 0}, {"st.local", 0}});
+  // Rows are moved 16 bytes at a time, summed by shuffles and once between the two warps.
+  for (std::string_view machine : gpu_machines) {
+    check_counts("softmax, rows of 1000", machine,
+                 {{"shfl.sync.bfly", 10}, {"bar.sync", 2}, {"ld.local", 0}, {"st.local", 0}});
+  }
+}
 
 TEST_CASE("every kernel has PTX that assembles without spills or losses") {
   bool assembles = !codegen::find_ptxas().empty();

@@ -13,6 +13,15 @@ using Kind = ElementwiseKind;
 using layout::InputDim;
 namespace in = tile::in;
 
+namespace {
+
+bool is_in_loop(Op* op) {
+  while (op && !op->is(tile::info(tile::OpKind::For))) op = op->parent();
+  return op != nullptr;
+}
+
+}  // namespace
+
 Value* NvLowering::combine(Kind kind, std::vector<Value*> values) {
   Value* all = values[0];
   for (size_t i = 1; i < values.size(); ++i) all = b_.op(kind, all, values[i]);
@@ -99,7 +108,7 @@ Value* NvLowering::across_warps(Op* op, const layout::Reduction& plan, Kind kind
     slot = slot ? b_.add(slot, step) : step;
     weight *= digit.count;
   }
-  if (tile::kind_of(op->parent()) == tile::OpKind::For) lower_barrier();  // the last turn's partials have been read
+  if (is_in_loop(op)) lower_barrier();  // the last turn's partials have been read
   where(writes, [&] {
     Value* mine = b_.offset(base, slot);
     for (int r = 0; r < plan.result.registers_per_thread(); ++r) b_.store(pick(partial, {r}), place(mine, r));
