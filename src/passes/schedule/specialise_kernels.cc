@@ -89,7 +89,7 @@ class KernelNeeds {
     walk(kernel_, [&](Op* op) {
       if (!op->is(schedule::info(OpKind::Dot))) return;
       for (Value* operand : {op->in(in::Dot::a), op->in(in::Dot::b)}) {
-        Op* load = operand->def();
+        Op* load = flat_load(operand);
         bool loads = load && load->is(schedule::info(OpKind::Load)) && !load->has_attr("fill");
         possible &= loads && add_copy(load->in(in::Load::memory)->type(), operand->type(), facts);
       }
@@ -160,6 +160,17 @@ class KernelNeeds {
   }
 
  private:
+  /// What loads the tile, as it is or with further axes of one element before its own (plan_pipeline drops those).
+  static Op* flat_load(Value* tile) {
+    Op* def = tile->def();
+    if (!def || !def->is(schedule::info(OpKind::Reshape))) return def;
+    const std::vector<Dim>& from = def->operand(0)->type()->dims;
+    const std::vector<Dim>& to = tile->type()->dims;
+    bool ends = from.size() > to.size() && std::equal(to.rbegin(), to.rend(), from.rbegin());
+    for (size_t i = 0; ends && i < from.size() - to.size(); ++i) ends = from[i]->is_constant(1);
+    return ends ? def->operand(0)->def() : nullptr;
+  }
+
   /// True if a load that has the extent is among what the value is computed from, element by element along it.
   static bool is_loaded(Value* value, Dim extent, std::set<Value*>& seen) {
     if (!seen.insert(value).second || !value->type()->is(TypeKind::Tile)) return false;

@@ -11,6 +11,8 @@
 //
 // All threads that the schedule has for computing do all of that; specialise_roles adds those that only load.
 
+#include <algorithm>
+
 #include "ir/layout/text.h"
 #include "ir/layout/wgmma_descriptor.h"
 #include "passes/pass.h"
@@ -37,7 +39,11 @@ class PipelinePlan {
     walk(kernel_, [&](Op* op) {
       if (op->is(tile::info(OpKind::Dot))) dots.push_back(op);
     });
-    for (Op* dot : dots) stage(dot);
+    for (Op* dot : dots) {
+      flatten(dot->in(in::Dot::a));
+      flatten(dot->in(in::Dot::b));
+      stage(dot);
+    }
   }
 
  private:
@@ -49,6 +55,32 @@ class PipelinePlan {
   };
 
   Context& context() { return builder_.context(); }
+
+  /// Makes a load of [1, rows, columns] that is reshaped to [rows, columns] a load of that: of the memory's other axes
+  /// it takes one index each anyway.
+  void flatten(Value* value) {
+    Op* reshape = value->def();
+    Op* load = reshape && reshape->is(tile::info(OpKind::Reshape)) ? reshape->operand(0)->def() : nullptr;
+    if (!load || !load->is(tile::info(OpKind::Load))) return;
+    Type from = load->result()->type(), to = value->type();
+    if (from->rank() <= to->rank()) return;
+    size_t lead = from->rank() - to->rank();
+    std::vector<Value*> limits = load->ins(in::Load::limits);
+    for (size_t i = 0; i < lead; ++i) {
+      bool there = limits.empty() || tile::known_index(limits[i]).value_or(0) > 0;
+      if (!from->dims[i]->is_constant(1) || !there) return;
+    }
+    if (!std::equal(to->dims.begin(), to->dims.end(), from->dims.begin() + int64_t(lead))) return;
+    if (!limits.empty()) limits.erase(limits.begin(), limits.begin() + int64_t(lead));
+    builder_.set_before(load);
+    builder_.set_loc(load->loc());
+    std::vector<OpAttr> attributes(load->attributes().begin(), load->attributes().end());
+    value->replace_all_uses(builder_.value(tile::info(OpKind::Load),
+                                           {{load->in(in::Load::memory)}, load->ins(in::Load::offsets), limits}, to,
+                                           std::move(attributes)));
+    reshape->erase();
+    if (load->result()->unused()) load->erase();
+  }
 
   Operand operand(Value* value) {
     Operand found{value, nullptr, {}, false};

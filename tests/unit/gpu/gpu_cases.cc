@@ -23,6 +23,10 @@ const SmallSchedule one_role{
 const SmallSchedule fused_multiply{.block = {{"m", 16}, {"n", 32}, {"k", 8}}, .warps = 2};
 const SmallSchedule batched{.block = {{"b", 1}, {"m", 32}, {"n", 32}, {"k", 16}}, .warps = 4};
 
+const SmallSchedule batched_roles{
+    .block = {{"b", 1}, {"m", 64}, {"n", 32}, {"k", 16}}, .warps = 4, .stages = 2,
+    .roles = {{"load", 1}, {"mma", 1}}, .persistent = true};
+
 const std::vector<DimValues> product_sizes = {
     {{"M", 70}, {"N", 33}, {"K", 50}}, {{"M", 1}, {"N", 1}, {"K", 1}},  {{"M", 7}, {"N", 41}, {"K", 0}},
     {{"M", 64}, {"N", 32}, {"K", 16}}, {{"M", 70}, {"N", 33}, {"K", 40}}, {{"M", 129}, {"N", 40}, {"K", 17}},
@@ -64,6 +68,8 @@ std::vector<GpuCase> products() {
       {"product of batches", "%a: tensor<B x M x K, bf16>, %b: tensor<B x N x K, bf16>",
        product(nk, "f32", "B x M x N", "f32"), 1, batched,
        {{{"B", 2}, {"M", 35}, {"N", 19}, {"K", 24}}, {{"B", 1}, {"M", 1}, {"N", 1}, {"K", 0}}}, 1e-5},
+      {"product of batches by tensor maps", "%a: tensor<3 x 72 x 40, bf16>, %b: tensor<3 x 40 x 48, bf16>",
+       product("", "f32", "3 x 72 x 48", "f32"), 1, batched_roles, {{}}, 1e-5},
       {"product with a sum of 16 bits", "%a: tensor<M x K, bf16>, %b: tensor<K x N, bf16>",
        product("", "bf16", "M x N", "bf16"), 1, one_role,
        {{{"M", 65}, {"N", 33}, {"K", 150}}}, 3e-2},

@@ -139,7 +139,8 @@ TEST_CASE("split_to_fragments cuts rows of any length, and leaves what fits regi
 
 TEST_CASE("plan_pipeline brings operands to shared memory") {
   check_pass(PassId::plan_pipeline, hopper, {"product bf16, b K x N, by", "product bf16, b N x K, by",
-                                             "product f16", "product of a slice", "product, bias"},
+                                             "product f16", "product of a slice", "product, bias",
+                                             "product of batches by"},
              [](GpuProgram& program) {
                CHECK(program.count("tile.dot") == 0);
                CHECK(program.count("tile.mma") == 1);
