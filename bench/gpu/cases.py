@@ -11,6 +11,7 @@ class Case:
     """An entry of a bundle, how its inputs are made, and what computes the same.
 
     `shapes` are the inputs', `output` the result's; `work` counts operations or bytes in `unit`s.
+    Where `moves_memory`, a copy of the same bytes is the most that can be had.
     `bound` gives the largest error that each element of the result may have, beside `exact`.
     """
 
@@ -24,6 +25,7 @@ class Case:
     peers: dict = dataclasses.field(default_factory=dict)
     work: float = 0
     unit: str = ""
+    moves_memory: bool = False
 
 
 # The result is rounded to bf16 once (2^-9 relative); a sum in f32 of n products, in any order, is
@@ -68,7 +70,7 @@ def row_case(name, entry, exact, peers, m, n, measured=False):
 
     work = 2 * 2 * m * n / 1e12  # bf16, read and written once
     return Case(f"{name} {m}x{n}", "rows", entry, ((m, n),), (m, n), exact, bound,
-                peers if measured else {}, work, "TB/s")
+                peers if measured else {}, work, "TB/s", True)
 
 
 def rmsnorm_case(m, n, measured=False):

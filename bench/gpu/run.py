@@ -116,12 +116,16 @@ def measured_row(case, bundles, rounds):
     calls = {"tessera": bundles.function(case).prepare(inputs, [ours])}
     for name, peer in case.peers.items():
         calls[name] = lambda peer=peer: peer(*inputs, theirs)
+    if case.moves_memory:
+        calls["copy"] = lambda: theirs.copy_(inputs[0])
     seconds = measure(calls, rounds)
     rates = {name: case.work / value for name, value in seconds.items()}
     best = max(case.peers, key=lambda name: rates[name])
-    return {"case": case.name, "unit": case.unit, "ours": rates["tessera"], "peer": rates[best],
-            "peer_name": best, "ratio": rates["tessera"] / rates[best],
-            "seconds": seconds}
+    row = {"case": case.name, "unit": case.unit, "ours": rates["tessera"], "peer": rates[best],
+           "peer_name": best, "ratio": rates["tessera"] / rates[best], "seconds": seconds}
+    if case.moves_memory:
+        row |= {"copy": rates["copy"], "share_of_copy": rates["tessera"] / rates["copy"]}
+    return row
 
 
 def run_checks(bundles, only):
@@ -146,7 +150,10 @@ def run_measurements(bundles, only, rounds, failures):
         row = measured_row(case, bundles, rounds)
         rows.append(row)
         print(f"{row['case']:28} {row['ours']:8.2f} {row['peer']:8.2f} {row['ratio']:6.3f}  "
-              f"{row['unit']}, peer {row['peer_name']}", flush=True)
+              f"{row['unit']}, peer {row['peer_name']}", end="")
+        if "copy" in row:
+            print(f"; {row['share_of_copy']:.3f} of a copy's {row['copy']:.2f}", end="")
+        print(flush=True)
     return rows
 
 

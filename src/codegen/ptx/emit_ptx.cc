@@ -7,6 +7,7 @@
 #include "codegen/ptx/coalesce.h"
 #include "codegen/ptx/emitter.h"
 #include "codegen/ptx/print_code.h"
+#include "ir/host/ops.h"
 #include "support/check.h"
 
 namespace tessera::codegen {
@@ -62,6 +63,19 @@ std::string directives(Op* func, int64_t live, const Machine& machine) {
 }
 
 }  // namespace
+
+std::set<std::string> last_resorts(std::span<Module* const> modules) {
+  std::set<std::string> names;
+  for (Module* module : modules) {
+    for (Op* function : *module->body()) {
+      walk(function, [&](Op* op) {
+        bool chooses = op->is(host::info(host::OpKind::Launch)) && op->has_attr("variants");
+        if (chooses) names.insert(ptx::ptx_name(op->string_attr("kernel")));
+      });
+    }
+  }
+  return names;
+}
 
 Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& machine, DiagnosticEngine& diagnostics) {
   TSR_CHECK(machine.is_gpu(), "there is no PTX for " + machine.name);

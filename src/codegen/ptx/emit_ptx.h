@@ -6,6 +6,7 @@
 // change names. What matters is done here rather than left to the assembler: accumulators of the tensor cores stay in
 // their registers (coalesce.h), and memory is accessed by the widest instructions that alignment and masks allow.
 
+#include <set>
 #include <span>
 #include <string>
 
@@ -19,5 +20,8 @@ namespace tessera::codegen {
 /// The PTX of all kernels of modules of level target that are legalised for `machine`. An entry is named as its kernel,
 /// with '$' for '.'. Fails where an accumulator would be copied while a product may write it.
 Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& machine, DiagnosticEngine& diagnostics);
+
+/// The names in PTX of kernels that launches run only where no variant may.
+std::set<std::string> last_resorts(std::span<Module* const> modules);
 
 }  // namespace tessera::codegen

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -70,9 +71,10 @@ int64_t number_before(const std::string& line, std::string_view unit) {
   return value;
 }
 
-/// The text between the first two single quotes.
-std::string in_quotes(const std::string& line) {
-  size_t begin = line.find('\'');
+/// The name in single quotes after "function", or nothing.
+std::string function_in(const std::string& line) {
+  size_t begin = line.find("function '");
+  if (begin != std::string::npos) begin = line.find('\'', begin);
   size_t end = begin == std::string::npos ? begin : line.find('\'', begin + 1);
   return end == std::string::npos ? std::string() : line.substr(begin + 1, end - begin - 1);
 }
@@ -93,23 +95,32 @@ std::string version_of(const std::string& ptxas, const TemporaryDirectory& direc
 
 }  // namespace
 
+namespace {
+
+/// The kernel of that name, made where it is new, as the last one.
+KernelResources& take(std::vector<KernelResources>& kernels, const std::string& name) {
+  auto known = std::ranges::find(kernels, name, &KernelResources::name);
+  if (known == kernels.end()) return kernels.emplace_back(KernelResources{.name = name});
+  std::rotate(known, known + 1, kernels.end());
+  return kernels.back();
+}
+
+}  // namespace
+
 std::vector<KernelResources> read_ptxas_messages(const std::string& messages) {
   std::vector<KernelResources> kernels;
   std::istringstream stream(messages);
   for (std::string line; std::getline(stream, line);) {
     if (line.find("Compiling entry function") != std::string::npos) {
-      kernels.push_back({});
-      kernels.back().name = in_quotes(line);
+      take(kernels, function_in(line));
     } else if (is_loss(line)) {
       size_t begin = line.find(": ");
       std::string loss = begin == std::string::npos ? line : line.substr(begin + 2);
-      std::string name = in_quotes(line);
-      KernelResources* of = kernels.empty() ? nullptr : &kernels.back();
-      for (KernelResources& kernel : kernels) {
-        if (kernel.name == name) of = &kernel;
-      }
-      if (!of) of = &kernels.emplace_back(KernelResources{.name = name});
-      of->losses.push_back(loss);
+      // One that names no kernel is about the one at hand.
+      std::string name = function_in(line);
+      if (name.empty() && kernels.empty()) name = "(not named)";
+      KernelResources& of = name.empty() ? kernels.back() : take(kernels, name);
+      of.losses.push_back(loss);
     } else if (!kernels.empty()) {
       KernelResources& kernel = kernels.back();
       if (line.find("bytes stack frame") != std::string::npos) {
@@ -124,15 +135,18 @@ std::vector<KernelResources> read_ptxas_messages(const std::string& messages) {
   return kernels;
 }
 
-Status check_resources(const std::vector<KernelResources>& kernels, DiagnosticEngine& diagnostics) {
+Status check_resources(const std::vector<KernelResources>& kernels, const std::set<std::string>& last_resorts,
+                       DiagnosticEngine& diagnostics) {
   bool ok = true;
   for (const KernelResources& kernel : kernels) {
     for (const std::string& loss : kernel.losses) diagnostics.report(diag::assembler_loss, Loc(), kernel.name, loss);
     bool local = kernel.stack_bytes || kernel.spill_bytes;
+    bool rare = last_resorts.contains(kernel.name);
     if (local) {
-      diagnostics.report(diag::kernel_spills, Loc(), kernel.name, kernel.spill_bytes, kernel.stack_bytes);
+      diagnostics.report(rare ? diag::last_resort_spills : diag::kernel_spills, Loc(), kernel.name, kernel.spill_bytes,
+                         kernel.stack_bytes);
     }
-    ok = ok && kernel.losses.empty() && !local;
+    ok = ok && kernel.losses.empty() && (!local || rare);
   }
   return ok ? success : Status(failure);
 }
@@ -211,7 +225,8 @@ bool relax_spilling(const std::vector<KernelResources>& kernels, std::string& pt
 
 }  // namespace
 
-Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, DiagnosticEngine& diagnostics) {
+Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const std::set<std::string>& last_resorts,
+                           DiagnosticEngine& diagnostics) {
   std::string ptxas = find_ptxas();
   if (ptxas.empty()) {
     diagnostics.report(diag::no_ptxas, Loc())
@@ -231,7 +246,7 @@ Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, DiagnosticE
     }
     cubin.kernels = read_ptxas_messages(messages);
   } while (relax_spilling(cubin.kernels, ptx));
-  if (check_resources(cubin.kernels, diagnostics).failed()) return failure;
+  if (check_resources(cubin.kernels, last_resorts, diagnostics).failed()) return failure;
   TSR_CHECK(read_file(object, cubin.bytes, problem), "a cubin could not be read: " + problem);
   return cubin;
 }

@@ -6,6 +6,7 @@
 // registers kept in memory each cost more than all else that the compiler does.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,10 @@ struct KernelResources {
 
 /// Reads the messages of `ptxas -v`.
 std::vector<KernelResources> read_ptxas_messages(const std::string& messages);
-/// Reports losses, spills and stacks; fails if there were any.
-Status check_resources(const std::vector<KernelResources>& kernels, DiagnosticEngine& diagnostics);
+/// Reports losses, spills and stacks; fails if there were any. Kernels that only run where none of their variants may
+/// (`last_resorts`, names in PTX) may spill.
+Status check_resources(const std::vector<KernelResources>& kernels, const std::set<std::string>& last_resorts,
+                       DiagnosticEngine& diagnostics);
 
 struct Cubin {
   std::string bytes;
@@ -46,6 +49,7 @@ std::string describe_cubin(const Cubin& cubin);
 std::string find_ptxas();
 /// Assembles PTX for `machine`. Fails where ptxas is not there, refuses the text, or reports a loss. A kernel that
 /// spills because several of its blocks were to share a multiprocessor is changed in `ptx` not to ask for that.
-Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, DiagnosticEngine& diagnostics);
+Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const std::set<std::string>& last_resorts,
+                           DiagnosticEngine& diagnostics);
 
 }  // namespace tessera::codegen

@@ -407,7 +407,8 @@ Status Compiler::generate_ptx() {
       if (!ptx) return failure;
       target.ptx = std::move(*ptx);
       if (!assembles) continue;
-      Result<codegen::Cubin> cubin = codegen::assemble_ptx(target.ptx, *target.machine, diagnostics_);
+      Result<codegen::Cubin> cubin = codegen::assemble_ptx(target.ptx, *target.machine,
+                                                                   codegen::last_resorts(modules), diagnostics_);
       if (!cubin) return failure;
       target.cubin = std::move(*cubin);
     }

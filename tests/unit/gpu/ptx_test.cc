@@ -76,7 +76,7 @@ TEST_CASE("every kernel has PTX that assembles without spills or losses") {
         std::string ptx = ptx_of(program);
         CHECK(ptx.find("ld.local") == std::string::npos);
         if (!assembles) continue;
-        auto cubin = codegen::assemble_ptx(ptx, program.machine(), program.diagnostics());
+        auto cubin = codegen::assemble_ptx(ptx, program.machine(), {}, program.diagnostics());
         INFO(program.messages());
         CHECK(cubin);
       }

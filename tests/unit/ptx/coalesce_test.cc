@@ -195,22 +195,36 @@ TEST_CASE("messages of ptxas that mean a loss are errors") {
   std::vector<codegen::KernelResources> kernels = codegen::read_ptxas_messages(messages);
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
-  CHECK(codegen::check_resources(kernels, diagnostics).failed());
+  CHECK(codegen::check_resources(kernels, {}, diagnostics).failed());
   std::string text = render_all(diagnostics, {});
   INFO(text);
   CHECK(text.find("[assembler-loss]") != std::string::npos);
   CHECK(text.find("kernel 'a$0' would be slow: (C7510)") != std::string::npos);
   CHECK(text.find("kernel 'a$0' does not fit its registers: 16 bytes of spills, 8 bytes of stack") !=
         std::string::npos);
+  CHECK(text.find("kernel '(not named)' would be slow: (C7508)") != std::string::npos);
   CHECK(kernels.back().registers == 168);
   CHECK(kernels.back().barriers == 3);
+}
+
+TEST_CASE("a kernel that runs where no variant may may spill") {
+  std::vector<codegen::KernelResources> kernels = codegen::read_ptxas_messages(
+      "ptxas info    : Compiling entry function 'a$0' for 'sm_90a'\n"
+      "    8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads\n");
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  CHECK(codegen::check_resources(kernels, {"a$0"}, diagnostics));
+  std::string text = render_all(diagnostics, {});
+  INFO(text);
+  CHECK(text.find("warning: kernel 'a$0', which runs where") != std::string::npos);
+  CHECK(text.find("[last-resort-spills]") != std::string::npos);
 }
 
 TEST_CASE("what ptxas does not take, and its absence, are reported") {
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
   std::string nothing = "nothing\n";
-  CHECK(!codegen::assemble_ptx(nothing, *find_machine("cuda:sm_90a"), diagnostics));
+  CHECK(!codegen::assemble_ptx(nothing, *find_machine("cuda:sm_90a"), {}, diagnostics));
   std::string text = render_all(diagnostics, {});
   INFO(text);
   CHECK(text.find(codegen::find_ptxas().empty() ? "[no-ptxas]" : "[assembler-refused]") != std::string::npos);
@@ -253,7 +267,7 @@ TEST_CASE("a kernel that spills for others to share its multiprocessor has it al
   ptx.replace(at, ptx.find('\n', at) - at, ".minnctapersm 12");
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
-  Result<codegen::Cubin> cubin = codegen::assemble_ptx(ptx, *find_machine("cuda:sm_90a"), diagnostics);
+  Result<codegen::Cubin> cubin = codegen::assemble_ptx(ptx, *find_machine("cuda:sm_90a"), {}, diagnostics);
   INFO(render_all(diagnostics, {}));
   REQUIRE(cubin);
   CHECK(cubin->kernels.at(0).spill_bytes == 0);

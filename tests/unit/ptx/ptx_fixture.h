@@ -57,7 +57,7 @@ inline void check_assembles(std::string ptx, const std::string& machine) {
   }
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
-  Result<codegen::Cubin> cubin = codegen::assemble_ptx(ptx, *find_machine(machine), diagnostics);
+  Result<codegen::Cubin> cubin = codegen::assemble_ptx(ptx, *find_machine(machine), {}, diagnostics);
   INFO(ptx);
   INFO(render_all(diagnostics, {}));
   CHECK(bool(cubin));
