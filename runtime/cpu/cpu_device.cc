@@ -5,6 +5,7 @@
 
 #include "runtime/core/stream.h"
 #include "runtime/cpu/elf_code.h"
+#include "runtime/cpu/host_memory.h"
 #include "runtime/cpu/scheduler.h"
 #include "runtime/cpu/targets.h"
 
@@ -17,8 +18,7 @@ class HostMemory : public MemorySource {
   Status allocate(size_t bytes, void** memory) override {
     *memory = nullptr;
     if (bytes > SIZE_MAX / 2) return fail(TSR_EOOM, "out of memory for ", bytes, " bytes");
-    size_t rounded = (bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
-    *memory = std::aligned_alloc(memory_alignment, rounded == 0 ? memory_alignment : rounded);
+    *memory = allocate_host(bytes);
     if (!*memory) return fail(TSR_EOOM, "out of memory for ", bytes, " bytes");
     return ok();
   }

@@ -14,6 +14,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "runtime/cpu/host_memory.h"
+
 namespace tessera::runtime {
 
 namespace {
@@ -27,9 +29,8 @@ class Scratch {
   void* reserve(size_t bytes) {
     if (bytes <= size_) return memory_;
     std::free(memory_);
-    size_ = (bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
-    memory_ = std::aligned_alloc(memory_alignment, size_);
-    if (!memory_) size_ = 0;
+    memory_ = allocate_host(bytes);
+    size_ = memory_ ? bytes : 0;
     return memory_;
   }
 

@@ -137,9 +137,7 @@ std::vector<int64_t> PanelSharing::grid_axes(const PanelForm& form) const {
   return {found.begin(), found.end()};
 }
 
-/// Some other program would pack the same. Only pairs are multiplied so fast that packing them
-/// again costs more than reading panels which all programs share from far away: those of one
-/// program stay in its caches.
+/// Some other program would pack the same.
 bool PanelSharing::pays(const PanelForm& form, const std::vector<int64_t>& grid) const {
   const std::vector<Attr>& extents = kernel_->attr("grid")->elements;
   bool repeats = false;
@@ -150,7 +148,7 @@ bool PanelSharing::pays(const PanelForm& form, const std::vector<int64_t>& grid)
   std::optional<int64_t> along = axes_.extent(form.axis)->constant();
   std::optional<int64_t> k = axes_.extent(form.k)->constant();
   bool small = along && k && *along * *k < least_elements;
-  return form.is_pairs && repeats && !small && !launches_.empty();
+  return repeats && !small && !launches_.empty();
 }
 
 Op* PanelSharing::declare(const PanelForm& form, const std::vector<int64_t>& grid) const {
