@@ -3,7 +3,8 @@
 // The grid becomes `tile.program_id`, a pipeline becomes `tile.for`, and what counted tiles counts
 // elements: the tile at index i of extent T starts at i*T. An access may reach past an edge only
 // along an axis whose extent is not known to be a multiple of T; such an axis gets the limit extent
-// - i*T, the number of elements that are there. Offsets and limits of one axis are one value
+// - i*T, the number of elements that are there. A tile before the first one is as empty as one past the
+// end, and becomes the one past the end: no offset is negative, and one limit says it all. Offsets and limits of one axis are one value
 // wherever they are used in a block, which is how later passes see that a store ends where the
 // loads that feed it end.
 
@@ -194,7 +195,7 @@ class KernelLowering {
   Position position(Value* index, Dim extent, Dim size) {
     auto [it, inserted] = positions_.try_emplace({index, extent, size});
     if (!inserted) return it->second;
-    Value* offset = tile::mul(builder_, mapped(index), tile::dim(builder_, extent));
+    Value* offset = tile::mul(builder_, on_or_past_axis(index, extent, size), tile::dim(builder_, extent));
     std::optional<int64_t> constant = extent->constant();
     bool divides = extent == size || (constant && *constant > 0 && is_multiple_of(size, *constant));
     bool inside = starts_inside(index, extent, size);
@@ -205,6 +206,42 @@ class KernelLowering {
       limit = tile::elementwise(builder_, ElementwiseKind::Max, {limit, zero});
     }
     return it->second = {offset, limit};
+  }
+
+  /// The index itself, or that of the first tile past the end in place of a negative one.
+  Value* on_or_past_axis(Value* index, Dim extent, Dim size) {
+    Value* at = mapped(index);
+    if (is_never_negative(index)) return at;
+    DimTable& dims = context().dims();
+    Value* end = tile::dim(builder_, extent == size ? dims.constant(1) : dims.ceildiv(size, extent));
+    if (tile::known_index(at)) return end;
+    Value* before = tile::elementwise(builder_, ElementwiseKind::Lt, {at, tile::index(builder_, 0)});
+    return tile::elementwise(builder_, ElementwiseKind::Select, {before, end, at});
+  }
+
+  /// Follows arithmetic that keeps what is at least 0 so: counters and sizes are, differences may not be.
+  bool is_never_negative(Value* value) {
+    Op* def = value->def();
+    if (!def) {  // the grid's counters and that of a loop, but not what a loop carries
+      Op* parent = value->block()->parent_op();
+      return schedule::kind_of(parent) == SOp::Tile || value->index() == 0;
+    }
+    if (def->is(schedule::info(SOp::Constant))) return tile::known_index(mapped(value)).value_or(-1) >= 0;
+    if (def->is(schedule::info(SOp::Dim))) return interval(def->dim_attr("value")).low.value_or(-1) >= 0;
+    auto operand = [&](unsigned i) { return is_never_negative(def->operand(i)); };
+    switch (def->info().elementwise) {
+      case ElementwiseKind::Add:
+      case ElementwiseKind::Mul:
+      case ElementwiseKind::FloorDiv:
+      case ElementwiseKind::Div:
+      case ElementwiseKind::Mod:
+      case ElementwiseKind::Min:
+        return operand(0) && operand(1);
+      case ElementwiseKind::Max:
+        return operand(0) || operand(1);
+      default:
+        return false;
+    }
   }
 
   /// Is a tile at this index known to start on the axis? The grid and pipelines count tiles up to
