@@ -178,7 +178,8 @@ Layout outer_operand(const Layout& accumulator, int reduced, int k_axis, int32_t
 
 }  // namespace
 
-/// For each k the product of a column and a row, added by fused multiply-add.
+/// For each k the product of a column and a row, added by fused multiply-add; of integers nothing is rounded, and
+/// two ops say the same.
 void NvLowering::lower_fma(Op* op) {
   Memory a = memories_.at(op->in(in::Mma::a)), b = memories_.at(op->in(in::Mma::b));
   const Layout accumulator = layout_of(op->result()->type());
@@ -207,7 +208,8 @@ void NvLowering::lower_fma(Op* op) {
   for (int32_t at = 0; at < k; ++at) {
     Value* column = load_line(a, a_addresses, a_width, a_count, at);
     Value* row = load_line(b, b_addresses, b_width, b_count, at);
-    c = b_.fma(pick(column, from_column), pick(row, from_row), c);
+    Value *left = pick(column, from_column), *right = pick(row, from_row);
+    c = is_float(dtype) ? b_.fma(left, right, c) : b_.add(b_.mul(left, right), c);
   }
   define(op->result(), c);
 }
