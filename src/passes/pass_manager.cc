@@ -7,7 +7,7 @@
 
 #include "ir/core/printer.h"
 #include "ir/core/verifier.h"
-#include "support/file.h"
+#include "support/reproducer.h"
 
 namespace tessera {
 
@@ -36,19 +36,6 @@ std::string names_of(Properties properties) {
     if (properties & (1u << i)) text += fmt::format("{}{}", text.empty() ? "" : ", ", property_names[i]);
   }
   return text;
-}
-
-/// What a crash needs: the module as it was when the run began, and the steps from there.
-struct Reproducer {
-  std::string path;
-  std::string text;
-};
-thread_local Reproducer reproducer;
-
-std::string write_reproducer() {
-  if (reproducer.path.empty()) return {};
-  std::string error;
-  return write_file(reproducer.path, reproducer.text, error) ? reproducer.path : std::string();
 }
 
 bool has_option(const PassInfo& pass, std::string_view name) {
@@ -159,16 +146,15 @@ std::string print_pipeline(std::span<const PassStep> steps) {
 }
 
 Status PassManager::run(Module& module, std::span<const PassStep> steps, PassContext& context) {
-  if (!options_.reproducer.empty()) {
+  // The module as it is now, before a pass that fails has half changed it.
+  std::string start = options_.reproducer.empty() ? std::string() : tessera::print(module);
+  ReproducerScope reproducer(options_.reproducer, [&] {
     std::string target = context.machine ? " --target=" + context.machine->name : "";
-    reproducer = {options_.reproducer, fmt::format("// tessera-opt{} --passes={}\n{}", target,
-                                                   print_pipeline(steps), tessera::print(module))};
-    internal_error_context().write_reproducer = &write_reproducer;
-  }
+    return fmt::format("// tessera-opt{} --passes={}\n{}", target, print_pipeline(steps), start);
+  });
   for (const PassStep& step : steps) {
     if (run_step(module, step, context).failed()) return failure;
   }
-  internal_error_context() = {};
   return success;
 }
 

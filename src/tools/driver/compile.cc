@@ -16,6 +16,7 @@
 #include "ir/core/printer.h"
 #include "ir/graph/ops.h"
 #include "passes/pipeline.h"
+#include "support/reproducer.h"
 #include "tools/driver/called_kernels.h"
 #include "tools/driver/host_machine.h"
 #include "tools/driver/io.h"
@@ -70,6 +71,13 @@ bool is_for(const Module& module, const Machine& machine) {
 /// What a dump's header says of a module.
 std::string what_of(const Module& module, const Machine& machine) {
   return fmt::format("{} for {}", module.name(), machine.name);
+}
+
+/// Modules of level target as a dump that is compiled on from there.
+std::string target_dump(const std::vector<Module*>& modules, const Machine& machine) {
+  std::string text = fmt::format("// tesserac --target={}\n", machine.name);
+  for (Module* module : modules) text += print(*module);
+  return text;
 }
 
 struct DumpText {
@@ -369,6 +377,7 @@ Status Compiler::generate_code() {
       if (target.machine->is_gpu()) continue;
       objects.push_back(std::async(std::launch::async, [&target] {
         std::vector<Module*> modules = pointers(target.modules);
+        ReproducerScope reproducer(reproducer_path("tesserac"), [&] { return target_dump(modules, *target.machine); });
         return codegen::compile_kernels(modules, *target.machine);
       }));
     }
@@ -403,6 +412,7 @@ Status Compiler::generate_ptx() {
     for (TargetOutput& target : state_->targets) {
       if (!target.machine->is_gpu() || target.modules.empty()) continue;
       std::vector<Module*> modules = pointers(target.modules);
+      ReproducerScope reproducer(reproducer_path("tesserac"), [&] { return target_dump(modules, *target.machine); });
       Result<std::string> ptx = codegen::emit_ptx(modules, *target.machine, diagnostics_);
       if (!ptx) return failure;
       target.ptx = std::move(*ptx);
@@ -441,6 +451,7 @@ Status Compiler::write_dump() {
   for (TargetOutput& target : state_->targets) {
     std::vector<Module*> modules = pointers(target.modules);
     if (modules.empty()) continue;
+    ReproducerScope reproducer(reproducer_path("tesserac"), [&] { return target_dump(modules, *target.machine); });
     if (target.machine->is_gpu()) {
       dump(Stage::Ptx, target.machine->name, target.ptx);
       if (wants(Stage::Cubin)) dump(Stage::Cubin, target.machine->name, codegen::describe_cubin(target.cubin));
