@@ -52,6 +52,14 @@ bool wants(const std::set<std::string, std::less<>>& names, std::string_view pas
   return names.contains(pass) || names.contains("all");
 }
 
+void report_unknown_pass(std::string_view name, DiagnosticEngine& diagnostics) {
+  std::vector<std::string> known;
+  for (const PassInfo& pass : all_passes()) known.emplace_back(pass.name);
+  auto builder = diagnostics.report(diag::unknown_pass, {}, name);
+  std::string near = nearest_name(name, known);
+  builder.help(near.empty() ? "'tessera-opt --list-passes' lists them" : fmt::format("did you mean '{}'?", near));
+}
+
 }  // namespace
 
 Properties properties_of(const Module& module) {
@@ -98,11 +106,7 @@ Result<std::vector<PassStep>> parse_pipeline(std::string_view text, DiagnosticEn
     std::string_view name = word(",{");
     const PassInfo* pass = find_pass(name);
     if (!pass) {
-      std::vector<std::string> known;
-      for (const PassInfo& p : all_passes()) known.emplace_back(p.name);
-      auto builder = diagnostics.report(diag::unknown_pass, {}, name);
-      std::string near = nearest_name(name, known);
-      if (!near.empty()) builder.help(fmt::format("did you mean '{}'?", near));
+      report_unknown_pass(name, diagnostics);
       return failure;
     }
     PassStep step{pass, {}};
@@ -129,6 +133,15 @@ Result<std::vector<PassStep>> parse_pipeline(std::string_view text, DiagnosticEn
     if (at < text.size() && text[at] == ',') ++at;
   }
   return steps;
+}
+
+Status check_pass_names(std::span<const std::string> names, DiagnosticEngine& diagnostics) {
+  for (const std::string& name : names) {
+    if (name == "all" || find_pass(name)) continue;
+    report_unknown_pass(name, diagnostics);
+    return failure;
+  }
+  return success;
 }
 
 std::string print_pipeline(std::span<const PassStep> steps) {

@@ -83,6 +83,8 @@ struct PassStep {
 
 /// Reads `a,b{x=1,y=2},c`.
 Result<std::vector<PassStep>> parse_pipeline(std::string_view text, DiagnosticEngine& diagnostics);
+/// Fails with a message unless each is the name of a pass or "all".
+Status check_pass_names(std::span<const std::string> names, DiagnosticEngine& diagnostics);
 /// The text that parse_pipeline reads.
 std::string print_pipeline(std::span<const PassStep> steps);
 

@@ -151,7 +151,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   for (const std::string& candidate : candidates) {
     if (equal_but_case(name, candidate)) return candidate;
     size_t apart = std::max(candidate.size(), name.size()) - std::min(candidate.size(), name.size());
-    if (apart >= best) continue;
+    if (apart > best || (apart == best && found.empty())) continue;
     // Rows i, i - 1 and i - 2 of the table of distances between prefixes.
     std::vector<size_t> row(candidate.size() + 1), above, second;
     for (size_t j = 0; j < row.size(); ++j) row[j] = j;
@@ -167,7 +167,9 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
         if (swapped) row[j] = std::min(row[j], second[j - 2] + 1);
       }
     }
-    if (row.back() < best) {
+    // Of two as near, the one that goes on from the name: its end was forgotten.
+    bool goes_on = row.back() == best && !found.empty() && candidate.starts_with(name) && !found.starts_with(name);
+    if (row.back() < best || goes_on) {
       best = row.back();
       found = candidate;
     }

@@ -67,7 +67,9 @@ Result<schedule::KernelInstance> SourceKernels::instantiate(
     Module& module, const schedule::KernelRequest& request) {
   const Function* function = find(request.kernel);
   if (!function) {
-    session_.report(diag::unknown_kernel, request.loc, request.kernel);
+    session_.report(diag::unknown_kernel, request.loc, request.kernel)
+        .help("a dump of the graph holds calls of a program's kernels and not their source; one of --dump=sched "
+              "holds what was made of them");
     return failure;
   }
   return KernelBuilder(session_, module, *function, request, table(request.machine)).build();

@@ -2,6 +2,7 @@
 // most as long as a layout can use, so a text cannot make it allocate more than a layout may take.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -32,25 +33,40 @@ class Reader {
 
   std::optional<SharedLayout> shared() {
     if (head() != "shared") unknown_family();
+    size_t extents_at = at_;
     std::vector<int32_t> extents = this->extents();
-    int bytes = key("bytes") ? number() : (fail("expected ', bytes ='"), 0);
-    int swizzle = key("swizzle") ? number() : 0;
-    int padding = key("pad") ? number() : 0;
-    int panel = key("panel") ? number() : 0;
+    Number bytes = required("bytes");
+    Number swizzle = key("swizzle") ? placed_number() : Number{};
+    Number padding = key("pad") ? placed_number() : Number{};
+    Number panel = key("panel") ? placed_number() : Number{};
+    size_t order_at = at_;
     std::vector<int> order = this->order();
     if (!finish()) return std::nullopt;
-    bool known = swizzle == 0 || swizzle == 32 || swizzle == 64 || swizzle == 128;
-    bool one_form = (swizzle != 0) + (padding != 0) + (panel != 0) <= 1;
-    if (!known) fail("a swizzle is 32, 64 or 128 bytes wide");
-    if (!one_form) fail("swizzle, pad and panel exclude each other");
-    if (panel != 0 && (extents.size() != 2 || !order.empty()))
-      fail("panels have two axes in their own order");
+    bool known = swizzle.value == 0 || swizzle.value == 32 || swizzle.value == 64 || swizzle.value == 128;
+    bool one_form = (swizzle.value != 0) + (padding.value != 0) + (panel.value != 0) <= 1;
+    if (!known) fail_at(swizzle.at, "a swizzle is 32, 64 or 128 bytes wide");
+    if (!one_form) fail_at(std::max(padding.at, panel.at), "swizzle, pad and panel exclude each other");
+    if (panel.value != 0 && (extents.size() != 2 || !order.empty())) {
+      fail_at(panel.at, "panels have two axes in their own order");
+    }
+    check_power(bytes, "bytes");
+    check_between(bytes, 1, panel.value ? 4 : 8, "bytes");
+    if (std::count(extents.begin(), extents.end(), 0)) fail_at(extents_at, "an extent must be 1 or more, not 0");
+    check_order(order, extents.size(), order_at);
+    if (padding.value) {
+      check_multiple(padding, bytes.value, "padding");
+      check_between(padding, 0, 1024, "padding");
+    }
+    if (panel.value) {
+      check_power(panel, "a panel");
+      check_between(panel, 1, 1024, "a panel");
+    }
     if (failed()) return std::nullopt;
     std::optional<SharedLayout> layout =
-        panel != 0     ? SharedLayout::panels(extents[0], extents[1], bytes, panel)
-        : swizzle != 0 ? SharedLayout::swizzled(extents, bytes, Swizzle(swizzle), order)
-                       : SharedLayout::rows(extents, bytes, order, padding);
-    if (!layout) fail("the numbers fit no shared layout");
+        panel.value != 0     ? SharedLayout::panels(extents[0], extents[1], bytes.value, panel.value)
+        : swizzle.value != 0 ? SharedLayout::swizzled(extents, bytes.value, Swizzle(swizzle.value), order)
+                             : SharedLayout::rows(extents, bytes.value, order, padding.value);
+    if (!layout) fail_at(extents_at, "the tile is too large, or has no axis or too many");
     return layout;
   }
 
@@ -58,8 +74,9 @@ class Reader {
   const TextError& error() const { return error_; }
 
  private:
-  std::nullopt_t fail(std::string message) {
-    if (!failed()) error_ = {std::move(message), at_};
+  std::nullopt_t fail(std::string message) { return fail_at(at_, std::move(message)); }
+  std::nullopt_t fail_at(size_t position, std::string message) {
+    if (!failed()) error_ = {std::move(message), position};
     return std::nullopt;
   }
 
@@ -85,6 +102,17 @@ class Reader {
     size_t begin = at_;
     while (at_ < text_.size() && text_[at_] >= 'a' && text_[at_] <= 'z') ++at_;
     return text_.substr(begin, at_ - begin);
+  }
+  /// A number and where it stands, for what is said of it later.
+  struct Number {
+    int32_t value = 0;
+    size_t at = 0;
+  };
+  Number placed_number() {
+    skip();
+    size_t begin = at_;
+    int32_t value = number();
+    return {value, begin};
   }
   /// A number from 0 to max_extent; 0 after a mistake.
   int32_t number() {
@@ -125,10 +153,10 @@ class Reader {
     if (!failed()) at_ = begin;
     return false;
   }
-  int required(std::string_view name) {
-    if (key(name)) return number();
+  Number required(std::string_view name) {
+    if (key(name)) return placed_number();
     fail(fmt::format("expected ', {} ='", name));
-    return 0;
+    return {};
   }
   std::vector<int32_t> extents() {
     std::vector<int32_t> extents;
@@ -154,67 +182,135 @@ class Reader {
     return order;
   }
 
+  // What a family asks of its numbers; the first that breaks a rule is named, at its place.
+  void check_multiple(Number number, int64_t of, std::string_view what) {
+    if (number.value > 0 && of > 0 && number.value % of == 0) return;
+    fail_at(number.at, fmt::format("{} must be a multiple of {}, not {}", what, of, number.value));
+  }
+  void check_between(Number number, int32_t low, int32_t high, std::string_view what) {
+    if (number.value >= low && number.value <= high) return;
+    fail_at(number.at, fmt::format("{} must be {} to {}, not {}", what, low, high, number.value));
+  }
+  void check_power(Number number, std::string_view what) {
+    if (number.value > 0 && (number.value & (number.value - 1)) == 0) return;
+    fail_at(number.at, fmt::format("{} must be a power of two, not {}", what, number.value));
+  }
+  void check_bits(Number bits, std::initializer_list<int32_t> known) {
+    if (std::count(known.begin(), known.end(), bits.value)) return;
+    fail_at(bits.at, fmt::format("elements have {} bits, not {}", fmt::join(known, " or "), bits.value));
+  }
   std::optional<Layout> fitting(std::optional<Layout> layout) {
-    if (!failed() && !layout) fail("the numbers do not fit the family");
+    if (!failed() && !layout) fail("the tile is too large for the family");
     return layout;
   }
+
+  struct Fragment {
+    std::string_view kind;
+    Number rows, columns;
+  };
   /// `kind, rows x columns`, of which a row reduction may lack the columns.
-  std::string_view kind_and_extents(int32_t& rows, int32_t& columns) {
-    std::string_view kind = word();
+  Fragment fragment() {
+    Fragment fragment{word(), {}, {}};
     expect(",");
-    rows = number();
-    bool single = kind == "rows" && !peek("x");
-    columns = single ? absent : (expect("x"), number());
-    return kind;
+    fragment.rows = placed_number();
+    if (fragment.kind == "rows" && !peek("x")) {
+      fragment.columns.value = absent;
+    } else {
+      expect("x");
+      fragment.columns = placed_number();
+    }
+    return fragment;
   }
 
   std::optional<Layout> wgmma() {
-    int32_t m = 0, n = 0;
-    std::string_view kind = kind_and_extents(m, n);
-    int warps = required("warps");
-    int bits = kind == "a" && key("bits") ? number() : 16;
+    auto [kind, m, n] = fragment();
+    Number warps = required("warps");
+    Number bits = kind == "a" && key("bits") ? placed_number() : Number{16, 0};
     if (failed()) return std::nullopt;
-    if (kind == "acc") return fitting(wgmma_accumulator(m, n, warps));
-    if (kind == "a") return fitting(wgmma_operand_a(m, n, warps, bits));
-    if (kind != "rows") return fail("wgmma has the fragments acc, rows and a");
-    std::optional<Layout> accumulator;
-    if (n == 1 || n == absent) accumulator = wgmma_accumulator(m, 8, warps);
-    if (accumulator) accumulator = accumulator->slice(1, n == 1).layout;
+    if (kind != "acc" && kind != "a" && kind != "rows") return fail("wgmma has the fragments acc, rows and a");
+    check_multiple(warps, 4, "warps");
+    check_between(warps, 4, max_warps, "warps");
+    check_multiple(m, 16 * warps.value, "rows");
+    check_bits(bits, {8, 16, 32});
+    if (kind == "rows") {
+      if (n.value != 1 && n.value != absent) fail_at(n.at, "a row reduction has one column, or none");
+    } else if (!failed()) {
+      check_multiple(n, kind == "acc" ? 8 : 256 / bits.value, "columns");
+    }
+    if (failed()) return std::nullopt;
+    if (kind == "acc") return fitting(wgmma_accumulator(m.value, n.value, warps.value));
+    if (kind == "a") return fitting(wgmma_operand_a(m.value, n.value, warps.value, bits.value));
+    std::optional<Layout> accumulator = wgmma_accumulator(m.value, 8, warps.value);
+    if (accumulator) accumulator = accumulator->slice(1, n.value == 1).layout;
     return fitting(accumulator);
   }
 
   std::optional<Layout> mma() {
-    int32_t rows = 0, columns = 0;
-    std::string_view kind = kind_and_extents(rows, columns);
-    int warps_m = required("warps");
+    auto [kind, rows, columns] = fragment();
+    Number warps_m = required("warps");
     expect("x");
-    int warps_n = number();
+    Number warps_n = placed_number();
     if (failed()) return std::nullopt;
-    if (kind == "acc") return fitting(mma_accumulator(rows, columns, warps_m, warps_n));
-    if (kind == "a") return fitting(mma_operand_a(rows, columns, warps_m, warps_n));
-    if (kind == "b") return fitting(mma_operand_b(rows, columns, warps_m, warps_n));
-    return fail("mma has the fragments acc, a and b");
+    if (kind != "acc" && kind != "a" && kind != "b") return fail("mma has the fragments acc, a and b");
+    check_between(warps_m, 1, max_warps, "warps");
+    check_between(warps_n, 1, max_warps, "warps");
+    check_multiple(rows, kind == "b" ? 16 : 16 * warps_m.value, "rows");
+    check_multiple(columns, kind == "a" ? 16 : 8 * warps_n.value, "columns");
+    if (failed()) return std::nullopt;
+    int m = warps_m.value, n = warps_n.value;
+    if (kind == "acc") return fitting(mma_accumulator(rows.value, columns.value, m, n));
+    if (kind == "a") return fitting(mma_operand_a(rows.value, columns.value, m, n));
+    return fitting(mma_operand_b(rows.value, columns.value, m, n));
   }
 
   std::optional<Layout> amx() {
-    int32_t rows = 0, columns = 0;
-    std::string_view kind = kind_and_extents(rows, columns);
-    int bits = kind != "acc" && key("bits") ? number() : 16;
+    auto [kind, rows, columns] = fragment();
+    Number bits = kind != "acc" && key("bits") ? placed_number() : Number{16, 0};
     if (failed()) return std::nullopt;
-    if (kind == "acc") return fitting(amx_accumulator(rows, columns));
-    if (kind == "a") return fitting(amx_operand_a(rows, columns, bits));
-    if (kind == "b") return fitting(amx_operand_b(rows, columns, bits));
-    return fail("amx has the fragments acc, a and b");
+    if (kind != "acc" && kind != "a" && kind != "b") return fail("amx has the fragments acc, a and b");
+    check_bits(bits, {8, 16});
+    if (failed()) return std::nullopt;
+    int line = 512 / bits.value;  // elements of a tile register's row
+    check_multiple(rows, kind == "b" ? line : 16, "rows");
+    check_multiple(columns, kind == "a" ? line : 16, "columns");
+    if (failed()) return std::nullopt;
+    if (kind == "acc") return fitting(amx_accumulator(rows.value, columns.value));
+    if (kind == "a") return fitting(amx_operand_a(rows.value, columns.value, bits.value));
+    return fitting(amx_operand_b(rows.value, columns.value, bits.value));
   }
 
   std::optional<Layout> blocked_family() {
+    size_t extents_at = at_;
     std::vector<int32_t> extents = this->extents();
-    int vector = required("vector");
-    int lanes = key("lanes") ? number() : 32;
-    int warps = required("warps");
+    Number vector = required("vector");
+    Number lanes = key("lanes") ? placed_number() : Number{32, 0};
+    Number warps = required("warps");
+    size_t order_at = at_;
     std::vector<int> order = this->order();
     if (failed()) return std::nullopt;
-    return fitting(blocked(extents, vector, lanes, warps, order));
+    if (extents.size() > size_t(max_rank)) fail_at(extents_at, fmt::format("a layout has at most {} axes", max_rank));
+    if (std::count(extents.begin(), extents.end(), 0)) fail_at(extents_at, "an extent must be 1 or more, not 0");
+    check_power(vector, "a vector");
+    check_power(lanes, "lanes");
+    check_between(lanes, 1, max_lanes, "lanes");
+    check_between(warps, 1, max_warps, "warps");
+    check_order(order, extents.size(), order_at);
+    if (failed()) return std::nullopt;
+    int32_t fastest = extents.empty() ? 1 : order.empty() ? extents.back() : extents[size_t(order[0])];
+    if (fastest % vector.value) {
+      return fail_at(vector.at, fmt::format("a vector of {} does not divide the fastest axis, which has {}",
+                                            vector.value, fastest));
+    }
+    return fitting(blocked(extents, vector.value, lanes.value, warps.value, order));
+  }
+
+  /// A permutation of the axes, or nothing.
+  void check_order(std::vector<int> order, size_t rank, size_t at) {
+    if (order.empty()) return;
+    std::sort(order.begin(), order.end());
+    bool permutes = order.size() == rank;
+    for (size_t axis = 0; permutes && axis < rank; ++axis) permutes = order[axis] == int(axis);
+    if (!permutes) fail_at(at, "the order is no permutation of the axes");
   }
 
   std::vector<Point> bases(size_t rank) {

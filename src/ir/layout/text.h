@@ -43,5 +43,8 @@ inline constexpr int64_t max_drawn_elements = 1 << 16;
 /// A grid of rows and columns whose cells are warp:lane:register of the canonical owner. Layouts of
 /// rank 0, 1 or 2 with at most max_drawn_elements.
 std::string draw(const Layout& layout);
+/// A grid of rows and columns whose cells are the offset of an element in bytes. Layouts of rank 1 or 2 with at most
+/// max_drawn_elements.
+std::string draw(const SharedLayout& layout);
 
 }  // namespace tessera::layout

@@ -3,10 +3,10 @@
 // The grid becomes `tile.program_id`, a pipeline becomes `tile.for`, and what counted tiles counts
 // elements: the tile at index i of extent T starts at i*T. An access may reach past an edge only
 // along an axis whose extent is not known to be a multiple of T; such an axis gets the limit extent
-// - i*T, the number of elements that are there. A tile before the first one is as empty as one past the
-// end, and becomes the one past the end: no offset is negative, and one limit says it all. Offsets and limits of one axis are one value
-// wherever they are used in a block, which is how later passes see that a store ends where the
-// loads that feed it end.
+// - i*T, the number of elements that are there. A tile before the first one is as empty as one past
+// the end, and becomes the one past the end: no offset is negative, and one limit says it all.
+// Offsets and limits of one axis are one value wherever they are used in a block, which is how later
+// passes see that a store ends where the loads that feed it end.
 
 #include <map>
 #include <tuple>

@@ -138,10 +138,12 @@ std::vector<Stage> parse_stage(std::string_view text) {
 }
 
 Status Compiler::run() {
+  if (!check_pass_names(options_.print_before, diagnostics_)) return failure;
+  if (!check_pass_names(options_.print_after, diagnostics_)) return failure;
   if (!choose_stages() || !choose_targets() || !check_disabled_passes()) return failure;
   if (!read_input()) return failure;
   leave_out_needless_targets();
-  if (!lower_all()) return failure;
+  if (!check_stages() || !lower_all()) return failure;
   return state_->stages.empty() ? write_bundle() : write_dump();
 }
 
@@ -172,6 +174,25 @@ Status Compiler::check_disabled_passes() {
     return failure;
   }
   return success;
+}
+
+/// Is there a target for each stage that only some have, and for a cubin?
+Status Compiler::check_stages() {
+  auto serves = [&](bool gpu) {
+    return std::any_of(state_->targets.begin(), state_->targets.end(),
+                       [&](const TargetOutput& target) { return target.machine->is_gpu() == gpu; });
+  };
+  for (auto [name, stage] : stage_names) {
+    if (!wants(stage)) continue;
+    bool of_gpus = stage == Stage::Ptx || stage == Stage::Cubin, of_cpus = stage == Stage::Llvm || stage == Stage::Asm;
+    if ((!of_gpus && !of_cpus) || serves(of_gpus)) continue;
+    diagnostics_.report(diag::stage_of_no_target, {}, name, of_gpus ? "a GPU" : "a CPU")
+        .help(of_gpus ? "add a target such as --target=cuda:sm_90a" : "code for GPUs has the stages ptx and cubin");
+    return failure;
+  }
+  if (!options_.cubin || serves(true)) return success;
+  diagnostics_.report(diag::stage_of_no_target, {}, "cubin", "a GPU").help("add a target such as --target=cuda:sm_90a");
+  return failure;
 }
 
 Status Compiler::choose_targets() {
@@ -217,13 +238,7 @@ Status Compiler::read_input() {
       state_->continued.push_back(std::move(module));
     }
   }
-  if (!state_->continued.empty()) {
-    // The bundle is for what the dump holds, of what was asked for.
-    std::erase_if(state_->targets, [&](const TargetOutput& target) {
-      return std::none_of(state_->continued.begin(), state_->continued.end(),
-                          [&](const auto& module) { return is_for(*module, *target.machine); });
-    });
-  }
+  if (!state_->continued.empty() && !choose_targets_of_dump()) return failure;
   if (!state_->graph || !state_->continued.empty()) return success;
   state_->source = frontend::library_only(state_->context, diagnostics_);
   return success;
@@ -231,7 +246,7 @@ Status Compiler::read_input() {
 
 /// Of the default targets one that differs from the one before by its products of bf16 is for programs that have some.
 void Compiler::leave_out_needless_targets() {
-  if (!options_.targets.empty() || !state_->graph) return;
+  if (!options_.targets.empty() || !state_->graph || !state_->continued.empty()) return;
   bool multiplies = false;
   for (Op* function : *state_->graph->body()) {
     walk(function, [&](Op* op) {
@@ -240,6 +255,29 @@ void Compiler::leave_out_needless_targets() {
   }
   if (multiplies) return;
   std::erase_if(state_->targets, [](const TargetOutput& target) { return target.machine->has_bf16_pairs; });
+}
+
+/// The bundle is for what the dump holds, of what was asked for.
+Status Compiler::choose_targets_of_dump() {
+  std::vector<TargetOutput> asked = std::move(state_->targets);
+  state_->targets.clear();
+  std::string held;
+  for (const Machine* machine : all_machines()) {
+    if (std::none_of(state_->continued.begin(), state_->continued.end(),
+                     [&](const auto& module) { return is_for(*module, *machine); })) {
+      continue;
+    }
+    held += (held.empty() ? "" : ", ") + machine->name;
+    bool wanted = options_.targets.empty() ||
+                  std::any_of(asked.begin(), asked.end(), [&](const auto& a) { return a.machine == machine; });
+    if (wanted) state_->targets.push_back({machine, {}, {}, {}, {}});
+  }
+  if (!state_->targets.empty()) return success;
+  if (held.empty()) held = "no target that is known";
+  diagnostics_.report(diag::dump_of_other_target, {}, options_.input, held,
+                      fmt::format("{}", fmt::join(options_.targets, ", ")))
+      .help("without --target a dump is compiled on for the targets it holds");
+  return failure;
 }
 
 /// A dump of several levels holds an entry several times; the first is continued from.

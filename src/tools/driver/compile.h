@@ -52,8 +52,10 @@ class Compiler {
  private:
   struct State;
   Status choose_targets();
+  Status choose_targets_of_dump();
   Status choose_stages();
   Status check_disabled_passes();
+  Status check_stages();
   Status read_input();
   void leave_out_needless_targets();
   Status lower_all();

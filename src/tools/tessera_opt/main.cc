@@ -11,6 +11,7 @@
 #include "passes/pass_manager.h"
 #include "tools/driver/io.h"
 #include "tools/driver/levels.h"
+#include "tools/driver/version.h"
 
 using namespace tessera;
 
@@ -22,7 +23,7 @@ struct Options {
   std::string passes;
   std::string target;
   std::string entry;
-  std::string layout;
+  std::optional<std::string> layout;
   std::vector<std::string> print_before;
   std::vector<std::string> print_after;
   bool time = false;
@@ -46,23 +47,36 @@ void list_ops(const Context& context) {
   for (const OpInfo* info : context.all_ops()) fmt::print("{}\n", info->name);
 }
 
-Status show_layout(const std::string& text, SourceManager& sources, DiagnosticEngine& diagnostics) {
-  FileId file = sources.add("--show-layout", text);
-  layout::TextError error;
-  std::optional<layout::Layout> read = layout::parse_layout(text, &error);
+/// Draws a layout that was read, unless it is too large.
+template <typename L>
+Status draw(const std::optional<L>& read, int64_t elements, const layout::TextError& error, FileId file,
+            DiagnosticEngine& diagnostics) {
+  const SourceFile& text = diagnostics.sources().file(file);
   if (!read) {
-    Loc loc = sources.file(file).locate(file, uint32_t(error.position), 1);
-    diagnostics.report(diag::layout_text, loc, error.message);
+    diagnostics.report(diag::layout_text, text.locate(file, uint32_t(error.position), 1), error.message)
+        .help("families of layouts are wgmma, mma, amx, blocked, layout and shared; docs/layouts.md shows each");
     return failure;
   }
-  if (read->rank() > 2 || read->element_count() > layout::max_drawn_elements) {
-    diagnostics
-        .report(diag::unsupported_drawing, sources.file(file).locate(file, 0, uint32_t(text.size())),
-                read->rank(), read->element_count())
+  if (read->rank() > 2 || elements > layout::max_drawn_elements) {
+    Loc whole = text.locate(file, 0, uint32_t(text.text().size()));
+    diagnostics.report(diag::unsupported_drawing, whole, read->rank(), elements)
         .help(fmt::format("rows and columns of at most {} elements can", layout::max_drawn_elements));
     return failure;
   }
   return driver::write_text("-", layout::draw(*read), diagnostics);
+}
+
+Status show_layout(const std::string& text, SourceManager& sources, DiagnosticEngine& diagnostics) {
+  FileId file = sources.add("--show-layout", text);
+  layout::TextError error;
+  if (text.starts_with("#shared<")) {
+    std::optional<layout::SharedLayout> read = layout::parse_shared_layout(text, &error);
+    int64_t elements = 1;
+    for (int axis = 0; read && axis < read->rank(); ++axis) elements *= read->extents()[size_t(axis)];
+    return draw(read, elements, error, file, diagnostics);
+  }
+  std::optional<layout::Layout> read = layout::parse_layout(text, &error);
+  return draw(read, read ? read->element_count() : 0, error, file, diagnostics);
 }
 
 void add_options(CLI::App& app, Options& options) {
@@ -72,15 +86,18 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--target", options.target, "target that passes below Graph level lower to");
   app.add_option("--entry", options.entry, "entry that graph_to_schedule lowers (the only one otherwise)");
   app.add_option("--print-before", options.print_before, "print the IR before these passes (or all)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--print-after", options.print_after, "print the IR after these passes (or all)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_flag("--time", options.time, "print the time of each pass to standard error");
   app.add_flag("--no-verify", options.no_verify, "do not verify after each pass");
   app.add_flag("--no-locations", options.no_locations, "print no source locations");
-  app.add_option("--show-layout", options.layout, "draw a layout and leave: who holds each element of a tile");
+  app.add_option("--show-layout", options.layout, "draw a layout and leave: who holds each element, or where it lies");
   app.add_flag("--list-passes", options.list_passes, "list all passes and leave");
   app.add_flag("--list-ops", options.list_ops, "list all ops and leave");
+  app.set_version_flag("--version", std::string(driver::version_line("tessera-opt")));
   app.footer(
       "Exit status: 0 on success, 1 when the input or a pass reported errors, 70 on a bug of ours.\n"
       "Example: tessera-opt --passes=canonicalize,cse graph.tir -o simpler.tir");
@@ -98,8 +115,10 @@ class Run {
 
  private:
   Status work() {
-    if (!options_.layout.empty()) return show_layout(options_.layout, sources_, diagnostics_);
+    if (options_.layout) return show_layout(*options_.layout, sources_, diagnostics_);
     driver::register_all_levels(context_);
+    if (!check_pass_names(options_.print_before, diagnostics_)) return failure;
+    if (!check_pass_names(options_.print_after, diagnostics_)) return failure;
     Result<FileId> file = driver::read_source(options_.input, diagnostics_);
     if (!file) return failure;
     auto modules = parse_modules(context_, *file, diagnostics_);

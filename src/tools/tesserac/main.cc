@@ -43,22 +43,30 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("input", compile.input, "source (.tsr) or dump of IR (- for standard input)");
   app.add_option("-o,--output", compile.output,
                  "the bundle, or the text of --dump (- for standard output); the input's name with .bundle otherwise");
-  app.add_option("--target", compile.targets, "what to compile for, separated by commas")->delimiter(',');
-  app.add_option("--dump", compile.stages, "print these stages instead of writing a bundle")->delimiter(',');
+  app.add_option("--target", compile.targets, "what to compile for, separated by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--dump", compile.stages, "print these stages instead of writing a bundle")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("-I,--include", compile.include_paths, "also look here for includes and imports")
       ->allow_extra_args(false);
   app.add_option("-D,--define", options.defines, "NAME or NAME=VALUE, for %if")->allow_extra_args(false);
   app.add_option("--print-before", compile.print_before, "print the IR before these passes (or all)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--print-after", compile.print_after, "print the IR after these passes (or all)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--disable-pass", compile.disabled_passes, "leave out these passes; results stay within their bounds")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_flag("--cubin", compile.cubin, "assemble code for GPUs with ptxas; without it the bundle holds PTX alone");
   app.add_flag("--verify-each", compile.verify_each, "verify the IR after each pass");
   app.add_flag("--time", options.time, "print how long each stage took to standard error");
   app.add_option("--time-json", options.time_json, "write the times of the stages to this file");
   app.add_option("--error-limit", options.error_limit, "stop showing errors after this many (0: show all)")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.set_version_flag("--version", std::string(driver::version_line("tesserac")));
   app.footer(footer);
@@ -103,6 +111,9 @@ int main(int argc, char** argv) {
   }
   if (options.compile.input.empty()) {
     return driver::command_line_error("tesserac", "no input file is given");
+  }
+  if (options.compile.input == "-" && options.compile.output.empty() && options.compile.stages.empty()) {
+    return driver::command_line_error("tesserac", "the bundle of a source from standard input needs a name: -o");
   }
   read_defines(options);
   SourceManager sources;
