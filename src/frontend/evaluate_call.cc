@@ -1,5 +1,7 @@
 // Calls: matching arguments with parameters, and running the body of a function.
 
+#include <map>
+
 #include "frontend/evaluate.h"
 
 namespace tessera::frontend {
@@ -169,6 +171,7 @@ std::optional<BoundArguments> Evaluator::bind_arguments(const Builtin& builtin,
   for (const Slot& slot : slots) positional += !slot.keyword_only;
   std::vector<Datum> rest_values;
   Dictionary keyword_values;
+  std::map<std::string, Loc> keyword_locs;
   std::vector<CallArgument> plain;
   Loc rest_loc = loc;
   for (CallArgument& argument : arguments) {
@@ -178,6 +181,12 @@ std::optional<BoundArguments> Evaluator::bind_arguments(const Builtin& builtin,
       if (rest_values.empty()) rest_loc = argument.loc;
       rest_values.push_back(std::move(argument.value));
     } else if (!argument.name.empty() && !known && keywords) {
+      auto [first, is_new] = keyword_locs.emplace(argument.name, argument.loc);
+      if (!is_new) {
+        report(diag::repeated_argument, argument.loc, argument.name, builtin.name)
+            .note(first->second, "it is given here first");
+        return std::nullopt;
+      }
       keyword_values.entries.emplace_back(argument.name, std::move(argument.value));
     } else {
       if (argument.name.empty() && positional > 0) --positional;

@@ -156,6 +156,11 @@ SourceModule* Session::load_import(std::string_view dotted, Loc loc, const Sourc
   return load(std::string(dotted), file, false, loc);
 }
 
+bool Session::is_builtin(Loc loc) const {
+  auto module = by_file_.find(loc.file);
+  return module != by_file_.end() && module->second->builtin;
+}
+
 SourceModule* Session::load(std::string name, FileId file, bool builtin, Loc import) {
   if (auto it = by_file_.find(file); it != by_file_.end()) {
     return it->second->loading ? report_cycle(*it->second, import) : it->second;

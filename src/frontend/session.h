@@ -114,6 +114,10 @@ class Session {
   /// Module-level params of all files, in the order of loading and declaration.
   const std::deque<ParamDeclaration>& params() const { return params_; }
 
+  /// True for a place in the embedded standard library.
+  bool is_builtin(Loc loc) const;
+  /// True the first time that it is called with this text.
+  bool say_once(std::string text) { return said_.insert(std::move(text)).second; }
   /// Reports, unless the same diagnostic was already reported at that place.
   template <int N, typename... Args>
   DiagnosticEngine::Builder report(DiagKind<N> kind, Loc loc, const Args&... args) {
@@ -158,6 +162,7 @@ class Session {
   std::vector<Loading> loading_;
   std::map<std::pair<const ast::Def*, Scope*>, Signature> signatures_;
   std::set<std::tuple<uint16_t, FileId, uint32_t, uint32_t>> reported_;
+  std::set<std::string> said_;
   Diagnostic repeated_{};
 };
 

@@ -77,6 +77,7 @@ class KernelBuilder : public Evaluator {
   bool read_decorator(const ast::Decorator& decorator, std::vector<ScheduleLayer>& layers);
   bool choose_blocks(Loc loc);
   int64_t tile_extent(int64_t chosen, Dim extent) const;
+  void warn_if_unread(std::string_view key, Attr value, Loc loc);
   bool apply(const ScheduleLayer& layer, std::map<std::string, int64_t>& block, Loc loc);
   bool is_used(const KernelAxis& axis);
   void create_grid();

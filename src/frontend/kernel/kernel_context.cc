@@ -211,6 +211,19 @@ bool KernelBuilder::apply(const ScheduleLayer& layer, std::map<std::string, int6
   return true;
 }
 
+/// A kernel is built for each call and target; what is the same is said once. The library's own kernels may carry keys
+/// that wait for their reader.
+void KernelBuilder::warn_if_unread(std::string_view key, Attr value, Loc loc) {
+  const Machine* machine = find_machine(request_.machine);
+  if (!machine || session().is_builtin(loc)) return;
+  for (const std::string& part : schedule::unread_parts(key, value, *machine)) {
+    std::string what = fmt::format("{}:{}:{}:{}:{}", loc.file, loc.line, loc.column, part, machine->name);
+    if (!session().say_once(std::move(what))) continue;
+    session().diagnostics().report(diag::schedule_no_effect, loc, part, function_.name, machine->name)
+        .help("docs/schedules.md says which targets read which key");
+  }
+}
+
 /// Whether the body uses the extent of an axis's tile, so that an unblocked axis has to be whole.
 bool KernelBuilder::is_used(const KernelAxis& axis) {
   if (scan_.axes_used.count(axis.name)) return true;
@@ -252,6 +265,7 @@ bool KernelBuilder::choose_blocks(Loc loc) {
   }
   for (const ScheduleLayer& layer : layers_) {
     if (!apply(layer, block, loc)) return false;
+    for (const auto& [key, value] : layer.keys) warn_if_unread(key, value, layer.loc.known() ? layer.loc : loc);
   }
   for (const auto& [key, value] : request_.schedule) {
     auto problem = schedule::check_schedule_value(key, value);

@@ -53,6 +53,7 @@ bool KernelBuilder::add_hint(const std::string& key, int64_t value, Loc loc) {
     schedule::report(*problem, loc, session().diagnostics());
     return false;
   }
+  warn_if_unread(key, attr, loc);
   Attr schedule = kernel_->attr("schedule");
   if (schedule->get(key)) return true;
   std::vector<NamedAttr> entries = schedule->entries;

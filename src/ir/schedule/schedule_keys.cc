@@ -30,9 +30,10 @@ ScheduleProblem wrong_kind(const ScheduleKey& key, Attr value) {
 
 Problem check_number(const ScheduleKey& key, Attr value) {
   if (!value->is(AttrKind::Int)) return wrong_kind(key, value);
-  if (value->integer >= key.low && value->integer <= key.high) return std::nullopt;
-  return ScheduleProblem{ScheduleProblem::Kind::OutOfRange, std::string(key.name),
-                         fmt::format("{} to {}", key.low, key.high), value->text};
+  if (value->integer >= key.low && value->integer <= key.high && value->integer % key.step == 0) return std::nullopt;
+  std::string range = fmt::format("{} to {}", key.low, key.high);
+  if (key.step > 1) range = fmt::format("the multiples of {} from {}", key.step, range);
+  return ScheduleProblem{ScheduleProblem::Kind::OutOfRange, std::string(key.name), range, value->text};
 }
 
 Problem check_list(const ScheduleKey& key, Attr value) {
@@ -53,6 +54,22 @@ Problem check_entries(const ScheduleKey& key, Attr value) {
   return std::nullopt;
 }
 
+bool is_among(ScheduleReaders readers, const Machine& machine) {
+  switch (readers) {
+    case ScheduleReaders::All: return true;
+    case ScheduleReaders::Cpu: return !machine.is_gpu();
+    case ScheduleReaders::Gpu: return machine.is_gpu();
+    case ScheduleReaders::TensorMaps: return machine.gpu.has_tma;
+    case ScheduleReaders::None: return false;
+  }
+  TSR_UNREACHABLE("unknown readers of a schedule key");
+}
+
+/// Of the roles, only warps that load and warps that multiply are told apart, and only where copies need no warps.
+bool reads_role(std::string_view key, std::string_view role, const Machine& machine) {
+  return role == "mma" ? key == "roles" || machine.gpu.has_tma : role == "load" && machine.gpu.has_tma;
+}
+
 Problem check_word(const ScheduleKey& key, Attr value) {
   bool known = value->is(AttrKind::String) && std::find(key.choices.begin(), key.choices.end(),
                                                         value->string) != key.choices.end();
@@ -63,8 +80,9 @@ Problem check_word(const ScheduleKey& key, Attr value) {
 
 std::span<const ScheduleKey> schedule_keys() {
   static const std::vector<ScheduleKey> keys = {
-#define KEY(name, kind, low, high, choices, machines, summary) \
-  {#name, ScheduleValueKind::kind, low, high, words(choices), ScheduleReaders::machines, summary},
+#define KEY(name, kind, low, high, step, choices, machines, readers, summary)                    \
+  {#name, ScheduleValueKind::kind,   low,    high, step, words(choices), ScheduleReaders::machines, \
+   ScheduleReaders::readers, summary},
 #include "ir/schedule/schedule_keys.def"
 #undef KEY
   };
@@ -127,6 +145,20 @@ std::vector<ScheduleProblem> check_schedule(Attr schedule) {
     if (auto problem = check_schedule_value(key, value)) problems.push_back(std::move(*problem));
   }
   return problems;
+}
+
+std::vector<std::string> unread_parts(std::string_view name, Attr value, const Machine& machine) {
+  const ScheduleKey* key = find_schedule_key(name);
+  if (!key || !is_among(key->machines, machine)) return {};
+  if (!is_among(key->readers, machine)) return {fmt::format("'{}'", name)};
+  std::vector<std::string> parts;
+  if (key->kind == ScheduleValueKind::Roles) {
+    for (const auto& [role, number] : value->entries) {
+      if (!reads_role(name, role, machine)) parts.push_back(fmt::format("'{}' of '{}'", role, name));
+    }
+  }
+  if (name == "order" && value->string == "columns") parts.push_back("'columns' of 'order'");
+  return parts;
 }
 
 std::string to_string(const ScheduleProblem& problem) {

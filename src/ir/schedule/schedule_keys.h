@@ -10,20 +10,24 @@
 #include <vector>
 
 #include "ir/core/attribute.h"
+#include "ir/core/machine.h"
 #include "support/diagnostic.h"
 
 namespace tessera::schedule {
 
 enum class ScheduleValueKind : uint8_t { Int, Ints, Bool, Word, Axes, Roles };
-enum class ScheduleReaders : uint8_t { All, Cpu, Gpu };
+/// Targets that a key concerns; TensorMaps are GPUs with a copy engine.
+enum class ScheduleReaders : uint8_t { All, Cpu, Gpu, TensorMaps, None };
 
 struct ScheduleKey {
   std::string_view name;
   ScheduleValueKind kind;
   int64_t low;
   int64_t high;
+  int64_t step;
   std::vector<std::string_view> choices;
-  ScheduleReaders readers;
+  ScheduleReaders machines;  ///< that it is for
+  ScheduleReaders readers;   ///< that do something with it
   std::string_view summary;
 };
 
@@ -47,6 +51,9 @@ struct ScheduleProblem {
 std::optional<ScheduleProblem> check_schedule_value(std::string_view key, Attr value);
 /// Checks every entry of a Dict.
 std::vector<ScheduleProblem> check_schedule(Attr schedule);
+/// What of a key's value the machine, which the key is for, does not read, as a message names it: "'cluster'",
+/// "'store' of 'roles'". Nothing for machines that the key is not for.
+std::vector<std::string> unread_parts(std::string_view key, Attr value, const Machine& machine);
 /// The problem in one line.
 std::string to_string(const ScheduleProblem& problem);
 /// Reports the problem as a user's error.

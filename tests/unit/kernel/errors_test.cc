@@ -182,6 +182,9 @@ TEST_CASE("schedules fit the kernel") {
         "the schedule gives 2 extents, and kernel 'f' has 1 axes");
   CHECK(decorated("@kernel.schedule(Schedule(block=0))") ==
         "schedule key 'block' is 0, outside 1 to 65536");
+  CHECK(decorated("@kernel.schedule(Schedule(BM=64, BM=32))") == "argument 'BM' of 'Schedule' is given twice");
+  CHECK(decorated("@kernel.schedule(Schedule(registers=dict(load=25)))") ==
+        "schedule key 'registers' is 25, outside the multiples of 8 from 24 to 240");
   CHECK(decorated("@kernel.schedule(Schedule(stage=3))") == "'stage' is no key of a schedule");
   CHECK(decorated("@kernel.schedule(Schedule(stages=\"3\"))") ==
         "schedule key 'stages' takes a number, not \"3\"");

@@ -27,8 +27,13 @@ GpuSchedule gpu_schedule(Op* kernel, const Machine& machine) {
   schedule.stages = number(from, "stages", 1);
   Attr order = from ? from->get("order") : nullptr;
   if (order && order->string == "grouped") schedule.group = number(from, "group", 8);
-  if (!machine.gpu.has_tma) return schedule;
   Attr roles = from ? from->get("roles") : nullptr;
+  if (!machine.gpu.has_tma) {
+    // All warps load and compute; that tiles are made for so many of them is still true.
+    bool says_warps = from && from->get("warps");
+    if (roles && !says_warps) schedule.compute_warps = std::max<int64_t>(4, 4 * number(roles, "mma", 1));
+    return schedule;
+  }
   if (roles) {
     schedule.load_groups = number(roles, "load", 0);
     schedule.compute_warps = 4 * number(roles, "mma", schedule.compute_warps / 4);
