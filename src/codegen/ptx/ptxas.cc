@@ -226,7 +226,7 @@ bool relax_spilling(const std::vector<KernelResources>& kernels, std::string& pt
 }  // namespace
 
 Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const std::set<std::string>& last_resorts,
-                           DiagnosticEngine& diagnostics) {
+                           DiagnosticEngine& diagnostics, bool line_info) {
   std::string ptxas = find_ptxas();
   if (ptxas.empty()) {
     diagnostics.report(diag::no_ptxas, Loc())
@@ -236,12 +236,19 @@ Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const std::
   TemporaryDirectory directory;
   std::string source = directory.file("kernels.ptx"), object = directory.file("kernels.cubin"), problem, messages;
   Cubin cubin{{}, version_of(ptxas, directory), {}};
+  std::vector<std::string> command = {ptxas, "-v", "--gpu-name", machine.gpu.ptx_target, source, "-o", object};
+  // Lines of the source bring the whole text of the PTX along.
+  command.emplace_back(line_info ? "--generate-line-info" : "--suppress-debug-info");
   do {
     TSR_CHECK(write_file(source, ptx, problem), "PTX could not be written: " + problem);
-    int status = run({ptxas, "-v", "--gpu-name", machine.gpu.ptx_target, source, "-o", object}, directory.file("log"));
+    int status = run(command, directory.file("log"));
     if (!read_file(directory.file("log"), messages, problem)) messages.clear();
     if (status != 0) {
-      diagnostics.report(diag::assembler_refused, Loc(), machine.name, messages.substr(0, messages.find('\n')));
+      std::string first = messages.substr(0, messages.find('\n'));
+      // The file is gone when this is read.
+      for (size_t at; (at = first.find(source)) != std::string::npos;) first.replace(at, source.size(), "kernels.ptx");
+      diagnostics.report(diag::assembler_refused, Loc(), machine.name, first)
+          .help("this is a bug in Tessera; --dump=ptx shows the code, for its report");
       return failure;
     }
     cubin.kernels = read_ptxas_messages(messages);

@@ -48,8 +48,9 @@ std::string describe_cubin(const Cubin& cubin);
 /// The path of ptxas, or nothing.
 std::string find_ptxas();
 /// Assembles PTX for `machine`. Fails where ptxas is not there, refuses the text, or reports a loss. A kernel that
-/// spills because several of its blocks were to share a multiprocessor is changed in `ptx` not to ask for that.
+/// spills because several of its blocks were to share a multiprocessor is changed in `ptx` not to ask for that. With
+/// `line_info` the cubin says which line of the source each instruction comes from, and has the PTX itself.
 Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const std::set<std::string>& last_resorts,
-                           DiagnosticEngine& diagnostics);
+                           DiagnosticEngine& diagnostics, bool line_info = false);
 
 }  // namespace tessera::codegen

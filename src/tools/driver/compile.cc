@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <future>
+#include <set>
 
 #include "codegen/bundle/write_bundle.h"
 #include "codegen/llvm/emit_llvm.h"
@@ -334,8 +335,16 @@ Status Compiler::lower_entry(Op* entry, const Machine& machine) {
   return finish(std::move(module), pipeline_for(machine), machine);
 }
 
+/// A kernel that an entry calls is there in the forms that the calls need; one that nothing calls, in its own.
 Status Compiler::lower_exported_kernels(const Machine& machine) {
+  std::set<std::string_view> called;
+  for (Op* function : *state_->graph->body()) {
+    walk(function, [&](Op* op) {
+      if (op->is(graph::info(graph::OpKind::KernelCall))) called.insert(op->string_attr("kernel"));
+    });
+  }
   for (const std::string& name : state_->source.exported_kernels) {
+    if (called.contains(name)) continue;
     auto module = std::make_unique<Module>(state_->context, diagnostics_.sources(), name, Level::Schedule);
     module->set_attr("target", state_->context.string(machine.name));
     if (!state_->source.library->instantiate_exported(*module, name, machine.name)) return failure;
@@ -455,8 +464,8 @@ Status Compiler::generate_ptx() {
       if (!ptx) return failure;
       target.ptx = std::move(*ptx);
       if (!assembles) continue;
-      Result<codegen::Cubin> cubin = codegen::assemble_ptx(target.ptx, *target.machine,
-                                                                   codegen::last_resorts(modules), diagnostics_);
+      Result<codegen::Cubin> cubin = codegen::assemble_ptx(
+          target.ptx, *target.machine, codegen::last_resorts(modules), diagnostics_, options_.line_info);
       if (!cubin) return failure;
       target.cubin = std::move(*cubin);
     }

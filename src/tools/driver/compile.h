@@ -28,7 +28,8 @@ struct CompileOptions {
   std::vector<std::string> print_after;
   std::vector<std::string> disabled_passes;  ///< by name; only such as nothing relies on
   bool verify_each = false;
-  bool cubin = false;  ///< assemble PTX, and put both into the bundle
+  bool cubin = false;      ///< assemble PTX, and put both into the bundle
+  bool line_info = false;  ///< the cubin tells the lines of the source
 };
 
 struct StageTime {

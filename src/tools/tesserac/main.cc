@@ -62,6 +62,7 @@ void add_options(CLI::App& app, Options& options) {
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_flag("--cubin", compile.cubin, "assemble code for GPUs with ptxas; without it the bundle holds PTX alone");
+  app.add_flag("--lineinfo", compile.line_info, "with --cubin: name the source's lines in it, for profilers; it grows");
   app.add_flag("--verify-each", compile.verify_each, "verify the IR after each pass");
   app.add_flag("--time", options.time, "print how long each stage took to standard error");
   app.add_option("--time-json", options.time_json, "write the times of the stages to this file");
