@@ -22,6 +22,9 @@ Status find_function(tsr_module& module, std::string_view name, tsr_function_t* 
   for (const auto& candidate : module.functions) {
     names += tessera::format::cat(names.empty() ? "" : ", ", candidate->entry->name);
   }
+  if (names.empty()) {
+    return fail(TSR_ENOTFOUND, "the bundle has no entries, only kernels, which tsrGetKernel gives");
+  }
   return fail(TSR_ENOTFOUND, "the bundle has no entry ", in_quotes(name), "; it has ", names);
 }
 
@@ -60,6 +63,7 @@ Status output_shape(tsr_function& function, std::span<const tsr_tensor_t* const>
 Status call_function(tsr_function& function, tsr_stream_t stream,
                      std::span<const tsr_tensor_t* const> inputs,
                      std::span<tsr_tensor_t* const> outputs) {
+  if (!function.module->has_code()) return invalid(function.plan.entry, ": the module was loaded without code");
   auto call = std::make_shared<Call>();
   Status status = prepare_call(function, inputs, outputs, *call);
   if (status.failed()) return status;

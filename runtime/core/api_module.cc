@@ -13,7 +13,9 @@ namespace {
 Status check_load(tsr_context_t context, uint32_t flags, tsr_module_t* module) {
   if (!context || !module) return invalid("the context or the place for the module is NULL");
   *module = nullptr;
-  if (flags & ~TSR_ALLOW_JIT) return invalid("the flags ", flags, " are other than TSR_ALLOW_JIT");
+  if (flags & ~(TSR_ALLOW_JIT | TSR_NO_CODE)) {
+    return invalid("the flags ", flags, " are other than TSR_ALLOW_JIT and TSR_NO_CODE");
+  }
   return ok();
 }
 
@@ -138,6 +140,7 @@ Status choose_grid(const tsr_kernel& kernel, const tsr_launch_t& launch, LaunchW
 
 Status launch_kernel(tsr_kernel& kernel, tsr_stream_t stream, const tsr_launch_t& launch,
                      void** args, size_t nargs) {
+  if (!kernel.module->has_code()) return invalid(kernel.meta->name, ": the module was loaded without code");
   size_t buffers = kernel.meta->buffers.size();
   size_t dims = kernel.meta->dims.size();
   if (nargs != buffers + dims) {

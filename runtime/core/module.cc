@@ -69,12 +69,16 @@ class ModuleLoader {
       }
     }
     if (!module_.target.empty()) return ok();
+    if (!module_.has_code() && !module_.manifest.targets.empty()) {
+      module_.target = module_.manifest.targets.front();
+      return ok();
+    }
     if (wanted && reasons.empty()) {
       return fail(TSR_EUNSUPPORTED, "the bundle has no code for the target ", in_quotes(wanted),
                   " of TSR_TARGET");
     }
     if (reasons.empty()) return fail(TSR_EUNSUPPORTED, "the bundle has code for no target");
-    return fail(TSR_EUNSUPPORTED, "this machine can run none of the bundle's targets: ", reasons,
+    return fail(TSR_EUNSUPPORTED, "this device can run none of the bundle's targets: ", reasons,
                 "; compile for one that it can run (tesserac --help lists them)");
   }
 
@@ -86,10 +90,11 @@ class ModuleLoader {
     auto found = read->kernels.find(module_.target);
     if (found == read->kernels.end() || found->second.empty()) return ok();
     module_.metas = std::move(found->second);
-    Status status = device_.load(bundle_, module_.target, flags_, module_.code);
+    Status status;
+    if (module_.has_code()) status = device_.load(bundle_, module_.target, flags_, module_.code);
     for (size_t i = 0; i < module_.metas.size() && !status.failed(); ++i) {
       void* code = nullptr;
-      status = module_.code->find(module_.metas[i], &code);
+      if (module_.has_code()) status = module_.code->find(module_.metas[i], &code);
       module_.kernels.emplace_back(&module_, &module_.metas[i], code);
     }
     if (status.failed()) return status;

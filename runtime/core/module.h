@@ -43,6 +43,7 @@ struct tsr_module {
   std::optional<tessera::format::MappedFile> file;  ///< when weights are used where they are
   tessera::format::Manifest manifest;
   std::string target;
+  uint32_t flags = 0;                              ///< those it was loaded with
   std::vector<tessera::format::KernelMeta> metas;  ///< in order of name
   std::unique_ptr<tessera::runtime::Code> code;
   std::deque<tsr_kernel> kernels;                          ///< beside metas
@@ -50,6 +51,7 @@ struct tsr_module {
   std::vector<tessera::runtime::Parameter> parameters;     ///< beside manifest.params
   std::vector<tessera::runtime::Memory> parameter_memory;  ///< copies of the bundle's weights
 
+  bool has_code() const { return !(flags & TSR_NO_CODE); }
   tsr_kernel* find_kernel(std::string_view name);
   tessera::runtime::Parameter* find_parameter(std::string_view name);
 };

@@ -65,7 +65,10 @@ class CpuDevice : public Device {
 
   bool can_run(std::string_view target, std::string& why) const override {
     auto rank = cpu_target_rank(target);
-    why = rank ? missing_cpu_feature(*rank) : "a device of that kind";
+    why = rank ? missing_cpu_feature(*rank)
+          : target.starts_with("cuda:")
+              ? "a GPU, such as the device cuda:0 (tsr: --device cuda:0)"
+              : "a device of that kind";
     return why.empty();
   }
 

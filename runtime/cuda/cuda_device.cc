@@ -45,7 +45,7 @@ class CudaDevice : public Device {
   bool can_run(std::string_view target, std::string& why) const override {
     auto wanted = parse_cuda_target(target);
     if (!wanted) {
-      why = "a device of that kind";
+      why = target.starts_with("cpu:") ? "a CPU, the device cpu (tsr: --device cpu)" : "a device of that kind";
     } else if (!wanted->runs_on(gpu_->capability())) {
       why = format::cat("compute capability ", wanted->capability / 10, ".",
                         wanted->capability % 10, wanted->is_exact ? "" : " or higher", " (",

@@ -36,6 +36,7 @@ class ZipReader {
   Outcome list_entries() {
     if (bytes_.size() > max_bundle_bytes) return error("it exceeds 4 GiB");
     if (bytes_.size() < zip_end_bytes + zip_comment_bytes) return error("it is too short");
+    if (!bytes_.starts_with("PK")) return error("it is not one");
     size_t end_at = bytes_.size() - zip_end_bytes - zip_comment_bytes;
     ByteReader end(bytes_.substr(end_at));
     end.raw(10);

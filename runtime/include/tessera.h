@@ -98,8 +98,11 @@ TSR_API tsr_status_t tsrLoadModuleFile(tsr_context_t context, const char* path,
 /* A bundle has a GPU's code as machine code or, compiled without ptxas, as PTX only, which is
  * refused unless this flag lets the driver compile it. */
 #define TSR_ALLOW_JIT 1u
+/* Only to be asked: the bundle may be for any machine, its code is not loaded, and calls and
+ * launches are refused. */
+#define TSR_NO_CODE 2u
 
-/* The same with flags: 0 or TSR_ALLOW_JIT. */
+/* The same with flags: any of TSR_ALLOW_JIT and TSR_NO_CODE, or 0. */
 TSR_API tsr_status_t tsrLoadModuleWith(tsr_context_t context, const void* image, size_t size,
                                        uint32_t flags, tsr_module_t* module);
 TSR_API tsr_status_t tsrLoadModuleFileWith(tsr_context_t context, const char* path, uint32_t flags,

@@ -125,6 +125,7 @@ class Bench {
     if (int code = session_.bind_files(options_.params)) return code;
     std::vector<std::string> entries = options_.entries;
     if (entries.empty()) entries = session_.entry_names();
+    if (entries.empty()) return fail("the bundle has no entries to time, only kernels");
     if (int code = check_dims(entries)) return code;
     std::vector<Timing> timings;
     for (const std::string& entry : entries) {

@@ -13,6 +13,7 @@ struct DeviceOptions {
   std::string device = "cpu";
   int threads = 0;
   bool allow_jit = false;
+  bool no_code = false;  ///< the bundle is only asked for signatures
 };
 
 void add_device_options(CLI::App& command, DeviceOptions& options);

@@ -1,6 +1,7 @@
 // tsr inspect: a bundle for people (the default), as YAML or JSON, and the IR it carries.
 
 #include <CLI/CLI.hpp>
+#include <set>
 
 #include "runtime/format/bundle.h"
 #include "runtime/format/file.h"
@@ -85,8 +86,9 @@ class Inspection {
       size_t count = kernels == reflection_.kernels.end() ? 0 : kernels->second.size();
       put(cat("target    ", target, ", ", count, count == 1 ? " kernel\n" : " kernels\n"));
     }
-    put(style.bold("\nEntries\n"));
+    if (!manifest.entries.empty()) put(style.bold("\nEntries\n"));
     for (const ManifestEntry& entry : manifest.entries) print_entry(entry, style);
+    if (manifest.entries.empty()) print_kernels(style);
     if (!manifest.params.empty()) put(style.bold("\nParameters\n"));
     for (const ManifestTensor& param : manifest.params) put(cat("  ", tensor_text(param), "\n"));
     put(style.bold("\nFiles\n"));
@@ -94,6 +96,22 @@ class Inspection {
       put(cat("  ", entry.name, "  ", style.dim(bytes_text(entry.bytes.size())), "\n"));
     }
     return exit_ok;
+  }
+
+  /// What a bundle without entries is for; the kernels of entries are their own affair.
+  void print_kernels(const Style& style) const {
+    std::set<std::string> known;
+    std::string text;
+    for (const auto& [target, kernels] : reflection_.kernels) {
+      for (const format::KernelMeta& kernel : kernels) {
+        if (!known.insert(kernel.name).second) continue;
+        std::vector<std::string> names;
+        for (const format::KernelBuffer& buffer : kernel.buffers) names.push_back(buffer.name);
+        names.insert(names.end(), kernel.dims.begin(), kernel.dims.end());
+        text += cat("  ", style.bold(kernel.name), "(", join(names, ", "), ")\n");
+      }
+    }
+    put(cat(style.bold("\nKernels"), " (tsrGetKernel; --yaml has their metadata)\n", text));
   }
 
   static void print_entry(const ManifestEntry& entry, const Style& style) {
@@ -174,7 +192,9 @@ int inspect(const InspectOptions& options) {
   if (!found) return fail(cat(options.bundle, ": there is no ", format::reflection_name));
   auto reflection = format::read_reflection(found->bytes);
   if (!reflection) return fail(cat(options.bundle, ": ", reflection.error().text));
-  return Inspection(options, *bundle, std::move(*reflection)).print(file->bytes().size());
+  int code = Inspection(options, *bundle, std::move(*reflection)).print(file->bytes().size());
+  bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
+  return written || code ? code : fail("the output cannot be written");
 }
 
 }  // namespace

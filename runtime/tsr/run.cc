@@ -60,7 +60,9 @@ class Run {
     if (!options_.interpret.empty() && options_.device.device != "cpu") {
       return fail(cat("--interpret runs on the CPU, not on ", options_.device.device));
     }
-    if (int code = session_.open(options_.bundle, options_.device)) return code;
+    DeviceOptions device = options_.device;
+    device.no_code = !options_.interpret.empty();  // then the bundle may be for any machine
+    if (int code = session_.open(options_.bundle, device)) return code;
     if (int code = session_.find(options_.entry, function_)) return code;
     input_infos_ = input_infos(function_);
     output_infos_ = output_infos(function_);

@@ -43,17 +43,30 @@ std::vector<tsr_tensor_info_t> infos(tsr_function_t function, size_t count,
   return out;
 }
 
+/// The library takes its default where TSR_THREADS is no number of threads; a person wants to know.
+int check_thread_variable() {
+  const char* text = std::getenv("TSR_THREADS");
+  if (!text) return exit_ok;
+  char* end = nullptr;
+  long threads = std::strtol(text, &end, 10);
+  if (*text && !*end && threads >= 1 && threads <= 1024) return exit_ok;
+  return fail(cat("TSR_THREADS is ", in_quotes(text), ", and takes a number from 1 to 1024"));
+}
+
 }  // namespace
 
 int Session::open(const std::string& bundle, const DeviceOptions& options) {
   tsr_status_t status = tsrCreateContextFor(options.device.c_str(), &context_);
   if (status != TSR_SUCCESS) return fail_status(status);
   device_ = place_of(options.device);
+  if (options.threads == 0) {
+    if (int code = check_thread_variable()) return code;
+  }
   if (options.threads != 0) {
     status = tsrSetThreads(context_, uint32_t(options.threads));
     if (status != TSR_SUCCESS) return fail_status(status);
   }
-  uint32_t flags = options.allow_jit ? TSR_ALLOW_JIT : 0;
+  uint32_t flags = (options.allow_jit ? TSR_ALLOW_JIT : 0) | (options.no_code ? TSR_NO_CODE : 0);
   status = tsrLoadModuleFileWith(context_, bundle.c_str(), flags, &module_);
   return status == TSR_SUCCESS ? exit_ok : fail_status(status);
 }

@@ -242,7 +242,7 @@ class PlanEmitter {
       format::Expr condition = fact_expr(*read_fact(guard), names_);
       std::string message = text_of(guard, "text");
       if (message.empty()) message = format::expr_text(condition, names_);
-      plan_.guards.push_back({format::intern_expr(plan_, condition), std::move(message)});
+      plan_.guards.push_back({format::intern_expr(plan_, condition), "where " + message + " does not hold"});
     }
   }
 

@@ -15,7 +15,7 @@ using namespace tessera;
 namespace {
 
 constexpr const char* arguments =
-    R"({args = [{kind = "input", name = "x"}, {kind = "param", name = "net.b"}, {kind = "input", name = "seed"}], effects = ["rng"], guards = [{left = <S>, relation = "<=", right = 4096, text = "where S <= 4096"}], results = [{name = "y"}, {name = "z"}]})";
+    R"({args = [{kind = "input", name = "x"}, {kind = "param", name = "net.b"}, {kind = "input", name = "seed"}], effects = ["rng"], guards = [{left = <S>, relation = "<=", right = 4096, text = "S <= 4096"}], results = [{name = "y"}, {name = "z"}]})";
 
 /// A target-level module with an entry of that body and one kernel [M, 4], [4] -> [M, 4].
 std::string module_text(const std::string& body, const std::string& attributes = arguments) {
@@ -73,7 +73,7 @@ TEST_CASE("a plan has the entry's buffers, dims, guards and steps") {
   REQUIRE(plan.steps.size() == 4);  // three launches and the copy of an argument
   CHECK(std::holds_alternative<format::CopyStep>(plan.steps[3]));
   REQUIRE(plan.guards.size() == 1);
-  CHECK(plan.guards[0].message == "where S <= 4096");
+  CHECK(plan.guards[0].message == "where S <= 4096 does not hold");
   CHECK(plan.buffers[index_of(plan, "net.b")].kind == format::BufferKind::Param);
   CHECK(format::encode_plan(plan) ==
         format::encode_plan(*format::decode_plan(format::encode_plan(plan))));

@@ -79,7 +79,8 @@ TEST_CASE("code that cannot be loaded is refused with the reason", "[cuda]") {
           "tesserac --cubin stores machine code, tsr --allow-jit (the load flag TSR_ALLOW_JIT) "
           "lets the driver");
     CHECK(load_error(bundle, TSR_ALLOW_JIT) == "");
-    CHECK(load_error(bundle, 2, TSR_EINVAL) == "the flags 2 are other than TSR_ALLOW_JIT");
+    CHECK(load_error(bundle, 4, TSR_EINVAL) ==
+          "the flags 4 are other than TSR_ALLOW_JIT and TSR_NO_CODE");
   }
   SECTION("PTX that the driver does not take") {
     bundle.has_cubin = false;

@@ -64,8 +64,8 @@ TEST_CASE("a bundle's parts must agree", "[runtime]") {
   SECTION("targets") {
     parts.manifest.targets = {"cuda:sm_90a", "cpu:armv9"};
     CHECK(parts.load() ==
-          "this machine can run none of the bundle's targets: cuda:sm_90a needs a device of that "
-          "kind; cpu:armv9 needs a device of that kind; compile for one that it can run (tesserac "
+          "this device can run none of the bundle's targets: cuda:sm_90a needs a GPU, such as the "
+          "device cuda:0 (tsr: --device cuda:0); cpu:armv9 needs a device of that kind; compile for one that it can run (tesserac "
           "--help lists them)");
   }
   SECTION("plan of another target") {
