@@ -221,7 +221,12 @@ Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
   if (Binding* binding = scope.find(name, &where)) return resolve(*binding, *where, name, loc);
   auto builder = report(diag::unknown_name, loc, name);
   std::string nearest = nearest_name(name, scope.visible_names());
-  if (!nearest.empty()) builder.help(fmt::format("did you mean '{}'?", nearest));
+  if (!nearest.empty()) {
+    builder.help(fmt::format("did you mean '{}'?", nearest));
+  } else if (name.size() == 1 && name[0] >= 'A' && name[0] <= 'Z') {
+    builder.help(fmt::format("a size is declared where it stands alone as a dimension of a parameter, or by "
+                             "'dim {}' in the file", name));
+  }
   return Datum::poison();
 }
 

@@ -257,6 +257,12 @@ bool GraphBuilder::add_inputs(const Function& function, const Signature& signatu
           .help("the sizes of an entry are extents of its tensors: x.shape[0]");
       return false;
     }
+    if (!tensor && !scalar && !pattern.loc.known()) {
+      report(diag::unsupported_construct, parameter.loc,
+             fmt::format("an entry whose parameter '{}' has no type", parameter.name))
+          .help(fmt::format("write its type, such as {}: Tensor[N, f32]", parameter.name));
+      return false;
+    }
     if (!tensor && !scalar) {
       unsupported(pattern.loc.known() ? pattern.loc : parameter.loc,
                   fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));

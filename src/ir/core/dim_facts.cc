@@ -90,14 +90,46 @@ std::map<std::string, int64_t, std::less<>> symbol_bounds(DimTable& dims,
   return bounds;
 }
 
+/// Expressions that are at most a positive multiple of `sum`, in each of which one atom has given way to a bound of
+/// it: x//k to x/k or (x - k + 1)/k, after a product with k, and min(a, b) and max(a, b) to a and to b. `sum` is >= 0
+/// if one of them is.
+std::vector<Dim> bounded_by_atoms(DimTable& dims, Dim sum) {
+  std::vector<Dim> found;
+  for (const DimTerm& term : sum->terms) {
+    if (term.factors.size() != 1 || term.factors[0]->kind == DimAtomKind::Symbol) continue;
+    const DimAtom& atom = *term.factors[0];
+    Dim coefficient = dims.constant(term.coefficient);
+    Dim of_atom = dims.parse(atom.text);
+    if (!of_atom) continue;
+    Dim rest = dims.sub(sum, dims.mul(coefficient, of_atom));
+    bool positive = term.coefficient > 0;
+    std::optional<int64_t> k = atom.b->constant();
+    if (atom.kind == DimAtomKind::FloorDiv && k && *k > 0) {
+      Dim whole = positive ? dims.sub(atom.a, dims.constant(*k - 1)) : atom.a;
+      found.push_back(dims.add(dims.mul(rest, atom.b), dims.mul(coefficient, whole)));
+    } else if (atom.kind == (positive ? DimAtomKind::Max : DimAtomKind::Min)) {
+      for (Dim side : {atom.a, atom.b}) found.push_back(dims.add(rest, dims.mul(coefficient, side)));
+    } else if (atom.kind == DimAtomKind::Mod && k && *k > 0 && !positive) {
+      // x % k is at most x where x is at least 0.
+      if (interval(atom.a).low.value_or(-1) >= 0) found.push_back(dims.add(rest, dims.mul(coefficient, atom.a)));
+    }
+  }
+  return found;
+}
+
+bool is_non_negative(DimTable& dims, Dim dim, int depth = 3) {
+  DimInterval range = interval(dim);
+  if (range.low && *range.low >= 0) return true;
+  if (depth == 0 || dim->overflow || dim->terms.size() > 16) return false;
+  std::vector<Dim> smaller = bounded_by_atoms(dims, dim);
+  return std::any_of(smaller.begin(), smaller.end(),
+                     [&](Dim bound) { return !bound->overflow && is_non_negative(dims, bound, depth - 1); });
+}
+
 /// True if `difference` >= 0 follows from the facts. Each fact states that some f >= 0, so
 /// difference - f >= 0 suffices; where S >= 16 is known, S is written as S + 16, which again is an
 /// expression over symbols that are at least 0.
 bool follows(DimTable& dims, Dim difference, std::span<const DimFact> facts) {
-  auto is_non_negative = [](Dim dim) {
-    DimInterval range = interval(dim);
-    return range.low && *range.low >= 0;
-  };
   std::map<std::string, int64_t, std::less<>> bounds = symbol_bounds(dims, facts);
   auto raised = [&](Dim dim) {
     return dims.substitute(dim, [&](std::string_view name) -> Dim {
@@ -106,10 +138,10 @@ bool follows(DimTable& dims, Dim difference, std::span<const DimFact> facts) {
       return dims.add(dims.symbol(name), dims.constant(it->second));
     });
   };
-  if (is_non_negative(difference) || is_non_negative(raised(difference))) return true;
+  if (is_non_negative(dims, difference) || is_non_negative(dims, raised(difference))) return true;
   for (const DimFact& fact : facts) {
     Dim form = non_negative_form(dims, fact);
-    if (form && is_non_negative(raised(dims.sub(difference, form)))) return true;
+    if (form && is_non_negative(dims, raised(dims.sub(difference, form)))) return true;
   }
   return false;
 }

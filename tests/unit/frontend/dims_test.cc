@@ -45,6 +45,23 @@ TEST_CASE("Sizes are at least 0") {
   CHECK(sizes.decided(Op::Less, "B % 8", "8") == "yes");
 }
 
+TEST_CASE("Quotients, remainders, minima and maxima are bounded by what they are of") {
+  Sizes sizes;
+  CHECK(sizes.decided(Op::LessEqual, "N//2", "N") == "yes");
+  CHECK(sizes.decided(Op::LessEqual, "N//4", "N//2") == "open");
+  CHECK(sizes.decided(Op::LessEqual, "2*(N//2)", "N") == "yes");
+  CHECK(sizes.decided(Op::LessEqual, "3*(N//2)", "N") == "open");
+  CHECK(sizes.decided(Op::LessEqual, "N", "2*((N + 1)//2)") == "yes");
+  CHECK(sizes.decided(Op::LessEqual, "N", "2*(N//2)") == "open");
+  CHECK(sizes.decided(Op::LessEqual, "min(N, M)", "N") == "yes");
+  CHECK(sizes.decided(Op::LessEqual, "N", "min(N, M)") == "open");
+  CHECK(sizes.decided(Op::LessEqual, "M", "max(N, M)") == "yes");
+  CHECK(sizes.decided(Op::LessEqual, "min(N, M)//2", "max(N, K)") == "yes");
+  CHECK(sizes.decided(Op::LessEqual, "N % 8", "N") == "yes");
+  CHECK(sizes.decided(Op::LessEqual, "N", "N % 8") == "open");
+  CHECK(sizes.decided(Op::Greater, "N//2", "N") == "no");
+}
+
 TEST_CASE("Facts decide what follows from one of them, raised by the bounds of the others") {
   Sizes sizes;
   sizes.facts.push_back({Relation::GreaterEqual, sizes("S"), sizes("16")});
