@@ -38,6 +38,7 @@ class ModuleLoader {
       : module_(module), bundle_(bundle), flags_(flags), device_(*module.context->device) {}
 
   Status load() {
+    module_.flags = flags_;
     using Stage = Status (ModuleLoader::*)();
     for (Stage stage : {&ModuleLoader::check_abi, &ModuleLoader::choose_target,
                         &ModuleLoader::load_kernels, &ModuleLoader::declare_parameters,
