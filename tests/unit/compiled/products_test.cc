@@ -122,7 +122,7 @@ TEST_CASE("products from shared panels are right at all edges, with any number o
   }
 }
 
-TEST_CASE("factors of pairs that several programs read are packed by kernels of their own") {
+TEST_CASE("factors that several programs read are packed by kernels of their own") {
   auto launches = [&](const char* machine, const char* dtype, const std::string& dims) {
     CompiledProgram program(entry(dtype, false, dims), *find_machine(machine), false);
     INFO(program.messages());
