@@ -38,9 +38,10 @@ namespace {
 using Facts = std::vector<DimFact>;
 
 constexpr int64_t vector_bytes = 16;
-/// Extents for rows in registers, and how many elements of a tile a thread may have then.
+/// Extents for rows in registers, how many registers of a thread a tile may have then, and how many threads: a
+/// multiprocessor that runs more has too few registers for what else they need.
 constexpr int64_t row_extents[] = {1024, 4096, 16384};
-constexpr int64_t elements_per_thread = 32;
+constexpr int64_t registers_per_tile = 32, most_warps = 16;
 
 Dim product_of(DimTable& table, const DimTerm& term) {
   Dim product = table.constant(1);
@@ -148,13 +149,13 @@ class KernelNeeds {
     return ends ? found[0] : nullptr;
   }
 
-  /// Elements of the largest tile whose rows have `extent` elements.
+  /// Registers of the largest tile when its rows have `extent` elements.
   int64_t largest_tile(int64_t extent) const {
     int64_t largest = 0;
     for_each_tile([&](Type tile) {
-      int64_t elements = 1;
-      for (Dim dim : tile->dims) elements *= dim->constant().value_or(extent);
-      largest = std::max(largest, elements);
+      int64_t registers = std::max<int64_t>(1, byte_size(tile->dtype) / 4);
+      for (Dim dim : tile->dims) registers *= dim->constant().value_or(extent);
+      largest = std::max(largest, registers);
     });
     return largest;
   }
@@ -336,8 +337,8 @@ class Specialisation {
     Facts vectors = needs.vectors();
     if (Dim extent = needs.row_extent()) {
       for (int64_t row : row_extents) {
-        int64_t warps = std::max<int64_t>(1, needs.largest_tile(row) / (32 * elements_per_thread));
-        if (32 * warps > int64_t(machine_.gpu.threads_per_block)) break;
+        int64_t warps = std::max<int64_t>(1, needs.largest_tile(row) / (32 * registers_per_tile));
+        if (warps > most_warps) break;
         Facts facts = vectors;
         facts.push_back({Relation::LessEqual, extent, table_.constant(row)});
         facts.push_back({Relation::GreaterEqual, extent, table_.constant(1)});
