@@ -92,6 +92,15 @@ std::vector<GpuCase> products() {
     gir.return [%6]
 )",
        1, wide, {{{"M", 72}}, {{"M", 1}}, {{"M", 0}}}, 1e-5},
+      {"product, bias and gelu of uneven rows and columns",
+       "%a: tensor<136 x 40, bf16>, %b: tensor<40 x 136, bf16>, %c: tensor<136, f32>", R"(
+    %0: tensor<136 x 136, f32> = gir.gemm %a, %b {accum = f32}
+    %1: tensor<136 x 136, f32> = gir.broadcast %c
+    %2: tensor<136 x 136, f32> = gir.add %0, %1
+    %3: tensor<136 x 136, f32> = gir.gelu %2
+    gir.return [%3]
+)",
+       1, roles, {{}}, 1e-5},
       {"product, bias, gelu and residual",
        "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 48, bf16>, %c: tensor<48, bf16>, %r: tensor<72 x 48, bf16>", R"(
     %0: tensor<72 x 48, f32> = gir.gemm %a, %b {accum = f32}
