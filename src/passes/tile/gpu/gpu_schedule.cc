@@ -36,7 +36,8 @@ GpuSchedule gpu_schedule(Op* kernel, const Machine& machine) {
   }
   if (roles) {
     schedule.load_groups = number(roles, "load", 0);
-    schedule.compute_warps = 4 * number(roles, "mma", schedule.compute_warps / 4);
+    // Somebody has to compute: no group is none that was asked for.
+    if (int64_t groups = number(roles, "mma", 0)) schedule.compute_warps = 4 * groups;
   }
   if (machine.gpu.has_register_reallocation) {
     Attr registers = from ? from->get("registers") : nullptr;
