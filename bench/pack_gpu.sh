@@ -9,6 +9,7 @@ if [ $# -eq 0 ] || [ "$1" = "--help" ] || [ "$1" = "-h" ]; then
   sed -n '2,5s/^# //p' "$0"
   exit 0
 fi
+case $1 in -*) echo "$(basename "$0"): the first argument is a folder, not '$1'" >&2; exit 1 ;; esac
 folder=$(realpath -m "$1")
 shift
 targets=cuda:sm_90a
