@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ir/core/machine.h"
 #include "ir/core/module.h"
@@ -30,6 +31,8 @@ struct PassContext {
 
   /// An option as an integer, or `otherwise` when it was not given.
   int64_t option(std::string_view name, int64_t otherwise) const;
+  /// An option as a list of integers, `[128,64]`; empty when it was not given.
+  std::vector<int64_t> list_option(std::string_view name) const;
 };
 
 #define PASS(name, reads, leaves, needs, gives, options, summary) \

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 
 #include "ir/core/printer.h"
@@ -38,26 +37,8 @@ std::string names_of(Properties properties) {
   return text;
 }
 
-bool has_option(const PassInfo& pass, std::string_view name) {
-  std::string_view rest = pass.options;
-  while (!rest.empty()) {
-    size_t comma = std::min(rest.find(','), rest.size());
-    if (rest.substr(0, comma) == name) return true;
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-  }
-  return false;
-}
-
 bool wants(const std::set<std::string, std::less<>>& names, std::string_view pass) {
   return names.contains(pass) || names.contains("all");
-}
-
-void report_unknown_pass(std::string_view name, DiagnosticEngine& diagnostics) {
-  std::vector<std::string> known;
-  for (const PassInfo& pass : all_passes()) known.emplace_back(pass.name);
-  auto builder = diagnostics.report(diag::unknown_pass, {}, name);
-  std::string near = nearest_name(name, known);
-  builder.help(near.empty() ? "'tessera-opt --list-passes' lists them" : fmt::format("did you mean '{}'?", near));
 }
 
 }  // namespace
@@ -81,81 +62,6 @@ const PassInfo* find_pass(std::string_view name) {
     if (pass.name == name) return &pass;
   }
   return nullptr;
-}
-
-int64_t PassContext::option(std::string_view name, int64_t otherwise) const {
-  auto it = options.find(name);
-  if (it == options.end()) return otherwise;
-  int64_t value = otherwise;
-  std::from_chars(it->second.data(), it->second.data() + it->second.size(), value);
-  return value;
-}
-
-Result<std::vector<PassStep>> parse_pipeline(std::string_view text, DiagnosticEngine& diagnostics) {
-  std::vector<PassStep> steps;
-  size_t at = 0;
-  auto word = [&](std::string_view stops) {
-    size_t end = std::min(text.find_first_of(stops, at), text.size());
-    std::string_view found = text.substr(at, end - at);
-    at = end;
-    while (!found.empty() && found.front() == ' ') found.remove_prefix(1);
-    while (!found.empty() && found.back() == ' ') found.remove_suffix(1);
-    return found;
-  };
-  while (at < text.size()) {
-    std::string_view name = word(",{");
-    const PassInfo* pass = find_pass(name);
-    if (!pass) {
-      report_unknown_pass(name, diagnostics);
-      return failure;
-    }
-    PassStep step{pass, {}};
-    if (at < text.size() && text[at] == '{') {
-      do {
-        ++at;
-        std::string_view key = word("=,}");
-        if (at >= text.size() || text[at] != '=' || !has_option(*pass, key)) {
-          diagnostics.report(diag::unknown_pass_option, {}, name, key)
-              .help(pass->options.empty() ? std::string("it has no options")
-                                          : fmt::format("it has: {}", pass->options));
-          return failure;
-        }
-        ++at;
-        step.options[std::string(key)] = std::string(word(",}"));
-      } while (at < text.size() && text[at] == ',');
-      if (at >= text.size()) {
-        diagnostics.report(diag::unknown_pass_option, {}, name, "").help("close the options with '}'");
-        return failure;
-      }
-      ++at;
-    }
-    steps.push_back(std::move(step));
-    if (at < text.size() && text[at] == ',') ++at;
-  }
-  return steps;
-}
-
-Status check_pass_names(std::span<const std::string> names, DiagnosticEngine& diagnostics) {
-  for (const std::string& name : names) {
-    if (name == "all" || find_pass(name)) continue;
-    report_unknown_pass(name, diagnostics);
-    return failure;
-  }
-  return success;
-}
-
-std::string print_pipeline(std::span<const PassStep> steps) {
-  std::string text;
-  for (const PassStep& step : steps) {
-    if (!text.empty()) text += ',';
-    text += step.pass->name;
-    std::string options;
-    for (const auto& [key, value] : step.options) {
-      options += fmt::format("{}{}={}", options.empty() ? "" : ",", key, value);
-    }
-    if (!options.empty()) text += "{" + options + "}";
-  }
-  return text;
 }
 
 Status PassManager::run(Module& module, std::span<const PassStep> steps, PassContext& context) {

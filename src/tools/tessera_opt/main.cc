@@ -4,11 +4,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "codegen/ptx/emit_ptx.h"
 #include "frontend/frontend.h"
 #include "ir/core/parser.h"
 #include "ir/core/printer.h"
 #include "ir/layout/text.h"
-#include "passes/pass_manager.h"
+#include "passes/phases.h"
 #include "tools/driver/io.h"
 #include "tools/driver/levels.h"
 #include "tools/driver/version.h"
@@ -40,6 +41,11 @@ void list_passes() {
                              : fmt::format("{} -> {}", to_string(pass.reads), to_string(pass.leaves));
     fmt::print("{:<24} {:<18} {}\n", pass.name, levels, pass.summary);
     if (!pass.options.empty()) fmt::print("{:<24} {:<18} options: {}\n", "", "", pass.options);
+  }
+  fmt::print("\nphases, each some of these passes:\n");
+  for (const Phase& phase : all_phases()) {
+    fmt::print("{:<30} {}\n", phase.name, phase.summary);
+    if (!phase.options.empty()) fmt::print("{:<30} options: {}\n", "", phase.options.substr(0, phase.options.find('=')));
   }
 }
 
@@ -82,7 +88,7 @@ Status show_layout(const std::string& text, SourceManager& sources, DiagnosticEn
 void add_options(CLI::App& app, Options& options) {
   app.add_option("input", options.input, "IR text (- for standard input)");
   app.add_option("-o,--output", options.output, "where the result goes (- for standard output)");
-  app.add_option("--passes", options.passes, "passes to run, in order: a,b{x=1},c");
+  app.add_option("--passes", options.passes, "passes or phases to run, in order: a,b{x=1},c; --list-passes lists both");
   app.add_option("--target", options.target, "target that passes below Graph level lower to");
   app.add_option("--entry", options.entry, "entry that graph_to_schedule lowers (the only one otherwise)");
   app.add_option("--print-before", options.print_before, "print the IR before these passes (or all)")
@@ -123,18 +129,31 @@ class Run {
     if (!file) return failure;
     auto modules = parse_modules(context_, *file, diagnostics_);
     if (!modules) return failure;
-    Result<std::vector<PassStep>> steps = parse_pipeline(options_.passes, diagnostics_);
-    if (!steps) return failure;
     const Machine* machine = nullptr;
     if (!options_.target.empty() && !(machine = driver::target_named(options_.target, diagnostics_))) {
       return failure;
     }
+    Result<std::vector<PassStep>> steps = parse_pipeline(options_.passes, diagnostics_, machine);
+    if (!steps) return failure;
+    bool prints_code = machine && machine->is_gpu() && options_.passes.ends_with("LowerToPTXPass");
     std::string text;
     for (const auto& module : *modules) {
       if (run_passes(*module, *steps, machine).failed()) return failure;
-      text += print(*module, {.locations = !options_.no_locations});
+      if (!prints_code) text += print(*module, {.locations = !options_.no_locations});
+    }
+    if (prints_code) {
+      Result<std::string> ptx = ptx_of(*modules, *machine);
+      if (!ptx) return failure;
+      text = std::move(*ptx);
     }
     return driver::write_text(options_.output, text, diagnostics_);
+  }
+
+  /// The modules, of level target, as the code of a GPU.
+  Result<std::string> ptx_of(const std::vector<std::unique_ptr<Module>>& modules, const Machine& machine) {
+    std::vector<Module*> all;
+    for (const auto& module : modules) all.push_back(module.get());
+    return codegen::emit_ptx(all, machine, diagnostics_);
   }
 
   Status run_passes(Module& module, std::span<const PassStep> steps, const Machine* machine) {

@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "passes/phases.h"
+#include "passes/pipeline.h"
 #include "support/file.h"
 #include "unit/ir/text_fixture.h"
 
@@ -80,6 +82,22 @@ TEST_CASE("every pass of the table is read back from its printed pipeline") {
     CHECK_FALSE(parse_pipeline(std::string(pass.name) + "{nosuch=1}", f.diagnostics));
   }
   if (!all_passes().empty()) CHECK(render_all(f.diagnostics, {}).find("[unknown-pass-option]") != std::string::npos);
+}
+
+TEST_CASE("the phases together are a target's pipeline") {
+  for (const char* name : {"cpu:x86-64-v3", "cuda:sm_90a"}) {
+    const Machine* machine = find_machine(name);
+    REQUIRE(machine);
+    std::vector<PassStep> all;
+    for (const Phase& phase : all_phases()) {
+      std::vector<PassStep> steps = steps_of_phase(phase.name, machine).value();
+      all.insert(all.end(), steps.begin(), steps.end());
+    }
+    std::vector<PassStep> whole = steps_of(graph_pipeline());
+    std::vector<PassStep> rest = steps_of(pipeline_for(*machine));
+    whole.insert(whole.end(), rest.begin(), rest.end());
+    CHECK(print_pipeline(all) == print_pipeline(whole));
+  }
 }
 
 TEST_CASE("a crash names the pass and leaves a reproducer") {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
 #include "passes/analysis/kernels.h"
 #include "passes/graph/to_schedule/epilogue.h"
@@ -23,6 +24,18 @@ FusionGroup without_anchor(const FusionGroup& group) {
   return rest;
 }
 
+/// Tiles of a product that were asked for, along its axes m, n and k; those not given stay as they are.
+void set_block(Context& context, const std::vector<int64_t>& extents, schedule::KernelRequest& request) {
+  std::vector<NamedAttr> block;
+  if (auto known = request.schedule.find("block"); known != request.schedule.end()) block = known->second->entries;
+  constexpr std::string_view axes[] = {"m", "n", "k"};
+  for (size_t i = 0; i < std::min(extents.size(), std::size(axes)); ++i) {
+    auto given = [&](const NamedAttr& axis) { return axis.first == axes[i]; };
+    if (std::none_of(block.begin(), block.end(), given)) block.emplace_back(axes[i], context.integer(extents[i]));
+  }
+  if (!extents.empty()) request.schedule["block"] = context.dict(std::move(block));
+}
+
 }  // namespace
 
 Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& group,
@@ -37,6 +50,7 @@ Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& g
   request.kernel = form.kernel;
   request.arguments = form.arguments;
   request.schedule = form.schedule;
+  if (anchor->is(graph::info(graph::OpKind::Gemm))) set_block(module_.context(), context_.list_option("block"), request);
   request.choice = choice;
   request.symbol = next_symbol();
   request.machine = context_.machine ? context_.machine->name : "";
