@@ -138,8 +138,10 @@ FragmentEmitter::Known FragmentEmitter::write_gather(Op* op) {
   Type type = fragment_type(op->result());
   Value* table = op->in(in::Gather::table);
   if (table->def()) {
-    reject(op, "its table is a view");
-    return {tile::full(builder_, type, context().integer(0)), 0};
+    Value* memory = find(table->def()->operand(0))->value;
+    table = window({memory, table->type(), {-1, -1}, {}, {}, {}}, {0, 1});
+  } else {
+    table = find(table)->value;
   }
   int columns = axes_.of(op->result(), 1), rows = axes_.of(op->result(), 0);
   bool turned = (columns >= 0 && columns == row_ && binding(columns).extent > 1) ||
@@ -161,7 +163,7 @@ FragmentEmitter::Known FragmentEmitter::write_gather(Op* op) {
   }
   enter(level);
   return {builder_.value(tile::info(OpKind::Gather),
-                         {{find(table)->value}, {which.value}, {column}, limits}, type),
+                         {{table}, {which.value}, {column}, limits}, type),
           level};
 }
 

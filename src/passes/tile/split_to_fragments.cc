@@ -137,7 +137,8 @@ class KernelSplit {
     return true;
   }
 
-  /// The axis that most accesses run along in steps of one element: that of the columns.
+  /// The axis that most accesses run along in steps of one element: that of the columns. Rows that are gathered lie
+  /// anywhere and cannot be columns.
   int contiguous_axis() const {
     std::vector<int> votes(axes_.count());
     for (Op* op : accesses_) {
@@ -151,6 +152,10 @@ class KernelSplit {
         int axis = axes_.of(value, i);
         if (unit && axis >= 0) ++votes[size_t(axis)];
       }
+    }
+    for (Op* op : accesses_) {
+      int rows = op->is(tile::info(OpKind::Gather)) ? axes_.of(op->result(), 0) : -1;
+      if (rows >= 0) votes[size_t(rows)] = 0;
     }
     auto most = std::max_element(votes.begin(), votes.end());
     return most == votes.end() || *most == 0 ? -1 : int(most - votes.begin());

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Functions of tessera.nn and ops of the language, compiled and interpreted, beside NumPy.
+
+Usage: ops_test.py BUILD_DIR
+"""
+import os
+import pathlib
+import tempfile
+
+import numpy as np
+
+from tools import BIN, run
+
+HEADER = """
+from tessera.nn import (
+    layernorm, layernorm_safe, batch_norm, swiglu, geglu, reglu, gelu_exact, quick_gelu, softplus, mish, elu,
+    leaky_relu, clamp, hard_sigmoid, hard_swish, dropout, residual, logsumexp, log_softmax, cross_entropy_mean,
+    cross_entropy_smoothed, soft_cross_entropy, binary_cross_entropy, mse, avg, split_heads, merge_heads, split_qkv,
+    repeat_heads, rotary_angles, rotary, one_hot, argmax, argmin, gather, take,
+)
+"""
+
+RNG = np.random.default_rng(11)
+CASES = []
+
+
+def case(signature, body, inputs, wanted, tolerance=2e-5):
+    """An entry of these parameters that returns `body`; `wanted` gives its results from inputs in float64."""
+    with np.errstate(all="ignore"):
+        results = wanted(*(v.astype(np.float64) if v.dtype.kind == "f" else v for v in inputs))
+    results = [np.asarray(result) for result in (results if isinstance(results, tuple) else (results,))]
+    CASES.append((signature, body, inputs, results, tolerance))
+
+
+def normal(*shape, dtype=np.float32):
+    return RNG.standard_normal(shape).astype(dtype)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def erf(x):
+    return np.vectorize(__import__("math").erf)(x)
+
+
+def gelu(x):
+    return x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def norms():
+    def layer(x, g, b):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * g + b
+
+    for rows, columns in ((3, 768), (1, 1), (5, 33)):
+        x = normal(2, rows, columns) * 3 + 2
+        case(f"x: Tensor[B, S, {columns}, f32], g: Tensor[{columns}, f32], b: Tensor[{columns}, f32]",
+             "layernorm(x, g, b)", [x, normal(columns), normal(columns)], layer)
+    case("x: Tensor[B, N, f32]", "layernorm(x)", [normal(4, 100)], lambda x: layer(x, 1, 0))
+    case("x: Tensor[B, N, f32], g: Tensor[N, f32]", "layernorm_safe(x, g)", [normal(4, 17) + 1000, normal(17)],
+         lambda x, g: layer(x, g, 0), 1e-3)
+    x, mean, variance, scale, bias = normal(2, 6, 5, 7), normal(6), normal(6)**2, normal(6), normal(6)
+    for axis in (1, -3):
+        case("x: Tensor[B, 6, H, W, f32], m: Tensor[6, f32], v: Tensor[6, f32], g: Tensor[6, f32], b: Tensor[6, f32]",
+             f"batch_norm(x, m, v, g, b, axis={axis})", [x, mean, variance, scale, bias],
+             lambda x, m, v, g, b: (x - m[:, None, None]) / np.sqrt(v[:, None, None] + 1e-5) * g[:, None, None]
+             + b[:, None, None])
+    case("x: Tensor[B, H, W, 6, f32], m: Tensor[6, f32], v: Tensor[6, f32]", "relu(batch_norm(x, m, v, eps=0.1))",
+         [normal(2, 5, 7, 6), mean, variance], lambda x, m, v: np.maximum((x - m) / np.sqrt(v + 0.1), 0))
+
+
+def activations():
+    x, y = normal(3, 40) * 3, normal(3, 40)
+    two = "x: Tensor[B, N, f32], y: Tensor[B, N, f32]"
+    one = "x: Tensor[B, N, f32]"
+    case(two, "swiglu(x, y)", [x, y], lambda x, y: x * sigmoid(x) * y)
+    case(two, "geglu(x, y)", [x, y], lambda x, y: gelu(x) * y)
+    case(two, "reglu(x, y)", [x, y], lambda x, y: np.maximum(x, 0) * y)
+    case(one, "gelu_exact(x)", [x], lambda x: x / 2 * (1 + erf(x / np.sqrt(2))))
+    case(one, "quick_gelu(x)", [x], lambda x: x * sigmoid(1.702 * x))
+    case(one, "softplus(x)", [x * 50], lambda x: np.logaddexp(0, x))
+    case(one, "mish(x)", [x], lambda x: x * np.tanh(np.logaddexp(0, x)))
+    case(one, "elu(x, alpha=0.5)", [x], lambda x: np.where(x > 0, x, 0.5 * np.expm1(x)))
+    case(one, "leaky_relu(x)", [x], lambda x: np.where(x > 0, x, 0.01 * x))
+    case(one, "clamp(x, -1.0, 2.0), clamp(x, low=0.5), clamp(x, high=0.5)", [x],
+         lambda x: (np.clip(x, -1, 2), np.maximum(x, 0.5), np.minimum(x, 0.5)))
+    case(one, "hard_sigmoid(x), hard_swish(x)", [x],
+         lambda x: (np.clip(x / 6 + 0.5, 0, 1), x * np.clip(x / 6 + 0.5, 0, 1)))
+
+
+def losses():
+    x = normal(5, 37) * 4
+    one = "x: Tensor[B, V, f32]"
+    lse = lambda x, axis: np.logaddexp.reduce(x, axis=axis)
+    case(one, "logsumexp(x), logsumexp(x, axis=0, keepdims=True)", [x * 40],
+         lambda x: (lse(x, 1), lse(x, 0)[None]))
+    edges = np.array([[-np.inf, -np.inf], [np.inf, 0], [-np.inf, 1], [1000, 1000]], np.float32)
+    case("x: Tensor[B, 2, f32]", "logsumexp(x)", [edges], lambda x: [-np.inf, np.inf, 1, 1000 + np.log(2)])
+    case(one, "log_softmax(x), log_softmax(x, axis=0)", [x],
+         lambda x: (x - lse(x, 1)[:, None], x - lse(x, 0)[None]))
+    t = np.array([3, 36, -100, 0, 12], np.int32)
+
+    def mean_loss(x, t):
+        rows = (lse(x, 1) - x[np.arange(5), np.maximum(t, 0)])[t != -100]
+        return rows.sum() / max(len(rows), 1)
+
+    both = "x: Tensor[B, V, f32], t: Tensor[B, i32]"
+    case(both, "cross_entropy_mean(x, t)", [x, t], mean_loss)
+    case(both, "cross_entropy_mean(x, t)", [x, np.full(5, -100, np.int32)], lambda x, t: 0.0)
+    t = np.maximum(t, 0)
+    case(both, "cross_entropy_smoothed(x, t, smoothing=0.1)", [x, t],
+         lambda x, t: 0.9 * (lse(x, 1) - x[np.arange(5), t]) - 0.1 * (x - lse(x, 1)[:, None]).mean(1))
+    p = np.exp(normal(5, 37))
+    p /= p.sum(1, keepdims=True)
+    case("x: Tensor[B, V, f32], p: Tensor[B, V, f32]", "soft_cross_entropy(x, p), binary_cross_entropy(x, p), mse(x, p)",
+         [x, p], lambda x, p: (-(p * (x - lse(x, 1)[:, None])).sum(1),
+                               -(p * np.log(sigmoid(x)) + (1 - p) * np.log(1 - sigmoid(x))), ((x - p)**2).mean()))
+    case(one, "avg(x, axis=1)", [x], lambda x: x.mean(1))
+
+
+def heads():
+    x = normal(2, 5, 96)
+    q, k, v = (np.moveaxis(part.reshape(2, 5, -1, 12), 2, 1) for part in np.split(x.astype(float), (48, 72), -1))
+    whole = "x: Tensor[B, S, 96, f32]"
+    case(whole, "split_qkv(x, heads=4, groups=2)", [x], lambda x: (q, k, v))
+    case(whole, "split_qkv(x, heads=4)[1]", [x], lambda x: np.moveaxis(x[..., 32:64].reshape(2, 5, 4, 8), 2, 1))
+    case(whole, "merge_heads(split_heads(x, 8) + 1.0)", [x], lambda x: x + 1)
+    case(whole, "repeat_heads(split_qkv(x, heads=4, groups=2)[2], 2)", [x], lambda x: np.repeat(v, 2, axis=1))
+    angle = np.arange(5)[:, None] * 10000.0 ** (-np.arange(6) / 6)
+    turned = (q[..., :6] + 1j * q[..., 6:]) * np.exp(1j * angle)
+    pairs = (q[..., ::2] + 1j * q[..., 1::2]) * np.exp(1j * angle)
+    case(whole, "rotary(split_heads(x[:, :, :48], 4), rotary_angles(arange(S, i32), 12)[0], "
+         "rotary_angles(arange(S, i32), 12)[1])", [x],
+         lambda x: np.concatenate((turned.real, turned.imag), -1))
+    case(whole, "rotary(split_heads(x[:, :, :48], 4), rotary_angles(arange(S, i32), 12)[0], "
+         "rotary_angles(arange(S, i32), 12)[1], neighbours=True)", [x],
+         lambda x: np.stack((pairs.real, pairs.imag), -1).reshape(q.shape))
+
+
+def indexing():
+    ids = RNG.integers(-1, 9, (3, 4)).astype(np.int32)
+    case("ids: Tensor[B, S, i32]", "one_hot(ids, 8), one_hot(ids, 8, i8)", [ids],
+         lambda ids: ((ids[..., None] == np.arange(8)).astype(float), (ids[..., None] == np.arange(8)).astype(int)))
+    x = RNG.integers(0, 5, (4, 5, 70)).astype(np.float32)  # many equal numbers
+    x[1, 2, 40:42] = np.nan
+    three = "x: Tensor[B, S, N, f32]"
+    case(three, "argmax(x)", [x], lambda x: x.argmax(-1))
+    case(three, "argmin(x, dtype=i32)", [x], lambda x: x.argmin(-1))
+    case(three, "argmax(x, axis=1, keepdims=True)", [x], lambda x: x.argmax(1)[:, None])
+    case(three, "argmin(x, axis=0)", [x], lambda x: x.argmin(0))
+    case("x: Tensor[B, N, i32]", "argmax(x)", [RNG.integers(-9, 9, (7, 50)).astype(np.int32)], lambda x: x.argmax(-1))
+    x, at = normal(4, 6, 9), np.array([[0, 3, 2], [1, 3, 0]], np.int32)
+    both = "x: Tensor[A, B, C, f32], i: Tensor[R, S, i32]"
+    for axis in range(-3, 3):
+        case(both, f"gather(x, i, axis={axis})", [x, at], lambda x, i, axis=axis: np.take(x, i, axis=axis), 0)
+    outside = np.array([[5, -1, 0], [6, 100, 2]], np.int32)
+
+    def checked(x, i, axis):
+        got = np.take(x, np.clip(i, 0, x.shape[axis] - 1), axis=axis)
+        lost = ((i < 0) | (i >= x.shape[axis])).reshape((1,) * axis + i.shape + (1,) * (2 - axis))
+        return np.where(lost, np.nan, got)
+
+    for axis in range(3):
+        case(both, f"take(x, i, axis={axis})", [x, outside], lambda x, i, axis=axis: checked(x, i, axis), 0)
+    case("x: Tensor[N, f32], i: Tensor[R, i64]", "gather(x, i)", [normal(40), RNG.integers(0, 40, 77)],
+         lambda x, i: x[i], 0)
+
+
+def write(folder):
+    text = HEADER
+    for number, (signature, body, _, results, _) in enumerate(CASES):
+        names = ", ".join(f"r{i}" for i in range(len(results)))
+        text += f"\n@jit\ndef f{number}({signature}):\n    {names} = {body}\n    return {names}\n"
+    (folder / "ops.tsr").write_text(text)
+
+
+def check(folder, number, mode, target):
+    signature, body, inputs, results, tolerance = CASES[number]
+    names = [part.split(":")[0].strip() for part in signature.split(", ") if ":" in part]
+    command = [BIN / "tsr", "run", folder / "ops.bundle", f"f{number}"]
+    for name, value in zip(names, inputs):
+        np.save(folder / f"{name}.npy", value)
+        command += ["--input", f"{name}={folder}/{name}.npy"]
+    for i in range(len(results)):
+        command += ["--output", f"r{i}={folder}/r{i}.npy"]
+    run(*command, *mode, env=dict(os.environ, TSR_POISON="1", **({"TSR_TARGET": target} if target else {})))
+    for i, right in enumerate(results):
+        got = np.load(folder / f"r{i}.npy")
+        about = (body, signature, mode, target)
+        assert got.shape == right.shape, (about, got.shape, right.shape)
+        finite = np.isfinite(right)
+        assert np.array_equal(got[~finite], right[~finite], equal_nan=True), (about, got, right)
+        scale = np.max(np.abs(right[finite]), initial=0)
+        error = np.max(np.abs(got[finite].astype(np.float64) - right[finite]), initial=0)
+        assert error <= tolerance * scale, (about, error, scale, got, right)
+
+
+def main():
+    for add in (norms, activations, losses, heads, indexing):
+        add()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        write(folder)
+        run(BIN / "tesserac", folder / "ops.tsr", "-o", folder / "ops.bundle")
+        for number in range(len(CASES)):
+            for mode, target in (((), "cpu:x86-64-v3"), ((), ""), (("--interpret", "exact"), "")):
+                check(folder, number, mode, target)
+
+
+if __name__ == "__main__":
+    main()
