@@ -20,7 +20,6 @@
 #include <chrono>
 
 #include "codegen/llvm/link_elf.h"
-#include "codegen/llvm/translate.h"
 #include "support/check.h"
 
 namespace tessera::codegen {
@@ -96,10 +95,10 @@ struct Lowered {
   std::unique_ptr<llvm::Module> module;
   CodegenTimings timings;
 
-  Lowered(std::span<Module* const> modules, const Machine& machine) {
+  Lowered(std::span<const DistinctKernel> kernels, const Machine& machine) {
     Stopwatch watch;
     target = make_target_machine(machine);
-    module = translate(modules, machine, context);
+    module = translate(kernels, machine, context);
     module->setTargetTriple(triple);
     module->setDataLayout(target->createDataLayout());
     module->setPICLevel(llvm::PICLevel::BigPIC);
@@ -122,22 +121,60 @@ struct Lowered {
   }
 };
 
+/// Texts of kernels in a part, in bytes; smaller parts would spend more time in setting LLVM up than they save.
+constexpr size_t part_size = 100'000;
+
+/// Where the parts of `kernels` end: each reaches part_size but the last. There is one even of no kernels.
+std::vector<size_t> cut_into_parts(std::span<const DistinctKernel> kernels) {
+  std::vector<size_t> ends;
+  size_t size = 0;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    size += kernels[i].size;
+    if (size < part_size && i + 1 < kernels.size()) continue;
+    ends.push_back(i + 1);
+    size = 0;
+  }
+  if (ends.empty()) ends.push_back(0);
+  return ends;
+}
+
 }  // namespace
 
-KernelObject compile_kernels(std::span<Module* const> modules, const Machine& machine) {
-  Lowered lowered(modules, machine);
+KernelCompiler::KernelCompiler(std::span<Module* const> modules, const Machine& machine)
+    : machine_(machine), kernels_(distinct_kernels(modules)), ends_(cut_into_parts(kernels_)),
+      objects_(ends_.size()), timings_(ends_.size()) {}
+
+void KernelCompiler::compile_part(size_t part) {
+  size_t begin = part == 0 ? 0 : ends_[part - 1];
+  std::span<const DistinctKernel> kernels = kernels_;
+  Lowered lowered(kernels.subspan(begin, ends_[part] - begin), machine_);
   Stopwatch watch;
-  std::string object = lowered.emit(llvm::CodeGenFileType::ObjectFile);
-  lowered.timings.assemble = watch.lap();
+  objects_[part] = lowered.emit(llvm::CodeGenFileType::ObjectFile);
+  timings_[part] = lowered.timings;
+  timings_[part].assemble = watch.lap();
+}
+
+KernelObject KernelCompiler::link() {
   KernelObject linked;
-  linked.elf = link_shared_object(object, linked.problem);
-  lowered.timings.link = watch.lap();
-  linked.timings = lowered.timings;
+  Stopwatch watch;
+  linked.elf = link_shared_object(objects_, linked.problem);
+  linked.timings.link = watch.lap();
+  for (const CodegenTimings& part : timings_) {
+    linked.timings.translate += part.translate;
+    linked.timings.optimise += part.optimise;
+    linked.timings.assemble += part.assemble;
+  }
   return linked;
 }
 
+KernelObject compile_kernels(std::span<Module* const> modules, const Machine& machine) {
+  KernelCompiler compiler(modules, machine);
+  for (size_t i = 0; i < compiler.part_count(); ++i) compiler.compile_part(i);
+  return compiler.link();
+}
+
 std::string print_llvm(std::span<Module* const> modules, const Machine& machine) {
-  Lowered lowered(modules, machine);
+  Lowered lowered(distinct_kernels(modules), machine);
   std::string text;
   llvm::raw_string_ostream stream(text);
   lowered.module->print(stream, nullptr);
@@ -145,7 +182,7 @@ std::string print_llvm(std::span<Module* const> modules, const Machine& machine)
 }
 
 std::string print_assembly(std::span<Module* const> modules, const Machine& machine) {
-  return Lowered(modules, machine).emit(llvm::CodeGenFileType::AssemblyFile);
+  return Lowered(distinct_kernels(modules), machine).emit(llvm::CodeGenFileType::AssemblyFile);
 }
 
 }  // namespace tessera::codegen

@@ -8,13 +8,15 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
+#include "codegen/llvm/translate.h"
 #include "ir/core/machine.h"
 #include "ir/core/module.h"
 
 namespace tessera::codegen {
 
-/// Milliseconds spent in each stage.
+/// Milliseconds spent in each stage, of all parts together.
 struct CodegenTimings {
   double translate = 0;
   double optimise = 0;
@@ -29,9 +31,31 @@ struct KernelObject {
   CodegenTimings timings;
 };
 
-/// Compiles all kernels of modules of level target, already legalised for `machine`, into one object. The
-/// symbol of a kernel is its name. Kernels of one name must not be given twice. Only reads the modules and their
-/// context, so that machines may be compiled for in parallel.
+/// Compiles all kernels of modules of level target, already legalised for `machine`, into one object. The symbol of a
+/// kernel is its name; kernels that are the same but for their names are compiled once, the others are aliases. Kernels
+/// of one name must not be given twice. The modules and their context are only read, and outlive this.
+///
+/// The kernels are cut into parts of about equal size, each compiled on its own; where the cuts are depends on
+/// the kernels alone.
+class KernelCompiler {
+ public:
+  KernelCompiler(std::span<Module* const> modules, const Machine& machine);
+
+  size_t part_count() const { return ends_.size(); }
+  /// Compiles one part. Different parts may be compiled in parallel, also those of several compilers.
+  void compile_part(size_t part);
+  /// Links the parts when all are compiled.
+  KernelObject link();
+
+ private:
+  const Machine& machine_;
+  std::vector<DistinctKernel> kernels_;
+  std::vector<size_t> ends_;  ///< of parts, in kernels_
+  std::vector<std::string> objects_;
+  std::vector<CodegenTimings> timings_;
+};
+
+/// The whole of it, part after part.
 KernelObject compile_kernels(std::span<Module* const> modules, const Machine& machine);
 
 /// The text of the LLVM module after optimisation.

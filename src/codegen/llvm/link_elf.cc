@@ -55,20 +55,24 @@ void check_imports(std::string_view object) {
 
 }  // namespace
 
-std::string link_shared_object(std::string_view object, std::string& problem) {
-  check_imports(object);
+std::string link_shared_object(std::span<const std::string> objects, std::string& problem) {
+  for (const std::string& object : objects) check_imports(object);
   // The linker keeps its state in globals.
   static std::mutex linker_mutex;
   std::scoped_lock lock(linker_mutex);
   TemporaryDirectory directory;
   problem = directory.problem();
   if (!problem.empty()) return {};
-  std::string in_path = directory.file("kernels.o");
   std::string out_path = directory.file("kernels.so");
-  if (!write_file(in_path, object, problem)) return {};
-  const char* arguments[] = {"ld.lld", "-shared", "--build-id=none", "--threads=1", "--hash-style=gnu", "-s",
-                             "--no-undefined", "-z", "noexecstack", "-z", "separate-code", "-soname", "kernels.so",
-                             "-o", out_path.c_str(), in_path.c_str()};
+  std::vector<std::string> in_paths;
+  for (const std::string& object : objects) {
+    in_paths.push_back(directory.file("kernels." + std::to_string(in_paths.size()) + ".o"));
+    if (!write_file(in_paths.back(), object, problem)) return {};
+  }
+  std::vector<const char*> arguments = {"ld.lld", "-shared", "--build-id=none", "--threads=1", "--hash-style=gnu",
+                                        "-s", "--no-undefined", "-z", "noexecstack", "-z", "separate-code",
+                                        "-soname", "kernels.so", "-o", out_path.c_str()};
+  for (const std::string& path : in_paths) arguments.push_back(path.c_str());
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   const lld::DriverDef drivers[] = {{lld::Gnu, &lld::elf::link}};

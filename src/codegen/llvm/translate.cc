@@ -6,7 +6,6 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
-#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -416,20 +415,33 @@ std::string body_text(Op* function) {
 
 }  // namespace
 
-std::unique_ptr<llvm::Module> translate(std::span<Module* const> modules, const Machine& machine,
-                                        llvm::LLVMContext& context) {
-  auto out = std::make_unique<llvm::Module>("kernels", context);
-  std::map<std::string, llvm::Function*> known;
+std::vector<DistinctKernel> distinct_kernels(std::span<Module* const> modules) {
+  std::vector<DistinctKernel> kernels;
+  std::unordered_map<std::string, size_t> known;
   for (Module* module : modules) {
     for (Op* op : *module->body()) {
       if (!op->is(target::info(OpKind::Func)) || op->region()->empty()) continue;
-      auto [it, is_new] = known.try_emplace(body_text(op));
-      if (!is_new) {
-        llvm::GlobalAlias::create(llvm::GlobalValue::ExternalLinkage, std::string(symbol_name(op)), it->second);
-        continue;
+      std::string text = body_text(op);
+      size_t size = text.size();
+      auto [it, is_new] = known.try_emplace(std::move(text), kernels.size());
+      if (is_new) {
+        kernels.push_back({op, {}, size});
+      } else {
+        kernels[it->second].twins.push_back(op);
       }
-      it->second = declare(op, *out, machine);
-      FunctionTranslator(*out, it->second).run(op->region());
+    }
+  }
+  return kernels;
+}
+
+std::unique_ptr<llvm::Module> translate(std::span<const DistinctKernel> kernels, const Machine& machine,
+                                        llvm::LLVMContext& context) {
+  auto out = std::make_unique<llvm::Module>("kernels", context);
+  for (const DistinctKernel& kernel : kernels) {
+    llvm::Function* function = declare(kernel.function, *out, machine);
+    FunctionTranslator(*out, function).run(kernel.function->region());
+    for (Op* twin : kernel.twins) {
+      llvm::GlobalAlias::create(llvm::GlobalValue::ExternalLinkage, std::string(symbol_name(twin)), function);
     }
   }
   return out;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "ir/core/machine.h"
 #include "ir/core/module.h"
@@ -14,10 +15,19 @@ class Module;
 
 namespace tessera::codegen {
 
-/// One LLVM function for each target.func of `modules`; a kernel that is the same as an earlier one but for its name
-/// becomes an alias of it. bf16, f16 and f8 values are integers of their size in
-/// LLVM's eyes, so that none of its own rules for these types applies; bool is i1.
-std::unique_ptr<llvm::Module> translate(std::span<Module* const> modules, const Machine& machine,
+/// A target.func and those that are the same but for their names.
+struct DistinctKernel {
+  Op* function;
+  std::vector<Op*> twins;
+  size_t size;  ///< of its text in bytes; about what compiling it costs
+};
+
+/// The kernels of modules of level target, in their order.
+std::vector<DistinctKernel> distinct_kernels(std::span<Module* const> modules);
+
+/// One LLVM function for each kernel, and an alias of it for each twin. bf16, f16 and f8 values are integers of their
+/// size in LLVM's eyes, so that none of its own rules for these types applies; bool is i1.
+std::unique_ptr<llvm::Module> translate(std::span<const DistinctKernel> kernels, const Machine& machine,
                                         llvm::LLVMContext& context);
 
 }  // namespace tessera::codegen

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <future>
 #include <set>
 
 #include "codegen/bundle/write_bundle.h"
@@ -17,6 +16,7 @@
 #include "ir/core/printer.h"
 #include "ir/graph/ops.h"
 #include "passes/pipeline.h"
+#include "support/parallel.h"
 #include "support/reproducer.h"
 #include "tools/driver/called_kernels.h"
 #include "tools/driver/host_machine.h"
@@ -417,20 +417,26 @@ std::string Compiler::output_path() const {
 }
 
 Status Compiler::generate_code() {
-  // One thread per target: LLVM contexts are independent, and the IR is only read.
+  // LLVM contexts are independent, and the IR is only read.
   return timed("machine code", [&]() -> Status {
-    std::vector<std::future<codegen::KernelObject>> objects;
+    std::vector<TargetOutput*> targets;
+    std::vector<codegen::KernelCompiler> compilers;
+    std::vector<std::pair<size_t, size_t>> parts;  // of a compiler
     for (TargetOutput& target : state_->targets) {
       if (target.machine->is_gpu()) continue;
-      objects.push_back(std::async(std::launch::async, [&target] {
-        std::vector<Module*> modules = pointers(target.modules);
-        ReproducerScope reproducer(reproducer_path("tesserac"), [&] { return target_dump(modules, *target.machine); });
-        return codegen::compile_kernels(modules, *target.machine);
-      }));
+      compilers.emplace_back(pointers(target.modules), *target.machine);
+      for (size_t i = 0; i < compilers.back().part_count(); ++i) parts.emplace_back(targets.size(), i);
+      targets.push_back(&target);
     }
-    size_t next = 0;
-    for (TargetOutput& target : state_->targets) {
-      if (!target.machine->is_gpu()) target.object = objects[next++].get();
+    auto dump = [&](size_t i) { return target_dump(pointers(targets[i]->modules), *targets[i]->machine); };
+    parallel_for(parts.size(), [&](size_t i) {
+      auto [target, part] = parts[i];
+      ReproducerScope reproducer(reproducer_path("tesserac"), [&, target = target] { return dump(target); });
+      compilers[target].compile_part(part);
+    });
+    for (size_t i = 0; i < targets.size(); ++i) {
+      ReproducerScope reproducer(reproducer_path("tesserac"), [&] { return dump(i); });
+      targets[i]->object = compilers[i].link();
     }
     for (const TargetOutput& target : state_->targets) {
       if (target.object.problem.empty()) continue;
