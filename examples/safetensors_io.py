@@ -25,3 +25,14 @@ def load(path):
             array = np.frombuffer(raw, DTYPES[info["dtype"]])
         tensors[name] = array.reshape(info["shape"])
     return tensors
+
+
+def layers(params, name):
+    """The parameters `name.<i>.<key>` as one dictionary for each i."""
+    found = {}
+    for key, value in params.items():
+        head, _, rest = key.partition(".")
+        number, _, rest = rest.partition(".")
+        if head == name:
+            found.setdefault(int(number), {})[rest] = value
+    return [found[i] for i in range(len(found))]

@@ -5,16 +5,13 @@ Usage: bytelm_test.py BUILD_DIR
 """
 import pathlib
 import subprocess
-import sys
 import tempfile
 
 import numpy as np
 
 import bytelm_reference as reference
+from tools import BIN, ROOT
 import safetensors_io
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BIN = pathlib.Path(sys.argv[1]).resolve() / "bin"
 BOUND = 2e-5  # of max|b|, f32
 
 

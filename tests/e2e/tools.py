@@ -6,6 +6,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(sys.argv[1]).resolve() / "bin"
 EXAMPLES = ROOT / "examples"
+sys.path.insert(0, str(EXAMPLES))  # what the NumPy programs there share
 
 
 def run(*command, **options):
