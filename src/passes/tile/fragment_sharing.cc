@@ -54,6 +54,12 @@ std::optional<Dim> holds_as_number(DimTable& dims, const DimFact& fact) {
   TSR_UNREACHABLE("a relation");
 }
 
+/// Whether all of `asked` hold wherever the facts do.
+bool follow(DimTable& dims, std::span<const DimFact> asked, std::span<const DimFact> facts) {
+  return std::all_of(asked.begin(), asked.end(),
+                     [&](const DimFact& fact) { return decide(dims, fact, facts).value_or(false); });
+}
+
 /// Inserts parameters before the results of a kernel, which does not use them.
 void insert_parameters(Op* kernel, const std::vector<Value*>& like) {
   Block* body = kernel->region()->front();
@@ -114,13 +120,18 @@ void PanelSharing::find_launches() {
   if (!agree) launches_.clear();
 }
 
-/// The product over the variants of 1 less whether all that one assumes holds.
+/// The product over the variants of 1 less whether all that one assumes holds. A variant for some of the sizes of a
+/// later one says nothing more.
 void PanelSharing::find_need() {
   DimTable& dims = kernel_->module()->context().dims();
   Dim one = dims.constant(1);
-  for (Op* variant : variants_) {
+  std::vector<std::vector<DimFact>> assumed;
+  for (Op* variant : variants_) assumed.push_back(read_facts(variant->attr("assume")));
+  for (auto facts = assumed.begin(); facts != assumed.end(); ++facts) {
+    auto covers = [&](const std::vector<DimFact>& later) { return follow(dims, later, *facts); };
+    if (std::any_of(facts + 1, assumed.end(), covers)) continue;
     Dim runs = one;
-    for (const DimFact& fact : read_facts(variant->attr("assume"))) {
+    for (const DimFact& fact : *facts) {
       std::optional<Dim> is = holds_as_number(dims, fact);
       if (!is) return launches_.clear();
       runs = dims.mul(runs, *is);
