@@ -17,7 +17,7 @@ void Evaluator::add_call_notes(DiagnosticEngine::Builder& builder) {
   size_t shown = 0;
   for (size_t i = frames_.size(); i-- > 0 && shown < shown_calls;) {
     if (!frames_[i].call.known()) continue;
-    builder.note(frames_[i].call, fmt::format("in this call of '{}'", frames_[i].function->name));
+    builder.note(frames_[i].call, fmt::format("in this {} of '{}'", frames_[i].kind, frames_[i].name));
     ++shown;
   }
 }
@@ -240,6 +240,15 @@ const ast::Expr* pending_value(const ast::Stmt& stmt) {
 
 }  // namespace
 
+Datum Evaluator::constant(const ast::Expr& expr, const ast::Identifier& name, Scope& scope) {
+  Datum value = evaluate(expr, scope);
+  if (!value.is_ir()) return value;
+  report(diag::wrong_kind, name.loc, fmt::format("'{}'", name.text), describe(value),
+         "a compile-time value")
+      .help("compute tensors inside a function");
+  return Datum::poison();
+}
+
 Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, Loc loc) {
   if (binding.alias_scope) {
     Binding* target = binding.alias_scope->find_here(binding.alias);
@@ -251,13 +260,10 @@ Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, 
   }
   if (binding.state == Binding::State::Pending) {
     binding.state = Binding::State::Running;
-    Datum value = evaluate(*pending_value(*binding.pending), scope);
-    if (value.is_ir()) {
-      report(diag::wrong_kind, binding.loc, fmt::format("'{}'", name), describe(value),
-             "a compile-time value")
-          .help("compute tensors inside a function");
-      value = Datum::poison();
-    }
+    Datum value = constant(*pending_value(*binding.pending), {name, binding.loc}, scope);
+    // The one instance of a name has its params' keys to itself, those of a list are numbered.
+    std::string_view place_name = value.is_sequence() ? name : "";
+    value = place(value, scope.module()->key_prefix, place_name);
     binding.value = value;
     binding.state = Binding::State::Ready;
   }

@@ -18,6 +18,7 @@
 #include "frontend/scope.h"
 #include "frontend/session.h"
 #include "frontend/syntax/ast.h"
+#include "frontend/type_expr.h"
 #include "frontend/value.h"
 
 namespace tessera::frontend {
@@ -27,12 +28,33 @@ enum class Flow : uint8_t { Next, Return };
 
 /// A call in progress.
 struct CallFrame {
-  const Function* function = nullptr;
+  std::string_view name;               ///< of the function, or of the module that is made
+  std::string_view kind = "call";      ///< or "instance"
+  const Function* function = nullptr;  ///< null for a module
   Loc call;  ///< where it is called; unknown for the outermost
   Datum result = Datum::none();
   Loc result_loc;                      ///< of the `return` that was reached
   std::map<std::string, Loc> effects;  ///< found so far, with the first place of each
 };
+
+/// What has parameters that a call gives arguments for.
+struct Callable {
+  std::string_view name;
+  std::string_view call = "call";  ///< what giving the arguments is
+  std::span<const ast::Parameter> parameters;
+  Loc loc;  ///< of the definition
+
+  Callable(const Function& function)  // NOLINT(google-explicit-constructor): a function is one
+      : name(function.name), parameters(function.parameters()), loc(function.loc) {}
+  explicit Callable(const ModuleReference& module)
+      : name(module.name()),
+        call("instance"),
+        parameters(module.stmt().parameters),
+        loc(module.stmt().name.loc) {}
+};
+
+/// The text of a node that lies on one line.
+std::string source_text(const SourceManager& sources, Loc loc);
 
 /// How the language writes an op on single elements: "+", "exp".
 std::string operator_text(ElementwiseKind kind);
@@ -66,7 +88,7 @@ class Evaluator {
   }
   /// " of 'f'" inside a call from entry f, whose signature is the one that sizes come from.
   std::string of_entry() const {
-    return frames_.size() > 1 ? fmt::format(" of '{}'", frames_[0].function->name) : "";
+    return frames_.size() > 1 ? fmt::format(" of '{}'", frames_[0].name) : "";
   }
   /// Says that something parses but is not lowered yet, once per cause; gives poison.
   Datum unsupported(Loc loc, std::string_view what);
@@ -117,14 +139,19 @@ class Evaluator {
   /// Matches arguments to a builtin's parameters; nullopt when a mistake was reported.
   std::optional<BoundArguments> bind_arguments(const Builtin& builtin,
                                                std::vector<CallArgument> arguments, Loc loc);
-  /// Matches arguments to a function's parameters and evaluates defaults in `scope`, in which each
+  /// Matches arguments to parameters and evaluates defaults in `scope`, in which each
   /// parameter is then defined; positions of what was given are in `locs`. False when a mistake was
   /// reported.
-  bool bind_parameters(const Function& function, std::vector<CallArgument> arguments, Scope& scope,
+  bool bind_parameters(const Callable& callee, std::vector<CallArgument> arguments, Scope& scope,
                        Loc loc, std::vector<Loc>& locs);
+  /// The value as an int, dim, dtype, … parameter takes it; poison when a mistake was reported.
+  Datum conform_constant(const TypePattern& pattern, const Datum& value, Loc loc,
+                         const std::string& what);
 
   /// Whether a relation between dims holds, given the facts; reports when it cannot be decided.
   std::optional<bool> decide_dims(ast::CompareOp op, Dim a, Dim b, Loc loc);
+  /// Whether clauses of a call hold in a scope that has its parameters; reports one that does not.
+  bool check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc);
   /// Relations between dims that hold throughout: `where` clauses of the entry.
   std::vector<DimFact>& facts() { return facts_; }
   /// The dim as the facts let it be written: 64*(S//64) is S where S % 64 == 0.
@@ -161,6 +188,8 @@ class Evaluator {
   /// Checks what was found against `@pure` and `!{…}`.
   void check_effects(const CallFrame& frame);
   bool count_step(Loc loc);
+  /// The value of a constant of that name.
+  Datum constant(const ast::Expr& expr, const ast::Identifier& name, Scope& scope);
 
   // Expressions (evaluate.cc, evaluate_operators.cc).
   Datum evaluate_unguarded(const ast::Expr& expr, Scope& scope);
@@ -191,6 +220,20 @@ class Evaluator {
   Datum compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc loc);
   Datum contains(ast::CompareOp op, const Datum& item, const Datum& container, Loc loc);
 
+  // Modules of parameters (evaluate_modules.cc).
+  Datum apply_module(const ModuleReference& module, std::vector<CallArgument> arguments, Loc loc);
+  /// The value with the applications of modules in it made instances: the keys of their params
+  /// begin with `prefix` and `name`, in lists also with the place of the element.
+  Datum place(const Datum& value, const std::string& prefix, std::string_view name);
+  Datum instantiate(const ModuleApplication& application, const std::string& path);
+  bool may_instantiate(const ModuleApplication& application);
+  bool make_members(const ModuleApplication& application, const std::string& path, Scope& scope,
+                    ModuleInstance& instance);
+  bool count_made(const std::string& path, Loc loc);
+  Datum field(const ast::Assign& field, Scope& scope, const std::string& path, Loc instance);
+  Datum instance_member(const ModuleInstance& instance, const ast::Identifier& name);
+  Datum unplaced(const ModuleApplication& application, Loc loc);
+
   // Builtins whose arguments are compile-time values (evaluate_builtin.cc); nullopt: not one of
   // them.
   std::optional<Datum> compile_time_builtin(const Builtin& builtin,
@@ -198,6 +241,8 @@ class Evaluator {
   std::optional<Datum> number_function(const Builtin& builtin, const BoundArguments& arguments);
   Datum make_range(const BoundArguments& arguments);
   Datum make_block(const BoundArguments& arguments);
+  Datum enumerated(const BoundArguments& arguments);
+  Datum zipped(const BoundArguments& arguments);
   Datum convert_number(BuiltinId id, const BoundArguments& arguments);
   std::optional<Datum> extreme(bool greatest, const BoundArguments& arguments);
   Datum call_builtin_value(const Builtin& builtin, std::vector<CallArgument> arguments, Loc loc);
@@ -215,6 +260,7 @@ class Evaluator {
   Session& session_;
   std::vector<CallFrame> frames_;
   CallFrame finished_;
+  std::vector<const ModuleApplication*> instantiating_;
   std::vector<DimFact> facts_;
   size_t steps_ = 0;
   unsigned nesting_ = 0;

@@ -197,6 +197,10 @@ std::optional<Datum> Evaluator::compile_time_builtin(const Builtin& builtin,
              "a tuple, a list, a dict or a string");
       return Datum::poison();
     }
+    case BuiltinId::Enumerate:
+      return enumerated(arguments);
+    case BuiltinId::Zip:
+      return zipped(arguments);
     case BuiltinId::Dict:
       return arguments[0];
     case BuiltinId::Identity:
@@ -215,6 +219,51 @@ std::optional<Datum> Evaluator::compile_time_builtin(const Builtin& builtin,
     default:
       return std::nullopt;
   }
+}
+
+Datum Evaluator::enumerated(const BoundArguments& arguments) {
+  std::optional<int64_t> start = expect_int(arguments[1], arguments.locs[1], "the start");
+  if (!start) return Datum::poison();
+  if (!arguments[0].is_sequence()) {
+    report(diag::wrong_kind, arguments.locs[0], "the argument of 'enumerate'",
+           describe(arguments[0]), "a tuple or a list");
+    return Datum::poison();
+  }
+  std::vector<Datum> pairs;
+  for (const Datum& element : arguments[0].elements()) {
+    int64_t number = 0;
+    if (__builtin_add_overflow(*start, int64_t(pairs.size()), &number)) {
+      report(diag::number_overflow, arguments.locs[1], "start");
+      return Datum::poison();
+    }
+    pairs.push_back(Datum::tuple({Datum::integer(number), element}));
+  }
+  steps_ += pairs.size();
+  return Datum::list(std::move(pairs));
+}
+
+Datum Evaluator::zipped(const BoundArguments& arguments) {
+  const std::vector<Datum>& parts = arguments[0].elements();
+  for (const Datum& part : parts) {
+    if (!part.is_sequence()) {
+      report(diag::wrong_kind, arguments.locs[0], "an argument of 'zip'", describe(part),
+             "a tuple or a list");
+      return Datum::poison();
+    }
+    if (part.elements().size() == parts[0].elements().size()) continue;
+    report(diag::unequal_lengths, arguments.call, parts[0].elements().size(),
+           part.elements().size());
+    return Datum::poison();
+  }
+  std::vector<Datum> rows;
+  size_t length = parts.empty() ? 0 : parts[0].elements().size();
+  for (size_t i = 0; i < length; ++i) {
+    std::vector<Datum> row;
+    for (const Datum& part : parts) row.push_back(part.elements()[i]);
+    rows.push_back(Datum::tuple(std::move(row)));
+  }
+  steps_ += length * parts.size();
+  return Datum::list(std::move(rows));
 }
 
 /// `block(BM, BN)` or `block(m=64)`: a schedule that fixes the block and nothing else.

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "frontend/evaluate.h"
+#include "frontend/syntax/ast_walk.h"
 
 namespace tessera::frontend {
 
@@ -105,7 +106,32 @@ class ArgumentMatcher {
   std::vector<const CallArgument*> chosen_;
 };
 
+/// What the names of an expression stand for, when they are sizes: ", where D is 7".
+std::string sizes_text(const ast::Expr& expr, Scope& scope) {
+  std::map<std::string, std::string> sizes;
+  ast::walk(expr, [&](const ast::Node& node) {
+    const auto* name = ast::as<ast::Name>(&node);
+    Binding* binding = name ? scope.find_here(name->text) : nullptr;
+    if (!binding) return;
+    const Datum& value = binding->value;
+    if (value.is(DatumKind::Int) || value.is(DatumKind::Dim)) {
+      sizes[std::string(name->text)] = to_text(value);
+    }
+  });
+  std::string text;
+  for (const auto& [name, value] : sizes) {
+    text += fmt::format("{}{} is {}", text.empty() ? ", where " : " and ", name, value);
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string source_text(const SourceManager& sources, Loc loc) {
+  std::string_view line = sources.file(loc.file).line(loc.line);
+  if (loc.column == 0 || loc.column > line.size()) return "…";
+  return std::string(line.substr(loc.column - 1, loc.length));
+}
 
 Datum Evaluator::evaluate_call(const ast::Call& node, Scope& scope) {
   Datum callee = evaluate(*node.callee, scope);
@@ -218,14 +244,14 @@ std::optional<BoundArguments> Evaluator::bind_arguments(const Builtin& builtin,
   return bound;
 }
 
-bool Evaluator::bind_parameters(const Function& function, std::vector<CallArgument> arguments,
+bool Evaluator::bind_parameters(const Callable& callee, std::vector<CallArgument> arguments,
                                 Scope& scope, Loc loc, std::vector<Loc>& locs) {
-  std::span<const ast::Parameter> parameters = function.parameters();
+  std::span<const ast::Parameter> parameters = callee.parameters;
   std::vector<Slot> slots;
   for (const ast::Parameter& parameter : parameters) {
     slots.push_back({parameter.name.text, parameter.keyword_only});
   }
-  ArgumentMatcher matcher(*this, function.name, std::move(slots), loc, function.loc);
+  ArgumentMatcher matcher(*this, callee.name, std::move(slots), loc, callee.loc);
   if (!matcher.match(arguments)) return false;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const ast::Parameter& parameter = parameters[i];
@@ -242,6 +268,26 @@ bool Evaluator::bind_parameters(const Function& function, std::vector<CallArgume
     }
     if (value.is_poison()) return false;
     scope.set(parameter.name.text, std::move(value), parameter.loc);
+  }
+  return true;
+}
+
+bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc) {
+  for (const ast::Expr* clause : where) {
+    // What is reported about the clause names this call.
+    frames_.push_back({});
+    frames_.back().name = callee.name;
+    frames_.back().kind = callee.call;
+    frames_.back().call = loc;
+    Datum holds = evaluate(*clause, scope);
+    auto truth = expect_bool(holds, clause->loc, "a 'where' clause");
+    frames_.pop_back();
+    if (!truth) return false;
+    if (*truth) continue;
+    report(diag::false_where, loc, source_text(session_.sources(), clause->loc),
+           sizes_text(*clause, scope))
+        .note(clause->loc, fmt::format("'{}' asks for it here", callee.name));
+    return false;
   }
   return true;
 }
@@ -276,6 +322,7 @@ Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
     return unsupported(loc, fmt::format("function '{}', which has no body,", function.name));
   }
   frames_.push_back({});
+  frames_.back().name = function.name;
   frames_.back().function = &function;
   frames_.back().call = loc;
   if (function.lambda) {

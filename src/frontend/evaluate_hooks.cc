@@ -74,6 +74,12 @@ Datum Evaluator::matmul(const Datum& a, const Datum& b, Loc loc) {
 
 Datum Evaluator::attribute(const Datum& object, const ast::Identifier& name, Loc) {
   if (object.is(DatumKind::Schedule)) return schedule_member(*this, object, name);
+  if (const auto* instance = object.object_as<ModuleInstance>()) {
+    return instance_member(*instance, name);
+  }
+  if (const auto* application = object.object_as<ModuleApplication>()) {
+    return unplaced(*application, name.loc);
+  }
   report(diag::unknown_member, name.loc, describe(object), name.text);
   return Datum::poison();
 }
@@ -99,8 +105,15 @@ Datum Evaluator::call_object(const Datum& callee, std::vector<CallArgument> argu
   if (const auto* member = callee.object_as<ScheduleMember>()) {
     return member->call(*this, arguments, loc);
   }
-  if (callee.object_as<ModuleReference>()) {
-    return unsupported(loc, "an instance of a module");
+  if (const auto* module = callee.object_as<ModuleReference>()) {
+    return apply_module(*module, std::move(arguments), loc);
+  }
+  if (const auto* instance = callee.object_as<ModuleInstance>()) {
+    Datum method = instance_member(*instance, {"__call__", loc});
+    return method.is_poison() ? method : call(method, std::move(arguments), loc);
+  }
+  if (const auto* application = callee.object_as<ModuleApplication>()) {
+    return unplaced(*application, loc);
   }
   report(diag::not_callable, loc, describe(callee));
   return Datum::poison();
@@ -136,6 +149,52 @@ Flow Evaluator::branch(const Datum& condition, const ast::If& stmt, size_t arm, 
     if (skip(each.body, scope) == Flow::Return) flow = Flow::Return;
   }
   return flow;
+}
+
+Datum Evaluator::conform_constant(const TypePattern& pattern, const Datum& value, Loc loc,
+                                     const std::string& what) {
+  std::string_view wanted;
+  bool fits = true;
+  switch (pattern.kind) {
+    case PatternKind::Scalar:
+      if (pattern.dtype == DType::Bool) {
+        fits = value.is(DatumKind::Bool);
+        wanted = "a bool";
+      } else if (is_integer(pattern.dtype)) {
+        fits = value.is(DatumKind::Int) || value.is(DatumKind::Dim);
+        wanted = "an integer or a size";
+      } else {
+        if (value.is(DatumKind::Int)) return Datum::number(value.as_double());
+        fits = value.is_scalar();
+        wanted = "a number";
+      }
+      break;
+    case PatternKind::DimParam:
+      fits = value.is(DatumKind::Int) || value.is(DatumKind::Dim);
+      wanted = "an integer or a size";
+      break;
+    case PatternKind::DTypeParam:
+      fits = value.is(DatumKind::DType);
+      wanted = "a dtype";
+      break;
+    case PatternKind::String:
+      fits = value.is(DatumKind::String);
+      wanted = "a string";
+      break;
+    case PatternKind::Function:
+      fits = value.is(DatumKind::Function) || value.is(DatumKind::Builtin);
+      wanted = "a function";
+      break;
+    case PatternKind::Schedule:
+      fits = value.is(DatumKind::Schedule);
+      wanted = "a schedule";
+      break;
+    default:
+      break;
+  }
+  if (fits) return value;
+  report(diag::wrong_kind, loc, what, describe(value), wanted);
+  return Datum::poison();
 }
 
 std::optional<int64_t> Evaluator::expect_int(const Datum& datum, Loc loc, std::string_view what) {

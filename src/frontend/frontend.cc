@@ -1,6 +1,7 @@
 #include "frontend/frontend.h"
 
 #include <filesystem>
+#include <set>
 
 #include "frontend/graph/graph_builder.h"
 #include "frontend/kernel/kernel_library.h"
@@ -54,7 +55,7 @@ class Compilation {
     evaluate_constants(builder);
     for (const ast::Declaration& declaration : state_->main->unit.declarations) {
       // A broken layout cuts functions short; what is then missing in them is no second mistake.
-      if (!declaration.has_error && !state_->main->broken) build_entry(builder, declaration);
+      if (!declaration.has_error && !state_->main->broken) build_entries(builder, declaration);
     }
     for (const ParamDeclaration& declaration : session.params()) {
       builder.build_initialiser(declaration);
@@ -90,26 +91,60 @@ class Compilation {
   /// Declarations nobody has asked for are evaluated, too, so that their mistakes are found.
   void evaluate_constants(GraphBuilder& builder) {
     Scope& scope = *state_->main->scope;
-    std::vector<std::string> names;
-    for (const auto& [name, binding] : scope.names_here()) {
-      if (binding.state == Binding::State::Pending) names.push_back(name);
-    }
-    for (const std::string& name : names) {
-      Binding* binding = scope.find_here(name);
-      builder.resolve(*binding, scope, name, binding->loc);
+    for (const ast::Declaration& declaration : state_->main->unit.declarations) {
+      for (std::string_view name : constant_names(*declaration.stmt)) {
+        Binding* binding = scope.find_here(name);
+        if (binding && binding->state == Binding::State::Pending) {
+          builder.resolve(*binding, scope, name, binding->loc);
+        }
+      }
     }
   }
 
-  void build_entry(GraphBuilder& builder, const ast::Declaration& declaration) {
-    const auto* def = ast::as<ast::Def>(declaration.stmt);
-    Binding* binding = def ? state_->main->scope->find_here(def->name.text) : nullptr;
-    if (!binding || !binding->value.is(DatumKind::Function)) return;
-    const Function& function = binding->value.as_function();
-    if (function.def == def && function.kind == FunctionKind::Jit) builder.build_entry(function);
+  /// The names that a const or an assignment gives a value.
+  static std::vector<std::string_view> constant_names(const ast::Stmt& stmt) {
+    if (const auto* constant = ast::as<ast::Const>(&stmt)) return {constant->name.text};
+    std::vector<std::string_view> names;
+    if (const auto* assign = ast::as<ast::Assign>(&stmt)) {
+      for (const ast::Expr* target : assign->targets) {
+        if (const auto* name = ast::as<ast::Name>(target)) names.push_back(name->text);
+      }
+    }
+    return names;
+  }
+
+  /// What a declaration of the main file adds to the bundle: a def with @jit, or the methods with
+  /// @jit of an instance.
+  void build_entries(GraphBuilder& builder, const ast::Declaration& declaration) {
+    Scope& scope = *state_->main->scope;
+    if (const auto* def = ast::as<ast::Def>(declaration.stmt)) {
+      Binding* binding = scope.find_here(def->name.text);
+      if (!binding || !binding->value.is(DatumKind::Function)) return;
+      const Function& function = binding->value.as_function();
+      bool is_entry = function.def == def && function.kind == FunctionKind::Jit;
+      if (is_entry) builder.build_entry(function, function.name);
+      return;
+    }
+    for (std::string_view name : constant_names(*declaration.stmt)) {
+      Binding* binding = scope.find_here(name);
+      const auto* instance = binding ? binding->value.object_as<ModuleInstance>() : nullptr;
+      if (instance && with_entries_.insert(instance).second) build_methods(builder, *instance);
+    }
+  }
+
+  void build_methods(GraphBuilder& builder, const ModuleInstance& instance) {
+    for (const ast::Stmt* stmt : instance.module().stmt().body) {
+      const auto* def = ast::as<ast::Def>(stmt);
+      const Function* method =
+          def ? state_->session.method(*def, *instance.scope()) : nullptr;
+      if (!method || method->kind != FunctionKind::Jit) continue;
+      builder.build_entry(*method, joined_key(instance.name(), method->name));
+    }
   }
 
   DiagnosticEngine& diagnostics_;
   std::unique_ptr<SourceLibrary::State> state_;
+  std::set<const ModuleInstance*> with_entries_;
 };
 
 Result<FrontendResult> compile_source(Context& context, FileId file, const FrontendOptions& options,

@@ -158,13 +158,8 @@ void Session::enter(SourceModule& module, const ast::Stmt& stmt) {
         scope.set(name.text, Datum::dim(dims().symbol(name.text)), name.loc);
       }
       return;
-    case ast::NodeKind::Module: {
-      const auto& declared = ast::cast<ast::Module>(stmt);
-      if (!is_new_name(module, declared.name)) return;
-      scope.set(declared.name.text, Datum::object(std::make_shared<ModuleReference>(&declared)),
-                declared.name.loc);
-      return;
-    }
+    case ast::NodeKind::Module:
+      return enter_module(module, ast::cast<ast::Module>(stmt));
     case ast::NodeKind::Pass:
     case ast::NodeKind::ErrorStmt:
       return;
@@ -185,11 +180,16 @@ void Session::enter_def(SourceModule& module, const ast::Def& def) {
 void Session::enter_params(SourceModule& module, const ast::Param& stmt) {
   for (const ast::Identifier& name : stmt.names) {
     if (!is_new_name(module, name)) continue;
-    bool main = loading_.size() == 1 && !module.builtin;
-    std::string key = main ? std::string(name.text) : fmt::format("{}.{}", module.name, name.text);
-    params_.push_back({std::string(name.text), std::move(key), &stmt, module.scope, name.loc,
-                       unsigned(params_.size())});
-    module.scope->set(name.text, Datum::object(std::make_shared<ParamReference>(&params_.back())),
+    ParamDeclaration declaration;
+    declaration.name = std::string(name.text);
+    declaration.key = joined_key(module.key_prefix, name.text);
+    declaration.annotation = stmt.annotation;
+    declaration.initialiser = stmt.initialiser;
+    declaration.scope = module.scope;
+    declaration.loc = name.loc;
+    const ParamDeclaration* added = add_param(std::move(declaration));
+    module.scope->set(name.text,
+                      added ? Datum::object(std::make_shared<ParamReference>(added)) : Datum::poison(),
                       name.loc);
   }
 }

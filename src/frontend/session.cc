@@ -32,7 +32,8 @@ bool read(const ParseOptions& options, const std::string& path, std::string& tex
 }  // namespace
 
 std::span<const ast::Parameter> Function::parameters() const {
-  return def ? def->parameters : lambda->parameters;
+  std::span<const ast::Parameter> all = def ? def->parameters : lambda->parameters;
+  return is_method && !all.empty() ? all.subspan(1) : all;
 }
 
 const ast::Node* Function::node() const {
@@ -67,7 +68,7 @@ const Signature& Session::signature(Evaluator& evaluator, const Function& functi
   auto key = std::make_pair(function.def, function.scope);
   auto it = signatures_.find(key);
   if (it == signatures_.end()) {
-    it = signatures_.emplace(key, read_signature(evaluator, *function.def, *function.scope)).first;
+    it = signatures_.emplace(key, read_signature(evaluator, function)).first;
   }
   return it->second;
 }
@@ -177,6 +178,7 @@ SourceModule* Session::load(std::string name, FileId file, bool builtin, Loc imp
   module.scope = new_scope(prelude_, &module);
   module.as_namespace.name = module.name;
   module.as_namespace.module = &module;
+  if (!loading_.empty() || builtin) module.key_prefix = module.name;
   module.loading = true;
   loading_.push_back({&module, import});
   size_t errors = diagnostics_->error_count();

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "frontend/modules.h"
 #include "frontend/scope.h"
 #include "frontend/syntax/parse.h"
 #include "frontend/type_expr.h"
@@ -22,6 +23,7 @@ namespace tessera::frontend {
 /// A parsed file with its names.
 struct SourceModule {
   std::string name;  ///< as imported: "tessera.nn"; the main file has its path
+  std::string key_prefix;  ///< of the keys of its params: "" for the main file, else its name
   FileId file = 0;
   ast::SourceUnit unit;
   Scope* scope = nullptr;
@@ -42,23 +44,27 @@ struct Function {
   Scope* scope = nullptr;
   Loc loc;
   bool pure = false;        ///< `@pure`
+  bool is_method = false;   ///< of an instance: its first parameter, `self`, is in the scope
   std::string unsupported;  ///< a decorator that is known and not compiled yet
 
+  /// What calls give arguments for: of a method without `self`.
   std::span<const ast::Parameter> parameters() const;
   const ast::Node* node() const;
 };
 
-/// A module-level `param`.
+/// A param: one that a file declares, or a field of an instance of a module.
 struct ParamDeclaration {
   std::string name;
-  std::string key;  ///< its name in bundles and weights: "w", or "other.w" in an imported file
-  const ast::Param* stmt = nullptr;
+  std::string key;  ///< its name in bundles and weights: "w", "blocks.0.w"
+  const ast::Expr* annotation = nullptr;   ///< null when absent
+  const ast::Expr* initialiser = nullptr;  ///< null when absent
   Scope* scope = nullptr;
   Loc loc;
+  Loc instance;  ///< where the instance is made; unknown for a param of a file
   unsigned order = 0;
 };
 
-/// What the name of a module-level `param` stands for.
+/// What the name of a param stands for.
 class ParamReference : public Object {
  public:
   explicit ParamReference(const ParamDeclaration* declaration) : declaration_(declaration) {}
@@ -67,17 +73,6 @@ class ParamReference : public Object {
 
  private:
   const ParamDeclaration* declaration_;
-};
-
-/// What the name of a `module` stands for.
-class ModuleReference : public Object {
- public:
-  explicit ModuleReference(const ast::Module* stmt) : stmt_(stmt) {}
-  const ast::Module& stmt() const { return *stmt_; }
-  std::string describe() const override { return "module '" + std::string(stmt_->name.text) + "'"; }
-
- private:
-  const ast::Module* stmt_;
 };
 
 struct SessionOptions {
@@ -108,11 +103,18 @@ class Session {
   Function* new_function();
   /// The function that a def stands for in a scope; unknown decorators are reported.
   Function* make_function(const ast::Def& def, Scope& scope);
+  /// A method of the instance that has this scope; the same function each time.
+  Function* method(const ast::Def& def, Scope& scope);
   Namespace* new_namespace();
   /// The signature of a def, read once for each place its definition was evaluated.
   const Signature& signature(Evaluator& evaluator, const Function& function);
-  /// Module-level params of all files, in the order of loading and declaration.
+  /// Adds a param; null, with a diagnostic, when another has its key.
+  const ParamDeclaration* add_param(ParamDeclaration declaration);
+  /// The params of all files and instances, in the order of loading, declaration and making.
   const std::deque<ParamDeclaration>& params() const { return params_; }
+
+  /// How many instances of modules and params of theirs there are, with one more.
+  size_t count_made() { return ++made_; }
 
   /// True for a place in the embedded standard library.
   bool is_builtin(Loc loc) const;
@@ -143,6 +145,9 @@ class Session {
   void enter(SourceModule& module, const ast::Stmt& stmt);
   void enter_def(SourceModule& module, const ast::Def& def);
   void enter_params(SourceModule& module, const ast::Param& stmt);
+  void enter_module(SourceModule& module, const ast::Module& stmt);
+  void check_module(const ast::Module& stmt, Scope& scope);
+  bool check_field(const ast::Stmt& stmt);
   void enter_assignment(SourceModule& module, const ast::Assign& stmt);
   void enter_import(SourceModule& module, const ast::Import& stmt);
   void enter_from_import(SourceModule& module, const ast::FromImport& stmt);
@@ -157,12 +162,15 @@ class Session {
   std::deque<Function> functions_;
   std::deque<Namespace> namespaces_;
   std::deque<ParamDeclaration> params_;
+  std::map<std::string_view, const ParamDeclaration*> params_by_key_;
   std::deque<std::unique_ptr<SourceModule>> modules_;
   std::map<FileId, SourceModule*> by_file_;
   std::vector<Loading> loading_;
   std::map<std::pair<const ast::Def*, Scope*>, Signature> signatures_;
+  std::map<std::pair<const ast::Def*, Scope*>, Function*> methods_;
   std::set<std::tuple<uint16_t, FileId, uint32_t, uint32_t>> reported_;
   std::set<std::string> said_;
+  size_t made_ = 0;
   Diagnostic repeated_{};
 };
 

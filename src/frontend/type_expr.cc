@@ -419,8 +419,8 @@ void check_dtype_symbols(Evaluator& evaluator, const ast::Def& def, const Scope&
 }
 
 /// Parameters `n: int`, `n: dim` and `T: dtype` name symbols wherever they stand in the list.
-void declare_symbol_parameters(const ast::Def& def, Signature& signature) {
-  for (const ast::Parameter& parameter : def.parameters) {
+void declare_symbol_parameters(const Function& function, Signature& signature) {
+  for (const ast::Parameter& parameter : function.parameters()) {
     const auto* type = ast::as<ast::Name>(parameter.annotation);
     if (!type) continue;
     DeclaredSymbol symbol{std::string(parameter.name.text), parameter.loc, 1};
@@ -442,11 +442,13 @@ bool Signature::declares_dtype(std::string_view name) const {
   return find_symbol(dtypes, name) != dtypes.end();
 }
 
-Signature read_signature(Evaluator& evaluator, const ast::Def& def, Scope& scope) {
+Signature read_signature(Evaluator& evaluator, const Function& function) {
+  const ast::Def& def = *function.def;
+  Scope& scope = *function.scope;
   Signature signature;
-  declare_symbol_parameters(def, signature);
+  declare_symbol_parameters(function, signature);
   TypeReader parameters(evaluator, scope, &signature, true);
-  for (const ast::Parameter& parameter : def.parameters) {
+  for (const ast::Parameter& parameter : function.parameters()) {
     SignatureParameter read;
     read.name = std::string(parameter.name.text);
     read.default_value = parameter.default_value;

@@ -25,6 +25,7 @@ namespace tessera::frontend {
 class Evaluator;
 class Scope;
 class Session;
+struct Function;
 
 enum class PatternKind : uint8_t {
   Any,  ///< no annotation
@@ -90,8 +91,8 @@ struct Signature {
   bool declares_dtype(std::string_view name) const;
 };
 
-/// Reads the annotations of a function; `scope` is the one around it. Mistakes are reported.
-Signature read_signature(Evaluator& evaluator, const ast::Def& def, Scope& scope);
+/// Reads the annotations of a def. Mistakes are reported.
+Signature read_signature(Evaluator& evaluator, const Function& function);
 
 /// Reads one annotation in which no name declares anything (a variable's, a param's).
 TypePattern read_type(Evaluator& evaluator, const ast::Expr& expr, Scope& scope);

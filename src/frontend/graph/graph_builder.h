@@ -45,8 +45,8 @@ class GraphBuilder : public Evaluator {
   GraphBuilder(Session& session, Module& module, SourceKernels& kernels)
       : Evaluator(session), module_(module), kernels_(kernels), builder_(module) {}
 
-  /// Adds the gir.func of an entry; nothing is left of it when a mistake was reported.
-  void build_entry(const Function& function);
+  /// Adds the gir.func of an entry of that name; nothing is left of it when a mistake was reported.
+  void build_entry(const Function& function, std::string_view symbol);
   /// Adds the function that gives a param its initial value.
   void build_initialiser(const ParamDeclaration& declaration);
 
@@ -140,7 +140,6 @@ class GraphBuilder : public Evaluator {
   bool bind_constant(const SignatureParameter& parameter, const Datum& value, Loc loc,
                      Bindings& bindings);
   ArgumentType argument_type(const IrValue& value, std::string_view parameter, Loc loc) const;
-  bool check_where(const Function& function, Scope& scope, Loc loc);
   Datum finish_result(const Function& function, const Signature& signature, Datum value,
                       Scope& scope);
   Datum call_kernel(const Function& function, std::vector<CallArgument> arguments, Loc loc);
@@ -156,8 +155,6 @@ class GraphBuilder : public Evaluator {
                 const std::string& what);
   Datum conform_tensor(const TypePattern& pattern, const Datum& value, Scope& scope, Use use,
                        Loc loc, const std::string& what);
-  Datum conform_constant(const TypePattern& pattern, const Datum& value, Loc loc,
-                         const std::string& what);
   bool check_dims(const TypePattern& pattern, const IrValue& value, Scope& scope, Loc loc,
                   const std::string& what);
   bool check_widening(const TypePattern& pattern, const NumericType& type, const IrValue& value,
@@ -172,15 +169,17 @@ class GraphBuilder : public Evaluator {
   bool unify(Dim left, Dim right, const Signature& signature, Scope& scope);
   bool add_inputs(const Function& function, const Signature& signature, Scope& scope);
   bool add_results(const Function& function, const Datum& result);
+  bool add_body(const Function& function, const Signature& signature, Scope& scope);
   bool check_bound_symbols(const Function& function);
   void begin_function(std::string_view role, std::string_view symbol, Loc loc);
   Value* add_argument(std::string_view name, std::string_view kind, Type type,
                       std::vector<Loc> dim_places = {});
   void check_sizes();
-  void drop_unused_arguments();
+  void settle_arguments();
   void check_argument_names(const Function& function);
   Value* seed(Loc loc);
   const ParamType* param_type(const ParamDeclaration& declaration);
+  Value* param_argument(const ParamDeclaration& declaration, const ParamType& type);
 
   Module& module_;
   SourceKernels& kernels_;
@@ -193,13 +192,12 @@ class GraphBuilder : public Evaluator {
   std::map<const ParamDeclaration*, std::optional<ParamType>> param_types_;
   const ParamDeclaration* initialised_ = nullptr;  ///< the param whose initialiser is built
   Value* seed_ = nullptr;
+  Value* hidden_seed_ = nullptr;  ///< the same, when the signature has none
   unsigned streams_ = 0;  ///< random ops so far
 };
 
 /// "'x'" for a named value, else `otherwise`.
 std::string subject(const IrValue& value, std::string_view otherwise);
-/// The text of a node that lies on one line.
-std::string source_text(const SourceManager& sources, Loc loc);
 /// "dimension 1 of 'x'".
 std::string dimension_of(size_t axis, std::string_view what);
 

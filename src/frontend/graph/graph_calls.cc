@@ -15,25 +15,6 @@ bool is_tensor_pattern(const TypePattern& pattern) {
   return pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
 }
 
-/// What the names of an expression stand for, when they are sizes: ", where D is 7".
-std::string sizes_text(const ast::Expr& expr, Scope& scope) {
-  std::map<std::string, std::string> sizes;
-  ast::walk(expr, [&](const ast::Node& node) {
-    const auto* name = ast::as<ast::Name>(&node);
-    Binding* binding = name ? scope.find_here(name->text) : nullptr;
-    if (!binding) return;
-    const Datum& value = binding->value;
-    if (value.is(DatumKind::Int) || value.is(DatumKind::Dim)) {
-      sizes[std::string(name->text)] = to_text(value);
-    }
-  });
-  std::string text;
-  for (const auto& [name, value] : sizes) {
-    text += fmt::format("{}{} is {}", text.empty() ? ", where " : " and ", name, value);
-  }
-  return text;
-}
-
 }  // namespace
 
 ArgumentType GraphBuilder::argument_type(const IrValue& value, std::string_view parameter,
@@ -112,26 +93,7 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     }
     scope.set(parameter.name, conformed, parameter.loc);
   }
-  return check_where(function, scope, loc);
-}
-
-bool GraphBuilder::check_where(const Function& function, Scope& scope, Loc loc) {
-  for (const ast::Expr* clause : function.def->where) {
-    // What is reported about the clause names this call.
-    frames().push_back({});
-    frames().back().function = &function;
-    frames().back().call = loc;
-    Datum holds = evaluate(*clause, scope);
-    auto truth = expect_bool(holds, clause->loc, "a 'where' clause");
-    frames().pop_back();
-    if (!truth) return false;
-    if (*truth) continue;
-    report(diag::false_where, loc, source_text(session().sources(), clause->loc),
-           sizes_text(*clause, scope))
-        .note(clause->loc, fmt::format("'{}' asks for it here", function.name));
-    return false;
-  }
-  return true;
+  return check_clauses(function, function.def->where, scope, loc);
 }
 
 Datum GraphBuilder::finish_result(const Function& function, const Signature& signature, Datum value,

@@ -25,7 +25,7 @@ bool is_used_as_size(const Function& function, const SignatureParameter& paramet
     used = used || (name && name->text == parameter.name) ||
            (string && string->value.find(parameter.name) != std::string_view::npos);
   };
-  for (const ast::Parameter& each : function.def->parameters) {
+  for (const ast::Parameter& each : function.parameters()) {
     if (each.annotation) ast::walk(*each.annotation, visit);
   }
   if (function.def->return_type) ast::walk(*function.def->return_type, visit);
@@ -62,7 +62,7 @@ void GraphBuilder::begin_function(std::string_view role, std::string_view symbol
   params_.clear();
   dim_places_.clear();
   facts().clear();
-  seed_ = nullptr;
+  seed_ = hidden_seed_ = nullptr;
   streams_ = 0;
 }
 
@@ -75,16 +75,28 @@ Value* GraphBuilder::add_argument(std::string_view name, std::string_view kind, 
   return argument;
 }
 
-/// Params and the seed are arguments of every function while it is built; those it does not use go.
-void GraphBuilder::drop_unused_arguments() {
+/// The seed is an argument of every function while it is built, and params are added as the body
+/// comes upon them. What is not used goes, and the params come last, in the order of their
+/// declaration.
+void GraphBuilder::settle_arguments() {
   Block* block = function_->region()->front();
+  std::vector<const ParamDeclaration*> order;
+  for (const auto& [declaration, value] : params_) {
+    if (!value->unused()) order.push_back(declaration);
+  }
+  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->order < b->order; });
+  std::set<const Value*> leaving;
+  if (hidden_seed_ && hidden_seed_->unused()) leaving.insert(hidden_seed_);
+  for (const auto& [declaration, value] : params_) leaving.insert(value);
+  for (const ParamDeclaration* declaration : order) {
+    Value* before = params_[declaration];
+    params_[declaration] = add_argument(declaration->key, "param", before->type());
+    before->replace_all_uses(params_[declaration]);
+  }
   std::vector<Attr> kept;
-  std::set<const Value*> optional = {seed_};
-  for (const auto& [declaration, value] : params_) optional.insert(value);
   unsigned position = 0;
   for (Attr description : arguments_) {
-    Value* argument = block->arg(position);
-    if (optional.count(argument) && argument->unused()) {
+    if (leaving.count(block->arg(position))) {
       block->erase_arg(position);
     } else {
       kept.push_back(description);
@@ -124,13 +136,13 @@ Value* GraphBuilder::seed(Loc) {
 const ParamType* GraphBuilder::param_type(const ParamDeclaration& declaration) {
   auto [it, fresh] = param_types_.try_emplace(&declaration);
   if (!fresh) return it->second ? &*it->second : nullptr;
-  if (!declaration.stmt->annotation) {
+  if (!declaration.annotation) {
     report(diag::malformed_type, declaration.loc,
            fmt::format("param '{}' has no type", declaration.name))
         .help("write its dims and dtype: param w: Param[D, F, f32]");
     return nullptr;
   }
-  TypePattern pattern = read_type(*this, *declaration.stmt->annotation, *declaration.scope);
+  TypePattern pattern = read_type(*this, *declaration.annotation, *declaration.scope);
   if (pattern.kind == PatternKind::Poison) return nullptr;
   if (pattern.kind != PatternKind::Tensor) {
     report(diag::not_a_type, pattern.loc, "something else than Param[…]");
@@ -143,14 +155,24 @@ const ParamType* GraphBuilder::param_type(const ParamDeclaration& declaration) {
   return &*it->second;
 }
 
-Datum GraphBuilder::param(const ParamDeclaration& declaration, Loc loc) {
-  auto it = params_.find(&declaration);
-  if (function_ == nullptr || it == params_.end()) {
-    if (param_types_.count(&declaration) && !param_types_[&declaration]) return Datum::poison();
-    return Evaluator::param(declaration, loc);
+/// A param becomes an argument of the entry where its body comes upon it first.
+Value* GraphBuilder::param_argument(const ParamDeclaration& declaration, const ParamType& type) {
+  Value*& argument = params_[&declaration];
+  if (!argument) {
+    argument =
+        add_argument(declaration.key, "param",
+                     context().tensor(type.dims, type.storage, type.policies), type.dim_places);
   }
+  return argument;
+}
+
+Datum GraphBuilder::param(const ParamDeclaration& declaration, Loc loc) {
   const ParamType* type = param_type(declaration);
-  Datum value = handle(it->second, {type->storage, type->policies, false}, declaration.loc);
+  if (!type) return Datum::poison();
+  if (function_ == nullptr || initialised_) return Evaluator::param(declaration, loc);
+  Datum value = handle(param_argument(declaration, *type), {type->storage, type->policies, false},
+                       declaration.loc);
+  if (!value.is_ir()) return value;
   IrValue named = value.as_ir();
   named.name = context().intern(declaration.name);
   return Datum::ir(named);
@@ -291,13 +313,8 @@ bool GraphBuilder::add_inputs(const Function& function, const Signature& signatu
       seed_ = argument;
     }
   }
-  if (!seed_) seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
-  for (const ParamDeclaration& declaration : session().params()) {
-    const ParamType* type = param_type(declaration);
-    if (!type) continue;
-    params_[&declaration] =
-        add_argument(declaration.key, "param",
-                     context().tensor(type->dims, type->storage, type->policies), type->dim_places);
+  if (!seed_) {
+    seed_ = hidden_seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
   }
   return check_bound_symbols(function);
 }
@@ -343,7 +360,8 @@ bool GraphBuilder::add_results(const Function& function, const Datum& result) {
     if (!value) return false;
     std::string name(value->name);
     if (name.empty() || taken.count(name)) {
-      name = values.size() == 1 ? function.name : fmt::format("{}.{}", function.name, i);
+      std::string_view entry = symbol_name(function_);
+      name = values.size() == 1 ? std::string(entry) : fmt::format("{}.{}", entry, i);
     }
     taken.insert(name);
     names.push_back(context().dict({{"name", context().string(name)}}));
@@ -365,26 +383,36 @@ void GraphBuilder::check_sizes() {
   });
 }
 
-void GraphBuilder::build_entry(const Function& function) {
+/// The function's arguments, ops and results; false when a mistake was reported.
+bool GraphBuilder::add_body(const Function& function, const Signature& signature, Scope& scope) {
+  if (!declare_symbols(function, signature, scope) || !assume_where(function, signature, scope) ||
+      !add_inputs(function, signature, scope)) {
+    return false;
+  }
+  Datum result = run_body(function, scope, Loc{});
+  std::vector<Attr> found;
+  for (const auto& [effect, place] : finished().effects) found.push_back(context().string(effect));
+  if (!found.empty()) function_->set_attr("effects", context().array(std::move(found)));
+  result = finish_result(function, signature, std::move(result), scope);
+  if (result.is_poison() || !add_results(function, result)) return false;
+  check_sizes();
+  return check_bound_symbols(function);
+}
+
+void GraphBuilder::build_entry(const Function& function, std::string_view symbol) {
   size_t errors = session().diagnostics().error_count();
   const Signature& signature = session().signature(*this, function);
   if (signature.failed) return;
-  begin_function("entry", function.name, function.loc);
-  Scope* scope = session().new_scope(function.scope);
-  bool good = declare_symbols(function, signature, *scope) &&
-              assume_where(function, signature, *scope) && add_inputs(function, signature, *scope);
-  if (good) {
-    Datum result = run_body(function, *scope, Loc{});
-    auto effects = finished().effects;
-    result = finish_result(function, signature, std::move(result), *scope);
-    good = !result.is_poison() && add_results(function, result);
-    std::vector<Attr> found;
-    for (const auto& [effect, place] : effects) found.push_back(context().string(effect));
-    if (!found.empty()) function_->set_attr("effects", context().array(std::move(found)));
-    if (good) check_sizes();
+  if (module_.find(symbol)) {
+    report(diag::duplicate_entry, function.loc, symbol)
+        .help("entries begin with the name of an instance: name=\"encoder\" as its last argument");
+    return;
   }
+  begin_function("entry", symbol, function.loc);
+  Scope* scope = session().new_scope(function.scope);
+  bool good = add_body(function, signature, *scope);
   if (good && session().diagnostics().error_count() == errors) {
-    drop_unused_arguments();
+    settle_arguments();
     check_argument_names(function);
     if (!guards_.empty()) function_->set_attr("guards", context().array(guards_));
   } else {
@@ -396,11 +424,11 @@ void GraphBuilder::build_entry(const Function& function) {
 void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   size_t errors = session().diagnostics().error_count();
   const ParamType* type = param_type(declaration);
-  if (!type || !declaration.stmt->initialiser) return;
+  if (!type || !declaration.initialiser) return;
   for (Dim dim : type->dims) {
     if (dim->constant()) continue;
     unsupported(
-        declaration.stmt->initialiser->loc,
+        declaration.initialiser->loc,
         fmt::format("an initial value of a size that is bound at run time ({})", dim->text));
     return;
   }
@@ -408,11 +436,11 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   function_->set_attr("param", context().string(declaration.key));
   seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
   initialised_ = &declaration;
-  const ast::Expr& expr = *declaration.stmt->initialiser;
+  const ast::Expr& expr = *declaration.initialiser;
   Datum value = evaluate(expr, *declaration.scope);
   bool good = !value.is_poison();
   if (good) {
-    TypePattern pattern = read_type(*this, *declaration.stmt->annotation, *declaration.scope);
+    TypePattern pattern = read_type(*this, *declaration.annotation, *declaration.scope);
     std::string what = fmt::format("the initial value of '{}'", declaration.name);
     if (value.is_scalar() || value.is(DatumKind::Bool)) {
       Value* filled = number(value, type->storage, type->dims, expr.loc);

@@ -102,52 +102,6 @@ Datum GraphBuilder::conform_tensor(const TypePattern& pattern, const Datum& datu
   return Datum::ir(result);
 }
 
-Datum GraphBuilder::conform_constant(const TypePattern& pattern, const Datum& value, Loc loc,
-                                     const std::string& what) {
-  std::string_view wanted;
-  bool fits = true;
-  switch (pattern.kind) {
-    case PatternKind::Scalar:
-      if (pattern.dtype == DType::Bool) {
-        fits = value.is(DatumKind::Bool);
-        wanted = "a bool";
-      } else if (is_integer(pattern.dtype)) {
-        fits = value.is(DatumKind::Int) || value.is(DatumKind::Dim);
-        wanted = "an integer or a size";
-      } else {
-        if (value.is(DatumKind::Int)) return Datum::number(value.as_double());
-        fits = value.is_scalar();
-        wanted = "a number";
-      }
-      break;
-    case PatternKind::DimParam:
-      fits = value.is(DatumKind::Int) || value.is(DatumKind::Dim);
-      wanted = "an integer or a size";
-      break;
-    case PatternKind::DTypeParam:
-      fits = value.is(DatumKind::DType);
-      wanted = "a dtype";
-      break;
-    case PatternKind::String:
-      fits = value.is(DatumKind::String);
-      wanted = "a string";
-      break;
-    case PatternKind::Function:
-      fits = value.is(DatumKind::Function) || value.is(DatumKind::Builtin);
-      wanted = "a function";
-      break;
-    case PatternKind::Schedule:
-      fits = value.is(DatumKind::Schedule);
-      wanted = "a schedule";
-      break;
-    default:
-      break;
-  }
-  if (fits) return value;
-  report(diag::wrong_kind, loc, what, describe(value), wanted);
-  return Datum::poison();
-}
-
 Datum GraphBuilder::conform(const TypePattern& pattern, const Datum& value, Scope& scope, Use use,
                             Loc loc, const std::string& what) {
   if (value.is_poison()) return value;

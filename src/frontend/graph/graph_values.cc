@@ -8,12 +8,6 @@ std::string subject(const IrValue& value, std::string_view otherwise) {
   return value.name.empty() ? std::string(otherwise) : fmt::format("'{}'", value.name);
 }
 
-std::string source_text(const SourceManager& sources, Loc loc) {
-  std::string_view line = sources.file(loc.file).line(loc.line);
-  if (loc.column == 0 || loc.column > line.size()) return "…";
-  return std::string(line.substr(loc.column - 1, loc.length));
-}
-
 std::string dimension_of(size_t axis, std::string_view what) {
   return fmt::format("dimension {} of {}", axis, what);
 }

@@ -1,0 +1,119 @@
+// Enters modules of parameters, and what may stand in one: params, modules, constants and methods.
+
+#include <map>
+
+#include "frontend/session.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+/// The name that a statement of a module gives a meaning; empty when it gives none.
+ast::Identifier declared_name(const ast::Stmt& stmt) {
+  if (const auto* def = ast::as<ast::Def>(&stmt)) return def->name;
+  if (const auto* constant = ast::as<ast::Const>(&stmt)) return constant->name;
+  const auto* field = ast::as<ast::Assign>(&stmt);
+  const auto* name = field ? ast::as<ast::Name>(field->targets[0]) : nullptr;
+  return name ? ast::Identifier{name->text, name->loc} : ast::Identifier{};
+}
+
+bool is_quiet(const ast::Stmt& stmt) {
+  if (stmt.kind == ast::NodeKind::Pass || stmt.kind == ast::NodeKind::ErrorStmt) return true;
+  const auto* expression = ast::as<ast::ExprStmt>(&stmt);
+  return expression && (expression->value->kind == ast::NodeKind::String ||
+                        expression->value->kind == ast::NodeKind::ErrorExpr);
+}
+
+}  // namespace
+
+const ParamDeclaration* Session::add_param(ParamDeclaration declaration) {
+  if (auto it = params_by_key_.find(declaration.key); it != params_by_key_.end()) {
+    const ParamDeclaration& earlier = *it->second;
+    Loc here = declaration.instance.known() ? declaration.instance : declaration.loc;
+    auto builder = report(diag::duplicate_key, here, declaration.key);
+    if (declaration.instance.known()) builder.note(declaration.loc, "it is this field");
+    builder
+        .note(earlier.instance.known() ? earlier.instance : earlier.loc,
+              earlier.instance.known() ? "the other one is made here" : "the other one is declared here")
+        .help("keys begin with the name of an instance: name=\"encoder\" as its last argument");
+    return nullptr;
+  }
+  declaration.order = unsigned(params_.size());
+  const ParamDeclaration& added = params_.emplace_back(std::move(declaration));
+  params_by_key_[added.key] = &added;
+  return &added;
+}
+
+void Session::enter_module(SourceModule& module, const ast::Module& stmt) {
+  if (!is_new_name(module, stmt.name)) return;
+  module.scope->set(stmt.name.text,
+                    Datum::object(std::make_shared<ModuleReference>(&stmt, module.scope)),
+                    stmt.name.loc);
+  if (!module.broken) check_module(stmt, *module.scope);
+}
+
+void Session::check_module(const ast::Module& stmt, Scope& scope) {
+  for (const ast::Decorator& decorator : stmt.decorators) {
+    report(diag::misplaced_statement, decorator.loc, "a decorator", "before a module");
+  }
+  std::map<std::string_view, Loc> names;
+  for (const ast::Parameter& parameter : stmt.parameters) {
+    if (parameter.name.text == "name" || parameter.name.text == "self") {
+      report(diag::reserved_parameter, parameter.loc, parameter.name.text);
+    }
+    auto [it, fresh] = names.try_emplace(parameter.name.text, parameter.loc);
+    if (fresh) continue;
+    report(diag::duplicate_parameter, parameter.loc, parameter.name.text)
+        .note(it->second, "it is declared here first");
+  }
+  for (const ast::Stmt* each : stmt.body) {
+    if (is_quiet(*each) || !check_field(*each)) continue;
+    ast::Identifier name = declared_name(*each);
+    auto [it, fresh] = names.try_emplace(name.text, name.loc);
+    if (!fresh && !name.text.empty()) {
+      report(diag::duplicate_member, name.loc, name.text, stmt.name.text)
+          .note(it->second, "it is defined here first");
+    }
+    // Its decorators are looked at now; calls have functions of their own, one for each instance.
+    const auto* def = ast::as<ast::Def>(each);
+    if (def && make_function(*def, scope)->kind == FunctionKind::Kernel) {
+      report(diag::misplaced_statement, name.loc, "a kernel", "in a module");
+    }
+  }
+}
+
+/// Whether a statement may stand in a module; reports when it may not.
+bool Session::check_field(const ast::Stmt& stmt) {
+  if (stmt.kind == ast::NodeKind::Const) return true;
+  if (const auto* def = ast::as<ast::Def>(&stmt)) {
+    bool has_self = !def->parameters.empty() && def->parameters[0].name.text == "self" &&
+                    !def->parameters[0].keyword_only;
+    if (!has_self) {
+      report(diag::method_without_self, def->name.loc, def->name.text)
+          .help("a method is given its instance: def f(self, x: Tensor[B, D, f32]):");
+    }
+    return true;
+  }
+  const auto* field = ast::as<ast::Assign>(&stmt);
+  bool named = field && field->targets.size() == 1 &&
+               field->targets[0]->kind == ast::NodeKind::Name && field->annotation;
+  if (named && (!field->value || is_param_field(*field))) return true;
+  auto builder = report(diag::misplaced_statement, stmt.loc,
+                        field ? "an assignment" : "this statement", "in a module");
+  if (field) {
+    builder.help("fields are params, w: Param[D, f32] = zeros(), and modules, block: Block(D); a constant is "
+                 "written const N = 4");
+  }
+  return false;
+}
+
+Function* Session::method(const ast::Def& def, Scope& scope) {
+  auto [it, fresh] = methods_.try_emplace({&def, &scope});
+  if (fresh) {
+    it->second = make_function(def, scope);
+    it->second->is_method = true;
+  }
+  return it->second;
+}
+
+}  // namespace tessera::frontend
