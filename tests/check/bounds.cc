@@ -1,0 +1,188 @@
+#include "check/bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "check/bounds_ops.h"
+#include "support/check.h"
+
+namespace tessera::check {
+
+namespace {
+
+using graph::OpKind;
+
+class Evaluator {
+ public:
+  explicit Evaluator(const DimValues& dims) : dims_(dims) {}
+
+  Bounds run(Op* function, const std::vector<TensorValue>& arguments) {
+    Block* body = function->region()->front();
+    for (unsigned i = 0; i < body->arg_count(); ++i) {
+      values_.emplace(body->arg(i), RangeTensor::of(arguments[i]));
+    }
+    for (Op* op : *body) {
+      if (!op->is_terminator()) step(op);
+    }
+    Op* last = body->terminator();
+    for (unsigned i = 0; i < last->operand_count(); ++i) {
+      bounds_.results.push_back(values_.at(last->operand(i)));
+    }
+    return std::move(bounds_);
+  }
+
+ private:
+  const RangeTensor& in(Op* op, unsigned position) const { return values_.at(op->operand(position)); }
+  int64_t size(Dim dim) const {
+    std::optional<int64_t> value = evaluate(dim, dims_);
+    TSR_CHECK(value, "a dim has no value");
+    return *value;
+  }
+
+  RangeTensor made(Type type) const {
+    RangeTensor tensor{type->dtype, *evaluate(type->dims, dims_), {}};
+    tensor.ranges.resize(size_t(*count_elements(tensor.dims)));
+    return tensor;
+  }
+
+  void step(Op* op) {
+    std::vector<RangeTensor> results;
+    for (unsigned i = 0; i < op->result_count(); ++i) results.push_back(made(op->result(i)->type()));
+    bool known = results.size() == 1 && compute(op, results[0]);
+    if (!known) {
+      bounds_.without_rule.insert(std::string(op->name()));
+      for (RangeTensor& result : results) {
+        std::fill(result.ranges.begin(), result.ranges.end(), any_value(result.dtype));
+      }
+    }
+    for (unsigned i = 0; i < op->result_count(); ++i) values_.emplace(op->result(i), std::move(results[i]));
+  }
+
+  bool compute(Op* op, RangeTensor& result) {
+    if (op->info().elementwise != ElementwiseKind::None) return elements(op, result);
+    switch (graph::kind_of(op)) {
+      case OpKind::Full: return fill(result, number(op->attr("value"), result.dtype));
+      case OpKind::Constant: return constant(op, result);
+      case OpKind::Iota: return iota(op, result);
+      case OpKind::Dim: return fill(result, {.i = size(op->dim_attr("value"))});
+      case OpKind::Reshape: return result.ranges = in(op, 0).ranges, true;
+      case OpKind::Broadcast:
+      case OpKind::Transpose:
+      case OpKind::Slice: return view(op, result);
+      case OpKind::Concat: return concat(op, result);
+      default: return mathematics(op, result);
+    }
+  }
+
+  bool mathematics(Op* op, RangeTensor& result) {
+    switch (graph::kind_of(op)) {
+      case OpKind::Reduce:
+        reduce(in(op, 0), op->string_attr("kind"), op->ints_attr("axes"), result);
+        return true;
+      case OpKind::Gemm:
+        multiply(in(op, 0), in(op, 1),
+                 {op->dtype_attr("accum"), op->flag("transpose_a"), op->flag("transpose_b")}, result);
+        return true;
+      case OpKind::Softmax: return softmax(in(op, 0), result), true;
+      case OpKind::Rmsnorm:
+        rmsnorm(in(op, 0), op->operand_count() > 1 ? &in(op, 1) : nullptr, op->attr("eps")->number, result);
+        return true;
+      case OpKind::Embedding: return embed(in(op, 0), in(op, 1), result), true;
+      case OpKind::CrossEntropy: return cross_entropy(in(op, 0), in(op, 1), result), true;
+      case OpKind::PhiloxUniform: return random(op, uniform, result);
+      case OpKind::PhiloxNormal: return random(op, normal, result);
+      default: return false;
+    }
+  }
+
+  static Element number(Attr value, DType dtype) {
+    if (is_float(dtype)) return {.f = rounded(dtype, value->number)};
+    if (value->is(AttrKind::Bool)) return {.i = value->boolean};
+    return {.i = value->is(AttrKind::Int) ? value->integer : int64_t(value->number)};
+  }
+
+  bool fill(RangeTensor& result, Element value) {
+    std::fill(result.ranges.begin(), result.ranges.end(), point_range(result.dtype, value));
+    return true;
+  }
+
+  bool constant(Op* op, RangeTensor& result) {
+    const std::vector<Attr>& numbers = op->attr("values")->elements;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      result.ranges[i] = point_range(result.dtype, number(numbers[i], result.dtype));
+    }
+    return true;
+  }
+
+  bool iota(Op* op, RangeTensor& result) {
+    size_t axis = size_t(op->int_attr("axis"));
+    int64_t inner = row_strides(result.dims)[axis];
+    for (int64_t i = 0; i < result.count(); ++i) {
+      result.ranges[size_t(i)] = point_range(result.dtype, {.i = i / inner % result.dims[axis]});
+    }
+    return true;
+  }
+
+  bool elements(Op* op, RangeTensor& result) {
+    const Policies& policies = op->result()->type()->policies;
+    if (policies.stochastic_round || policies.saturate) return false;
+    std::vector<const RangeTensor*> operands;
+    for (unsigned i = 0; i < op->operand_count(); ++i) operands.push_back(&in(op, i));
+    std::vector<Range> at(operands.size());
+    for (size_t i = 0; i < result.ranges.size(); ++i) {
+      for (size_t o = 0; o < at.size(); ++o) at[o] = operands[o]->ranges[i];
+      result.ranges[i] =
+          elementwise(op->info().elementwise, operands.back()->dtype, result.dtype, at);
+    }
+    return true;
+  }
+
+  bool view(Op* op, RangeTensor& result) {
+    const RangeTensor& a = in(op, 0);
+    Extents own = row_strides(a.dims), strides(result.rank(), 0);
+    int64_t offset = 0;
+    if (graph::kind_of(op) == OpKind::Transpose) {
+      std::vector<int64_t> perm = op->ints_attr("perm");
+      for (size_t i = 0; i < perm.size(); ++i) strides[i] = own[size_t(perm[i])];
+    } else if (graph::kind_of(op) == OpKind::Broadcast) {
+      size_t missing = result.rank() - a.rank();
+      for (size_t i = 0; i < a.rank(); ++i) strides[missing + i] = a.dims[i] == 1 ? 0 : own[i];
+    } else {
+      std::vector<Dim> starts = op->dims_attr("starts");
+      std::vector<int64_t> steps = op->ints_attr("steps");
+      for (size_t i = 0; i < a.rank(); ++i) {
+        offset += result.count() ? size(starts[i]) * own[i] : 0;
+        strides[i] = own[i] * steps[i];
+      }
+    }
+    rearrange(a, strides, offset, result);
+    return true;
+  }
+
+  bool concat(Op* op, RangeTensor& result) {
+    std::vector<const RangeTensor*> parts;
+    for (unsigned i = 0; i < op->operand_count(); ++i) parts.push_back(&in(op, i));
+    concatenate(parts, size_t(op->int_attr("axis")), result);
+    return true;
+  }
+
+  bool random(Op* op, void (*draw)(uint64_t, RangeTensor&), RangeTensor& result) {
+    const RangeTensor& seed = in(op, 0);
+    if (!is_point(seed.dtype, seed.ranges[0])) return false;
+    draw(uint64_t(seed.ranges[0].low.i) ^ uint64_t(op->int_attr("stream")), result);
+    return true;
+  }
+
+  const DimValues& dims_;
+  std::unordered_map<Value*, RangeTensor> values_;
+  Bounds bounds_;
+};
+
+}  // namespace
+
+Bounds bounds_of(Op* function, const std::vector<TensorValue>& arguments, const DimValues& dims) {
+  return Evaluator(dims).run(function, arguments);
+}
+
+}  // namespace tessera::check

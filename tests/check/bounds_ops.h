@@ -1,0 +1,38 @@
+#pragma once
+// The rules of single ops; results have been given their dtype and extents, and are filled.
+
+#include <string_view>
+
+#include "check/range.h"
+#include "ir/core/op.h"
+
+namespace tessera::check {
+
+using Extents = std::vector<int64_t>;
+
+Extents row_strides(const Extents& dims);
+/// Elements offset + sum(index * stride) of `from`, in row-major order of the result.
+void rearrange(const RangeTensor& from, const Extents& strides, int64_t offset, RangeTensor& result);
+void concatenate(std::span<const RangeTensor* const> parts, size_t axis, RangeTensor& result);
+
+/// A sum, product or extreme of elements in any order, each step rounded to the dtype.
+Range reduced(std::string_view kind, DType dtype, std::span<const Range> elements);
+void reduce(const RangeTensor& a, std::string_view kind, std::span<const int64_t> axes, RangeTensor& result);
+
+/// A matrix product summed in `accum`, in any order.
+struct Product {
+  DType accum;
+  bool transpose_a, transpose_b;
+};
+void multiply(const RangeTensor& a, const RangeTensor& b, const Product& product, RangeTensor& result);
+
+void softmax(const RangeTensor& a, RangeTensor& result);
+/// `scale` may be null.
+void rmsnorm(const RangeTensor& x, const RangeTensor* scale, double eps, RangeTensor& result);
+void cross_entropy(const RangeTensor& logits, const RangeTensor& targets, RangeTensor& result);
+void embed(const RangeTensor& ids, const RangeTensor& table, RangeTensor& result);
+/// Normal numbers: what the interpreter gives, and what other functions may come to.
+void normal(uint64_t key, RangeTensor& result);
+void uniform(uint64_t key, RangeTensor& result);
+
+}  // namespace tessera::check

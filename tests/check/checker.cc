@@ -1,0 +1,270 @@
+#include "check/checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "check/bounds.h"
+#include "check/random.h"
+
+namespace tessera::check {
+
+namespace {
+
+/// More elements than that, summed over all ops and counting the steps of products, take too long.
+constexpr int64_t most_work = 400000, most_gpu_work = 30000;
+
+int64_t work_of(Op* function, const DimValues& dims) {
+  int64_t total = 0;
+  walk(function, [&](Op* op) {
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      auto extents = evaluate(op->result(i)->type()->dims, dims);
+      int64_t elements = extents ? count_elements(*extents).value_or(INT32_MAX) : INT32_MAX;
+      if (op->is(graph::info(graph::OpKind::Gemm))) {
+        const std::vector<Dim>& a = op->operand(0)->type()->dims;
+        elements *= *evaluate(a[a.size() - (op->flag("transpose_a") ? 2 : 1)], dims);
+      }
+      total += elements;
+    }
+  });
+  return total;
+}
+
+double random_float(Random& random, Fill fill) {
+  static constexpr double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1e-40, -3e-39, 1e-7, 1.0, -1.0, 65504, 3e38};
+  switch (fill) {
+    case Fill::Integers:
+    case Fill::Indices: return double(int64_t(random.pick(9)) - 4);
+    case Fill::Wide: return std::ldexp(random.unit() * 2 - 1, int(random.pick(41)) - 20);
+    case Fill::Special:
+      if (random.one_in(6)) return random.of(special);
+      [[fallthrough]];
+    default: return random.unit() * 2 - 1;
+  }
+}
+
+int64_t random_integer(Random& random, Fill fill, DType dtype) {
+  Element value{.i = int64_t(random.pick(11)) - 3};
+  if (fill == Fill::Special || fill == Fill::Wide) value.i = int64_t(random.next()) >> random.pick(60);
+  return evaluate_elementwise(ElementwiseKind::Cast, DType::I64, dtype, {&value, 1}).i;
+}
+
+bool same_bits(const Tensors& a, const Tensors& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    for (int64_t e = 0; e < a[i].count(); ++e) {
+      Element x = a[i].get(e), y = b[i].get(e);
+      if (!is_float(a[i].dtype()) ? x.i != y.i
+                                  : !(std::isnan(x.f) && std::isnan(y.f)) &&
+                                        (x.f != y.f || std::signbit(x.f) != std::signbit(y.f))) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+struct Sample {
+  DimValues dims;  ///< of all symbols of the entry
+  int64_t work;
+  Tensors arguments, wanted;
+  std::vector<RangeTensor> bounds;
+};
+
+class Checker {
+ public:
+  Checker(const Program& program, const CheckOptions& options)
+      : program_(program), options_(options), subject_(source_of(program)) {}
+
+  Outcome run() {
+    if (!subject_.entry()) {
+      refuse_or_fail("front end", subject_.messages());
+      return std::move(outcome_);
+    }
+    for (const DimValues& dims : program_.samples) {
+      if (!make_sample(dims)) return std::move(outcome_);
+    }
+    bool passed = check_graph() && check_tiles() && check_code() && check_gpus();
+    if (passed && !outcome_.refused.empty() && outcome_.ways.size() == 1) outcome_.verdict = Verdict::Refused;
+    return std::move(outcome_);
+  }
+
+ private:
+  bool fail(const std::string& way, const std::string& message) {
+    outcome_.verdict = Verdict::Failed;
+    outcome_.way = way;
+    outcome_.message = message;
+    return false;
+  }
+
+  /// True where the way was refused for what the compiler says it cannot do.
+  bool refuse_or_fail(const std::string& way, const std::string& message) {
+    if (!subject_.is_unsupported()) return fail(way, message);
+    ++outcome_.refused[way];
+    if (way == "front end") {
+      outcome_.verdict = Verdict::Refused;
+      outcome_.message = message;
+    }
+    return true;
+  }
+
+  bool make_sample(const DimValues& dims) {
+    Sample sample;
+    size_t index = samples_.size();
+    for (const Node& node : program_.nodes) {
+      if (node.is_argument()) sample.arguments.push_back(filled(node, dims, index));
+    }
+    Block* body = subject_.entry()->region()->front();
+    if (body->arg_count() == sample.arguments.size() + 1) {  // the seed of random numbers
+      sample.arguments.push_back(std::move(*TensorValue::make(DType::U64, {})));
+      sample.arguments.back().set(0, {.i = int64_t(program_.seed)});
+    }
+    if (body->arg_count() != sample.arguments.size()) return fail("front end", "the entry has other arguments");
+    std::optional<DimValues> bound = subject_.bind(sample.arguments);
+    if (!bound) return fail("front end", subject_.messages());
+    sample.dims = std::move(*bound);
+    sample.work = work_of(subject_.entry(), sample.dims);
+    if (sample.work > most_work) return true;
+    std::optional<Tensors> wanted = subject_.interpret(sample.arguments);
+    if (!wanted) return fail("interpreter", subject_.messages());
+    sample.wanted = std::move(*wanted);
+    sample.bounds = bounds_of(subject_.entry(), sample.arguments, sample.dims).results;
+    samples_.push_back(std::move(sample));
+    return compare("interpreter", samples_.back(), samples_.back().wanted);
+  }
+
+  bool compare(const std::string& way, const Sample& sample, const Tensors& got) {
+    ++outcome_.ways[way];
+    for (size_t r = 0; r < got.size(); ++r) {
+      const RangeTensor& bounds = sample.bounds[r];
+      if (got[r].dims() != bounds.dims || got[r].dtype() != bounds.dtype) {
+        return fail(way, fmt::format("result {} has another shape", r));
+      }
+      for (int64_t e = 0; e < got[r].count(); ++e) {
+        Element value = got[r].get(e);
+        const Range& range = bounds.ranges[size_t(e)];
+        if (!contains(bounds.dtype, range, value)) return fail(way, mismatch(sample, r, e, value));
+        ++outcome_.elements;
+        if (is_point(bounds.dtype, range)) ++outcome_.exact;
+        Range all = any_value(bounds.dtype);
+        if (contains(bounds.dtype, range, all.low) && contains(bounds.dtype, range, all.high)) ++outcome_.unbounded;
+      }
+    }
+    return true;
+  }
+
+  std::string mismatch(const Sample& sample, size_t result, int64_t element, Element value) const {
+    const RangeTensor& bounds = sample.bounds[result];
+    std::string dims;
+    for (const auto& [name, extent] : sample.dims) dims += fmt::format("{} = {}, ", name, extent);
+    Range got = point_range(bounds.dtype, value);
+    return fmt::format("{}result {}, element {}: {} is not in {}; the interpreter gives {}", dims, result, element,
+                       to_text(bounds.dtype, got), to_text(bounds.dtype, bounds.ranges[size_t(element)]),
+                       to_text(bounds.dtype, point_range(bounds.dtype, sample.wanted[result].get(element))));
+  }
+
+  /// Computes all samples in the way that was prepared.
+  bool compare_all(const std::string& way, int64_t limit, bool exactly) {
+    for (const Sample& sample : samples_) {
+      if (sample.work > limit) continue;
+      std::optional<Tensors> got = subject_.compute(sample.arguments, sample.wanted, sample.dims);
+      if (!got) return fail(way, subject_.problem());
+      if (!compare(way, sample, *got)) return false;
+      if (exactly && !same_bits(*got, sample.wanted)) return fail(way, "other bits than before the passes");
+    }
+    return true;
+  }
+
+  bool prepare(const std::string& name, Way way, const Machine* machine, bool& ready) {
+    ready = subject_.prepare(way, machine);
+    if (ready) return true;
+    std::string problem = subject_.problem();
+    return problem.empty() ? refuse_or_fail(name, subject_.messages()) : fail(name, problem);
+  }
+
+  bool check_graph() {
+    bool ready = false;
+    if (!prepare("graph", Way::Graph, nullptr, ready)) return false;
+    return !ready || compare_all("graph", most_work, true);
+  }
+
+  bool check_tiles() {
+    if (!options_.tiles) return true;
+    bool ready = false;
+    if (!prepare("tiles", Way::Tiles, find_machine("cpu:x86-64-v3"), ready)) return false;
+    return !ready || compare_all("tiles", most_work, false);
+  }
+
+  bool check_code() {
+    for (const Machine* machine : options_.cpus) {
+      bool ready = false;
+      if (!prepare(machine->name, Way::Code, machine, ready)) return false;
+      if (!ready) continue;
+      if (!compare_all(machine->name, most_work, false)) return false;
+      for (const Sample& sample : samples_) {
+        std::optional<Tensors> one = subject_.compute(sample.arguments, sample.wanted, sample.dims, 1);
+        std::optional<Tensors> three = subject_.compute(sample.arguments, sample.wanted, sample.dims, 3);
+        if (!one || !three) return fail(machine->name, subject_.problem());
+        if (!same_bits(*one, *three)) return fail(machine->name, "other bits with three threads");
+      }
+    }
+    return true;
+  }
+
+  bool check_gpus() {
+    for (const Machine* machine : options_.gpus) {
+      bool ready = false;
+      if (!prepare(machine->name, Way::MachineTiles, machine, ready)) return false;
+      if (ready && !compare_all(machine->name, most_gpu_work, false)) return false;
+      if (ready && !subject_.finish()) {
+        if (!refuse_or_fail(machine->name + " ptx", subject_.messages())) return false;
+      }
+    }
+    return true;
+  }
+
+  const Program& program_;
+  const CheckOptions& options_;
+  Subject subject_;
+  std::vector<Sample> samples_;
+  Outcome outcome_;
+};
+
+}  // namespace
+
+TensorValue filled(const Node& argument, const DimValues& dims, uint64_t salt) {
+  Random random(argument.salt + 0x9e37 * salt);
+  const ValueType& type = argument.type;
+  TensorValue tensor = std::move(*TensorValue::make(type.dtype, *evaluate(type.dims, dims)));
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    if (is_float(type.dtype)) {
+      double value = random_float(random, argument.fill);
+      tensor.set(i, {.f = decode_float(type.dtype, encode_float(type.dtype, value))});
+    } else if (type.dtype == DType::Bool) {
+      tensor.set(i, {.i = int64_t(random.pick(2))});
+    } else {
+      tensor.set(i, {.i = random_integer(random, argument.fill, type.dtype)});
+    }
+  }
+  return tensor;
+}
+
+CheckOptions options_for(uint64_t seed, bool thorough) {
+  CheckOptions options;
+  std::vector<const Machine*> cpus = runnable_cpus();
+  static constexpr const char* gpus[] = {"cuda:sm_80", "cuda:sm_90a"};
+  if (thorough) {
+    options.cpus = cpus;
+    for (const char* gpu : gpus) options.gpus.push_back(find_machine(gpu));
+    return options;
+  }
+  if (!cpus.empty()) options.cpus = {cpus[seed % cpus.size()]};
+  if (seed % 5 == 0) options.gpus.push_back(find_machine(gpus[seed / 5 % 2]));
+  options.tiles = seed % 2 == 0;
+  return options;
+}
+
+Outcome check(const Program& program, const CheckOptions& options) { return Checker(program, options).run(); }
+
+}  // namespace tessera::check

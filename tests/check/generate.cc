@@ -1,0 +1,471 @@
+#include "check/generate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "check/generator.h"
+
+namespace tessera::check {
+
+namespace {
+
+bool is_number(DType dtype) { return dtype != DType::Bool; }
+
+/// Dtypes that arithmetic is written in.
+bool is_computed(DType dtype) {
+  return dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16 || dtype == DType::F64;
+}
+
+class ModelGenerator : public Generator {
+ public:
+  explicit ModelGenerator(uint64_t seed) : Generator(seed) {}
+
+  Program generate() {
+    make_arguments();
+    size_t ops = 2 + random_.pick(15), first = size_t(count());
+    for (int tries = 0; size_t(count()) < first + ops && tries < 200; ++tries) step();
+    choose_results(int(first));
+    choose_samples();
+    return pruned(program_);
+  }
+
+ private:
+  Dim some_dim() {
+    static constexpr int64_t constants[] = {1, 2, 3, 4, 6, 8, 16, 17, 33, 64};
+    switch (random_.pick(5)) {
+      case 0:
+      case 1: return symbol("M");
+      case 2:
+      case 3: return symbol("N");
+      default: return number(random_.of(constants));
+    }
+  }
+
+  DType some_dtype() {
+    static constexpr DType dtypes[] = {DType::F32,  DType::F32,  DType::F32, DType::F32, DType::F32, DType::BF16,
+                                       DType::BF16, DType::BF16, DType::F16, DType::F64, DType::I32, DType::I64,
+                                       DType::U8,   DType::I8,   DType::U32, DType::I16};
+    return random_.of(dtypes);
+  }
+
+  Fill some_fill() {
+    static constexpr Fill fills[] = {Fill::Uniform, Fill::Uniform, Fill::Uniform, Fill::Integers, Fill::Integers,
+                                     Fill::Wide,    Fill::Special};
+    return random_.of(fills);
+  }
+
+  void make_arguments() {
+    size_t wanted = 2 + random_.pick(3);
+    DType main = random_.pick(3) ? DType::F32 : some_dtype();
+    argument({{symbol("M"), symbol("N")}, main}, some_fill());
+    for (size_t i = 1; i < wanted; ++i) {
+      std::vector<Dim> shape;
+      static constexpr size_t ranks[] = {0, 1, 1, 2, 2, 2, 3, 3, 4};
+      size_t rank = random_.of(ranks);
+      for (size_t d = 0; d < rank; ++d) shape.push_back(rank < 4 || d > 1 ? some_dim() : number(int64_t(1 + random_.pick(3))));
+      argument({shape, random_.pick(3) ? main : some_dtype()}, some_fill());
+    }
+  }
+
+  void choose_results(int first) {
+    std::vector<int> uses(size_t(count()), 0);
+    for (const Node& each : program_.nodes) {
+      for (int operand : each.operands) ++uses[size_t(operand)];
+    }
+    for (int i = count() - 1; i >= first && program_.results.size() < 4; --i) {
+      if (program_.results.empty() || (uses[size_t(i)] == 0 && random_.pick(4))) program_.results.push_back(i);
+    }
+    if (program_.results.empty()) program_.results.push_back(add("({0})", {0}, type(0)));
+  }
+
+  void choose_samples() {
+    static constexpr int64_t extents[] = {1, 2, 3, 7, 8, 16, 17, 31, 33, 41, 64, 65, 100, 129};
+    for (int i = 0; i < 3; ++i) {
+      DimValues values;
+      for (const char* name : {"M", "N"}) {
+        bool none = !minimum_ && random_.one_in(24);
+        values[name] = none ? 0 : std::max<int64_t>(random_.of(extents), minimum_);
+        if (multiple_ > 1) values[name] = (values[name] + multiple_ - 1) / multiple_ * multiple_;
+      }
+      program_.samples.push_back(std::move(values));
+    }
+  }
+
+  void step() {
+    switch (random_.pick(20)) {
+      case 0:
+      case 1: return unary();
+      case 2:
+      case 3:
+      case 4:
+      case 5: return binary();
+      case 6: return cast();
+      case 7: return broadcast();
+      case 8: return transpose();
+      case 9: return reshape();
+      case 10: return slice();
+      case 11:
+      case 12: return reduce();
+      case 13: return concat();
+      case 14:
+      case 15: return matmul();
+      case 16: return row_op();
+      case 17: return choose();
+      case 18: return random_.one_in(2) ? lookup() : constant();
+      default: return random_.one_in(3) ? loop() : three();
+    }
+  }
+
+  void unary() {
+    static constexpr const char* of_floats[] = {
+        "exp({0})", "exp2({0})", "expm1({0})", "log(abs({0}) + 0.5)", "log2({0})", "log1p(abs({0}))",
+        "sqrt(abs({0}))", "rsqrt({0} * {0} + 1.0)", "reciprocal({0})", "tanh({0})", "sigmoid({0})",
+        "erf({0})", "gelu({0})", "silu({0})", "relu({0})", "abs({0})", "sign({0})", "floor({0})",
+        "ceil({0})", "round({0})", "trunc({0})", "(-{0})", "({0} ** 2)", "({0} ** 3)", "log({0})", "sqrt({0})",
+        "rsqrt({0})"};
+    static constexpr const char* of_f32[] = {"sin({0})", "cos({0})"};
+    static constexpr const char* of_integers[] = {"abs({0})", "(-{0})", "sign({0})", "(~{0})", "({0} << 1)",
+                                                  "({0} >> 1)", "({0} ** 2)", "relu({0})"};
+    int a = any_with([](const ValueType& t) { return is_computed(t.dtype) || is_integer(t.dtype) || t.dtype == DType::Bool; });
+    if (a < 0) return;
+    DType dtype = type(a).dtype;
+    if (dtype == DType::Bool) {
+      add("(not {0})", {a}, type(a));
+    } else if (is_integer(dtype)) {
+      add(random_.of(of_integers), {a}, type(a));
+    } else if (dtype != DType::F64 && random_.one_in(12)) {
+      add(random_.of(of_f32), {a}, type(a));
+    } else {
+      add(random_.of(of_floats), {a}, type(a));
+    }
+  }
+
+  /// A value that fits `a` elementwise, of its dtype, and the dims of both.
+  int partner(int a, std::vector<Dim>& shape) {
+    for (int tries = 0; tries < 10; ++tries) {
+      int b = any();
+      if (type(b).dtype != type(a).dtype) continue;
+      auto both = broadcast_dims(type(a).dims, type(b).dims);
+      if (!both || both->size() > 4) continue;
+      shape = *both;
+      return b;
+    }
+    shape = type(a).dims;
+    return a;
+  }
+
+  void binary() {
+    static constexpr const char* of_floats[] = {"({0} + {1})", "({0} + {1})", "({0} - {1})", "({0} * {1})",
+                                                "({0} * {1})", "({0} / {1})", "minimum({0}, {1})",
+                                                "maximum({0}, {1})", "({0} // {1})", "({0} % {1})"};
+    static constexpr const char* of_integers[] = {"({0} + {1})", "({0} - {1})", "({0} * {1})", "({0} // {1})",
+                                                  "({0} % {1})", "minimum({0}, {1})", "maximum({0}, {1})",
+                                                  "({0} & {1})", "({0} | {1})", "({0} ^ {1})"};
+    static constexpr const char* of_bools[] = {"({0} and {1})", "({0} or {1})", "({0} ^ {1})", "({0} == {1})"};
+    static constexpr const char* comparisons[] = {"({0} < {1})", "({0} <= {1})", "({0} == {1})", "({0} != {1})",
+                                                  "({0} > {1})", "({0} >= {1})"};
+    int a = any_with([](const ValueType& t) { return dtype_info(t.dtype).bits > 8 || !is_float(t.dtype); });
+    if (a < 0) return;
+    std::vector<Dim> shape;
+    int b = partner(a, shape);
+    DType dtype = type(a).dtype;
+    if (random_.pick(2)) std::swap(a, b);
+    if (dtype == DType::Bool) return (void)add(random_.of(of_bools), {a, b}, {shape, DType::Bool});
+    if (random_.one_in(8)) return (void)add(random_.of(comparisons), {a, b}, {shape, DType::Bool});
+    std::string text = is_float(dtype) ? random_.of(of_floats) : random_.of(of_integers);
+    if (dtype == DType::F64 && text == "({0} % {1})") text = "({0} - {1})";
+    if (random_.one_in(4)) {
+      size_t at = text.find("{1}");
+      text.replace(at, 3, literal(random_, dtype));
+      return (void)add(text, {a}, type(a));
+    }
+    add(text, {a, b}, {shape, dtype});
+  }
+
+  void three() {
+    int a = any_with([](const ValueType& t) { return t.dtype == DType::F32 || t.dtype == DType::BF16; });
+    if (a < 0) return;
+    std::vector<Dim> shape;
+    int b = partner(a, shape);
+    if (random_.one_in(2)) return (void)add("fma({0}, {1}, 0.5)", {a, b}, {shape, type(a).dtype});
+    add("pow(abs({0}) + 0.125, {1})", {a, b}, {shape, type(a).dtype});
+  }
+
+  void cast() {
+    static constexpr DType to[] = {DType::F32, DType::F32, DType::BF16, DType::BF16, DType::F16, DType::F64,
+                                   DType::I32, DType::I64, DType::I8,  DType::U8,   DType::F8E4M3, DType::F8E5M2,
+                                   DType::Bool, DType::U32};
+    int a = any();
+    DType dtype = random_.of(to);
+    add(fmt::format("cast({{0}}, {})", to_string(dtype)), {a}, {type(a).dims, dtype});
+  }
+
+  void broadcast() {
+    int a = any_with([](const ValueType& t) { return t.rank() < 4; });
+    if (a < 0) return;
+    std::vector<Dim> shape = type(a).dims;
+    if (random_.one_in(2)) {
+      size_t at = random_.pick(shape.size() + 1);
+      std::string text = "{0}[";
+      for (size_t i = 0; i <= shape.size(); ++i) text += std::string(i ? ", " : "") + (i == at ? "None" : ":");
+      shape.insert(shape.begin() + std::ptrdiff_t(at), number(1));
+      return (void)add(text + "]", {a}, {shape, type(a).dtype});
+    }
+    for (Dim& dim : shape) {
+      if (dim->is_constant(1) && random_.one_in(2)) dim = some_dim();
+    }
+    if (shape.size() < 3) shape.insert(shape.begin(), number(1 + int64_t(random_.pick(3))));
+    add("broadcast_to({0}, " + tuple_text(shape) + ")", {a}, {shape, type(a).dtype});
+  }
+
+  static std::string tuple_text(const std::vector<Dim>& shape) {
+    std::string text = "(";
+    for (Dim dim : shape) text += dim->text + ", ";
+    return text + ")";
+  }
+
+  void transpose() {
+    int a = any_with([](const ValueType& t) { return t.rank() > 1; });
+    if (a < 0) return;
+    std::vector<Dim> shape = type(a).dims;
+    size_t rank = shape.size();
+    if (random_.one_in(2)) {
+      std::swap(shape[rank - 1], shape[rank - 2]);
+      return (void)add("{0}.T", {a}, {shape, type(a).dtype});
+    }
+    std::vector<size_t> perm(rank);
+    for (size_t i = 0; i < rank; ++i) perm[i] = i;
+    for (size_t i = rank; i-- > 1;) std::swap(perm[i], perm[random_.pick(i + 1)]);
+    std::string text = "transpose({0}";
+    for (size_t i = 0; i < rank; ++i) {
+      text += fmt::format(", {}", perm[i]);
+      shape[i] = type(a).dims[perm[i]];
+    }
+    add(text + ")", {a}, {shape, type(a).dtype});
+  }
+
+  void reshape() {
+    int a = any();
+    std::vector<Dim> shape = type(a).dims;
+    if (shape.size() > 1 && random_.one_in(2)) {
+      size_t at = random_.pick(shape.size() - 1);
+      shape[at] = dims().mul(shape[at], shape[at + 1]);
+      shape.erase(shape.begin() + std::ptrdiff_t(at) + 1);
+    } else if (shape.size() < 4 && !split(shape)) {
+      shape.insert(shape.begin() + std::ptrdiff_t(random_.pick(shape.size() + 1)), number(1));
+    }
+    add("reshape({0}, " + tuple_text(shape) + ")", {a}, {shape, type(a).dtype});
+  }
+
+  /// Makes two axes of one that a constant divides.
+  bool split(std::vector<Dim>& shape) {
+    for (size_t i = 0; i < shape.size(); ++i) {
+      for (int64_t factor : {4, 3, 2}) {
+        auto extent = shape[i]->constant();
+        if (!is_multiple_of(shape[i], factor) || (extent && *extent <= factor)) continue;
+        Dim rest = dims().floordiv(shape[i], number(factor));
+        shape[i] = random_.one_in(2) ? rest : number(factor);
+        shape.insert(shape.begin() + std::ptrdiff_t(i) + 1, shape[i] == rest ? number(factor) : rest);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void slice() {
+    int a = any_with([](const ValueType& t) { return t.rank() > 0; });
+    if (a < 0) return;
+    std::string text = "{0}[";
+    std::vector<Dim> shape;
+    for (Dim dim : type(a).dims) {
+      std::string part = ":";
+      if (random_.one_in(2)) part = cut(dim);
+      text += part + ", ";
+      if (dim) shape.push_back(dim);
+    }
+    add(text + "]", {a}, {shape, type(a).dtype});
+  }
+
+  /// A subscript of an axis; `extent` becomes the new one, or null where the axis goes.
+  std::string cut(Dim& extent) {
+    std::optional<int64_t> known = extent->constant();
+    if (known && *known >= 1 && random_.one_in(5)) {
+      extent = nullptr;
+      return random_.one_in(2) ? "-1" : fmt::format("{}", random_.pick(size_t(*known)));
+    }
+    if (known && *known >= 3) {
+      int64_t start = int64_t(random_.pick(2)), step = 1 + int64_t(random_.pick(2)), stop = int64_t(random_.pick(2));
+      int64_t end = *known - stop;
+      extent = number((end - start + step - 1) / step);
+      return (start ? fmt::format("{}", start) : std::string()) + ":" + (stop ? fmt::format("-{}", stop) : std::string()) +
+             (step > 1 ? fmt::format(":{}", step) : std::string());
+    }
+    if (known || interval(extent).low.value_or(-1) < 0) return ":";
+    Dim half = dims().floordiv(extent, number(2));
+    switch (random_.pick(3)) {
+      case 0:
+        extent = dims().ceildiv(extent, number(2));
+        return "::2";
+      case 1: {
+        std::string text = ":" + half->text;
+        extent = half;
+        return text;
+      }
+      default: {
+        std::string text = half->text + ":";
+        extent = dims().sub(extent, half);
+        return text;
+      }
+    }
+  }
+
+  void reduce() {
+    int a = any_with([](const ValueType& t) { return t.rank() > 0 && is_number(t.dtype) && dtype_info(t.dtype).bits > 8; });
+    if (a < 0) return;
+    static constexpr const char* of_floats[] = {"sum", "sum", "mean", "max", "min"};
+    static constexpr const char* of_integers[] = {"sum", "max", "min", "prod"};
+    std::string name = is_float(type(a).dtype) ? random_.of(of_floats) : random_.of(of_integers);
+    size_t rank = type(a).rank(), only = random_.pick(2 * rank);
+    bool keep = random_.one_in(2);
+    std::string axes;
+    std::vector<Dim> shape;
+    for (size_t i = 0; i < rank; ++i) {
+      bool reduced = only < rank ? i == only : random_.one_in(2) || (i + 1 == rank && axes.empty());
+      if (reduced) axes += fmt::format("{}, ", int64_t(i) - (random_.one_in(2) ? int64_t(rank) : 0));
+      if (!reduced) shape.push_back(type(a).dims[i]);
+      if (reduced && keep) shape.push_back(number(1));
+    }
+    add(fmt::format("{}({{0}}, axis=({}){})", name, axes, keep ? ", keepdims=True" : ""), {a}, {shape, type(a).dtype});
+  }
+
+  void concat() {
+    int a = any_with([](const ValueType& t) { return t.rank() > 0; });
+    if (a < 0) return;
+    size_t axis = random_.pick(type(a).rank());
+    int b = any_with([&](const ValueType& t) {
+      if (t.rank() != type(a).rank() || t.dtype != type(a).dtype) return false;
+      for (size_t i = 0; i < t.rank(); ++i) {
+        if (i != axis && t.dims[i] != type(a).dims[i]) return false;
+      }
+      return true;
+    });
+    if (b < 0) return;
+    std::vector<Dim> shape = type(a).dims;
+    shape[axis] = dims().add(shape[axis], type(b).dims[axis]);
+    add(fmt::format("concat(({{0}}, {{1}}), axis={})", axis), {a, b}, {shape, type(a).dtype});
+  }
+
+  void matmul() {
+    int a = any_with([](const ValueType& t) { return t.rank() > 0 && is_computed(t.dtype); });
+    if (a < 0) return;
+    Dim k = type(a).dims.back();
+    DType dtype = type(a).dtype;
+    int b = any_with([&](const ValueType& t) { return t.rank() == 2 && t.dims[0] == k && t.dtype == dtype; });
+    std::string text = "({0} @ {1})";
+    if (b < 0 && random_.one_in(2)) {
+      b = any_with([&](const ValueType& t) { return t.rank() == 2 && t.dims[1] == k && t.dtype == dtype; });
+      text = "({0} @ {1}.T)";
+    }
+    if (b < 0) {
+      // A weight of its own; its dims stand alone where they declare a symbol.
+      bool simple = k->constant() || !k->symbol().empty();
+      if (!simple) return;
+      b = argument({{k, some_dim()}, dtype}, type(a).dims.size() % 2 ? Fill::Integers : Fill::Uniform);
+      text = "({0} @ {1})";
+    }
+    std::vector<Dim> shape = type(a).dims;
+    shape.back() = type(b).dims[text == "({0} @ {1})" ? 1 : 0];
+    add(text, {a, b}, {shape, dtype});
+  }
+
+  void row_op() {
+    int a = any_with([](const ValueType& t) { return t.rank() > 0 && is_computed(t.dtype); });
+    if (a < 0) return;
+    size_t rank = type(a).rank();
+    switch (random_.pick(4)) {
+      case 0: return (void)add(fmt::format("softmax({{0}}, axis={})", random_.pick(rank)), {a}, type(a));
+      case 1: return (void)add("softmax({0})", {a}, type(a));
+      case 2: return (void)add("rmsnorm({0})", {a}, type(a));
+      default: {
+        Dim width = type(a).dims.back();
+        int scale = any_with([&](const ValueType& t) {
+          return t.rank() == 1 && t.dims[0] == width && t.dtype == type(a).dtype;
+        });
+        if (scale >= 0) add("rmsnorm({0}, {1}, eps=1e-5)", {a, scale}, type(a));
+      }
+    }
+  }
+
+  void choose() {
+    int a = any_with([](const ValueType& t) { return is_number(t.dtype); });
+    if (a < 0) return;
+    if (type(a).rank() >= 2 && random_.one_in(2)) return mask(a);
+    int condition = any_with([&](const ValueType& t) {
+      return t.dtype == DType::Bool && broadcast_dims(t.dims, type(a).dims);
+    });
+    if (condition < 0) return;
+    std::vector<Dim> shape = *broadcast_dims(type(condition).dims, type(a).dims);
+    if (shape.size() > 4) return;
+    add("where({0}, {1}, " + literal(random_, type(a).dtype) + ")", {condition, a}, {shape, type(a).dtype});
+  }
+
+  /// A causal mask over the last two axes.
+  void mask(int a) {
+    Dim rows = type(a).dims[type(a).rank() - 2], columns = type(a).dims.back();
+    std::string other = literal(random_, type(a).dtype);
+    add(fmt::format("where(arange({}, i32)[:, None] >= arange({}, i32)[None, :], {{0}}, {})", rows->text,
+                    columns->text, other),
+        {a}, type(a));
+  }
+
+  void lookup() {
+    int ids = any_with([](const ValueType& t) { return t.rank() < 3 && (t.dtype == DType::I32 || t.dtype == DType::I64 || t.dtype == DType::U8); });
+    int table = any_with([](const ValueType& t) { return t.rank() == 2 && is_number(t.dtype); });
+    if (table < 0) return;
+    if (ids < 0) ids = argument({{some_dim()}, DType::I32}, Fill::Indices);
+    Dim rows = type(table).dims[0];
+    bool simple = rows->constant() || !rows->symbol().empty();
+    if (simple && is_computed(type(table).dtype) && random_.one_in(2)) {
+      int targets = argument({{rows}, DType::I32}, Fill::Indices);
+      return (void)add("cross_entropy({0}, {1})", {table, targets}, {{rows}, type(table).dtype == DType::F64 ? DType::F64 : DType::F32});
+    }
+    std::vector<Dim> shape = type(ids).dims;
+    shape.push_back(type(table).dims[1]);
+    add("embedding({0}, {1})", {ids, table}, {shape, type(table).dtype});
+  }
+
+  void constant() {
+    Dim a = some_dim(), b = some_dim();
+    DType dtype = random_.one_in(3) ? DType::I32 : DType::F32;
+    switch (random_.pick(3)) {
+      case 0: return (void)add(fmt::format("arange({}, i32)", a->text), {}, {{a}, DType::I32});
+      case 1:
+        return (void)add(fmt::format("full(({}, {}), {}, {})", a->text, b->text, literal(random_, dtype), to_string(dtype)),
+                         {}, {{a, b}, dtype});
+      default:
+        add(fmt::format("normal(0.5, shape=({}, {}), dtype=f32)", a->text, b->text), {}, {{a, b}, DType::F32});
+    }
+  }
+
+  /// A loop that is unrolled, with numbers from a list.
+  void loop() {
+    int a = any_with([](const ValueType& t) { return t.dtype == DType::F32 || t.dtype == DType::F64; });
+    if (a < 0) return;
+    std::vector<Dim> shape;
+    int b = partner(a, shape);
+    if (shape != type(a).dims) return;
+    add(fmt::format("    {{r}} = {{0}}\n    for i in range({}):\n        {{r}} = {{r}} * [0.5, -0.25, 2.0][i] + {{1}}\n",
+                    1 + random_.pick(3)),
+        {a, b}, type(a));
+  }
+
+  int64_t minimum_ = 0, multiple_ = 1;
+};
+
+}  // namespace
+
+Program random_program(uint64_t seed) { return ModelGenerator(seed).generate(); }
+
+}  // namespace tessera::check

@@ -1,0 +1,266 @@
+// tessera-check: random programs, computed in every way, each result beside the bounds that docs/numerics.md gives it.
+//
+//   tessera-check --count 300                        seeds 1 to 300, all that is asked for by the tests
+//   tessera-check --count 20000 --shard 3/40 --resume log.3 --thorough
+//   tessera-check --seed 1234 --show                 the program of one seed
+//   tessera-check --summary log.*                    what some logs come to
+//
+// A log has a line of JSON for each program; seeds that it has are not run again.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "check/checker.h"
+#include "check/generate.h"
+#include "check/isolate.h"
+#include "check/reduce.h"
+
+namespace tessera::check {
+
+namespace {
+
+using Json = nlohmann::json;
+
+struct Options {
+  uint64_t seed = 1, count = 1;
+  std::string shard = "1/1", resume, json, failures;
+  std::vector<std::string> summary;
+  bool thorough = false, show = false, keep = false;
+  int timeout = 120;
+};
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Passed: return "passed";
+    case Verdict::Refused: return "refused";
+    case Verdict::Failed: break;
+  }
+  return "failed";
+}
+
+Json describe(uint64_t seed, const Outcome& outcome, double seconds) {
+  Json line{{"seed", seed},           {"status", to_string(outcome.verdict)}, {"seconds", seconds},
+            {"elements", outcome.elements}, {"exact", outcome.exact},   {"unbounded", outcome.unbounded},
+            {"ways", outcome.ways}};
+  if (!outcome.refused.empty()) line["refused"] = outcome.refused;
+  if (!outcome.way.empty()) line["way"] = outcome.way;
+  if (!outcome.message.empty()) line["message"] = outcome.message;
+  return line;
+}
+
+Outcome check_seed(uint64_t seed, bool thorough) {
+  return check(random_program(seed), options_for(seed, thorough));
+}
+
+/// What became of a program that is checked in a process of its own: "passed", "failed <way>", "crashed".
+std::string fate(const Program& program, const CheckOptions& options, int timeout) {
+  std::string found = "crashed";
+  Ending ending = run_isolated(
+      [&](const auto& send) {
+        Outcome outcome = check(program, options);
+        send(std::string(to_string(outcome.verdict)) + " " + outcome.way);
+      },
+      [&](const std::string& line) { found = line; }, timeout);
+  return ending == Ending::TimedOut ? "timed out" : found;
+}
+
+/// Total numbers of programs.
+class Summary {
+ public:
+  void add(const Json& line) {
+    ++programs_;
+    std::string status = line["status"];
+    ++statuses_[status];
+    elements_ += line.value("elements", int64_t(0));
+    exact_ += line.value("exact", int64_t(0));
+    unbounded_ += line.value("unbounded", int64_t(0));
+    seconds_ += line.value("seconds", 0.0);
+    Json ways = line.value("ways", Json::object()), refused = line.value("refused", Json::object());
+    for (const auto& [way, count] : ways.items()) ways_[way] += count.get<int64_t>();
+    for (const auto& [way, count] : refused.items()) refused_[way] += count.get<int64_t>();
+    if (status != "passed" && status != "refused") failed_.push_back(line);
+  }
+
+  bool has_failures() const { return !failed_.empty(); }
+  const std::vector<Json>& failures() const { return failed_; }
+
+  Json json() const {
+    return {{"programs", programs_}, {"statuses", statuses_}, {"elements", elements_}, {"exact", exact_},
+            {"unbounded", unbounded_}, {"seconds", seconds_}, {"samples_by_way", ways_}, {"refused_by_way", refused_},
+            {"failures", failed_}};
+  }
+
+  std::string text() const {
+    std::string out = fmt::format("{} programs", programs_);
+    for (const auto& [status, count] : statuses_) out += fmt::format(", {} {}", count, status);
+    double all = double(std::max<int64_t>(elements_, 1));
+    out += fmt::format("; {} results compared, {:.0f} % exactly, {:.1f} % without a bound; {:.0f} s\n", elements_,
+                       100 * double(exact_) / all, 100 * double(unbounded_) / all, seconds_);
+    for (const auto& [way, count] : ways_) {
+      auto refusals = refused_.find(way);
+      out += fmt::format("  {:<20} {} samples, {} programs refused\n", way, count,
+                         refusals == refused_.end() ? 0 : refusals->second);
+    }
+    return out;
+  }
+
+ private:
+  int64_t programs_ = 0, elements_ = 0, exact_ = 0, unbounded_ = 0;
+  double seconds_ = 0;
+  std::map<std::string, int64_t> statuses_, ways_, refused_;
+  std::vector<Json> failed_;
+};
+
+class Run {
+ public:
+  explicit Run(const Options& options) : options_(options) {}
+
+  int run() {
+    read_log();
+    std::vector<uint64_t> seeds = seeds_to_run();
+    total_ = seeds.size();
+    for (size_t next = 0; next < seeds.size();) next = run_batch(seeds, next);
+    for (const Json& failure : summary_.failures()) report(failure);
+    std::cout << summary_.text();
+    if (!options_.json.empty()) std::ofstream(options_.json) << summary_.json().dump(1) << "\n";
+    return summary_.has_failures() ? 1 : 0;
+  }
+
+ private:
+  void read_log() {
+    if (options_.resume.empty()) return;
+    std::ifstream file(options_.resume);
+    for (std::string line; std::getline(file, line);) {
+      Json parsed = Json::parse(line, nullptr, false);
+      if (parsed.is_discarded()) continue;  // cut off when a run was killed
+      if (done_.insert(parsed["seed"].get<uint64_t>()).second) summary_.add(parsed);
+    }
+    log_.open(options_.resume, std::ios::app);
+  }
+
+  std::vector<uint64_t> seeds_to_run() const {
+    size_t slash = options_.shard.find('/');
+    uint64_t index = std::stoull(options_.shard), of = std::stoull(options_.shard.substr(slash + 1));
+    std::vector<uint64_t> seeds;
+    for (uint64_t i = 0; i < options_.count; ++i) {
+      uint64_t seed = options_.seed + i;
+      if (i % of + 1 == index && !done_.contains(seed)) seeds.push_back(seed);
+    }
+    return seeds;
+  }
+
+  /// Checks seeds in one process until one of them ends it; gives the next one's place.
+  size_t run_batch(const std::vector<uint64_t>& seeds, size_t next) {
+    constexpr size_t batch = 100;
+    size_t end = std::min(seeds.size(), next + batch);
+    Ending ending = run_isolated(
+        [&](const auto& send) {
+          for (size_t i = next; i < end; ++i) {
+            auto begin = std::chrono::steady_clock::now();
+            Outcome outcome = check_seed(seeds[i], options_.thorough);
+            std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+            send(describe(seeds[i], outcome, took.count()).dump(-1, ' ', true, Json::error_handler_t::replace));
+          }
+        },
+        [&](const std::string& line) {
+          record(Json::parse(line));
+          ++next;
+        },
+        options_.timeout);
+    if (next < end && ending != Ending::Done) {
+      record({{"seed", seeds[next]}, {"status", ending == Ending::TimedOut ? "timed out" : "crashed"}});
+      ++next;
+    }
+    return next;
+  }
+
+  void record(const Json& line) {
+    summary_.add(line);
+    if (log_.is_open()) log_ << line.dump() << std::endl;
+    ++recorded_;
+    if (recorded_ % 100 == 0 && recorded_ < total_) std::cerr << fmt::format("{} of {}\n", recorded_, total_);
+  }
+
+  /// Tells of a failure, with the smallest program that fails in that way.
+  void report(const Json& failure) {
+    uint64_t seed = failure["seed"];
+    Program program = random_program(seed);
+    CheckOptions options = options_for(seed, options_.thorough);
+    std::string message = failure.value("message", failure["status"].get<std::string>());
+    if (!options_.keep) {
+      std::string wanted = fate(program, options, options_.timeout);
+      if (wanted != "passed " && wanted != "refused ") {
+        program = reduced(program, [&](const Program& p) { return fate(p, options, options_.timeout) == wanted; }, 400);
+        run_isolated([&](const auto& send) { send(Json(check(program, options).message).dump()); },
+                     [&](const std::string& line) { message = Json::parse(line); }, options_.timeout);
+      }
+    }
+    std::string text = fmt::format("# seed {}: {} {}\n", seed, failure["status"].get<std::string>(),
+                                   failure.value("way", ""));
+    for (size_t at = 0; at < message.size();) {
+      size_t end = std::min(message.find('\n', at), message.size());
+      text += "# " + message.substr(at, end - at) + "\n";
+      at = end + 1;
+    }
+    for (const auto& [name, extent] : program.samples[0]) text += fmt::format("# {} = {}\n", name, extent);
+    text += source_of(program);
+    std::cout << text << std::endl;
+    if (!options_.failures.empty()) {
+      std::ofstream(fmt::format("{}/{}.tsr", options_.failures, seed)) << text;
+    }
+  }
+
+  const Options& options_;
+  std::set<uint64_t> done_;
+  std::ofstream log_;
+  Summary summary_;
+  size_t recorded_ = 0, total_ = 0;
+};
+
+int summarise(const std::vector<std::string>& files) {
+  Summary summary;
+  for (const std::string& path : files) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+      Json parsed = Json::parse(line, nullptr, false);
+      if (!parsed.is_discarded()) summary.add(parsed);
+    }
+  }
+  std::cout << summary.text();
+  return summary.has_failures() ? 1 : 0;
+}
+
+}  // namespace
+
+}  // namespace tessera::check
+
+int main(int argc, char** argv) {
+  using namespace tessera::check;
+  Options options;
+  CLI::App app{"Checks random programs in every way that they can be computed."};
+  app.add_option("--seed", options.seed, "the first seed");
+  app.add_option("--count", options.count, "how many seeds");
+  app.add_option("--shard", options.shard, "i/n: every n-th of them, beginning with the i-th");
+  app.add_option("--resume", options.resume, "a log of what was checked, read and continued");
+  app.add_option("--json", options.json, "a file for the summary");
+  app.add_option("--failures", options.failures, "a folder for the programs that fail, made small");
+  app.add_option("--summary", options.summary, "only sum up these logs");
+  app.add_option("--timeout", options.timeout, "seconds for a program");
+  app.add_flag("--thorough", options.thorough, "each program on every CPU and GPU");
+  app.add_flag("--show", options.show, "only show the program");
+  app.add_flag("--as-is", options.keep, "do not make failures smaller");
+  CLI11_PARSE(app, argc, argv);
+  setenv("TSR_POISON", "1", 1);
+  if (!options.summary.empty()) return summarise(options.summary);
+  if (options.show) {
+    std::cout << source_of(random_program(options.seed));
+    return 0;
+  }
+  return Run(options).run();
+}

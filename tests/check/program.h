@@ -1,0 +1,65 @@
+#pragma once
+// A program as the generator makes it: values, each from values before it, of types that are known. Text is made of it
+// only to be compiled, so that what fails can be made smaller value by value and stays well-typed.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/core/dim.h"
+#include "ir/core/dtype.h"
+
+namespace tessera::check {
+
+struct ValueType {
+  std::vector<Dim> dims;
+  DType dtype = DType::F32;
+
+  size_t rank() const { return dims.size(); }
+  friend bool operator==(const ValueType&, const ValueType&) = default;
+};
+
+/// How a value is written where it is used or made.
+enum class Style : uint8_t { Inline, Named, Function, Lambda };
+
+/// What elements an argument has.
+enum class Fill : uint8_t {
+  Uniform,   ///< floats in [-1, 1), integers of small magnitude
+  Integers,  ///< small integers, so that sums and products are exact
+  Wide,      ///< magnitudes over many binades
+  Special,   ///< also zeros of both signs, infinities, NaN, denormals
+  Indices,   ///< integers that are rows of something, some just outside
+};
+
+struct Node {
+  /// The expression, with `{0}`, `{1}`, … for operands; statements where it ends in a newline, which assign to `{r}`.
+  /// Empty for an argument of the entry.
+  std::string text;
+  std::vector<int> operands;
+  ValueType type;
+  Style style = Style::Inline;
+  Fill fill = Fill::Uniform;
+  uint64_t salt = 0;  ///< of the elements of an argument
+
+  bool is_argument() const { return text.empty(); }
+};
+
+struct Program {
+  std::shared_ptr<DimTable> dims;
+  std::vector<Node> nodes;   ///< arguments first
+  std::vector<int> results;
+  std::vector<std::string> conditions;  ///< of the entry's where clause
+  std::vector<DimValues> samples;       ///< extents to run it at
+  uint64_t seed = 0;
+
+  /// Nodes that results need, and all arguments that declare a symbol that is needed.
+  std::vector<bool> needed() const;
+};
+
+/// Without the nodes that nothing needs.
+Program pruned(const Program& program);
+std::string type_text(const ValueType& type);
+/// The `.tsr` source, whose entry is `f`.
+std::string source_of(const Program& program);
+
+}  // namespace tessera::check

@@ -1,0 +1,249 @@
+#include "check/subject.h"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "codegen/bundle/write_bundle.h"
+#include "codegen/llvm/emit_llvm.h"
+#include "codegen/ptx/emit_ptx.h"
+#include "ir/core/verifier.h"
+#include "ir/graph/eval.h"
+#include "passes/pipeline.h"
+#include "unit/compiled/guarded_memory.h"
+#include "unit/passes/host_runner.h"
+
+namespace tessera::check {
+
+namespace {
+
+/// Runs kernels of level tile; results start with a poison, so that what nobody writes shows.
+class TileRunner : public HostRunner {
+ public:
+  TileRunner(Module& module, DimValues dims, DiagnosticEngine& diagnostics, const Machine* machine)
+      : HostRunner(module, std::move(dims), diagnostics), diagnostics_(diagnostics) {
+    options_.workers = 2;
+    if (!machine || !machine->is_gpu()) return;
+    options_.seed = 1;
+    options_.async_proxy = machine->gpu.has_wgmma;
+  }
+
+ protected:
+  void run_kernel(Op* kernel, const std::vector<TensorValue*>& parameters, const DimValues& dims) override {
+    size_t outputs = size_t(kernel->int_attr("outputs"));
+    for (size_t i = parameters.size() - outputs; i < parameters.size(); ++i) {
+      if (parameters[i]->count()) std::memset(parameters[i]->data(), 0x5b, parameters[i]->byte_count());
+    }
+    if (tile::run_kernel(kernel, parameters, dims, diagnostics_, options_).failed()) {
+      throw std::runtime_error(render_all(diagnostics_, {}));
+    }
+  }
+
+ private:
+  tile::RunOptions options_;
+  DiagnosticEngine& diagnostics_;
+};
+
+void require(tsr_status_t status) {
+  if (status != TSR_SUCCESS) throw std::runtime_error(tsrGetLastError());
+}
+
+Tensors copies_of(const Tensors& tensors) {
+  Tensors copies;
+  for (const TensorValue& tensor : tensors) copies.push_back(std::move(*tensor.clone()));
+  return copies;
+}
+
+/// The passes of a pipeline that come before machine operations.
+std::span<const PassId> until_target(std::span<const PassId> passes) {
+  size_t count = 0;
+  while (count < passes.size() && pass_table[size_t(passes[count])].leaves != Level::Target) ++count;
+  return passes.first(count);
+}
+
+}  // namespace
+
+std::vector<const Machine*> runnable_cpus() {
+  std::vector<const Machine*> machines;
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("x86-64-v3")) machines.push_back(find_machine("cpu:x86-64-v3"));
+  if (!__builtin_cpu_supports("x86-64-v4")) return machines;
+  machines.push_back(find_machine("cpu:x86-64-v4"));
+  if (!__builtin_cpu_supports("avx512bf16")) return machines;
+  machines.push_back(find_machine("cpu:x86-64-v4-bf16"));
+  if (__builtin_cpu_supports("amx-bf16")) machines.push_back(find_machine("cpu:x86-64-v4-amx"));
+  return machines;
+}
+
+Subject::Subject(const std::string& source) {
+  FileId file = text_.sources.add("f.tsr", source);
+  auto compiled = frontend::compile_source(text_.context, file, {}, text_.diagnostics);
+  if (!compiled) return;
+  compiled_ = std::move(*compiled);
+  original_ = std::move(compiled_.graph);
+  if (!verify(*original_, text_.diagnostics)) original_.reset();
+}
+
+Subject::~Subject() { unload(); }
+
+void Subject::unload() {
+  tsrDestroyContext(context_);
+  context_ = nullptr;
+  function_ = nullptr;
+}
+
+std::string Subject::messages() const {
+  std::string all;
+  for (size_t i = reported_; i < text_.diagnostics.all().size(); ++i) {
+    all += render(text_.diagnostics.all()[i], text_.sources, {});
+  }
+  return all;
+}
+
+bool Subject::is_unsupported() const {
+  bool any = false;
+  for (size_t i = reported_; i < text_.diagnostics.all().size(); ++i) {
+    const Diagnostic& diagnostic = text_.diagnostics.all()[i];
+    if (diagnostic.severity != Severity::Error) continue;
+    if (!diag_info(diagnostic.id).name.starts_with("unsupported")) return false;
+    any = true;
+  }
+  return any;
+}
+
+std::optional<DimValues> Subject::bind(const Tensors& arguments) {
+  Result<DimValues> dims = graph::bind_dims(entry(), arguments, {}, text_.diagnostics);
+  if (!dims) return std::nullopt;
+  return std::move(*dims);
+}
+
+std::optional<Tensors> Subject::interpret(const Tensors& arguments) {
+  auto results = graph::evaluate(entry(), copies_of(arguments), {}, text_.diagnostics);
+  if (!results) return std::nullopt;
+  return std::move(*results);
+}
+
+bool Subject::run_passes(Module& module, std::span<const PassId> passes, const Machine* machine) {
+  PassManager manager({});
+  PassContext context{text_.diagnostics, machine, compiled_.library.get(), machine ? "f" : "", {}};
+  return bool(manager.run(module, steps_of(passes), context)) && bool(verify(module, text_.diagnostics));
+}
+
+bool Subject::prepare(Way way, const Machine* machine) {
+  unload();
+  reported_ = text_.diagnostics.all().size();
+  problem_.clear();
+  way_ = way;
+  machine_ = machine;
+  if (!optimised_) {
+    optimised_ = std::make_unique<Module>(text_.context, text_.sources, "f", Level::Graph);
+    for (Op* op : *original_->body()) {
+      std::map<Value*, Value*> values;
+      optimised_->clone(op, values)->move_to_end(optimised_->body());
+    }
+    if (!run_passes(*optimised_, graph_pipeline(), nullptr)) return false;
+  }
+  if (way == Way::Graph) return true;
+  module_ = std::make_unique<Module>(text_.context, text_.sources, "f", Level::Graph);
+  std::map<Value*, Value*> values;
+  module_->clone(optimised_->find("f"), values)->move_to_end(module_->body());
+  module_->set_attr("entry", text_.context.string("f"));
+  module_->set_attr("target", text_.context.string(machine->name));
+  module_->set_attr("properties", optimised_->attr("properties"));
+  if (way == Way::Tiles) {
+    // Random numbers are arithmetic before there are tiles.
+    constexpr PassId first[] = {PassId::decompose_random};
+    return run_passes(*module_, first, machine) && run_passes(*module_, interpreter_pipeline(), machine);
+  }
+  std::span<const PassId> passes = pipeline_for(*machine);
+  if (way == Way::MachineTiles) return run_passes(*module_, until_target(passes), machine);
+  return run_passes(*module_, passes, machine) && load(*machine);
+}
+
+bool Subject::load(const Machine& machine) {
+  Module* modules[] = {module_.get()};
+  codegen::KernelObject object = codegen::compile_kernels(modules, machine);
+  codegen::BundleInput input{optimised_.get(), {{&machine, {module_.get()}, object.elf}}, "check", {}};
+  Result<std::string> bytes = codegen::write_bundle(input, text_.diagnostics);
+  if (!bytes) return false;
+  try {
+    tsr_module_t module = nullptr;
+    require(tsrCreateContext(&context_));
+    require(tsrLoadModule(context_, bytes->data(), bytes->size(), &module));
+    require(tsrGetFunction(module, "f", &function_));
+  } catch (const std::runtime_error& error) {
+    problem_ = error.what();
+    return false;
+  }
+  return true;
+}
+
+bool Subject::finish() {
+  std::span<const PassId> passes = pipeline_for(*machine_);
+  if (!run_passes(*module_, passes.subspan(until_target(passes).size()), machine_)) return false;
+  Module* modules[] = {module_.get()};
+  return bool(codegen::emit_ptx(modules, *machine_, text_.diagnostics));
+}
+
+std::string Subject::prepared_text() const {
+  return print(way_ == Way::Graph ? *optimised_ : *module_, {.locations = false});
+}
+
+std::optional<Tensors> Subject::compute(const Tensors& arguments, const Tensors& shapes, const DimValues& dims,
+                                        unsigned threads) {
+  try {
+    if (way_ == Way::Code) return call(arguments, shapes, threads);
+    if (way_ == Way::Graph) {
+      auto results = graph::evaluate(optimised_->find("f"), copies_of(arguments), {}, text_.diagnostics);
+      if (results) return std::move(*results);
+      problem_ = messages();
+      return std::nullopt;
+    }
+    TileRunner runner(*module_, dims, text_.diagnostics, way_ == Way::MachineTiles ? machine_ : nullptr);
+    return runner.run(module_->find("f"), arguments);
+  } catch (const std::runtime_error& error) {
+    problem_ = error.what();
+    return std::nullopt;
+  }
+}
+
+Tensors Subject::call(const Tensors& arguments, const Tensors& shapes, unsigned threads) {
+  require(tsrSetThreads(context_, threads));
+  std::vector<std::unique_ptr<test::GuardedMemory>> memory;
+  std::vector<std::vector<int64_t>> extents(arguments.size() + shapes.size());
+  std::vector<tsr_tensor_t> tensors(extents.size());
+  std::vector<const tsr_tensor_t*> given;
+  std::vector<tsr_tensor_t*> made;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    bool is_input = i < arguments.size();
+    size_t index = is_input ? i : i - arguments.size();
+    const TensorValue& value = is_input ? arguments[index] : shapes[index];
+    memory.push_back(std::make_unique<test::GuardedMemory>(value.byte_count()));
+    tsr_tensor_info_t info;
+    require((is_input ? tsrGetInputInfo : tsrGetOutputInfo)(function_, index, &info));
+    extents[i] = value.dims();
+    tensors[i] = {memory.back()->data(), {1, 0}, int32_t(value.rank()), info.element, extents[i].data(), nullptr, 0};
+    if (!is_input) {
+      made.push_back(&tensors[i]);
+      continue;
+    }
+    if (value.count()) std::memcpy(memory.back()->data(), value.data(), value.byte_count());
+    given.push_back(&tensors[i]);
+  }
+  require(tsrCall(function_, nullptr, given.data(), given.size(), made.data(), made.size()));
+  Tensors results;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!memory[i]->is_intact()) throw std::runtime_error("memory beside a tensor was written to");
+    if (i < arguments.size()) {
+      bool same = !arguments[i].count() ||
+                  !std::memcmp(arguments[i].data(), memory[i]->data(), arguments[i].byte_count());
+      if (!same) throw std::runtime_error("an argument was written to");
+      continue;
+    }
+    const TensorValue& shape = shapes[i - arguments.size()];
+    results.push_back(std::move(*TensorValue::make(shape.dtype(), shape.dims())));
+    if (shape.count()) std::memcpy(results.back().data(), memory[i]->data(), shape.byte_count());
+  }
+  return results;
+}
+
+}  // namespace tessera::check

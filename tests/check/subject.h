@@ -1,0 +1,80 @@
+#pragma once
+// A source whose entry `f` can be computed in every way there is: by the interpreters of its levels, and by the machine
+// code of each CPU that this processor can be, through libtessera.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frontend/frontend.h"
+#include "ir/core/machine.h"
+#include "ir/core/tensor.h"
+#include "passes/pass_manager.h"
+#include "runtime/include/tessera.h"
+#include "unit/ir/text_fixture.h"
+
+namespace tessera::check {
+
+using Tensors = std::vector<TensorValue>;
+
+/// How a subject may be computed.
+enum class Way : uint8_t {
+  Graph,       ///< the interpreter of graphs, after the passes of graphs
+  Tiles,       ///< the interpreter of tiles, on whole tiles
+  MachineTiles,  ///< the same at the end of Tile level, for a machine
+  Code,        ///< machine code, through libtessera
+};
+
+class Subject {
+ public:
+  /// Compiles the text as far as its graph.
+  explicit Subject(const std::string& source);
+  ~Subject();
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
+
+  /// The entry as the front end made it; null when the source was refused.
+  Op* entry() const { return original_ ? original_->find("f") : nullptr; }
+  /// What was reported since the last `prepare`.
+  std::string messages() const;
+  /// What was refused since the last `prepare` lies beyond what the compiler says it can do.
+  bool is_unsupported() const;
+
+  /// Dims by the extents of arguments.
+  std::optional<DimValues> bind(const Tensors& arguments);
+  /// What the entry gives on the original graph; nullopt with `messages`.
+  std::optional<Tensors> interpret(const Tensors& arguments);
+
+  /// Compiles for a way; false with `messages`. `machine` is for those that need one.
+  bool prepare(Way way, const Machine* machine);
+  /// Computes in the way that was prepared last; nullopt with `problem`. `threads` is for code.
+  std::optional<Tensors> compute(const Tensors& arguments, const Tensors& shapes, const DimValues& dims,
+                                 unsigned threads = 1);
+  /// Takes a GPU's tiles the rest of the way, to PTX; false with `messages`.
+  bool finish();
+  const std::string& problem() const { return problem_; }
+  /// The IR that the last way runs.
+  std::string prepared_text() const;
+
+ private:
+  bool run_passes(Module& module, std::span<const PassId> passes, const Machine* machine);
+  bool load(const Machine& machine);
+  void unload();
+  Tensors call(const Tensors& arguments, const Tensors& shapes, unsigned threads);
+
+  TextFixture text_;
+  frontend::FrontendResult compiled_;
+  std::unique_ptr<Module> original_, optimised_, module_;
+  Way way_ = Way::Graph;
+  const Machine* machine_ = nullptr;
+  std::string problem_;
+  size_t reported_ = 0;  ///< diagnostics before the last `prepare`
+  tsr_context_t context_ = nullptr;
+  tsr_function_t function_ = nullptr;
+};
+
+/// CPUs that the runtime finds this processor to be.
+std::vector<const Machine*> runnable_cpus();
+
+}  // namespace tessera::check
