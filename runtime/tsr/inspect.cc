@@ -9,6 +9,7 @@
 #include "runtime/format/reflection.h"
 #include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
+#include "runtime/tsr/numbered.h"
 #include "runtime/tsr/terminal.h"
 
 namespace tessera::tool {
@@ -90,7 +91,9 @@ class Inspection {
     for (const ManifestEntry& entry : manifest.entries) print_entry(entry, style);
     if (manifest.entries.empty()) print_kernels(style);
     if (!manifest.params.empty()) put(style.bold("\nParameters\n"));
-    for (const ManifestTensor& param : manifest.params) put(cat("  ", tensor_text(param), "\n"));
+    std::vector<Named> params;
+    for (const ManifestTensor& param : manifest.params) params.push_back({param.name, tensor_text(param)});
+    for (const std::string& text : fold_numbered(params)) put(cat("  ", text, "\n"));
     put(style.bold("\nFiles\n"));
     for (const format::BundleEntry& entry : bundle_.entries()) {
       put(cat("  ", entry.name, "  ", style.dim(bytes_text(entry.bytes.size())), "\n"));
@@ -118,7 +121,9 @@ class Inspection {
     put(cat("  ", style.bold(entry.name), "(", tensors_text(entry.inputs), ") -> (",
             tensors_text(entry.outputs), ")\n"));
     if (!entry.effects.empty()) put(cat("      effects ", join(entry.effects, ", "), "\n"));
-    if (!entry.params.empty()) put(cat("      reads ", join(entry.params, ", "), "\n"));
+    std::vector<Named> params;
+    for (const std::string& param : entry.params) params.push_back({param, param});
+    if (!params.empty()) put(cat("      reads ", join(fold_numbered(params), ", "), "\n"));
     for (const format::ManifestGuard& guard : entry.guards) {
       put(cat("      where ", guard.condition, "\n"));
     }

@@ -1,0 +1,19 @@
+#pragma once
+// Layers of a model have names that differ by a number. Told one by one they hide what there is.
+
+#include <string>
+#include <vector>
+
+namespace tessera::tool {
+
+/// What is told about something with a dotted name; the name may stand anywhere in the text.
+struct Named {
+  std::string name;
+  std::string text;
+};
+
+/// The texts, with one such as "blocks.{0-11}.w: f32[8]" in the place of the first for names that are the same but for
+/// their first number between dots, where the texts are the same otherwise and the numbers follow one another.
+std::vector<std::string> fold_numbered(const std::vector<Named>& items);
+
+}  // namespace tessera::tool
