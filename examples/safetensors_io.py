@@ -1,4 +1,4 @@
-"""Reads safetensors files into NumPy arrays; bf16 becomes f32."""
+"""Safetensors files and NumPy arrays; bf16 is float32 here."""
 import json
 import struct
 
@@ -25,6 +25,20 @@ def load(path):
             array = np.frombuffer(raw, DTYPES[info["dtype"]])
         tensors[name] = array.reshape(info["shape"])
     return tensors
+
+
+def save(path, params, bf16=False):
+    """Writes float32 arrays; as bf16, which they are, if asked for."""
+    header, parts, end = {}, [], 0
+    for name, value in params.items():
+        raw = (value.view(np.uint32) >> 16).astype("<u2").tobytes() if bf16 else value.astype("<f4").tobytes()
+        header[name] = {"dtype": "BF16" if bf16 else "F32", "shape": value.shape, "data_offsets": [end, end + len(raw)]}
+        parts.append(raw)
+        end += len(raw)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(parts))
 
 
 def layers(params, name):
