@@ -95,6 +95,7 @@ class KernelBuilder : public Evaluator {
   Datum call_common(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
   Datum tile_range(const BoundArguments& arguments, bool of_shape);
   Datum reduce(std::string_view kind, const BoundArguments& arguments, size_t axis, Loc loc);
+  Datum scan(const BoundArguments& arguments);
   Datum cast_to(const Datum& value, const Datum& dtype, Loc loc, Loc dtype_loc);
   Datum full(const BoundArguments& arguments, const Datum& value, const Datum& dtype);
   Datum arange(const BoundArguments& arguments);

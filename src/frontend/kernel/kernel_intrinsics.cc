@@ -64,6 +64,23 @@ Datum KernelBuilder::reduce(std::string_view kind, const BoundArguments& argumen
   return ops_.reduce(kind, arguments[0], arguments[axis], *keep, loc);
 }
 
+Datum KernelBuilder::scan(const BoundArguments& arguments) {
+  enum Argument : size_t { Tile, Axis, Kind, Exclusive, Reverse, Total };
+  bool flags[3];
+  const char* names[] = {"exclusive", "reverse", "total"};
+  for (size_t i = 0; i < 3; ++i) {
+    auto flag = expect_bool(arguments[Exclusive + i], arguments.locs[Exclusive + i], names[i]);
+    if (!flag) return Datum::poison();
+    flags[i] = *flag;
+  }
+  if (!arguments[Kind].is(DatumKind::String)) {
+    report(diag::wrong_kind, arguments.locs[Kind], "the kind of 'tile.scan'", describe(arguments[Kind]), "a string");
+    return Datum::poison();
+  }
+  ScanOptions options{arguments[Kind].as_string(), flags[0], flags[1], flags[2]};
+  return ops_.scan(arguments[Tile], arguments[Axis], options, arguments.call);
+}
+
 Datum KernelBuilder::cast_to(const Datum& value, const Datum& dtype, Loc loc, Loc dtype_loc) {
   auto wanted = expect_dtype(dtype, dtype_loc, "the dtype of 'cast'");
   return wanted ? ops_.cast(value, *wanted, loc) : Datum::poison();
@@ -100,6 +117,8 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& arg
       bool fits = shape && check_extents(*shape, arguments.locs[1]);
       return fits ? ops_.broadcast(arguments[0], *shape, loc) : Datum::poison();
     }
+    case TileBuiltin::Scan:
+      return scan(arguments);
     case TileBuiltin::Sum:
       return reduce("sum", arguments, 1, loc);
     case TileBuiltin::Prod:

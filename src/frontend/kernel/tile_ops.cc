@@ -284,6 +284,36 @@ Datum TileOps::reduce(std::string_view kind, const Datum& tile, const Datum& axe
   return handle(keepdims ? reshape(value, kept) : value, loc);
 }
 
+Datum TileOps::scan(const Datum& tile, const Datum& axis, const ScanOptions& options, Loc loc) {
+  builder_.set_loc(loc);
+  Value* value = expect_tile(tile, loc, "scan");
+  if (!value) return Datum::poison();
+  if (value->type()->dtype == DType::Bool) return evaluator_.report(diag::wrong_dtype, loc, "scan", "bool"), Datum::poison();
+  std::string_view kinds[] = {"sum", "prod", "max", "min"};
+  if (std::find(std::begin(kinds), std::end(kinds), options.kind) == std::end(kinds)) {
+    evaluator_.report(diag::wrong_kind, loc, "the kind of 'tile.scan'", fmt::format("\"{}\"", options.kind),
+                      "\"sum\", \"prod\", \"max\" or \"min\"");
+    return Datum::poison();
+  }
+  auto list = axis.is_none() ? std::nullopt : read_axes(axis, value->type()->rank(), loc, "scan");
+  if (!list || list->size() != 1) {
+    if (list || axis.is_none()) evaluator_.report(diag::wrong_kind, loc, "the axis of 'tile.scan'", describe(axis), "one axis");
+    return Datum::poison();
+  }
+  Context& context = builder_.context();
+  std::vector<Dim> kept = value->type()->dims, left = kept;
+  kept[size_t((*list)[0])] = evaluator_.dims().constant(1);
+  left.erase(left.begin() + (*list)[0]);
+  std::vector<OpAttr> attributes{{"axis", context.integer((*list)[0])}, {"kind", context.string(options.kind)}};
+  if (options.exclusive) attributes.push_back({"exclusive", context.boolean(true)});
+  if (options.reverse) attributes.push_back({"reverse", context.boolean(true)});
+  Op* op = builder_.op(info(OpKind::Scan), {{value}}, {value->type(), context.tile(kept, value->type()->dtype)},
+                       std::move(attributes));
+  Datum result = handle(op->result(0), loc);
+  if (!options.total) return result;
+  return Datum::tuple({result, handle(reshape(op->result(1), left), loc)});
+}
+
 Datum TileOps::mean(const Datum& tile, const Datum& axes, bool keepdims, Loc loc) {
   Datum sum = reduce("sum", tile, axes, keepdims, loc);
   if (sum.is_poison()) return sum;

@@ -21,6 +21,14 @@ class Evaluator;
 /// not.
 std::optional<std::vector<Dim>> broadcast_dims(std::span<const Dim> a, std::span<const Dim> b);
 
+/// What a scan combines, and how; `kind` as in sched.reduce.
+struct ScanOptions {
+  std::string_view kind;
+  bool exclusive = false;
+  bool reverse = false;
+  bool total = false;  ///< gives the pair of the scan and what all elements come to
+};
+
 class TileOps {
  public:
   TileOps(Evaluator& evaluator, Module& module) : evaluator_(evaluator), builder_(module) {}
@@ -31,6 +39,8 @@ class TileOps {
   Datum elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc);
   /// `kind` as in sched.reduce; `axes` as written, None for all.
   Datum reduce(std::string_view kind, const Datum& tile, const Datum& axes, bool keepdims, Loc loc);
+  /// `axis` as written.
+  Datum scan(const Datum& tile, const Datum& axis, const ScanOptions& options, Loc loc);
   /// The sum along `axes` divided by their extents.
   Datum mean(const Datum& tile, const Datum& axes, bool keepdims, Loc loc);
   /// acc + a x b; `acc` may be None.

@@ -180,19 +180,36 @@ void verify_transpose(Op* op, OpVerifier& verifier) {
   }
 }
 
-void verify_reduce(Op* op, OpVerifier& verifier) {
-  Type from = op->in(in::Reduce::a)->type();
-  Type to = op->result()->type();
-  check_dtype(from, to, verifier);
+/// What combines elements names how, and combines numbers.
+void check_kind(Op* op, Type from, OpVerifier& verifier) {
   std::string_view kind = op->string_attr("kind");
   if (kind != "sum" && kind != "prod" && kind != "max" && kind != "min") {
     verifier.error("'{}' is no kind of reduction", kind);
   }
   if (from->dtype == DType::Bool) verifier.error("it does not take bool");
+}
+
+void verify_reduce(Op* op, OpVerifier& verifier) {
+  Type from = op->in(in::Reduce::a)->type();
+  Type to = op->result()->type();
+  check_dtype(from, to, verifier);
+  check_kind(op, from, verifier);
   if (!check_axis(op, from, verifier)) return;
   std::vector<Dim> dims = from->dims;
   dims.erase(dims.begin() + op->int_attr("axis"));
   if (dims != to->dims) verifier.error("{} without that axis is not {}", from->text, to->text);
+}
+
+void verify_scan(Op* op, OpVerifier& verifier) {
+  Type a = op->in(in::Scan::a)->type();
+  check_kind(op, a, verifier);
+  if (op->result(0)->type() != a) verifier.error("its result must be {}", a->text);
+  if (!check_axis(op, a, verifier)) return;
+  std::vector<Dim> dims = a->dims;
+  dims[size_t(op->int_attr("axis"))] = op->module()->context().dims().constant(1);
+  Type total = op->result(1)->type();
+  check_dtype(a, total, verifier);
+  if (total->dims != dims) verifier.error("{} is not the total of {}", total->text, a->text);
 }
 
 void verify_dot(Op* op, OpVerifier& verifier) {

@@ -129,6 +129,8 @@ void KernelRun::run_op(Op* op) {
       return run_transpose(op);
     case OpKind::Reduce:
       return run_reduce(op);
+    case OpKind::Scan:
+      return run_scan(op);
     case OpKind::Merge:
       return run_merge(op);
     case OpKind::Slice:

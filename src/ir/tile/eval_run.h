@@ -1,6 +1,6 @@
 #pragma once
 // A run of a kernel. Ops are methods, by family: eval.cc control and roles, eval_tiles.cc values,
-// eval_reduce.cc reductions, eval_memory.cc loads and stores, eval_async.cc copies and products,
+// eval_reduce.cc reductions, eval_scan.cc scans, eval_memory.cc loads and stores, eval_async.cc copies and products,
 // eval_barriers.cc barriers and channels.
 
 #include <deque>
@@ -73,7 +73,7 @@ class KernelRun {
   void settle_operands(Op* op);
 
   // Values.
-  EvalValue& make(Op* op);
+  EvalValue& make(Op* op, unsigned result = 0);
   void scalar(Op* op, Element value) { make(op).elements[0] = value; }
   void fill(Op* op, Element value);
   void run_elementwise(Op* op);
@@ -84,6 +84,7 @@ class KernelRun {
   void run_merge(Op* op);
   void run_slice(Op* op);
   void run_reduce(Op* op);
+  void run_scan(Op* op);
   void run_dot(Op* op);
   void run_pair_rows(Op* op);
   void run_dot_pairs(Op* op);

@@ -55,9 +55,9 @@ int64_t count_of(const std::vector<int64_t>& dims) {
   return count;
 }
 
-EvalValue& KernelRun::make(Op* op) {
-  EvalValue& result = at(op->result());
-  result.dims = sizes(op->result()->type()->dims);
+EvalValue& KernelRun::make(Op* op, unsigned n) {
+  EvalValue& result = at(op->result(n));
+  result.dims = sizes(op->result(n)->type()->dims);
   result.product.reset();
   result.elements.resize(size_t(count_of(result.dims)));
   return result;

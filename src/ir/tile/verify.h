@@ -45,6 +45,7 @@ void verify_broadcast(Op* op, OpVerifier& verifier);
 void verify_reshape(Op* op, OpVerifier& verifier);
 void verify_transpose(Op* op, OpVerifier& verifier);
 void verify_reduce(Op* op, OpVerifier& verifier);
+void verify_scan(Op* op, OpVerifier& verifier);
 void verify_merge(Op* op, OpVerifier& verifier);
 void verify_dot(Op* op, OpVerifier& verifier);
 void verify_pair_rows(Op* op, OpVerifier& verifier);

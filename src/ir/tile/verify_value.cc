@@ -139,6 +139,25 @@ void verify_reduce(Op* op, OpVerifier& verifier) {
   expect_result(op, verifier, dims, a->dtype);
 }
 
+void verify_scan(Op* op, OpVerifier& verifier) {
+  Type a = op->in(in::Scan::a)->type();
+  std::string_view kind = op->string_attr("kind");
+  if (!is_reduction(kind)) {
+    return verifier.error("kind must be sum, prod, max or min, not '{}'", kind);
+  }
+  if (a->dtype == DType::Bool) return verifier.error("it does not take bool");
+  if (!expect_axis(op, verifier, a->rank())) return;
+  std::vector<Dim> dims = a->dims;
+  dims[size_t(op->int_attr("axis"))] = op->module()->context().dims().constant(1);
+  auto expect = [&](Value* value, const std::vector<Dim>& wanted, std::string_view what) {
+    if (value->type()->dims == wanted && value->type()->dtype == a->dtype) return;
+    verifier.error("{} is {}, not {} of {}", what, value->type()->text, to_text(wanted), to_string(a->dtype));
+  };
+  expect(op->result(0), a->dims, "the result");
+  expect(op->result(1), dims, "the total");
+  if (Value* before = op->in(in::Scan::before)) expect(before, dims, "what comes before");
+}
+
 void verify_merge(Op* op, OpVerifier& verifier) {
   Type a = op->in(in::Merge::a)->type(), b = op->in(in::Merge::b)->type();
   if (a != b) return verifier.error("operands differ in type: {} and {}", a->text, b->text);

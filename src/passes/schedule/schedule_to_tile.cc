@@ -130,6 +130,8 @@ class KernelLowering {
         return same(op, tile::OpKind::Transpose);
       case SOp::Reduce:
         return same(op, tile::OpKind::Reduce, {{}});
+      case SOp::Scan:
+        return lower_scan(op);
       case SOp::Dot:
         return same(op, tile::OpKind::Dot, {{}});
       case SOp::Hook:
@@ -154,6 +156,17 @@ class KernelLowering {
   }
   void same(Op* op, tile::OpKind kind, std::vector<std::vector<Value*>> extra = {}) {
     define(op, clone_as(op, tile::info(kind), std::move(extra)));
+  }
+
+  void lower_scan(Op* op) {
+    std::vector<Type> types{op->result(0)->type(), op->result(1)->type()};
+    std::vector<OpAttr> attributes(op->attributes().begin(), op->attributes().end());
+    Op* scan = builder_.op(tile::info(tile::OpKind::Scan), {{mapped(op->in(schedule::in::Scan::a))}, {}, {}},
+                           std::move(types), std::move(attributes));
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      scan->result(i)->set_name(op->result(i)->name());
+      values_[op->result(i)] = scan->result(i);
+    }
   }
 
   void lower_grid(Op* op) {

@@ -140,7 +140,7 @@ class KernelNeeds {
     if (found.size() != 1) return nullptr;
     bool ends = true;
     walk(kernel_, [&](Op* op) {
-      if (!op->is(schedule::info(OpKind::Reduce))) return;
+      if (!op->is(schedule::info(OpKind::Reduce)) && !op->is(schedule::info(OpKind::Scan))) return;
       Value* combined = op->operand(0);
       bool along = combined->type()->dims[size_t(op->int_attr("axis"))] == found[0];
       std::set<Value*> seen;
@@ -149,15 +149,19 @@ class KernelNeeds {
     return ends ? found[0] : nullptr;
   }
 
-  /// Registers of the largest tile when its rows have `extent` elements.
+  /// Registers of the largest tile when its rows have `extent` elements, or of two where a scan holds what it takes
+  /// beside what it gives.
   int64_t largest_tile(int64_t extent) const {
-    int64_t largest = 0;
+    int64_t largest = 0, held = 1;
+    walk(kernel_, [&](Op* op) {
+      if (op->is(schedule::info(OpKind::Scan))) held = 2;
+    });
     for_each_tile([&](Type tile) {
       int64_t registers = std::max<int64_t>(1, byte_size(tile->dtype) / 4);
       for (Dim dim : tile->dims) registers *= dim->constant().value_or(extent);
       largest = std::max(largest, registers);
     });
-    return largest;
+    return largest * held;
   }
 
  private:

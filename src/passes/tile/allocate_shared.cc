@@ -13,6 +13,7 @@
 #include <map>
 
 #include "ir/layout/reduction.h"
+#include "ir/layout/scan.h"
 #include "ir/layout/text.h"
 #include "ir/tile/ops.h"
 #include "ir/tile/shared_memory.h"
@@ -56,6 +57,15 @@ Buffer reduction_buffer(Op* op) {
   Type result = op->result()->type();
   int64_t bytes = slots > 1 ? slots * element_count(result) * byte_size(result->dtype) : 0;
   return {op, "shared_offset", bytes, 16, 0, false, false, 0, 0, {}};
+}
+
+/// What the warps of a scan exchange.
+Buffer scan_buffer(Op* op) {
+  Type type = op->operand(0)->type();
+  std::optional<layout::Layout> from = layout::parse_layout(type->layout);
+  std::optional<layout::Scan> plan = from ? layout::plan_scan(*from, int(op->int_attr("axis"))) : std::nullopt;
+  TSR_CHECK(plan, "a scan of a tile without a plan");
+  return {op, "shared_offset", plan->exchanged() * byte_size(type->dtype), 16, 0, false, false, 0, 0, {}};
 }
 
 /// Which buffers are used when.
@@ -167,6 +177,7 @@ Status allocate(Op* kernel, const Machine& machine, DiagnosticEngine& diagnostic
     bool memory = op->is(tile::info(OpKind::AllocShared)) || op->is(tile::info(OpKind::Barriers));
     if (memory) buffers.push_back(shared_buffer(op));
     if (op->is(tile::info(OpKind::Reduce))) buffers.push_back(reduction_buffer(op));
+    if (op->is(tile::info(OpKind::Scan))) buffers.push_back(scan_buffer(op));
   });
   std::erase_if(buffers, [](const Buffer& buffer) { return buffer.bytes == 0; });
   std::stable_sort(buffers.begin(), buffers.end(),

@@ -162,6 +162,36 @@ FragmentEmitter::Values FragmentEmitter::loop(int axis, int64_t extent, Value* d
   return divides ? values : tail_loop(axis, whole, count, extent, domain, tail, values, body);
 }
 
+FragmentEmitter::Values FragmentEmitter::descending_loop(int axis, Value* hi, int64_t extent, Value* domain,
+                                                         const Values& inits, const LoopBody& body) {
+  Op* loop = tile::for_loop(builder(), zero_, hi, index(extent), inits);
+  auto bound = [&](const Values& carried) {
+    Value* passed = tile::add(builder(), loop->region()->front()->arg(0), index(extent));
+    bindings_[axis] = {tile::sub(builder(), hi, passed), extent, nullptr, domain, scopes_.size() - 1};
+    Values results = body(carried);
+    bindings_.erase(axis);
+    return results;
+  };
+  return in_turns(loop, bound);
+}
+
+FragmentEmitter::Values FragmentEmitter::reverse_loop(int axis, int64_t extent, Value* domain, const Values& inits,
+                                                      const LoopBody& body) {
+  Value* count = total(axis, domain);
+  std::optional<int64_t> known = tile::known_index(count);
+  Values values = inits;
+  if (known) {
+    int64_t whole = *known / extent * extent, rest = std::max<int64_t>(*known - whole, 0);
+    if (rest) values = bound_turn(axis, whole, extent, index(rest), domain, values, body);
+    if (whole == extent) return bound_turn(axis, 0, extent, nullptr, domain, values, body);
+    return whole > 0 ? descending_loop(axis, index(whole), extent, domain, values, body) : values;
+  }
+  Value* whole = tile::round_down(builder(), count, extent);
+  bool divides = extent == 1 || (!domain && is_multiple_of(axes_.extent(axis), extent));
+  if (!divides) values = tail_loop(axis, whole, count, extent, domain, TailKind::Limited, values, body);
+  return descending_loop(axis, whole, extent, domain, values, body);
+}
+
 void FragmentEmitter::range_loop(int axis, Value* lo, Value* hi, int64_t extent, Value* domain,
                                  TailKind tail, const LoopBody& body) {
   Value* count = tile::round_down(builder(), tile::sub(builder(), hi, lo), extent);
@@ -337,6 +367,15 @@ FragmentEmitter::Known FragmentEmitter::write(Value* old) {
       // Along an extent of 1 there is nothing to combine; other reductions are stages.
       if (axes_.of(op->operand(0), size_t(op->int_attr("axis"))) < 0)
         return resolve(op->operand(0));
+      break;
+    case OpKind::Scan:
+      // The same holds here.
+      if (axes_.of(op->operand(0), size_t(op->int_attr("axis"))) < 0) {
+        if (old == op->result(1) || !op->flag("exclusive")) return resolve(op->operand(0));
+        enter(level);
+        Attr none = tile::reduction_identity(context(), op->string_attr("kind"), type->dtype);
+        return {tile::full(builder_, type, none), level};
+      }
       break;
     case OpKind::Broadcast: {
       Known from = resolve(op->operand(0));

@@ -87,6 +87,8 @@ class FragmentEmitter {
   using LoopBody = std::function<Values(const Values&)>;
   Values loop(int axis, int64_t extent, Value* domain, TailKind tail, const Values& inits,
               const LoopBody& body);
+  /// The same from the last fragment to the first; the tail is one with limits.
+  Values reverse_loop(int axis, int64_t extent, Value* domain, const Values& inits, const LoopBody& body);
   /// The same for the fragments from `lo` on, below `hi`.
   void range_loop(int axis, Value* lo, Value* hi, int64_t extent, Value* domain, TailKind tail,
                   const LoopBody& body);
@@ -176,6 +178,8 @@ class FragmentEmitter {
   Values in_turns(Op* loop, const LoopBody& body);
   Values bound_turn(int axis, int64_t start, int64_t extent, Value* rest, Value* domain,
                     const Values& inits, const LoopBody& body);
+  /// The whole fragments below `hi`, which is a multiple of `extent`, the last first.
+  Values descending_loop(int axis, Value* hi, int64_t extent, Value* domain, const Values& inits, const LoopBody& body);
   /// `total` is given in a tail: the number of elements, from which each turn's rest follows.
   Values bound_loop(int axis, Value* lo, Value* hi, int64_t extent, Value* total, Value* domain,
                     const Values& inits, const LoopBody& body);

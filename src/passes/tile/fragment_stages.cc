@@ -15,6 +15,7 @@ bool is_fragment_root(Op* op, const TileAxes& axes) {
     case OpKind::For:
       return true;
     case OpKind::Reduce:
+    case OpKind::Scan:
       return axes.of(op->operand(0), size_t(op->int_attr("axis"))) >= 0;
     default:
       return false;
@@ -22,6 +23,12 @@ bool is_fragment_root(Op* op, const TileAxes& axes) {
 }
 
 namespace {
+
+bool is_scan(Op* op) { return op->is(tile::info(OpKind::Scan)); }
+bool combines(Op* op) { return is_scan(op) || op->is(tile::info(OpKind::Reduce)); }
+/// The result that a loop over the axis leaves.
+Value* left_by(Op* op) { return op->result(is_scan(op) ? 1 : 0); }
+
 
 bool is_readable(Value* value, const TileAxes& axes, std::set<Value*>& seen) {
   Op* def = value->def();
@@ -36,7 +43,7 @@ bool is_readable(Value* value, const TileAxes& axes, std::set<Value*>& seen) {
   return true;
 }
 
-int reduced_axis(const TileAxes& axes, Op* op) {
+int combined_axis(const TileAxes& axes, Op* op) {
   return axes.of(op->operand(0), size_t(op->int_attr("axis")));
 }
 
@@ -70,12 +77,38 @@ void for_each_input(Op* op, F&& visit) {
   for (unsigned i = 0; i < op->operand_count(); ++i) visit(op->operand(i));
 }
 
+/// True if the value is computed from what one of these ops leaves when its loop has ended.
 bool depends_on(Value* value, const std::set<Op*>& ops, std::set<Value*>& seen) {
   Op* def = value->def();
   if (!def || !seen.insert(value).second) return false;
-  if (ops.contains(def)) return true;
+  if (ops.contains(def)) {
+    if (!is_scan(def) || value == left_by(def)) return true;
+  }
   bool found = false;
   for_each_input(def, [&](Value* input) { found = found || depends_on(input, ops, seen); });
+  return found;
+}
+
+}  // namespace
+
+namespace {
+
+/// True if `op`, or what is in its regions, reads the value without another root in between.
+bool reads(Op* op, Value* wanted, const TileAxes& axes, std::set<Value*>& seen) {
+  auto comes_from = [&](auto& self, Value* value) -> bool {
+    if (value == wanted) return true;
+    Op* def = value->def();
+    if (!def || !seen.insert(value).second || is_fragment_root(def, axes)) return false;
+    bool found = false;
+    for_each_input(def, [&](Value* input) { found = found || self(self, input); });
+    return found;
+  };
+  bool found = false;
+  auto visit = [&](Op* reader) {
+    for_each_input(reader, [&](Value* input) { found = found || comes_from(comes_from, input); });
+  };
+  visit(op);
+  walk(op, visit);
   return found;
 }
 
@@ -88,8 +121,8 @@ bool is_readable(Value* value, const TileAxes& axes) {
 
 Value* FragmentStages::domain_on(Op* op, int axis) const {
   const TileAxes& axes = emitter_.axes();
-  if (kind_of(op) == OpKind::Reduce && axis == reduced_axis(axes, op))
-    return op->in(in::Reduce::limit);
+  if (combines(op) && axis == combined_axis(axes, op))
+    return is_scan(op) ? op->in(in::Scan::limit) : op->in(in::Reduce::limit);
   if (kind_of(op) != OpKind::Store) return nullptr;
   Value* value = op->in(in::Store::value);
   for (size_t i = 0; i < value->type()->rank(); ++i) {
@@ -103,9 +136,9 @@ FragmentStages::Root FragmentStages::root(Op* op) {
   Root root{op, {}};
   OpKind kind = kind_of(op);
   if (kind == OpKind::For) return root;
-  root.unbound = emitter_.unbound(kind == OpKind::Store ? op->in(in::Store::value) : op->result());
+  root.unbound = emitter_.unbound(kind == OpKind::Store ? op->in(in::Store::value) : left_by(op));
   if (kind == OpKind::Store && root.unbound.size() == 1) root.axis = root.unbound[0];
-  if (kind == OpKind::Reduce && root.unbound.empty()) root.axis = reduced_axis(emitter_.axes(), op);
+  if (combines(op) && root.unbound.empty()) root.axis = combined_axis(emitter_.axes(), op);
   if (root.axis >= 0) root.domain = domain_on(op, root.axis);
   return root;
 }
@@ -114,7 +147,12 @@ bool FragmentStages::joins(const Stage& stage, const Root& root) {
   if (root.axis < 0 || stage.roots[0].axis != root.axis || stage.roots[0].domain != root.domain)
     return false;
   std::set<Op*> members;
-  for (const Root& member : stage.roots) members.insert(member.op);
+  for (const Root& member : stage.roots) {
+    members.insert(member.op);
+    // A loop goes one way.
+    bool both = is_scan(member.op) && is_scan(root.op);
+    if (both && member.op->flag("reverse") != root.op->flag("reverse")) return false;
+  }
   std::set<Value*> seen;
   bool depends = false;
   for_each_input(root.op,
@@ -135,6 +173,7 @@ std::vector<FragmentStages::Stage> FragmentStages::plan(Block* old) {
     }
   }
   choose_kept(stages);
+  keep_scans(stages);
   return stages;
 }
 
@@ -188,6 +227,39 @@ void FragmentStages::choose_kept(std::vector<Stage>& stages) {
   }
 }
 
+/// What a scan gives exists fragment by fragment inside of its loop. Later stages find it in scratch memory, or scan
+/// again where there is none; a single fragment stays known. The last scans come first, as they may read others.
+void FragmentStages::keep_scans(std::vector<Stage>& stages) {
+  for (size_t s = stages.size(); s-- > 0;) {
+    for (size_t r = stages[s].roots.size(); r-- > 0;) {
+      const Root scan = stages[s].roots[r];
+      if (!is_scan(scan.op) || scan.axis < 0) continue;
+      bool kept = false;
+      for (size_t later = s + 1; later < stages.size(); ++later) {
+        Stage& reader = stages[later];
+        if (!reads_elsewhere(reader, scan)) continue;
+        bool again = !shape_.keeps && reader.roots[0].axis == scan.axis && reader.roots[0].domain == scan.domain;
+        if (again) reader.roots.insert(reader.roots.begin(), scan);
+        kept |= !again;
+      }
+      if (kept) stages[s].kept.push_back(scan.op->result(0));
+    }
+  }
+}
+
+bool FragmentStages::reads_elsewhere(const Stage& stage, const Root& scan) const {
+  std::optional<int64_t> extent = emitter_.axes().extent(scan.axis)->constant();
+  int column = emitter_.column();
+  bool spans = column < 0 || !emitter_.is_bound(column) || column == scan.axis;
+  bool single = spans && extent && !scan.domain && *extent <= width_of(scan.axis);
+  const Root& first = stage.roots[0];
+  if (single && first.axis == scan.axis && !first.domain) return false;
+  std::set<Value*> seen;
+  return std::any_of(stage.roots.begin(), stage.roots.end(), [&](const Root& root) {
+    return reads(root.op, scan.op->result(0), emitter_.axes(), seen);
+  });
+}
+
 int64_t FragmentStages::width_of(int axis) const {
   std::optional<int64_t> extent = emitter_.axes().extent(axis)->constant();
   int64_t width = std::max(shape_.lanes, shape_.width / shape_.rows / shape_.lanes * shape_.lanes);
@@ -217,11 +289,49 @@ void FragmentStages::write(const Stage& stage) {
   emitter_.store(emitter_.demand(first.op->in(in::Store::value)), memory);
 }
 
+Value* FragmentStages::reduce(const Root& root, Value* before) {
+  Value* element = emitter_.demand(root.op->in(in::Reduce::a));
+  Value* after = tile::elementwise(emitter_.builder(), tile::reduction_op(root.op->string_attr("kind")),
+                                   {before, element});
+  Value* rest = emitter_.binding(root.axis).rest;
+  if (!rest) return after;
+  Value* rows = emitter_.index(*after->type()->dims[0]->constant());
+  return tile::merge(emitter_.builder(), after, before, {rows, rest});
+}
+
+/// The fragment of a scan, which is known from here on to what reads it in this turn; gives what comes before the next.
+Value* FragmentStages::scan(const Root& root, Value* before) {
+  Op* op = root.op;
+  Value* element = emitter_.demand(op->in(in::Scan::a));
+  Builder& builder = emitter_.builder();
+  std::string_view kind = op->string_attr("kind");
+  if (emitter_.column() != root.axis) {
+    Value* after = tile::elementwise(builder, tile::reduction_op(kind), {before, element});
+    Value* result = after;
+    if (op->flag("exclusive")) {
+      Attr none = tile::reduction_identity(emitter_.context(), kind, element->type()->dtype);
+      Value* nothing = tile::full(builder, element->type(), none);
+      result = tile::elementwise(builder, tile::reduction_op(kind), {before, nothing});
+    }
+    emitter_.remember(op->result(0), result);
+    return after;
+  }
+  std::vector<Value*> limit;
+  if (Value* rest = emitter_.binding(root.axis).rest) limit.push_back(rest);
+  std::vector<OpAttr> attributes(op->attributes().begin(), op->attributes().end());
+  for (OpAttr& attribute : attributes) {
+    if (attribute.name == "axis") attribute.value = emitter_.context().integer(1);
+  }
+  Op* made = builder.op(tile::info(OpKind::Scan), {{element}, {before}, limit}, {element->type(), before->type()},
+                        std::move(attributes));
+  emitter_.remember(op->result(0), made->result(0));
+  return made->result(1);
+}
+
 /// One turn of a stage: stores what is to be stored, gives the accumulators.
 FragmentEmitter::Values FragmentStages::combine(const Stage& stage,
                                                 const FragmentEmitter::Values& carried) {
   FragmentEmitter::Values next;
-  int axis = stage.roots[0].axis;
   for (const Root& root : stage.roots) {
     Builder* b = &emitter_.builder();
     b->set_loc(root.op->loc());
@@ -232,20 +342,28 @@ FragmentEmitter::Values FragmentStages::combine(const Stage& stage,
       continue;
     }
     Value* before = carried[next.size()];
-    Value* element = emitter_.demand(root.op->in(in::Reduce::a));
-    b = &emitter_.builder();
-    Value* after =
-        tile::elementwise(*b, tile::reduction_op(root.op->string_attr("kind")), {before, element});
-    if (Value* rest = emitter_.binding(axis).rest) {
-      Value* rows = emitter_.index(*after->type()->dims[0]->constant());
-      after = tile::merge(emitter_.builder(), after, before, {rows, rest});
-    }
-    next.push_back(after);
+    next.push_back(is_scan(root.op) ? scan(root, before) : reduce(root, before));
   }
-  for (Value* value : stage.kept) {
-    emitter_.store(emitter_.demand(value), scratch_for(value, {axis}));
-  }
+  for (Value* value : stage.kept) emitter_.store(emitter_.demand(value), keep(value, stage));
   return next;
+}
+
+FragmentMemory FragmentStages::keep(Value* value, const Stage& stage) {
+  std::vector<int> axes = stage.around;
+  axes.push_back(stage.roots[0].axis);
+  return scratch_for(value, axes);
+}
+
+/// What nothing comes to: where the columns of fragments are the axis, a reduction keeps as many partial results.
+Value* FragmentStages::start(const Root& root, int64_t width, bool spans) {
+  DimTable& dims = emitter_.context().dims();
+  Type type = emitter_.fragment_type(left_by(root.op));
+  if (spans && !is_scan(root.op)) type = emitter_.context().tile({type->dims[0], dims.constant(width)}, type->dtype);
+  std::string_view kind = root.op->string_attr("kind");
+  Attr none = tile::reduction_identity(emitter_.context(), kind, type->dtype);
+  // Before the first element -0 changes nothing.
+  if (is_scan(root.op) && kind == "sum" && is_float(type->dtype)) none = emitter_.context().number(-0.0);
+  return tile::full(emitter_.builder(), type, none);
 }
 
 void FragmentStages::write_shared_loop(const Stage& stage) {
@@ -255,30 +373,27 @@ void FragmentStages::write_shared_loop(const Stage& stage) {
   if (spans) emitter_.set_shape(row, axis);
   int64_t width = spans ? width_of(axis) : 1;
   FragmentEmitter::Values inits;
-  std::vector<const Root*> reductions;
-  DimTable& dims = emitter_.context().dims();
+  std::vector<const Root*> combining;
+  bool reverse = false;
   for (const Root& root : stage.roots) {
-    if (kind_of(root.op) != OpKind::Reduce) continue;
-    reductions.push_back(&root);
-    Type type = emitter_.fragment_type(root.op->result());
-    if (spans) type = emitter_.context().tile({type->dims[0], dims.constant(width)}, type->dtype);
-    Attr none =
-        tile::reduction_identity(emitter_.context(), root.op->string_attr("kind"), type->dtype);
-    inits.push_back(tile::full(emitter_.builder(), type, none));
+    if (!combines(root.op)) continue;
+    combining.push_back(&root);
+    reverse |= is_scan(root.op) && root.op->flag("reverse");
+    inits.push_back(start(root, width, spans));
   }
   auto turn = [&](const FragmentEmitter::Values& carried) { return combine(stage, carried); };
+  Value* domain = stage.roots[0].domain;
   FragmentEmitter::Values last =
-      emitter_.loop(axis, width, stage.roots[0].domain, TailKind::Limited, inits, turn);
+      reverse ? emitter_.reverse_loop(axis, width, domain, inits, turn)
+              : emitter_.loop(axis, width, domain, TailKind::Limited, inits, turn);
   emitter_.set_shape(row, column);
-  for (size_t i = 0; i < reductions.size(); ++i) {
+  for (size_t i = 0; i < combining.size(); ++i) {
+    Op* op = combining[i]->op;
     Value* result = last[i];
-    if (spans) {
-      result =
-          tile::reduce_keep(emitter_.builder(), result, reductions[i]->op->string_attr("kind"), 1);
-    }
-    emitter_.remember(reductions[i]->op->result(), result);
+    if (spans && !is_scan(op)) result = tile::reduce_keep(emitter_.builder(), result, op->string_attr("kind"), 1);
+    emitter_.remember(left_by(op), result);
   }
-  for (Value* value : stage.kept) emitter_.keep_in(value, scratch_for(value, {axis}));
+  for (Value* value : stage.kept) emitter_.keep_in(value, keep(value, stage));
 }
 
 /// A root whose result runs along axes that are not bound: loops over them, with the result in
@@ -286,26 +401,36 @@ void FragmentStages::write_shared_loop(const Stage& stage) {
 void FragmentStages::write_nested(const Root& root) {
   int row = emitter_.row(), column = emitter_.column();
   std::vector<int> axes = root.unbound;
-  bool reduces = kind_of(root.op) == OpKind::Reduce;
+  bool reduces = combines(root.op);
   if ((column < 0 || !emitter_.is_bound(column)) && !reduces) {
     emitter_.set_shape(row, axes.back());
   } else if (reduces && (column < 0 || !emitter_.is_bound(column))) {
-    emitter_.set_shape(row, reduced_axis(emitter_.axes(), root.op));
+    emitter_.set_shape(row, combined_axis(emitter_.axes(), root.op));
   }
   write_nested(root, axes, 0);
   emitter_.set_shape(row, column);
-  if (kind_of(root.op) != OpKind::Store) {
-    emitter_.keep_in(root.op->result(), scratch_for(root.op->result(), root.unbound));
-  }
+  if (kind_of(root.op) == OpKind::Store) return;
+  Value* left = left_by(root.op);
+  emitter_.keep_in(left, scratch_for(left, root.unbound));
+  if (is_scan(root.op)) emitter_.keep_in(root.op->result(0), keep(root.op->result(0), alone(root.op, root.unbound)));
+}
+
+/// A root for itself in loops over `around`, which leaves all it gives in scratch memory.
+FragmentStages::Stage FragmentStages::alone(Op* op, const std::vector<int>& around) {
+  Stage stage{{root(op)}};
+  if (!is_scan(op)) return stage;
+  stage.roots[0].axis = combined_axis(emitter_.axes(), op);
+  stage.kept = {op->result(0)};
+  stage.around = around;
+  return stage;
 }
 
 void FragmentStages::write_nested(const Root& root_op, const std::vector<int>& axes, size_t depth) {
   if (depth == axes.size()) {
     Op* op = root_op.op;
-    Stage alone{{root(op)}, {}};
-    write(alone);
+    write(alone(op, root_op.unbound));
     if (kind_of(op) != OpKind::Store && !emitter_.failed()) {
-      emitter_.store(emitter_.demand(op->result()), scratch_for(op->result(), root_op.unbound));
+      emitter_.store(emitter_.demand(left_by(op)), scratch_for(left_by(op), root_op.unbound));
     }
     return;
   }

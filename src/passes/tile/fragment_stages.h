@@ -39,13 +39,16 @@ class FragmentStages {
   /// Roots that share one loop.
   struct Stage {
     std::vector<Root> roots;
-    std::vector<Value*> kept;  ///< values that it stores in scratch memory for later stages
+    std::vector<Value*> kept = {};  ///< values that it stores in scratch memory for later stages
+    std::vector<int> around = {};   ///< axes of loops around it that what is kept runs along too
   };
 
   Root root(Op* op);
   std::vector<Stage> plan(Block* old);
   bool joins(const Stage& stage, const Root& root);
   void choose_kept(std::vector<Stage>& stages);
+  void keep_scans(std::vector<Stage>& stages);
+  bool reads_elsewhere(const Stage& stage, const Root& scan) const;
   void find_dear(Value* value, Block* block, std::set<Value*>& dear, std::set<Value*>& seen);
   bool can_keep(Value* value, const Root& root);
 
@@ -53,7 +56,12 @@ class FragmentStages {
   void write_shared_loop(const Stage& stage);
   FragmentEmitter::Values combine(const Stage& stage, const FragmentEmitter::Values& carried);
   void write_nested(const Root& root);
+  Stage alone(Op* op, const std::vector<int>& around);
   void write_nested(const Root& root, const std::vector<int>& axes, size_t depth);
+  Value* start(const Root& root, int64_t width, bool spans);
+  Value* scan(const Root& root, Value* before);
+  Value* reduce(const Root& root, Value* before);
+  FragmentMemory keep(Value* value, const Stage& stage);
   void write_dot(const Root& root);
   void write_loop(const Root& root);
   /// Scratch memory for a value: the fragment at hand along bound rows and columns, all of the axes

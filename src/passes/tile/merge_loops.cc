@@ -96,6 +96,7 @@ class LoopMerge {
     for (Op* op : *body_) {
       if (op->is_terminator()) continue;
       if (op->region_count() || (!op->is_pure() && !op->is(tile::info(OpKind::Load)))) return false;
+      if (op->is(tile::info(OpKind::Scan))) return false;
       for (unsigned i = 0; i < op->operand_count(); ++i) {
         Value* operand = op->operand(i);
         // An operand from outside must not run along the axis: only what is loaded here can be

@@ -96,10 +96,12 @@ class Padding {
     if (op->is(tile::info(OpKind::Load))) return limit_access(op, op->result(), in::Load::limits);
     if (op->is(tile::info(OpKind::Store))) return limit_access(op, op->in(in::Store::value), in::Store::limits);
     if (op->is(tile::info(OpKind::Gather))) return limit_access(op, op->result(), in::Gather::limits);
-    if (!op->is(tile::info(OpKind::Reduce))) return;
+    bool scans = op->is(tile::info(OpKind::Scan));
+    if (!scans && !op->is(tile::info(OpKind::Reduce))) return;
     size_t axis = size_t(op->int_attr("axis"));
     if (!padded(op->operand(0), axis)) return;
-    op->set_slot(in::Reduce::limit, std::vector{limited(op->in(in::Reduce::limit), extent_of(op->operand(0), axis))});
+    unsigned slot = scans ? unsigned(in::Scan::limit) : unsigned(in::Reduce::limit);
+    op->set_slot(slot, std::vector{limited(op->in(slot), extent_of(op->operand(0), axis))});
   }
 
   void set_extents(Op* op) {

@@ -1,4 +1,4 @@
-// Gives every reduction and product the limit of the axis it combines.
+// Gives every reduction, scan and product the limit of the axis it combines.
 //
 // Past a tensor's edge a load gives its fill value, and what is computed from that means nothing:
 // it may not take part in a reduction, whatever the fill. The limit of a reduction is that of the
@@ -31,8 +31,8 @@ class MaskPropagation {
   Status run() {
     std::vector<Op*> combining;
     walk(kernel_, [&](Op* op) {
-      if (op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Dot)))
-        combining.push_back(op);
+      bool combines = op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Scan));
+      if (combines || op->is(tile::info(OpKind::Dot))) combining.push_back(op);
     });
     for (Op* op : combining) {
       if (limit(op).failed()) return failure;
@@ -41,17 +41,22 @@ class MaskPropagation {
   }
 
  private:
+  static unsigned limit_slot(Op* op) {
+    if (op->is(tile::info(OpKind::Dot))) return in::Dot::limit;
+    return op->is(tile::info(OpKind::Scan)) ? unsigned(in::Scan::limit) : unsigned(in::Reduce::limit);
+  }
+
   Status limit(Op* op) {
-    bool reduces = op->is(tile::info(OpKind::Reduce));
-    unsigned slot = reduces ? unsigned(in::Reduce::limit) : unsigned(in::Dot::limit);
+    bool multiplies = op->is(tile::info(OpKind::Dot));
+    unsigned slot = limit_slot(op);
     if (op->slot_size(slot)) return success;
-    size_t position = reduces ? size_t(op->int_attr("axis")) : 1;
+    size_t position = multiplies ? 1 : size_t(op->int_attr("axis"));
     axis_ = axes_.of(op->operand(0), position);
     if (axis_ < 0) return success;
     seen_.clear();
     found_.clear();
     visit(op->operand(0));
-    if (!reduces) visit(op->in(in::Dot::b));
+    if (multiplies) visit(op->in(in::Dot::b));
     builder_.set_before(op);
     builder_.set_loc(op->loc());
     Value* least = nullptr;

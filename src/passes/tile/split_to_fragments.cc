@@ -113,7 +113,7 @@ class KernelSplit {
   std::set<int> combined_axes() const {
     std::set<int> combined;
     for (Op* op : roots_) {
-      if (op->is(tile::info(OpKind::Reduce)))
+      if (op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Scan)))
         combined.insert(axes_.of(op->operand(0), size_t(op->int_attr("axis"))));
       if (op->is(tile::info(OpKind::Dot))) combined.insert(axes_.of(op->operand(0), 1));
     }

@@ -82,6 +82,11 @@ void TileAxes::relate(Op* op) {
       }
       return;
     }
+    case OpKind::Scan:
+      join_all(op->in(in::Scan::a), op->result(0));
+      join_all(op->in(in::Scan::a), op->result(1));
+      if (Value* before = op->in(in::Scan::before)) join_all(before, op->result(1));
+      return;
     case OpKind::Merge:
       join_all(op->in(in::Merge::a), op->result());
       return join_all(op->in(in::Merge::b), op->result());

@@ -83,12 +83,44 @@ TEST_CASE("reductions follow the tree of their specification") {
   }
 }
 
+TEST_CASE("scans join groups in the order of their specification") {
+  auto check = [](const std::string& extents, int axis, const std::string& total, const std::string& flags,
+                  const std::string& dtype) {
+    std::string type = extents + ", " + dtype, sum = total + ", " + dtype;
+    auto zeros = [](const std::string& of) { return of.find(" x ") == std::string::npos ? "%zero" : "%zero, %zero"; };
+    INFO(extents << " " << dtype << flags);
+    check_tile_kernel(
+        one_program(fmt::format("%x: tensor<{0}>, %b: tensor<{1}>, %y: tensor<{0}>, %t: tensor<{1}>", type, sum),
+                    fmt::format("    %a: tile<{0}> = tile.load %x, [{2}], []\n"
+                                "    %p: tile<{1}> = tile.load %b, [{2}], []\n"
+                                "    %r: tile<{0}>, %s: tile<{1}> = tile.scan %a, [{3}], [] {{axis = {4}, {5}}}\n"
+                                "    tile.store %r, %y, [{2}], []\n    tile.store %s, %t, [{2}], []\n",
+                                type, sum, zeros(type), flags.find("#") == std::string::npos ? "" : "%p", axis,
+                                flags.substr(0, flags.find("#"))),
+                    2),
+        {{}}, 0);
+  };
+  for (const char* dtype : {"f32", "f64", "i32"}) {
+    for (int n : {1, 2, 5, 16, 20, 37, 64, 65}) {
+      for (const char* flags : {"kind = \"sum\"", "kind = \"sum\", reverse = true#", "exclusive = true, kind = \"sum\"#",
+                                "exclusive = true, kind = \"max\", reverse = true"}) {
+        check(fmt::format("{}", n), 0, "1", flags, dtype);
+      }
+    }
+  }
+  check("3 x 40", 1, "3 x 1", "kind = \"prod\"#", "f32");
+  check("3 x 40", 0, "1 x 40", "kind = \"sum\"#", "f32");
+  check("37 x 5", 0, "1 x 5", "exclusive = true, kind = \"sum\", reverse = true", "f32");
+  check("4 x 24", 1, "4 x 1", "kind = \"sum\"", "bf16");
+}
+
 TEST_CASE("limits hold for loads, stores, reductions, merges and products") {
   std::vector<DimValues> sizes;
   for (int64_t n : {0, 1, 7, 16, 19, 20}) {
     for (int64_t m : {0, 1, 3, 4}) sizes.push_back({{"M", m}, {"N", n}});
   }
-  check_tile_kernel(one_program("%x: tensor<M x N, f32>, %y: tensor<M x N, f32>, %s: tensor<4, f32>, %t: tensor<20, f32>",
+  check_tile_kernel(one_program("%x: tensor<M x N, f32>, %y: tensor<M x N, f32>, %s: tensor<4, f32>, %t: tensor<20, f32>, "
+                                "%z: tensor<4 x 20, f32>, %w: tensor<4 x 1, f32>",
                                 R"(    %m: i64 = tile.dim {value = <M>}
     %n: i64 = tile.dim {value = <N>}
     %a: tile<4 x 20, f32> = tile.load %x, [%zero, %zero], [%m, %n] {fill = 2.5}
@@ -99,7 +131,10 @@ TEST_CASE("limits hold for loads, stores, reductions, merges and products") {
     tile.store %r, %s, [%zero], []
     %q: tile<20, f32> = tile.reduce %b, [%m] {axis = 0, kind = "max"}
     tile.store %q, %t, [%zero], []
-)", 3),
+    %u: tile<4 x 20, f32>, %v: tile<4 x 1, f32> = tile.scan %b, [], [%n] {axis = 1, kind = "sum", reverse = true}
+    tile.store %u, %z, [%zero, %zero], []
+    tile.store %v, %w, [%zero, %zero], []
+)", 5),
                     sizes);
   check_tile_kernel(one_program("%x: tensor<4 x 5, f32>, %v: tensor<5 x 20, f32>, %d: tensor<M x N, f32>, %y: tensor<4 x 20, f32>",
                                 R"(    %m: i64 = tile.dim {value = <M>}

@@ -6,6 +6,7 @@
 #include "passes/analysis/kernels.h"
 #include "passes/pipeline.h"
 #include "unit/compiled/guarded_memory.h"
+#include "unit/frontend/load_program.h"
 #include "unit/passes/host_runner.h"
 
 namespace tessera::test {
@@ -77,11 +78,9 @@ void require(tsr_status_t status) {
 
 CompiledProgram::CompiledProgram(const std::string& graph, const Machine& machine, bool loaded)
     : machine_(&machine) {
-  FileId file = text_.sources.add("f.tir", graph);
-  auto modules = parse_modules(text_.context, file, text_.diagnostics);
-  if (!modules) return;
-  graph_ = std::move(modules->front());
-  library_ = frontend::library_only(text_.context, text_.diagnostics);
+  library_ = load_program(text_.context, text_.sources, graph, text_.diagnostics);
+  if (!library_.graph) return;
+  graph_ = std::move(library_.graph);
   if (compile() && loaded) load();
 }
 

@@ -243,6 +243,7 @@ const std::vector<GpuCase>& gpu_cases() {
   static const std::vector<GpuCase> all = [] {
     std::vector<GpuCase> cases = products();
     for (GpuCase& each : rows()) cases.push_back(std::move(each));
+    for (GpuCase& each : kernel_cases()) cases.push_back(std::move(each));
     return cases;
   }();
   return all;

@@ -8,6 +8,7 @@
 #include "ir/core/verifier.h"
 #include "ir/graph/eval.h"
 #include "passes/pass_manager.h"
+#include "unit/frontend/load_program.h"
 #include "unit/passes/host_runner.h"
 
 namespace tessera::test {
@@ -75,16 +76,16 @@ class TileRunner : public HostRunner {
 }  // namespace
 
 GpuProgram::GpuProgram(const GpuCase& source, std::string_view machine)
-    : GpuProgram(entry_module(source.args, source.body, source.results), machine, &source.schedule) {}
+    : GpuProgram(source.source.empty() ? entry_module(source.args, source.body, source.results) : source.source, machine,
+                 source.source.empty() ? &source.schedule : nullptr) {}
 
 GpuProgram::GpuProgram(const std::string& graph, std::string_view machine, const SmallSchedule* schedule)
     : machine_(find_machine(machine)), graph_text_(graph) {
-  auto modules = parse_modules(text_.context, text_.sources.add("f.tir", graph_text_), text_.diagnostics);
+  library_ = load_program(text_.context, text_.sources, graph_text_, text_.diagnostics);
   INFO(graph << "\n" << messages());
-  REQUIRE(modules);
+  REQUIRE(library_.graph);
   REQUIRE(machine_);
-  graph_ = std::move(modules->front());
-  library_ = frontend::library_only(text_.context, text_.diagnostics);
+  graph_ = std::move(library_.graph);
   if (schedule) scheduled_ = std::make_unique<ScheduledKernels>(*library_.library, *schedule);
   module_ = std::make_unique<Module>(text_.context, text_.sources, "f", Level::Graph);
   std::map<Value*, Value*> values;

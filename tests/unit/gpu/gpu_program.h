@@ -39,12 +39,14 @@ struct GpuCase {
   SmallSchedule schedule;
   std::vector<DimValues> sizes{{}};
   double bound = 1e-5;  ///< of results against the graph's, relative to 1 + their largest element
+  /// In place of a graph: a program whose entry f calls kernels of its own, with their schedules.
+  std::string source = {};
 };
 
 class GpuProgram {
  public:
   GpuProgram(const GpuCase& source, std::string_view machine);
-  /// The entry @f of the text of a graph; without a schedule, as the library says.
+  /// The entry f of the text of a graph or of a program; without a schedule, as the library says.
   GpuProgram(const std::string& graph, std::string_view machine, const SmallSchedule* schedule = nullptr);
 
   /// Runs the passes of the machine's pipeline up to that one, which must be one of them.
@@ -78,7 +80,7 @@ class GpuProgram {
   std::string text() const { return print(*module_, {.locations = false}); }
   std::string messages() const { return render_all(text_.diagnostics, {}); }
   DiagnosticEngine& diagnostics() { return text_.diagnostics; }
-  /// The graph's text, as it was given.
+  /// The text, as it was given.
   const std::string& graph() const { return graph_text_; }
 
  private:
@@ -99,6 +101,8 @@ double largest_difference(const Tensors& got, const Tensors& wanted);
 
 /// The kernels of the library and generated ones, with small schedules.
 const std::vector<GpuCase>& gpu_cases();
+/// Programs with kernels of their own; those are among gpu_cases().
+std::vector<GpuCase> kernel_cases();
 /// The cases whose names begin with one of these.
 std::vector<const GpuCase*> cases_named(std::initializer_list<std::string_view> prefixes);
 /// All targets that are GPUs.

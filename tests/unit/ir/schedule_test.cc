@@ -242,6 +242,10 @@ TEST_CASE("ops on tiles keep their rules") {
                "axis 0 of the result is 64, not 32");
   check_breaks(t + "      %0: tile<64 x 32, f32> = sched.transpose %t {perm = [0, 0]}\n",
                "perm is no permutation");
+  check_breaks(t + "      %0: tile<64 x 32, f32>, %1: tile<64, f32> = sched.scan %t {axis = 1, kind = \"sum\"}\n",
+               "tile<64, f32> is not the total of tile<64 x 32, f32>");
+  check_breaks(t + "      %0: tile<64 x 32, f32>, %1: tile<64 x 1, f32> = sched.scan %t {axis = 1, kind = \"mean\"}\n",
+               "'mean' is no kind of reduction");
   check_breaks(t + "      %0: tile<64, f32> = sched.reduce %t {axis = 1, kind = \"mean\"}\n",
                "'mean' is no kind of reduction");
   check_breaks(t + "      %0: tile<64, f32> = sched.reduce %t {axis = 2, kind = \"sum\"}\n",

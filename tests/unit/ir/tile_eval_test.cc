@@ -91,6 +91,31 @@ TEST_CASE("a reduction combines in its tree, below its limit") {
   CHECK(tree.result(0) == 16777218.0);
 }
 
+TEST_CASE("a scan joins neighbouring groups, from the first element or from the last") {
+  auto scan = [](const std::string& flags, const std::vector<double>& values) {
+    EvalTest test;
+    std::vector<TensorValue> tensors = inputs({5}, {6});
+    for (size_t i = 0; i < values.size(); ++i) tensors[0].set(int64_t(i), {.f = values[i]});
+    REQUIRE(test.run("%x: tensor<N, f32>, %y: tensor<6, f32>",
+                     {zero, load5, "%four: i64 = tile.constant {value = 4}", "%five: i64 = tile.constant {value = 5}",
+                      "%s: tile<5, f32>, %t: tile<1, f32> = tile.scan %a, [], [%four] {axis = 0, " + flags + "}",
+                      "tile.store %s, %y, [%z], []", "tile.store %t, %y, [%five], []"},
+                     std::move(tensors)));
+    std::vector<double> got;
+    for (int i = 0; i < 6; ++i) got.push_back(test.result(i));
+    return got;
+  };
+  using V = std::vector<double>;
+  const V numbers{1, 2, 3, 4, 100};
+  CHECK(scan("kind = \"sum\"", numbers) == V{1, 3, 6, 10, 10, 10});
+  CHECK(scan("kind = \"sum\", reverse = true", numbers) == V{10, 9, 7, 4, 0, 10});
+  CHECK(scan("exclusive = true, kind = \"prod\"", numbers) == V{1, 1, 2, 6, 24, 24});
+  CHECK(scan("exclusive = true, kind = \"max\", reverse = true", numbers) == V{4, 4, 4, -INFINITY, -INFINITY, 4});
+  // 2^24 + 1 is not representable: the ones are added to each other before what comes before them.
+  CHECK(scan("kind = \"sum\"", {16777216.0, 0, 1, 1, 0}) ==
+        V{16777216.0, 16777216.0, 16777216.0, 16777218.0, 16777218.0, 16777218.0});
+}
+
 TEST_CASE("a product adds in the order of k with one rounding a step") {
   EvalTest test;
   REQUIRE(test.run(

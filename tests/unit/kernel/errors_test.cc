@@ -47,6 +47,15 @@ TEST_CASE("a kernel without a mistake has no message") {
   check_op("x + h", "");
 }
 
+TEST_CASE("a scan has one axis, a kind that exists and numbers") {
+  check_op("tile.scan(x, axis=1)", "");
+  check_op("tile.scan(x, axis=2)", "axis 2 lies outside the 2 dimensions of the operand of 'scan'");
+  check_op("tile.scan(x, axis=(0, 1))", "the axis of 'tile.scan' is a tuple, where one axis is needed");
+  check_op("tile.scan(x, axis=0, kind=\"mean\")",
+           "the kind of 'tile.scan' is \"mean\", where \"sum\", \"prod\", \"max\" or \"min\" is needed");
+  check_op("tile.scan(x > 0.0, axis=0)", "'scan' has no meaning for bool");
+}
+
 TEST_CASE("axes are declared once, with names that are free") {
   check("    u = tile.context(m=M)\n    return tile.zeros((t.m, t.n), f32)\n",
         "the axes of kernel 'f' are declared twice");

@@ -2,7 +2,9 @@
 
 #include "ir/layout/conversion.h"
 #include "ir/layout/exchange.h"
+#include "ir/layout/families.h"
 #include "ir/layout/reduction.h"
+#include "ir/layout/scan.h"
 #include "ir/layout/text.h"
 #include "passes/tile/gpu/builders.h"
 #include "passes/tile/gpu/tensor_copies.h"
@@ -56,6 +58,7 @@ class LayoutAgreement {
       case OpKind::Transpose: return want(op, 0, transpose_source(op));
       case OpKind::Gather: return want(op, op->slot_begin(in::Gather::rows), row_numbers(op));
       case OpKind::Reduce: return reduced(op);
+      case OpKind::Scan: return scanned(op);
       case OpKind::For: return loop(op);
       case OpKind::If:
         for (unsigned r = 0; r < 2; ++r) yields(op->region(r)->front()->terminator(), op);
@@ -120,12 +123,40 @@ class LayoutAgreement {
     return layout_of(op->result()).slice(1, keeps).layout;
   }
 
-  /// What a reduction leaves follows from its operand; users get it as they expect it.
+  /// What a reduction leaves follows from its operand.
   void reduced(Op* op) {
     Layout made = layout::plan_reduction(layout_of(op->operand(0)), int(op->int_attr("axis")), op->flag("keep")).result;
-    Layout wanted = layout_of(op->result());
+    gives(op, op->result(), made);
+  }
+
+  /// So does what a scan leaves. Accumulators of some machines are held in no order that one could follow.
+  void scanned(Op* op) {
+    int axis = int(op->int_attr("axis"));
+    Layout source = layout_of(op->in(in::Scan::a));
+    std::optional<layout::Scan> plan = layout::plan_scan(source, axis);
+    if (!plan) {
+      source = plain_layout(source);
+      plan = layout::plan_scan(source, axis);
+      TSR_CHECK(plan, "a blocked layout has no plan for a scan");
+      want(op, op->slot_begin(in::Scan::a), source);
+    }
+    if (op->in(in::Scan::before)) want(op, op->slot_begin(in::Scan::before), plan->total);
+    gives(op, op->result(0), source);
+    gives(op, op->result(1), plan->total);
+  }
+
+  static Layout plain_layout(const Layout& like) {
+    std::vector<int32_t> extents;
+    for (int axis = 0; axis < like.rank(); ++axis) extents.push_back(like.extent(axis));
+    std::optional<Layout> plain = layout::blocked(extents, 1, like.lanes(), like.warps());
+    TSR_CHECK(plain, "no blocked layout for a scan");
+    return *plain;
+  }
+
+  /// The op makes the result in that layout; users get it as they expect it.
+  void gives(Op* op, Value* result, const Layout& made) {
+    Layout wanted = layout_of(result);
     if (made == wanted) return;
-    Value* result = op->result();
     result->set_type(context().with_layout(result->type(), layout::print(made)));
     std::vector<Use*> uses;
     for (Use* use = result->first_use(); use; use = use->next()) uses.push_back(use);

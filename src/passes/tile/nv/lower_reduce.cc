@@ -28,9 +28,7 @@ Value* NvLowering::combine(Kind kind, std::vector<Value*> values) {
   return all;
 }
 
-/// The operand with what lies past the limit replaced by the number that changes nothing.
-Value* NvLowering::mask_past_limit(Op* op, Value* reg) {
-  Value* limit = op->in(in::Reduce::limit);
+Value* NvLowering::mask_past_limit(Op* op, Value* limit, Value* reg) {
   if (!limit) return reg;
   size_t axis = size_t(op->int_attr("axis"));
   Type tile = op->operand(0)->type();
@@ -48,7 +46,7 @@ void NvLowering::lower_reduce(Op* op) {
   layout::Reduction plan = layout::plan_reduction(from, int(op->int_attr("axis")), op->flag("keep"));
   TSR_CHECK(plan.result == layout_of(op->result()->type()), "a reduction's result has another layout than its plan");
   Kind kind = tile::reduction_op(op->string_attr("kind"));
-  Value* reg = mask_past_limit(op, value(op->operand(0)));
+  Value* reg = mask_past_limit(op, op->in(in::Reduce::limit), value(op->operand(0)));
   // The first elements to combine of every result, then the second, … are whole registers groups.
   size_t most = 0;
   for (const std::vector<int>& sources : plan.registers) most = std::max(most, sources.size());

@@ -121,6 +121,7 @@ void NvLowering::lower(Op* op) {
     case OpKind::Merge: return lower_merge(op);
     case OpKind::ConvertLayout: return lower_convert(op);
     case OpKind::Reduce: return lower_reduce(op);
+    case OpKind::Scan: return lower_scan(op);
     case OpKind::CopyAsync: return lower_copy_async(op);
     case OpKind::StoreAsync: return lower_store_async(op);
     case OpKind::Barriers: return lower_barriers(op);

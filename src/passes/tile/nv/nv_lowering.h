@@ -14,6 +14,7 @@
 #include "ir/layout/layout.h"
 #include "ir/layout/matrix_access.h"
 #include "ir/layout/reduction.h"
+#include "ir/layout/scan.h"
 #include "ir/layout/shared_layout.h"
 #include "ir/core/dim_facts.h"
 #include "passes/analysis/divisibility.h"
@@ -140,9 +141,20 @@ class NvLowering {
 
   // lower_reduce.cc
   void lower_reduce(Op* op);
-  Value* mask_past_limit(Op* op, Value* reg);
+  /// The operand of an op that combines elements along an axis, with what lies past the limit (null: nothing does)
+  /// replaced by the number that changes nothing.
+  Value* mask_past_limit(Op* op, Value* limit, Value* reg);
   Value* combine(ElementwiseKind kind, std::vector<Value*> values);
   Value* across_warps(Op* op, const layout::Reduction& plan, ElementwiseKind kind, Value* partial);
+
+  // lower_scan.cc
+  struct ScanState;
+  void lower_scan(Op* op);
+  void scan_registers(ScanState& scan, const layout::ScanStep& step);
+  void scan_lanes(ScanState& scan, const layout::ScanStep& step);
+  void scan_warps(ScanState& scan, const layout::ScanStep& step);
+  /// `running` comes before what the group's registers have, where the condition holds (null: everywhere).
+  void put_before(ScanState& scan, int group, Value* running, Value* where);
 
   // lower_control.cc
   void lower_for(Op* op);

@@ -12,10 +12,11 @@ using tile::OpKind;
 namespace {
 
 /// The bytes of an element that fill a register in parts of a fragment: 4, or 2 where a kernel has no tiles but of that
-/// size, as one that copies has.
+/// size, as one that copies has. Scans go in groups of 16.
 unsigned bytes_of_lanes(Op* kernel) {
   bool narrow = false, wide = false;
   walk(kernel, [&](Op* op) {
+    wide |= op->is(tile::info(OpKind::Scan));
     for (unsigned i = 0; i < op->result_count(); ++i) {
       Type type = op->result(i)->type();
       if (type->is(TypeKind::Tile)) (byte_size(type->dtype) == 2 ? narrow : wide) = true;
@@ -115,6 +116,7 @@ void KernelLowering::lower(Op* op) {
     case OpKind::Reshape: return lower_reshape(op);
     case OpKind::Transpose: return lower_transpose(op);
     case OpKind::Reduce: return lower_reduce(op);
+    case OpKind::Scan: return lower_scan(op);
     case OpKind::Merge: return lower_merge(op);
     case OpKind::Dot: return lower_dot(op);
     case OpKind::PairRows: return lower_pair_rows(op);

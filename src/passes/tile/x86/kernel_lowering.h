@@ -104,6 +104,19 @@ class KernelLowering {
   void lower_reduce(Op* op);
   Value* reduce_row(ElementwiseKind kind, std::vector<Value*> parts, Value* identity);
   Value* combine(ElementwiseKind kind, std::vector<Value*> values);
+  /// The number that changes nothing, bit for bit: -0 for a sum.
+  Value* neutral_of(ElementwiseKind kind, DType dtype);
+  Value* mask_past(Fragment& from, size_t axis, Value* tile_limit, Value* with);
+
+  // lower_scan.cc
+  struct ScanLine;
+  void lower_scan(Op* op);
+  Value* scan_line(ScanLine& line, Value* before);
+  void join_halves(ScanLine& line, int64_t half);
+  Value* join_runs(ScanLine& line, Value* running);
+  void put_before(ScanLine& line, size_t part, Value* prefix);
+  Value* scan_element(const ScanLine& line, const std::vector<Value*>& parts, int64_t element);
+  Value* scan_spread(const ScanLine& line, Value* element, size_t part);
 
   // lower_dot.cc
   void lower_dot(Op* op);

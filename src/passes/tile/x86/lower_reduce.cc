@@ -29,18 +29,6 @@ int64_t extreme(DType dtype, bool greatest) {
   return evaluate_elementwise(Kind::Cast, DType::F64, dtype, {&infinity, 1}).i;
 }
 
-Value* identity_of(TargetBuilder& b, Kind kind, DType dtype) {
-  Type type = b.context().scalar(dtype);
-  bool real = is_float(dtype);
-  switch (kind) {
-    case Kind::Add: return real ? b.number(type, -0.0) : b.integer(type, 0);
-    case Kind::Mul: return real ? b.number(type, 1.0) : b.integer(type, 1);
-    case Kind::Max: return real ? b.number(type, -HUGE_VAL) : b.integer(type, extreme(dtype, false));
-    case Kind::Min: return real ? b.number(type, HUGE_VAL) : b.integer(type, extreme(dtype, true));
-    default: TSR_UNREACHABLE("no such reduction");
-  }
-}
-
 /// `part` with lanes added that hold `identity`.
 Value* padded(TargetBuilder& b, Value* part, int64_t lanes, Value* identity) {
   if (part->type()->is(TypeKind::Scalar)) {
@@ -54,6 +42,37 @@ Value* padded(TargetBuilder& b, Value* part, int64_t lanes, Value* identity) {
 }
 
 }  // namespace
+
+Value* KernelLowering::neutral_of(Kind kind, DType dtype) {
+  Type type = b_.context().scalar(dtype);
+  bool real = is_float(dtype);
+  switch (kind) {
+    case Kind::Add: return real ? b_.number(type, -0.0) : b_.integer(type, 0);
+    case Kind::Mul: return real ? b_.number(type, 1.0) : b_.integer(type, 1);
+    case Kind::Max: return real ? b_.number(type, -HUGE_VAL) : b_.integer(type, extreme(dtype, false));
+    case Kind::Min: return real ? b_.number(type, HUGE_VAL) : b_.integer(type, extreme(dtype, true));
+    default: TSR_UNREACHABLE("no such reduction");
+  }
+}
+
+/// Replaces elements at or past the limit along the axis (null: none are) by `with`; gives the limit, or null where all
+/// elements are below it.
+Value* KernelLowering::mask_past(Fragment& from, size_t axis, Value* tile_limit, Value* with) {
+  Value* limit = tile_limit ? scalar(tile_limit) : nullptr;
+  if (!limit || b_.as_constant(limit).value_or(0) >= from.shape.extents[axis]) return nullptr;
+  Access bounds{nullptr, from.shape, with->type()->dtype, {}, std::vector<Value*>(from.shape.extents.size())};
+  bounds.limits[axis] = limit;
+  for (int64_t n = 0; n < from.shape.part_count(); ++n) {
+    int64_t part = n % from.shape.parts_per_row();
+    int64_t lanes = from.shape.lanes(part);
+    Value* left = b_.sub(row_count(bounds, from.shape.row_index(n / from.shape.parts_per_row())),
+                         b_.index(part * from.shape.chunk));
+    Value* there = lanes > 1 ? b_.mask(left, lanes) : b_.op(Kind::Gt, left, b_.index(0));
+    Value*& value = from.parts[size_t(n)];
+    value = b_.select(there, value, lanes > 1 ? b_.splat(with, lanes) : with);
+  }
+  return limit;
+}
 
 Value* KernelLowering::combine(Kind kind, std::vector<Value*> values) {
   for (size_t n = values.size(); n > 1;) {
@@ -87,23 +106,9 @@ void KernelLowering::lower_reduce(Op* op) {
   size_t axis = size_t(op->int_attr("axis"));
   Kind kind = combiner(op->string_attr("kind"));
   DType dtype = op->result()->type()->dtype;
-  Value* identity = identity_of(b_, kind, dtype);
+  Value* identity = neutral_of(kind, dtype);
   bool along_lanes = axis + 1 == from.shape.extents.size();
-  Value* limit = op->in(in::Reduce::limit) ? scalar(op->in(in::Reduce::limit)) : nullptr;
-  if (limit && b_.as_constant(limit).value_or(0) >= from.shape.extents[axis]) limit = nullptr;
-  if (limit) {
-    Access bounds{nullptr, from.shape, dtype, {}, std::vector<Value*>(from.shape.extents.size())};
-    bounds.limits[axis] = limit;
-    for (int64_t n = 0; n < from.shape.part_count(); ++n) {
-      int64_t part = n % from.shape.parts_per_row();
-      int64_t lanes = from.shape.lanes(part);
-      Value* left = b_.sub(row_count(bounds, from.shape.row_index(n / from.shape.parts_per_row())),
-                           b_.index(part * from.shape.chunk));
-      Value* there = lanes > 1 ? b_.mask(left, lanes) : b_.op(Kind::Gt, left, b_.index(0));
-      Value*& value = from.parts[size_t(n)];
-      value = b_.select(there, value, lanes > 1 ? b_.splat(identity, lanes) : identity);
-    }
-  }
+  Value* limit = mask_past(from, axis, op->in(in::Reduce::limit), identity);
 
   Fragment kept{from.shape, {}};
   kept.shape.extents[axis] = 1;

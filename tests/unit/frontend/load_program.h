@@ -1,0 +1,26 @@
+#pragma once
+// A program for tests: the text of a graph module, or source.
+
+#include <string>
+
+#include "frontend/frontend.h"
+#include "ir/core/parser.h"
+
+namespace tessera::test {
+
+/// The graph and the kernels that it may call; the graph is null where `text` has a mistake, which is reported.
+inline frontend::FrontendResult load_program(Context& context, SourceManager& sources, const std::string& text,
+                                             DiagnosticEngine& diagnostics) {
+  bool is_graph = text.rfind("module", 0) == 0;
+  FileId file = sources.add(is_graph ? "f.tir" : "f.tsr", text);
+  if (!is_graph) {
+    auto result = frontend::compile_source(context, file, {}, diagnostics);
+    return result ? std::move(*result) : frontend::library_only(context, diagnostics);
+  }
+  auto modules = parse_modules(context, file, diagnostics);
+  frontend::FrontendResult result = frontend::library_only(context, diagnostics);
+  if (modules) result.graph = std::move(modules->front());
+  return result;
+}
+
+}  // namespace tessera::test
