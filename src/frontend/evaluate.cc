@@ -131,6 +131,11 @@ Datum Evaluator::evaluate_binaries(const ast::Binary& root, Scope& scope) {
   for (size_t i = spine.size(); i-- > 0;) {
     const ast::Binary& node = *spine[i];
     if (!count_step(node.loc)) return Datum::poison();
+    if (node.op == ast::BinaryOp::MatMul && value.is(DatumKind::DType)) {
+      auto dtype = with_policy(*this, {value.as_dtype(), value.dtype_policies()}, *node.right, scope);
+      value = dtype ? Datum::dtype(dtype->dtype, dtype->policies) : Datum::poison();
+      continue;
+    }
     value = binary(node.op, value, evaluate(*node.right, scope), node.op_loc);
   }
   return value;

@@ -28,6 +28,10 @@ class TypeReader {
       : evaluator_(evaluator), scope_(scope), signature_(signature), declares_(declares) {}
 
   TypePattern read(const ast::Expr& expr);
+  /// Adds a policy to the pattern's dtype; false when a mistake was reported.
+  bool add_policy(const ast::Expr& policy, TypePattern& pattern) {
+    return apply_policy(policy, pattern) && check_accum(pattern, policy.loc);
+  }
 
  private:
   TypePattern read_name(const ast::Name& name);
@@ -293,8 +297,7 @@ bool TypeReader::read_dtype(const ast::Expr& expr, TypePattern& pattern) {
   if (const auto* name = ast::as<ast::Name>(&expr)) return read_dtype_name(*name, pattern);
   if (const auto* binary = ast::as<ast::Binary>(&expr);
       binary && binary->op == ast::BinaryOp::MatMul) {
-    return read_dtype(*binary->left, pattern) && apply_policy(*binary->right, pattern) &&
-           check_accum(pattern, binary->right->loc);
+    return read_dtype(*binary->left, pattern) && add_policy(*binary->right, pattern);
   }
   if (const auto* call = ast::as<ast::Call>(&expr)) {
     const auto* callee = ast::as<ast::Name>(call->callee);
@@ -473,6 +476,15 @@ Signature read_signature(Evaluator& evaluator, const Function& function) {
 
 TypePattern read_type(Evaluator& evaluator, const ast::Expr& expr, Scope& scope) {
   return TypeReader(evaluator, scope, nullptr, false).read(expr);
+}
+
+std::optional<DTypeValue> with_policy(Evaluator& evaluator, const DTypeValue& dtype, const ast::Expr& policy,
+                                      Scope& scope) {
+  TypePattern pattern;
+  pattern.dtype = dtype.dtype;
+  pattern.policies = dtype.policies;
+  if (!TypeReader(evaluator, scope, nullptr, false).add_policy(policy, pattern)) return std::nullopt;
+  return DTypeValue{pattern.dtype, pattern.policies};
 }
 
 }  // namespace tessera::frontend

@@ -97,6 +97,10 @@ Signature read_signature(Evaluator& evaluator, const Function& function);
 /// Reads one annotation in which no name declares anything (a variable's, a param's).
 TypePattern read_type(Evaluator& evaluator, const ast::Expr& expr, Scope& scope);
 
+/// The dtype with a policy, `dtype @policy`; nullopt when a mistake was reported.
+std::optional<DTypeValue> with_policy(Evaluator& evaluator, const DTypeValue& dtype, const ast::Expr& policy,
+                                      Scope& scope);
+
 /// Where a symbol of a signature got its value.
 struct BoundSymbol {
   Dim dim = nullptr;

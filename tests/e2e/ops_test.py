@@ -16,7 +16,8 @@ from tessera.nn import (
     layernorm, layernorm_safe, batch_norm, swiglu, geglu, reglu, gelu_exact, quick_gelu, softplus, mish, elu,
     leaky_relu, clamp, hard_sigmoid, hard_swish, dropout, residual, logsumexp, log_softmax, cross_entropy_mean,
     cross_entropy_smoothed, soft_cross_entropy, binary_cross_entropy, mse, avg, split_heads, merge_heads, split_qkv,
-    repeat_heads, rotary_angles, rotary, one_hot, argmax, argmin, gather, take,
+    repeat_heads, rotary_angles, rotary, one_hot, argmax, argmin, gather, take, pad, conv2d, conv2d_nchw, conv1d,
+    max_pool2d, avg_pool2d, adaptive_avg_pool2d,
 )
 """
 
@@ -167,11 +168,92 @@ def indexing():
          lambda x, i: x[i], 0)
 
 
+def subscripts():
+    x, at = normal(4, 6, 9), np.array([[0, 3, 2], [1, 3, 0]], np.int32)
+    both = "x: Tensor[A, 6, C, f32], i: Tensor[R, S, i32]"
+    case(both, "x[:, i], x[..., i], x[:, i, None], x[:, 2:5, i]", [x, at],
+         lambda x, i: (x[:, i], x[..., i], x[:, i][:, :, :, None], x[:, 2:5][:, :, i]), 0)
+
+
+def products():
+    a, b, c = normal(3, 4, 5), normal(3, 5, 6), normal(6, 7)
+    three = "a: Tensor[3, 4, 5, f32], b: Tensor[3, 5, 6, f32], c: Tensor[6, N, f32]"
+    for spec in ("bij,bjk->bik", "bij,bjk->kib", "bij,bjk", "bij,bjk->b", "bij,bjk->ijk", "bij,cjk->bcik"):
+        case(three, f'einsum("{spec}", a, b)', [a, b, c], lambda a, b, c, spec=spec: np.einsum(spec, a, b))
+    for spec in ("bij,bjk,kn->bin", "bij,bjk,kn->nb", "bij,bjk,kn->"):
+        case(three, f'einsum("{spec}", a, b, c)', [a, b, c], lambda a, b, c, spec=spec: np.einsum(spec, a, b, c))
+    for spec in ("bij->jib", "bij->b", "bij->", "bij"):
+        case(three, f'einsum("{spec}", a)', [a, b, c], lambda a, b, c, spec=spec: np.einsum(spec, a))
+    i = RNG.integers(-100, 100, (4, 5)).astype(np.int8)
+    case("x: Tensor[4, 5, i8], y: Tensor[N, 5, i8]", 'einsum("ik,jk->ij", x, y)', [i, i], lambda x, y: x.astype(int) @ y.T)
+
+
+def padded(x, p, value=0):
+    return np.pad(x, ((0, 0), (p[0], p[0]), (p[1], p[1]), (0, 0)), constant_values=value)
+
+
+def seen(x, size, strides, dilation=(1, 1)):
+    view = np.lib.stride_tricks.sliding_window_view(
+        x, ((size[0] - 1) * dilation[0] + 1, (size[1] - 1) * dilation[1] + 1), axis=(1, 2))
+    return view[:, ::strides[0], ::strides[1], :, ::dilation[0], ::dilation[1]]
+
+
+def convolution(x, w, strides=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1):
+    view = seen(padded(x, padding), w.shape[:2], strides, dilation)
+    parts = [np.einsum("bhwcyx,yxcn->bhwn", v, u)
+             for v, u in zip(np.split(view, groups, 3), np.split(w, groups, 3))]
+    return np.concatenate(parts, -1)
+
+
+def images():
+    x = normal(2, 9, 11, 6)
+    image = "x: Tensor[B, 9, 11, 6, f32]"
+    case(image, "pad(x, ((0, 0), (1, 2), (3, 0), (0, 0))), pad(x, ((0, 0), (0, 0), (0, 0), (0, 1)), -1.5)", [x],
+         lambda x: (np.pad(x, ((0, 0), (1, 2), (3, 0), (0, 0))),
+                    np.pad(x, ((0, 0), (0, 0), (0, 0), (0, 1)), constant_values=-1.5)))
+    case(image, "windows(x, 3, axis=1, step=2, dilation=3), windows(x, 2)", [x],
+         lambda x: (np.lib.stride_tricks.sliding_window_view(x, 7, 1)[:, ::2, ..., ::3],
+                    np.lib.stride_tricks.sliding_window_view(x, 2, 3)), 0)
+    for y, z, n, options in ((3, 3, 8, {}), (3, 3, 8, dict(strides=(2, 2), padding=(1, 1))),
+                             (1, 1, 5, {}), (1, 1, 5, dict(strides=(2, 3))), (7, 5, 4, dict(padding=(3, 2))),
+                             (3, 2, 8, dict(dilation=(2, 3), padding=(2, 0))), (3, 3, 6, dict(groups=6, padding=(1, 1))),
+                             (3, 3, 12, dict(groups=3, strides=(1, 2))), (2, 2, 12, dict(groups=6))):
+        w = normal(y, z, 6 // options.get("groups", 1), n)
+        text = "".join(f", {key}={value}" for key, value in options.items())
+        case(f"{image}, w: Tensor[{y}, {z}, {w.shape[2]}, {n}, f32], b: Tensor[{n}, f32]",
+             f"relu(conv2d(x, w, b{text}))", [x, w, normal(n)],
+             lambda x, w, b, options=options: np.maximum(convolution(x, w, **options) + b, 0))
+    w = normal(3, 3, 6, 8)
+    case("x: Tensor[B, 6, H, W, f32], w: Tensor[8, 6, 3, 3, f32] where H >= 1, W >= 1", "conv2d_nchw(x, w, padding=(1, 1))",
+         [np.moveaxis(x, 3, 1), np.transpose(w, (3, 2, 0, 1))],
+         lambda x, w: np.moveaxis(convolution(np.moveaxis(x, 1, 3), np.transpose(w, (2, 3, 1, 0)), padding=(1, 1)), 3, 1))
+    line = normal(2, 20, 6)
+    case("x: Tensor[B, 20, 6, f32], w: Tensor[4, 6, 5, f32]", "conv1d(x, w, stride=2, padding=2)",
+         [line, normal(4, 6, 5)],
+         lambda x, w: convolution(x[:, None], w[None], strides=(1, 2), padding=(0, 2))[:, 0])
+    case(image, "max_pool2d(x, (3, 3), strides=(2, 2), padding=(1, 1)), max_pool2d(x, (2, 2))", [x],
+         lambda x: (seen(padded(x, (1, 1), -np.inf), (3, 3), (2, 2)).max((4, 5)), seen(x, (2, 2), (2, 2)).max((4, 5))))
+    case(image, "avg_pool2d(x, (3, 2)), avg_pool2d(x, (3, 3), strides=(1, 1), padding=(1, 1))", [x],
+         lambda x: (seen(x, (3, 2), (3, 2)).mean((4, 5)), seen(padded(x, (1, 1)), (3, 3), (1, 1)).mean((4, 5))))
+
+    def adaptive(x, size):
+        for axis, count in zip((1, 2), size):
+            extent = x.shape[axis]
+            x = np.stack([np.take(x, range(i * extent // count, -(-(i + 1) * extent // count)), axis).mean(axis)
+                          for i in range(count)], axis)
+        return x
+
+    case(image, "adaptive_avg_pool2d(x, (1, 1)), adaptive_avg_pool2d(x, (4, 3))", [x],
+         lambda x: (adaptive(x, (1, 1)), adaptive(x, (4, 3))))
+
+
 def write(folder):
     text = HEADER
     for number, (signature, body, _, results, _) in enumerate(CASES):
         names = ", ".join(f"r{i}" for i in range(len(results)))
-        text += f"\n@jit\ndef f{number}({signature}):\n    {names} = {body}\n    return {names}\n"
+        parameters, _, condition = signature.partition(" where ")
+        head = f"def f{number}({parameters})" + (f" where {condition}" if condition else "")
+        text += f"\n@jit\n{head}:\n    {names} = {body}\n    return {names}\n"
     (folder / "ops.tsr").write_text(text)
 
 
@@ -197,7 +279,7 @@ def check(folder, number, mode, target):
 
 
 def main():
-    for add in (norms, activations, losses, heads, indexing):
+    for add in (norms, activations, losses, heads, indexing, subscripts, products, images):
         add()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

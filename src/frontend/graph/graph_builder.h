@@ -75,6 +75,7 @@ class GraphBuilder : public Evaluator {
   Value* computed(const IrValue& value);
   Value* stored(const IrValue& value);
   Value* convert(Value* value, DType dtype);
+  Value* round_to(Value* value, const NumericType& type);
   /// What operands of one op come to; reports dtypes that do not meet.
   std::optional<NumericType> meet(std::span<const Datum> operands, bool real, Loc loc);
   std::optional<NumericType> meet(const NumericType& a, const NumericType& b, Loc loc);
@@ -103,6 +104,14 @@ class GraphBuilder : public Evaluator {
   Datum reduce(std::string_view kind, const BoundArguments& arguments, size_t axis);
   Value* divide_by_count(Value* sum, std::span<const Dim> reduced);
 
+  // Sums of products by letters (graph_einsum.cc).
+  struct Term;
+  Datum einsum(const BoundArguments& arguments);
+  bool same_extents(const Term& a, const Term& b, Loc loc);
+  Term arranged(const Term& term, const std::string& letters, Loc loc);
+  std::optional<Term> multiplied(const Term& a, const Term& b, const std::string& kept, Loc loc);
+  std::optional<Term> summed(Term term, const std::string& kept, Loc loc);
+
   // Shapes (graph_shape.cc, graph_index.cc).
   std::optional<int64_t> expect_axis(const Datum& datum, size_t rank, Loc loc, std::string_view of);
   std::optional<std::vector<int64_t>> expect_axes(const Datum& datum, size_t rank, Loc loc,
@@ -113,12 +122,14 @@ class GraphBuilder : public Evaluator {
   Datum transpose(const BoundArguments& arguments);
   Datum transpose(const IrValue& x, const std::vector<int64_t>& perm, Loc loc);
   Datum broadcast_to(const BoundArguments& arguments);
+  Datum windows(const BoundArguments& arguments);
   Datum concat(const BoundArguments& arguments);
   struct Slicing;
   bool index_axis(Slicing& slicing, const ast::Expr& index, Scope& scope);
   bool slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& scope);
   Dim slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope);
   bool check_bound(Dim low, Dim high, Loc loc, const std::string& what);
+  Datum gather_axis(const Datum& x, size_t axis, const Datum& indices, Loc loc);
 
   // Values from nothing (graph_create.cc).
   Datum create(BuiltinId id, const BoundArguments& arguments);

@@ -33,6 +33,8 @@ Datum GraphBuilder::call_builtin(const Builtin& builtin, const BoundArguments& a
       return rmsnorm(arguments);
     case BuiltinId::Matmul:
       return matmul(arguments[0], arguments[1], loc);
+    case BuiltinId::Einsum:
+      return einsum(arguments);
     case BuiltinId::Embedding:
       return embedding(arguments);
     case BuiltinId::CrossEntropy:
@@ -43,6 +45,8 @@ Datum GraphBuilder::call_builtin(const Builtin& builtin, const BoundArguments& a
       return transpose(arguments);
     case BuiltinId::BroadcastTo:
       return broadcast_to(arguments);
+    case BuiltinId::Windows:
+      return windows(arguments);
     case BuiltinId::Concat:
       return concat(arguments);
     case BuiltinId::Zeros:
@@ -86,7 +90,7 @@ Datum GraphBuilder::cast(const BoundArguments& arguments) {
   auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'cast'");
   if (!x) return Datum::poison();
   builder_.set_loc(arguments.call);
-  return handle(convert(x->value, type.storage), type, arguments.call);
+  return handle(round_to(x->value, type), type, arguments.call);
 }
 
 /// The shape and dtype that a function without operands gives: as written, else those of the param

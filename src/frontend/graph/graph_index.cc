@@ -35,12 +35,15 @@ Datum GraphBuilder::attribute(const Datum& object, const ast::Identifier& name, 
 /// What a subscript selects, axis by axis of the operand.
 struct GraphBuilder::Slicing {
   const std::vector<Dim>& extents;
+  Dim zero;
   std::string what;
   std::vector<Dim> starts;
   std::vector<int64_t> steps;
   std::vector<Dim> dims;    ///< of the slice
   std::vector<Dim> result;  ///< without indexed axes, with new ones
   bool whole = true;
+  Datum indices = Datum::none();  ///< a tensor that subscripts axis `gathered` of the result
+  size_t gathered = 0;
 
   size_t axis() const { return starts.size(); }
   void take(Dim start, int64_t step, Dim dim) {
@@ -48,6 +51,10 @@ struct GraphBuilder::Slicing {
     starts.push_back(start);
     steps.push_back(step);
     dims.push_back(dim);
+  }
+  void take_whole() {
+    result.push_back(extents[axis()]);
+    take(zero, 1, extents[axis()]);
   }
 };
 
@@ -108,7 +115,15 @@ bool GraphBuilder::slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& 
 bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& scope) {
   Datum value = evaluate(index, scope);
   if (value.is_poison()) return false;
-  if (value.is_ir()) return unsupported(index.loc, "an index that is a tensor"), false;
+  if (value.is_ir() && !slicing.indices.is_none()) {
+    return unsupported(index.loc, "a subscript with more than one tensor"), false;
+  }
+  if (value.is_ir()) {
+    slicing.indices = value;
+    slicing.gathered = slicing.result.size();
+    slicing.take_whole();
+    return true;
+  }
   Dim at = expect_dim(value, index.loc, "the index");
   if (!at) return false;
   Dim extent = slicing.extents[slicing.axis()];
@@ -131,11 +146,20 @@ bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& s
   return true;
 }
 
+/// x[.., indices, ..]: gather of tessera.nn.
+Datum GraphBuilder::gather_axis(const Datum& x, size_t axis, const Datum& indices, Loc loc) {
+  if (indices.as_ir().storage == DType::Bool) return unsupported(loc, "a subscript that is a mask");
+  SourceModule* library = session().load_library("tessera.indexing");
+  TSR_CHECK(library, "the library has a module for indexing");
+  Datum gather = lookup("gather", *library->scope, loc);
+  return call(gather, {{"", x, loc}, {"", indices, loc}, {"", Datum::integer(int64_t(axis)), loc}}, loc);
+}
+
 Datum GraphBuilder::subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) {
   if (!object.is_ir()) return Evaluator::subscript(object, indices, scope, loc);
   const IrValue& x = object.as_ir();
   Type type = x.value->type();
-  Slicing slicing{type->dims, subject(x, "the tensor"), {}, {}, {}, {}};
+  Slicing slicing{type->dims, dims().constant(0), subject(x, "the tensor"), {}, {}, {}, {}};
   size_t used = 0, ellipses = 0;
   for (const ast::Expr* index : indices) {
     ellipses += index->kind == ast::NodeKind::Ellipsis;
@@ -147,11 +171,7 @@ Datum GraphBuilder::subscript(const Datum& object, ast::ExprList indices, Scope&
   }
   if (ellipses > 1) return unsupported(loc, "a subscript with more than one '...'");
   auto take_whole = [&](size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-      Dim extent = type->dims[slicing.axis()];
-      slicing.take(dims().constant(0), 1, extent);
-      slicing.result.push_back(extent);
-    }
+    for (size_t i = 0; i < count; ++i) slicing.take_whole();
   };
   for (const ast::Expr* index : indices) {
     if (index->kind == ast::NodeKind::Ellipsis) {
@@ -171,7 +191,9 @@ Datum GraphBuilder::subscript(const Datum& object, ast::ExprList indices, Scope&
     value = graph::slice(builder_, value, slicing.starts, slicing.steps, slicing.dims);
   }
   value = graph::reshape(builder_, value, slicing.result);
-  return handle(value, type_of(x), loc);
+  Datum taken = handle(value, type_of(x), loc);
+  if (slicing.indices.is_none()) return taken;
+  return gather_axis(taken, slicing.gathered, slicing.indices, loc);
 }
 
 }  // namespace tessera::frontend

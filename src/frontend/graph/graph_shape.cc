@@ -156,6 +156,33 @@ Datum GraphBuilder::broadcast_to(const BoundArguments& arguments) {
                 arguments.call);
 }
 
+/// windows(x, size, axis=-1, step=1, dilation=1)
+Datum GraphBuilder::windows(const BoundArguments& arguments) {
+  auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'windows'");
+  auto size = expect_int(arguments[1], arguments.locs[1], "the size of 'windows'");
+  if (!x || !size) return Datum::poison();
+  std::string of = subject(*x, "the argument of 'windows'");
+  auto axis = expect_axis(arguments[2], x->value->type()->rank(), arguments.locs[2], of);
+  auto step = expect_int(arguments[3], arguments.locs[3], "the step of 'windows'");
+  auto dilation = expect_int(arguments[4], arguments.locs[4], "the dilation of 'windows'");
+  if (!axis || !step || !dilation) return Datum::poison();
+  const std::pair<int64_t, const char*> numbers[] = {{*size, "size"}, {*step, "step"}, {*dilation, "dilation"}};
+  for (size_t i = 0; i < 3; ++i) {
+    if (numbers[i].first >= 1 && numbers[i].first < int64_t(1) << 31) continue;
+    report(diag::wrong_kind, arguments.locs[i == 0 ? 1 : i + 2], fmt::format("the {} of 'windows'", numbers[i].second),
+           std::to_string(numbers[i].first), "a number from 1 up");
+    return Datum::poison();
+  }
+  Dim extent = x->value->type()->dims[size_t(*axis)];
+  int64_t reach = (*size - 1) * *dilation;
+  std::string what = fmt::format("{}, which is {}", dimension_of(size_t(*axis), of), extent->text);
+  if (!check_bound(dims().constant(reach + 1), extent, arguments.call, what)) return Datum::poison();
+  Dim count = dims().ceildiv(dims().sub(extent, dims().constant(reach)), dims().constant(*step));
+  builder_.set_loc(arguments.call);
+  Value* value = graph::windows(builder_, x->value, *axis, count, dims().constant(*size), *step, *dilation);
+  return handle(value, type_of(*x), arguments.call);
+}
+
 Datum GraphBuilder::concat(const BoundArguments& arguments) {
   const Datum& list = arguments[0];
   if (!list.is_sequence() || list.elements().empty()) {

@@ -15,10 +15,8 @@ std::optional<NumericType> GraphBuilder::written_type(const TypePattern& pattern
     type.storage = *known;
     if (pattern.policies.empty()) type.policies = dtype.dtype_policies();
   }
-  if (type.policies.stochastic_round || type.policies.saturate || type.policies.loss_scale) {
-    std::string_view name = type.policies.stochastic_round ? "stochastic_round"
-                            : type.policies.saturate       ? "saturate"
-                                                           : "loss_scale";
+  if (type.policies.stochastic_round || type.policies.loss_scale) {
+    std::string_view name = type.policies.stochastic_round ? "stochastic_round" : "loss_scale";
     unsupported(pattern.loc, fmt::format("policy '@{}'", name));
     return std::nullopt;
   }
@@ -91,7 +89,7 @@ Datum GraphBuilder::conform_tensor(const TypePattern& pattern, const Datum& datu
   IrValue result = *value;
   result.weak = false;
   if (use == Use::Stored) {
-    result.value = convert(value->value, type->storage);
+    result.value = round_to(value->value, *type);
   } else if (value->storage != type->storage) {
     result.value = convert(value->value, type->compute());
   }

@@ -39,7 +39,17 @@ Value* GraphBuilder::computed(const IrValue& value) {
 }
 
 Value* GraphBuilder::stored(const IrValue& value) {
-  return convert(value.value, value.storage);
+  return round_to(value.value, type_of(value));
+}
+
+/// The bits in the dtype that the type is stored in; with @saturate no finite or infinite number becomes more than that
+/// dtype's greatest.
+Value* GraphBuilder::round_to(Value* value, const NumericType& type) {
+  if (value->type()->dtype == type.storage || !type.policies.saturate) return convert(value, type.storage);
+  Policies policies;
+  policies.saturate = true;
+  Value* cut = graph::cast_to(builder_, value, context().tensor(value->type()->dims, type.storage, policies));
+  return cut;
 }
 
 namespace {

@@ -129,6 +129,17 @@ Value* slice(Builder& builder, Value* a, const std::vector<Dim>& starts,
       {{"starts", context.dims_array(starts)}, {"steps", context.integers(steps)}});
 }
 
+Value* windows(Builder& builder, Value* a, int64_t axis, Dim count, Dim size, int64_t step, int64_t dilation) {
+  Context& context = builder.context();
+  std::vector<Dim> dims = a->type()->dims;
+  dims[size_t(axis)] = count;
+  dims.push_back(size);
+  return builder.value(info(OpKind::Windows), {{a}}, with_dims(builder, a, std::move(dims)),
+                       {{"axis", context.integer(axis)},
+                        {"dilation", context.integer(dilation)},
+                        {"step", context.integer(step)}});
+}
+
 Value* concat(Builder& builder, std::vector<Value*> parts, int64_t axis) {
   TSR_CHECK(!parts.empty(), "a concatenation has a part");
   Context& context = builder.context();

@@ -76,6 +76,8 @@ Value* transpose(Builder& builder, Value* a, const std::vector<int64_t>& perm);
 /// Elements starts[i] + j*steps[i] for j < dims[i] along each axis i.
 Value* slice(Builder& builder, Value* a, const std::vector<Dim>& starts,
              const std::vector<int64_t>& steps, std::vector<Dim> dims);
+/// `count` windows of `size` elements along `axis`, see gir.windows.
+Value* windows(Builder& builder, Value* a, int64_t axis, Dim count, Dim size, int64_t step, int64_t dilation);
 Value* concat(Builder& builder, std::vector<Value*> parts, int64_t axis);
 
 // Contractions, reductions and what neural networks are made of.

@@ -49,6 +49,7 @@ class Evaluator {
   Status compute(Op* op, TensorValue& result);
   Status reshape(Op* op);
   Status slice(Op* op, TensorValue& result);
+  Status windows(Op* op, TensorValue& result);
   Status call(Op* op);
   void elementwise(Op* op, TensorValue& result);
   void constant(Op* op, TensorValue& result);
@@ -168,6 +169,24 @@ Status Evaluator::slice(Op* op, TensorValue& result) {
   return success;
 }
 
+Status Evaluator::windows(Op* op, TensorValue& result) {
+  const TensorValue& a = in(op, in::Windows::a);
+  size_t axis = size_t(op->int_attr("axis"));
+  int64_t step = op->int_attr("step"), dilation = op->int_attr("dilation");
+  if (result.count() == 0) return success;
+  Extents strides = row_major_strides(a.dims());
+  int64_t count = result.dims()[axis], size = result.dims().back(), extent = a.dims()[axis];
+  __int128 last = __int128(count - 1) * step + __int128(size - 1) * dilation;
+  if (last >= extent) {
+    diagnostics_.report(diag::eval_bounds, op->loc(), 0, count, step, axis, extent);
+    return failure;
+  }
+  strides.push_back(size > 1 ? strides[axis] * dilation : 0);
+  strides[axis] = count > 1 ? strides[axis] * step : 0;
+  copy_strided(a, strides, 0, result);
+  return success;
+}
+
 Status Evaluator::compute(Op* op, TensorValue& result) {
   switch (kind_of(op)) {
 #define ELEMENTWISE(Name, operands, cls, traits) case OpKind::Name:
@@ -203,6 +222,8 @@ Status Evaluator::compute(Op* op, TensorValue& result) {
       break;
     case OpKind::Slice:
       return slice(op, result);
+    case OpKind::Windows:
+      return windows(op, result);
     case OpKind::Concat: {
       std::vector<const TensorValue*> parts;
       for (unsigned i = 0; i < op->operand_count(); ++i) parts.push_back(&in(op, 0, i));

@@ -19,6 +19,7 @@ void verify_broadcast(Op* op, OpVerifier& verifier);
 void verify_reshape(Op* op, OpVerifier& verifier);
 void verify_transpose(Op* op, OpVerifier& verifier);
 void verify_slice(Op* op, OpVerifier& verifier);
+void verify_windows(Op* op, OpVerifier& verifier);
 void verify_concat(Op* op, OpVerifier& verifier);
 
 // Reductions, contractions, networks, random numbers (verify_math.cc).

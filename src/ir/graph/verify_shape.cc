@@ -186,6 +186,33 @@ void verify_slice(Op* op, OpVerifier& verifier) {
   }
 }
 
+void verify_windows(Op* op, OpVerifier& verifier) {
+  DimTable& table = op->module()->context().dims();
+  Value* a = op->in(in::Windows::a);
+  const std::vector<Dim>& from = a->type()->dims;
+  const std::vector<Dim>& to = op->result()->type()->dims;
+  int64_t axis = op->int_attr("axis"), step = op->int_attr("step"), dilation = op->int_attr("dilation");
+  if (!expect_dtype_of(op, verifier, a)) return;
+  if (axis < 0 || axis >= int64_t(from.size())) {
+    return verifier.error("axis {} is outside 0 to {}", axis, int64_t(from.size()) - 1);
+  }
+  if (step < 1 || dilation < 1) return verifier.error("step and dilation must be positive, not {} and {}", step, dilation);
+  std::vector<Dim> others(to.begin(), to.end() - (to.empty() ? 0 : 1));
+  if (others.size() == from.size()) others[size_t(axis)] = from[size_t(axis)];
+  if (others != from) {
+    return verifier.error("{} does not become {} by windows along axis {}", to_text(from), to_text(to), axis);
+  }
+  // The last element of the last window.
+  Dim one = table.constant(1);
+  Dim count = to[size_t(axis)], size = to.back();
+  Dim last = table.add(table.mul(table.sub(count, one), table.constant(step)),
+                       table.mul(table.sub(size, one), table.constant(dilation)));
+  bool some = interval(count).low.value_or(0) > 0 && interval(size).low.value_or(0) > 0;
+  if (some && proves_le(table, from[size_t(axis)], last)) {
+    verifier.error("element {} along axis {} is outside an extent of {}", last->text, axis, from[size_t(axis)]->text);
+  }
+}
+
 void verify_concat(Op* op, OpVerifier& verifier) {
   if (op->operand_count() == 0) return verifier.error("it needs a part");
   DimTable& table = op->module()->context().dims();

@@ -38,6 +38,18 @@ Access access_slice(DimTable& table, Op* view, const Access& operand) {
   return access;
 }
 
+Access access_windows(DimTable& table, Op* view, const Access& operand) {
+  Access access{view->result()->type()->dims, operand.strides, operand.offset};
+  size_t axis = size_t(view->int_attr("axis"));
+  auto stride = [&](Dim extent, std::string_view by) {
+    Dim step = table.constant(view->int_attr(by));
+    return extent->is_constant(1) ? table.constant(0) : table.mul(operand.strides[axis], step);
+  };
+  access.strides.push_back(stride(access.dims.back(), "dilation"));
+  access.strides[axis] = stride(access.dims[axis], "step");
+  return access;
+}
+
 /// The access without axes of extent 1, and with axes that follow one another in memory made one.
 Access coalesce(DimTable& table, const Access& access) {
   Access merged{{}, {}, access.offset};
@@ -114,6 +126,8 @@ std::optional<Access> access_through(DimTable& table, Op* view, const Access& op
       return access_transpose(view, operand);
     case graph::OpKind::Slice:
       return access_slice(table, view, operand);
+    case graph::OpKind::Windows:
+      return access_windows(table, view, operand);
     case graph::OpKind::Reshape:
       return reshape_access(table, operand, view->result()->type()->dims);
     default:

@@ -1,5 +1,5 @@
 #pragma once
-// Strided reads of whole tensors: what a chain of view ops (broadcast, transpose, slice, reshape)
+// Strided reads of whole tensors: what a chain of view ops (broadcast, transpose, slice, windows, reshape)
 // on a contiguous tensor reads, as one stride for each axis and an offset.
 
 #include <optional>
@@ -21,7 +21,7 @@ struct Access {
 Dim count_elements(DimTable& table, const std::vector<Dim>& dims);
 /// Reads a tensor of those dims as it is.
 Access contiguous_access(DimTable& table, const std::vector<Dim>& dims);
-/// What the result of `view` (gir.broadcast, gir.transpose, gir.slice or gir.reshape) reads, given
+/// What the result of `view` (gir.broadcast, gir.transpose, gir.slice, gir.windows or gir.reshape) reads, given
 /// what its operand reads; nothing when no strides can say it (a reshape that merges axes which do
 /// not follow one another in memory).
 std::optional<Access> access_through(DimTable& table, Op* view, const Access& operand);

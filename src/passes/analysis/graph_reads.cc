@@ -61,6 +61,8 @@ std::optional<std::vector<int>> relabelling(DimTable& table, Op* view) {
       }
       return axes;
     }
+    case OpKind::Windows:
+      return std::nullopt;
     case OpKind::Reshape: {
       if (proper_dims(from) != proper_dims(to)) return std::nullopt;
       size_t axis = 0;
@@ -85,6 +87,7 @@ GraphRole graph_role(Op* op) {
     case OpKind::Reshape:
     case OpKind::Transpose:
     case OpKind::Slice:
+    case OpKind::Windows:
       return GraphRole::View;
     case OpKind::Full:
     case OpKind::Dim:
@@ -107,12 +110,30 @@ GraphRole graph_role(Op* op) {
   }
 }
 
+namespace {
+
+/// Whether a float dtype has all values of an integer dtype.
+bool holds_integers(DType from, DType to) {
+  if (!is_integer(from) || !is_float(to)) return false;
+  unsigned bits = dtype_info(from).bits - (dtype_info(from).cls == DTypeClass::Signed ? 1 : 0);
+  switch (to) {
+    case DType::F64: return bits <= 53;
+    case DType::F32: return bits <= 24;
+    case DType::F16: return bits <= 11;
+    case DType::BF16: return bits <= 8;
+    default: return false;
+  }
+}
+
+}  // namespace
+
 bool is_widening_cast(Op* op) {
   if (op->info().elementwise != ElementwiseKind::Cast) return false;
   DType from = op->operand(0)->type()->dtype;
   DType to = op->result()->type()->dtype;
-  return is_float(from) == is_float(to) && from != DType::Bool &&
-         dtype_info(from).bits < dtype_info(to).bits;
+  if (op->result()->type()->policies.saturate) return false;  // infinities change
+  return holds_integers(from, to) || (is_float(from) == is_float(to) && from != DType::Bool &&
+                                      dtype_info(from).bits < dtype_info(to).bits);
 }
 
 GraphReads::GraphReads(Op* function) : dims_(&function->module()->context().dims()) {

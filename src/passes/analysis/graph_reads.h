@@ -1,6 +1,6 @@
 #pragma once
 // What each op of a graph function reads, seen through ops that need no kernel: views (broadcast,
-// transpose, slice, reshape) and widening casts, which a consumer does while it loads.
+// transpose, slice, windows, reshape) and widening casts, which a consumer does while it loads.
 //
 // A value is *forced* when somebody needs it as a buffer although its op is one of those (it is a
 // result of the function, or strides cannot say what is read through it). Its op is then computed

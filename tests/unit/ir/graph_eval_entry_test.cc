@@ -100,6 +100,12 @@ TEST_CASE("slices that leave their operand are refused when dims are known") {
                 "the size of 'T' does not follow");
 }
 
+TEST_CASE("windows that leave their operand are refused when dims are known") {
+  check_refused({"%a: tensor<S, f32>"},
+                "%r: tensor<3 x 2, f32> = gir.windows %a {axis = 0, dilation = 1, step = 2}", zeros({{5}}),
+                "a slice from 0 of 3 elements in steps of 2 along axis 0 leaves an extent of 5");
+}
+
 TEST_CASE("a tensor beyond the limit is refused before it is made") {
   EvalOptions options;
   options.max_tensor_bytes = 1000;

@@ -186,6 +186,14 @@ TEST_CASE("elements in other places") {
          "%r: tensor<f32> = gir.slice %a {starts = [], steps = []}",
          counted({}),
          [](auto& in) { return in[0]; }});
+  check({{"%a: tensor<A x 6, f32>"},
+         "%r: tensor<A x 2 x 2, f32> = gir.windows %a {axis = 1, dilation = 2, step = 3}",
+         counted({2, 6}),
+         [](auto&) { return Numbers{0, 2, 3, 5, 6, 8, 9, 11}; }});
+  check({{"%a: tensor<A x 2, f32>"},
+         "%r: tensor<A - 1 x 2 x 2, f32> = gir.windows %a {axis = 0, dilation = 1, step = 1}",
+         counted({3, 2}),
+         [](auto&) { return Numbers{0, 2, 1, 3, 2, 4, 3, 5}; }});
   check({{"%a: tensor<2 x A, f32>", "%b: tensor<2 x 1, f32>"},
          "%r: tensor<2 x 2*A + 1, f32> = gir.concat [%a, %b, %a] {axis = 1}",
          with(counted({2, 2}), tensor(DType::F32, {2, 1}, {10, 11})),

@@ -110,7 +110,7 @@ class RandomGraph {
       case 8:
         return reshape(a);
       case 9:
-        return slice(a);
+        return pick(3) ? slice(a) : windows(a);
       case 10:
         return reduce(a);
       case 11:
@@ -202,6 +202,19 @@ class RandomGraph {
       dims[i] = number((*extent - start + steps[i] - 1) / steps[i]);
     }
     values_.push_back(graph::slice(builder_, a, starts, steps, dims));
+  }
+
+  /// Windows of 2 elements along an axis of known extent.
+  void windows(Value* a) {
+    for (size_t axis = 0; axis < a->type()->rank() && a->type()->rank() < 4; ++axis) {
+      auto extent = a->type()->dims[axis]->constant();
+      if (!extent || *extent < 3) continue;
+      int64_t dilation = 1 + int64_t(pick(2)), step = 1 + int64_t(pick(2));
+      Dim count = number((*extent - dilation + step - 1) / step);
+      values_.push_back(graph::windows(builder_, a, int64_t(axis), count, number(2), step, dilation));
+      return;
+    }
+    slice(a);
   }
 
   /// Every second element of an axis, or its second half.

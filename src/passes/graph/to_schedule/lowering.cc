@@ -24,11 +24,12 @@ void for_each_dim(const GraphReads& reads, const FusionGroup& group, F&& visit) 
 
 }  // namespace
 
-/// Kernels round to nearest and let casts overflow; a type that says otherwise is refused.
+/// Kernels round to nearest; a type that says otherwise, or that an integer saturates, is refused.
 Status GraphLowering::check_policies(Op* op) {
   if (op->info().elementwise == ElementwiseKind::None) return success;
   const Policies& policies = op->result()->type()->policies;
-  bool saturates = policies.saturate && op->info().elementwise == ElementwiseKind::Cast;
+  bool saturates = policies.saturate && op->info().elementwise == ElementwiseKind::Cast &&
+                   is_float(op->result()->type()->dtype) && !is_float(op->operand(0)->type()->dtype);
   if (!policies.stochastic_round && !saturates) return success;
   context_.diagnostics.report(diag::unsupported_policy, op->loc(),
                               saturates ? "saturate" : "stochastic_round", op->name());

@@ -1,6 +1,7 @@
 #include "passes/graph/to_schedule/tile_emitter.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
@@ -58,10 +59,25 @@ Value* TileEmitter::elementwise(Op* member, std::vector<Dim> shape) {
       if (shape[k]->is_constant(1)) shape[k] = tile->type()->dims[k];
     }
   }
+  Type result = member->result()->type();
+  if (result->policies.saturate && is_float(result->dtype)) tiles[0] = clamped(tiles[0], result->dtype);
   std::vector<std::vector<Value*>> operands;
   for (Value* tile : tiles) operands.push_back({widen(tile, shape)});
   return builder_.value(schedule::info(member->info().elementwise), operands,
                         tile_type(shape, member->result()->type()->dtype));
+}
+
+/// The operand of a saturating cast within what the dtype can hold, in a dtype that has all values of both.
+Value* TileEmitter::clamped(Value* tile, DType dtype) {
+  DType wide = tile->type()->dtype == DType::F64 || dtype == DType::F64 ? DType::F64 : DType::F32;
+  Type type = tile_type(tile->type()->dims, wide);
+  if (tile->type() != type) tile = builder_.value(schedule::info(ElementwiseKind::Cast), {{tile}}, type);
+  double greatest = decode_float(dtype, encode_float(dtype, std::numeric_limits<double>::infinity(), true));
+  for (auto [kind, bound] : {std::pair(ElementwiseKind::Min, greatest), std::pair(ElementwiseKind::Max, -greatest)}) {
+    Value* limit = builder_.value(schedule::info(ScheduleOp::Full), {}, type, {{"value", context_.number(bound)}});
+    tile = builder_.value(schedule::info(kind), {{tile}, {limit}}, type);
+  }
+  return tile;
 }
 
 Value* TileEmitter::operand(Op* member, unsigned position) {

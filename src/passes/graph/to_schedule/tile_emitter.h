@@ -40,6 +40,7 @@ class TileEmitter {
 
  private:
   Value* elementwise(Op* member, std::vector<Dim> shape);
+  Value* clamped(Value* tile, DType dtype);
   Value* source(Op* op, const AxisMap& map, const std::vector<Dim>& shape);
   Value* coordinate(Op* iota, const AxisMap& map);
   Value* load(const BufferAccess& access);

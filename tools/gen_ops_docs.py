@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Writes docs/ops.md: the functions of the language from their table, and those of the library from their sources.
+
+Usage: tools/gen_ops_docs.py [--check]
+  --check   write nothing; exit 1 if the page differs from what the sources say
+"""
+import ast
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FACTS = ("shapes", "dtypes", "numerics", "becomes")
+DTYPES = {"Arithmetic": "numbers", "Real": "floats", "Logical": "integers, bool", "Compare": "any", "Choose": "any",
+          "Convert": "any"}
+
+
+def comment_of(lines, end):
+    """The comment lines that stand directly above line `end`."""
+    begin = end
+    while begin > 0 and re.match(r"(//|#)", lines[begin - 1]):
+        begin -= 1
+    return [re.sub(r"^(//|#) ?", "", line) for line in lines[begin:end]]
+
+
+def split_facts(comment):
+    """The text of a comment, and its indented "name: …" lines."""
+    facts = {}
+    text = []
+    for line in comment:
+        match = re.match(r"  (\w+): (.*)", line)
+        if match and match.group(1) in FACTS:
+            facts[match.group(1)] = match.group(2)
+        else:
+            text.append(line.strip())
+    return " ".join(text), facts
+
+
+def elementwise():
+    """By name of the kind: class and meaning."""
+    lines = (ROOT / "src/ir/core/elementwise.def").read_text().splitlines()
+    table = {}
+    for i, line in enumerate(lines):
+        match = re.match(r"ELEMENTWISE\((\w+), \d, (\w+)", line)
+        if match:
+            table[match.group(1)] = (match.group(2), " ".join(comment_of(lines, i)))
+    return table
+
+
+def error_bounds(title):
+    """By function: the bound in the table of docs/numerics.md under that heading."""
+    section = (ROOT / "docs/numerics.md").read_text().split(f"## {title}\n")[1].split("\n## ")[0]
+    bounds = {}
+    for row in re.findall(r"^\| ([a-z0-9_, ]+) \| [^|]* \| ([^|]*) \|", section, re.M):
+        for name in row[0].split(", "):
+            bounds[name] = row[1].strip()
+    return bounds
+
+
+def cell(text):
+    return text.replace("|", "\\|")
+
+
+def elementwise_rows(found):
+    kinds = elementwise()
+    cpu, gpu = error_bounds("Functions on CPUs"), error_bounds("Functions on GPUs")
+    out = ["| function | dtypes | meaning | bound in f32, units of the last place: CPU, GPU |", "| --- | --- | --- | --- |"]
+    for kind, name, signature in found:
+        cls, meaning = kinds[kind]
+        bound = "exact" if name not in cpu else f"{cpu[name]}, {gpu.get(name, cpu[name])}"
+        out.append(f"| `{name}({signature})` | {DTYPES[cls]} | {cell(meaning)} | {bound} |")
+    return out
+
+
+def entry(names, text, facts):
+    out = [f"### `{'`, `'.join(names)}`", "", text, ""]
+    out += [f"- {fact}: {facts[fact]}" for fact in FACTS if fact in facts]
+    return out + [""]
+
+
+def table_page():
+    lines = (ROOT / "src/frontend/builtins.def").read_text().splitlines()
+    simple, out, current = [], [], None
+    for i, line in enumerate(lines):
+        match = re.match(r'(ELEMENTWISE_)?BUILTIN\((\w+), "(\w+)", "([^"]*)"\)', line)
+        if not match:
+            continue
+        special, kind, name, signature = match.groups()
+        if special:
+            simple.append((kind, name, signature))
+            continue
+        comment = comment_of(lines, i)
+        if comment:
+            text, facts = split_facts(comment)
+            if "shapes" not in facts and current and lines[i - len(comment) - 1].strip():
+                facts = current[2] | facts
+            current = [[], text, facts]
+            out.append(current)
+        current[0].append(f"{name}({signature})")
+    page = ["## Elementwise", "", "Operands broadcast. The ops are `gir.<name>` and have a row at every level.", ""]
+    page += elementwise_rows(simple) + ["", "## Functions of the language", ""]
+    for names, text, facts in out:
+        page += entry(names, text, facts)
+    return page
+
+
+def exported():
+    """By module of stdlib: the names that tessera.nn exports from it."""
+    text = (ROOT / "stdlib/nn.tsr").read_text()
+    found = {}
+    for module, plain, bracketed in re.findall(r"^from tessera\.(\w+) import (?:([^(\n]+)|\(([^)]*)\))", text, re.M):
+        found.setdefault(module, []).extend(re.findall(r"\w+", plain or bracketed))
+    return found
+
+
+def parameters(lines, i):
+    """The parameters of the def at line i, up to its closing bracket."""
+    text = " ".join(line.strip() for line in lines[i:i + 6])
+    begin = text.index("(")
+    depth = 0
+    for at in range(begin, len(text)):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(text[at], 0)
+        if depth == 0:
+            return text[begin:at + 1]
+    raise ValueError("a signature without an end: " + text)
+
+
+def library_page():
+    page = ["## Functions of `tessera.nn`", "",
+            "Written in the language, in `stdlib/`; each becomes what the ops it is made of become, fused.", ""]
+    for module, names in exported().items():
+        if module == "ops":
+            continue
+        path = ROOT / f"stdlib/{module}.tsr"
+        lines = path.read_text().splitlines()
+        title = ast.literal_eval(re.match(r'""".*?"""', path.read_text(), re.S).group(0))
+        page += [f"### `stdlib/{module}.tsr`", "", " ".join(title.split()), ""]
+        for i, line in enumerate(lines):
+            match = re.match(r"def (\w+)\(", line)
+            if not match or match.group(1) not in names:
+                continue
+            names.remove(match.group(1))
+            kernel = i > 0 and lines[i - 1].startswith("@")
+            text = " ".join(comment_of(lines, i - kernel))
+            page.append(f"- `{match.group(1)}{parameters(lines, i)}`" + (f": {text}" if text else ""))
+        assert not names, f"stdlib/{module}.tsr does not define {names}"
+        page.append("")
+    return page
+
+
+def kernel_page():
+    page = ["## Kernels of the library", "", "Instantiated for what ops become, or called by name.", "",
+            "| kernel | file | what it is |", "| --- | --- | --- |"]
+    for path in sorted((ROOT / "stdlib").glob("*.tsr")):
+        lines = path.read_text().splitlines()
+        for i, line in enumerate(lines):
+            match = re.match(r"def (\w+)\(", line)
+            if match and lines[i - 1].startswith("@kernel"):
+                first = i
+                while lines[first - 1].startswith("@"):
+                    first -= 1
+                text = " ".join(comment_of(lines, first)) or " ".join(comment_of(lines, first - 1))
+                page.append(f"| `{match.group(1)}` | `stdlib/{path.name}` | {cell(text)} |")
+    return page + [""]
+
+
+def main():
+    check = sys.argv[1:] == ["--check"]
+    page = ["# Ops", "", "What the language and its library compute, written by `tools/gen_ops_docs.py` from "
+            "`src/frontend/builtins.def` and `stdlib/`. [numerics.md](numerics.md) states roundings, "
+            "[ir/graph.md](ir/graph.md) the ops of the Graph IR.", ""]
+    text = "\n".join(page + table_page() + library_page() + kernel_page()).rstrip() + "\n"
+    path = ROOT / "docs/ops.md"
+    if not check:
+        path.write_text(text)
+    elif not path.exists() or path.read_text() != text:
+        print("not what the sources say (run tools/gen_ops_docs.py): docs/ops.md")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
