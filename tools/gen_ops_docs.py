@@ -133,7 +133,10 @@ def library_page():
             continue
         path = ROOT / f"stdlib/{module}.tsr"
         lines = path.read_text().splitlines()
-        title = ast.literal_eval(re.match(r'""".*?"""', path.read_text(), re.S).group(0))
+        docstring = re.match(r'""".*?"""', path.read_text(), re.S)
+        if not docstring:  # a kernel, which the table of kernels names
+            continue
+        title = ast.literal_eval(docstring.group(0))
         page += [f"### `stdlib/{module}.tsr`", "", " ".join(title.split()), ""]
         for i, line in enumerate(lines):
             match = re.match(r"def (\w+)\(", line)
