@@ -67,6 +67,12 @@ int64_t JsonCursor::integer() const {
   return 0;
 }
 
+double JsonCursor::number() const {
+  if (value_->is_number_float()) return value_->get<double>();
+  refuse("a number with a fraction is expected");
+  return 0;
+}
+
 bool JsonCursor::boolean() const {
   if (value_->is_boolean()) return value_->get<bool>();
   refuse("true or false is expected");

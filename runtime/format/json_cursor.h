@@ -31,6 +31,8 @@ class JsonCursor {
   std::string text() const;
   int64_t integer() const;
   bool boolean() const;
+  /// A finite number.
+  double number() const;
   std::vector<std::string> texts() const;
   std::vector<int64_t> integers() const;
   /// Calls `visit` for each element of an array.

@@ -35,13 +35,20 @@ Json entry_json(const ManifestEntry& entry) {
   for (const ManifestGuard& guard : entry.guards) {
     guards.push_back({{"condition", guard.condition}, {"message", guard.message}});
   }
+  Json numerics = Json::array();
+  for (const ManifestPromise& promise : entry.numerics) {
+    numerics.push_back({{"function", promise.function},
+                        {"stable", promise.stable},
+                        {"bounds", promise.bounds}});
+  }
   return {{"name", entry.name},
           {"dims", entry.dims},
           {"inputs", tensors_json(entry.inputs, TensorRole::Input)},
           {"outputs", tensors_json(entry.outputs, TensorRole::Output)},
           {"params", entry.params},
           {"effects", entry.effects},
-          {"guards", guards}};
+          {"guards", guards},
+          {"numerics", numerics}};
 }
 
 class ManifestReader {
@@ -98,7 +105,20 @@ class ManifestReader {
       check_expr_text(item["condition"], guard.condition, entry.dims);
       entry.guards.push_back(guard);
     });
+    in["numerics"].each([&](JsonCursor item) { entry.numerics.push_back(read_promise(item)); });
     return entry;
+  }
+
+  ManifestPromise read_promise(JsonCursor in) {
+    ManifestPromise promise;
+    promise.function = in["function"].text();
+    promise.stable = in["stable"].boolean();
+    in["bounds"].each([&](JsonCursor item) { promise.bounds.push_back(item.number()); });
+    bool in_order = promise.bounds.size() == 2 && promise.bounds[0] <= promise.bounds[1];
+    if (!promise.bounds.empty() && !in_order) {
+      in["bounds"].refuse("bounds are two numbers in order");
+    }
+    return promise;
   }
 
   ManifestTensor read_tensor(JsonCursor in, TensorRole role, const std::vector<std::string>& dims) {

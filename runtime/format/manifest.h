@@ -32,6 +32,14 @@ struct ManifestGuard {
   bool operator==(const ManifestGuard&) const = default;
 };
 
+/// What a function of an entry promises of its result (`@verify.numerics`).
+struct ManifestPromise {
+  std::string function;
+  bool stable = false;            ///< no step overflows or loses its digits
+  std::vector<double> bounds;     ///< lowest and greatest element; empty if it promises none
+  bool operator==(const ManifestPromise&) const = default;
+};
+
 struct ManifestEntry {
   std::string name;
   std::vector<std::string> dims;  ///< free dimensions, in order of first mention
@@ -40,6 +48,7 @@ struct ManifestEntry {
   std::vector<std::string> params;   ///< names of the bundle's parameters that it reads, in order
   std::vector<std::string> effects;  ///< such as "rng", "state(cache)"
   std::vector<ManifestGuard> guards;
+  std::vector<ManifestPromise> numerics;
   bool operator==(const ManifestEntry&) const = default;
 };
 

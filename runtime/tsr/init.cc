@@ -1,10 +1,11 @@
 // tsr init: the initial values of a bundle's parameters into a safetensors file. The bundle's graph
-// has a function for each, from the seed alone; Philox numbers are keyed by parameter and element,
+// has functions for them, from the seed alone; Philox numbers are keyed by parameter and element,
 // so that a seed gives the same file on every machine.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "ir/core/philox.h"
 #include "runtime/format/file.h"
 #include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
@@ -54,10 +55,12 @@ int evaluate_all(GraphIr& graph, uint64_t seed, std::vector<Initialised>& out) {
   std::vector<Op*> functions = graph.initialisers();
   Progress progress("parameters", functions.size());
   for (Op* function : functions) {
-    std::vector<TensorValue> arguments, results;
-    arguments.push_back(scalar(seed));
-    if (int code = graph.evaluate(function, std::move(arguments), {}, results)) return code;
-    out.push_back({std::string(function->string_attr("param")), std::move(results[0])});
+    for (Attr name : function->attr("params")->elements) {
+      std::vector<TensorValue> arguments, results;
+      arguments.push_back(scalar(seed ^ philox::stream_of(name->string)));
+      if (int code = graph.evaluate(function, std::move(arguments), {}, results)) return code;
+      out.push_back({name->string, std::move(results[0])});
+    }
     progress.advance();
   }
   return exit_ok;

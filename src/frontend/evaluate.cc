@@ -17,7 +17,8 @@ void Evaluator::add_call_notes(DiagnosticEngine::Builder& builder) {
   size_t shown = 0;
   for (size_t i = frames_.size(); i-- > 0 && shown < shown_calls;) {
     if (!frames_[i].call.known()) continue;
-    builder.note(frames_[i].call, fmt::format("in this {} of '{}'", frames_[i].kind, frames_[i].name));
+    builder.note(frames_[i].call,
+                 fmt::format("in this {} of '{}'", frames_[i].kind, frames_[i].name));
     ++shown;
   }
 }

@@ -15,6 +15,7 @@
 
 #include "frontend/builtins.h"
 #include "frontend/dims.h"
+#include "frontend/placement.h"
 #include "frontend/scope.h"
 #include "frontend/session.h"
 #include "frontend/syntax/ast.h"
@@ -133,6 +134,11 @@ class Evaluator {
   /// A condition that is no compile-time value, of `if`: runs the statement or reports.
   virtual Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope);
 
+  /// The size that a value of the IR stands for; null for one that is no size.
+  virtual Dim size_of(const IrValue& value);
+  /// A `with` or `on` statement begins: what is placed, fetched ahead or spread over devices.
+  virtual void enter(const Placement& placement, Loc loc);
+
   std::vector<CallFrame>& frames() { return frames_; }
   /// The call that ended last.
   const CallFrame& finished() const { return finished_; }
@@ -233,6 +239,18 @@ class Evaluator {
   Datum field(const ast::Assign& field, Scope& scope, const std::string& path, Loc instance);
   Datum instance_member(const ModuleInstance& instance, const ast::Identifier& name);
   Datum unplaced(const ModuleApplication& application, Loc loc);
+
+  // Devices and meshes (placement.cc).
+  Datum index_device(const Device& device, ast::ExprList indices, Scope& scope, Loc loc);
+  Datum make_device(const BoundArguments& arguments);
+  Datum make_prefetch(const BoundArguments& arguments);
+  Datum make_mesh(const BoundArguments& arguments);
+  bool check_layout(const Datum& layout, Loc loc);
+  Datum mesh_member(const Datum& mesh, const ast::Identifier& name);
+  Datum shard(const MeshMember& member, const std::vector<CallArgument>& arguments, Loc loc);
+  bool enter_context(const Datum& context, Loc loc);
+  Flow execute_with(const ast::With& stmt, Scope& scope);
+  Flow execute_on(const ast::On& stmt, Scope& scope);
 
   // Builtins whose arguments are compile-time values (evaluate_builtin.cc); nullopt: not one of
   // them.

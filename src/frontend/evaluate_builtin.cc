@@ -209,6 +209,12 @@ std::optional<Datum> Evaluator::compile_time_builtin(const Builtin& builtin,
       return make_schedule(*this, arguments[0].entries(), arguments.call);
     case BuiltinId::Block:
       return make_block(arguments);
+    case BuiltinId::Device:
+      return make_device(arguments);
+    case BuiltinId::Prefetch:
+      return make_prefetch(arguments);
+    case BuiltinId::Mesh:
+      return make_mesh(arguments);
     case BuiltinId::Accum: {
       auto dtype = expect_dtype(arguments[0], arguments.locs[0], "the argument of 'accum'");
       if (!dtype) return Datum::poison();

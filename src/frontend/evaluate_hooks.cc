@@ -1,6 +1,7 @@
 // What an evaluator does that knows compile-time values only, and conversions that report.
 
 #include "frontend/evaluate.h"
+#include "frontend/kernel/kernel_value.h"
 #include "frontend/kernel/schedule_value.h"
 #include "frontend/kernel/tile_builtins.h"
 #include "ir/core/op_info.h"
@@ -74,6 +75,10 @@ Datum Evaluator::matmul(const Datum& a, const Datum& b, Loc loc) {
 
 Datum Evaluator::attribute(const Datum& object, const ast::Identifier& name, Loc) {
   if (object.is(DatumKind::Schedule)) return schedule_member(*this, object, name);
+  if (object.object_as<Mesh>()) return mesh_member(object, name);
+  if (object.is(DatumKind::Function) && object.as_function().kind == FunctionKind::Kernel) {
+    return kernel_member(*this, object.as_function(), name);
+  }
   if (const auto* instance = object.object_as<ModuleInstance>()) {
     return instance_member(*instance, name);
   }
@@ -84,7 +89,10 @@ Datum Evaluator::attribute(const Datum& object, const ast::Identifier& name, Loc
   return Datum::poison();
 }
 
-Datum Evaluator::subscript(const Datum& object, ast::ExprList, Scope&, Loc loc) {
+Datum Evaluator::subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) {
+  if (const auto* device = object.object_as<Device>(); device && !device->index()) {
+    return index_device(*device, indices, scope, loc);
+  }
   report(diag::wrong_kind, loc, "what is indexed", describe(object),
          "a tensor, a tuple, a list or a dict");
   return Datum::poison();
@@ -105,6 +113,10 @@ Datum Evaluator::call_object(const Datum& callee, std::vector<CallArgument> argu
   if (const auto* member = callee.object_as<ScheduleMember>()) {
     return member->call(*this, arguments, loc);
   }
+  if (const auto* member = callee.object_as<KernelMember>()) {
+    return member->call(*this, arguments, loc);
+  }
+  if (const auto* member = callee.object_as<MeshMember>()) return shard(*member, arguments, loc);
   if (const auto* module = callee.object_as<ModuleReference>()) {
     return apply_module(*module, std::move(arguments), loc);
   }
@@ -197,6 +209,12 @@ Datum Evaluator::conform_constant(const TypePattern& pattern, const Datum& value
   return Datum::poison();
 }
 
+Dim Evaluator::size_of(const IrValue&) {
+  return nullptr;
+}
+
+void Evaluator::enter(const Placement&, Loc) {}
+
 std::optional<int64_t> Evaluator::expect_int(const Datum& datum, Loc loc, std::string_view what) {
   if (datum.is(DatumKind::Int)) return datum.as_int();
   if (!datum.is_poison()) report(diag::wrong_kind, loc, what, describe(datum), "an integer");
@@ -236,6 +254,9 @@ std::optional<DType> Evaluator::expect_dtype(const Datum& datum, Loc loc, std::s
 
 Dim Evaluator::expect_dim(const Datum& datum, Loc loc, std::string_view what) {
   if (Dim dim = as_dimension(dims(), datum)) return dim;
+  if (datum.is_ir()) {
+    if (Dim dim = size_of(datum.as_ir())) return dim;
+  }
   if (!datum.is_poison()) {
     auto builder = report(diag::wrong_kind, loc, what, describe(datum), "an integer or a size");
     if (datum.is_ir()) builder.help("sizes are extents of the entry's tensors: x.shape[0]");
@@ -246,9 +267,9 @@ Dim Evaluator::expect_dim(const Datum& datum, Loc loc, std::string_view what) {
 std::optional<std::vector<Dim>> Evaluator::expect_shape(const Datum& datum, Loc loc,
                                                         std::string_view what) {
   std::vector<Dim> shape;
-  if (datum.is(DatumKind::Int) || datum.is(DatumKind::Dim)) {
-    shape.push_back(as_dimension(dims(), datum));
-    return shape;
+  if (!datum.is_sequence() && !datum.is_poison()) {
+    Dim only = datum.is_ir() ? size_of(datum.as_ir()) : as_dimension(dims(), datum);
+    if (only) return std::vector<Dim>{only};
   }
   if (!datum.is_sequence()) {
     if (!datum.is_poison()) {

@@ -89,7 +89,8 @@ Datum Evaluator::apply_module(const ModuleReference& module, std::vector<CallArg
       if (pattern.kind == PatternKind::Poison) return Datum::poison();
       if (!is_constant_type(pattern.kind)) {
         report(diag::malformed_type, pattern.loc, "a parameter of a module is a tensor")
-            .help("tensors are arguments of its methods; int, dim, dtype, float, … are known before");
+            .help(
+                "tensors are arguments of its methods; int, dim, dtype, float, … are known before");
         return Datum::poison();
       }
       value = conform_constant(pattern, value, locs[i],
@@ -104,7 +105,9 @@ Datum Evaluator::apply_module(const ModuleReference& module, std::vector<CallArg
 
 Datum Evaluator::unplaced(const ModuleApplication& application, Loc loc) {
   report(diag::unplaced_module, loc, application.module().name())
-      .help("an instance is made at the top level of the file, model = GPT(…), or as a field of a module");
+      .help(
+          "an instance is made at the top level of the file, model = GPT(…), or as a field of a "
+          "module");
   return Datum::poison();
 }
 
@@ -215,9 +218,9 @@ Datum Evaluator::field(const ast::Assign& field, Scope& scope, const std::string
   Datum value = evaluate(*field.annotation, scope);
   if (value.is_poison() || value.is_none()) return value;
   if (!holds_modules(value)) {
-    auto builder = report(diag::wrong_kind, field.annotation->loc,
-                          fmt::format("field '{}'", name.text), describe(value),
-                          "a param, a module or a list of modules");
+    auto builder =
+        report(diag::wrong_kind, field.annotation->loc, fmt::format("field '{}'", name.text),
+               describe(value), "a param, a module or a list of modules");
     if (value.object_as<ModuleReference>()) {
       builder.help("a module has its arguments in brackets, and () where it takes none");
     }

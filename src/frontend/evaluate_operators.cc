@@ -135,6 +135,13 @@ Datum Evaluator::unary(ast::UnaryOp op, const Datum& operand, Loc loc) {
 
 Datum Evaluator::binary(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
   if (a.is_poison() || b.is_poison()) return Datum::poison();
+  if (a.is(DatumKind::Dim) != b.is(DatumKind::Dim) && (a.is_ir() || b.is_ir())) {
+    // A number of the entry that meets sizes is one.
+    if (Dim size = size_of(a.is_ir() ? a.as_ir() : b.as_ir())) {
+      return a.is_ir() ? binary_dims(op, Datum::dim(size), b, loc)
+                       : binary_dims(op, a, Datum::dim(size), loc);
+    }
+  }
   if (is_dynamic(a) || is_dynamic(b)) {
     if (op == ast::BinaryOp::MatMul) return matmul(a, b, loc);
     Datum operands[] = {a, b};

@@ -92,11 +92,9 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
     case ast::NodeKind::While:
       return execute_while(ast::cast<ast::While>(stmt), scope);
     case ast::NodeKind::With:
-      unsupported(stmt.loc, "a 'with' statement");
-      return skip(ast::cast<ast::With>(stmt).body, scope);
+      return execute_with(ast::cast<ast::With>(stmt), scope);
     case ast::NodeKind::On:
-      unsupported(stmt.loc, "an 'on' statement");
-      return skip(ast::cast<ast::On>(stmt).body, scope);
+      return execute_on(ast::cast<ast::On>(stmt), scope);
     case ast::NodeKind::Def:
       define(ast::cast<ast::Def>(stmt), scope);
       break;

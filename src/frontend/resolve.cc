@@ -10,7 +10,7 @@ namespace tessera::frontend {
 
 namespace {
 
-enum class DecoratorMeaning : uint8_t { Jit, Kernel, Pure, Unsupported };
+enum class DecoratorMeaning : uint8_t { Jit, Kernel, Pure, Numerics, Autodiff, Unsupported };
 
 /// Decorators by name, without a leading `tessera.`.
 const std::map<std::string, DecoratorMeaning, std::less<>>& decorators() {
@@ -22,7 +22,8 @@ const std::map<std::string, DecoratorMeaning, std::less<>>& decorators() {
       {"kernel.auto", DecoratorMeaning::Kernel},
       {"pure", DecoratorMeaning::Pure},
       {"fast", DecoratorMeaning::Unsupported},
-      {"autodiff", DecoratorMeaning::Unsupported},
+      {"verify.numerics", DecoratorMeaning::Numerics},
+      {"autodiff", DecoratorMeaning::Autodiff},
       {"custom_vjp", DecoratorMeaning::Unsupported},
       {"custom_jvp", DecoratorMeaning::Unsupported},
       {"checkpoint", DecoratorMeaning::Unsupported},
@@ -110,6 +111,11 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
       case DecoratorMeaning::Pure:
         function->pure = true;
         break;
+      case DecoratorMeaning::Numerics:
+        function->numerics = &decorator;
+        break;
+      case DecoratorMeaning::Autodiff:
+        break;  // says that derivatives will be asked for, which changes nothing of the function
       case DecoratorMeaning::Unsupported:
         function->unsupported = name;
         break;
@@ -188,9 +194,9 @@ void Session::enter_params(SourceModule& module, const ast::Param& stmt) {
     declaration.scope = module.scope;
     declaration.loc = name.loc;
     const ParamDeclaration* added = add_param(std::move(declaration));
-    module.scope->set(name.text,
-                      added ? Datum::object(std::make_shared<ParamReference>(added)) : Datum::poison(),
-                      name.loc);
+    Datum value;
+    if (added) value = Datum::object(std::make_shared<ParamReference>(added));
+    module.scope->set(name.text, std::move(value), name.loc);
   }
 }
 

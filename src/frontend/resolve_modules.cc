@@ -34,7 +34,8 @@ const ParamDeclaration* Session::add_param(ParamDeclaration declaration) {
     if (declaration.instance.known()) builder.note(declaration.loc, "it is this field");
     builder
         .note(earlier.instance.known() ? earlier.instance : earlier.loc,
-              earlier.instance.known() ? "the other one is made here" : "the other one is declared here")
+              earlier.instance.known() ? "the other one is made here"
+                                       : "the other one is declared here")
         .help("keys begin with the name of an instance: name=\"encoder\" as its last argument");
     return nullptr;
   }
@@ -101,8 +102,10 @@ bool Session::check_field(const ast::Stmt& stmt) {
   auto builder = report(diag::misplaced_statement, stmt.loc,
                         field ? "an assignment" : "this statement", "in a module");
   if (field) {
-    builder.help("fields are params, w: Param[D, f32] = zeros(), and modules, block: Block(D); a constant is "
-                 "written const N = 4");
+    builder.help(
+        "fields are params, w: Param[D, f32] = zeros(), and modules, block: Block(D); a constant "
+        "is "
+        "written const N = 4");
   }
   return false;
 }

@@ -6,6 +6,7 @@
 #include "frontend/embedded.h"
 #include "frontend/evaluate.h"
 #include "frontend/kernel/tile_builtins.h"
+#include "frontend/placement.h"
 #include "support/file.h"
 
 namespace tessera::frontend {
@@ -81,6 +82,9 @@ void Session::build_prelude() {
     ops->members[builtin.name] = Datum::builtin(&builtin);
   }
   ops->members["select"] = ops->members["where"];
+  for (const char* kind : {"cpu", "gpu"}) {
+    ops->members[kind] = Datum::object(std::make_shared<Device>(kind));
+  }
   ops->members["INF"] = Datum::number(std::numeric_limits<double>::infinity());
   ops->members["NAN"] = Datum::number(std::numeric_limits<double>::quiet_NaN());
   for (std::string_view name : dtype_names()) {

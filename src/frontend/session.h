@@ -46,6 +46,8 @@ struct Function {
   bool pure = false;        ///< `@pure`
   bool is_method = false;   ///< of an instance: its first parameter, `self`, is in the scope
   std::string unsupported;  ///< a decorator that is known and not compiled yet
+  const ast::Decorator* numerics = nullptr;  ///< `@verify.numerics(…)`
+  std::vector<std::pair<Datum, Loc>> schedules;  ///< of `with_schedule`, beside the decorators'
 
   /// What calls give arguments for: of a method without `self`.
   std::span<const ast::Parameter> parameters() const;

@@ -37,6 +37,22 @@ std::vector<std::string> effects_of(Op* function) {
   return effects;
 }
 
+std::vector<format::ManifestPromise> numerics_of(Op* function) {
+  std::vector<format::ManifestPromise> promises;
+  Attr listed = function->attr("numerics");
+  for (Attr each : listed ? listed->elements : std::vector<Attr>()) {
+    format::ManifestPromise promise;
+    promise.function = text_of(each, "function");
+    Attr stable = each->get("stable");
+    promise.stable = stable && stable->is(AttrKind::Bool) && stable->boolean;
+    if (Attr bounds = each->get("bounded")) {
+      promise.bounds = {bounds->elements[0]->number, bounds->elements[1]->number};
+    }
+    promises.push_back(std::move(promise));
+  }
+  return promises;
+}
+
 /// The seed of an entry that draws random numbers is the u64 input of that name.
 bool is_seed(Op* function, const std::string& name, Type type) {
   std::vector<std::string> effects = effects_of(function);
@@ -48,8 +64,10 @@ bool is_seed(Op* function, const std::string& name, Type type) {
 std::string initialiser_of(Module* graph, const std::string& param) {
   if (!graph) return {};
   for (Op* function : *graph->body()) {
-    Attr named = function->attr("param");
-    if (named && named->string == param) return std::string(symbol_name(function));
+    Attr named = function->attr("params");
+    for (Attr name : named ? named->elements : std::vector<Attr>()) {
+      if (name->string == param) return std::string(symbol_name(function));
+    }
   }
   return {};
 }
@@ -110,6 +128,7 @@ format::ManifestEntry manifest_entry(Op* function) {
     std::string message = text_of(guard, "text");
     entry.guards.push_back({condition, message.empty() ? condition : message});
   }
+  entry.numerics = numerics_of(function);
   return entry;
 }
 

@@ -63,6 +63,8 @@ class GraphBuilder : public Evaluator {
   Datum assigned(std::string_view name, Datum value, Loc loc) override;
   Flow for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
   Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
+  Dim size_of(const IrValue& value) override;
+  void enter(const Placement& placement, Loc loc) override;
 
  private:
   // Handles and dtypes (graph_values.cc).
@@ -125,6 +127,7 @@ class GraphBuilder : public Evaluator {
   Datum windows(const BoundArguments& arguments);
   Datum concat(const BoundArguments& arguments);
   struct Slicing;
+  Datum named_axis(const IrValue& x, const ast::String& name);
   bool index_axis(Slicing& slicing, const ast::Expr& index, Scope& scope);
   bool slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& scope);
   Dim slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope);
@@ -173,6 +176,17 @@ class GraphBuilder : public Evaluator {
   std::optional<NumericType> written_type(const TypePattern& pattern, Scope& scope);
   Datum rounded(const Datum& value, Loc loc);
 
+  // Sizes and dtypes of an entry (graph_sizes.cc).
+  bool default_dtype(const Function& function, const Signature& signature,
+                     const DeclaredSymbol& symbol, Scope& scope);
+  bool add_size(const Function& function, const SignatureParameter& parameter, Scope& scope);
+  bool compares_sizes(const ast::Compare& compare, Scope& scope);
+  bool check_entry_clause(const ast::Expr& clause, Scope& scope);
+
+  // Promises and hints (graph_facts.cc).
+  bool record_numerics(const Function& function);
+  void add_facts();
+
   // Functions of the module (graph_entry.cc).
   bool declare_symbols(const Function& function, const Signature& signature, Scope& scope);
   bool assume_where(const Function& function, const Signature& signature, Scope& scope);
@@ -189,6 +203,7 @@ class GraphBuilder : public Evaluator {
   void settle_arguments();
   void check_argument_names(const Function& function);
   Value* seed(Loc loc);
+  void share_initialiser(const ParamDeclaration& declaration);
   const ParamType* param_type(const ParamDeclaration& declaration);
   Value* param_argument(const ParamDeclaration& declaration, const ParamType& type);
 
@@ -199,8 +214,12 @@ class GraphBuilder : public Evaluator {
   std::map<const Value*, std::vector<Loc>> dim_places_;  ///< of arguments: where each is written
   std::vector<Attr> arguments_;  ///< descriptions, one for each argument of the function's block
   std::vector<Attr> guards_;
+  std::map<const Value*, size_t> int_arguments_;  ///< of `int` parameters: place in arguments_
+  std::vector<Attr> numerics_;                    ///< what functions promise of their results
+  std::vector<Attr> hints_;                       ///< what `with` asks for
   std::map<const ParamDeclaration*, Value*> params_;
   std::map<const ParamDeclaration*, std::optional<ParamType>> param_types_;
+  std::map<std::string, Op*> initialisers_;  ///< by their text
   const ParamDeclaration* initialised_ = nullptr;  ///< the param whose initialiser is built
   Value* seed_ = nullptr;
   Value* hidden_seed_ = nullptr;  ///< the same, when the signature has none

@@ -123,6 +123,7 @@ Datum GraphBuilder::call_function(const Function& function, std::vector<CallArgu
   std::vector<Loc> locs;
   if (!bind_parameters(function, std::move(arguments), *scope, loc, locs)) return Datum::poison();
   if (!bind_signature(function, signature, *scope, locs, loc)) return Datum::poison();
+  if (!record_numerics(function)) return Datum::poison();
   Datum result = finish_result(function, signature, run_body(function, *scope, loc), *scope);
   if (!result.is_ir()) return result;
   IrValue unnamed = result.as_ir();
@@ -192,6 +193,7 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
       !bind_signature(function, signature, *scope, locs, loc)) {
     return Datum::poison();
   }
+  if (!record_numerics(function)) return Datum::poison();
   std::vector<Value*> operands;
   std::vector<NamedAttr> constants;
   if (!kernel_operands(signature, *scope, locs, operands, constants)) return Datum::poison();

@@ -2,7 +2,7 @@
 
 #include "frontend/graph/graph_builder.h"
 #include "frontend/kernel/tile_builtins.h"
-#include "support/hash.h"
+#include "ir/core/philox.h"
 
 namespace tessera::frontend {
 
@@ -176,8 +176,7 @@ Datum GraphBuilder::arange(const BoundArguments& arguments) {
   return handle(value, {*dtype, {}, false}, arguments.call);
 }
 
-/// normal(std, mean=…) and uniform(low, high). Each use has a stream of its own; the stream of a
-/// param's initialiser is that of the param's name.
+/// normal(std, mean=…) and uniform(low, high). Each use has a stream of its own.
 Datum GraphBuilder::random(BuiltinId id, const BoundArguments& arguments) {
   bool normal = id == BuiltinId::Normal;
   auto made = target(arguments, 2, 3, normal ? "normal" : "uniform");
@@ -192,13 +191,15 @@ Datum GraphBuilder::random(BuiltinId id, const BoundArguments& arguments) {
     return Datum::poison();
   }
   if (!initialised_) record_effect("rng", arguments.call);
-  std::string stream =
-      initialised_ ? initialised_->key : fmt::format("{}.{}", symbol_name(function_), streams_++);
+  // An initialiser's seed is one of the param, so that params can share it.
+  uint64_t stream = streams_++;
+  if (!initialised_) {
+    stream = philox::stream_of(fmt::format("{}.{}", symbol_name(function_), stream));
+  }
   Value* source = seed(arguments.call);
   builder_.set_loc(arguments.call);
-  int64_t number = int64_t(hash64(stream) >> 1);
-  Value* value = normal ? graph::philox_normal(builder_, source, number, made->dims)
-                        : graph::philox_uniform(builder_, source, number, made->dims);
+  Value* value = normal ? graph::philox_normal(builder_, source, int64_t(stream), made->dims)
+                        : graph::philox_uniform(builder_, source, int64_t(stream), made->dims);
   double scale = normal ? *first : *second - *first;
   double offset = normal ? *second : *first;
   auto constant = [&](double of) { return graph::full(builder_, of, made->dims, DType::F32); };

@@ -4,7 +4,7 @@
 
 #include "frontend/dims.h"
 #include "frontend/graph/graph_builder.h"
-#include "frontend/syntax/ast_walk.h"
+#include "ir/core/printer.h"
 
 namespace tessera::frontend {
 
@@ -14,23 +14,6 @@ bool mentions(Dim dim, std::string_view symbol) {
   bool found = false;
   for_each_symbol(dim, [&](std::string_view name) { found = found || name == symbol; });
   return found;
-}
-
-/// Whether a type or a `where` clause of the signature has the parameter as a dimension.
-bool is_used_as_size(const Function& function, const SignatureParameter& parameter) {
-  bool used = false;
-  auto visit = [&](const ast::Node& node) {
-    const auto* name = ast::as<ast::Name>(&node);
-    const auto* string = ast::as<ast::String>(&node);
-    used = used || (name && name->text == parameter.name) ||
-           (string && string->value.find(parameter.name) != std::string_view::npos);
-  };
-  for (const ast::Parameter& each : function.parameters()) {
-    if (each.annotation) ast::walk(*each.annotation, visit);
-  }
-  if (function.def->return_type) ast::walk(*function.def->return_type, visit);
-  for (const ast::Expr* clause : function.def->where) ast::walk(*clause, visit);
-  return used || parameter.type.kind == PatternKind::DimParam;
 }
 
 /// Where the dims of a type are written; nothing when one place holds several.
@@ -62,6 +45,9 @@ void GraphBuilder::begin_function(std::string_view role, std::string_view symbol
   params_.clear();
   dim_places_.clear();
   facts().clear();
+  int_arguments_.clear();
+  numerics_.clear();
+  hints_.clear();
   seed_ = hidden_seed_ = nullptr;
   streams_ = 0;
 }
@@ -84,7 +70,8 @@ void GraphBuilder::settle_arguments() {
   for (const auto& [declaration, value] : params_) {
     if (!value->unused()) order.push_back(declaration);
   }
-  std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->order < b->order; });
+  std::sort(order.begin(), order.end(),
+            [](const auto* a, const auto* b) { return a->order < b->order; });
   std::set<const Value*> leaving;
   if (hidden_seed_ && hidden_seed_->unused()) leaving.insert(hidden_seed_);
   for (const auto& [declaration, value] : params_) leaving.insert(value);
@@ -182,9 +169,7 @@ Datum GraphBuilder::param(const ParamDeclaration& declaration, Loc loc) {
 bool GraphBuilder::declare_symbols(const Function& function, const Signature& signature,
                                    Scope& scope) {
   for (const DeclaredSymbol& symbol : signature.dtypes) {
-    report(diag::generic_entry, symbol.loc, function.name, symbol.name)
-        .help("an entry is compiled for itself; write the dtype, f32 for example");
-    return false;
+    if (!default_dtype(function, signature, symbol, scope)) return false;
   }
   for (const DeclaredSymbol& symbol : signature.dims) {
     scope.set(symbol.name, Datum::dim(dims().symbol(symbol.name)), symbol.loc);
@@ -256,13 +241,9 @@ bool GraphBuilder::assume_where(const Function& function, const Signature& signa
       continue;
     }
     const auto* compare = ast::as<ast::Compare>(clause);
-    if (compare) {
-      if (!assume(*compare, signature, scope)) return false;
-      continue;
-    }
-    if (clause->kind == ast::NodeKind::ErrorExpr) return false;
-    unsupported(clause->loc, "a 'where' clause that is no comparison of sizes");
-    return false;
+    bool good = compare && compares_sizes(*compare, scope) ? assume(*compare, signature, scope)
+                                                           : check_entry_clause(*clause, scope);
+    if (!good) return false;
   }
   return true;
 }
@@ -271,13 +252,11 @@ bool GraphBuilder::add_inputs(const Function& function, const Signature& signatu
   for (const SignatureParameter& parameter : signature.parameters) {
     const TypePattern& pattern = parameter.type;
     bool tensor = pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
-    bool size = signature.declares_dim(parameter.name) && is_used_as_size(function, parameter);
-    bool scalar = pattern.kind == PatternKind::Scalar && !size;
-    if (size) {
-      report(diag::unsupported_construct, pattern.loc,
-             fmt::format("an entry whose parameter '{}' is a size", parameter.name))
-          .help("the sizes of an entry are extents of its tensors: x.shape[0]");
-      return false;
+    bool scalar = pattern.kind == PatternKind::Scalar;
+    if (pattern.kind == PatternKind::DTypeParam) continue;  // its default, which is in the scope
+    if (signature.declares_dim(parameter.name)) {
+      if (!add_size(function, parameter, scope)) return false;
+      continue;
     }
     if (!tensor && !scalar && !pattern.loc.known()) {
       report(diag::unsupported_construct, parameter.loc,
@@ -326,6 +305,7 @@ bool GraphBuilder::check_bound_symbols(const Function& function) {
   std::set<std::string, std::less<>> bound;
   for (unsigned i = 0; i < block->arg_count(); ++i) {
     for (Dim dim : block->arg(i)->type()->dims) bound.insert(std::string(dim->symbol()));
+    if (Attr dim = arguments_[i]->get("dim")) bound.insert(dim->string);
   }
   for (unsigned i = 0; i < block->arg_count(); ++i) {
     std::string missing;
@@ -389,6 +369,7 @@ bool GraphBuilder::add_body(const Function& function, const Signature& signature
       !add_inputs(function, signature, scope)) {
     return false;
   }
+  if (!record_numerics(function)) return false;
   Datum result = run_body(function, scope, Loc{});
   std::vector<Attr> found;
   for (const auto& [effect, place] : finished().effects) found.push_back(context().string(effect));
@@ -397,6 +378,13 @@ bool GraphBuilder::add_body(const Function& function, const Signature& signature
   if (result.is_poison() || !add_results(function, result)) return false;
   check_sizes();
   return check_bound_symbols(function);
+}
+
+/// What the function promises and asks for.
+void GraphBuilder::add_facts() {
+  if (!guards_.empty()) function_->set_attr("guards", context().array(guards_));
+  if (!numerics_.empty()) function_->set_attr("numerics", context().array(numerics_));
+  if (!hints_.empty()) function_->set_attr("hints", context().array(hints_));
 }
 
 void GraphBuilder::build_entry(const Function& function, std::string_view symbol) {
@@ -414,7 +402,7 @@ void GraphBuilder::build_entry(const Function& function, std::string_view symbol
   if (good && session().diagnostics().error_count() == errors) {
     settle_arguments();
     check_argument_names(function);
-    if (!guards_.empty()) function_->set_attr("guards", context().array(guards_));
+    add_facts();
   } else {
     function_->erase();
   }
@@ -432,8 +420,7 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
         fmt::format("an initial value of a size that is bound at run time ({})", dim->text));
     return;
   }
-  begin_function("init", fmt::format("init.{}", declaration.key), declaration.loc);
-  function_->set_attr("param", context().string(declaration.key));
+  begin_function("init", "init", declaration.loc);
   seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
   initialised_ = &declaration;
   const ast::Expr& expr = *declaration.initialiser;
@@ -453,15 +440,29 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   }
   if (good && session().diagnostics().error_count() == errors) {
     builder_.op(graph::info(graph::OpKind::Return), {{value.as_ir().value}}, {});
-    function_->set_attr(
-        "results",
-        context().array({context().dict({{"name", context().string(declaration.key)}})}));
+    function_->set_attr("results",
+                        context().array({context().dict({{"name", context().string("value")}})}));
     function_->set_attr("args", context().array(arguments_));
+    share_initialiser(declaration);
   } else {
     function_->erase();
   }
   initialised_ = nullptr;
   function_ = nullptr;
+}
+
+/// Params that begin alike have one function: those of the layers of a model.
+void GraphBuilder::share_initialiser(const ParamDeclaration& declaration) {
+  auto [it, fresh] = initialisers_.try_emplace(print(function_), function_);
+  std::vector<Attr> names;
+  if (fresh) {
+    set_symbol_name(function_, fmt::format("init.{}", declaration.key));
+  } else {
+    names = it->second->attr("params")->elements;
+    function_->erase();
+  }
+  names.push_back(context().string(declaration.key));
+  it->second->set_attr("params", context().array(std::move(names)));
 }
 
 }  // namespace tessera::frontend

@@ -155,8 +155,23 @@ Datum GraphBuilder::gather_axis(const Datum& x, size_t axis, const Datum& indice
   return call(gather, {{"", x, loc}, {"", indices, loc}, {"", Datum::integer(int64_t(axis)), loc}}, loc);
 }
 
+/// `W["d_model"]`, for what is said of axes; not a part of the tensor.
+Datum GraphBuilder::named_axis(const IrValue& x, const ast::String& name) {
+  const std::vector<Dim>& extents = x.value->type()->dims;
+  for (size_t axis = 0; axis < extents.size(); ++axis) {
+    if (extents[axis]->symbol() != name.value) continue;
+    return Datum::object(
+        std::make_shared<NamedAxis>(std::string(x.name), std::string(name.value), axis));
+  }
+  report(diag::unnamed_axis, name.loc, subject(x, "the tensor"), name.value)
+      .note(x.origin, fmt::format("its shape is {}", to_text(extents)));
+  return Datum::poison();
+}
+
 Datum GraphBuilder::subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) {
   if (!object.is_ir()) return Evaluator::subscript(object, indices, scope, loc);
+  const auto* name = indices.size() == 1 ? ast::as<ast::String>(indices[0]) : nullptr;
+  if (name) return named_axis(object.as_ir(), *name);
   const IrValue& x = object.as_ir();
   Type type = x.value->type();
   Slicing slicing{type->dims, dims().constant(0), subject(x, "the tensor"), {}, {}, {}, {}};

@@ -14,6 +14,11 @@ std::optional<NumericType> GraphBuilder::written_type(const TypePattern& pattern
     if (!known) return std::nullopt;
     type.storage = *known;
     if (pattern.policies.empty()) type.policies = dtype.dtype_policies();
+    if (type.policies.accum && !widens_to(type.storage, *type.policies.accum)) {
+      report(diag::accum_narrower, pattern.loc, to_string(*type.policies.accum),
+             to_string(type.storage));
+      return std::nullopt;
+    }
   }
   if (type.policies.stochastic_round || type.policies.loss_scale) {
     std::string_view name = type.policies.stochastic_round ? "stochastic_round" : "loss_scale";

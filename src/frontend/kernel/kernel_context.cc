@@ -155,6 +155,9 @@ bool KernelBuilder::read_decorators(std::vector<ScheduleLayer>& layers) {
   for (const ast::Decorator& decorator : function_.def->decorators) {
     if (!read_decorator(decorator, layers)) return false;
   }
+  for (const auto& [schedule, loc] : function_.schedules) {
+    layers.push_back(to_layer(context(), schedule, loc));
+  }
   return true;
 }
 

@@ -1,5 +1,7 @@
 #include "ir/core/philox.h"
 
+#include "support/hash.h"
+
 namespace tessera::philox {
 
 Counter block(Counter counter, Key key) {
@@ -17,6 +19,10 @@ Counter block(Counter counter, Key key) {
 Counter block(uint64_t n, uint64_t key) {
   return block(Counter{uint32_t(n), uint32_t(n >> 32), 0, 0},
                Key{uint32_t(key), uint32_t(key >> 32)});
+}
+
+uint64_t stream_of(std::string_view name) {
+  return hash64(name) >> 1;  // attributes are signed
 }
 
 }  // namespace tessera::philox

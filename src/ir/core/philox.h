@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace tessera {
 
@@ -24,6 +25,10 @@ Counter block(Counter counter, Key key);
 /// The four words of block `n` under a 64-bit key: the counter is n, lowest word first, then zeros;
 /// the key's low word comes first.
 Counter block(uint64_t n, uint64_t key);
+
+/// The stream of random numbers that a name stands for: its numbers are those of the key seed xor
+/// stream.
+uint64_t stream_of(std::string_view name);
 
 }  // namespace philox
 

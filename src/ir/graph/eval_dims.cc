@@ -27,9 +27,9 @@ class Binder {
       return failure;
     }
     for (unsigned i = 0; i < body_->arg_count(); ++i) {
-      if (!check_kind(i)) return failure;
-      bind_symbols(i);
+      if (!check_kind(i) || !bind_value(i)) return failure;
     }
+    for (unsigned i = 0; i < body_->arg_count(); ++i) bind_symbols(i);
     for (unsigned i = 0; i < body_->arg_count(); ++i) {
       if (!check_extents(i)) return failure;
     }
@@ -49,6 +49,17 @@ class Binder {
     if ((held || given.dtype() == type->dtype) && given.rank() == type->rank()) return true;
     diagnostics_.report(diag::eval_argument, function_->loc(), name(i), type->text,
                         fmt::format("{} of rank {}", to_string(given.dtype()), given.rank()));
+    return false;
+  }
+
+  /// An argument may be a dimension's value.
+  bool bind_value(unsigned i) {
+    Attr dim = function_->attr("args")->elements[i]->get("dim");
+    if (!dim) return true;
+    int64_t value = arguments_[i].get(0).i;
+    values_.emplace(dim->string, value);
+    if (value >= 0) return true;
+    diagnostics_.report(diag::eval_negative_dim, function_->loc(), dim->string, value);
     return false;
   }
 

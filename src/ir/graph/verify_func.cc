@@ -43,6 +43,14 @@ void check_arguments(Op* op, OpVerifier& verifier) {
                    entry(item, "name"));
   }
   for (unsigned i = 0; i < body->arg_count(); ++i) {
+    if (!args->elements[i]->get("dim")) continue;
+    Type type = body->arg(i)->type();
+    bool is_number = type->is(TypeKind::Tensor) && type->rank() == 0 && is_integer(type->dtype);
+    if (entry(args->elements[i], "dim").empty() || !is_number) {
+      verifier.error("parameter {} binds a dimension and is no integer of rank 0", i);
+    }
+  }
+  for (unsigned i = 0; i < body->arg_count(); ++i) {
     Type type = body->arg(i)->type();
     if (!type->is(TypeKind::Tensor))
       verifier.error("parameter {} must be a tensor, not {}", i, type->text);
@@ -56,15 +64,47 @@ void check_role(Op* op, OpVerifier& verifier) {
     return;
   }
   if (role == "entry") {
-    if (op->has_attr("param")) verifier.error("only an initialiser names a parameter");
+    if (op->has_attr("params")) verifier.error("only an initialiser names parameters");
     return;
   }
-  if (!op->has_attr("param")) verifier.error("an initialiser names its parameter in 'param'");
+  Attr params = op->attr("params");
+  if (!params || params->elements.empty()) {
+    verifier.error("an initialiser names its parameters in 'params'");
+  }
+  for (Attr name : params ? params->elements : std::vector<Attr>()) {
+    if (!name->is(AttrKind::String)) verifier.error("'params' is a list of strings");
+  }
   if (op->attr("results")->elements.size() != 1) verifier.error("an initialiser has one result");
   Block* body = op->region()->front();
   Type seed = body->arg_count() == 1 ? body->arg(0)->type() : nullptr;
   if (!seed || seed->dtype != DType::U64 || seed->rank() != 0) {
     verifier.error("an initialiser has one parameter, a seed of type tensor<u64>");
+  }
+}
+
+/// Checks a list of dicts, each with the strings under `keys`.
+void check_dicts(Op* op, std::string_view attribute, std::initializer_list<std::string_view> keys,
+                 OpVerifier& verifier) {
+  Attr list = op->attr(attribute);
+  for (Attr item : list ? list->elements : std::vector<Attr>()) {
+    for (std::string_view key : keys) {
+      if (item->is(AttrKind::Dict) && !entry(item, key).empty()) continue;
+      return verifier.error("each element of '{}' has a {}", attribute, key);
+    }
+  }
+}
+
+/// Bounds of a promise are two numbers in order.
+void check_bounds(Op* op, OpVerifier& verifier) {
+  Attr list = op->attr("numerics");
+  for (Attr item : list ? list->elements : std::vector<Attr>()) {
+    Attr bounds = item->get("bounded");
+    if (!bounds) continue;
+    bool fit = bounds->is(AttrKind::Array) && bounds->elements.size() == 2 &&
+               bounds->elements[0]->is(AttrKind::Float) &&
+               bounds->elements[1]->is(AttrKind::Float) &&
+               bounds->elements[0]->number <= bounds->elements[1]->number;
+    if (!fit) verifier.error("the bounds in 'numerics' are two numbers in order");
   }
 }
 
@@ -82,6 +122,9 @@ void verify_func(Op* op, OpVerifier& verifier) {
       if (!effect->is(AttrKind::String)) verifier.error("'effects' is a list of strings");
     }
   }
+  check_dicts(op, "numerics", {"function"}, verifier);
+  check_dicts(op, "hints", {"kind"}, verifier);
+  if (!verifier.failed()) check_bounds(op, verifier);
   if (!verifier.failed()) check_role(op, verifier);
 }
 

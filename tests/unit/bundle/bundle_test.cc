@@ -172,7 +172,7 @@ TEST_CASE("a bundle is read back with its entry, kernels, schedules and graph") 
   BundleFixture f;
   Module* target = f.parse(module_text(chain));
   Module* graph = f.parse(R"(module @f level(graph) version(1) {
-  gir.func @init.b(%s: tensor<u64>) {args = [{kind = "input", name = "seed"}], param = "net.b", results = [{name = "b"}], role = "init"} {
+  gir.func @init.b(%s: tensor<u64>) {args = [{kind = "input", name = "seed"}], params = ["net.b"], results = [{name = "b"}], role = "init"} {
     %0: tensor<4, f32> = gir.full {value = 0.5}
     gir.return [%0]
   }

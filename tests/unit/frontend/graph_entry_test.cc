@@ -184,3 +184,70 @@ TEST_CASE("a name of a file that is no name of the IR") {
             "module @"));
   CHECK(has(Fixture().compile("", "dir/2 models.tsr"), "module @_2_models level"));
 }
+
+TEST_CASE("an int parameter of an entry is a size where it is used as one") {
+  auto arguments = [](const std::string& text) {
+    std::string graph = compile(text);
+    size_t at = graph.find("args = ");
+    return graph.substr(at, graph.find(']', at) - at + 1);
+  };
+  const std::string x = "@jit\ndef f(x: Tensor[B, D, f32], n: int)";
+  const std::string bound =
+      "args = [{kind = \"input\", name = \"x\"}, {dim = \"n\", kind = \"input\", name = \"n\"}]";
+  const std::string free = "args = [{kind = \"input\", name = \"x\"}, {kind = \"input\", name = \"n\"}]";
+  CHECK(arguments(x + " where D % n == 0:\n    return reshape(x, (B, n, D // n))\n") == bound);
+  CHECK(arguments(x + " -> Tensor[n, B, D, f32]:\n    return broadcast_to(x, (n, B, D))\n") ==
+        bound);
+  CHECK(arguments("def g(x: Tensor[B, D, f32], k: int):\n    return x / k\n" + x +
+                  ":\n    return g(x, n)\n") == bound);
+  CHECK(arguments(x + ":\n    return x * float(D * n)\n") == bound);
+  CHECK(arguments(x + ":\n    return x * cast(n + 1, f32)\n") == free);
+}
+
+TEST_CASE("sizes of an entry are the values of its arguments") {
+  std::string text = R"(
+@jit
+def f(x: Tensor[D, i32], n: int, m: dim) where D == n * m:
+    return sum(reshape(x, (n, m)), axis=0)
+
+@jit
+def g(x: Tensor[D, i32], n: int) where D == n:
+    return x
+)";
+  auto number = [](double value) { return Numbers{{}, {value}, DType::I64}; };
+  Numbers x = counting({6}, DType::I32);
+  CHECK(run(text, "f", {x, number(2), number(3)}).at(0) == Numbers{{3}, {3, 5, 7}, DType::I32});
+  CHECK(run(text, "f", {x, number(3), number(2)}).at(0) == Numbers{{2}, {6, 9}, DType::I32});
+  CHECK(run(text, "g", {x, number(6)}).at(0) == x);
+  Fixture fixture;
+  fixture.compile(text);
+  REQUIRE(fixture.result.graph);
+  auto refused = [&](const std::string& name, std::vector<Numbers> inputs) {
+    std::vector<TensorValue> arguments;
+    for (const Numbers& input : inputs) arguments.push_back(to_tensor(input));
+    return !graph::evaluate(fixture.result.graph->find(name), std::move(arguments), {},
+                            fixture.diagnostics);
+  };
+  CHECK(refused("f", {x, number(4), number(2)}));
+  CHECK(refused("f", {x, number(-2), number(-3)}));
+  CHECK(refused("g", {x, number(5)}));
+}
+
+TEST_CASE("params that begin alike share an initialiser and no numbers") {
+  std::string text = R"(
+module Layer(D: dim):
+    w: Param[D, D, f32] = normal(0.5) + normal(0.5)
+    g: Param[D, f32] = ones()
+
+module Net:
+    layers: [Layer(4)] * 3
+    other: Layer(8)
+net = Net()
+)";
+  std::string graph = compile(text);
+  INFO(graph);
+  CHECK(count(graph, "role = \"init\"}") == 4);
+  CHECK(has(graph, "params = [\"layers.0.w\", \"layers.1.w\", \"layers.2.w\"]"));
+  CHECK(has(graph, "{stream = 0}"));
+  CHECK(has(graph, "{stream = 1}"));
+}

@@ -334,7 +334,7 @@ TEST_CASE("a function's facts fit its body") {
   const std::string arg = R"(args = [{kind = "input", name = "x"}])";
   const std::string result = R"(results = [{name = "y"}])";
   const std::string entry = R"(role = "entry")";
-  const std::string init = R"(param = "w", role = "init")";
+  const std::string init = R"(params = ["w"], role = "init")";
   const std::string body = "gir.return [%x]";
   check_function(x, "args = [], " + result + ", " + entry, body,
                  "it has 1 parameters and describes 0");
@@ -343,9 +343,9 @@ TEST_CASE("a function's facts fit its body") {
   check_function(x, R"(args = [{kind = "input"}], )" + result + ", " + entry, body, "has a name");
   check_function(x, arg + R"(, results = [{name = "y"}, {name = "y"}], )" + entry, body, "twice");
   check_function(x, arg + ", " + result + R"(, role = "main")", body, "its role must be");
-  check_function(x, arg + R"(, param = "w", )" + result + ", " + entry, body,
+  check_function(x, arg + R"(, params = ["w"], )" + result + ", " + entry, body,
                  "only an initialiser");
-  check_function(x, arg + ", " + result + R"(, role = "init")", body, "names its parameter");
+  check_function(x, arg + ", " + result + R"(, role = "init")", body, "names its parameters");
   check_function(x, arg + ", " + result + ", " + init, body, "a seed of type tensor<u64>");
   check_function(x, arg + ", results = [], " + entry, body, "has 0 results, and 1 are returned");
   check_function(x, arg + ", guards = [1], " + result + ", " + entry, body, "each of 'guards' compares");
@@ -360,7 +360,7 @@ TEST_CASE("a function's facts fit its body") {
 TEST_CASE("an initialiser and guards are read back as printed") {
   const std::string text =
       R"(module @m level(graph) version(1) {
-  gir.func @w.init(%seed: tensor<u64>) {args = [{kind = "input", name = "seed"}], param = "w", results = [{name = "w"}], role = "init"} {
+  gir.func @w.init(%seed: tensor<u64>) {args = [{kind = "input", name = "seed"}], params = ["w"], results = [{name = "w"}], role = "init"} {
     %0: tensor<4 x 4, f32> = gir.philox_normal %seed {stream = 3} loc("t.tsr":1:1)
     gir.return [%0] loc("t.tsr":1:1)
   } loc("t.tsr":1:1)

@@ -289,7 +289,7 @@ const std::string layer_graph = R"(module @m level(graph) version(1) {
     %y: tensor<B x D, f32> = gir.mul %x, %b
     gir.return [%y]
   }
-  gir.func @init.layer.w(%s: tensor<u64>) {args = [{kind = "input", name = "seed"}], param = "layer.w", results = [{name = "value"}], role = "init"} {
+  gir.func @init.layer.w(%s: tensor<u64>) {args = [{kind = "input", name = "seed"}], params = ["layer.w"], results = [{name = "value"}], role = "init"} {
     %n: tensor<3, f32> = gir.philox_uniform %s {stream = 7}
     gir.return [%n]
   }

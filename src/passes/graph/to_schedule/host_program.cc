@@ -17,7 +17,7 @@ HostProgram::HostProgram(Module& module, Op* function)
   state.info = host::info(OpKind::Func);
   state.loc = function->loc();
   state.attributes = {{"symbol", function->attr("symbol")}};
-  for (std::string_view name : {"args", "results", "guards", "effects"}) {
+  for (std::string_view name : {"args", "results", "guards", "effects", "numerics"}) {
     if (Attr value = function->attr(name)) state.attributes.push_back({name, value});
   }
   function_ = module.create(state);

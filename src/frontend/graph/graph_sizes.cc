@@ -1,0 +1,109 @@
+// Sizes and dtypes that an entry does not get from its tensors: `int` parameters, which become
+// dimensions where they are used as one, defaults of dtypes, and what `where` says of either.
+
+#include "frontend/dims.h"
+#include "frontend/graph/graph_builder.h"
+#include "frontend/syntax/ast_walk.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+/// Whether a type or a `where` clause of the signature has the parameter as a dimension.
+bool is_used_as_size(const Function& function, const SignatureParameter& parameter) {
+  bool used = false;
+  auto visit = [&](const ast::Node& node) {
+    const auto* name = ast::as<ast::Name>(&node);
+    const auto* string = ast::as<ast::String>(&node);
+    used = used || (name && name->text == parameter.name) ||
+           (string && string->value.find(parameter.name) != std::string_view::npos);
+  };
+  for (const ast::Parameter& each : function.parameters()) {
+    if (each.annotation) ast::walk(*each.annotation, visit);
+  }
+  if (function.def->return_type) ast::walk(*function.def->return_type, visit);
+  for (const ast::Expr* clause : function.def->where) ast::walk(*clause, visit);
+  return used || parameter.type.kind == PatternKind::DimParam;
+}
+
+}  // namespace
+
+/// A dtype parameter of an entry is its default.
+bool GraphBuilder::default_dtype(const Function& function, const Signature& signature,
+                                 const DeclaredSymbol& symbol, Scope& scope) {
+  for (const SignatureParameter& parameter : signature.parameters) {
+    if (parameter.name != symbol.name || !parameter.default_value) continue;
+    Loc loc = parameter.default_value->loc;
+    Datum value = evaluate(*parameter.default_value, scope);
+    auto dtype = expect_dtype(value, loc, fmt::format("the default of '{}'", symbol.name));
+    if (!dtype) return false;
+    Policies policies;
+    if (value.is(DatumKind::DType)) policies = value.dtype_policies();
+    scope.set(symbol.name, Datum::dtype(*dtype, policies), symbol.loc);
+    return true;
+  }
+  report(diag::generic_entry, symbol.loc, function.name, symbol.name)
+      .help("an entry is compiled for itself; write the dtype, f32 for example");
+  return false;
+}
+
+/// Adds the argument of an `int` or `dim` parameter. In the signature's types and clauses it is a
+/// size; in the body it is a number, until it is used as a size.
+bool GraphBuilder::add_size(const Function& function, const SignatureParameter& parameter,
+                            Scope& scope) {
+  if (parameter.default_value) {
+    unsupported(parameter.default_value->loc, "a default of an entry's parameter");
+    return false;
+  }
+  Value* argument = add_argument(parameter.name, "input", context().tensor({}, DType::I64));
+  int_arguments_[argument] = arguments_.size() - 1;
+  if (!is_used_as_size(function, parameter)) {
+    IrValue input = handle(argument, {DType::I64, {}, false}, parameter.loc).as_ir();
+    input.name = context().intern(parameter.name);
+    scope.set(parameter.name, Datum::ir(input), parameter.loc);
+    return true;
+  }
+  IrValue value;
+  value.value = argument;
+  Dim bound = size_of(value);
+  Dim meant = as_dimension(dims(), scope.find_here(parameter.name)->value);
+  if (meant != bound) {
+    // `where` says that it is another size.
+    guards_.push_back(context().dict(
+        {{"left", context().dim(bound)},
+         {"relation", context().string("==")},
+         {"right", context().dim(meant)},
+         {"text", context().string(fmt::format("{} == {}", bound->text, meant->text))}}));
+  }
+  return true;
+}
+
+/// The dimension that an `int` argument binds when the entry is called; null for other values.
+Dim GraphBuilder::size_of(const IrValue& value) {
+  auto it = int_arguments_.find(value.value);
+  if (it == int_arguments_.end()) return nullptr;
+  Attr& description = arguments_[it->second];
+  Attr name = description->get("name");
+  description = context().dict({{"dim", name}, {"kind", description->get("kind")}, {"name", name}});
+  return dims().symbol(name->string);
+}
+
+bool GraphBuilder::compares_sizes(const ast::Compare& compare, Scope& scope) {
+  for (const ast::Expr* operand : compare.operands) {
+    Datum value = evaluate(*operand, scope);
+    if (!value.is_poison() && !as_dimension(dims(), value)) return false;
+  }
+  return true;
+}
+
+/// A clause on what is known while the entry is compiled, such as its dtypes.
+bool GraphBuilder::check_entry_clause(const ast::Expr& clause, Scope& scope) {
+  auto holds = expect_bool(evaluate(clause, scope), clause.loc, "a 'where' clause");
+  if (!holds) return false;
+  if (!*holds) {
+    report(diag::false_where, clause.loc, source_text(session().sources(), clause.loc), "");
+  }
+  return *holds;
+}
+
+}  // namespace tessera::frontend

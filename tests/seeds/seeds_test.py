@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""The founding examples, compiled: each text of this folder, with the replacements that NN.json lists, between
+NN.prelude.tsr, which declares what it names, and NN.postlude.tsr, which makes use of it.
+
+Usage: seeds_test.py BUILD_DIR
+"""
+import hashlib
+import json
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+BIN = pathlib.Path(sys.argv[1]).resolve() / "bin"
+
+
+def run(*command):
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    assert result.returncode == 0, f"{' '.join(map(str, command))}\n{result.stdout}{result.stderr}"
+    return result.stdout
+
+
+def original(number):
+    """A text as it was written, which its hash says that it is."""
+    for line in (HERE / "INDEX").read_text().splitlines():
+        digest, name = line.split()
+        if not name.startswith(number):
+            continue
+        data = (HERE / name).read_bytes()
+        assert hashlib.sha256(data).hexdigest() == digest, f"{name} is not what it was"
+        return data.decode()
+    raise AssertionError(f"no text {number}")
+
+
+def program(number):
+    text = original(number)
+    for change in json.loads((HERE / f"{number}.json").read_text()):
+        assert text.count(change["from"]) == 1, f"{number}: {change['from']!r} occurs {text.count(change['from'])} times"
+        text = text.replace(change["from"], change["to"])
+    parts = [HERE / f"{number}.{part}.tsr" for part in ("prelude", "postlude")]
+    before, after = [part.read_text() if part.exists() else "" for part in parts]
+    return before + text + after
+
+
+class Seed:
+    """One program in a folder of its own."""
+
+    def __init__(self, number, folder):
+        self.source = folder / f"seed{number}.tsr"
+        self.source.write_text(program(number))
+        self.bundle = folder / f"seed{number}.bundle"
+        self.folder = folder
+
+    def compile(self, target="cpu:x86-64-v3"):
+        run(BIN / "tesserac", self.source, f"--target={target}", "-o", self.bundle)
+
+    def dump(self, stage, target):
+        return run(BIN / "tesserac", self.source, f"--target={target}", f"--dump={stage}", "-o", "-")
+
+    def call(self, entry, output, params=None, **inputs):
+        command = [BIN / "tsr", "run", self.bundle, entry]
+        for name, value in inputs.items():
+            np.save(self.folder / f"{name}.npy", value)
+            command += ["--input", f"{name}={self.folder / name}.npy"]
+        if params:
+            command += ["--params", params]
+        run(*command, "--output", f"{output}={self.folder / 'out.npy'}")
+        return np.load(self.folder / "out.npy")
+
+
+def close(got, wanted):
+    assert got.shape == wanted.shape, f"shape {got.shape}, not {wanted.shape}"
+    error = np.abs(got - wanted).max() / np.abs(wanted).max()
+    assert error <= 2e-5, f"relative error {error}"
+
+
+def random(*shape):
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+def save(path, name, value):
+    """A safetensors file of one f32 tensor."""
+    entry = {"dtype": "F32", "shape": value.shape, "data_offsets": [0, value.nbytes]}
+    header = json.dumps({name: entry}).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header + value.tobytes())
+
+
+def schedule_of(dump, kernel):
+    found = re.search(rf"sched\.kernel @{kernel}\(.*", dump)
+    assert found, f"no kernel {kernel}"
+    return found.group(0)
+
+
+def seed_05(seed):
+    seed.compile()
+    a, b = random(70, 64), random(64, 48)
+    close(seed.call("products", "products", a=a, b=b), 2 * (a @ b))
+    dump = seed.dump("sched", "cuda:sm_90a")
+    small, limited = schedule_of(dump, "small_product"), schedule_of(dump, "limited_product")
+    assert "warps = 8" in small and "stages = 3" in small, small
+    assert "warps = 4" in limited and "stages = 3" in limited, limited
+    assert "[64, 64]" in small and "[128, 128]" in limited, f"{small}\n{limited}"
+
+
+def seed_07(seed):
+    seed.compile()
+    header = schedule_of(seed.dump("sched", "cuda:sm_90a"), "product")
+    assert "warps = 8" in header and "stages = 3" in header, header
+    assert 'swizzle = "xor"' in header and "vector = 8" in header, header
+
+
+def seed_08(seed):
+    seed.compile()
+    header = schedule_of(seed.dump("sched", "cuda:sm_90a"), "product")
+    assert "warps = 4" in header and "stages = 2" in header, header
+
+
+def seed_11(seed):
+    seed.compile()
+    x = random(5, 64)
+    close(seed.call("placed", "y", obj=x), (x + 1) * 2)
+    hints = run(BIN / "tsr", "inspect", seed.bundle, "--ir", "graph")
+    assert '{into = "smem", kind = "prefetch", of = "obj", overlap = "compute"}' in hints, hints
+    assert '{device = "gpu[0]", kind = "device"}' in hints, hints
+
+
+def seed_13(seed):
+    seed.compile()
+    x, weights = random(5, 12), random(12, 8)
+    params = seed.folder / "params.safetensors"
+    save(params, "W", weights)
+    close(seed.call("sharded", "y", params=params, x=x), x @ weights)
+
+
+def main():
+    failed = []
+    for path in sorted(HERE.glob("[0-9][0-9].json")):
+        number = path.stem
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                globals()[f"seed_{number}"](Seed(number, pathlib.Path(folder)))
+            except AssertionError as error:
+                failed.append(number)
+                print(f"seed {number}: {error}", file=sys.stderr)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

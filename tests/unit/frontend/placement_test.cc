@@ -1,0 +1,84 @@
+// `with`, `on`, promises and kernels as values: what is kept of them.
+
+#include "unit/frontend/evaluate_graph.h"
+#include "unit/frontend/program.h"
+
+using namespace tessera;
+using namespace tessera::frontend;
+
+namespace {
+
+/// The value of an attribute of the entry of a program, as it is printed.
+std::string attribute(const std::string& text, const std::string& name) {
+  Fixture fixture;
+  std::string graph = fixture.compile(text);
+  INFO(graph);
+  REQUIRE(fixture.result.graph);
+  Attr attr = fixture.result.graph->find("f")->attr(name);
+  return attr ? attr->text : "";
+}
+
+std::string body(const std::string& statements) {
+  return "dim D\nparam W: Param[D, 4, f32]\n@jit\ndef f(x: Tensor[B, D, f32]):\n" + statements +
+         "    return x @ W\n";
+}
+
+}  // namespace
+
+TEST_CASE("devices and prefetches are hints of the entry, each once") {
+  CHECK(attribute(body("    with device(gpu), prefetch(x, into=\"smem\"):\n        x = x + 1.0\n"),
+                  "hints") ==
+        "[{device = \"gpu\", kind = \"device\"}, "
+        "{into = \"smem\", kind = \"prefetch\", of = \"x\", overlap = \"compute\"}]");
+  CHECK(attribute(body("    on device(cpu)\n    on device(cpu):\n        x = x + 1.0\n"), "hints") ==
+        "[{device = \"cpu\", kind = \"device\"}]");
+  CHECK(attribute(body(""), "hints").empty());
+}
+
+TEST_CASE("a suite of 'with' opens no scope, and runs") {
+  std::string text = "@jit\ndef f(x: Tensor[B, f32]):\n    with device(gpu[0]):\n"
+                     "        y = x + 1.0\n    on mesh(gpu):\n        y = y * 2.0\n    return y\n";
+  CHECK(run(text, "f", {Numbers{{2}, {1, 2}}}).at(0) == Numbers{{2}, {4, 6}});
+}
+
+TEST_CASE("a mesh of one device changes nothing") {
+  const std::string statements =
+      "    with mesh(gpu[0:1], layout={\"batch\": \"shard\", \"params\": \"replicate\"}) as m:\n"
+      "        x = x * float(m.size)\n"
+      "    with mesh([gpu[0]]).shard(W[\"D\"], x[\"B\"]):\n        pass\n";
+  CHECK(attribute(body(statements), "hints").empty());
+}
+
+TEST_CASE("promises of all functions of an entry are listed") {
+  const std::string text = R"(
+@verify.numerics(stable=True, bounded=[-100, 100])
+def inner(x):
+    return x + 1.0
+
+@verify.numerics(bounded=(0, 0.5))
+@jit @autodiff
+def f(x: Tensor[B, f32]):
+    return inner(inner(x))
+)";
+  CHECK(attribute(text, "numerics") ==
+        "[{bounded = [0.0, 0.5], function = \"f\", stable = false}, "
+        "{bounded = [-100.0, 100.0], function = \"inner\", stable = true}]");
+}
+
+TEST_CASE("a kernel under another schedule is another kernel of the same name") {
+  const std::string text = R"(
+from tessera.stdlib import stable_softmax
+
+few = stable_softmax.with_schedule(Schedule(BM=2))
+
+def twice(kernel, x):
+    return kernel(kernel(x))
+
+@jit
+def f(x: Tensor[B, 8, f32]):
+    return twice(few, stable_softmax(x))
+)";
+  std::string graph = compile(text);
+  INFO(graph);
+  CHECK(count(graph, "gir.kernel_call") == 3);
+}
