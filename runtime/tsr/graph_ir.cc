@@ -48,6 +48,21 @@ int GraphIr::read(const format::BundleEntry& text) {
   return exit_ok;
 }
 
+Op* GraphIr::function(std::string_view name) const {
+  for (const auto& module : modules_) {
+    if (Op* found = module->find(name)) return found;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> GraphIr::names() const {
+  std::vector<std::string> names;
+  for (const auto& module : modules_) {
+    for (Op* function : *module->body()) names.emplace_back(symbol_name(function));
+  }
+  return names;
+}
+
 Op* GraphIr::entry(std::string_view name) const {
   for (const auto& module : modules_) {
     Op* function = module->find(name);

@@ -26,6 +26,10 @@ class GraphIr {
   /// by byte.
   int open(const std::string& bundle);
 
+  /// A function or kernel by name; null when there is none.
+  Op* function(std::string_view name) const;
+  /// What there is, in order.
+  std::vector<std::string> names() const;
   /// The function of an entry; null when there is none.
   Op* entry(std::string_view name) const;
   /// The names of the params that entries have, sorted.

@@ -1,14 +1,19 @@
 // tsr inspect: a bundle for people (the default), as YAML or JSON, and the IR it carries.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <set>
 
+#include "ir/core/printer.h"
 #include "runtime/format/bundle.h"
 #include "runtime/format/file.h"
 #include "runtime/format/plan.h"
 #include "runtime/format/reflection.h"
 #include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
+#include "runtime/tsr/graph_ir.h"
 #include "runtime/tsr/numbered.h"
 #include "runtime/tsr/terminal.h"
 
@@ -26,13 +31,15 @@ struct InspectOptions {
   bool yaml = false;
   bool json = false;
   std::string ir;
+  std::string fn;
 };
 
 constexpr const char* epilogue =
     "Without an option: targets, entries with their symbolic shapes, parameters and sizes.\n"
     "--yaml prints the metadata of the kernels, one document a kernel; --json prints manifest and\n"
     "reflection as one object; --ir prints a stage: 'graph' (which tesserac compiles again) or\n"
-    "'plan', the steps that the runtime takes, for each entry and target.\n"
+    "'plan', the steps that the runtime takes, for each entry and target. --fn prints one function\n"
+    "of the stage.\n"
     "\n"
     "Exit status: 0 success, 1 the bundle cannot be read, 70 internal error.";
 
@@ -40,6 +47,13 @@ std::string join(const std::vector<std::string>& items, std::string_view separat
   std::string out;
   for (const std::string& item : items) out += cat(out.empty() ? "" : separator, item);
   return out;
+}
+
+/// "-100", "0.5": in the fewest digits.
+std::string number_text(double value) {
+  std::array<char, 32> buffer;
+  auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  return std::string(buffer.data(), end);
 }
 
 std::string tensor_text(const ManifestTensor& tensor) {
@@ -127,6 +141,14 @@ class Inspection {
     for (const format::ManifestGuard& guard : entry.guards) {
       put(cat("      where ", guard.condition, "\n"));
     }
+    for (const format::ManifestPromise& promise : entry.numerics) {
+      std::string said = promise.stable ? " stable" : "";
+      if (!promise.bounds.empty()) {
+        said += cat(" within [", number_text(promise.bounds[0]), ", ",
+                    number_text(promise.bounds[1]), "]");
+      }
+      put(cat("      promises ", promise.function, said, "\n"));
+    }
   }
 
   int print_yaml() const {
@@ -154,6 +176,7 @@ class Inspection {
 
   int print_ir() const {
     if (options_.ir == "plan") return print_plans();
+    if (options_.ir == "graph" && !options_.fn.empty()) return print_function();
     std::string path = cat("ir/", options_.ir, ".tir");
     if (const format::BundleEntry* found = bundle_.find(path)) {
       std::fwrite(found->bytes.data(), 1, found->bytes.size(), stdout);
@@ -169,8 +192,28 @@ class Inspection {
         cat("the bundle has no stage ", in_quotes(options_.ir), "; it has ", join(stages, ", ")));
   }
 
+  int print_function() const {
+    GraphIr graph;
+    if (int code = graph.open(options_.bundle)) return code;
+    if (Op* function = graph.function(options_.fn)) {
+      put(tessera::print(function) + "\n");
+      return exit_ok;
+    }
+    return no_function(graph.names());
+  }
+
+  int no_function(const std::vector<std::string>& known) const {
+    return fail(cat("there is no function ", in_quotes(options_.fn), "; there are ",
+                    join(known, ", ")));
+  }
+
   int print_plans() const {
+    std::vector<std::string> known;
+    for (const ManifestEntry& entry : bundle_.manifest().entries) known.push_back(entry.name);
+    bool is_known = std::find(known.begin(), known.end(), options_.fn) != known.end();
+    if (!options_.fn.empty() && !is_known) return no_function(known);
     for (const ManifestEntry& entry : bundle_.manifest().entries) {
+      if (!options_.fn.empty() && options_.fn != entry.name) continue;
       for (const std::string& target : bundle_.manifest().targets) {
         std::string path = format::plan_path(entry.name, target);
         const format::BundleEntry* found = bundle_.find(path);
@@ -213,6 +256,9 @@ void add_inspect_command(CLI::App& command, int& exit_code) {
   CLI::Option* ir =
       command.add_option("--ir", options->ir, "Print a stage of the IR: graph or plan");
   ir->type_name("STAGE");
+  command.add_option("--fn", options->fn, "Print this function of the stage alone")
+      ->type_name("NAME")
+      ->needs(ir);
   yaml->excludes(json)->excludes(ir);
   json->excludes(ir);
   command.callback([options, &exit_code] { exit_code = inspect(*options); });

@@ -254,7 +254,8 @@ bool GraphBuilder::add_inputs(const Function& function, const Signature& signatu
     bool tensor = pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
     bool scalar = pattern.kind == PatternKind::Scalar;
     if (pattern.kind == PatternKind::DTypeParam) continue;  // its default, which is in the scope
-    if (signature.declares_dim(parameter.name)) {
+    bool number = scalar || pattern.kind == PatternKind::DimParam;
+    if (number && signature.declares_dim(parameter.name)) {
       if (!add_size(function, parameter, scope)) return false;
       continue;
     }

@@ -17,7 +17,7 @@ using schedule::OpKind;
 namespace {
 
 // Positions in the signature of tile.load.
-enum LoadArgument : size_t { Tensor, Index, Shape, Rows, Cols, Fill, Vector, Prefetch };
+enum LoadArgument : size_t { Tensor, Index, Shape, Rows, Cols, Fill, Vector, Ahead };
 
 std::string subject(const IrValue& tensor) {
   return fmt::format("'{}'", tensor.name);
@@ -32,7 +32,7 @@ Datum KernelBuilder::load(const BoundArguments& arguments) {
            "a tensor");
     return Datum::poison();
   }
-  for (size_t hint : {Vector, Prefetch}) {
+  for (size_t hint : {Vector, Ahead}) {
     if (arguments[hint].is_none()) continue;
     auto value = expect_int(arguments[hint], arguments.locs[hint],
                             hint == Vector ? "'vector'" : "'prefetch'");

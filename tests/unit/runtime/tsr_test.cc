@@ -335,6 +335,22 @@ TEST_CASE("tsr init says what a bundle lacks", "[tsr]") {
   CHECK(work.read("i.safetensors").empty());
 }
 
+TEST_CASE("tsr inspect --fn prints one function of a stage", "[tsr]") {
+  Workspace work;
+  work.write("g.bundle", make_bundle({Workspace::layer()}, {}, {{"ir/graph.tir", layer_graph}}));
+  std::string graph = work.tsr("inspect g.bundle --ir graph --fn init.layer.w").output;
+  CHECK(graph.starts_with("gir.func @init.layer.w("));
+  CHECK(graph.find("@layer(") == std::string::npos);
+  std::string plan = work.tsr("inspect g.bundle --ir plan --fn layer").output;
+  CHECK(plan == work.tsr("inspect g.bundle --ir plan").output);
+  Ran ran = work.tsr("inspect g.bundle --ir graph --fn other");
+  CHECK(ran.code == 1);
+  CHECK(ran.output ==
+        "tsr: error: there is no function 'other'; there are layer, init.layer.w\n");
+  ran = work.tsr("inspect g.bundle --ir plan --fn init.layer.w");
+  CHECK(ran.output == "tsr: error: there is no function 'init.layer.w'; there are layer\n");
+}
+
 TEST_CASE("tsr run --interpret computes without the compiled code", "[tsr]") {
   Workspace work;
   work.write("g.bundle", make_bundle({Workspace::layer()}, {}, {{"ir/graph.tir", layer_graph}}));
