@@ -180,6 +180,7 @@ class GraphBuilder : public Evaluator {
   bool default_dtype(const Function& function, const Signature& signature,
                      const DeclaredSymbol& symbol, Scope& scope);
   bool add_size(const Function& function, const SignatureParameter& parameter, Scope& scope);
+  void add_guard(const DimFact& fact, std::string_view text);
   bool compares_sizes(const ast::Compare& compare, Scope& scope);
   bool check_entry_clause(const ast::Expr& clause, Scope& scope);
 

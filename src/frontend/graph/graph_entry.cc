@@ -222,11 +222,7 @@ bool GraphBuilder::assume(const ast::Compare& compare, const Signature& signatur
       continue;
     }
     facts().push_back(fact);
-    guards_.push_back(context().dict(
-        {{"left", context().dim(left)},
-         {"relation", context().string(ast::spelling(op))},
-         {"right", context().dim(right)},
-         {"text", context().string(source_text(session().sources(), compare.loc))}}));
+    add_guard(fact, source_text(session().sources(), compare.loc));
   }
   return true;
 }

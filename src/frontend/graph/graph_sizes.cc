@@ -69,11 +69,7 @@ bool GraphBuilder::add_size(const Function& function, const SignatureParameter& 
   Dim meant = as_dimension(dims(), scope.find_here(parameter.name)->value);
   if (meant != bound) {
     // `where` says that it is another size.
-    guards_.push_back(context().dict(
-        {{"left", context().dim(bound)},
-         {"relation", context().string("==")},
-         {"right", context().dim(meant)},
-         {"text", context().string(fmt::format("{} == {}", bound->text, meant->text))}}));
+    add_guard({Relation::Equal, bound, meant}, fmt::format("{} == {}", bound->text, meant->text));
   }
   return true;
 }
@@ -84,8 +80,18 @@ Dim GraphBuilder::size_of(const IrValue& value) {
   if (it == int_arguments_.end()) return nullptr;
   Attr& description = arguments_[it->second];
   Attr name = description->get("name");
+  Dim size = dims().symbol(name->string);
+  if (description->get("dim")) return size;
   description = context().dict({{"dim", name}, {"kind", description->get("kind")}, {"name", name}});
-  return dims().symbol(name->string);
+  add_guard({Relation::GreaterEqual, size, dims().constant(0)}, fmt::format("{} >= 0", size->text));
+  return size;
+}
+
+void GraphBuilder::add_guard(const DimFact& fact, std::string_view text) {
+  guards_.push_back(context().dict({{"left", context().dim(fact.left)},
+                                    {"relation", context().string(spelling(fact.relation))},
+                                    {"right", context().dim(fact.right)},
+                                    {"text", context().string(text)}}));
 }
 
 bool GraphBuilder::compares_sizes(const ast::Compare& compare, Scope& scope) {
