@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Compiles a byte-level language model, makes its parameters and runs its loss over a real text.
+# Compiles a byte-level language model, makes its weights and tells how well it predicts a real text. The weights
+# are random: what is shown is how it runs, not what it has learnt.
 # Usage: tools/demo.sh [TEXT]      (TEXT: /usr/share/common-licenses/GPL-3 when not given)
 set -euo pipefail
 text=$(realpath "${1:-/usr/share/common-licenses/GPL-3}")
@@ -9,13 +10,13 @@ tools/build.sh
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-echo
-echo "tesserac examples/bytelm/bytelm.tsr"
-build/bin/tesserac --time examples/bytelm/bytelm.tsr -o "$folder/bytelm.bundle"
-echo
-build/bin/tsr inspect "$folder/bytelm.bundle"
-echo
-echo "tsr init --seed 7"
-build/bin/tsr init "$folder/bytelm.bundle" --seed 7 -o "$folder/weights.safetensors"
-echo
-build/bin/bytelm_evaluate "$folder/bytelm.bundle" "$folder/weights.safetensors" "$text"
+show() {
+  echo
+  echo "\$ $*"
+  "$@"
+}
+PATH=$PWD/build/bin:$PATH
+show tesserac --time examples/gpt/gpt.tsr -D SIZE=small -o "$folder/gpt.bundle"
+show tsr inspect "$folder/gpt.bundle"
+show tsr init "$folder/gpt.bundle" --seed 7 -o "$folder/gpt.safetensors"
+show gpt_evaluate "$folder/gpt.bundle" "$folder/gpt.safetensors" "$text"

@@ -91,6 +91,7 @@ def check_gpt(f32, bf16):
     given = tokens(2, context + 1)
     check_f32("gpt loss", f32.call("loss", tokens=given), gpt.loss(f32.exact, given))
     if f32.device == "cpu":
+        assert "blocks.{0-1}.wqkv: f32" in run(f32.tsr, "inspect", f32.bundle)
         one, two = (f32.call("loss", "--threads", n, tokens=given) for n in (1, 2))
         assert one.tobytes() == two.tobytes(), "the number of threads changed a bit"
     for batch, length in ((1, 5), (2, 33)):
