@@ -57,6 +57,7 @@ class Compilation {
       // A broken layout cuts functions short; what is then missing in them is no second mistake.
       if (!declaration.has_error && !state_->main->broken) build_entries(builder, declaration);
     }
+    builder.finish_entries();
     for (const ParamDeclaration& declaration : session.params()) {
       builder.build_initialiser(declaration);
     }

@@ -47,6 +47,8 @@ class GraphBuilder : public Evaluator {
 
   /// Adds the gir.func of an entry of that name; nothing is left of it when a mistake was reported.
   void build_entry(const Function& function, std::string_view symbol);
+  /// Reports entries that leave a dtype open and that no other entry calls.
+  void finish_entries();
   /// Adds the function that gives a param its initial value.
   void build_initialiser(const ParamDeclaration& declaration);
 
@@ -177,9 +179,10 @@ class GraphBuilder : public Evaluator {
   Datum rounded(const Datum& value, Loc loc);
 
   // Sizes and dtypes of an entry (graph_sizes.cc).
-  bool default_dtype(const Function& function, const Signature& signature,
-                     const DeclaredSymbol& symbol, Scope& scope);
+  bool default_dtype(const Signature& signature, const DeclaredSymbol& symbol, Scope& scope);
   bool add_size(const Function& function, const SignatureParameter& parameter, Scope& scope);
+  static const DeclaredSymbol* open_dtype(const Signature& signature);
+  void report_open(const Function& function, const DeclaredSymbol& symbol);
   void add_guard(const DimFact& fact, std::string_view text);
   bool compares_sizes(const ast::Compare& compare, Scope& scope);
   bool check_entry_clause(const ast::Expr& clause, Scope& scope);
@@ -189,7 +192,7 @@ class GraphBuilder : public Evaluator {
   void add_facts();
 
   // Functions of the module (graph_entry.cc).
-  bool declare_symbols(const Function& function, const Signature& signature, Scope& scope);
+  bool declare_symbols(const Signature& signature, Scope& scope);
   bool assume_where(const Function& function, const Signature& signature, Scope& scope);
   bool assume(const ast::Compare& compare, const Signature& signature, Scope& scope);
   bool unify(Dim left, Dim right, const Signature& signature, Scope& scope);
@@ -215,6 +218,8 @@ class GraphBuilder : public Evaluator {
   std::map<const Value*, std::vector<Loc>> dim_places_;  ///< of arguments: where each is written
   std::vector<Attr> arguments_;  ///< descriptions, one for each argument of the function's block
   std::vector<Attr> guards_;
+  std::vector<const Function*> open_entries_;     ///< that leave a dtype to their callers
+  std::set<const Function*> called_;
   std::map<const Value*, size_t> int_arguments_;  ///< of `int` parameters: place in arguments_
   std::vector<Attr> numerics_;                    ///< what functions promise of their results
   std::vector<Attr> hints_;                       ///< what `with` asks for

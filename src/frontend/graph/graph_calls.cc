@@ -117,6 +117,7 @@ Datum GraphBuilder::call_function(const Function& function, std::vector<CallArgu
   if (function.kind == FunctionKind::Kernel)
     return call_kernel(function, std::move(arguments), loc);
   if (function.lambda) return Evaluator::call_function(function, std::move(arguments), loc);
+  called_.insert(&function);
   const Signature& signature = session().signature(*this, function);
   if (signature.failed || !may_call(function, loc)) return Datum::poison();
   Scope* scope = session().new_scope(function.scope);

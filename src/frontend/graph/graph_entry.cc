@@ -166,10 +166,9 @@ Datum GraphBuilder::param(const ParamDeclaration& declaration, Loc loc) {
 }
 
 /// Gives each symbol of an entry's signature the dim it stands for: itself.
-bool GraphBuilder::declare_symbols(const Function& function, const Signature& signature,
-                                   Scope& scope) {
+bool GraphBuilder::declare_symbols(const Signature& signature, Scope& scope) {
   for (const DeclaredSymbol& symbol : signature.dtypes) {
-    if (!default_dtype(function, signature, symbol, scope)) return false;
+    if (!default_dtype(signature, symbol, scope)) return false;
   }
   for (const DeclaredSymbol& symbol : signature.dims) {
     scope.set(symbol.name, Datum::dim(dims().symbol(symbol.name)), symbol.loc);
@@ -362,7 +361,7 @@ void GraphBuilder::check_sizes() {
 
 /// The function's arguments, ops and results; false when a mistake was reported.
 bool GraphBuilder::add_body(const Function& function, const Signature& signature, Scope& scope) {
-  if (!declare_symbols(function, signature, scope) || !assume_where(function, signature, scope) ||
+  if (!declare_symbols(signature, scope) || !assume_where(function, signature, scope) ||
       !add_inputs(function, signature, scope)) {
     return false;
   }
@@ -388,6 +387,7 @@ void GraphBuilder::build_entry(const Function& function, std::string_view symbol
   size_t errors = session().diagnostics().error_count();
   const Signature& signature = session().signature(*this, function);
   if (signature.failed) return;
+  if (open_dtype(signature)) return open_entries_.push_back(&function);
   if (module_.find(symbol)) {
     report(diag::duplicate_entry, function.loc, symbol)
         .help("entries begin with the name of an instance: name=\"encoder\" as its last argument");

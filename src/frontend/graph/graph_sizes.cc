@@ -1,6 +1,8 @@
 // Sizes and dtypes that an entry does not get from its tensors: `int` parameters, which become
 // dimensions where they are used as one, defaults of dtypes, and what `where` says of either.
 
+#include <algorithm>
+
 #include "frontend/dims.h"
 #include "frontend/graph/graph_builder.h"
 #include "frontend/syntax/ast_walk.h"
@@ -29,8 +31,8 @@ bool is_used_as_size(const Function& function, const SignatureParameter& paramet
 }  // namespace
 
 /// A dtype parameter of an entry is its default.
-bool GraphBuilder::default_dtype(const Function& function, const Signature& signature,
-                                 const DeclaredSymbol& symbol, Scope& scope) {
+bool GraphBuilder::default_dtype(const Signature& signature, const DeclaredSymbol& symbol,
+                                 Scope& scope) {
   for (const SignatureParameter& parameter : signature.parameters) {
     if (parameter.name != symbol.name || !parameter.default_value) continue;
     Loc loc = parameter.default_value->loc;
@@ -42,9 +44,32 @@ bool GraphBuilder::default_dtype(const Function& function, const Signature& sign
     scope.set(symbol.name, Datum::dtype(*dtype, policies), symbol.loc);
     return true;
   }
+  TSR_UNREACHABLE("an entry with an open dtype is compiled where it is called");
+}
+
+/// The dtype that a signature leaves to its callers; null when it leaves none.
+const DeclaredSymbol* GraphBuilder::open_dtype(const Signature& signature) {
+  for (const DeclaredSymbol& symbol : signature.dtypes) {
+    auto has_default = [&](const SignatureParameter& parameter) {
+      return parameter.name == symbol.name && parameter.default_value;
+    };
+    const auto& parameters = signature.parameters;
+    if (std::none_of(parameters.begin(), parameters.end(), has_default)) return &symbol;
+  }
+  return nullptr;
+}
+
+void GraphBuilder::report_open(const Function& function, const DeclaredSymbol& symbol) {
   report(diag::generic_entry, symbol.loc, function.name, symbol.name)
       .help("an entry is compiled for itself; write the dtype, f32 for example");
-  return false;
+}
+
+/// A function with @jit that leaves something open is compiled where it is called, and has to be.
+void GraphBuilder::finish_entries() {
+  for (const Function* function : open_entries_) {
+    if (called_.count(function)) continue;
+    report_open(*function, *open_dtype(session().signature(*this, *function)));
+  }
 }
 
 /// Adds the argument of an `int` or `dim` parameter. In the signature's types and clauses it is a
