@@ -1,9 +1,13 @@
 // Names: what a file defines, what it imports, and what is said about names that mean nothing.
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <set>
 
 #include "unit/frontend/program.h"
 
+using namespace tessera;
+using namespace tessera::frontend;
 using tessera::test::Files;
 using tessera::test::Program;
 
@@ -46,6 +50,34 @@ TEST_CASE("Names of the standard library") {
   CHECK(program.value("C") == "gelu");
   CHECK(program.value("D") == "1.0");
   CHECK(program.messages() == "");
+}
+
+TEST_CASE("tessera.stdlib has every kernel of the library") {
+  Program program("");
+  SourceModule* stdlib = program.session().load_library("tessera.stdlib");
+  REQUIRE(stdlib);
+  std::set<std::string> exported;
+  std::vector<std::string> names;
+  for (const auto& [name, binding] : stdlib->scope->names_here()) names.push_back(name);
+  for (const std::string& name : names) {
+    Datum value = program.evaluator().lookup(name, *stdlib->scope, Loc{});
+    if (value.is(DatumKind::Function)) exported.insert(value.as_function().name);
+  }
+  size_t kernels = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(TESSERA_SOURCE_DIR "/stdlib")) {
+    if (entry.path().extension() != ".tsr") continue;
+    SourceModule* module = program.session().load_library("tessera." + entry.path().stem().string());
+    REQUIRE(module);
+    for (const auto& [name, binding] : module->scope->names_here()) {
+      bool is_kernel = binding.value.is(DatumKind::Function) &&
+                       binding.value.as_function().kind == FunctionKind::Kernel;
+      if (!is_kernel) continue;
+      INFO(name);
+      CHECK(exported.count(name) == 1);
+      ++kernels;
+    }
+  }
+  CHECK(kernels >= 10);
 }
 
 TEST_CASE("What a module lacks is reported where it is named") {
