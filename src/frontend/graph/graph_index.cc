@@ -75,7 +75,9 @@ bool GraphBuilder::check_bound(Dim low, Dim high, Loc loc, const std::string& wh
 Dim GraphBuilder::slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope) {
   if (!expr) return otherwise;
   Datum value = evaluate(*expr, scope);
-  if (value.is_ir()) return unsupported(expr->loc, "a bound that is a tensor"), nullptr;
+  if (value.is_ir() && !size_of(value.as_ir())) {
+    return unsupported(expr->loc, "a bound that is a tensor"), nullptr;
+  }
   Dim bound = expect_dim(value, expr->loc, "the bound of a slice");
   if (!bound) return nullptr;
   auto high = interval(bound).high;

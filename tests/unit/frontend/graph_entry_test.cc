@@ -201,6 +201,7 @@ TEST_CASE("an int parameter of an entry is a size where it is used as one") {
   CHECK(arguments("def g(x: Tensor[B, D, f32], k: int):\n    return x / k\n" + x +
                   ":\n    return g(x, n)\n") == bound);
   CHECK(arguments(x + ":\n    return x * float(D * n)\n") == bound);
+  CHECK(arguments(x + " where n <= D:\n    return x[:, :n]\n") == bound);
   CHECK(arguments(x + ":\n    return x * cast(n + 1, f32)\n") == free);
 }
 
