@@ -17,8 +17,16 @@ from tessera.nn import (
     leaky_relu, clamp, hard_sigmoid, hard_swish, dropout, residual, logsumexp, log_softmax, cross_entropy_mean,
     cross_entropy_smoothed, soft_cross_entropy, binary_cross_entropy, mse, avg, split_heads, merge_heads, split_qkv,
     repeat_heads, rotary_angles, rotary, one_hot, argmax, argmin, gather, take, pad, conv2d, conv2d_nchw, conv1d,
-    max_pool2d, avg_pool2d, adaptive_avg_pool2d,
+    max_pool2d, avg_pool2d, adaptive_avg_pool2d, stochastic_round, topk, rank, argsort, sort, scatter_add, quantize, dequantize,
+    matmul_scaled, matmul_weights, matmul_int4, pack_int4, unpack_int4, matmul_gated, cumsum, cumprod, cummax, cummin,
 )
+
+def meanof(x: Tensor[N, f32]):
+    return mean(reshape(x, (4, N // 4)), axis=1)
+
+def typed(x: Tensor[N, f32]):
+    y: Tensor[N, f16 @stochastic_round] = cast(x, f16 @stochastic_round)
+    return cast(y, f32)
 """
 
 RNG = np.random.default_rng(11)
@@ -223,6 +231,20 @@ def images():
         case(f"{image}, w: Tensor[{y}, {z}, {w.shape[2]}, {n}, f32], b: Tensor[{n}, f32]",
              f"relu(conv2d(x, w, b{text}))", [x, w, normal(n)],
              lambda x, w, b, options=options: np.maximum(convolution(x, w, **options) + b, 0))
+    # Rows of many windows, which products read in place.
+    wide, beside = normal(2, 12, 61, 6), normal(2, 12, 61, 40)
+    for y, z, options in ((3, 3, dict(padding=(1, 1))), (5, 3, dict(padding=(4, 1), dilation=(2, 1)))):
+        text = "".join(f", {key}={value}" for key, value in options.items())
+        for extents in ("B, 12, 61, 6", "B, H, W, 6"):
+            condition = " where H >= 1, W >= 1" if "H" in extents else ""
+            case(f"x: Tensor[{extents}, f32], w: Tensor[{y}, {z}, 6, 40, f32], b: Tensor[40, f32], "
+                 f"r: Tensor[{extents[:-1]}40, f32]{condition}", f"relu(conv2d(x, w, b{text}) + r)",
+                 [wide, normal(y, z, 6, 40), normal(40), beside],
+                 lambda x, w, b, r, options=options: np.maximum(convolution(x, w, **options) + b + r, 0))
+    case("x: Tensor[B, 12, 61, 6, f32], w: Tensor[4, 5, 6, 7, f32]", "conv2d(x, w, strides=(3, 2), padding=(2, 2))",
+         [wide, normal(4, 5, 6, 7)], lambda x, w: convolution(x, w, (3, 2), (2, 2)))
+    case("x: Tensor[B, L, 6, f32], w: Tensor[4, 6, 9, f32] where L >= 8", "conv1d(x, w, padding=1)",
+         [wide[0], normal(4, 6, 9)], lambda x, w: convolution(x[:, None], w[None], padding=(0, 1))[:, 0])
     w = normal(3, 3, 6, 8)
     case("x: Tensor[B, 6, H, W, f32], w: Tensor[8, 6, 3, 3, f32] where H >= 1, W >= 1", "conv2d_nchw(x, w, padding=(1, 1))",
          [np.moveaxis(x, 3, 1), np.transpose(w, (3, 2, 0, 1))],
@@ -247,12 +269,94 @@ def images():
          lambda x: (adaptive(x, (1, 1)), adaptive(x, (4, 3))))
 
 
+def orders():
+    x = RNG.integers(0, 300, (7, 1000)).astype(np.float32)
+    x[3, 500:502] = np.nan
+    x[4] = -np.inf
+    order = np.argsort(-np.where(np.isnan(x), np.inf, x), axis=1, kind="stable")[:, :5]
+    case("x: Tensor[B, 1000, f32]", "topk(x, 5)", [x], lambda x: (np.take_along_axis(x, order, 1), order), 0)
+    rows = "x: Tensor[B, N, f32]"
+    for n in (1, 7, 50, 130):
+        x = RNG.integers(0, 30, (6, n)).astype(np.float32)
+        x[0, n // 2] = x[0, 0] = np.nan
+        case(rows, "sort(x), argsort(x)", [x], lambda x: (np.sort(x, 1), np.argsort(x, 1, kind="stable")), 0)
+        case(rows, "rank(x, dtype=i32)", [x], lambda x: np.argsort(np.argsort(x, 1, kind="stable"), 1), 0)
+    at = np.array([3, 0, 3, 9, -1, 3, 2], np.int32)
+    added = normal(7, 3, 5)
+
+    def scattered(x, at, u):
+        x = x.copy()
+        inside = (at >= 0) & (at < len(x))
+        np.add.at(x, at[inside], u[inside])
+        return x
+
+    case("x: Tensor[V, 3, D, f32], i: Tensor[N, i32], u: Tensor[N, 3, D, f32]", "scatter_add(x, i, u)",
+         [normal(6, 3, 5), at, added], scattered)
+
+
+def scans():
+    x = normal(5, 6, 70)
+    three = "x: Tensor[A, B, C, f32]"
+    for axis in (0, 1, 2, -1):
+        case(three, f"cumsum(x, axis={axis})", [x], lambda x, axis=axis: np.cumsum(x, axis))
+    case(three, "cumsum(x, exclusive=True), cumsum(x, reverse=True)", [x],
+         lambda x: (np.cumsum(x, 2) - x, np.cumsum(x[..., ::-1], 2)[..., ::-1]))
+    case(three, "cummax(x), cummin(x, axis=0, reverse=True)", [x],
+         lambda x: (np.maximum.accumulate(x, 2), np.minimum.accumulate(x[::-1], 0)[::-1]), 0)
+    case("x: Tensor[B, 9, f32]", "cumprod(x)", [normal(4, 9)], lambda x: np.cumprod(x, 1))
+    case("x: Tensor[B, N, i32]", "cumsum(x)", [RNG.integers(-9, 9, (3, 1000)).astype(np.int32)],
+         lambda x: np.cumsum(x, 1), 0)
+
+
+def quantised():
+    x = normal(6, 40) * 3
+    x[2] = 0
+
+    def rows(x):
+        scale = np.where(np.abs(x).max(1, keepdims=True) == 0, 1, np.abs(x).max(1, keepdims=True) / np.float32(127))
+        return np.round(x / scale) * scale
+
+    case("x: Tensor[B, N, f32]", "dequantize(quantize(x, axis=-1)[0], quantize(x, axis=-1)[1])", [x], rows, 1e-5)
+    a, b = (RNG.integers(-128, 128, shape).astype(np.int8) for shape in ((5, 300), (300, 7)))
+    row, column = np.abs(normal(5, 1)), np.abs(normal(7))
+    case("a: Tensor[M, K, i8], b: Tensor[K, N, i8], r: Tensor[M, 1, f32], c: Tensor[N, f32]",
+         "matmul_scaled(a, b, r, c)", [a, b, row, column],
+         lambda a, b, r, c: (a.astype(int) @ b.astype(int)) * r * c, 1e-6)
+    case("x: Tensor[M, K, f32], q: Tensor[K, N, i8], c: Tensor[N, f32]", "matmul_weights(x, q, c)",
+         [normal(5, 300), b, column], lambda x, q, c: x @ (q * c))
+    q = RNG.integers(-8, 8, (10, 6)).astype(np.int8)
+    case("q: Tensor[10, N, i8]", "unpack_int4(pack_int4(q)), pack_int4(q)", [q],
+         lambda q: (q, (q[::2] & 15) | ((q[1::2] & 15) << 4) & 255), 0)
+    q = RNG.integers(-8, 8, (64, 50)).astype(np.int8)
+    packed = ((q[::2] & 15) | ((q[1::2] & 15) << 4)).astype(np.uint8)
+    case("x: Tensor[A, B, 64, f32], p: Tensor[32, N, u8], c: Tensor[N, f32]", "matmul_int4(x, p, c)",
+         [normal(2, 5, 64), packed, np.abs(normal(50))], lambda x, p, c: x @ (q * c))
+    x, gate, up = normal(9, 64), normal(64, 50) / 8, normal(64, 50) / 8
+    three = "x: Tensor[M, K, f32], g: Tensor[K, N, f32], u: Tensor[K, N, f32]"
+    case(three, "matmul_gated(x, g, u), matmul_gated(x, g, u, activation=\"gelu\") + 1.0", [x, gate, up],
+         lambda x, g, u: (x @ g * sigmoid(x @ g) * (x @ u), gelu(x @ g) * (x @ u) + 1))
+    big = np.array([[1e9, -1e9, 500, -70000, np.inf, -np.inf, 447, 3]], np.float32)
+    case("x: Tensor[B, 8, f32]", "cast(cast(x, f8e4m3 @saturate), f32), cast(cast(x, f16 @saturate), f32)", [big],
+         lambda x: (np.where(np.abs(x) < 448, np.array([[0] * 6 + [448, 3]]), np.clip(x, -448, 448)),
+                    np.clip(x, -65504, 65504)), 0)
+
+
+def chance():
+    """Rounding and dropping by chance: what each element can become, and the mean."""
+    base = np.repeat(np.array([1.001, -2.7, 0.3, 1e-3]), 4000)
+    case("x: Tensor[16000, f32]", "meanof(cast(stochastic_round(x, bf16), f32))", [base.astype(np.float32)],
+         lambda x: x.reshape(4, -1).mean(1), 2e-4)
+    case("x: Tensor[16000, f32]", "meanof(typed(x))", [base.astype(np.float32)], lambda x: x.reshape(4, -1).mean(1), 2e-4)
+    case("x: Tensor[16000, f32]", "meanof(dropout(x, 0.25)), meanof(residual(x, x, dropout=0.5))", [base.astype(np.float32)],
+         lambda x: (x.reshape(4, -1).mean(1), 2 * x.reshape(4, -1).mean(1)), 5e-2)
+
+
 def write(folder):
     text = HEADER
     for number, (signature, body, _, results, _) in enumerate(CASES):
         names = ", ".join(f"r{i}" for i in range(len(results)))
         parameters, _, condition = signature.partition(" where ")
-        head = f"def f{number}({parameters})" + (f" where {condition}" if condition else "")
+        head = f"def case{number}({parameters})" + (f" where {condition}" if condition else "")
         text += f"\n@jit\n{head}:\n    {names} = {body}\n    return {names}\n"
     (folder / "ops.tsr").write_text(text)
 
@@ -260,7 +364,7 @@ def write(folder):
 def check(folder, number, mode, target):
     signature, body, inputs, results, tolerance = CASES[number]
     names = [part.split(":")[0].strip() for part in signature.split(", ") if ":" in part]
-    command = [BIN / "tsr", "run", folder / "ops.bundle", f"f{number}"]
+    command = [BIN / "tsr", "run", folder / "ops.bundle", f"case{number}"]
     for name, value in zip(names, inputs):
         np.save(folder / f"{name}.npy", value)
         command += ["--input", f"{name}={folder}/{name}.npy"]
@@ -279,7 +383,7 @@ def check(folder, number, mode, target):
 
 
 def main():
-    for add in (norms, activations, losses, heads, indexing, subscripts, products, images):
+    for add in (norms, activations, losses, heads, indexing, subscripts, products, images, orders, scans, quantised, chance):
         add()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -79,7 +79,8 @@ class GraphBuilder : public Evaluator {
   Value* computed(const IrValue& value);
   Value* stored(const IrValue& value);
   Value* convert(Value* value, DType dtype);
-  Value* round_to(Value* value, const NumericType& type);
+  Value* round_to(Value* value, const NumericType& type, Loc loc);
+  Value* round_by_chance(Value* value, const NumericType& type, Loc loc);
   /// What operands of one op come to; reports dtypes that do not meet.
   std::optional<NumericType> meet(std::span<const Datum> operands, bool real, Loc loc);
   std::optional<NumericType> meet(const NumericType& a, const NumericType& b, Loc loc);

@@ -90,7 +90,7 @@ Datum GraphBuilder::cast(const BoundArguments& arguments) {
   auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'cast'");
   if (!x) return Datum::poison();
   builder_.set_loc(arguments.call);
-  return handle(round_to(x->value, type), type, arguments.call);
+  return handle(round_to(x->value, type, arguments.call), type, arguments.call);
 }
 
 /// The shape and dtype that a function without operands gives: as written, else those of the param

@@ -20,9 +20,8 @@ std::optional<NumericType> GraphBuilder::written_type(const TypePattern& pattern
       return std::nullopt;
     }
   }
-  if (type.policies.stochastic_round || type.policies.loss_scale) {
-    std::string_view name = type.policies.stochastic_round ? "stochastic_round" : "loss_scale";
-    unsupported(pattern.loc, fmt::format("policy '@{}'", name));
+  if (type.policies.loss_scale) {
+    unsupported(pattern.loc, "policy '@loss_scale'");
     return std::nullopt;
   }
   return type;
@@ -94,7 +93,7 @@ Datum GraphBuilder::conform_tensor(const TypePattern& pattern, const Datum& datu
   IrValue result = *value;
   result.weak = false;
   if (use == Use::Stored) {
-    result.value = round_to(value->value, *type);
+    result.value = round_to(value->value, *type, loc);
   } else if (value->storage != type->storage) {
     result.value = convert(value->value, type->compute());
   }

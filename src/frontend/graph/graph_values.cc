@@ -39,17 +39,33 @@ Value* GraphBuilder::computed(const IrValue& value) {
 }
 
 Value* GraphBuilder::stored(const IrValue& value) {
-  return round_to(value.value, type_of(value));
+  return round_to(value.value, type_of(value), value.origin);
 }
 
 /// The bits in the dtype that the type is stored in; with @saturate no finite or infinite number becomes more than that
-/// dtype's greatest.
-Value* GraphBuilder::round_to(Value* value, const NumericType& type) {
-  if (value->type()->dtype == type.storage || !type.policies.saturate) return convert(value, type.storage);
+/// dtype's greatest, with @stochastic_round the library rounds.
+Value* GraphBuilder::round_to(Value* value, const NumericType& type, Loc loc) {
+  DType from = value->type()->dtype;
+  bool narrows = is_float(from) && is_float(type.storage) && dtype_info(type.storage).bits < 32;
+  if (from != type.storage && narrows && type.policies.stochastic_round) return round_by_chance(value, type, loc);
+  if (from == type.storage || !type.policies.saturate) return convert(value, type.storage);
   Policies policies;
   policies.saturate = true;
   Value* cut = graph::cast_to(builder_, value, context().tensor(value->type()->dims, type.storage, policies));
   return cut;
+}
+
+/// stochastic_round of stdlib/rounding.tsr.
+Value* GraphBuilder::round_by_chance(Value* value, const NumericType& type, Loc loc) {
+  SourceModule* library = session().load_library("tessera.rounding");
+  TSR_CHECK(library, "the library has a module for rounding");
+  Datum function = lookup("stochastic_round", *library->scope, loc);
+  Datum x = handle(convert(value, DType::F32), {DType::F32, {}, false}, loc);
+  Datum rounded = call(function,
+                       {{"", x, loc}, {"", Datum::dtype(type.storage), loc},
+                        {"saturate", Datum::boolean(type.policies.saturate), loc}},
+                       loc);
+  return rounded.is_ir() ? rounded.as_ir().value : convert(value, type.storage);
 }
 
 namespace {

@@ -35,7 +35,7 @@ namespace tessera::layout {
 enum class InputDim : uint8_t { Register, Lane, Warp };
 inline constexpr std::array all_input_dims = {InputDim::Register, InputDim::Lane, InputDim::Warp};
 
-inline constexpr int max_rank = 6;
+inline constexpr int max_rank = 8;
 inline constexpr int max_registers = 1 << 16;  ///< of one thread
 inline constexpr int max_lanes = 64;
 inline constexpr int max_warps = 64;

@@ -1,5 +1,7 @@
 #include "passes/analysis/anchor_form.h"
 
+#include <algorithm>
+
 #include "ir/graph/ops.h"
 #include "support/check.h"
 
@@ -161,6 +163,69 @@ AnchorForm anchor_form(Op* op) {
       TSR_UNREACHABLE("not an anchor: " + std::string(op->name()));
   }
   form.transposed.resize(form.operands.size());
+  return form;
+}
+
+namespace {
+
+/// Axes that lie one after the other in memory count as one: the number of runs among axes [begin, end), counted from
+/// the last one, that each axis belongs to. Axes of one element belong to the run behind them.
+size_t find_runs(DimTable& table, const Access& access, size_t begin, size_t end, std::vector<size_t>& run_of) {
+  size_t runs = 0;
+  Dim outer = nullptr;
+  for (size_t i = end; i-- > begin;) {
+    if (access.dims[i]->is_constant(1)) {
+      run_of[i] = runs == 0 ? 0 : runs - 1;
+      continue;
+    }
+    if (!outer || access.strides[i] != outer) ++runs;
+    run_of[i] = runs - 1;
+    outer = table.mul(access.strides[i], access.dims[i]);
+  }
+  return runs;
+}
+
+/// Windows in a row from which on each of their runs is worth a pass over the matrix.
+constexpr int64_t enough_windows = 28;
+
+}  // namespace
+
+std::optional<AnchorForm> window_product_form(Op* gemm, Op* windows, const Access& access) {
+  DimTable& table = table_of(gemm);
+  const std::vector<Dim>& rows = windows->result()->type()->dims;
+  const std::vector<Dim>& b = gemm->in(graph::in::Gemm::b)->type()->dims;
+  DType dtype = gemm->in(graph::in::Gemm::a)->type()->dtype;
+  size_t lead = rows.size() - 1, rank = access.dims.size();
+  bool fits = b.size() == 2 && !gemm->flag("transpose_a") && !gemm->flag("transpose_b") && rank > lead &&
+              std::equal(rows.begin(), rows.begin() + long(lead), access.dims.begin());
+  if (!fits || (dtype != DType::F32 && dtype != DType::F64)) return std::nullopt;
+  std::vector<size_t> run_of(rank);
+  size_t row_runs = find_runs(table, access, 0, lead, run_of), inner_runs = find_runs(table, access, lead, rank, run_of);
+  if (row_runs > 3 || inner_runs != 2) return std::nullopt;
+  // Axes of the kernel: P, Y, R, X, K.
+  std::vector<std::vector<int64_t>> axes(5);
+  for (size_t i = 0; i < rank; ++i) {
+    size_t place = i < lead ? (run_of[i] == 0 ? 3 : 2 - run_of[i]) : (run_of[i] == 0 ? 4 : 2);
+    axes[place].push_back(int64_t(i));
+  }
+  AnchorForm form;
+  form.kernel = "matmul_windows";
+  form.operands.resize(2);
+  form.transposed.resize(2);
+  for (const std::vector<int64_t>& group : axes) {
+    std::vector<Dim> extents;
+    for (int64_t axis : group) extents.push_back(access.dims[size_t(axis)]);
+    form.operands[0].push_back(count_elements(table, extents));
+    form.transposed[0].insert(form.transposed[0].end(), group.begin(), group.end());
+  }
+  const std::vector<Dim>& dims = form.operands[0];
+  std::optional<int64_t> in_a_row = dims[3]->constant();
+  if (in_a_row && *in_a_row < enough_windows) return std::nullopt;
+  form.operands[1] = {dims[2], dims[4], b[1]};
+  form.results = {{table.mul(dims[0], dims[1]), dims[3], b[1]}};
+  for (size_t i = 0; i < lead; ++i) form.result_axes.push_back(run_of[i] == 0 ? 1 : 0);
+  form.result_axes.push_back(2);
+  set_accumulator(gemm, form);
   return form;
 }
 

@@ -44,7 +44,7 @@ class FusionBuilder {
   std::map<Op*, int> group_of_;
 };
 
-/// Ops a group may have, so that kernels stay of bounded size.
-inline constexpr size_t max_group_members = 256;
+/// Ops a group may have, so that kernels stay of bounded size; random numbers take more than a hundred.
+inline constexpr size_t max_group_members = 1024;
 
 }  // namespace tessera

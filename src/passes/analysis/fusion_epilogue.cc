@@ -33,7 +33,7 @@ void FusionBuilder::grow_epilogue(Op* anchor) {
       if (!extent->is_constant(1)) group.extents.push_back(extent);
     }
     std::vector<int> result_axes;
-    std::vector<int> kernel_axes = anchor_form(anchor).result_axes;
+    std::vector<int> kernel_axes = reads_.form(anchor).result_axes;
     for (size_t i = 0; i < map.size(); ++i) {
       if (map[i] >= 0) result_axes.push_back(kernel_axes[i]);
     }

@@ -136,7 +136,8 @@ bool is_widening_cast(Op* op) {
                                       dtype_info(from).bits < dtype_info(to).bits);
 }
 
-GraphReads::GraphReads(Op* function) : dims_(&function->module()->context().dims()) {
+GraphReads::GraphReads(Op* function, bool windows_in_place)
+    : dims_(&function->module()->context().dims()), windows_in_place_(windows_in_place) {
   find_live(function);
   for (Op* op : live_) add(op);
   for (unsigned i = 0; i < terminator_->operand_count(); ++i) {
@@ -168,12 +169,14 @@ void GraphReads::find_live(Op* function) {
 
 void GraphReads::add(Op* op) {
   GraphRole role = graph_role(op);
+  if (windows_in_place_ && role == GraphRole::View && take_windows(op)) return;
   if (role == GraphRole::View || is_widening_cast(op)) {
     resolve(op->result());  // in order of the program, so that no chain of views is deep
     return;
   }
   if (role == GraphRole::Source || role == GraphRole::Constant) return;
   ops_.push_back(op);
+  if (role == GraphRole::Anchor && !forms_.count(op)) forms_.emplace(op, anchor_form(op));
   for (unsigned i = 0; i < op->operand_count(); ++i) {
     add_operand(op, i, role == GraphRole::Anchor ? anchor_operand(op, i) : resolve(op->operand(i)));
   }
@@ -259,9 +262,40 @@ std::optional<Read> GraphReads::through(Op* op) {
   return read;
 }
 
+namespace {
+
+/// True if what is read through views has an element more than once because windows overlap.
+bool sees_overlapping_windows(Value* value) {
+  for (Op* op = value->def(); op && graph_role(op) == GraphRole::View; op = op->operand(0)->def()) {
+    if (graph::kind_of(op) != OpKind::Windows) continue;
+    auto size = op->result()->type()->dims.back()->constant();
+    if (!size || *size > 1 + (op->int_attr("step") - 1) / op->int_attr("dilation")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+/// A reshape that strides cannot say is left to the product that alone reads it, if that can read windows in place.
+bool GraphReads::take_windows(Op* reshape) {
+  if (graph::kind_of(reshape) != OpKind::Reshape || !reshape->result()->has_one_use()) return false;
+  Op* product = reshape->result()->first_use()->owner();
+  bool is_first = graph::kind_of(product) == OpKind::Gemm && reshape->result()->first_use()->index() == 0;
+  if (!is_first || !sees_overlapping_windows(reshape->result())) return false;
+  Read inner = resolve(reshape->operand(0));
+  if (access_through(*dims_, reshape, inner.access)) return false;
+  std::optional<AnchorForm> form = window_product_form(product, reshape, inner.access);
+  if (!form) return false;
+  forms_.emplace(product, std::move(*form));
+  windows_.emplace(product, reshape);
+  return true;
+}
+
 Read GraphReads::anchor_operand(Op* op, unsigned position) {
   Value* value = op->operand(position);
-  AnchorForm form = anchor_form(op);
+  const AnchorForm& form = forms_.at(op);
+  auto windows = position == 0 ? windows_.find(op) : windows_.end();
+  if (windows != windows_.end()) value = windows->second->operand(0);
   Read read = resolve(value);
   Op* def = read.base->def();
   bool is_buffer = !def || graph_role(def) != GraphRole::Source || forced(read.base);

@@ -47,7 +47,9 @@ bool is_widening_cast(Op* op);
 
 class GraphReads {
  public:
-  explicit GraphReads(Op* function);
+  /// With `windows_in_place` products read windows that strides cannot say as they lie (window_product_form); otherwise
+  /// these are copied first.
+  explicit GraphReads(Op* function, bool windows_in_place = false);
 
   /// The ops that are computed or are anchors, in order; dead ones are left out.
   const std::vector<Op*>& ops() const { return ops_; }
@@ -55,6 +57,8 @@ class GraphReads {
   /// operand, seen in its result's axes.
   const Read& read(Op* op, unsigned position) const { return reads_.at({op, position}); }
   unsigned operand_count(Op* op) const;
+  /// How an anchor becomes a kernel.
+  const AnchorForm& form(Op* anchor) const { return forms_.at(anchor); }
   /// The readers of a base, in order of the program.
   const std::vector<ReadSite>& sites(Value* base) const;
   bool forced(Value* value) const { return forced_.count(value) != 0; }
@@ -72,9 +76,13 @@ class GraphReads {
   Read own(Value* value);
   std::optional<Read> through(Op* op);
   Read anchor_operand(Op* op, unsigned position);
+  bool take_windows(Op* reshape);
   Read returned(Value* value);
 
   DimTable* dims_;
+  bool windows_in_place_;
+  std::map<Op*, AnchorForm> forms_;
+  std::map<Op*, Op*> windows_;  ///< of products: the reshape that they read through
   Op* terminator_ = nullptr;
   std::vector<Op*> live_;
   std::vector<Op*> ops_;

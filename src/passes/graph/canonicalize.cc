@@ -38,7 +38,8 @@ bool replace_by(Op* op, Value* value, Rewriter& rewriter) {
 Status canonicalize(Module& module, PassContext&) {
   std::vector<Pattern> patterns;
   for (auto set : {canonical::constant_patterns(), canonical::cast_patterns(),
-                   canonical::algebra_patterns(), canonical::view_patterns()}) {
+                   canonical::algebra_patterns(), canonical::order_patterns(),
+                   canonical::view_patterns()}) {
     patterns.insert(patterns.end(), set.begin(), set.end());
   }
   for (Op* function : *module.body()) rewrite(function, patterns);

@@ -225,6 +225,38 @@ std::vector<GpuCase> rows() {
        1, {}, columns, 1e-5},
       {"generated: two sides of a row", "%x: tensor<M x N, f32>, %y: tensor<M x 5, f32>",
        "%0: tensor<M x (N + 5), f32> = gir.concat [%x, %y] {axis = 1}\ngir.return [%0]\n", 1, {}, columns, 0},
+      {"generated: maxima of windows", "%x: tensor<M x 41, f32>", R"(
+    %0: tensor<M x 20 x 3, f32> = gir.windows %x {axis = 1, dilation = 1, step = 2}
+    %1: tensor<M x 20, f32> = gir.reduce %0 {axes = [2], kind = "max"}
+    gir.return [%1]
+)",
+       1, {}, heights, 0},
+      {"generated: lowest index of the greatest element", "%x: tensor<M x N, f32>", R"(
+    %0: tensor<M x 1, f32> = gir.reduce %x {axes = [1], keep = true, kind = "max"}
+    %1: tensor<M x N, f32> = gir.broadcast %0
+    %2: tensor<M x N, bool> = gir.eq %x, %1
+    %3: tensor<M x N, i64> = gir.iota {axis = 1}
+    %4: tensor<i64> = gir.dim {value = <N>}
+    %5: tensor<M x N, i64> = gir.broadcast %4
+    %6: tensor<M x N, i64> = gir.select %2, %3, %5
+    %7: tensor<M, i64> = gir.reduce %6 {axes = [1], kind = "min"}
+    gir.return [%7]
+)",
+       1, {}, {{{"M", 5}, {"N", 37}}, {{"M", 1}, {"N", 1}}}, 0},
+      {"generated: saturating cast", "%x: tensor<M x 40, f32>", R"(
+    %0: tensor<M x 40, f32> = gir.exp2 %x
+    %1: tensor<M x 40, f32> = gir.mul %0, %x
+    %2: tensor<M x 40, f8e4m3 saturate> = gir.cast %1
+    %3: tensor<M x 40, f32> = gir.cast %2
+    gir.return [%3]
+)",
+       1, {}, heights, 0.13},
+      {"product of i8 weights, widened as they are loaded", "%a: tensor<M x 64, bf16>, %b: tensor<64 x 48, i8>", R"(
+    %0: tensor<64 x 48, bf16> = gir.cast %b
+    %1: tensor<M x 48, f32> = gir.gemm %a, %0 {accum = f32}
+    gir.return [%1]
+)",
+       1, {.block = {{"m", 64}, {"n", 32}, {"k", 16}}, .warps = 4}, {{{"M", 70}}, {{"M", 1}}}, 1e-4},
       {"generated: triangle", "%x: tensor<M x M, f32>", R"(
     %0: tensor<M x M, i32> = gir.iota {axis = 0}
     %1: tensor<M x M, i32> = gir.iota {axis = 1}

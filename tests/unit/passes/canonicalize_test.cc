@@ -187,6 +187,126 @@ TEST_CASE("identities of integers") {
       int_dtypes);
 }
 
+TEST_CASE("signs, bounds and comparisons of floats") {
+  check_rules(
+      {
+          {"%c: tensor<64, $T> = gir.full {value = -1.0}\n%r: tensor<64, $T> = gir.mul %x, %c", "gir.mul", "gir.neg"},
+          {"%c: tensor<64, $T> = gir.full {value = -1.0}\n%r: tensor<64, $T> = gir.div %x, %c", "gir.div", "gir.neg"},
+          {"%a: tensor<64, $T> = gir.neg %x\n%b: tensor<64, $T> = gir.neg %y\n%r: tensor<64, $T> = gir.mul %a, %b",
+           "gir.neg", "gir.mul"},
+          {"%a: tensor<64, $T> = gir.neg %x\n%b: tensor<64, $T> = gir.neg %y\n%r: tensor<64, $T> = gir.div %a, %b",
+           "gir.neg", "gir.div"},
+          {"%a: tensor<64, $T> = gir.relu %x\n%r: tensor<64, $T> = gir.abs %a", "gir.abs", "gir.relu"},
+          {"%a: tensor<64, $T> = gir.abs %x\n%r: tensor<64, $T> = gir.relu %a", "gir.relu", "gir.abs"},
+          {"%a: tensor<64, bool> = gir.lt %x, %x\n%r: tensor<64, $T> = gir.cast %a", "gir.lt", nullptr},
+          {"%a: tensor<64, bool> = gir.ne %x, %x\n%r: tensor<64, $T> = gir.cast %a", nullptr, "gir.ne"},
+          {"%a: tensor<64, bool> = gir.ge %x, %x\n%r: tensor<64, $T> = gir.cast %a", nullptr, "gir.ge"},
+          {"%t: tensor<64, bool> = gir.full {value = 1}\n%f: tensor<64, bool> = gir.full {value = 0}\n"
+           "%a: tensor<64, bool> = gir.lt %x, %y\n%b: tensor<64, bool> = gir.select %a, %t, %f\n"
+           "%r: tensor<64, $T> = gir.cast %b",
+           "gir.select", "gir.lt"},
+          {"%t: tensor<64, bool> = gir.full {value = 1}\n%f: tensor<64, bool> = gir.full {value = 0}\n"
+           "%a: tensor<64, bool> = gir.lt %x, %y\n%b: tensor<64, bool> = gir.select %a, %f, %t\n"
+           "%r: tensor<64, $T> = gir.cast %b",
+           "gir.select", "gir.not"},
+      },
+      float_dtypes);
+  for (std::string kind : {"min", "max"}) {
+    for (std::string bound : {"0.0", "-0.0", "2.0", "inf", "nan"}) {
+      std::string body = "%c: tensor<64, $T> = gir.full {value = 1.0}\n%d: tensor<64, $T> = gir.full {value = " + bound +
+                         "}\n%a: tensor<64, $T> = gir." + kind + " %x, %c\n%r: tensor<64, $T> = gir." + kind + " %a, %d";
+      GraphPassTest test;
+      std::vector<TensorValue> arguments;
+      arguments.push_back(probing_tensor(DType::F32));
+      Op* after = test.check_pipeline("canonicalize", {"%x: tensor<64, f32>"},
+                                      with_dtype(body, DType::F32) + "\ngir.return [%r]", arguments);
+      CHECK(test.count(after, "gir." + kind) == 1);
+    }
+  }
+}
+
+TEST_CASE("signs, bounds and comparisons of integers") {
+  check_rules(
+      {
+          {"%a: tensor<64, $T> = gir.neg %x\n%b: tensor<64, $T> = gir.neg %y\n%r: tensor<64, $T> = gir.mul %a, %b",
+           "gir.neg", "gir.mul"},
+          {"%a: tensor<64, $T> = gir.neg %x\n%b: tensor<64, $T> = gir.neg %y\n%r: tensor<64, $T> = gir.div %a, %b",
+           nullptr, "gir.neg"},
+          {"%c: tensor<64, $T> = gir.full {value = 3}\n%d: tensor<64, $T> = gir.full {value = 100}\n"
+           "%a: tensor<64, $T> = gir.min %x, %d\n%r: tensor<64, $T> = gir.min %c, %a",
+           nullptr, "gir.min"},
+          {"%a: tensor<64, bool> = gir.eq %x, %x\n%r: tensor<64, $T> = gir.cast %a", "gir.eq", nullptr},
+          {"%a: tensor<64, bool> = gir.ne %x, %x\n%r: tensor<64, $T> = gir.cast %a", "gir.ne", nullptr},
+          {"%a: tensor<64, bool> = gir.gt %x, %x\n%r: tensor<64, $T> = gir.cast %a", "gir.gt", nullptr},
+      },
+      int_dtypes);
+  for (DType dtype : {DType::I8, DType::I32, DType::I64}) {
+    check_rule({"%c: tensor<64, $T> = gir.full {value = -1}\n%r: tensor<64, $T> = gir.mul %x, %c", "gir.mul",
+                "gir.neg"}, dtype);
+    check_rule({"%c: tensor<64, $T> = gir.full {value = -1}\n%r: tensor<64, $T> = gir.div %x, %c", "gir.div",
+                "gir.neg"}, dtype);
+    check_rule({"%a: tensor<64, $T> = gir.abs %x\n%r: tensor<64, $T> = gir.relu %a", nullptr, "gir.relu"}, dtype);
+  }
+}
+
+TEST_CASE("reductions that meet become one where their order has no say") {
+  auto reductions_left = [](std::string_view kind, DType dtype, const std::string& second) {
+    GraphPassTest test;
+    std::string k(kind);
+    std::string body = "%x2: tensor<4 x 4 x 4, $T> = gir.reshape %x\n"
+                       "%a: tensor<4 x 4, $T> = gir.reduce %x2 {axes = [1], kind = \"" + k + "\"}\n"
+                       "%r: tensor<4, $T> = gir.reduce %a {axes = [1], kind = \"" + second + "\"}\ngir.return [%r]";
+    std::vector<TensorValue> arguments;
+    arguments.push_back(probing_tensor(dtype));
+    Op* after = test.check_pipeline("canonicalize", {with_dtype("%x: tensor<64, $T>", dtype)},
+                                    with_dtype(body, dtype), arguments);
+    return test.count(after, "gir.reduce");
+  };
+  for (const char* kind : {"max", "min"}) {
+    for (DType dtype : float_dtypes) CHECK(reductions_left(kind, dtype, kind) == 1);
+  }
+  for (const char* kind : {"sum", "prod", "max"}) {
+    for (DType dtype : int_dtypes) CHECK(reductions_left(kind, dtype, kind) == 1);
+  }
+  CHECK(reductions_left("sum", DType::F32, "sum") == 2);
+  CHECK(reductions_left("max", DType::F32, "min") == 2);
+}
+
+TEST_CASE("reductions of single elements") {
+  for (std::string kind : {"sum", "prod", "max", "min"}) {
+    for (DType dtype : {DType::F32, DType::F8E4M3, DType::I8}) {
+      GraphPassTest test;
+      std::string body = "%a: tensor<64 x 1, $T> = gir.reshape %x\n%r: tensor<64, $T> = gir.reduce %a {axes = [1], kind = "
+                         "\"" + kind + "\"}\ngir.return [%r]";
+      std::vector<TensorValue> arguments;
+      arguments.push_back(probing_tensor(dtype));
+      Op* after = test.check_pipeline("canonicalize", {with_dtype("%x: tensor<64, $T>", dtype)},
+                                      with_dtype(body, dtype), arguments);
+      CHECK(test.count(after, "gir.reduce") == (kind == "sum" && is_float(dtype) ? 1 : 0));
+    }
+  }
+}
+
+TEST_CASE("parts of concatenations") {
+  auto canonical = [](GraphPassTest& test, const std::string& body) {
+    std::vector<TensorValue> arguments;
+    arguments.push_back(probing_tensor(DType::F32, 1));
+    arguments.push_back(probing_tensor(DType::F32, 2));
+    return test.check_pipeline("canonicalize", {"%x: tensor<64, f32>", "%y: tensor<64, f32>"}, body, arguments);
+  };
+  GraphPassTest nested, inside, across;
+  Op* flat = canonical(nested, "%a: tensor<128, f32> = gir.concat [%x, %y] {axis = 0}\n"
+                               "%r: tensor<192, f32> = gir.concat [%y, %a] {axis = 0}\ngir.return [%r]");
+  CHECK(nested.count(flat, "gir.concat") == 1);
+  Op* part = canonical(inside, "%a: tensor<128, f32> = gir.concat [%x, %y] {axis = 0}\n"
+                               "%r: tensor<20, f32> = gir.slice %a {starts = [70], steps = [3]}\ngir.return [%r]");
+  CHECK(inside.count(part, "gir.slice") == 1);
+  Op* both = canonical(across, "%a: tensor<128, f32> = gir.concat [%x, %y] {axis = 0}\n"
+                               "%r: tensor<20, f32> = gir.slice %a {starts = [60], steps = [1]}\ngir.return [%r]");
+  CHECK(across.count(both, "gir.concat") == 1);
+  CHECK(nested.count(flat, "gir.slice") == 0);
+}
+
 TEST_CASE("the absolute value of a negated integer is that of the integer where it has a sign") {
   Rule rule = {"%n: tensor<64, $T> = gir.neg %x\n%r: tensor<64, $T> = gir.abs %n", nullptr, "gir.abs"};
   for (DType dtype : int_dtypes) check_rule(rule, dtype);

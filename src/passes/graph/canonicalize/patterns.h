@@ -15,6 +15,8 @@ std::span<const Pattern> constant_patterns();
 std::span<const Pattern> cast_patterns();
 /// Laws of arithmetic that hold for every operand (algebra.cc).
 std::span<const Pattern> algebra_patterns();
+/// Signs, bounds, comparisons, and reductions whose order has no say (order.cc).
+std::span<const Pattern> order_patterns();
 /// The same elements under other dims (views.cc).
 std::span<const Pattern> view_patterns();
 

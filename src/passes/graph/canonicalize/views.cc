@@ -151,6 +151,52 @@ bool single_part(Op* op, Rewriter& rewriter) {
   return replace_by(op, op->operand(0), rewriter);
 }
 
+/// A concatenation of concatenations along the same axis, each of which nobody else reads.
+bool concat_of_concat(Op* op, Rewriter& rewriter) {
+  if (!is(op, OpKind::Concat)) return false;
+  std::vector<Value*> parts;
+  for (Value* part : op->ins(graph::in::Concat::parts)) {
+    Op* inner = def_of(part, OpKind::Concat);
+    bool same = inner && inner->int_attr("axis") == op->int_attr("axis") && part->has_one_use();
+    if (!same) {
+      parts.push_back(part);
+      continue;
+    }
+    std::vector<Value*> inner_parts = inner->ins(graph::in::Concat::parts);
+    parts.insert(parts.end(), inner_parts.begin(), inner_parts.end());
+  }
+  if (parts.size() == op->operand_count()) return false;
+  rewriter.replace(op, rewriter.value(graph::info(OpKind::Concat), {parts}, op->result()->type(),
+                                      {{"axis", op->attr("axis")}}));
+  return true;
+}
+
+/// A slice that is shown to lie in one part of a concatenation is one of that part.
+bool slice_of_concat(Op* op, Rewriter& rewriter) {
+  if (!is(op, OpKind::Slice)) return false;
+  Op* inner = def_of(op->operand(0), OpKind::Concat);
+  if (!inner) return false;
+  Context& context = rewriter.context();
+  DimTable& table = context.dims();
+  size_t axis = size_t(inner->int_attr("axis"));
+  std::vector<Dim> starts = op->dims_attr("starts");
+  Dim taken = table.sub(op->result()->type()->dims[axis], table.constant(1));
+  Dim last = table.add(starts[axis], table.mul(taken, table.constant(op->ints_attr("steps")[axis])));
+  Dim begin = table.constant(0);
+  for (Value* part : inner->ins(graph::in::Concat::parts)) {
+    Dim end = table.add(begin, part->type()->dims[axis]);
+    bool inside = proves_le(table, begin, starts[axis]) && proves_le(table, table.add(last, table.constant(1)), end);
+    if (inside) {
+      starts[axis] = table.sub(starts[axis], begin);
+      op->set_attr("starts", context.dims_array(starts));
+      rewriter.set_operand(op, 0, part);
+      return true;
+    }
+    begin = end;
+  }
+  return false;
+}
+
 /// True if a transpose exchanges the last two axes and moves no other.
 bool exchanges_last_two(Op* transpose) {
   Axes perm = transpose->ints_attr("perm");
@@ -198,6 +244,8 @@ constexpr Pattern patterns[] = {
     {"whole_slice", whole_slice},
     {"slice_of_slice", slice_of_slice},
     {"single_part", single_part},
+    {"concat_of_concat", concat_of_concat},
+    {"slice_of_concat", slice_of_concat},
     {"product_of_transpose", product_of_transpose},
     {"false_flag", false_flag},
 };

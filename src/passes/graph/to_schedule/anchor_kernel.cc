@@ -140,7 +140,7 @@ Op* GraphLowering::finish_anchor(AnchorKernel& anchor, const FusionGroup& group,
 // Where it depends on sizes which schedule is the one, there is a kernel for each that may be; the one that always
 // may be is built last.
 Status GraphLowering::lower_anchor(const FusionGroup& group) {
-  AnchorForm form = anchor_form(group.anchor);
+  const AnchorForm& form = reads_.form(group.anchor);
   std::vector<Op*> variants;
   AnchorKernel anchor;
   for (size_t choice = 0, choices = 1; choice < choices; ++choice) {

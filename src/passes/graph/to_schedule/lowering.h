@@ -28,7 +28,7 @@ class GraphLowering {
         context_(context),
         table_(module.context().dims()),
         entry_(symbol_name(function)),
-        reads_(function),
+        reads_(function, context.machine && !context.machine->is_gpu()),
         host_(module, function) {}
 
   Status run();
