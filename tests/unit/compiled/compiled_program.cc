@@ -1,5 +1,6 @@
 #include "unit/compiled/compiled_program.h"
 
+#include <catch2/catch.hpp>
 #include <cstring>
 
 #include "codegen/bundle/write_bundle.h"
