@@ -196,7 +196,9 @@ void verify_windows(Op* op, OpVerifier& verifier) {
   if (axis < 0 || axis >= int64_t(from.size())) {
     return verifier.error("axis {} is outside 0 to {}", axis, int64_t(from.size()) - 1);
   }
-  if (step < 1 || dilation < 1) return verifier.error("step and dilation must be positive, not {} and {}", step, dilation);
+  if (step < 1 || dilation < 1) {
+    return verifier.error("step and dilation must be positive, not {} and {}", step, dilation);
+  }
   std::vector<Dim> others(to.begin(), to.end() - (to.empty() ? 0 : 1));
   if (others.size() == from.size()) others[size_t(axis)] = from[size_t(axis)];
   if (others != from) {

@@ -200,7 +200,8 @@ std::optional<AnchorForm> window_product_form(Op* gemm, Op* windows, const Acces
               std::equal(rows.begin(), rows.begin() + long(lead), access.dims.begin());
   if (!fits || (dtype != DType::F32 && dtype != DType::F64)) return std::nullopt;
   std::vector<size_t> run_of(rank);
-  size_t row_runs = find_runs(table, access, 0, lead, run_of), inner_runs = find_runs(table, access, lead, rank, run_of);
+  size_t row_runs = find_runs(table, access, 0, lead, run_of);
+  size_t inner_runs = find_runs(table, access, lead, rank, run_of);
   if (row_runs > 3 || inner_runs != 2) return std::nullopt;
   // Axes of the kernel: P, Y, R, X, K.
   std::vector<std::vector<int64_t>> axes(5);

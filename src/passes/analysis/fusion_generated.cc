@@ -155,8 +155,8 @@ bool FusionBuilder::join_reduce(FusionGroup& group, Op* op, const AxisMap& map) 
     group.reduced[op] = add_axes(group, reduced, true);
     return true;
   }
-  // The remaining axes must be the reduced ones, and all other values then have them whole. A program does not get whole
-  // axes of a second kind: what another reduction combines would be there once for each of their elements.
+  // The remaining axes must be the reduced ones, and all other values then have them whole. A program does not get
+  // whole axes of a second kind: what another reduction combines would be there once for each of their elements.
   bool second_kind = has_whole && std::any_of(missing.begin(), missing.end(),
                                               [&](int axis) { return !group.whole[size_t(axis)]; });
   if (second_kind || extents != reduced || !stays_parallel(group, missing)) return false;

@@ -251,7 +251,7 @@ std::vector<GpuCase> rows() {
     gir.return [%3]
 )",
        1, {}, heights, 0.13},
-      {"product of i8 weights, widened as they are loaded", "%a: tensor<M x 64, bf16>, %b: tensor<64 x 48, i8>", R"(
+      {"weights of i8, widened as they are loaded", "%a: tensor<M x 64, bf16>, %b: tensor<64 x 48, i8>", R"(
     %0: tensor<64 x 48, bf16> = gir.cast %b
     %1: tensor<M x 48, f32> = gir.gemm %a, %0 {accum = f32}
     gir.return [%1]

@@ -117,9 +117,9 @@ TEST_CASE("what no layout is is refused with a reason") {
   CHECK(refusal("#blocked<64, vector = 99999999999999999999, warps = 1>") ==
         "a number is larger than 16777216");
   CHECK(refusal("#blocked<-4, vector = 1, warps = 1>") == "expected a number");
-  CHECK(refusal("#blocked<1 x 1 x 1 x 1 x 1 x 1 x 1, vector = 1, warps = 1>") ==
-        "a layout has at most 6 axes");
-  CHECK(refusal("#layout<1 x 1 x 1 x 1 x 1 x 1 x 1>") == "a layout has at most 6 axes");
+  CHECK(refusal("#blocked<1 x 1 x 1 x 1 x 1 x 1 x 1 x 1 x 1, vector = 1, warps = 1>") ==
+        "a layout has at most 8 axes");
+  CHECK(refusal("#layout<1 x 1 x 1 x 1 x 1 x 1 x 1 x 1 x 1>") == "a layout has at most 8 axes");
   CHECK(refusal("#layout<4, register = [[1, 0]]>") == "a basis has another rank");
   CHECK(refusal("#layout<4, register = [[1]]>") == "bases and repeats give other extents");
   CHECK(refusal("#layout<2, register = [[1]], lane = [[1]]>") ==
