@@ -213,8 +213,10 @@ TEST_CASE("signs, bounds and comparisons of floats") {
       float_dtypes);
   for (std::string kind : {"min", "max"}) {
     for (std::string bound : {"0.0", "-0.0", "2.0", "inf", "nan"}) {
-      std::string body = "%c: tensor<64, $T> = gir.full {value = 1.0}\n%d: tensor<64, $T> = gir.full {value = " + bound +
-                         "}\n%a: tensor<64, $T> = gir." + kind + " %x, %c\n%r: tensor<64, $T> = gir." + kind + " %a, %d";
+      std::string body = "%c: tensor<64, $T> = gir.full {value = 1.0}\n"
+                         "%d: tensor<64, $T> = gir.full {value = " + bound + "}\n"
+                         "%a: tensor<64, $T> = gir." + kind + " %x, %c\n"
+                         "%r: tensor<64, $T> = gir." + kind + " %a, %d";
       GraphPassTest test;
       std::vector<TensorValue> arguments;
       arguments.push_back(probing_tensor(DType::F32));
@@ -276,8 +278,9 @@ TEST_CASE("reductions of single elements") {
   for (std::string kind : {"sum", "prod", "max", "min"}) {
     for (DType dtype : {DType::F32, DType::F8E4M3, DType::I8}) {
       GraphPassTest test;
-      std::string body = "%a: tensor<64 x 1, $T> = gir.reshape %x\n%r: tensor<64, $T> = gir.reduce %a {axes = [1], kind = "
-                         "\"" + kind + "\"}\ngir.return [%r]";
+      std::string body = "%a: tensor<64 x 1, $T> = gir.reshape %x\n"
+                         "%r: tensor<64, $T> = gir.reduce %a {axes = [1], kind = \"" + kind + "\"}\n"
+                         "gir.return [%r]";
       std::vector<TensorValue> arguments;
       arguments.push_back(probing_tensor(dtype));
       Op* after = test.check_pipeline("canonicalize", {with_dtype("%x: tensor<64, $T>", dtype)},
