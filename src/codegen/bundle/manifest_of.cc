@@ -60,13 +60,15 @@ bool is_seed(Op* function, const std::string& name, Type type) {
   return draws && name == "seed" && type->dtype == DType::U64 && type->rank() == 0;
 }
 
-/// The function of the graph that computes a parameter's initial value.
+/// How a parameter begins, as the source says it, else the function of the graph that computes it.
 std::string initialiser_of(Module* graph, const std::string& param) {
   if (!graph) return {};
   for (Op* function : *graph->body()) {
     Attr named = function->attr("params");
     for (Attr name : named ? named->elements : std::vector<Attr>()) {
-      if (name->string == param) return std::string(symbol_name(function));
+      if (name->string != param) continue;
+      const std::string& text = text_of(function->attr("results")->elements[0], "text");
+      return text.empty() ? std::string(symbol_name(function)) : text;
     }
   }
   return {};

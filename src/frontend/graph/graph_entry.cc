@@ -437,8 +437,10 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   }
   if (good && session().diagnostics().error_count() == errors) {
     builder_.op(graph::info(graph::OpKind::Return), {{value.as_ir().value}}, {});
+    std::string text = source_text(session().sources(), expr.loc);
     function_->set_attr("results",
-                        context().array({context().dict({{"name", context().string("value")}})}));
+                        context().array({context().dict({{"name", context().string("value")},
+                                                         {"text", context().string(text)}})}));
     function_->set_attr("args", context().array(arguments_));
     share_initialiser(declaration);
   } else {
