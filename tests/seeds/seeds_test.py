@@ -17,7 +17,7 @@ import tempfile
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-HOST_TEXTS = ("14", "15")  # calls of a library, whose form now is a command line
+NOT_PROGRAMS = ("09", "14", "15")  # notation, and calls of a library, whose form now is a command line
 BIN = pathlib.Path(sys.argv[1]).resolve() / "bin"
 
 
@@ -40,8 +40,8 @@ def original(number):
 
 
 def program(number):
-    """The text as a program; one of the host's is left out, and only what stands around it is compiled."""
-    text = "" if number in HOST_TEXTS else original(number)
+    """The text as a program; one that is none is left out, and only what stands around it is compiled."""
+    text = "" if number in NOT_PROGRAMS else original(number)
     for change in json.loads((HERE / f"{number}.json").read_text()):
         assert text.count(change["from"]) == 1, f"{number}: {change['from']!r} occurs {text.count(change['from'])} times"
         text = text.replace(change["from"], change["to"])
@@ -122,6 +122,32 @@ def seed_08(seed):
     seed.compile()
     header = schedule_of(seed.dump("sched", "cuda:sm_90a"), "product")
     assert "warps = 4" in header and "stages = 2" in header, header
+
+
+def seed_09(seed):
+    """Notation of types, one program for each case it names."""
+    text = original("09")
+
+    def graph(signature, body="return x", head=""):
+        seed.source.write_text(f"{head}\n@jit\ndef f({signature}):\n    {body}\n")
+        return seed.dump("graph", "cpu:x86-64-v3")
+
+    policies = re.findall(r"@(\w+)(\(.*?\))?", text.split("Supported")[0])[1:]
+    assert [name for name, _ in policies] == ["accum", "stochastic_round", "loss_scale", "saturate"], policies
+    for dtype in ("f32", "bf16"):
+        graph(f"x: Tensor[B, D, bf16 @accum({dtype})]")
+    graph("x: Tensor[B, D, bf16 @stochastic_round]")
+    graph("x: Tensor[B, D, fp8(e4m3) @saturate]")
+    for dtype in ("fp32", "tf32", "bf16", "fp16", "fp8(e4m3)", "fp8(e5m2)", "int8", "int4"):
+        assert dtype.split("(")[0].rstrip("48") in text, dtype
+        graph(f"x: Tensor[B, D, {dtype}]")
+    graph("x: Tensor[B, D, f32], w: Tensor[D, F, int8], scale: Tensor[F, f32]", "return matmul_weights(x, w, scale)",
+          "from tessera.nn import matmul_weights")
+    for primitive in re.findall(r"\w+_safe", text):
+        graph("x: Tensor[B, D, bf16]", f"return {primitive}(x)", f"from tessera.nn import {primitive}")
+    product = graph("x: Tensor[B, 64, fp8(e4m3)], w: Tensor[64, F, fp8(e4m3)]",
+                    "y: Tensor[B, F, bf16] = x @ w\n    return y")
+    assert "gir.gemm %x, %w {accum = f32}" in product and "gir.cast" in product, product
 
 
 def seed_11(seed):
