@@ -163,6 +163,8 @@ Flow Evaluator::execute_if(const ast::If& stmt, Scope& scope) {
     if (condition.is_ir() || condition.is(DatumKind::Object)) {
       return branch(condition, stmt, i, scope);
     }
+    // A rate that may be 0 is tested as in Python.
+    if (condition.is(DatumKind::Float)) condition = Datum::boolean(condition.as_double() != 0);
     std::optional<bool> truth = expect_bool(condition, arm.condition->loc, "the condition");
     if (!truth) {
       Flow flow = skip(stmt.else_body, scope);

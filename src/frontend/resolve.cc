@@ -1,9 +1,11 @@
 // Enters the names of a file: what each top-level statement defines. Values are evaluated when they
 // are first asked for, so the order of a file's declarations has no meaning.
 
+#include <algorithm>
 #include <map>
 #include <set>
 
+#include "frontend/kernel/kernel_scan.h"
 #include "frontend/session.h"
 
 namespace tessera::frontend {
@@ -70,6 +72,26 @@ std::string_view statement_name(ast::NodeKind kind) {
   }
 }
 
+bool is_bare_tile(const ast::Expr* annotation) {
+  const auto* name = ast::as<ast::Name>(annotation);
+  return name && name->text == "Tile";
+}
+
+/// A kernel that names no axes and says nothing about tiles, or takes and gives bare ones, is a
+/// function on whole tensors: how these are cut is left to the compiler. One of bare tiles is
+/// generic, so that only calls compile it.
+void find_whole_tensors(Function& function) {
+  const ast::Def& def = *function.def;
+  KernelScan scan = scan_kernel(def);
+  if (def.is_declaration() || scan.context) return;
+  bool bare = std::any_of(def.parameters.begin(), def.parameters.end(), [](const ast::Parameter& parameter) {
+    return is_bare_tile(parameter.annotation);
+  });
+  if (scan.uses_tiles && !bare) return;
+  function.of_tiles = true;
+  function.kind = bare ? FunctionKind::Plain : FunctionKind::Jit;
+}
+
 /// The place of a dotted name.
 Loc path_loc(std::span<const ast::Identifier> path) {
   Loc loc = path.front().loc, last = path.back().loc;
@@ -121,6 +143,7 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
         break;
     }
   }
+  if (function->kind == FunctionKind::Kernel) find_whole_tensors(*function);
   return function;
 }
 

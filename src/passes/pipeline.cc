@@ -18,6 +18,8 @@ constexpr PassId graph_passes[] = {
 static_assert(is_well_ordered(graph_passes, Level::Graph));
 
 constexpr std::array kernel_passes{
+    // Attention that no kernel computes is written out.
+    PassId::decompose_attention,
     // Random numbers become integer arithmetic, which fuses like any other.
     PassId::decompose_random,
     PassId::canonicalize,
@@ -63,6 +65,7 @@ constexpr std::array cpu_passes = joined(kernel_passes, std::array{
 static_assert(is_well_ordered(cpu_passes, Level::Graph));
 
 constexpr PassId interpreter_passes[] = {
+    PassId::decompose_attention,
     PassId::graph_to_schedule,
     PassId::schedule_to_tile,
     // Padding of a block must not count in what is reduced.

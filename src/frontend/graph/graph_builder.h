@@ -117,6 +117,22 @@ class GraphBuilder : public Evaluator {
   std::optional<Term> multiplied(const Term& a, const Term& b, const std::string& kept, Loc loc);
   std::optional<Term> summed(Term term, const std::string& kept, Loc loc);
 
+  // Attention (graph_attention.cc).
+  struct AttentionTensors {
+    IrValue q, k, v;
+    NumericType type;
+  };
+  std::optional<AttentionTensors> attention_tensors(const BoundArguments& arguments);
+  bool check_attention_dims(const AttentionTensors& tensors, const BoundArguments& arguments);
+  bool attention_numbers(const BoundArguments& arguments, graph::Attention& options);
+  Value* attention_bias(const AttentionTensors& tensors, const BoundArguments& arguments);
+  Datum flash_attention(const BoundArguments& arguments);
+  /// The kernel call that attention with functions of the scores is.
+  Datum attention_kernel(const AttentionTensors& tensors, const graph::Attention& options,
+                         const BoundArguments& arguments);
+  /// A tensor that a function has around it; null if it has none.
+  const Binding* captured_tensor(const Function& function);
+
   // Shapes (graph_shape.cc, graph_index.cc).
   std::optional<int64_t> expect_axis(const Datum& datum, size_t rank, Loc loc, std::string_view of);
   std::optional<std::vector<int64_t>> expect_axes(const Datum& datum, size_t rank, Loc loc,
@@ -137,7 +153,9 @@ class GraphBuilder : public Evaluator {
   bool check_bound(Dim low, Dim high, Loc loc, const std::string& what);
   Datum gather_axis(const Datum& x, size_t axis, const Datum& indices, Loc loc);
 
-  // Values from nothing (graph_create.cc).
+  // Values from nothing, functions of tiles on whole tensors (graph_create.cc).
+  bool is_of_tiles();
+  Datum call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
   Datum create(BuiltinId id, const BoundArguments& arguments);
   Datum arange(const BoundArguments& arguments);
   Datum random(BuiltinId id, const BoundArguments& arguments);
@@ -160,6 +178,7 @@ class GraphBuilder : public Evaluator {
   Datum finish_result(const Function& function, const Signature& signature, Datum value,
                       Scope& scope);
   Datum call_kernel(const Function& function, std::vector<CallArgument> arguments, Loc loc);
+  std::vector<Datum> cache_parts(const Datum& cache, Loc loc);
   bool kernel_operands(const Signature& signature, Scope& scope, const std::vector<Loc>& locs,
                        std::vector<Value*>& operands, std::vector<NamedAttr>& constants);
   Attr to_attr(const Datum& value, Loc loc);

@@ -15,6 +15,11 @@ bool is_tensor_pattern(const TypePattern& pattern) {
   return pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
 }
 
+/// A tensor whose default is None and which is not given.
+bool is_left_out(const SignatureParameter& parameter, const Datum& argument) {
+  return is_tensor_pattern(parameter.type) && parameter.default_value && argument.is_none();
+}
+
 }  // namespace
 
 ArgumentType GraphBuilder::argument_type(const IrValue& value, std::string_view parameter,
@@ -62,7 +67,7 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
   }
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
     const SignatureParameter& parameter = signature.parameters[i];
-    if (!is_tensor_pattern(parameter.type)) continue;
+    if (!is_tensor_pattern(parameter.type) || is_left_out(parameter, argument(i))) continue;
     std::string what = fmt::format("argument '{}'", parameter.name);
     auto tensor = expect_tensor(argument(i), locs[i], what);
     if (!tensor) return false;
@@ -77,6 +82,7 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     const SignatureParameter& parameter = signature.parameters[i];
     if (bindings.dims.count(parameter.name) || bindings.dtypes.count(parameter.name)) continue;
     Datum value = argument(i);
+    if (is_left_out(parameter, value)) continue;
     std::string what = fmt::format("argument '{}'", parameter.name);
     if (is_tensor_pattern(parameter.type)) {
       auto tensor = expect_tensor(value, locs[i], what);
@@ -150,12 +156,49 @@ Attr GraphBuilder::to_attr(const Datum& value, Loc loc) {
     default:
       break;
   }
-  auto builder = report(diag::unsupported_construct, loc,
-                        fmt::format("{} as an argument of a kernel", describe(value)));
   if (value.is(DatumKind::Function)) {
-    builder.help("apply it to the kernel's result: elementwise work is folded into the kernel");
+    const Function& function = value.as_function();
+    const Binding* tensor = captured_tensor(function);
+    if (!tensor) return context().symbol(kernels_.name_function(function));
+    report(diag::unsupported_construct, loc, "a function that reads a tensor, as an argument of a kernel")
+        .note(tensor->loc, "the tensor")
+        .help("apply it to the kernel's result: elementwise work is folded into the kernel");
+    return nullptr;
   }
+  report(diag::unsupported_construct, loc, fmt::format("{} as an argument of a kernel", describe(value)));
   return nullptr;
+}
+
+const Binding* GraphBuilder::captured_tensor(const Function& function) {
+  const Binding* found = nullptr;
+  auto visit = [&](const ast::Node& node) {
+    const auto* name = ast::as<ast::Name>(&node);
+    Binding* binding = name ? function.scope->find_here(name->text) : nullptr;
+    if (binding && binding->value.is_ir()) found = binding;
+  };
+  if (function.lambda) ast::walk(*function.lambda->body, visit);
+  for (const ast::Stmt* stmt : function.def ? function.def->body : ast::StmtList()) ast::walk(*stmt, visit);
+  return found;
+}
+
+/// K, V and length of a cache, which may also be given as a tuple of the three; nothing when a
+/// mistake was reported.
+std::vector<Datum> GraphBuilder::cache_parts(const Datum& cache, Loc loc) {
+  std::vector<Datum> parts;
+  if (cache.is_sequence()) {
+    parts = cache.elements();
+  } else if (cache.is(DatumKind::Object)) {
+    for (const char* name : {"K", "V", "length"}) parts.push_back(attribute(cache, {name, loc}, loc));
+  }
+  bool fits = parts.size() == cache_operands;
+  for (const Datum& part : parts) {
+    if (part.is_poison()) return {};
+    fits = fits && part.is_ir();
+  }
+  if (fits && parts[2].as_ir().value->type()->rank() == 0 && is_integer(parts[2].as_ir().storage)) return parts;
+  report(diag::wrong_kind, loc, "what is read as a KVCache", describe(cache),
+         "a cache, or a tuple of its keys, its values and the number of positions that are there");
+  return {};
 }
 
 /// What a kernel is called with: tensors as they are stored, and the other arguments that are
@@ -163,11 +206,21 @@ Attr GraphBuilder::to_attr(const Datum& value, Loc loc) {
 bool GraphBuilder::kernel_operands(const Signature& signature, Scope& scope,
                                    const std::vector<Loc>& locs, std::vector<Value*>& operands,
                                    std::vector<NamedAttr>& constants) {
+  bool gap = false;
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
     const SignatureParameter& parameter = signature.parameters[i];
     const Datum& value = scope.find_here(parameter.name)->value;
     builder_.set_loc(locs[i]);
-    if (value.is_ir()) {
+    if (is_cache(parameter.type)) {
+      std::vector<Datum> parts = cache_parts(value, locs[i]);
+      if (parts.empty()) return false;
+      builder_.set_loc(locs[i]);
+      for (const Datum& part : parts) operands.push_back(stored(part.as_ir()));
+    } else if (is_left_out(parameter, value)) {
+      gap = true;
+    } else if (value.is_ir() && gap) {
+      return unsupported(locs[i], "an argument after a tensor that is left out"), false;
+    } else if (value.is_ir()) {
       operands.push_back(stored(value.as_ir()));
     } else if (!parameter.default_value || locs[i] != parameter.default_value->loc) {
       Attr attr = to_attr(value, locs[i]);
@@ -184,7 +237,8 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
                                 Loc loc) {
   const Signature& signature = session().signature(*this, function);
   if (signature.failed) return Datum::poison();
-  if (!signature.result) {
+  std::vector<TypePattern> patterns = kernel_results(signature);
+  if (patterns.empty()) {
     report(diag::kernel_without_result, function.loc, function.name);
     return Datum::poison();
   }
@@ -198,9 +252,7 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   std::vector<Value*> operands;
   std::vector<NamedAttr> constants;
   if (!kernel_operands(signature, *scope, locs, operands, constants)) return Datum::poison();
-  bool several = signature.result->kind == PatternKind::Tuple;
-  std::vector<TypePattern> patterns =
-      several ? signature.result->elements : std::vector<TypePattern>{*signature.result};
+  bool several = signature.result && signature.result->kind == PatternKind::Tuple;
   std::vector<Type> types;
   std::vector<NumericType> numerics;
   for (const TypePattern& pattern : patterns) {

@@ -1,5 +1,7 @@
 // Values made of a shape alone, random numbers, casts, and the table of functions on tensors.
 
+#include <algorithm>
+
 #include "frontend/graph/graph_builder.h"
 #include "frontend/kernel/tile_builtins.h"
 #include "ir/core/philox.h"
@@ -7,6 +9,7 @@
 namespace tessera::frontend {
 
 Datum GraphBuilder::call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) {
+  if (builtin.table == tile_table && is_of_tiles()) return call_tile(builtin, arguments, loc);
   if (builtin.table != "ops" || function_ == nullptr) {
     return Evaluator::call_builtin(builtin, arguments, loc);
   }
@@ -39,6 +42,8 @@ Datum GraphBuilder::call_builtin(const Builtin& builtin, const BoundArguments& a
       return embedding(arguments);
     case BuiltinId::CrossEntropy:
       return cross_entropy(arguments);
+    case BuiltinId::FlashAttention:
+      return flash_attention(arguments);
     case BuiltinId::Reshape:
       return reshape(arguments);
     case BuiltinId::Transpose:
@@ -69,6 +74,43 @@ Datum GraphBuilder::call_builtin(const Builtin& builtin, const BoundArguments& a
       break;
   }
   return Evaluator::call_builtin(builtin, arguments, loc);
+}
+
+/// Whether a kernel on whole tensors is being run.
+bool GraphBuilder::is_of_tiles() {
+  return std::any_of(frames().begin(), frames().end(), [](const CallFrame& frame) {
+    return frame.function && frame.function->of_tiles;
+  });
+}
+
+/// What functions of tiles mean for whole tensors.
+Datum GraphBuilder::call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc) {
+  switch (TileBuiltin(builtin.id)) {
+    case TileBuiltin::Dot: {
+      Datum product = matmul(arguments[0], arguments[1], loc);
+      if (arguments[2].is_none() || product.is_poison()) return product;
+      Datum operands[] = {arguments[2], product};
+      return elementwise(ElementwiseKind::Add, operands, loc);
+    }
+    case TileBuiltin::Cast:
+      return cast(arguments);
+    case TileBuiltin::Transpose:
+      return transpose(arguments);
+    case TileBuiltin::Sum:
+      return reduce("sum", arguments, 1);
+    case TileBuiltin::Prod:
+      return reduce("prod", arguments, 1);
+    case TileBuiltin::Mean:
+      return reduce("mean", arguments, 1);
+    case TileBuiltin::ReduceMax:
+      return reduce("max", arguments, 1);
+    case TileBuiltin::ReduceMin:
+      return reduce("min", arguments, 1);
+    default:
+      report(diag::tile_outside_kernel, loc, builtin.name)
+          .help("a kernel that declares its axes has parts of tensors: t = tile.context(…)");
+      return Datum::poison();
+  }
 }
 
 /// cast(x, dtype), and cast_like(x, y) to the dtype that y is stored in.

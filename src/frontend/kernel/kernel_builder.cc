@@ -1,6 +1,7 @@
 #include "frontend/kernel/kernel_builder.h"
 
 #include "frontend/dims.h"
+#include "frontend/kernel/kernel_library.h"
 #include "ir/schedule/ops.h"
 
 namespace tessera::frontend {
@@ -9,11 +10,13 @@ using schedule::info;
 using schedule::OpKind;
 
 KernelBuilder::KernelBuilder(Session& session, Module& module, const Function& function,
-                             const schedule::KernelRequest& request, const ScheduleTable* table)
+                             const schedule::KernelRequest& request, const ScheduleTable* table,
+                             const FunctionTable& functions)
     : Evaluator(session),
       function_(function),
       request_(request),
       table_(table),
+      functions_(functions),
       module_(module),
       ops_(*this, module) {
   TSR_CHECK(function.def && function.kind == FunctionKind::Kernel,
@@ -56,15 +59,15 @@ bool KernelBuilder::check_signature() {
       return unsupported(type.loc, "a Region parameter of a kernel"), false;
     if (!type.layout.empty())
       return unsupported(type.loc, "a stored layout in a kernel's signature"), false;
-    bool is_operand = type.kind == PatternKind::Tile || type.kind == PatternKind::KTile ||
-                      type.kind == PatternKind::Other || type.kind == PatternKind::Tuple;
-    if (is_operand) return unsupported(type.loc, "a kernel's parameter of this type"), false;
+    bool unknown = type.kind == PatternKind::Tile || type.kind == PatternKind::Tuple ||
+                   (type.kind == PatternKind::Other && !is_cache(type));
+    if (unknown) return unsupported(type.loc, "a kernel's parameter of this type"), false;
   }
   std::vector<TypePattern> results = result_patterns();
   if (results.empty())
     return report(diag::kernel_without_result, function_.loc, function_.name), false;
   for (const TypePattern& type : results) {
-    if (type.kind != PatternKind::Tensor)
+    if (!is_operand(type))
       return unsupported(type.loc, "a kernel's result of this type"), false;
   }
   if (scan_.context) return true;
@@ -76,9 +79,7 @@ bool KernelBuilder::check_signature() {
 }
 
 std::vector<TypePattern> KernelBuilder::result_patterns() const {
-  if (!signature_->result) return {};
-  if (signature_->result->kind == PatternKind::Tuple) return signature_->result->elements;
-  return {*signature_->result};
+  return kernel_results(*signature_);
 }
 
 namespace {
@@ -95,15 +96,29 @@ ArgumentType argument_type(Type type, std::string_view name, Loc loc) {
 
 }  // namespace
 
+/// The operand of a parameter, `next` counting those before it; null for one that is left out.
+Type KernelBuilder::operand_of(const SignatureParameter& parameter, size_t& next) const {
+  if (!is_operand(parameter.type) || next >= request_.operands.size()) return nullptr;
+  return request_.operands[next++];
+}
+
 /// Binds the signature's symbols to the operands' dims and dtypes, in the caller's symbols.
 bool KernelBuilder::bind_operands() {
   size_t next = 0;
-  size_t declared = 0;
+  size_t declared = 0, given = 0;
+  std::vector<std::pair<const SignatureParameter*, size_t>> caches;
   for (const SignatureParameter& parameter : signature_->parameters) {
-    if (parameter.type.kind != PatternKind::Tensor) continue;
-    ++declared;
-    if (next == request_.operands.size()) continue;
-    Type operand = request_.operands[next++];
+    if (is_cache(parameter.type)) {
+      caches.emplace_back(&parameter, next);
+      next += cache_operands;
+      declared += cache_operands;
+      given += cache_operands;
+    }
+    if (!is_operand(parameter.type)) continue;
+    Type operand = operand_of(parameter, next);
+    declared += operand || !parameter.default_value;
+    given += operand != nullptr;
+    if (!operand) continue;
     ArgumentType argument = argument_type(operand, parameter.name, request_.loc);
     if (!bind_symbols(*this, parameter.type, argument, parameter.name, bindings_)) return false;
     if (parameter.type.dtype_symbol.empty() && parameter.type.dtype != operand->dtype) {
@@ -112,9 +127,13 @@ bool KernelBuilder::bind_operands() {
       return false;
     }
   }
-  if (declared == request_.operands.size()) return true;
+  for (const auto& [cache, first] : caches) {
+    if (!bind_cache(*cache, first)) return false;
+  }
+  given += request_.operands.size() - next;
+  if (declared == given) return true;
   report(diag::kernel_operands, request_.loc.known() ? request_.loc : function_.loc, function_.name,
-         declared, request_.operands.size());
+         declared, given);
   return false;
 }
 
@@ -127,8 +146,10 @@ bool KernelBuilder::check_operands() {
   if (!define_sizes(*caller)) return false;
   size_t next = 0;
   for (const SignatureParameter& parameter : signature_->parameters) {
-    if (parameter.type.kind != PatternKind::Tensor) continue;
-    ArgumentType argument = argument_type(request_.operands[next++], parameter.name, request_.loc);
+    if (is_cache(parameter.type)) next += cache_operands;
+    Type operand = operand_of(parameter, next);
+    if (!operand) continue;
+    ArgumentType argument = argument_type(operand, parameter.name, request_.loc);
     if (!check_expressions(*this, parameter.type, argument, parameter.name, *caller)) return false;
   }
   return true;
@@ -208,10 +229,12 @@ bool KernelBuilder::create_kernel() {
   Block* body = kernel_->region()->add_block();
   size_t next = 0;
   for (const SignatureParameter& parameter : signature_->parameters) {
-    if (parameter.type.kind != PatternKind::Tensor) continue;
+    if (is_cache(parameter.type)) add_cache(parameter, next);
+    Type operand = operand_of(parameter, next);
+    if (!operand) continue;
     auto extents = evaluate_dims(*this, parameter.type, *scope_);
     if (!extents) return kernel_->erase(), false;
-    Type type = context().tensor(*extents, request_.operands[next++]->dtype);
+    Type type = context().tensor(*extents, operand->dtype);
     parameters_[body->add_arg(type, module_.intern(parameter.name))] = &parameter;
   }
   for (size_t i = 0; i < result_dims_.size(); ++i) {
@@ -237,6 +260,12 @@ Datum KernelBuilder::from_attr(Attr attr) {
       return Datum::dtype(attr->dtype);
     case AttrKind::Dim:
       return Datum::dim(attr->dim);
+    case AttrKind::Symbol: {
+      auto function = functions_.find(attr->string);
+      if (function != functions_.end()) return Datum::function(function->second);
+      report(diag::unknown_kernel, request_.loc, attr->string);
+      return Datum::poison();
+    }
     default:
       return unsupported(request_.loc, "an argument of this kind");
   }
@@ -247,12 +276,18 @@ Datum KernelBuilder::from_attr(Attr attr) {
 std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
   std::vector<CallArgument> list;
   size_t next = 0;
+  unsigned position = 0;
   Block* body = kernel_->region()->front();
   for (const SignatureParameter& parameter : signature_->parameters) {
     auto given = request_.arguments.find(parameter.name);
     Datum value = Datum::none();
-    if (parameter.type.kind == PatternKind::Tensor) {
-      IrValue tensor = ops_.handle(body->arg(unsigned(next++)), parameter.loc).as_ir();
+    if (is_cache(parameter.type)) {
+      value = Datum::object(cache_);
+      next += cache_operands;
+      position += cache_operands;
+    } else if (is_operand(parameter.type)) {
+      if (!operand_of(parameter, next)) continue;
+      IrValue tensor = ops_.handle(body->arg(position++), parameter.loc).as_ir();
       tensor.name = parameter.name;
       value = Datum::ir(tensor);
     } else if (given != request_.arguments.end()) {

@@ -26,9 +26,11 @@ namespace tessera::frontend {
 
 class KernelBuilder : public Evaluator {
  public:
-  /// `table` may be null.
+  using FunctionTable = std::map<std::string, const Function*, std::less<>>;
+  /// `table` may be null; `functions` are those that arguments name.
   KernelBuilder(Session& session, Module& module, const Function& function,
-                const schedule::KernelRequest& request, const ScheduleTable* table);
+                const schedule::KernelRequest& request, const ScheduleTable* table,
+                const FunctionTable& functions);
 
   /// The kernel; nothing is left in the module when a mistake was reported.
   Result<schedule::KernelInstance> build();
@@ -47,6 +49,7 @@ class KernelBuilder : public Evaluator {
   Datum assigned(std::string_view name, Datum value, Loc loc) override;
   Flow for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
   Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
+  void expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) override;
 
  private:
   // Signature and parameters (kernel_builder.cc).
@@ -59,6 +62,7 @@ class KernelBuilder : public Evaluator {
   std::vector<TypePattern> result_patterns() const;
   bool create_kernel();
   std::optional<std::vector<CallArgument>> arguments();
+  Type operand_of(const SignatureParameter& parameter, size_t& next) const;
   Datum from_attr(Attr attr);
   bool store_results(const Datum& result);
   bool store_result(const Datum& result, size_t n);
@@ -93,7 +97,6 @@ class KernelBuilder : public Evaluator {
   bool check_extents(const std::vector<Dim>& extents, Loc loc);
   Datum call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
   Datum call_common(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
-  Datum tile_range(const BoundArguments& arguments, bool of_shape);
   Datum reduce(std::string_view kind, const BoundArguments& arguments, size_t axis, Loc loc);
   Datum scan(const BoundArguments& arguments);
   Datum cast_to(const Datum& value, const Datum& dtype, Loc loc, Loc dtype_loc);
@@ -103,9 +106,30 @@ class KernelBuilder : public Evaluator {
   const KernelAxis* axis_of_index(const Datum& index) const;
   std::optional<bool> keepdims(const BoundArguments& arguments, size_t at);
 
+  // A parameter of type KVCache (kernel_cache.cc).
+  bool bind_cache(const SignatureParameter& parameter, size_t first);
+  Dim own_dim(Dim of_caller) const;
+  Datum add_cache(const SignatureParameter& parameter, size_t& next);
+  Datum cache_member(const CacheParameter& cache, const ast::Identifier& name);
+  Datum cache_length(Loc loc);
+  bool is_cache_shape(const std::vector<Dim>& shape) const;
+  Datum past_length(const Datum& scores, Loc loc);
+
+  // Softmax over blocks (kernel_softmax.cc).
+  Datum apply_kind(ElementwiseKind kind, std::initializer_list<Datum> operands, Loc loc);
+  Datum as_column(const Datum& rows);
+  Datum softmax_base(const Datum& most, Loc loc);
+  Datum softmax_weights(const Datum& x, const Datum& base, Loc loc);
+  Datum softmax_online(const BoundArguments& arguments);
+  Datum softmax_accumulate(const BoundArguments& arguments);
+  Datum mask_causal(const BoundArguments& arguments);
+  Datum materialised(const Datum& datum);
+  Datum divisor(const Datum& by, Loc loc);
+
   // Loads (kernel_loads.cc).
   Datum load(const BoundArguments& arguments);
   bool add_hint(const std::string& key, int64_t value, Loc loc);
+  Datum load_scalar(const IrValue& tensor, const BoundArguments& arguments);
   Datum load_instance(const IrValue& tensor, const BoundArguments& arguments);
   Datum load_at(const IrValue& tensor, const BoundArguments& arguments);
   Datum load_tied(const IrValue& tensor, const BoundArguments& arguments);
@@ -114,7 +138,9 @@ class KernelBuilder : public Evaluator {
   Datum gather(const BoundArguments& arguments);
   std::optional<std::pair<Value*, Dim>> instance_tile(const IrValue& tensor, size_t dim, Loc loc);
 
-  // Loops (kernel_hooks.cc).
+  // Loops (kernel_loops.cc).
+  Datum tile_range(const BoundArguments& arguments, bool of_shape);
+  bool bound_range(TileRange& range, const BoundArguments& arguments, size_t at);
   struct Carried {
     std::string_view name;
     Datum before;
@@ -129,6 +155,7 @@ class KernelBuilder : public Evaluator {
   const Function& function_;
   const schedule::KernelRequest& request_;
   const ScheduleTable* table_;
+  const FunctionTable& functions_;
   Module& module_;
   TileOps ops_;
   const Signature* signature_ = nullptr;
@@ -147,6 +174,9 @@ class KernelBuilder : public Evaluator {
   std::map<std::string, Attr> keys_;
   std::map<const Value*, const KernelAxis*> loop_axes_;
   std::set<const Scope*> loop_scopes_;
+  std::shared_ptr<CacheParameter> cache_;  ///< null where there is none
+  Value* cache_index_ = nullptr;           ///< of the loop over the cache that is being built
+  std::set<const Value*> softmax_sums_;  ///< what division by gives 0 where it is 0
 };
 
 }  // namespace tessera::frontend

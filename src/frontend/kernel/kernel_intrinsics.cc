@@ -86,8 +86,14 @@ Datum KernelBuilder::cast_to(const Datum& value, const Datum& dtype, Loc loc, Lo
   return wanted ? ops_.cast(value, *wanted, loc) : Datum::poison();
 }
 
-Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc) {
-  switch (TileBuiltin(builtin.id)) {
+Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& given, Loc loc) {
+  BoundArguments arguments = given;
+  auto id = TileBuiltin(builtin.id);
+  for (Datum& value : arguments.values) {
+    if (id != TileBuiltin::SoftmaxAccumulate) value = materialised(value);
+    if (value.is_poison()) return value;
+  }
+  switch (id) {
     case TileBuiltin::Range:
       return tile_range(arguments, false);
     case TileBuiltin::RangeN:
@@ -106,6 +112,12 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& arg
       return coordinates(true, arguments);
     case TileBuiltin::ColIndex:
       return coordinates(false, arguments);
+    case TileBuiltin::MaskCausal:
+      return mask_causal(arguments);
+    case TileBuiltin::SoftmaxOnline:
+      return softmax_online(arguments);
+    case TileBuiltin::SoftmaxAccumulate:
+      return softmax_accumulate(arguments);
     case TileBuiltin::Dot:
       return ops_.dot(arguments[0], arguments[1], arguments[2], loc);
     case TileBuiltin::Cast:
@@ -168,31 +180,6 @@ Datum KernelBuilder::call_common(const Builtin& builtin, const BoundArguments& a
   return unsupported(loc, fmt::format("'{}' in a kernel", builtin.name));
 }
 
-/// `tile.range(extent, step)`, or of the last but one dimension of a shape.
-Datum KernelBuilder::tile_range(const BoundArguments& arguments, bool of_shape) {
-  Dim extent = nullptr;
-  if (of_shape) {
-    auto shape = expect_shape(arguments[0], arguments.locs[0], "the shape of 'range_n'");
-    if (!shape) return Datum::poison();
-    if (shape->size() < 2)
-      return report(diag::rank_mismatch, arguments.locs[0], "the shape of 'range_n'", shape->size(),
-                    2),
-             Datum::poison();
-    extent = (*shape)[shape->size() - 2];
-  } else {
-    extent = expect_dim(arguments[0], arguments.locs[0], "the extent of 'range'");
-  }
-  Dim step = extent ? expect_dim(arguments[1], arguments.locs[1], "the step of 'range'") : nullptr;
-  if (!step) return Datum::poison();
-  auto constant = step->constant();
-  if (constant ? *constant < 1 && step != extent : step != extent) {
-    report(diag::tile_range_step, arguments.locs[1], step->text, extent->text);
-    return Datum::poison();
-  }
-  Dim count = step == extent ? dims().constant(1) : dims().ceildiv(extent, step);
-  return Datum::object(std::make_shared<TileRange>(count, extent, step));
-}
-
 Datum KernelBuilder::full(const BoundArguments& arguments, const Datum& value, const Datum& dtype) {
   auto shape = expect_shape(arguments[0], arguments.locs[0], "the shape");
   if (!shape || !check_extents(*shape, arguments.locs[0])) return Datum::poison();
@@ -246,6 +233,16 @@ Datum KernelBuilder::coordinates(bool rows, const BoundArguments& arguments) {
     return Datum::poison();
   }
   Value* tile = ops_.coordinates(axis->tile, index, arguments.call);
+  // Rows stand at the end of what the cache holds.
+  Datum shift = rows && arguments[0].is_none() ? cache_length(arguments.call) : Datum::none();
+  if (!shift.is_none()) {
+    Datum ends[] = {shift, axis->extent->constant() ? Datum::integer(*axis->extent->constant()) : Datum::dim(axis->extent)};
+    Datum first = ops_.elementwise(ElementwiseKind::Sub, ends, arguments.call);
+    Datum moved[] = {ops_.handle(tile, arguments.call), first};
+    Datum sum = first.is_poison() ? first : ops_.elementwise(ElementwiseKind::Add, moved, arguments.call);
+    if (sum.is_poison()) return sum;
+    tile = sum.as_ir().value;
+  }
   Dim one = dims().constant(1);
   std::vector<Dim> shape =
       rows ? std::vector<Dim>{axis->tile, one} : std::vector<Dim>{one, axis->tile};

@@ -17,6 +17,25 @@ const Function* kernel_in(const SourceModule& module, std::string_view name) {
 
 }  // namespace
 
+bool is_operand(const TypePattern& type) {
+  return type.kind == PatternKind::Tensor || type.kind == PatternKind::KTile;
+}
+
+bool is_cache(const TypePattern& type) {
+  return type.kind == PatternKind::Other && type.name == "KVCache";
+}
+
+std::vector<TypePattern> kernel_results(const Signature& signature) {
+  if (signature.result) {
+    return signature.result->kind == PatternKind::Tuple ? signature.result->elements
+                                                        : std::vector{*signature.result};
+  }
+  for (const SignatureParameter& parameter : signature.parameters) {
+    if (parameter.type.kind == PatternKind::KTile) return {parameter.type};
+  }
+  return {};
+}
+
 /// `matmul_batched` is in the file of that name or in `matmul`.
 const Function* SourceKernels::find_library(std::string_view name) {
   for (std::string_view file = name; !file.empty();) {
@@ -50,6 +69,15 @@ std::string SourceKernels::symbol_of(const Function& function) {
   return name;
 }
 
+std::string SourceKernels::name_function(const Function& function) {
+  for (const auto& [name, known] : functions_) {
+    if (known == &function) return name;
+  }
+  std::string name = fmt::format("{}.{}", function.name.empty() ? "fn" : function.name, functions_.size());
+  functions_[name] = &function;
+  return name;
+}
+
 const ScheduleTable* SourceKernels::table(const std::string& machine) {
   auto [it, fresh] = tables_.try_emplace(machine);
   const Machine* found = fresh ? find_machine(machine) : nullptr;
@@ -72,7 +100,7 @@ Result<schedule::KernelInstance> SourceKernels::instantiate(
               "holds what was made of them");
     return failure;
   }
-  return KernelBuilder(session_, module, *function, request, table(request.machine)).build();
+  return KernelBuilder(session_, module, *function, request, table(request.machine), functions_).build();
 }
 
 /// Nothing when an operand's dtype is open or an argument has no default.
@@ -91,8 +119,11 @@ std::optional<schedule::KernelRequest> SourceKernels::own_request(const Function
   }
   schedule::KernelRequest request;
   for (const SignatureParameter& parameter : signature.parameters) {
-    if (parameter.default_value) continue;
-    if (parameter.type.kind != PatternKind::Tensor) return std::nullopt;
+    if (parameter.default_value) {
+      if (is_operand(parameter.type)) request.operands.push_back(nullptr);
+      continue;
+    }
+    if (!is_operand(parameter.type)) return std::nullopt;
     auto dims = evaluate_dims(evaluator, parameter.type, *scope);
     if (!dims) return std::nullopt;
     request.operands.push_back(

@@ -13,6 +13,14 @@
 
 namespace tessera::frontend {
 
+/// Whether a parameter of a kernel is an operand: a Tensor or a KTile.
+bool is_operand(const TypePattern& type);
+/// Whether a parameter of a kernel is a cache: three operands K, V and length.
+bool is_cache(const TypePattern& type);
+constexpr size_t cache_operands = 3;
+/// The results of a kernel. One that states none and takes a KTile gives what the first KTile is.
+std::vector<TypePattern> kernel_results(const Signature& signature);
+
 class SourceKernels : public schedule::KernelLibrary {
  public:
   explicit SourceKernels(Session& session) : session_(session) {}
@@ -20,6 +28,8 @@ class SourceKernels : public schedule::KernelLibrary {
   /// The name under which calls in the graph refer to a user's kernel: its own, made unique among
   /// all kernels.
   std::string symbol_of(const Function& function);
+  /// The name under which calls in the graph pass a function to a kernel.
+  std::string name_function(const Function& function);
   /// Requests for the kernels of a file that can be compiled for themselves: no dtype is left open
   /// and every other argument has a default. Their dims are their own symbols. In the order of the
   /// file.
@@ -39,6 +49,7 @@ class SourceKernels : public schedule::KernelLibrary {
   Session& session_;
   std::map<std::string, const Function*, std::less<>> named_;
   std::map<std::string, std::optional<ScheduleTable>> tables_;
+  std::map<std::string, const Function*, std::less<>> functions_;  ///< given to kernels
 };
 
 }  // namespace tessera::frontend

@@ -40,10 +40,21 @@ Datum KernelBuilder::load(const BoundArguments& arguments) {
     if (!add_hint(hint == Vector ? "vector" : "prefetch", *value, arguments.locs[hint]))
       return Datum::poison();
   }
+  if (x.as_ir().value->type()->rank() == 0) return load_scalar(x.as_ir(), arguments);
   if (!arguments[Rows].is_none() || !arguments[Cols].is_none())
     return load_tied(x.as_ir(), arguments);
   if (arguments[Index].is_none()) return load_instance(x.as_ir(), arguments);
   return load_at(x.as_ir(), arguments);
+}
+
+/// A tensor of rank 0 is read as its one number.
+Datum KernelBuilder::load_scalar(const IrValue& tensor, const BoundArguments& arguments) {
+  Datum tile = make_load(tensor, {}, {}, 0, arguments);
+  if (tile.is_poison()) return tile;
+  Value* one = tile.as_ir().value;
+  return ops_.handle(
+      ops_.builder().value(info(OpKind::Extract), {{one}}, context().scalar(one->type()->dtype)),
+      arguments.call);
 }
 
 /// A hint in the body counts where the schedule says nothing.

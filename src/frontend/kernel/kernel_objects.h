@@ -37,6 +37,35 @@ class TileRange : public Object {
   const Dim count;
   const Dim extent;
   const Dim step;
+  /// The first index and the one after the last, within 0 .. count; null: 0 and count.
+  Value* first = nullptr;
+  Value* last = nullptr;
+  bool of_cache = false;  ///< over the positions of the kernel's KVCache that are there
+};
+
+/// A parameter `cache: KVCache`: keys and values so far, of which the first `length` positions are there.
+class CacheParameter : public Object {
+ public:
+  CacheParameter(Datum keys, Datum values, Datum length)
+      : keys(std::move(keys)), values(std::move(values)), length(std::move(length)) {}
+  std::string describe() const override { return "a KVCache"; }
+
+  const Datum keys;
+  const Datum values;
+  const Datum length;  ///< a tensor of rank 0
+};
+
+enum class SoftmaxPart : uint8_t { Weights, Maximum, Sum };
+
+/// A part of what `tile.softmax_online(s)` gives, before anybody has asked for it.
+class OnlineSoftmax : public Object {
+ public:
+  OnlineSoftmax(Datum scores, SoftmaxPart part, Loc loc) : scores(std::move(scores)), part(part), loc(loc) {}
+  std::string describe() const override { return "a part of a softmax"; }
+
+  const Datum scores;
+  const SoftmaxPart part;
+  const Loc loc;
 };
 
 /// A function parameter of a kernel that has its default, the identity: a place where ops may be

@@ -62,6 +62,8 @@ class TileOps {
   Value* index(const Datum& datum, Loc loc, std::string_view what);
   /// A handle on a value of the IR.
   Datum handle(Value* value, Loc loc) const;
+  /// The value of a tile; null, with a diagnostic, for anything else, which is called `what`.
+  Value* expect_tile(const Datum& datum, Loc loc, std::string_view what);
 
  private:
   /// The dtype the operands meet in; nullopt when a mistake was reported. `real`: numbers alone
@@ -74,8 +76,6 @@ class TileOps {
   /// The operand in `dtype`, as a tile of `dims` or (is_tile false) as a scalar.
   Value* materialise(const Datum& operand, DType dtype, const std::vector<Dim>& dims, bool is_tile);
   Value* materialise_constant(const Datum& number, Type type);
-  /// The tile behind a datum; null when a mistake was reported.
-  Value* expect_tile(const Datum& datum, Loc loc, std::string_view what);
   /// Axes counted from 0, sorted; nullopt when a mistake was reported.
   std::optional<std::vector<int64_t>> read_axes(const Datum& axes, size_t rank, Loc loc,
                                                 std::string_view what);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/graph/attention.h"
 #include "support/check.h"
 
 namespace tessera::graph {
@@ -184,6 +185,33 @@ Value* rmsnorm(Builder& builder, Value* x, Value* scale, double eps) {
   return builder.value(info(OpKind::Rmsnorm), {{x}, std::move(scales)},
                        with_dims(builder, x, x->type()->dims),
                        {{"eps", builder.context().number(eps)}});
+}
+
+std::vector<Value*> flash_attention(Builder& builder, Value* q, Value* k, Value* v,
+                                    const Attention& options) {
+  Context& context = builder.context();
+  DType dtype = attention_dtype(q->type()->dtype);
+  std::vector<Dim> dims(q->type()->dims.begin(), q->type()->dims.end() - 1);
+  std::vector<Type> types;
+  if (options.sums) types.push_back(context.tensor(dims, dtype));
+  dims.push_back(v->type()->dims.back());
+  types.insert(types.begin(), context.tensor(std::move(dims), dtype));
+  auto slot = [](Value* value) { return value ? std::vector<Value*>{value} : std::vector<Value*>{}; };
+  std::vector<OpAttr> attributes;
+  if (options.scale) attributes.push_back({"scale", context.number(*options.scale)});
+  if (options.causal) attributes.push_back({"causal", context.boolean(true)});
+  if (options.window) attributes.push_back({"window", context.integer(*options.window)});
+  if (options.dropout != 0) {
+    attributes.push_back({"dropout", context.number(options.dropout)});
+    attributes.push_back({"stream", context.integer(options.stream)});
+  }
+  Op* op = builder.op(info(OpKind::FlashAttention),
+                      {{q}, {k}, {v}, slot(options.bias), slot(options.length),
+                       slot(options.dropout != 0 ? options.seed : nullptr)},
+                      std::move(types), std::move(attributes));
+  std::vector<Value*> results;
+  for (unsigned i = 0; i < op->result_count(); ++i) results.push_back(op->result(i));
+  return results;
 }
 
 Value* embedding(Builder& builder, Value* ids, Value* table) {

@@ -90,6 +90,20 @@ Value* gemm(Builder& builder, Value* a, Value* b, DType accum, bool transpose_a 
 Value* softmax(Builder& builder, Value* a);
 /// `scale` may be null.
 Value* rmsnorm(Builder& builder, Value* x, Value* scale, double eps);
+struct Attention {
+  Value* bias = nullptr;    ///< [B, H, S, T]
+  Value* length = nullptr;  ///< an i64 tensor of rank 0
+  Value* seed = nullptr;    ///< a u64 tensor of rank 0, for dropout
+  std::optional<double> scale;
+  bool causal = false;
+  std::optional<int64_t> window;
+  double dropout = 0;
+  int64_t stream = 0;
+  bool sums = false;  ///< gives a second result
+};
+/// The results of gir.flash_attention.
+std::vector<Value*> flash_attention(Builder& builder, Value* q, Value* k, Value* v,
+                                    const Attention& options);
 Value* embedding(Builder& builder, Value* ids, Value* table);
 Value* cross_entropy(Builder& builder, Value* logits, Value* targets);
 /// `seed` is a u64 tensor of rank 0; the result is f32.

@@ -51,6 +51,7 @@ class Evaluator {
   Status slice(Op* op, TensorValue& result);
   Status windows(Op* op, TensorValue& result);
   Status call(Op* op);
+  Status flash_attention(Op* op);
   void elementwise(Op* op, TensorValue& result);
   void constant(Op* op, TensorValue& result);
   void gemm(Op* op, TensorValue& result);
@@ -261,6 +262,7 @@ Status Evaluator::compute(Op* op, TensorValue& result) {
     case OpKind::Func:
     case OpKind::Return:
     case OpKind::Reshape:
+    case OpKind::FlashAttention:
     case OpKind::KernelCall:
       TSR_UNREACHABLE("an op that is evaluated elsewhere");
   }
@@ -295,6 +297,32 @@ Status Evaluator::call(Op* op) {
   return success;
 }
 
+Status Evaluator::flash_attention(Op* op) {
+  using slot = in::FlashAttention;
+  std::vector<TensorValue> results;
+  for (unsigned i = 0; i < op->result_count(); ++i) {
+    Result<TensorValue> result = allocate(op, op->result(i)->type());
+    if (!result) return failure;
+    results.push_back(std::move(*result));
+  }
+  auto optional = [&](unsigned s) { return op->in(s) ? &in(op, s) : nullptr; };
+  AttentionInputs inputs{in(op, slot::q), in(op, slot::k), in(op, slot::v), optional(slot::bias)};
+  const TensorValue* length = optional(slot::length);
+  inputs.length = length ? length->get(0).i : inputs.k.dims()[2];
+  AttentionOptions options;
+  if (Attr scale = op->attr("scale")) options.scale = scale->number;
+  if (Attr window = op->attr("window")) options.window = window->integer;
+  options.causal = op->flag("causal");
+  if (Attr dropout = op->attr("dropout")) {
+    options.dropout = dropout->number;
+    options.key = uint64_t(in(op, slot::seed).get(0).i) ^ uint64_t(op->int_attr("stream"));
+  }
+  eval_flash_attention(inputs, options, results[0], results.size() == 2 ? &results[1] : nullptr);
+  for (unsigned i = 0; i < op->result_count(); ++i) hold(op->result(i), std::move(results[i]));
+  release_operands(op);
+  return success;
+}
+
 Status Evaluator::evaluate_op(Op* op) {
   bool rounds = op->info().elementwise != ElementwiseKind::None;
   if (rounds && op->result()->type()->policies.stochastic_round) {
@@ -303,6 +331,7 @@ Status Evaluator::evaluate_op(Op* op) {
   }
   if (kind_of(op) == OpKind::Reshape) return reshape(op);
   if (kind_of(op) == OpKind::KernelCall) return call(op);
+  if (kind_of(op) == OpKind::FlashAttention) return flash_attention(op);
   Result<TensorValue> result = allocate(op, op->result()->type());
   if (!result || compute(op, *result).failed()) return failure;
   hold(op->result(), std::move(*result));

@@ -3,6 +3,7 @@
 // the dims of its type and the dtype it is held in; operands are held likewise (eval.h). Shapes
 // have been verified.
 
+#include <optional>
 #include <span>
 
 #include "ir/core/tensor.h"
@@ -51,6 +52,24 @@ void eval_softmax(const TensorValue& a, TensorValue& result);
 /// `scale` may be null.
 void eval_rmsnorm(const TensorValue& x, const TensorValue* scale, double eps, TensorValue& result);
 void eval_cross_entropy(const TensorValue& logits, const TensorValue& targets, TensorValue& result);
+
+struct AttentionInputs {
+  const TensorValue& q;
+  const TensorValue& k;
+  const TensorValue& v;
+  const TensorValue* bias = nullptr;
+  int64_t length = 0;  ///< keys that are there
+};
+struct AttentionOptions {
+  std::optional<double> scale;
+  bool causal = false;
+  std::optional<int64_t> window;
+  double dropout = 0;
+  uint64_t key = 0;  ///< of Philox, where there is dropout
+};
+/// `sums` may be null.
+void eval_flash_attention(const AttentionInputs& in, const AttentionOptions& options,
+                          TensorValue& result, TensorValue* sums);
 
 void eval_philox_uniform(uint64_t key, TensorValue& result);
 void eval_philox_normal(uint64_t key, TensorValue& result);

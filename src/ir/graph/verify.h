@@ -30,6 +30,8 @@ void verify_rmsnorm(Op* op, OpVerifier& verifier);
 void verify_embedding(Op* op, OpVerifier& verifier);
 void verify_cross_entropy(Op* op, OpVerifier& verifier);
 void verify_philox(Op* op, OpVerifier& verifier);
+// verify_attention.cc
+void verify_flash_attention(Op* op, OpVerifier& verifier);
 
 /// Reports a result whose dtype is not the operand's; true if it is.
 bool expect_dtype_of(Op* op, OpVerifier& verifier, Value* operand);

@@ -10,6 +10,9 @@
 //   gir.softmax        softmax         x [M, N]
 //   gir.rmsnorm        rmsnorm_safe    x [M, N]; argument eps (Float)
 //   with a scale       rmsnorm         x [M, N], scale [N]; argument eps (Float)
+//   gir.flash_attention  flash_attention_2  q, k, v, bias, length as they are, what is not there left out;
+//                                           arguments causal, window, scale where given
+//   with sums          flash_attention_2_lse  the same
 //   gir.embedding      embedding       ids [M], table [V, D]
 //   gir.cross_entropy  cross_entropy   logits [M, V], targets [M]
 //   gir.kernel_call    its own name    operands as they are; arguments as they are
@@ -32,7 +35,8 @@ namespace tessera::schedule {
 
 struct KernelRequest {
   std::string kernel;          ///< name in the standard library or in the user's file: "matmul"
-  std::vector<Type> operands;  ///< tensor types, dims in the caller's symbols
+  /// Tensor types, dims in the caller's symbols; null for a parameter with a default that is left out.
+  std::vector<Type> operands;
   /// Dtypes of the results. A kernel that ends in `tile.cast(value, T)` ends in a cast to this
   /// dtype instead, which is no op when the value has it. Empty: as the source says.
   std::vector<DType> results;

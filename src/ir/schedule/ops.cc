@@ -117,6 +117,14 @@ void verify_splat(Op* op, OpVerifier& verifier) {
   check_dtype(op->in(in::Splat::scalar)->type(), op->result()->type(), verifier);
 }
 
+void verify_extract(Op* op, OpVerifier& verifier) {
+  Type from = op->in(in::Extract::a)->type();
+  check_dtype(from, op->result()->type(), verifier);
+  for (Dim dim : from->dims) {
+    if (!dim->is_constant(1)) return verifier.error("{} has more than one element", from->text);
+  }
+}
+
 bool check_axis(Op* op, Type type, OpVerifier& verifier) {
   int64_t axis = op->int_attr("axis");
   if (axis >= 0 && axis < int64_t(type->rank())) return true;

@@ -190,6 +190,8 @@ void verify_pipeline(Op* op, OpVerifier& verifier) {
   }
   if (auto count = op->dim_attr("count")->constant(); count && *count < 0)
     verifier.error("its count is negative");
+  size_t bounds = op->ins(in::Pipeline::bounds).size();
+  if (bounds != 0 && bounds != 2) verifier.error("it has {} bounds, not two", bounds);
   if (op->has_attr("stages") && op->int_attr("stages") < 1)
     verifier.error("its stages are fewer than 1");
   if (op->has_attr("axis")) {

@@ -119,6 +119,25 @@ AnchorForm cross_entropy_form(Op* op) {
   return form;
 }
 
+/// Operands and results as they are; a bias and a length are left out where there is none.
+AnchorForm attention_form(Op* op) {
+  AnchorForm form;
+  form.kernel = op->result_count() == 2 ? "flash_attention_2_lse" : "flash_attention_2";
+  for (unsigned slot = 0; slot < op->slot_count(); ++slot) {
+    for (Value* operand : op->ins(slot)) {
+      form.operands.push_back(operand->type()->dims);
+      form.parameters.push_back(slot);
+    }
+  }
+  for (unsigned i = 0; i < op->result_count(); ++i)
+    form.results.push_back(op->result(i)->type()->dims);
+  form.result_axes = {0, 1, 2, 3};
+  for (const char* name : {"causal", "window", "scale"}) {
+    if (Attr value = op->attr(name)) form.arguments[name] = value;
+  }
+  return form;
+}
+
 AnchorForm call_form(Op* op) {
   AnchorForm form;
   form.kernel = op->string_attr("kernel");
@@ -155,6 +174,9 @@ AnchorForm anchor_form(Op* op) {
       break;
     case OpKind::CrossEntropy:
       form = cross_entropy_form(op);
+      break;
+    case OpKind::FlashAttention:
+      form = attention_form(op);
       break;
     case OpKind::KernelCall:
       form = call_form(op);

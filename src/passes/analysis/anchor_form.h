@@ -20,10 +20,12 @@ struct AnchorForm {
   std::map<std::string, Attr> arguments;
   std::map<std::string, Attr> schedule;  ///< what the schedule may not choose, by key
   bool strided = true;  ///< operands may be strided windows
+  /// Which of the kernel's tensors each operand is, where some may be left out; empty: in order.
+  std::vector<size_t> parameters;
 };
 
-/// The form of an anchor; `op` is a gemm, softmax, rmsnorm, embedding, cross_entropy or
-/// kernel_call.
+/// The form of an anchor; `op` is a gemm, softmax, rmsnorm, flash_attention, embedding,
+/// cross_entropy or kernel_call.
 AnchorForm anchor_form(Op* op);
 /// The form of a product whose first operand is `windows`, a reshape of windows that strides cannot say, given what
 /// its operand reads: the windows are read in place. Nothing where they are few in a row, so that the second operand

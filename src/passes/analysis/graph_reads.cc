@@ -103,6 +103,7 @@ GraphRole graph_role(Op* op) {
     case OpKind::Rmsnorm:
     case OpKind::Embedding:
     case OpKind::CrossEntropy:
+    case OpKind::FlashAttention:
     case OpKind::KernelCall:
       return GraphRole::Anchor;
     default:

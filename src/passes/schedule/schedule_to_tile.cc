@@ -134,6 +134,8 @@ class KernelLowering {
         return lower_scan(op);
       case SOp::Dot:
         return same(op, tile::OpKind::Dot, {{}});
+      case SOp::Extract:
+        return same(op, tile::OpKind::Extract);
       case SOp::Hook:
         values_[op->result()] = mapped(op->operand(0));
         return;
@@ -180,11 +182,11 @@ class KernelLowering {
   }
 
   void lower_pipeline(Op* op) {
-    Value* count = tile::dim(builder_, op->dim_attr("count"));
-    Value* zero = tile::index(builder_, 0);
+    std::vector<Value*> bounds = mapped(op->ins(schedule::in::Pipeline::bounds));
+    Value* lo = bounds.empty() ? tile::index(builder_, 0) : bounds[0];
+    Value* hi = bounds.empty() ? tile::dim(builder_, op->dim_attr("count")) : bounds[1];
     Value* one = tile::index(builder_, 1);
-    Op* loop =
-        tile::for_loop(builder_, zero, count, one, mapped(op->ins(schedule::in::Pipeline::inits)));
+    Op* loop = tile::for_loop(builder_, lo, hi, one, mapped(op->ins(schedule::in::Pipeline::inits)));
     Block* body = loop->region()->front();
     Block* old = op->region()->front();
     for (unsigned i = 0; i < old->arg_count(); ++i) {
@@ -261,6 +263,7 @@ class KernelLowering {
   /// its end; any other index may lie past it, where nothing is left.
   bool starts_inside(Value* index, Dim extent, Dim size) {
     if (Op* def = index->def()) {
+      if (is_part_of_grid(def, extent, size)) return true;
       bool first = def->is(schedule::info(SOp::Constant)) && tile::known_index(mapped(index)) == 0;
       std::optional<int64_t> span = extent->constant(), whole = size->constant();
       return first && (extent == size || (span && whole && *span <= *whole));
@@ -274,6 +277,25 @@ class KernelLowering {
     for (Attr axis : kernel_->attr("axes")->elements) {
       if (!axis->get("grid")->boolean || nth++ != index->index()) continue;
       return axis->get("extent")->dim == size && axis->get("block")->dim == extent;
+    }
+    return false;
+  }
+
+  /// Is this a grid index of one element a program, divided by as many as share one of `size`?
+  bool is_part_of_grid(Op* def, Dim extent, Dim size) {
+    if (def->info().elementwise != ElementwiseKind::FloorDiv || !extent->is_constant(1)) return false;
+    Value *index = def->operand(0), *by = mapped(def->operand(1));
+    Op* divisor = by->def();
+    bool in_grid = !index->def() && schedule::kind_of(index->block()->parent_op()) == SOp::Tile;
+    if (!in_grid || !divisor) return false;
+    DimTable& dims = context().dims();
+    std::optional<int64_t> known = tile::known_index(by);
+    Dim count = known ? dims.constant(*known)
+                : divisor->is(tile::info(tile::OpKind::Dim)) ? divisor->dim_attr("value") : nullptr;
+    unsigned nth = 0;
+    for (Attr axis : kernel_->attr("axes")->elements) {
+      if (!axis->get("grid")->boolean || nth++ != index->index()) continue;
+      return count && axis->get("block")->dim == extent && axis->get("extent")->dim == dims.mul(size, count);
     }
     return false;
   }

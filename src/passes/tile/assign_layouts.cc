@@ -241,6 +241,7 @@ Status assign_layouts(Module& module, PassContext& context) {
   TSR_CHECK(context.machine, "assign_layouts needs a machine");
   for (Op* op : *module.body()) {
     if (!op->is(tile::info(OpKind::Kernel))) continue;
+    separate_constants(op);
     LayoutAssignment(op, *context.machine).run();
     agree_on_layouts(op);
     if (check_registers(op, *context.machine, context.diagnostics).failed()) return failure;

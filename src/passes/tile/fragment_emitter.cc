@@ -266,8 +266,8 @@ FragmentEmitter::Values FragmentEmitter::subdivide(int axis, int64_t extent, Rea
   return results;
 }
 
-FragmentEmitter::Values FragmentEmitter::old_loop(Op* old, const Values& inits,
-                                                  const LoopBody& body) {
+FragmentEmitter::Values FragmentEmitter::old_loop(Op* old, const std::vector<bool>& in_memory,
+                                                  const Values& inits, const LoopBody& body) {
   Value* lo = demand(old->in(in::For::lo));
   Value* hi = demand(old->in(in::For::hi));
   Value* step = demand(old->in(in::For::step));
@@ -275,8 +275,9 @@ FragmentEmitter::Values FragmentEmitter::old_loop(Op* old, const Values& inits,
   Scope scope;
   scope.block = loop->region()->front();
   Block* from = old->region()->front();
-  for (unsigned i = 0; i < from->arg_count(); ++i) {
-    scope.known[from->arg(i)] = {scope.block->arg(i), scopes_.size()};
+  for (unsigned i = 0, next = 0; i < from->arg_count(); ++i) {
+    if (i > 0 && in_memory[i - 1]) continue;
+    scope.known[from->arg(i)] = {scope.block->arg(next++), scopes_.size()};
   }
   return inside(loop, std::move(scope), body, {});
 }

@@ -104,8 +104,9 @@ class FragmentEmitter {
   Values subdivide(int axis, int64_t extent, Reach reach, const Values& inits,
                    const LoopBody& body);
   /// A loop of the old program: new index and carried values are known to `demand` inside of
-  /// `body`.
-  Values old_loop(Op* loop, const Values& inits, const LoopBody& body);
+  /// `body`, but for those that are `in_memory`.
+  Values old_loop(Op* loop, const std::vector<bool>& in_memory, const Values& inits,
+                  const LoopBody& body);
 
   // Values.
   /// The fragment of an old tile, or the new value of an old scalar.

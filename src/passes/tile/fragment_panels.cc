@@ -18,23 +18,6 @@ constexpr int64_t transposed_rows = 16;
 constexpr int64_t paired_rows = 8;
 constexpr int64_t transposed_columns = 16;
 
-/// Whether the elements along program axis `axis` of what is loaded lie one after the other.
-bool lies_along(Value* value, int axis, const TileAxes& axes) {
-  Op* def = value->def();
-  if (!def) return false;
-  if (!def->is(tile::info(OpKind::Load))) {
-    return def->operand_count() > 0 && lies_along(def->operand(0), axis, axes);
-  }
-  Type memory = def->in(in::Load::memory)->type();
-  size_t lead = memory->rank() - value->type()->rank();
-  for (size_t i = 0; i < value->type()->rank(); ++i) {
-    bool last = i + 1 == value->type()->rank();
-    bool unit = memory->is(TypeKind::View) ? memory->strides[lead + i]->is_constant(1) : last;
-    if (unit && axes.of(value, i) == axis) return true;
-  }
-  return false;
-}
-
 /// Elements past an edge are zeros already: loads give them, and what only moves elements keeps
 /// them.
 bool pads_with_zeros(Value* value) {
@@ -55,6 +38,22 @@ Dim rounded(DimTable& dims, Dim extent, int64_t unit) {
 }
 
 }  // namespace
+
+bool lies_along(Value* value, int axis, const TileAxes& axes) {
+  Op* def = value->def();
+  if (!def) return false;
+  if (!def->is(tile::info(OpKind::Load))) {
+    return def->operand_count() > 0 && lies_along(def->operand(0), axis, axes);
+  }
+  Type memory = def->in(in::Load::memory)->type();
+  size_t lead = memory->rank() - value->type()->rank();
+  for (size_t i = 0; i < value->type()->rank(); ++i) {
+    bool last = i + 1 == value->type()->rank();
+    bool unit = memory->is(TypeKind::View) ? memory->strides[lead + i]->is_constant(1) : last;
+    if (unit && axes.of(value, i) == axis) return true;
+  }
+  return false;
+}
 
 std::vector<PanelForm> panel_forms(Op* dot, const PanelShape& shape, Attr schedule, PairUnit unit,
                                    const TileAxes& axes) {

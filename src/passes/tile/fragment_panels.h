@@ -53,6 +53,10 @@ struct PanelForm {
 std::vector<PanelForm> panel_forms(Op* dot, const PanelShape& shape, Attr schedule, PairUnit unit,
                                    const TileAxes& axes);
 
+/// Whether the elements along program axis `axis` of what `value` is loaded from lie one after the
+/// other.
+bool lies_along(Value* value, int axis, const TileAxes& axes);
+
 /// Elements of the panels of one program.
 Dim panel_elements(DimTable& dims, const TileAxes& axes, const PanelForm& form);
 

@@ -47,6 +47,25 @@ int combined_axis(const TileAxes& axes, Op* op) {
   return axes.of(op->operand(0), size_t(op->int_attr("axis")));
 }
 
+int contracted_axis(const TileAxes& axes, Op* dot) {
+  return axes.of(dot->in(in::Dot::a), 1);
+}
+
+/// Rows that are transposed at once where they are stored as columns.
+constexpr int64_t stored_rows = 8;
+
+bool stores_along(Op* store, int axis, const TileAxes& axes) {
+  Value* value = store->in(in::Store::value);
+  Type memory = store->in(in::Store::memory)->type();
+  size_t lead = memory->rank() - value->type()->rank();
+  for (size_t i = 0; i < value->type()->rank(); ++i) {
+    bool last = i + 1 == value->type()->rank();
+    bool unit = memory->is(TypeKind::View) ? memory->strides[lead + i]->is_constant(1) : last;
+    if (axes.of(value, i) == axis) return unit;
+  }
+  return false;
+}
+
 /// Ops whose result is worth a trip through memory.
 bool is_dear(ElementwiseKind kind) {
   using K = ElementwiseKind;
@@ -123,6 +142,7 @@ Value* FragmentStages::domain_on(Op* op, int axis) const {
   const TileAxes& axes = emitter_.axes();
   if (combines(op) && axis == combined_axis(axes, op))
     return is_scan(op) ? op->in(in::Scan::limit) : op->in(in::Reduce::limit);
+  if (kind_of(op) == OpKind::Dot) return read_up_to(op, axis);
   if (kind_of(op) != OpKind::Store) return nullptr;
   Value* value = op->in(in::Store::value);
   for (size_t i = 0; i < value->type()->rank(); ++i) {
@@ -130,6 +150,20 @@ Value* FragmentStages::domain_on(Op* op, int axis) const {
       return tile_limit(op, in::Store::limits, i, value->type()->dims[i]);
   }
   return nullptr;
+}
+
+/// How far along an axis what is combined later in the block reaches, where that is one limit:
+/// elements past it are not needed.
+Value* FragmentStages::read_up_to(Op* op, int axis) const {
+  const TileAxes& axes = emitter_.axes();
+  std::set<Value*> limits;
+  for (Op* later = op->next(); later; later = later->next()) {
+    if (combines(later) && combined_axis(axes, later) == axis)
+      limits.insert(is_scan(later) ? later->in(in::Scan::limit) : later->in(in::Reduce::limit));
+    if (kind_of(later) == OpKind::Dot && contracted_axis(axes, later) == axis)
+      limits.insert(later->in(in::Dot::limit));
+  }
+  return limits.size() == 1 ? *limits.begin() : nullptr;
 }
 
 FragmentStages::Root FragmentStages::root(Op* op) {
@@ -225,6 +259,44 @@ void FragmentStages::choose_kept(std::vector<Stage>& stages) {
       }
     }
   }
+  keep_operands(stages, used);
+}
+
+/// An operand of a product with something dear in it is read once for each fragment of the sum. The
+/// last stage before it that runs along the product's k, and computes what is dear in it anyway,
+/// keeps all of it.
+void FragmentStages::keep_operands(std::vector<Stage>& stages,
+                                   const std::vector<std::set<Value*>>& used) {
+  for (size_t later = 1; later < stages.size(); ++later) {
+    Op* dot = stages[later].roots[0].op;
+    if (kind_of(dot) != OpKind::Dot) continue;
+    int k = contracted_axis(emitter_.axes(), dot);
+    for (Value* operand : {dot->in(in::Dot::a), dot->in(in::Dot::b)}) {
+      std::set<Value*> dear, seen;
+      find_dear(operand, dot->block(), dear, seen);
+      for (size_t s = later; s-- > 0 && !dear.empty();) {
+        const Root& root = stages[s].roots[0];
+        bool same = root.axis >= 0 && root.axis == k && root.domain == dot->in(in::Dot::limit);
+        bool computes = std::any_of(dear.begin(), dear.end(),
+                                    [&](Value* value) { return used[s].contains(value); });
+        if (!same || !computes || !can_keep_operand(operand, root)) continue;
+        stages[s].kept.push_back(operand);
+        break;
+      }
+    }
+  }
+}
+
+/// Elements of scratch memory that an operand of a product may take.
+constexpr int64_t max_kept_elements = 16384;
+
+bool FragmentStages::can_keep_operand(Value* value, const Root& root) {
+  if (!shape_.keeps || emitter_.unbound(value) != std::vector<int>{root.axis}) return false;
+  int column = emitter_.column();
+  bool spans = column < 0 || !emitter_.is_bound(column) || column == root.axis;
+  if (spans) return true;
+  std::optional<int64_t> extent = emitter_.axes().extent(root.axis)->constant();
+  return extent && *extent * emitter_.binding(column).extent <= max_kept_elements;
 }
 
 /// What a scan gives exists fragment by fragment inside of its loop. Later stages find it in scratch memory, or scan
@@ -370,8 +442,14 @@ void FragmentStages::write_shared_loop(const Stage& stage) {
   int axis = stage.roots[0].axis, row = emitter_.row(), column = emitter_.column();
   // Where the columns are bound already the axis is stepped along one by one.
   bool spans = column < 0 || !emitter_.is_bound(column) || column == axis;
+  // Stores of what lies along the axis write several rows, which are transposed in registers.
+  bool turns = may_choose_rows() && stage.kept.empty() &&
+               std::all_of(stage.roots.begin(), stage.roots.end(), [&](const Root& root) {
+                 return kind_of(root.op) == OpKind::Store && stores_along(root.op, axis, emitter_.axes());
+               });
   if (spans) emitter_.set_shape(row, axis);
-  int64_t width = spans ? width_of(axis) : 1;
+  if (turns) emitter_.set_shape(axis, column);
+  int64_t width = spans ? width_of(axis) : turns ? stored_rows : 1;
   FragmentEmitter::Values inits;
   std::vector<const Root*> combining;
   bool reverse = false;
@@ -402,6 +480,12 @@ void FragmentStages::write_nested(const Root& root) {
   int row = emitter_.row(), column = emitter_.column();
   std::vector<int> axes = root.unbound;
   bool reduces = combines(root.op);
+  bool rows = kind_of(root.op) == OpKind::Dot && may_choose_rows();
+  if (rows) {
+    // All of it is kept, whatever the rows of its fragments.
+    scratch_for(root.op->result(), root.unbound);
+    emitter_.set_shape(axes.back(), column);
+  }
   if ((column < 0 || !emitter_.is_bound(column)) && !reduces) {
     emitter_.set_shape(row, axes.back());
   } else if (reduces && (column < 0 || !emitter_.is_bound(column))) {
@@ -435,7 +519,7 @@ void FragmentStages::write_nested(const Root& root_op, const std::vector<int>& a
     return;
   }
   int axis = axes[depth];
-  int64_t width = axis == emitter_.column() ? width_of(axis) : 1;
+  int64_t width = axis == emitter_.column() ? width_of(axis) : axis == emitter_.row() ? shape_.rows : 1;
   emitter_.loop(axis, width, domain_on(root_op.op, axis), TailKind::Limited, {},
                 [&](const FragmentEmitter::Values&) {
                   write_nested(root_op, axes, depth + 1);
@@ -515,25 +599,6 @@ void FragmentStages::write_dot(const Root& root) {
         emitter_.contraction_loop(k, shape_.run, shape_.unroll, op->in(in::Dot::limit), sum, step);
   }
   emitter_.remember(result, sum[0]);
-}
-
-void FragmentStages::write_loop(const Root& root) {
-  Op* op = root.op;
-  FragmentEmitter::Values inits;
-  for (unsigned i = 0; i < op->result_count(); ++i) {
-    if (!emitter_.unbound(op->result(i)).empty()) {
-      return emitter_.reject(op, "it carries a tile that does not fit in one fragment");
-    }
-    inits.push_back(emitter_.demand(op->in(in::For::inits, i)));
-  }
-  Block* body = op->region()->front();
-  FragmentEmitter::Values last = emitter_.old_loop(op, inits, [&](const FragmentEmitter::Values&) {
-    block(body);
-    FragmentEmitter::Values next;
-    for (Value* value : body->back()->ins(0)) next.push_back(emitter_.demand(value));
-    return next;
-  });
-  for (unsigned i = 0; i < op->result_count(); ++i) emitter_.remember(op->result(i), last[i]);
 }
 
 }  // namespace tessera

@@ -27,6 +27,9 @@ class FragmentStages {
 
   /// Writes all that the block does: its stores, reductions, products and loops, in order.
   void block(Block* old);
+  /// Copies operands of `dot` that can be read at any time and do not lie along the columns at hand
+  /// to scratch memory where they do.
+  void turn_operands(Op* dot);
 
  private:
   /// An op that a loop over fragments is written for.
@@ -51,6 +54,7 @@ class FragmentStages {
   bool reads_elsewhere(const Stage& stage, const Root& scan) const;
   void find_dear(Value* value, Block* block, std::set<Value*>& dear, std::set<Value*>& seen);
   bool can_keep(Value* value, const Root& root);
+  bool can_keep_operand(Value* value, const Root& root);
 
   void write(const Stage& stage);
   void write_shared_loop(const Stage& stage);
@@ -64,6 +68,14 @@ class FragmentStages {
   FragmentMemory keep(Value* value, const Stage& stage);
   void write_dot(const Root& root);
   void write_loop(const Root& root);
+  FragmentEmitter::Values enter_loop(Op* loop, std::vector<bool>& in_memory);
+  FragmentEmitter::Values end_turn(Op* loop, const std::vector<bool>& in_memory);
+  /// Writes the fragments of `value` along `axes` to `memory`.
+  void store_all(Value* value, const std::vector<int>& axes, const FragmentMemory& memory);
+  /// True where the rows of fragments may be chosen: the columns are bound, and no rows are.
+  bool may_choose_rows() const;
+  Value* read_up_to(Op* op, int axis) const;
+  void keep_operands(std::vector<Stage>& stages, const std::vector<std::set<Value*>>& used);
   /// Scratch memory for a value: the fragment at hand along bound rows and columns, all of the axes
   /// in `unbound`.
   FragmentMemory scratch_for(Value* value, const std::vector<int>& unbound);

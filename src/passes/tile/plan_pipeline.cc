@@ -9,6 +9,9 @@
 //   copies    loads that the threads themselves copy: copy, copy_wait, barrier, mma, mma_wait, barrier.
 //   stores    what is no load (a converted operand) is computed in registers and stored.
 //
+// A transposed load is a load of a transposed window. What is loaded before a loop and multiplied in it is copied once,
+// where it is loaded.
+//
 // All threads that the schedule has for computing do all of that; specialise_roles adds those that only load.
 
 #include <algorithm>
@@ -40,8 +43,10 @@ class PipelinePlan {
       if (op->is(tile::info(OpKind::Dot))) dots.push_back(op);
     });
     for (Op* dot : dots) {
-      flatten(dot->in(in::Dot::a));
-      flatten(dot->in(in::Dot::b));
+      for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
+        flatten(dot->in(slot));
+        turn(dot->in(slot));
+      }
       stage(dot);
     }
   }
@@ -79,6 +84,36 @@ class PipelinePlan {
                                            {{load->in(in::Load::memory)}, load->ins(in::Load::offsets), limits}, to,
                                            std::move(attributes)));
     reshape->erase();
+    if (load->result()->unused()) load->erase();
+  }
+
+  /// Makes a transposed load of two axes a load of the transposed window.
+  void turn(Value* value) {
+    Op* transpose = value->def();
+    if (!transpose || !transpose->is(tile::info(OpKind::Transpose)) || value->type()->rank() != 2) return;
+    flatten(transpose->operand(0));
+    Op* load = transpose->operand(0)->def();
+    bool swaps = transpose->ints_attr("perm") == std::vector<int64_t>{1, 0};
+    if (!swaps || !load || !load->is(tile::info(OpKind::Load)) || load->result()->type()->rank() != 2) return;
+    Value* memory = load->in(in::Load::memory);
+    Type window = memory->type();
+    if (window->is(TypeKind::Tensor))
+      window = context().contiguous_view(window->dims, window->dtype, MemorySpace::Global);
+    std::vector<Dim> dims = window->dims, strides = window->strides;
+    std::vector<Value*> offsets = load->ins(in::Load::offsets), limits = load->ins(in::Load::limits);
+    std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+    std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
+    std::swap(offsets[offsets.size() - 1], offsets[offsets.size() - 2]);
+    if (!limits.empty()) std::swap(limits[0], limits[1]);
+    if (Op* view = memory->def()) memory = view->operand(0);
+    builder_.set_before(kernel_->region()->front()->front());
+    Value* turned = tile::view(builder_, memory, dims, strides, window->offset);
+    builder_.set_before(load);
+    builder_.set_loc(load->loc());
+    std::vector<OpAttr> attributes(load->attributes().begin(), load->attributes().end());
+    value->replace_all_uses(builder_.value(tile::info(OpKind::Load), {{turned}, offsets, limits}, value->type(),
+                                           std::move(attributes)));
+    transpose->erase();
     if (load->result()->unused()) load->erase();
   }
 
@@ -148,10 +183,14 @@ class PipelinePlan {
     at_kernel_start();
     Value* a_tile = shared_tile(a, 0);
     Value* b_tile = shared_tile(b, 0);
-    builder_.set_before(dot);
     bool copies = false;
     for (auto [operand, memory] : {std::pair(&a, a_tile), std::pair(&b, b_tile)}) {
-      if (operand->load && !operand->load->has_attr("fill")) {
+      builder_.set_before(dot);
+      if (is_loaded_before(*operand, dot)) {
+        builder_.set_after(operand->load);
+        tile::copy_async(builder_, operand->load, memory, nullptr);
+        finish_copies();
+      } else if (operand->load && !operand->load->has_attr("fill")) {
         tile::copy_async(builder_, operand->load, memory, nullptr);
         copies = true;
       } else {
@@ -159,15 +198,27 @@ class PipelinePlan {
         tile::store(builder_, within_limit(dot, operand->value), memory, {zero, zero}, {});
       }
     }
+    builder_.set_before(dot);
+    finish_copies(copies);
+    Value* done = multiply(dot, a_tile, b_tile);
+    tile::barrier(builder_);
+    replace(dot, done);
+  }
+
+  /// Waits for copies, and for what was written otherwise, of all threads.
+  void finish_copies(bool copies = true) {
     if (copies) {
       builder_.op(tile::info(OpKind::CopyCommit), {}, {});
       builder_.op(tile::info(OpKind::CopyWait), {}, {}, {{"pending", context().integer(0)}});
     }
     if (machine_.gpu.has_wgmma) tile::fence_async(builder_);  // which reads shared memory by itself
     tile::barrier(builder_);
-    Value* done = multiply(dot, a_tile, b_tile);
-    tile::barrier(builder_);
-    replace(dot, done);
+  }
+
+  /// Whether the operand is loaded outside of the loop that multiplies it: then it is copied there.
+  static bool is_loaded_before(const Operand& operand, Op* dot) {
+    bool outside = operand.load && operand.load->block() != dot->block();
+    return outside && !operand.load->has_attr("fill") && dot->parent()->is(tile::info(OpKind::For));
   }
 
   /// A computed operand with zeros past the limit of k.

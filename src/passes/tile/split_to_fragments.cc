@@ -26,11 +26,18 @@
 //   5. Loops run over whole fragments first, without limits, then once over what is left, with
 //   limits.
 //
-// What is not covered is refused with `unsupported-tile-split`: loops that carry tiles larger than
-// a fragment, values that run along one axis twice, kernels that read what they write.
+// Products that follow each other in a loop over blocks (attention) have the rows of the first as
+// the columns of fragments: they are the axis that nothing combines, so that a softmax along the
+// keys combines vectors element by element, and keys and values are read where they are, one number
+// at a time. Blocks of scores and weights are kept in scratch memory, and so is a carried tile that
+// is larger than a fragment, if each turn changes it element by element.
+//
+// What is not covered is refused with `unsupported-tile-split`: loops that carry other tiles larger
+// than a fragment, values that run along one axis twice, kernels that read what they write.
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "passes/tile/fragment_pairs.h"
 #include "passes/tile/fragment_sharing.h"
@@ -169,13 +176,18 @@ class KernelSplit {
       row_ = axes_.of(dots_[0]->result(), 0);
       column_ = axes_.of(dots_[0]->result(), 1);
     }
+    auto can_be_outer = [&](int axis) {
+      return axis >= 0 && !combined.contains(axis) && is_outer(axis);
+    };
+    // Columns that a loop combines block by block give way to the rows: what combines them is then
+    // done lane by lane.
+    chained_ = !dots_.empty() && dots_[0]->block() != kernel_->region()->front() &&
+               !context_.machine->is_gpu() && !can_be_outer(column_) && can_be_outer(row_);
+    if (chained_) column_ = std::exchange(row_, -1);
     for (int axis = 0; axis < int(axes_.count()); ++axis) {
       if (!combined.contains(axis) && is_outer(axis) && axis != row_ && axis != column_)
         outer_.push_back(axis);
     }
-    auto can_be_outer = [&](int axis) {
-      return axis >= 0 && !combined.contains(axis) && is_outer(axis);
-    };
     column_outside_ = can_be_outer(column_) && !roots_.empty();
     if (!can_be_outer(row_)) row_ = -1;
     // Columns outside of rows: the panel of the right operand stays in the cache while rows pass
@@ -207,11 +219,15 @@ class KernelSplit {
       shape_.rows = column_extent_ = pair_block;
       return;
     }
-    choose_register_block(machine);
+    if (chained_) {
+      choose_chained_block(machine);
+    } else {
+      choose_register_block(machine);
+    }
     Attr fragment = schedule->get("fragment");
     if (!fragment || fragment->elements.size() != 2) return;
     int64_t lanes = shape_.lanes;
-    if (row_ >= 0) shape_.rows = fragment->elements[0]->integer;
+    if (row_ >= 0 || chained_) shape_.rows = fragment->elements[0]->integer;
     column_extent_ = std::max(lanes, fragment->elements[1]->integer / lanes * lanes);
   }
 
@@ -250,6 +266,16 @@ class KernelSplit {
       int64_t needed = (*extent + shape_.lanes - 1) / shape_.lanes * shape_.lanes;
       column_extent_ = std::min(column_extent_, std::max(needed, shape_.lanes));
     }
+  }
+
+  /// The same where products follow each other: each has the registers for itself, and fragments of
+  /// one row are what comes between them.
+  void choose_chained_block(const Machine& machine) {
+    int64_t vectors = machine.vector_registers >= 32 ? 4 : 2;
+    int64_t bytes = 4;
+    for (Op* dot : dots_) bytes = std::max<int64_t>(bytes, byte_size(dot->result()->type()->dtype));
+    shape_.rows = 4;
+    column_extent_ = std::max<int64_t>(1, vectors * 4 / bytes) * shape_.lanes;
   }
 
   /// The limit that every store has on an axis; null where it has none or they differ, which loads
@@ -306,7 +332,7 @@ class KernelSplit {
 
   /// What is packed for which product, and what of it is packed by kernels of their own.
   void choose_panels() {
-    if (!column_outside_ || dots_.empty() || context_.machine->is_gpu()) return;
+    if (!column_outside_ || dots_.empty() || chained_ || context_.machine->is_gpu()) return;
     PanelShape shape{row_,
                      column_,
                      shape_.rows,
@@ -349,6 +375,10 @@ class KernelSplit {
   void fragment(FragmentEmitter& emitter, FragmentStages& stages) {
     Block* body = kernel_->region()->front();
     for (PairProduct& product : products_) product.multiply();
+    auto kept = emitter.kept();
+    for (Op* dot : dots_) {
+      if (chained_) stages.turn_operands(dot);
+    }
     if (unit_ == PairUnit::Matrix) {
       constexpr int64_t rows_at_once = 4;
       emitter.subdivide(row_, rows_at_once, Reach::Present, {},
@@ -360,6 +390,7 @@ class KernelSplit {
       stages.block(body);
     }
     if (!products_.empty()) emitter.take_panels();
+    emitter.set_kept(std::move(kept));
   }
 
   void outer_loop(FragmentEmitter& emitter, FragmentStages& stages, size_t depth) {
@@ -380,6 +411,7 @@ class KernelSplit {
   std::vector<int> outer_;  ///< axes with loops outside of everything, outermost first
   int row_ = -1;
   int column_ = -1;
+  bool chained_ = false;  ///< the rows of the products are the columns of fragments
   bool column_outside_ = false;
   int64_t column_extent_ = 0;
   FragmentChoice shape_;
@@ -438,6 +470,7 @@ Status split_to_fragments(Module& module, PassContext& context) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
     if (context.machine->is_gpu() && check_products(kernel, context).failed()) return failure;
     if (fits_registers(kernel, *context.machine)) continue;
+    separate_constants(kernel);
     if (KernelSplit(kernel, context).run().failed()) return failure;
   }
   return success;

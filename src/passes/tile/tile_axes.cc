@@ -1,5 +1,7 @@
 #include "passes/tile/tile_axes.h"
 
+#include <map>
+
 #include "ir/tile/build.h"
 
 namespace tessera {
@@ -148,6 +150,31 @@ std::vector<int> TileAxes::of(Value* value) const {
   if (!value->type()->is(TypeKind::Tile)) return axes;
   for (size_t i = 0; i < value->type()->rank(); ++i) axes.push_back(of(value, i));
   return axes;
+}
+
+void separate_constants(Op* kernel) {
+  std::vector<Op*> ops;
+  std::set<Op*> found;
+  bool has_products = false;
+  walk(kernel, [&](Op* op) {
+    has_products |= op->is(tile::info(OpKind::Dot)) || op->is(tile::info(OpKind::Mma));
+    OpKind kind = kind_of(op);
+    bool made = kind == OpKind::Full || kind == OpKind::Iota || kind == OpKind::Splat;
+    bool moved = kind == OpKind::Broadcast || kind == OpKind::Reshape;
+    bool of_made = moved && found.contains(op->operand(0)->def());
+    if ((made || of_made) && found.insert(op).second) ops.push_back(op);
+  });
+  if (!has_products) return;
+  // Users come first, so that what they are copied with has all its uses.
+  for (size_t i = ops.size(); i-- > 0;) {
+    Op* op = ops[i];
+    while (!op->result()->unused() && !op->result()->has_one_use()) {
+      std::map<Value*, Value*> same;
+      Op* copy = op->module()->clone(op, same);
+      copy->move_before(op);
+      op->result()->first_use()->set(copy->result());
+    }
+  }
 }
 
 Value* tile_limit(Op* op, unsigned slot, size_t i, Dim extent) {

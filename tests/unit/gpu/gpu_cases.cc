@@ -121,6 +121,31 @@ std::vector<GpuCase> products() {
   };
 }
 
+std::vector<GpuCase> attentions() {
+  const SmallSchedule four{.block = {{"m", 64}, {"n", 32}}, .warps = 4};
+  const SmallSchedule two{.block = {{"m", 16}, {"n", 16}}, .warps = 2};
+  const std::string operands = "%q: tensor<1 x 2 x S x 32, bf16>, %k: tensor<1 x 1 x T x 32, bf16>, %v: tensor<1 x 1 x T x 48, bf16>";
+  auto attention = [](const std::string& attributes) {
+    return "%0: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [], [], []" + attributes +
+           "\ngir.return [%0]\n";
+  };
+  const std::vector<DimValues> sizes = {
+      {{"S", 70}, {"T", 70}}, {{"S", 1}, {"T", 40}}, {{"S", 20}, {"T", 7}}, {{"S", 64}, {"T", 64}}};
+  return {
+      {"attention of groups", operands, attention(""), 1, four, sizes, 8e-3},
+      {"attention of groups, causal", operands, attention(" {causal = true}"), 1, four, sizes, 8e-3},
+      {"attention of groups, a window, small tiles", operands, attention(" {causal = true, window = 9}"), 1, two, sizes, 8e-3},
+      {"attention and sums", "%q: tensor<2 x 1 x 40 x 16, f16>, %b: tensor<2 x 1 x 40 x 40, f32>",
+       "%0: tensor<2 x 1 x 40 x 16, f32>, %1: tensor<2 x 1 x 40, f32> = "
+       "gir.flash_attention %q, %q, %q, [%b], [], [] {scale = 0.5}\ngir.return [%0, %1]\n",
+       2, two, {{}}, 2e-3},
+      {"attention written out", "%q: tensor<1 x 2 x S x 8, f32>, %n: tensor<i64>",
+       "%0: tensor<1 x 2 x S x 8, f32> = gir.flash_attention %q, %q, %q, [], [%n], [] {causal = true}\n"
+       "gir.return [%0]\n",
+       1, {}, {{{"S", 9}}}, 1e-5},
+  };
+}
+
 std::vector<GpuCase> rows() {
   const SmallSchedule one{.block = {{"m", 1}}, .warps = 2}, four{.block = {{"m", 4}}, .warps = 2};
   const std::vector<DimValues> columns = {
@@ -274,6 +299,7 @@ std::vector<GpuCase> rows() {
 const std::vector<GpuCase>& gpu_cases() {
   static const std::vector<GpuCase> all = [] {
     std::vector<GpuCase> cases = products();
+    for (GpuCase& each : attentions()) cases.push_back(std::move(each));
     for (GpuCase& each : rows()) cases.push_back(std::move(each));
     for (GpuCase& each : kernel_cases()) cases.push_back(std::move(each));
     return cases;

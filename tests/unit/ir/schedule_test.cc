@@ -76,7 +76,7 @@ TEST_CASE("every schedule op is read back as printed") {
       %11: tile<64, f32> = sched.reshape %9
       %12: tile<32 x 64, f32> = sched.transpose %6 {perm = [1, 0]}
       %13: tile<64, f32> = sched.reduce %6 {axis = 1, kind = "max"}
-      %14: tile<64 x 64, f32> = sched.pipeline [%4] {axis = "k", count = 4, stages = 3} do(%k: i64, %acc: tile<64 x 64, f32>) {
+      %14: tile<64 x 64, f32> = sched.pipeline [%4], [] {axis = "k", count = 4, stages = 3} do(%k: i64, %acc: tile<64 x 64, f32>) {
         %15: tile<64 x 64, f32> = sched.dot %3, %12, %acc
         sched.yield [%15]
       }
@@ -135,39 +135,39 @@ TEST_CASE("regions of the schedule level give what their ops state") {
   check_breaks("      sched.tile {axes = []} do {\n        sched.yield []\n      }\n",
                "it stands in no sched.kernel");
   check_breaks(
-      "      sched.pipeline [] {count = -1} do(%k: i64) {\n        sched.yield []\n      }\n",
+      "      sched.pipeline [], [] {count = -1} do(%k: i64) {\n        sched.yield []\n      }\n",
       "its count is negative");
   check_breaks(
-      "      sched.pipeline [] {count = 1, stages = 0} do(%k: i64) {\n        sched.yield []\n     "
+      "      sched.pipeline [], [] {count = 1, stages = 0} do(%k: i64) {\n        sched.yield []\n     "
       " }\n",
       "its stages are fewer than 1");
   check_breaks(
-      "      sched.pipeline [] {axis = \"m\", count = 1} do(%k: i64) {\n        sched.yield []\n   "
+      "      sched.pipeline [], [] {axis = \"m\", count = 1} do(%k: i64) {\n        sched.yield []\n   "
       "   }\n",
       "'m' is no loop axis of its kernel");
   check_breaks(
-      "      sched.pipeline [] {count = <N>} do(%k: i64) {\n        sched.yield []\n      }\n",
+      "      sched.pipeline [], [] {count = <N>} do(%k: i64) {\n        sched.yield []\n      }\n",
       "symbol 'N' occurs in no parameter's type");
-  check_breaks("      sched.pipeline [] {count = 1} do {\n        sched.yield []\n      }\n",
+  check_breaks("      sched.pipeline [], [] {count = 1} do {\n        sched.yield []\n      }\n",
                "its region has 0 arguments, not 1");
   check_breaks(
-      "      sched.pipeline [] {count = 1} do(%k: f32) {\n        sched.yield []\n      }\n",
+      "      sched.pipeline [], [] {count = 1} do(%k: f32) {\n        sched.yield []\n      }\n",
       "argument 0 is no i64 index");
   check_breaks(
-      "      sched.pipeline [] {count = 1} do(%k: i64) {\n        sched.yield [%k]\n      }\n",
+      "      sched.pipeline [], [] {count = 1} do(%k: i64) {\n        sched.yield [%k]\n      }\n",
       "its region yields 1 values, not 0");
   check_breaks(
       "      %0: f32 = sched.constant {value = 0.0}\n"
-      "      %1: i64 = sched.pipeline [%0] {count = 1} do(%k: i64, %c: i64) {\n        sched.yield "
+      "      %1: i64 = sched.pipeline [%0], [] {count = 1} do(%k: i64, %c: i64) {\n        sched.yield "
       "[%c]\n      }\n",
       "initial value 0 is f32, not i64");
   check_breaks(
       "      %0: f32 = sched.constant {value = 0.0}\n"
-      "      %1: f32 = sched.pipeline [%0] {count = 1} do(%k: i64, %c: f32) {\n        sched.yield "
+      "      %1: f32 = sched.pipeline [%0], [] {count = 1} do(%k: i64, %c: f32) {\n        sched.yield "
       "[%k]\n      }\n",
       "value 0 that its region yields is i64, not f32");
   check_breaks(
-      "      %0: f32 = sched.pipeline [] {count = 1} do(%k: i64) {\n        sched.yield [%k]\n     "
+      "      %0: f32 = sched.pipeline [], [] {count = 1} do(%k: i64) {\n        sched.yield [%k]\n     "
       " }\n",
       "it starts with 0 values and gives 1");
 }

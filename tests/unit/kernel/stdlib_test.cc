@@ -17,7 +17,7 @@ TEST_CASE("a product of symbolic size has one loop and one hook") {
   sched.kernel @k(%a: tensor<M x K, bf16>, %b: tensor<K x N, bf16>, %result: tensor<M x N, bf16>) {axes = [{block = 64, extent = <M>, grid = true, name = "m"}, {block = 32, extent = <N>, grid = true, name = "n"}, {block = 16, extent = <K>, grid = false, name = "k"}], kernel = "matmul", outputs = 1, schedule = {block = {k = 16, m = 64, n = 32}}} {
     sched.tile {axes = ["m", "n"]} do(%i: i64, %j: i64) {
       %acc: tile<64 x 32, f32> = sched.full {value = 0.0}
-      %acc_1: tile<64 x 32, f32> = sched.pipeline [%acc] {axis = "k", count = <((K + 15)//16)>} do(%k: i64, %acc_2: tile<64 x 32, f32>) {
+      %acc_1: tile<64 x 32, f32> = sched.pipeline [%acc], [] {axis = "k", count = <((K + 15)//16)>} do(%k: i64, %acc_2: tile<64 x 32, f32>) {
         %0: tile<64 x 16, bf16> = sched.load %a, [%i, %k]
         %1: tile<16 x 32, bf16> = sched.load %b, [%k, %j]
         %acc_3: tile<64 x 32, f32> = sched.dot %0, %1, %acc_2
@@ -45,7 +45,7 @@ TEST_CASE("dimensions that are known are numbers in the kernel, and cut its tile
   sched.kernel @k(%a: tensor<8 x 96, f32>, %b: tensor<96 x 96, f32>, %result: tensor<8 x 96, f32>) {axes = [{block = 8, extent = 8, grid = true, name = "m"}, {block = 64, extent = 96, grid = true, name = "n"}, {block = 64, extent = 96, grid = false, name = "k"}], kernel = "matmul", outputs = 1, schedule = {block = {k = 64, m = 8, n = 64}}} {
     sched.tile {axes = ["m", "n"]} do(%i: i64, %j: i64) {
       %acc: tile<8 x 64, f32> = sched.full {value = 0.0}
-      %acc_1: tile<8 x 64, f32> = sched.pipeline [%acc] {axis = "k", count = 2} do(%k: i64, %acc_2: tile<8 x 64, f32>) {
+      %acc_1: tile<8 x 64, f32> = sched.pipeline [%acc], [] {axis = "k", count = 2} do(%k: i64, %acc_2: tile<8 x 64, f32>) {
         %0: tile<8 x 64, f32> = sched.load %a, [%i, %k]
         %1: tile<64 x 64, f32> = sched.load %b, [%k, %j]
         %acc_3: tile<8 x 64, f32> = sched.dot %0, %1, %acc_2

@@ -80,7 +80,7 @@ def f(x: Tensor[M, K, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
   INFO(text);
   CHECK(count(text, "sched.pipeline") == 2);
   CHECK_THAT(text,
-             Catch::Contains("%s_1: tile<8, f32>, %p_1: tile<8, f32> = sched.pipeline [%s, %p]"));
+             Catch::Contains("%s_1: tile<8, f32>, %p_1: tile<8, f32> = sched.pipeline [%s, %p], []"));
   CHECK(count(text, "sched.store") == 2);
 }
 
@@ -137,6 +137,74 @@ def f(x: Tensor[M, N, f32], y: Tensor[M, N, bf16]) -> (Tensor[M, N, f32], Tensor
   INFO(text);
   CHECK(count(text, "sched.dim") == 1);
   CHECK(count(text, "sched.sqrt") == 1);
+}
+
+TEST_CASE("a softmax over blocks is expanded where it is accumulated") {
+  auto attention = [](const std::string& between) {
+    return built(R"(
+@kernel.schedule(Schedule(BM=8, BN=8))
+def f(q: Tensor[S, D, f32], k: Tensor[N, D, f32]) -> Tensor[S, D, f32]:
+    t = tile.context(m=S, d=D, n=N)
+    acc = tile.zeros((t.m, t.d), f32)
+    m = tile.full((t.m,), -INF)
+    l = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        y = tile.load(k, (n, 0), (t.n, t.d))
+        s = tile.dot(tile.load(q, (t.i, 0), (t.m, t.d)), y.T)
+        tile.mask_causal(s, tile.row_index(), tile.col_index(n))
+        p, top, total = tile.softmax_online(s)
+)" + between + R"(        acc, m, l = tile.softmax_accumulate(acc, m, l, p, y, top, total)
+    return acc / l[:, None]
+)");
+  };
+  std::string text = attention("");
+  INFO(text);
+  // Weights relative to the maximum so far, and what the accumulator is scaled by; the mask and the row without keys;
+  // the division by a sum of 0.
+  CHECK(count(text, "sched.exp2") == 2);
+  CHECK(count(text, "sched.le") == 1);
+  CHECK(count(text, "sched.select") == 3);
+  // Weights that were changed are those of their block, brought to the common maximum.
+  CHECK(count(attention("        p = p * 2.0\n"), "sched.exp2") == 4);
+}
+
+TEST_CASE("a loop runs over the tiles that have elements from start to stop") {
+  std::string text = built(R"(
+@kernel.schedule(Schedule(BM=8, BN=16))
+def f(x: Tensor[M, N, f32], first: Tensor[i32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n, start=tile.load(first), stop=(t.i + 1) * t.m):
+        s = s + tile.sum(tile.load(x, (t.i, n), (t.m, t.n)), axis=1)
+    return s
+)");
+  INFO(text);
+  CHECK(count(text, "sched.extract") == 1);
+  CHECK(count(text, "sched.floor_div") == 2);
+  CHECK_THAT(text, Catch::Contains("sched.pipeline [%s], [%"));
+}
+
+TEST_CASE("a tensor whose default is None may be left out") {
+  std::string text = built(R"(
+@kernel
+def f(x: Tensor[M, f32], shift: Tensor[M, f32] = None) -> Tensor[M, f32]:
+    t = tile.context(m=M)
+    return tile.load(x) if shift is None else tile.load(x) + tile.load(shift)
+)");
+  INFO(text);
+  CHECK(count(text, "sched.load") == 1);
+  CHECK_THAT(text, Catch::Contains("sched.kernel @f(%x: tensor<M, f32>, %result"));
+}
+
+TEST_CASE("a kernel of a KTile gives one of its shape") {
+  std::string text = built(R"(
+@kernel.schedule(Schedule(BM=8))
+def f(q: KTile["B*H", "S", "D_h", bf16]):
+    t = tile.context()
+    return tile.load(q, rows=t.m, cols=t.d)
+)");
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("%result: tensor<B x H x S x D_h, bf16>"));
 }
 
 TEST_CASE("the example's kernel builds under its own name") {

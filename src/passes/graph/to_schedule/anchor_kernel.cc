@@ -56,6 +56,7 @@ Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& g
   request.machine = context_.machine ? context_.machine->name : "";
   request.loc = anchor->loc();
   for (unsigned i = 0; i < anchor->operand_count(); ++i) {
+    if (!form.parameters.empty()) request.operands.resize(form.parameters[i]);
     request.operands.push_back(
         module_.context().tensor(form.operands[i], anchor->operand(i)->type()->dtype));
   }

@@ -1,0 +1,99 @@
+#include <cmath>
+
+#include "ir/graph/attention.h"
+#include "ir/graph/verify.h"
+
+namespace tessera::graph {
+
+std::optional<int64_t> heads_per_group(Dim heads, Dim groups) {
+  if (heads == groups) return 1;
+  auto all = heads->constant(), shared = groups->constant();
+  if (all && shared) {
+    if (*shared <= 0 || *all % *shared != 0) return std::nullopt;
+    return *all / *shared;
+  }
+  // One term each, of the same factors: 4*G of G.
+  if (heads->terms.size() != 1 || groups->terms.size() != 1) return std::nullopt;
+  const DimTerm& a = heads->terms[0];
+  const DimTerm& b = groups->terms[0];
+  if (a.factors != b.factors || b.coefficient <= 0 || a.coefficient % b.coefficient != 0)
+    return std::nullopt;
+  return a.coefficient / b.coefficient;
+}
+
+std::vector<Dim> attention_weights(Op* op) {
+  const std::vector<Dim>& q = op->in(in::FlashAttention::q)->type()->dims;
+  return {q[0], q[1], q[2], op->in(in::FlashAttention::k)->type()->dims[2]};
+}
+
+namespace {
+
+bool expect_operands(Op* op, OpVerifier& verifier) {
+  Type q = op->in(in::FlashAttention::q)->type();
+  Type k = op->in(in::FlashAttention::k)->type();
+  Type v = op->in(in::FlashAttention::v)->type();
+  bool same = q->dtype == k->dtype && q->dtype == v->dtype;
+  if (!same || !is_float(q->dtype)) {
+    verifier.error("q, k and v are {}, {} and {}, where one float dtype is needed",
+                   to_string(q->dtype), to_string(k->dtype), to_string(v->dtype));
+    return false;
+  }
+  bool fits = q->rank() == 4 && k->rank() == 4 && v->rank() == 4 && k->dims[0] == q->dims[0] &&
+              v->dims[0] == q->dims[0] && k->dims[3] == q->dims[3] && k->dims[1] == v->dims[1] &&
+              k->dims[2] == v->dims[2];
+  if (!fits) {
+    verifier.error("{}, {} and {} do not fit as [B, H, S, D], [B, G, T, D] and [B, G, T, E]",
+                   to_text(q->dims), to_text(k->dims), to_text(v->dims));
+    return false;
+  }
+  if (heads_per_group(q->dims[1], k->dims[1])) return true;
+  verifier.error("{} heads are not known to be a multiple of {}", q->dims[1]->text,
+                 k->dims[1]->text);
+  return false;
+}
+
+void expect_scalar(Value* value, DType dtype, std::string_view what, OpVerifier& verifier) {
+  if (!value || (value->type()->dtype == dtype && value->type()->rank() == 0)) return;
+  verifier.error("{} must be tensor<{}>, not {}", what, to_string(dtype), value->type()->text);
+}
+
+void check_numbers(Op* op, OpVerifier& verifier) {
+  if (Attr scale = op->attr("scale"); scale && !std::isfinite(scale->number))
+    verifier.error("the scale must be finite");
+  if (Attr window = op->attr("window"); window && window->integer < 1)
+    verifier.error("the window must be at least 1");
+  Attr dropout = op->attr("dropout");
+  if (dropout && !(dropout->number >= 0 && dropout->number < 1))
+    verifier.error("dropout must be at least 0 and below 1");
+  bool draws = op->in(in::FlashAttention::seed) && op->attr("stream");
+  if (dropout && !draws) verifier.error("dropout needs a seed and a stream");
+}
+
+}  // namespace
+
+void verify_flash_attention(Op* op, OpVerifier& verifier) {
+  if (!expect_operands(op, verifier)) return;
+  std::vector<Dim> weights = attention_weights(op);
+  if (Value* bias = op->in(in::FlashAttention::bias)) {
+    if (!is_float(bias->type()->dtype) || bias->type()->dims != weights)
+      verifier.error("the bias is {}, not floats of {}", bias->type()->text, to_text(weights));
+  }
+  expect_scalar(op->in(in::FlashAttention::length), DType::I64, "the length", verifier);
+  expect_scalar(op->in(in::FlashAttention::seed), DType::U64, "the seed", verifier);
+  check_numbers(op, verifier);
+  Type q = op->in(in::FlashAttention::q)->type();
+  if (op->result_count() < 1 || op->result_count() > 2)
+    return verifier.error("it gives one or two results");
+  std::vector<Dim> dims(q->dims.begin(), q->dims.end() - 1);
+  for (unsigned i = op->result_count(); i-- > 0;) {
+    Type type = op->result(i)->type();
+    std::vector<Dim> wanted = dims;
+    if (i == 0) wanted.push_back(op->in(in::FlashAttention::v)->type()->dims[3]);
+    if (type->dims != wanted || type->dtype != attention_dtype(q->dtype)) {
+      verifier.error("result {} is {}, not {} of {}", i, type->text,
+                     to_string(attention_dtype(q->dtype)), to_text(wanted));
+    }
+  }
+}
+
+}  // namespace tessera::graph

@@ -1,0 +1,140 @@
+// Loops of the old program inside of a block of stages, and products whose rows are the columns of fragments.
+//
+// A carried tile that is larger than a fragment lies in scratch memory, where a turn changes it fragment by fragment:
+// what a product adds to it, or arithmetic makes of it, is stored where it was. That is right only if nothing else reads
+// the value that the turn began with.
+
+#include <algorithm>
+
+#include "passes/tile/fragment_panels.h"
+#include "passes/tile/fragment_stages.h"
+
+namespace tessera {
+
+using tile::OpKind;
+namespace in = tile::in;
+
+bool FragmentStages::may_choose_rows() const {
+  return emitter_.row() < 0 && emitter_.column() >= 0 && emitter_.is_bound(emitter_.column());
+}
+
+void FragmentStages::store_all(Value* value, const std::vector<int>& axes, const FragmentMemory& memory) {
+  int row = emitter_.row(), column = emitter_.column();
+  int axis = axes.back();
+  bool rows = may_choose_rows();
+  emitter_.set_shape(rows ? axis : row, rows ? column : axis);
+  auto store = [&](const FragmentEmitter::Values&) {
+    emitter_.store(emitter_.demand(value), memory);
+    return FragmentEmitter::Values{};
+  };
+  emitter_.loop(axis, rows ? shape_.rows : width_of(axis), nullptr, TailKind::Limited, {}, store);
+  emitter_.set_shape(row, column);
+}
+
+void FragmentStages::turn_operands(Op* dot) {
+  const TileAxes& axes = emitter_.axes();
+  int column = emitter_.column();
+  if (!may_choose_rows()) return;
+  for (Value* operand : {dot->in(in::Dot::a), dot->in(in::Dot::b)}) {
+    std::vector<int> unbound = emitter_.unbound(operand);
+    bool turns = runs_along(operand, column) && unbound.size() == 1 && is_readable(operand, axes) &&
+                 lies_along(operand, unbound[0], axes);
+    if (!turns) continue;
+    FragmentMemory memory = scratch_for(operand, unbound);
+    emitter_.set_shape(unbound[0], column);
+    auto copy = [&](const FragmentEmitter::Values&) {
+      emitter_.store(emitter_.demand(operand), memory);
+      return FragmentEmitter::Values{};
+    };
+    emitter_.loop(unbound[0], shape_.lanes, nullptr, TailKind::Limited, {}, copy);
+    emitter_.set_shape(-1, column);
+    emitter_.keep_in(operand, memory);
+  }
+}
+
+namespace {
+
+/// Whether the carried value of that number is changed element by element on its way to what the
+/// turn leaves, by a product that adds to it or by arithmetic, and read for nothing else: its
+/// fragments can then be replaced one after the other where they are.
+bool changes_in_place(Op* loop, unsigned i) {
+  Block* body = loop->region()->front();
+  Value* last = body->back()->operand(i);
+  std::vector<Value*> reached = {body->arg(i + 1)};
+  for (size_t next = 0; next < reached.size(); ++next) {
+    Value* value = reached[next];
+    for (Use* use = value->first_use(); use; use = use->next()) {
+      Op* user = use->owner();
+      if (user == body->back()) {
+        if (value != last) return false;
+        continue;
+      }
+      bool adds = user->is(tile::info(OpKind::Dot)) && user->in(in::Dot::c) == value &&
+                  user->result() == last && use->index() == user->slot_begin(in::Dot::c);
+      bool same = user->info().elementwise != ElementwiseKind::None && user->block() == body;
+      if (!adds && !same) return false;
+      if (std::find(reached.begin(), reached.end(), user->result()) == reached.end())
+        reached.push_back(user->result());
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+/// Brings carried tiles that are larger than a fragment to scratch memory; gives the others.
+FragmentEmitter::Values FragmentStages::enter_loop(Op* loop, std::vector<bool>& in_memory) {
+  FragmentEmitter::Values inits;
+  Block* body = loop->region()->front();
+  for (unsigned i = 0; i < loop->result_count(); ++i) {
+    Value* result = loop->result(i);
+    std::vector<int> unbound = emitter_.unbound(result);
+    in_memory.push_back(!unbound.empty());
+    if (unbound.empty()) {
+      inits.push_back(emitter_.demand(loop->in(in::For::inits, i)));
+      continue;
+    }
+    if (!shape_.keeps || unbound.size() != 1 || !changes_in_place(loop, i)) {
+      emitter_.reject(loop, "it carries a tile that does not fit in one fragment");
+      return inits;
+    }
+    FragmentMemory memory = scratch_for(result, unbound);
+    store_all(loop->in(in::For::inits, i), unbound, memory);
+    emitter_.keep_in(result, memory);
+    emitter_.keep_in(body->arg(i + 1), memory);
+    scratch_[{body->back()->operand(i), unbound}] = memory;
+  }
+  return inits;
+}
+
+FragmentEmitter::Values FragmentStages::end_turn(Op* loop, const std::vector<bool>& in_memory) {
+  Op* yield = loop->region()->front()->back();
+  FragmentEmitter::Values next;
+  for (unsigned i = 0; i < loop->result_count(); ++i) {
+    Value* value = yield->operand(i);
+    if (!in_memory[i]) {
+      next.push_back(emitter_.demand(value));
+    } else if (!value->def() || !is_fragment_root(value->def(), emitter_.axes())) {
+      std::vector<int> unbound = emitter_.unbound(value);
+      store_all(value, unbound, scratch_for(value, unbound));
+    }
+  }
+  return next;
+}
+
+void FragmentStages::write_loop(const Root& root) {
+  Op* op = root.op;
+  std::vector<bool> in_memory;
+  FragmentEmitter::Values inits = enter_loop(op, in_memory);
+  if (emitter_.failed()) return;
+  Block* body = op->region()->front();
+  FragmentEmitter::Values last = emitter_.old_loop(op, in_memory, inits, [&](const FragmentEmitter::Values&) {
+    block(body);
+    return end_turn(op, in_memory);
+  });
+  for (unsigned i = 0, next = 0; i < op->result_count(); ++i) {
+    if (!in_memory[i]) emitter_.remember(op->result(i), last[next++]);
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""flash_attention of every kind, compiled and run, beside the mathematics in float64.
+
+Usage: attention_test.py BUILD_DIR
+"""
+import pathlib
+import tempfile
+
+import numpy as np
+
+from tools import BIN, run
+
+# name, dims (B, H, G, S, T, D, E), arguments of the call, dtype
+CASES = [
+    ("plain", (2, 3, 3, 37, 37, 64, 64), "", "f32"),
+    ("causal", (2, 4, 4, 70, 70, 64, 64), "causal=True", "f32"),
+    ("grouped", (1, 6, 2, 33, 50, 32, 32), "causal=True", "f32"),
+    ("window", (1, 2, 1, 90, 90, 16, 24), "causal=True, window=20", "f32"),
+    ("both_sides", (1, 2, 2, 65, 65, 40, 40), "window=9, scale=0.3", "f32"),
+    ("longer_rows", (1, 2, 2, 20, 7, 16, 16), "causal=True", "f32"),
+    ("decode", (2, 4, 2, 1, 131, 80, 80), "causal=True", "f32"),
+    ("bias", (2, 3, 1, 18, 45, 96, 96), "bias=bias", "f32"),
+    ("double", (1, 2, 2, 19, 23, 8, 8), "causal=True", "f64"),
+    ("bf16", (1, 4, 2, 65, 65, 128, 128), "causal=True", "bf16"),
+    ("f16", (1, 2, 2, 34, 34, 192, 192), "", "f16"),
+]
+SOURCE = """
+@jit
+def {name}(q: Tensor[{B}, {H}, {S}, {D}, {dtype}], k: Tensor[{B}, {G}, {T}, {D}, {dtype}],
+           v: Tensor[{B}, {G}, {T}, {E}, {dtype}]{bias}):
+    out, lse = flash_attention(q, k, v, return_lse=True{arguments})
+    alone = flash_attention(q, k, v{arguments})
+    return out, lse, alone
+
+@jit
+def {name}_sizes(q: Tensor[B, {H}, S, {D}, {dtype}], k: Tensor[B, {G}, T, {D}, {dtype}],
+                 v: Tensor[B, {G}, T, {E}, {dtype}]{sized}):
+    return flash_attention(q, k, v{arguments})
+"""
+BIAS = """, bias: Tensor[{H}, 1, {T}, f32]"""
+SIZED = """, bias: Tensor[{H}, 1, T, f32]"""
+
+
+def to_bf16(x):
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
+    return rounded.view(np.float32)
+
+
+def save(path, x, dtype):
+    if dtype == "bf16":
+        np.save(path, (to_bf16(x).view(np.uint32) >> 16).astype(np.uint16).view("V2"))
+    else:
+        np.save(path, x)
+
+
+def load(path):
+    x = np.load(path)
+    if x.dtype.kind != "V":
+        return x.astype(np.float64)
+    return (x.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def reference(q, k, v, bias, causal=False, window=None, scale=None):
+    """Results, and the logs of the sums, in float64."""
+    groups = q.shape[1] // k.shape[1]
+    k, v = (np.repeat(x, groups, axis=1) for x in (k, v))
+    s = np.einsum("bhid,bhjd->bhij", q, k) * (scale or 1 / np.sqrt(q.shape[-1]))
+    if bias is not None:
+        s = s + bias
+    place = np.arange(s.shape[2])[:, None] + s.shape[3] - s.shape[2]
+    key = np.arange(s.shape[3])[None, :]
+    if causal:
+        s = np.where(key <= place, s, -np.inf)
+    if window:
+        s = np.where(abs(key - place) < window, s, -np.inf)
+    most = np.max(s, axis=-1, keepdims=True)
+    p = np.exp(s - np.where(np.isinf(most), 0, most))
+    total = p.sum(axis=-1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        lse = np.where(np.isinf(most), 0, most)[..., 0] + np.log(total[..., 0])
+    return np.einsum("bhij,bhjd->bhid", p / np.where(total == 0, 1, total), v), lse
+
+
+def bound(dtype):
+    return {"f64": 1e-12, "f32": 3e-6, "f16": 2e-3, "bf16": 1.6e-2}[dtype]
+
+
+def compare(entry, names, folder, inputs, want, sums, dtype, *flags):
+    files = [folder / f"out{i}.npy" for i in range(len(names))]
+    outputs = [part for name, file in zip(names, files) for part in ("--output", f"{name}={file}")]
+    run(BIN / "tsr", "run", folder / "b.bundle", entry, *inputs, *outputs, *flags)
+    worst = 0.0
+    for got in map(load, files):
+        wanted = want if got.ndim == 4 else sums
+        assert got.shape == wanted.shape
+        finite = np.isfinite(wanted)
+        assert np.array_equal(got[~finite], wanted[~finite])
+        worst = max(worst, float(np.max(np.abs(got - wanted)[finite])))
+    print(f"{entry}{''.join(flags)}: error {worst:.3g}")
+    assert worst <= bound(dtype)
+
+
+def check(name, dims, arguments, dtype, folder, rng):
+    B, H, G, S, T, D, E = dims
+    held = {"bf16": np.float32, "f32": np.float32, "f64": np.float64, "f16": np.float16}[dtype]
+    cast = to_bf16 if dtype == "bf16" else lambda x: x
+    shapes = {"q": (B, H, S, D), "k": (B, G, T, D), "v": (B, G, T, E)}
+    values = {key: cast(rng.standard_normal(shape).astype(held)) for key, shape in shapes.items()}
+    for key, value in values.items():
+        save(folder / f"{key}.npy", value, dtype)
+    if "bias" in arguments:
+        values["bias"] = rng.standard_normal((H, 1, T)).astype(np.float32)
+        save(folder / "bias.npy", values["bias"], "f32")
+    inputs = [part for key in values for part in ("--input", f"{key}={folder}/{key}.npy")]
+    exact = {key: value.astype(np.float64) for key, value in values.items()}
+    given = {key: value for key, value in eval(f"dict({arguments})", {"bias": None}).items() if key != "bias"}
+    want, sums = reference(exact["q"], exact["k"], exact["v"], exact.get("bias"), **given)
+    results = ["out", "lse", "alone"]
+    compare(name, results, folder, inputs, want, sums, dtype)
+    compare(name, results, folder, inputs, want, sums, dtype, "--interpret=f64")
+    compare(f"{name}_sizes", [f"{name}_sizes"], folder, inputs, want, sums, dtype)
+
+
+CACHE = """
+@jit
+def cached(q: Tensor[2, 4, S, 64, f32], k: Tensor[2, 2, T, 64, f32], v: Tensor[2, 2, T, 64, f32], held: Tensor[i64]):
+    return flash_attention(q, (k, v, held), causal=True)
+
+@jit
+def capped(q: Tensor[2, 4, S, 64, f32], k: Tensor[2, 4, T, 64, f32], v: Tensor[2, 4, T, 64, f32]):
+    return flash_attention(q, k, v, score_mod=lambda s, b, h, i, j: 2.0 * tanh(s / 2.0) - 0.1 * cast(i - j, f32),
+                           mask_mod=lambda b, h, i, j: (j <= i) & (i // 16 == j // 16))
+"""
+
+
+def cached(folder, rng):
+    """Of the positions of a cache only the first count, however many rows there are."""
+    (folder / "b.tsr").write_text(CACHE)
+    run(BIN / "tesserac", folder / "b.tsr", "-o", folder / "b.bundle")
+    for rows, held in ((1, 1), (1, 77), (7, 100), (70, 90)):
+        q, k, v = (rng.standard_normal(s).astype(np.float32) for s in ((2, 4, rows, 64), (2, 2, 100, 64), (2, 2, 100, 64)))
+        inputs = ["--input", f"held={held}"]
+        for key, value in (("q", q), ("k", k), ("v", v)):
+            save(folder / f"{key}.npy", value, "f32")
+            inputs += ["--input", f"{key}={folder}/{key}.npy"]
+        want, sums = reference(*(x.astype(np.float64) for x in (q, k[:, :, :held], v[:, :, :held])), None, causal=True)
+        compare("cached", ["cached"], folder, inputs, want, sums, "f32")
+        compare("cached", ["cached"], folder, inputs, want, sums, "f32", "--interpret=f64")
+
+
+def capped(folder, rng):
+    q, k, v = (rng.standard_normal((2, 4, 50, 64)).astype(np.float32) for _ in range(3))
+    for key, value in (("q", q), ("k", k), ("v", v)):
+        save(folder / f"{key}.npy", value, "f32")
+    i, j = np.arange(50)[:, None], np.arange(50)[None, :]
+    s = 2 * np.tanh(np.einsum("bhid,bhjd->bhij", *(x.astype(np.float64) for x in (q, k))) / 16) - 0.1 * (i - j)
+    p = np.where((j <= i) & (i // 16 == j // 16), np.exp(s), 0)
+    want = np.einsum("bhij,bhjd->bhid", p / p.sum(axis=-1, keepdims=True), v.astype(np.float64))
+    inputs = [part for key in "qkv" for part in ("--input", f"{key}={folder}/{key}.npy")]
+    compare("capped", ["capped"], folder, inputs, want, None, "f32")
+
+
+def main():
+    rng = np.random.default_rng(11)
+    np.seterr(invalid="ignore")  # -inf - -inf, which is masked
+    with tempfile.TemporaryDirectory() as text:
+        folder = pathlib.Path(text)
+        for name, dims, arguments, dtype in CASES:
+            keys = dict(zip("BHGSTDE", dims))
+            bias, sized = (text.format(**keys) if "bias" in arguments else "" for text in (BIAS, SIZED))
+            (folder / "b.tsr").write_text(SOURCE.format(name=name, dtype=dtype, bias=bias, sized=sized,
+                                                        arguments=arguments and ", " + arguments, **keys))
+            run(BIN / "tesserac", folder / "b.tsr", "-o", folder / "b.bundle")
+            check(name, dims, arguments, dtype, folder, rng)
+        cached(folder, rng)
+        capped(folder, rng)
+
+
+if __name__ == "__main__":
+    main()
