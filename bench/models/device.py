@@ -33,7 +33,7 @@ def check(models, pack, device, folder):
 def median_ms(pack, bundle, entry, weights, device, dims):
     sizes = [part for name, value in dims.items() for part in ("--dim", f"{name}={value}")]
     out = subprocess.run([pack / "bin/tsr", "bench", bundle, entry, "--params", weights, "--device", device, *sizes,
-                          "--json"], capture_output=True, text=True, check=True).stdout
+                          "--warmup", "2", "--runs", "5", "--json"], capture_output=True, text=True, check=True).stdout
     return json.loads(out)["entries"][0]["median_s"] * 1000
 
 
@@ -51,7 +51,7 @@ def numpy_ms(models, folder, rounds=5):
 
 def timings(models, pack, devices, folder):
     """Rows of what, device and milliseconds."""
-    for size, entry, dims in (("small", "logits", {"B": BATCH, "S": CONTEXT}), ("base", "loss", {"B": 8, "S": 1024})):
+    for size, entry, dims in (("small", "logits", {"B": BATCH, "S": CONTEXT}), ("base", "loss", {"B": 2, "S": 1024})):
         for dtype in ("f32", "bf16"):
             bundle, weights = pack / f"bundles/gpt-{size}-{dtype}.bundle", folder / f"gpt-{size}-{dtype}.safetensors"
             subprocess.run([pack / "bin/tsr", "init", bundle, "-o", weights], check=True)

@@ -51,15 +51,20 @@ class Model:
                 self.params[key] = to_bf16(value) if bf16 else value
         safetensors_io.save(self.weights, self.params, bf16)
 
-    def call(self, entry, *options, bf16=False, **inputs):
-        """The result of an entry, which has its name."""
+    def call(self, entry, *options, results=(), bf16=False, **inputs):
+        """What an entry gives: of `results` a dictionary, else the one that has its name. bf16 stays in its bits
+        in a dictionary, for further calls."""
         arguments = []
         for key, value in inputs.items():
             np.save(self.folder / f"{key}.npy", value)
             arguments += ["--input", f"{key}={self.folder}/{key}.npy"]
-        out = self.folder / "out.npy"
-        run(self.tsr, "run", self.bundle, entry, "--params", self.weights, "--device", self.device, *arguments,
-            "--output", f"{entry}={out}", *options)
+        names = results or (entry,)
+        for name in names:
+            arguments += ["--output", f"{name}={self.folder}/{name}.out.npy"]
+        run(self.tsr, "run", self.bundle, entry, "--params", self.weights, "--device", self.device, *arguments, *options)
+        if results:
+            return {name: np.load(self.folder / f"{name}.out.npy") for name in results}
+        out = self.folder / f"{entry}.out.npy"
         return load_bf16(out) if bf16 else np.load(out)
 
 
@@ -116,16 +121,36 @@ def check_vit(f32, bf16):
     check_images("vit", f32, bf16, 16 * round((len(f32.params["position"]) - 1) ** 0.5))
 
 
-def check_llama(f32, bf16):
+LLAMA_RESULTS = ("scores", "keys", "values", "length")
+
+
+def generated(model, prompt, count):
+    """The likeliest `count` bytes after a text, one call of `decode` for each."""
+    state = model.call("prefill", results=LLAMA_RESULTS, tokens=prompt[None])
+    found = []
+    for _ in range(count):
+        found.append(int(np.argmax(state.pop("scores")[0])))
+        state = model.call("decode", results=LLAMA_RESULTS, tokens=np.array([[found[-1]]], np.uint8), **state)
+    assert state["length"] == len(prompt) + count
+    return found
+
+
+def check_llama(f32, bf16, count=128):
     llama = program("llama")
     rng = np.random.default_rng(4)
     for batch, length in ((1, 1), (2, 19), (1, 64)):
         tokens = rng.integers(0, 256, (batch, length), dtype=np.uint8)
-        check_f32(f"llama prefill, {batch} x {length}", f32.call("prefill", tokens=tokens),
-                  llama.logits(f32.exact, tokens))
+        check_f32(f"llama prefill, {batch} x {length}", f32.call("prefill", results=LLAMA_RESULTS, tokens=tokens)["scores"],
+                  llama.logits(f32.exact, tokens)[:, -1])
+    prompt = np.frombuffer(b"The first program that", np.uint8)
+    wanted = list(llama.generate(f32.params, prompt, count))
+    assert generated(f32, prompt, count) == wanted, "other bytes than the NumPy program's"
+    print(f"llama decode: {count} bytes are those of NumPy, {len(set(wanted))} of them different")
     tokens = rng.integers(0, 256, (2, 33), dtype=np.uint8)
-    check_bf16("llama prefill in bf16", bf16.call("prefill", bf16=True, tokens=tokens),
-               llama.logits(bf16.params, tokens, cast=to_bf16), llama.logits(bf16.exact, tokens))
+    scores = bf16.call("prefill", results=LLAMA_RESULTS, tokens=tokens)["scores"].view(np.uint16)
+    got = (scores.astype(np.uint32) << 16).view(np.float32)
+    check_bf16("llama prefill in bf16", got, llama.logits(bf16.params, tokens, cast=to_bf16)[:, -1],
+               llama.logits(bf16.exact, tokens)[:, -1])
 
 
 def check_resnet18(f32, bf16, side=32):
