@@ -51,7 +51,7 @@ Tensors operands(DType dtype, const DimValues& dims) {
 
 Tensors clones(const Tensors& of) {
   Tensors made;
-  for (const TensorValue& tensor : of) made.push_back(tensor.clone());
+  for (const TensorValue& tensor : of) made.push_back(*tensor.clone());
   return made;
 }
 
