@@ -129,7 +129,9 @@ Datum GraphBuilder::attention_kernel(const AttentionTensors& tensors, const grap
   builder_.set_loc(arguments.call);
   DType dtype = tensors.type.storage;
   std::vector<Value*> operands;
-  for (const IrValue* tensor : {&tensors.q, &tensors.k, &tensors.v}) operands.push_back(convert(stored(*tensor), dtype));
+  for (const IrValue* tensor : {&tensors.q, &tensors.k, &tensors.v}) {
+    operands.push_back(convert(stored(*tensor), dtype));
+  }
   if (options.bias) operands.push_back(options.bias);
   if (options.length) operands.push_back(options.length);
   std::vector<Dim> dims = operands[0]->type()->dims;

@@ -1,7 +1,7 @@
-// A kernel's parameter of type KVCache. It stands for three operands: keys and values of all positions, and the number of
-// those that are there. `cache.K` and `cache.V` are tensors, `cache.length` is a number that the program loads. A loop
-// over the positions stops at it, rows count from where they stand in the cache, and scores of positions past it are
-// -inf.
+// A kernel's parameter of type KVCache. It stands for three operands: keys and values of all
+// positions, and the number of those that are there. `cache.K` and `cache.V` are tensors,
+// `cache.length` is a number that the program loads. A loop over the positions stops at it, rows
+// count from where they stand in the cache, and scores of positions past it are -inf.
 
 #include <limits>
 
@@ -91,7 +91,8 @@ Datum KernelBuilder::past_length(const Datum& scores, Loc loc) {
   Value* columns = ops_.coordinates(axis->tile, cache_index_, loc);
   Datum places = ops_.handle(ops_.reshape(columns, {dims().constant(1), axis->tile}), loc);
   Datum there = apply_kind(ElementwiseKind::Lt, {places, cache_length(loc)}, loc);
-  return apply_kind(ElementwiseKind::Select, {there, scores, Datum::number(-std::numeric_limits<double>::infinity())}, loc);
+  Datum nothing = Datum::number(-std::numeric_limits<double>::infinity());
+  return apply_kind(ElementwiseKind::Select, {there, scores, nothing}, loc);
 }
 
 }  // namespace tessera::frontend

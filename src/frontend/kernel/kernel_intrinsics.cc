@@ -236,7 +236,8 @@ Datum KernelBuilder::coordinates(bool rows, const BoundArguments& arguments) {
   // Rows stand at the end of what the cache holds.
   Datum shift = rows && arguments[0].is_none() ? cache_length(arguments.call) : Datum::none();
   if (!shift.is_none()) {
-    Datum ends[] = {shift, axis->extent->constant() ? Datum::integer(*axis->extent->constant()) : Datum::dim(axis->extent)};
+    std::optional<int64_t> known = axis->extent->constant();
+    Datum ends[] = {shift, known ? Datum::integer(*known) : Datum::dim(axis->extent)};
     Datum first = ops_.elementwise(ElementwiseKind::Sub, ends, arguments.call);
     Datum moved[] = {ops_.handle(tile, arguments.call), first};
     Datum sum = first.is_poison() ? first : ops_.elementwise(ElementwiseKind::Add, moved, arguments.call);

@@ -1,8 +1,8 @@
 // Loops of the old program inside of a block of stages, and products whose rows are the columns of fragments.
 //
-// A carried tile that is larger than a fragment lies in scratch memory, where a turn changes it fragment by fragment:
-// what a product adds to it, or arithmetic makes of it, is stored where it was. That is right only if nothing else reads
-// the value that the turn began with.
+// A carried tile that is larger than a fragment lies in scratch memory, where a turn changes it
+// fragment by fragment: what a product adds to it, or arithmetic makes of it, is stored where it was.
+// That is right only if nothing else reads the value that the turn began with.
 
 #include <algorithm>
 

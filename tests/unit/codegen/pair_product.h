@@ -17,7 +17,7 @@ inline std::string gemm(bool turned, const std::string& factor = "%x") {
     %w: view<K x N, bf16, strides = [{1}], offset = 0, space = global> = sched.view %b
     sched.tile {{axes = ["m", "n"]}} do(%i: i64, %j: i64) {{
       %z: tile<64 x 96, f32> = sched.full {{value = 0.0}}
-      %acc: tile<64 x 96, f32> = sched.pipeline [%z] {{axis = "k", count = <ceildiv(K, 32)>}} do(%k: i64, %c: tile<64 x 96, f32>) {{
+      %acc: tile<64 x 96, f32> = sched.pipeline [%z], [] {{axis = "k", count = <ceildiv(K, 32)>}} do(%k: i64, %c: tile<64 x 96, f32>) {{
         %x: tile<64 x 32, bf16> = sched.load %a, [%i, %k]
         %e: tile<64 x 32, bf16> = sched.{2}
         %v: tile<32 x 96, bf16> = sched.load %w, [%k, %j]

@@ -14,7 +14,7 @@ std::string gemm(int m, int n, int k, const std::string& dtype, const std::strin
   return fmt::format(R"(  sched.kernel @mm.0(%a: tensor<M x K, {3}>, %b: tensor<K x N, {3}>, %y: tensor<M x N, f32>) {{axes = [{{block = {0}, extent = <M>, grid = true, name = "m"}}, {{block = {1}, extent = <N>, grid = true, name = "n"}}, {{block = {2}, extent = <K>, grid = false, name = "k"}}], outputs = 1, schedule = {{{4}}}}} {{
     sched.tile {{axes = ["m", "n"]}} do(%i: i64, %j: i64) {{
       %z: tile<{0} x {1}, f32> = sched.full {{value = 0.0}}
-      %acc: tile<{0} x {1}, f32> = sched.pipeline [%z] {{axis = "k", count = <ceildiv(K, {2})>}} do(%k: i64, %c: tile<{0} x {1}, f32>) {{
+      %acc: tile<{0} x {1}, f32> = sched.pipeline [%z], [] {{axis = "k", count = <ceildiv(K, {2})>}} do(%k: i64, %c: tile<{0} x {1}, f32>) {{
         %x: tile<{0} x {2}, {3}> = sched.load %a, [%i, %k]
         %v: tile<{2} x {1}, {3}> = sched.load %b, [%k, %j]
         %d: tile<{0} x {1}, f32> = sched.dot %x, %v, %c

@@ -454,6 +454,28 @@ TEST_CASE("rows with infinities and NaN") {
   check_close(numbers(run(test, loss, masked)), {infinity, infinity}, 0);
 }
 
+TEST_CASE("attention weighs what a row sees, of keys that are there") {
+  GraphTest test;
+  auto attention = [&](const std::string& length, const std::string& attributes, int64_t held) {
+    Op* f = test.function({"%q: tensor<1 x 2 x 2 x 1, f32>", "%k: tensor<1 x 1 x 3 x 1, f32>", "%v: tensor<1 x 1 x 3 x 1, f32>",
+                           "%n: tensor<i64>"},
+                          "%r: tensor<1 x 2 x 2 x 1, f32>, %l: tensor<1 x 2 x 2, f32> = gir.flash_attention %q, %k, %v, [], [" +
+                              length + "], []" + attributes + "\ngir.return [%r]");
+    std::vector<TensorValue> arguments;
+    // The first head has equal scores for all keys, the second log(2) times the key's number.
+    arguments.push_back(tensor(DType::F32, {1, 2, 2, 1}, {0, 0, std::log(2.0), std::log(2.0)}));
+    arguments.push_back(tensor(DType::F32, {1, 1, 3, 1}, {0, 1, 2}));
+    arguments.push_back(tensor(DType::F32, {1, 1, 3, 1}, {1, 2, 6}));
+    arguments.push_back(tensor(DType::I64, {}, {double(held)}));
+    return numbers(run(test, f, arguments));
+  };
+  check_close(attention("", "", 0), {3, 3, 29.0 / 7, 29.0 / 7}, 1e-6);
+  check_close(attention("", " {causal = true}", 0), {1.5, 3, 5.0 / 3, 29.0 / 7}, 1e-6);
+  check_close(attention("", " {causal = true, window = 1}", 0), {2, 6, 2, 6}, 1e-6);
+  check_close(attention("%n", " {causal = true}", 1), {0, 1, 0, 1}, 1e-6);
+  check_close(attention("%n", " {scale = 0.0}", 2), {1.5, 1.5, 1.5, 1.5}, 1e-6);
+}
+
 TEST_CASE("random numbers come from philox words in order") {
   const uint64_t seed = 0x123456789abcdef0, stream = 77;
   std::vector<TensorValue> arguments;

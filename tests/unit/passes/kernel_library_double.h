@@ -65,7 +65,7 @@ class KernelLibraryDouble : public schedule::KernelLibrary {
                 axis("m", m, "64", true) + ", " + axis("n", n, "128", true) + ", " + axis("k", k, "32", false),
                 "\"m\", \"n\"", "%i: i64, %j: i64",
                 fmt::format("%z: tile<64 x 128, {1}> = sched.full {{value = 0}}\n"
-                            "%acc: tile<64 x 128, {1}> = sched.pipeline [%z] {{axis = \"k\", count = <({2} + 31)//32>}} do(%kk: i64, %s: tile<64 x 128, {1}>) {{\n"
+                            "%acc: tile<64 x 128, {1}> = sched.pipeline [%z], [] {{axis = \"k\", count = <({2} + 31)//32>}} do(%kk: i64, %s: tile<64 x 128, {1}>) {{\n"
                             "%x: tile<64 x 32, {0}> = sched.load %a, [%i, %kk]\n%y: tile<32 x 128, {0}> = sched.load %b, [%kk, %j]\n"
                             "%d: tile<64 x 128, {1}> = sched.dot %x, %y, %s\nsched.yield [%d]\n}}\n"
                             "%h: tile<64 x 128, {1}> = sched.hook %acc {{name = \"epilogue\"}}\nsched.store %h, %c, [%i, %j]",

@@ -222,7 +222,7 @@ TEST_CASE("a loop over blocks of a row that carries its statistics") {
   // Merged into one reduction each.
   std::string plain = R"(      %low: tile<2, f32> = sched.full {value = -inf}
       %none: tile<2, f32> = sched.full {value = 0.0}
-      %m: tile<2, f32>, %s: tile<2, f32> = sched.pipeline [%low, %none] {axis = "d", count = <ceildiv(D, 48)>} do(%k: i64, %m0: tile<2, f32>, %s0: tile<2, f32>) {
+      %m: tile<2, f32>, %s: tile<2, f32> = sched.pipeline [%low, %none], [] {axis = "d", count = <ceildiv(D, 48)>} do(%k: i64, %m0: tile<2, f32>, %s0: tile<2, f32>) {
         %v: tile<2 x 48, f32> = sched.load %x, [%i, %k]
         %bm: tile<2, f32> = sched.reduce %v {axis = 1, kind = "max"}
         %m1: tile<2, f32> = sched.max %m0, %bm
@@ -243,7 +243,7 @@ TEST_CASE("a loop over blocks of a row that carries its statistics") {
   // Coupled statistics (a running maximum and a sum rescaled to it): the loop stays.
   std::string online = R"(      %low: tile<2, f32> = sched.full {value = -inf}
       %none: tile<2, f32> = sched.full {value = 0.0}
-      %m: tile<2, f32>, %s: tile<2, f32> = sched.pipeline [%low, %none] {axis = "d", count = <ceildiv(D, 48)>} do(%k: i64, %m0: tile<2, f32>, %s0: tile<2, f32>) {
+      %m: tile<2, f32>, %s: tile<2, f32> = sched.pipeline [%low, %none], [] {axis = "d", count = <ceildiv(D, 48)>} do(%k: i64, %m0: tile<2, f32>, %s0: tile<2, f32>) {
         %v: tile<2 x 48, f32> = sched.load %x, [%i, %k]
         %bm: tile<2, f32> = sched.reduce %v {axis = 1, kind = "max"}
         %m1: tile<2, f32> = sched.max %m0, %bm
@@ -289,7 +289,7 @@ TEST_CASE("what cannot be split is refused with the op's place") {
           "it reads what the kernel writes");
   refused(kernel("%x: tensor<B x D, f32>, %y: tensor<B x D, f32>", "8", "<D>",
                  R"(      %z: tile<8 x D, f32> = sched.full {value = 0.0}
-      %c: tile<8 x D, f32> = sched.pipeline [%z] {count = 3} do(%k: i64, %c0: tile<8 x D, f32>) {
+      %c: tile<8 x D, f32> = sched.pipeline [%z], [] {count = 3} do(%k: i64, %c0: tile<8 x D, f32>) {
         %v: tile<8 x D, f32> = sched.load %x, [%i, %j]
         %r: tile<8, f32> = sched.reduce %c0 {axis = 1, kind = "sum"}
         %r1: tile<8 x 1, f32> = sched.reshape %r

@@ -27,7 +27,7 @@ std::string gemm(int m, int n, int k, const std::string& dtype = "f32", bool epi
                       axis("k", "<K>", std::to_string(k), false), schedule);
   text += fmt::format(R"(    sched.tile {{axes = ["m", "n"]}} do(%i: i64, %j: i64) {{
       %z: tile<{0} x {1}, f32> = sched.full {{value = 0.0}}
-      %acc: tile<{0} x {1}, f32> = sched.pipeline [%z] {{axis = "k", count = <ceildiv(K, {2})>}} do(%k: i64, %c: tile<{0} x {1}, f32>) {{
+      %acc: tile<{0} x {1}, f32> = sched.pipeline [%z], [] {{axis = "k", count = <ceildiv(K, {2})>}} do(%k: i64, %c: tile<{0} x {1}, f32>) {{
         %x: tile<{0} x {2}, {3}> = sched.load %a, [%i, %k]
         %v: tile<{2} x {1}, {3}> = sched.load %b, [%k, %j]
         %d: tile<{0} x {1}, f32> = sched.dot %x, %v, %c
@@ -174,7 +174,7 @@ const std::vector<DimValues> batched_sizes = {{{"B", 2}, {"K", 19}, {"M", 30}, {
 TEST_CASE("batched products of transposed operands, two at once") {
   std::string body = R"(      %z: tile<24 x 64, f32> = sched.full {value = 0.0}
       %bt: view<B x K x N, f32, strides = [K*N, 1, K], offset = 0, space = global> = sched.view %w
-      %s: tile<24 x 64, f32>, %g: tile<24 x 64, f32> = sched.pipeline [%z, %z] {axis = "k", count = <ceildiv(K, 16)>} do(%k: i64, %c0: tile<24 x 64, f32>, %c1: tile<24 x 64, f32>) {
+      %s: tile<24 x 64, f32>, %g: tile<24 x 64, f32> = sched.pipeline [%z, %z], [] {axis = "k", count = <ceildiv(K, 16)>} do(%k: i64, %c0: tile<24 x 64, f32>, %c1: tile<24 x 64, f32>) {
         %x0: tile<1 x 16 x 24, f32> = sched.load %x, [%b, %k, %i]
         %x1: tile<16 x 24, f32> = sched.reshape %x0
         %x2: tile<24 x 16, f32> = sched.transpose %x1 {perm = [1, 0]}
@@ -202,7 +202,7 @@ TEST_CASE("products of integers and of doubles") {
         fmt::format("%x: tensor<M x K, {0}>, %w: tensor<K x N, {0}>, %y: tensor<B x M x N, {1}>",
                     from, to),
         fmt::format(R"(      %z: tile<24 x 64, {1}> = sched.full {{value = 0}}
-      %s: tile<24 x 64, {1}> = sched.pipeline [%z] {{axis = "k", count = <ceildiv(K, 16)>}} do(%k: i64, %c0: tile<24 x 64, {1}>) {{
+      %s: tile<24 x 64, {1}> = sched.pipeline [%z], [] {{axis = "k", count = <ceildiv(K, 16)>}} do(%k: i64, %c0: tile<24 x 64, {1}>) {{
         %x0: tile<24 x 16, {0}> = sched.load %x, [%i, %k]
         %v0: tile<16 x 64, {0}> = sched.load %w, [%k, %j]
         %d0: tile<24 x 64, {1}> = sched.dot %x0, %v0, %c0
