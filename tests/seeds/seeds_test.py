@@ -17,6 +17,9 @@ import tempfile
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "examples"))
+import bf16  # noqa: E402
+
 NOT_PROGRAMS = ("09", "14", "15")  # notation, and calls of a library, whose form now is a command line
 BIN = pathlib.Path(sys.argv[1]).resolve() / "bin"
 
@@ -43,7 +46,8 @@ def program(number):
     """The text as a program; one that is none is left out, and only what stands around it is compiled."""
     text = "" if number in NOT_PROGRAMS else original(number)
     for change in json.loads((HERE / f"{number}.json").read_text()):
-        assert text.count(change["from"]) == 1, f"{number}: {change['from']!r} occurs {text.count(change['from'])} times"
+        count = text.count(change["from"])
+        assert count == 1, f"{number}: {change['from']!r} occurs {count} times"
         text = text.replace(change["from"], change["to"])
     parts = [HERE / f"{number}.{part}.tsr" for part in ("prelude", "postlude")]
     before, after = [part.read_text() if part.exists() else "" for part in parts]
@@ -65,21 +69,24 @@ class Seed:
     def dump(self, stage, target):
         return run(BIN / "tesserac", self.source, f"--target={target}", f"--dump={stage}", "-o", "-")
 
-    def call(self, entry, output, params=None, **inputs):
+    def call(self, entry, output, params=None, half=False, **inputs):
+        """One output of an entry; with `half` the floats are given as bf16."""
         command = [BIN / "tsr", "run", self.bundle, entry]
         for name, value in inputs.items():
-            np.save(self.folder / f"{name}.npy", value)
+            save = bf16.save_bf16 if half and value.dtype == np.float32 else np.save
+            save(self.folder / f"{name}.npy", value)
             command += ["--input", f"{name}={self.folder / name}.npy"]
         if params:
             command += ["--params", params]
         run(*command, "--output", f"{output}={self.folder / 'out.npy'}")
-        return np.load(self.folder / "out.npy")
+        out = np.load(self.folder / "out.npy")
+        return bf16.load_bf16(self.folder / "out.npy") if out.dtype.kind == "V" else out
 
 
-def close(got, wanted):
+def close(got, wanted, bound=2e-5):
     assert got.shape == wanted.shape, f"shape {got.shape}, not {wanted.shape}"
     error = np.abs(got - wanted).max() / np.abs(wanted).max()
-    assert error <= 2e-5, f"relative error {error}"
+    assert error <= bound, f"relative error {error}"
 
 
 def random(*shape):
@@ -98,6 +105,48 @@ def schedule_of(dump, kernel):
     header = re.search(rf'sched\.kernel @.* kernel = "{kernel}", .*', dump)
     assert header, f"no kernel {kernel}"
     return re.search(r"schedule = (\{.*\})\} \{", header.group(0)).group(1)
+
+
+def attention(q, k, v, length=None):
+    """In float64; causal where `length` says how many keys there are, at the end of which the rows stand."""
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    if length is not None:
+        place = np.arange(q.shape[2])[:, None] + length - q.shape[2]
+        scores = np.where(np.arange(k.shape[2])[None, :] <= place, scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ v
+
+
+def seed_01(seed):
+    seed.compile()
+    q, k, v = (bf16.to_bf16(random(2, 3, 50 + i, 64)[:, :, :50]) for i in range(3))
+    close(seed.call("flash_attention", "flash_attention", half=True, Q=q, K=k, V=v), attention(q, k, v, 50), 1.6e-2)
+
+
+def seed_03(seed):
+    """With a cache of 96 positions that holds 70, of which the last 20 are the rows."""
+    seed.compile()
+    q, keys, values = (bf16.to_bf16(random(2, 3, n, 64)) for n in (20, 96, 96))
+    got = seed.call("attend", "attend", half=True, q=q, keys=keys, values=values, held=np.array(70))
+    close(got, attention(q, keys, values, 70), 1.6e-2)
+
+
+def seed_04(seed):
+    seed.compile()
+    q, k = bf16.to_bf16(random(33, 64)), bf16.to_bf16(random(70, 64))
+    close(seed.call("scores", "scores", half=True, q=q, k=k), q.astype(np.float64) @ k.T.astype(np.float64) / 8, 2e-2)
+    shown = run(BIN / "tsr", "inspect", seed.bundle)
+    assert "promises attention_score stable within [-100, 100]" in shown, shown
+
+
+def seed_06(seed):
+    """The kernels of the library, as they are and under another schedule."""
+    seed.compile()
+    q, k, v = (random(2, 2, 40 + i, 64)[:, :, :40] for i in range(3))
+    inputs = {"q": q, "k": k, "v": v, "scale": random(64), "bias": random(64)}
+    for output in ("custom", "own"):
+        close(seed.call("attend", output, **inputs), attention(q, k, v))
 
 
 def seed_05(seed):

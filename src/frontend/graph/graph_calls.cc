@@ -20,6 +20,12 @@ bool is_left_out(const SignatureParameter& parameter, const Datum& argument) {
   return is_tensor_pattern(parameter.type) && parameter.default_value && argument.is_none();
 }
 
+/// A parameter whose default is None takes None, whatever its type.
+bool is_none_by_default(const SignatureParameter& parameter, const Datum& argument) {
+  return argument.is_none() && parameter.default_value &&
+         parameter.default_value->kind == ast::NodeKind::None;
+}
+
 }  // namespace
 
 ArgumentType GraphBuilder::argument_type(const IrValue& value, std::string_view parameter,
@@ -82,7 +88,7 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     const SignatureParameter& parameter = signature.parameters[i];
     if (bindings.dims.count(parameter.name) || bindings.dtypes.count(parameter.name)) continue;
     Datum value = argument(i);
-    if (is_left_out(parameter, value)) continue;
+    if (is_left_out(parameter, value) || is_none_by_default(parameter, value)) continue;
     std::string what = fmt::format("argument '{}'", parameter.name);
     if (is_tensor_pattern(parameter.type)) {
       auto tensor = expect_tensor(value, locs[i], what);
