@@ -1,8 +1,11 @@
 // The C interface: contexts and memory.
 
+#include <cstdlib>
+
 #include "runtime/core/context.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/cuda_device.h"
+#include "runtime/format/check_names.h"
 
 using namespace tessera::runtime;
 
@@ -28,11 +31,29 @@ MemoryKind memory_kind(uint32_t flags) {
   return flags == TSR_HOST ? MemoryKind::Host : MemoryKind::Pinned;
 }
 
-Status create_context(std::string_view device, tsr_context_t* context) {
+/// What the environment asks for.
+Status environment_checks(uint32_t& checks) {
+  const char* text = std::getenv("TSR_DEBUG");
+  tessera::format::Result<uint32_t> named = tessera::format::parse_checks(text ? text : "");
+  if (!named) return invalid("TSR_DEBUG: ", named.error().text);
+  checks = *named;
+  return ok();
+}
+
+Status create_context(std::string_view device, uint32_t checks, tsr_context_t* context) {
   if (!context) return invalid("the place for the context is NULL");
   *context = nullptr;
   auto made = std::make_unique<tsr_context>();
+  if (checks & ~TSR_CHECK_ALL) return invalid("the checks ", checks, " are no sum of TSR_CHECK_...");
+  uint32_t more = 0;
+  if (Status status = environment_checks(more); status.failed()) return status;
+  made->checks = checks | more;
   if (Status status = make_device(device, made->device); status.failed()) return status;
+  if (made->checks) {
+    auto debug = std::make_unique<DebugDevice>(std::move(made->device), made->checks);
+    made->debug = debug.get();
+    made->device = std::move(debug);
+  }
   made->device->set_threads(default_threads());
   made->default_stream.context = made.get();
   Status status = made->device->make_default_stream(made->default_stream.work);
@@ -82,13 +103,20 @@ Status free_memory(tsr_context& context, void* dptr) {
 extern "C" {
 
 tsr_status_t tsrCreateContext(tsr_context_t* context) {
-  return at_boundary([&] { return create_context("cpu", context); });
+  return at_boundary([&] { return create_context("cpu", 0, context); });
 }
 
 tsr_status_t tsrCreateContextFor(const char* device, tsr_context_t* context) {
   return at_boundary([&] {
     if (!device) return invalid("the device's name is NULL");
-    return create_context(device, context);
+    return create_context(device, 0, context);
+  });
+}
+
+tsr_status_t tsrCreateContextWith(const char* device, uint32_t checks, tsr_context_t* context) {
+  return at_boundary([&] {
+    if (!device) return invalid("the device's name is NULL");
+    return create_context(device, checks, context);
   });
 }
 

@@ -3,7 +3,9 @@
 #include <cstring>
 
 #include "runtime/core/context.h"
+#include "runtime/core/kernel_log.h"
 #include "runtime/core/tensor.h"
+#include "runtime/cpu/guard_pages.h"
 
 using namespace tessera::runtime;
 using tessera::format::in_quotes;
@@ -138,6 +140,25 @@ Status choose_grid(const tsr_kernel& kernel, const tsr_launch_t& launch, LaunchW
   return ok();
 }
 
+/// Launches; a checked kernel, or one in a context with checks, is waited for.
+Status run_launch(tsr_context& context, const tsr_kernel& kernel, LaunchWork& work, Queue& queue) {
+  const tessera::format::KernelMeta& meta = *kernel.meta;
+  std::string where = tessera::format::cat("kernel ", in_quotes(meta.name));
+  RunningLaunch running(where.c_str());
+  bool has_canaries = context.checks & TSR_CHECK_CANARIES;
+  if (meta.checks.empty() && !has_canaries) return queue.launch(work.launch);
+  KernelLog log;
+  Status status = log.clear(context.device->memory(), queue);
+  if (!meta.checks.empty()) work.buffers.push_back(log.data());
+  work.launch.buffers = work.buffers.data();
+  if (!status.failed()) status = queue.launch(work.launch);
+  auto title = [&](size_t i) { return in_quotes(meta.buffers[i].name); };
+  if (!status.failed()) status = log.read(queue, meta, work.dims, where, title);
+  if (status.failed() || !has_canaries) return status;
+  auto nameless = [](const void*) { return std::string(); };
+  return context.debug->check_memory(where, nameless);
+}
+
 Status launch_kernel(tsr_kernel& kernel, tsr_stream_t stream, const tsr_launch_t& launch,
                      void** args, size_t nargs) {
   if (!kernel.module->has_code()) return invalid(kernel.meta->name, ": the module was loaded without code");
@@ -162,7 +183,8 @@ Status launch_kernel(tsr_kernel& kernel, tsr_stream_t stream, const tsr_launch_t
   work->launch.buffers = work->buffers.data();
   work->launch.dims = work->dims.data();
   tsr_context* context = kernel.module->context;
-  return context->enqueue(stream, [=](Queue& queue) { return queue.launch(work->launch); });
+  return context->enqueue(
+      stream, [=, &kernel](Queue& queue) { return run_launch(*context, kernel, *work, queue); });
 }
 
 Status read_parameter(tsr_module& module, const char* name, const tsr_tensor_t* tensor,

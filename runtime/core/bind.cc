@@ -194,7 +194,8 @@ std::string buffer_title(const PlanBuffer& buffer) {
   std::string_view kind = buffer.kind == BufferKind::Input    ? "input "
                           : buffer.kind == BufferKind::Param  ? "parameter "
                           : buffer.kind == BufferKind::Output ? "output "
-                                                              : "buffer ";
+                          : buffer.kind == BufferKind::Temp   ? "temporary "
+                                                              : "constant ";
   return format::cat(kind, in_quotes(buffer.name));
 }
 

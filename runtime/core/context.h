@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/core/device.h"
+#include "runtime/core/debug_device.h"
 #include "runtime/core/module.h"
 #include "runtime/core/stream.h"
 
@@ -15,6 +15,8 @@ struct tsr_context {
   ~tsr_context();
 
   std::unique_ptr<tessera::runtime::Device> device;
+  tessera::runtime::DebugDevice* debug = nullptr;  ///< the device, where there are checks
+  uint32_t checks = 0;                             ///< TSR_CHECK_…
   tsr_stream default_stream;
   std::mutex mutex;  ///< guards the tables below
   std::map<void*, tessera::runtime::Memory> memory;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "runtime/core/call_checks.h"
 #include "runtime/core/context.h"
 #include "runtime/core/tensor.h"
 
@@ -106,7 +107,9 @@ Status find_placement(tsr_function& function, const std::vector<int64_t>& dims,
     }
   }
   auto made = std::make_shared<Placement>();
-  if (Status status = place_buffers(function.plan, dims, *made); status.failed()) return status;
+  bool has_canaries = function.module->context->checks & TSR_CHECK_CANARIES;
+  Status status = place_buffers(function.plan, dims, *made, has_canaries ? canary_zone : 0);
+  if (status.failed()) return status;
   placement = made;
   std::lock_guard lock(function.mutex);
   if (function.placements.size() >= max_placements) function.placements.clear();
@@ -278,6 +281,25 @@ Status prepare_call(tsr_function& function, std::span<const tsr_tensor_t* const>
   return ok();
 }
 
+std::string step_title(const tsr_function& function, size_t step, const format::KernelMeta& meta) {
+  bool is_known = step < function.sources.size() && !function.sources[step].empty();
+  return format::cat(function.plan.entry, ": step ", step, is_known ? " at " : "",
+                     is_known ? function.sources[step] : "", ", kernel ",
+                     format::in_quotes(meta.name));
+}
+
+namespace {
+
+Status interpret_checked(const tsr_context& context, Frame& frame, Queue& queue) {
+  CallChecks checks(frame.function, frame, queue, *context.debug, context.checks);
+  frame.checks = &checks;
+  Status status = checks.begin();
+  if (!status.failed()) status = interpret(frame, queue);
+  return status.failed() ? status : checks.end();
+}
+
+}  // namespace
+
 Status run_call(Call& call, Queue& queue) {
   tsr_function& function = *call.function;
   Memory arena;
@@ -290,9 +312,10 @@ Status run_call(Call& call, Queue& queue) {
   if (wants_poison()) status = poison(call, arena, queue);
   if (!status.failed()) status = place_scalars(call, arena.data(), queue);
   if (!status.failed()) {
-    Frame frame{function.plan, function.kernels, *call.placement, std::move(call.dims),
-                std::move(call.buffers)};
-    status = interpret(frame, queue);
+    Frame frame{function.plan,           function.kernels, *call.placement,
+                std::move(call.dims), std::move(call.buffers), function, source};
+    const tsr_context& context = *function.module->context;
+    status = context.checks ? interpret_checked(context, frame, queue) : interpret(frame, queue);
   }
   queue.arenas.release(std::move(arena));
   return status;

@@ -29,6 +29,7 @@ struct tsr_function {
   std::vector<bool> is_view;              ///< beside plan.buffers
   std::vector<std::string> input_shapes;  ///< texts, beside inputs
   std::vector<std::string> output_shapes;
+  tessera::format::StepSources sources;  ///< beside plan.steps, where they are known
 
   std::mutex mutex;  ///< guards the cache
   std::map<std::vector<int64_t>, std::shared_ptr<const tessera::runtime::Placement>> placements;
@@ -59,6 +60,9 @@ Status bind_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> 
 /// Checks everything and prepares the call. Donated outputs receive their pointer.
 Status prepare_call(tsr_function& function, std::span<const tsr_tensor_t* const> inputs,
                     std::span<tsr_tensor_t* const> outputs, Call& call);
+
+/// "mlp: step 3 at mlp.tsr:7:12, kernel 'mlp.0'".
+std::string step_title(const tsr_function& function, size_t step, const format::KernelMeta& meta);
 
 /// Puts a prepared call into the queue.
 Status run_call(Call& call, Queue& queue);

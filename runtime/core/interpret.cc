@@ -1,6 +1,10 @@
 #include "runtime/core/interpret.h"
 
 #include "runtime/core/bind.h"
+#include "runtime/core/call_checks.h"
+#include "runtime/core/function.h"
+#include "runtime/core/kernel_log.h"
+#include "runtime/cpu/guard_pages.h"
 
 namespace tessera::runtime {
 
@@ -18,6 +22,9 @@ class Interpreter {
   Status run_range(size_t begin, size_t end) {
     for (size_t at = begin; at < end;) {
       step_ = at;
+      if (frame_.checks) {
+        if (Status entered = frame_.checks->enter_step(at); entered.failed()) return entered;
+      }
       size_t next = at + 1;
       Status status =
           std::visit([&](const auto& step) { return run_step(step, next); }, plan_.steps[at]);
@@ -43,10 +50,35 @@ class Interpreter {
       pointers_.push_back(frame_.buffers[buffer]);
     }
     launch.kernel = kernel.code;
+    if (frame_.checks || !kernel.meta->checks.empty()) return launch_checked(step, kernel, launch);
+    return put(kernel, launch);
+  }
+
+  Status put(const BoundKernel& kernel, Launch& launch) {
     launch.cost = kernel.cost;
     launch.buffers = pointers_.data();
     launch.dims = dims_.data();
     return queue_.launch(launch);
+  }
+
+  /// Waits for the launch, and reads what it did.
+  Status launch_checked(const format::LaunchStep& step, const BoundKernel& kernel, Launch& launch) {
+    const format::KernelMeta& meta = *kernel.meta;
+    std::string where = step_title(frame_.function, step_, meta);
+    RunningLaunch running(where.c_str());
+    Status status;
+    if (!meta.checks.empty()) {
+      status = log_.clear(frame_.memory, queue_);
+      pointers_.push_back(log_.data());
+    }
+    if (frame_.checks && !status.failed()) status = frame_.checks->before_launch(step);
+    if (!status.failed()) status = put(kernel, launch);
+    if (!meta.checks.empty() && !status.failed()) {
+      auto title = [&](size_t i) { return buffer_title(plan_.buffers[step.buffers[i]]); };
+      status = log_.read(queue_, meta, dims_, where, title);
+    }
+    if (frame_.checks && !status.failed()) status = frame_.checks->after_launch(step_, step, meta);
+    return status;
   }
 
   Status run_step(const format::SelectStep& step, size_t& next) {
@@ -79,6 +111,7 @@ class Interpreter {
     if (Status status = evaluate(step.hi, hi); status.failed()) return status;
     for (int64_t i = lo; i < hi; ++i) {
       frame_.dims[step.dim] = i;
+      if (frame_.checks) frame_.checks->enter_turn(begin, next);
       if (Status status = run_range(begin, next); status.failed()) return status;
     }
     return ok();
@@ -140,6 +173,7 @@ class Interpreter {
   size_t step_ = 0;
   std::vector<int64_t> dims_;
   std::vector<void*> pointers_;
+  KernelLog log_;
 };
 
 }  // namespace

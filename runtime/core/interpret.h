@@ -10,6 +10,8 @@
 #include "runtime/format/plan.h"
 #include "runtime/format/reflection.h"
 
+struct tsr_function;
+
 namespace tessera::runtime {
 
 /// A kernel of a plan, found in the code and checked against its metadata.
@@ -19,6 +21,8 @@ struct BoundKernel {
   std::atomic<float>* cost = nullptr;
 };
 
+class CallChecks;
+
 /// One call: the dims are bound and every buffer that is no view has its memory.
 struct Frame {
   const format::Plan& plan;
@@ -26,6 +30,9 @@ struct Frame {
   const Placement& placement;
   std::vector<int64_t> dims;
   std::vector<void*> buffers;
+  const tsr_function& function;
+  MemorySource& memory;          ///< of the device, for logs
+  CallChecks* checks = nullptr;  ///< in a context with checks
 };
 
 /// Puts all steps into the queue. The plan has been checked, so indices are not; what depends on

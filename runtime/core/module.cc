@@ -88,6 +88,9 @@ class ModuleLoader {
     if (!reflection) return damaged("the bundle has no ", format::reflection_name);
     auto read = format::read_reflection(reflection->bytes);
     if (!read) return damaged("the bundle's ", read.error().text);
+    if (auto steps = read->steps.find(module_.target); steps != read->steps.end()) {
+      steps_ = std::move(steps->second);
+    }
     auto found = read->kernels.find(module_.target);
     if (found == read->kernels.end() || found->second.empty()) return ok();
     module_.metas = std::move(found->second);
@@ -127,6 +130,9 @@ class ModuleLoader {
     auto plan = format::decode_plan(bytes->bytes);
     if (!plan) return damaged("the bundle's ", path, ": ", plan.error().text);
     function.plan = std::move(*plan);
+    if (auto known = steps_.find(function.entry->name); known != steps_.end()) {
+      function.sources = known->second;
+    }
     function.is_view = find_views(function.plan);
     if (function.plan.entry != function.entry->name || function.plan.target != module_.target) {
       return damaged("the bundle's ", path, " is the plan of another entry or target");
@@ -303,6 +309,7 @@ class ModuleLoader {
   const format::BundleView& bundle_;
   uint32_t flags_;
   Device& device_;
+  std::map<std::string, format::StepSources> steps_;  ///< by entry
 };
 
 Status check_image_kind(std::string_view image) {

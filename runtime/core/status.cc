@@ -45,6 +45,8 @@ const char* tsrStatusName(tsr_status_t status) {
       return "TSR_EUNSUPPORTED";
     case TSR_EINTERNAL:
       return "TSR_EINTERNAL";
+    case TSR_ECHECK:
+      return "TSR_ECHECK";
   }
   return "unknown status";
 }

@@ -144,7 +144,8 @@ Status CudaKernel::launch(const Launch& launch, StreamHandle stream) {
     dims.push_back(uint32_t(launch.dims[i]));
   }
   std::vector<void*> params;
-  for (size_t i = 0; i < meta_.buffers.size(); ++i) {
+  size_t buffers = meta_.buffers.size() + !meta_.checks.empty();  // a checked kernel's log is one more
+  for (size_t i = 0; i < buffers; ++i) {
     params.push_back(const_cast<void**>(&launch.buffers[i]));
   }
   for (uint32_t& dim : dims) params.push_back(&dim);

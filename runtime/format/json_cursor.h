@@ -28,6 +28,7 @@ class JsonCursor {
   JsonCursor(const Json& value, std::string& error) : value_(&value), error_(&error) {}
 
   JsonCursor operator[](const char* key) const;
+  bool is_null() const { return value_->is_null(); }
   std::string text() const;
   int64_t integer() const;
   bool boolean() const;

@@ -77,6 +77,7 @@ class ManifestReader {
     manifest.compiler = root["compiler"].text();
     manifest.tools = root["tools"].texts();
     manifest.targets = root["targets"].texts();
+    manifest.debug = root["debug"].texts();
     root["entries"].each([&](JsonCursor item) { manifest.entries.push_back(read_entry(item)); });
     root["params"].each([&](JsonCursor item) {
       manifest.params.push_back(read_tensor(item, TensorRole::Param, all_dims_));
@@ -221,6 +222,7 @@ std::string write_manifest(const Manifest& manifest) {
                      {"compiler", manifest.compiler},
                      {"tools", manifest.tools},
                      {"targets", manifest.targets},
+                     {"debug", manifest.debug},
                      {"entries", entries},
                      {"params", tensors_json(manifest.params, TensorRole::Param)},
                      {"files", files}});

@@ -68,6 +68,7 @@ struct Manifest {
   std::string compiler;                ///< version of the compiler, such as "tesserac 0.1.0"
   std::vector<std::string> tools;      ///< versions of outside tools that shaped the bytes
   std::vector<std::string> targets;    ///< in order of preference, worst first
+  std::vector<std::string> debug;      ///< checks that the code makes: "bounds"
   std::vector<ManifestEntry> entries;  ///< in order of name
   std::vector<ManifestTensor> params;  ///< in order of name
   std::vector<ManifestFile> files;     ///< in order of name, without the manifest itself

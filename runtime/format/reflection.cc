@@ -37,6 +37,25 @@ Json descriptors_json(const KernelMeta& kernel) {
   return out;
 }
 
+Json work_json(const KernelMeta& kernel) {
+  const KernelWork& work = kernel.work;
+  return {{"flops", work.flops ? Json(expr_text(*work.flops, kernel.dims)) : Json()},
+          {"products", expr_text(work.products, kernel.dims)},
+          {"product_dtype", work.product_dtype},
+          {"at_most", work.at_most},
+          {"infinite", work.infinite},
+          {"reads", expr_text(work.reads, kernel.dims)},
+          {"writes", expr_text(work.writes, kernel.dims)}};
+}
+
+Json checks_json(const KernelMeta& kernel) {
+  Json out = Json::array();
+  for (const KernelCheck& check : kernel.checks) {
+    out.push_back({{"access", check.access}, {"buffer", check.buffer}, {"source", check.source}});
+  }
+  return out;
+}
+
 Json kernel_json(const KernelMeta& kernel) {
   Json buffers = Json::array();
   for (const KernelBuffer& buffer : kernel.buffers) {
@@ -47,6 +66,7 @@ Json kernel_json(const KernelMeta& kernel) {
                        {"result", buffer.result}});
   }
   return {{"name", kernel.name},
+          {"source", kernel.source},
           {"tile", Json(kernel.tile)},
           {"fragments",
            {{"mma", kernel.fragments.mma},
@@ -55,6 +75,7 @@ Json kernel_json(const KernelMeta& kernel) {
           {"resources",
            {{"regs_per_thread", kernel.regs_per_thread},
             {"smem_per_cta", kernel.smem_per_cta},
+            {"spills", kernel.spills},
             {"scratch", expr_text(kernel.scratch, kernel.dims)}}},
           {"launch",
            {{"grid", exprs_json(kernel.grid, kernel.dims)},
@@ -68,7 +89,9 @@ Json kernel_json(const KernelMeta& kernel) {
           {"features", kernel.features},
           {"dims", kernel.dims},
           {"buffers", buffers},
-          {"descriptors", descriptors_json(kernel)}};
+          {"descriptors", descriptors_json(kernel)},
+          {"work", work_json(kernel)},
+          {"checks", checks_json(kernel)}};
 }
 
 Expr read_expr(JsonCursor in, const std::vector<std::string>& dims) {
@@ -116,9 +139,23 @@ KernelDescriptor read_descriptor(JsonCursor in, const std::vector<std::string>& 
   return descriptor;
 }
 
+KernelWork read_work(JsonCursor in, const std::vector<std::string>& dims) {
+  KernelWork work;
+  if (!in["flops"].is_null()) work.flops = read_expr(in["flops"], dims);
+  work.products = read_expr(in["products"], dims);
+  work.product_dtype = in["product_dtype"].text();
+  if (!work.product_dtype.empty()) read_dtype(in["product_dtype"]);
+  work.at_most = in["at_most"].boolean();
+  work.infinite = in["infinite"].boolean();
+  work.reads = read_expr(in["reads"], dims);
+  work.writes = read_expr(in["writes"], dims);
+  return work;
+}
+
 KernelMeta read_kernel(JsonCursor in) {
   KernelMeta kernel;
   kernel.name = in["name"].text();
+  kernel.source = in["source"].text();
   if (!is_printable_name(kernel.name)) in["name"].refuse("the name is not printable");
   in["tile"].each_member(
       [&](const std::string& axis, JsonCursor extent) { kernel.tile[axis] = extent.integer(); });
@@ -130,6 +167,7 @@ KernelMeta read_kernel(JsonCursor in) {
   }
   kernel.regs_per_thread = in["resources"]["regs_per_thread"].integer();
   kernel.smem_per_cta = in["resources"]["smem_per_cta"].integer();
+  kernel.spills = in["resources"]["spills"].integer();
   kernel.scratch = read_expr(in["resources"]["scratch"], kernel.dims);
   kernel.grid = read_exprs(in["launch"]["grid"], kernel.dims);
   kernel.block = in["launch"]["block"].integers();
@@ -144,6 +182,12 @@ KernelMeta read_kernel(JsonCursor in) {
       [&](JsonCursor item) { kernel.buffers.push_back(read_buffer(item, kernel.dims)); });
   in["descriptors"].each(
       [&](JsonCursor item) { kernel.descriptors.push_back(read_descriptor(item, kernel.dims)); });
+  kernel.work = read_work(in["work"], kernel.dims);
+  in["checks"].each([&](JsonCursor item) {
+    kernel.checks.push_back({item["access"].text(), item["buffer"].integer(), item["source"].text()});
+    int64_t buffer = kernel.checks.back().buffer;
+    if (buffer < -1 || buffer >= int64_t(kernel.buffers.size())) item["buffer"].refuse("it names no buffer");
+  });
   if (Outcome checked = check_kernel(kernel); !checked) in.refuse(checked.error().text);
   return kernel;
 }
@@ -197,6 +241,16 @@ std::string yaml_bytes(int64_t bytes) {
   return bytes != 0 && bytes % 1024 == 0 ? cat(bytes / 1024, "KB") : cat(bytes);
 }
 
+std::string yaml_work(const KernelMeta& kernel) {
+  const KernelWork& work = kernel.work;
+  return cat("{flops: ", work.flops ? expr_text(*work.flops, kernel.dims) : "null",
+             ", products: ", expr_text(work.products, kernel.dims),
+             ", product_dtype: ", work.product_dtype.empty() ? "none" : work.product_dtype,
+             ", at_most: ", work.at_most ? "true" : "false",
+             ", reads: ", expr_text(work.reads, kernel.dims),
+             ", writes: ", expr_text(work.writes, kernel.dims), "}");
+}
+
 std::string yaml_descriptors(const KernelMeta& kernel) {
   std::string out;
   for (const KernelDescriptor& descriptor : kernel.descriptors) {
@@ -237,7 +291,7 @@ std::string write_reflection(const Reflection& reflection) {
     for (const KernelMeta& kernel : kernels) list.push_back(kernel_json(kernel));
     targets[target] = list;
   }
-  return print_json({{"format", reflection_format}, {"kernels", targets}});
+  return print_json({{"format", reflection_format}, {"kernels", targets}, {"steps", Json(reflection.steps)}});
 }
 
 Result<Reflection> read_reflection(std::string_view json) {
@@ -254,6 +308,11 @@ Result<Reflection> read_reflection(std::string_view json) {
       size_t n = kernels.size();
       if (n > 1 && kernels[n - 2].name >= kernels[n - 1].name) item.refuse("it is out of order");
     });
+  });
+  root["steps"].each_member([&](const std::string& target, JsonCursor entries) {
+    auto& steps = reflection.steps[target];
+    entries.each_member(
+        [&](const std::string& entry, JsonCursor sources) { steps[entry] = sources.texts(); });
   });
   if (why.empty() && write_reflection(reflection) != json) why = "it is not in its one form";
   if (!why.empty()) return error("reflection.json: ", why);
@@ -277,7 +336,8 @@ std::string kernel_yaml(const KernelMeta& kernel) {
              ", dtype_in: ", kernel.fragments.dtype_in, ", dtype_acc: ", kernel.fragments.dtype_acc,
              "}\n", "resources: {regs_per_thread: ", kernel.regs_per_thread,
              ", smem_per_cta: ", yaml_bytes(kernel.smem_per_cta),
-             ", scratch: ", expr_text(kernel.scratch, kernel.dims), "}\n",
+             ", scratch: ", expr_text(kernel.scratch, kernel.dims), ", spills: ", kernel.spills,
+             "}\n",
              "launch: {grid: ", yaml_list(exprs_json(kernel.grid, kernel.dims)),
              ", block: ", yaml_list(Json(kernel.block)),
              ", cluster: ", yaml_list(Json(kernel.cluster)),
@@ -285,6 +345,7 @@ std::string kernel_yaml(const KernelMeta& kernel) {
              "epilogue: ", yaml_list(Json(kernel.epilogue)), "\n", "alignment: ", kernel.alignment,
              "\n", "vector_width: ", kernel.vector_width, "\n", "occupancy: ", kernel.occupancy,
              "\n", "features: ", yaml_list(Json(kernel.features)), "\n",
+             "source: ", kernel.source, "\n", "work: ", yaml_work(kernel), "\n",
              "dims: ", yaml_list(Json(kernel.dims)), "\n", "buffers:\n", buffers,
              kernel.descriptors.empty() ? "" : "descriptors:\n", yaml_descriptors(kernel));
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,8 +47,29 @@ struct KernelFragments {
   bool operator==(const KernelFragments&) const = default;
 };
 
+/// What one launch computes and moves, over KernelMeta::dims.
+struct KernelWork {
+  std::optional<Expr> flops;     ///< operations on floats, and those of products; none: unknown
+  Expr products = const_expr(0);  ///< those of `flops` that are in products of tiles
+  std::string product_dtype;      ///< of the factors; empty where there are no products
+  bool at_most = false;           ///< flops depend on more than dims; they are the most
+  bool infinite = false;          ///< the source writes infinities: results may have some
+  Expr reads = const_expr(0);     ///< bytes that are reached, each once
+  Expr writes = const_expr(0);
+  bool operator==(const KernelWork&) const = default;
+};
+
+/// An access of a checked kernel; entries of its log name it by its number.
+struct KernelCheck {
+  std::string access;   ///< load, store, gather or copy
+  int64_t buffer = -1;  ///< in KernelMeta::buffers; -1 for scratch memory
+  std::string source;   ///< where it is written; may be empty
+  bool operator==(const KernelCheck&) const = default;
+};
+
 struct KernelMeta {
   std::string name;                     ///< the symbol in the object
+  std::string source;                   ///< where it is written: "stdlib/matmul.tsr:5:5"; may be empty
   std::map<std::string, int64_t> tile;  ///< extents by axis, and "stages"
   KernelFragments fragments;
   int64_t regs_per_thread = 0;
@@ -65,12 +87,20 @@ struct KernelMeta {
   std::vector<KernelBuffer> buffers;          ///< in the order of the `buffers` argument
   std::vector<KernelDescriptor> descriptors;  ///< in the order of the kernel's last parameters
   Expr scratch = const_expr(0);               ///< bytes of scratch per call, over `dims`
+  int64_t spills = 0;                         ///< bytes of registers kept in memory, as ptxas says
+  KernelWork work;
+  std::vector<KernelCheck> checks;            ///< not empty: the code takes a log after its buffers
   bool operator==(const KernelMeta&) const = default;
 };
 
-/// Kernels by target ("cpu:x86-64-v4"), each list in order of name.
+/// Where the steps of a plan come from: "mlp.tsr:7:12", or empty, one for each step.
+using StepSources = std::vector<std::string>;
+
 struct Reflection {
+  /// By target ("cpu:x86-64-v4"), each list in order of name.
   std::map<std::string, std::vector<KernelMeta>> kernels;
+  /// By target and entry.
+  std::map<std::string, std::map<std::string, StepSources>> steps;
   bool operator==(const Reflection&) const = default;
 };
 

@@ -25,7 +25,7 @@ extern "C" {
 /* The version of this interface. A bundle names the one it was built for and loads when the major
  * numbers agree and its minor number is not larger than this one. */
 #define TSR_ABI_MAJOR 1
-#define TSR_ABI_MINOR 0
+#define TSR_ABI_MINOR 1
 
 typedef struct tsr_context* tsr_context_t;
 typedef struct tsr_module* tsr_module_t;
@@ -42,7 +42,8 @@ typedef enum {
   TSR_EIMAGE,       /* the image is damaged, hostile or of another version */
   TSR_ENOTFOUND,    /* there is nothing of that name */
   TSR_EUNSUPPORTED, /* this machine or this build cannot do it */
-  TSR_EINTERNAL     /* a bug of the library */
+  TSR_EINTERNAL,    /* a bug of the library */
+  TSR_ECHECK        /* a check found a mistake of a kernel; the text says which and where */
 } tsr_status_t;
 
 /* The text of the calling thread's last failure; "" when there was none. It stays valid until the
@@ -61,6 +62,21 @@ TSR_API tsr_status_t tsrCreateContext(tsr_context_t* context);
  * driver is opened then. On a GPU the driver's primary context is used, which other libraries of
  * the process share. */
 TSR_API tsr_status_t tsrCreateContextFor(const char* device, tsr_context_t* context);
+/* What a context can check besides, to find mistakes of kernels. A call then fails with TSR_ECHECK,
+ * and the text names entry, kernel, place in the source, tensor and coordinates. Launches are waited
+ * for, and tensors are read after each. docs/debugging.md has the details. */
+#define TSR_CHECK_CANARIES 1u  /* bytes around allocations and behind temporaries are not written */
+#define TSR_CHECK_GUARDS 2u    /* on a CPU: touching what follows an allocation faults */
+#define TSR_CHECK_POISON 4u    /* outputs and temporaries begin as signalling NaN */
+#define TSR_CHECK_NAN 8u       /* no kernel gives a NaN that its operands do not have */
+#define TSR_CHECK_INF 16u      /* the same of infinities, unless the kernel is written with some */
+#define TSR_CHECK_NUMERICS 32u /* what the source's @verify.numerics says */
+#define TSR_CHECK_ALL 63u
+
+/* tsrCreateContextFor with checks, a sum of the above. The environment's TSR_DEBUG adds to them:
+ * "all", or names as canaries,guards,poison,nan,inf,numerics. */
+TSR_API tsr_status_t tsrCreateContextWith(const char* device, uint32_t checks,
+                                          tsr_context_t* context);
 /* Waits for the context's streams, then frees it and all that belongs to it. NULL is allowed. */
 TSR_API tsr_status_t tsrDestroyContext(tsr_context_t context);
 /* The number of threads that kernels use on a CPU, 1 to 1024; 0 stands for the default: the

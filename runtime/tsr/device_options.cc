@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/format/check_names.h"
+
 namespace tessera::tool {
 
 void add_device_options(CLI::App& command, DeviceOptions& options) {
@@ -15,6 +17,19 @@ void add_device_options(CLI::App& command, DeviceOptions& options) {
       ->type_name("N");
   command.add_flag("--allow-jit", options.allow_jit,
                    "Let the GPU's driver compile bundles that have PTX only");
+}
+
+void add_debug_option(CLI::App& command, DeviceOptions& options) {
+  // A flag, which may have a value, takes no argument that follows it.
+  command
+      .add_flag("--debug{all}", options.checks,
+                "Look for mistakes of kernels: canaries around memory, guard pages, poison in what\n"
+                "is not written yet, the first NaN or infinity, @verify.numerics; or some of them:\n"
+                "--debug=canaries,guards,poison,nan,inf,numerics")
+      ->check([](const std::string& names) {
+        format::Result<uint32_t> checks = format::parse_checks(names);
+        return checks ? std::string() : checks.error().text;
+      });
 }
 
 }  // namespace tessera::tool

@@ -13,9 +13,12 @@ struct DeviceOptions {
   std::string device = "cpu";
   int threads = 0;
   bool allow_jit = false;
+  std::string checks;    ///< names of a context's checks; empty for none
   bool no_code = false;  ///< the bundle is only asked for signatures
 };
 
+/// --debug, for commands that run an entry once.
+void add_debug_option(CLI::App& command, DeviceOptions& options);
 void add_device_options(CLI::App& command, DeviceOptions& options);
 
 }  // namespace tessera::tool

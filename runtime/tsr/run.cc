@@ -234,6 +234,7 @@ void add_run_command(CLI::App& command, int& exit_code) {
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   add_device_options(command, options->device);
+  add_debug_option(command, options->device);
   command
       .add_option("--repeat", options->repeat, "Run so many times; the last run's results count")
       ->check(CLI::Range(1, 1000000))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "runtime/format/check_names.h"
 #include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/terminal.h"
@@ -56,7 +57,9 @@ int check_thread_variable() {
 }  // namespace
 
 int Session::open(const std::string& bundle, const DeviceOptions& options) {
-  tsr_status_t status = tsrCreateContextFor(options.device.c_str(), &context_);
+  format::Result<uint32_t> checks = format::parse_checks(options.checks);
+  if (!checks) return fail(checks.error().text);
+  tsr_status_t status = tsrCreateContextWith(options.device.c_str(), *checks, &context_);
   if (status != TSR_SUCCESS) return fail_status(status);
   device_ = place_of(options.device);
   if (options.threads == 0) {

@@ -79,7 +79,8 @@ class BundleBuilder {
   }
 
   Status add_entry(Op* function, const std::string& target) {
-    Result<format::Plan> plan = emit_plan(function, target, diagnostics_);
+    format::StepSources& sources = reflection_.steps[target][std::string(symbol_name(function))];
+    Result<format::Plan> plan = emit_plan(function, target, diagnostics_, &sources);
     if (!plan) return failure;
     // All targets implement the same entries; the first one's functions describe them.
     bool known = std::any_of(functions_.begin(), functions_.end(),

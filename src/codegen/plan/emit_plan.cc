@@ -10,6 +10,7 @@
 
 #include "codegen/plan/constant_data.h"
 #include "codegen/plan/format_terms.h"
+#include "ir/core/place.h"
 #include "ir/host/ops.h"
 #include "support/check.h"
 
@@ -64,12 +65,19 @@ class PlanEmitter {
     add_arguments();
     add_dims();
     add_results();
-    for (Op* op : *function_->region()->front()) add_step(op);
+    for (Op* op : *function_->region()->front()) {
+      add_step(op);
+      sources_.resize(plan_.steps.size(), place_of(op));
+    }
     copy_results();
+    sources_.resize(plan_.steps.size(), place_of(function_->region()->front()->terminator()));
     end_lives();
     add_guards();
     return std::move(plan_);
   }
+
+  /// Where each step comes from.
+  format::StepSources take_sources() { return std::move(sources_); }
 
  private:
   uint32_t expr(Dim dim) { return format::intern_expr(plan_, format_dim(dim, names_)); }
@@ -251,6 +259,7 @@ class PlanEmitter {
   Plan plan_;
   std::map<Value*, uint32_t> buffers_;               ///< of roots
   std::vector<std::pair<uint32_t, Value*>> copies_;  ///< results that are copied at the end
+  format::StepSources sources_;  ///< beside plan_.steps
   size_t temps_ = 0;
   size_t constants_ = 0;
 };
@@ -316,7 +325,8 @@ std::vector<std::string> mentioned_dims(Op* function) {
 
 }  // namespace
 
-Result<Plan> emit_plan(Op* function, std::string_view target, DiagnosticEngine& diagnostics) {
+Result<Plan> emit_plan(Op* function, std::string_view target, DiagnosticEngine& diagnostics,
+                       format::StepSources* sources) {
   std::vector<std::string> known = entry_dims(function);
   std::vector<std::string> used = mentioned_dims(function);
   if (used.size() != known.size()) {
@@ -324,7 +334,9 @@ Result<Plan> emit_plan(Op* function, std::string_view target, DiagnosticEngine& 
                        symbol_name(function));
     return failure;
   }
-  Plan plan = PlanEmitter(function, target).run();
+  PlanEmitter emitter(function, target);
+  Plan plan = emitter.run();
+  if (sources) *sources = emitter.take_sources();
   if (format::Outcome checked = format::check_plan(plan); !checked) {
     diagnostics.report(diag::plan_refused, function->loc(), symbol_name(function),
                        checked.error().text);

@@ -25,9 +25,9 @@ std::vector<std::string> kernel_dims(Op* kernel);
 format::Expr fact_expr(const DimFact& fact, const std::vector<std::string>& dims);
 
 /// The plan of a host.func. A dim that no parameter fixes, or a guard that cannot be written, is
-/// reported.
-Result<format::Plan> emit_plan(Op* function, std::string_view target,
-                               DiagnosticEngine& diagnostics);
+/// reported. `sources` receives where each step comes from.
+Result<format::Plan> emit_plan(Op* function, std::string_view target, DiagnosticEngine& diagnostics,
+                               format::StepSources* sources = nullptr);
 
 /// What a bundle says about a kernel of level target.
 format::KernelMeta kernel_meta(Op* kernel, const Machine& machine);

@@ -2,6 +2,7 @@
 
 #include "codegen/plan/emit_plan.h"
 #include "codegen/plan/format_terms.h"
+#include "ir/core/place.h"
 #include "support/check.h"
 
 namespace tessera::codegen {
@@ -89,6 +90,7 @@ void add_launch(Op* kernel, const Machine& machine, format::KernelMeta& meta) {
 format::KernelMeta kernel_meta(Op* kernel, const Machine& machine) {
   format::KernelMeta meta;
   meta.name = symbol_name(kernel);
+  meta.source = place_of(kernel);
   meta.dims = kernel_dims(kernel);
   meta.tile = tile_of(kernel->attr("schedule"));
   for (Attr extent : kernel->attr("grid")->elements)

@@ -149,14 +149,19 @@ TEST_CASE("the manifest has one form", "[format]") {
 
 TEST_CASE("reflection has one form and prints as YAML", "[format]") {
   Reflection reflection;
-  KernelMeta kernel = sample_kernels()[5];
+  KernelMeta kernel = sample_kernel("tile_linear");
   kernel.tile = {{"M", 128}, {"N", 128}, {"K", 64}, {"stages", 3}};
   kernel.fragments = {"16x16x16", "bf16", "f32"};
   kernel.regs_per_thread = 96;
   kernel.smem_per_cta = 49152;
   kernel.block = {256, 1, 1};
   kernel.epilogue = {"bias", "gelu"};
+  kernel.source = "linear.tsr:5:1";
+  auto expr = [&](const char* text) { return *parse_expr(text, kernel.dims); };
+  kernel.work = {expr("2*M*N*K"), expr("2*M*N*K"), "bf16", true, true, expr("4*M*K"), expr("4*M*N")};
+  kernel.checks = {{"load", 0, "linear.tsr:6:3"}, {"store", -1, ""}};
   reflection.kernels["cuda:sm_90a"] = {kernel};
+  reflection.steps["cuda:sm_90a"]["f"] = {"f.tsr:1:2", ""};
   std::string json = write_reflection(reflection);
   auto again = read_reflection(json);
   INFO((again ? "" : again.error().text));
@@ -167,7 +172,8 @@ TEST_CASE("reflection has one form and prints as YAML", "[format]") {
       kernel_yaml(kernel).find("name: tile_linear\n"
                                "tile: {K: 64, M: 128, N: 128, stages: 3}\n"
                                "fragments: {mma: 16x16x16, dtype_in: bf16, dtype_acc: f32}\n"
-                               "resources: {regs_per_thread: 96, smem_per_cta: 48KB, scratch: 0}\n"
+                               "resources: {regs_per_thread: 96, smem_per_cta: 48KB, scratch: 0, "
+                               "spills: 0}\n"
                                "launch: {grid: [(M + 3) // 4, (N + 3) // 4], block: [256, 1, 1], "
                                "cluster: [1, 1, 1], persistent: false}\n"
                                "epilogue: [bias, gelu]\n") == 0);
@@ -177,7 +183,7 @@ namespace {
 
 /// A kernel that copies boxes of its first buffer by a tensor map.
 KernelMeta kernel_with_descriptor() {
-  KernelMeta kernel = sample_kernels()[5];
+  KernelMeta kernel = sample_kernel("tile_linear");
   kernel.block = {384, 1, 1};
   kernel.cluster = {2, 1, 1};
   kernel.persistent = true;

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
@@ -35,7 +36,8 @@ std::string elf_header() {
 std::vector<format::KernelMeta> cuda_kernels() {
   std::vector<format::KernelMeta> kernels;
   for (const format::KernelMeta& meta : sample_kernels()) {
-    bool is_there = meta.name == "add_one" || meta.name == "copy_seed" ||
+    bool is_there = meta.name == "add_one" || meta.name == "checked" || meta.name == "overrun" ||
+                    meta.name == "ratio" || meta.name == "copy_seed" ||
                     meta.name == "is_positive" || meta.name == "scale";
     if (!is_there) continue;
     kernels.push_back(meta);
@@ -61,9 +63,10 @@ std::vector<format::KernelMeta> cuda_kernels() {
     boxes.descriptors.push_back(
         {buffer, Dtype::F32, {expr("N"), expr("M")}, {expr("4*N")}, expr("0"), {32, 64}, 128});
   }
-  kernels.insert(kernels.begin() + 2, boxes);
+  kernels.insert(kernels.begin() + 3, boxes);
 
-  format::KernelMeta trap = kernels[4];  // is_positive's signature
+  auto is_positive = std::ranges::find(kernels, "is_positive", &format::KernelMeta::name);
+  format::KernelMeta trap = *is_positive;
   trap.name = "trap";
   kernels.push_back(trap);
   return kernels;

@@ -229,7 +229,7 @@ TEST_CASE("tensor maps describe the buffers and are kept", "[cuda]") {
 TEST_CASE("a tensor map that leaves its buffer is refused", "[cuda]") {
   FakeGpu gpu;
   CudaBundle bundle;
-  format::KernelMeta& boxes = bundle.kernels[2];
+  format::KernelMeta& boxes = bundle.kernels[3];
   boxes.descriptors[0].dims[1] = *format::parse_expr("M + 1", boxes.dims);
   CudaLoaded loaded(bundle.bytes());
   tsr_kernel_t kernel = nullptr;

@@ -158,5 +158,5 @@ TEST_CASE("a plan that contradicts itself is a reported bug", "[runtime]") {
   in.shape[0] = 2;
   out.shape[0] = 2;
   CHECK(call(loaded.function("broken"), {&in.tensor}, {&out.tensor}) == TSR_EINTERNAL);
-  CHECK(last_error() == "broken: step 2 of the plan: buffer 't2' has no memory");
+  CHECK(last_error() == "broken: step 2 of the plan: temporary 't2' has no memory");
 }

@@ -15,6 +15,71 @@ KERNEL add_one(void* const* buffers, const int64_t* dims, int64_t first, int64_t
   }
 }
 
+/* add_one as tesserac --debug compiles it, of 16 elements a program whatever N is: a program that
+ * would go past the end of y writes an entry to its log instead. */
+KERNEL checked(void* const* buffers, const int64_t* dims, int64_t first, int64_t last,
+               void* scratch) {
+  const float* x = buffers[0];
+  float* y = buffers[1];
+  uint64_t* log = buffers[2];
+  (void)scratch;
+  for (int64_t program = first; program < last; ++program) {
+    if (program * 16 + 16 > dims[0]) {
+      uint64_t entry = __atomic_fetch_add(&log[0], 1, __ATOMIC_RELAXED);
+      int64_t fields[6] = {1, program, 0, program * 16, 16, dims[0]};
+      for (int i = 0; entry < log[1] && i < 6; ++i) log[8 * (entry + 1) + i] = (uint64_t)fields[i];
+      continue;
+    }
+    for (int64_t i = program * 16; i < program * 16 + 16; ++i) y[i] = x[i] + 1;
+  }
+}
+
+/* y[N] = x[N] / x[N]: NaN of 0. */
+KERNEL ratio(void* const* buffers, const int64_t* dims, int64_t first, int64_t last,
+             void* scratch) {
+  const float* x = buffers[0];
+  float* y = buffers[1];
+  (void)scratch, (void)first, (void)last;
+  for (int64_t i = 0; i < dims[0]; ++i) y[i] = x[i] / x[i];
+}
+
+/* y[N] = 1 / x[N]: infinity of 0. */
+KERNEL reciprocal(void* const* buffers, const int64_t* dims, int64_t first, int64_t last,
+                  void* scratch) {
+  const float* x = buffers[0];
+  float* y = buffers[1];
+  (void)scratch, (void)first, (void)last;
+  for (int64_t i = 0; i < dims[0]; ++i) y[i] = 1 / x[i];
+}
+
+/* add_one that writes one element too many. */
+KERNEL overrun(void* const* buffers, const int64_t* dims, int64_t first, int64_t last,
+               void* scratch) {
+  const float* x = buffers[0];
+  float* y = buffers[1];
+  (void)scratch, (void)first, (void)last;
+  for (int64_t i = 0; i < dims[0]; ++i) y[i] = x[i] + 1;
+  y[dims[0]] = 7;
+}
+
+/* add_one that reads far past the end of x. */
+KERNEL overread(void* const* buffers, const int64_t* dims, int64_t first, int64_t last,
+                void* scratch) {
+  const volatile float* x = buffers[0];
+  float* y = buffers[1];
+  (void)scratch, (void)first, (void)last;
+  for (int64_t i = 0; i < dims[0]; ++i) y[i] = x[i + 64];
+}
+
+/* add_one that leaves out the last element. */
+KERNEL unfinished(void* const* buffers, const int64_t* dims, int64_t first, int64_t last,
+                  void* scratch) {
+  const float* x = buffers[0];
+  float* y = buffers[1];
+  (void)scratch, (void)first, (void)last;
+  for (int64_t i = 0; i + 1 < dims[0]; ++i) y[i] = x[i] + 1;
+}
+
 /* y[M, N] = x[M, N] * s[N], one element a program: the grid is [M, N]. */
 KERNEL scale(void* const* buffers, const int64_t* dims, int64_t first, int64_t last,
              void* scratch) {

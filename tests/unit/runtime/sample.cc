@@ -91,9 +91,14 @@ ManifestEntry manifest_entry(const Plan& plan, const EntryFacts& facts) {
 std::vector<KernelMeta> sample_kernels() {
   std::vector<KernelMeta> out;
   out.push_back(kernel("add_one", {"N"}, {{"x", {"N"}}, {"y", {"N"}, true}}, {"(N + 15) // 16"}));
+  out.push_back(kernel("checked", {"N"}, {{"x", {"N"}}, {"y", {"N"}, true}}, {"(N + 15) // 16"}));
+  out.back().checks = {{"load", 0, "checked.tsr:4:9"}, {"store", 1, "checked.tsr:5:3"}};
   out.push_back(
       kernel("copy_seed", {}, {{"seed", {}, false, Dtype::U64}, {"y", {}, true, Dtype::U64}}, {}));
   out.push_back(kernel("is_positive", {}, {{"x", {"1"}}, {"flag", {}, true, Dtype::Bool}}, {"1"}));
+  for (const char* name : {"overread", "overrun", "ratio", "reciprocal"}) {
+    out.push_back(kernel(name, {"N"}, {{"x", {"N"}}, {"y", {"N"}, true}}, {"1"}));
+  }
   out.push_back(
       kernel("row_sum", {"M", "N"}, {{"x", {"M", "N"}}, {"y", {"M"}, true}}, {"M"}, "4*N"));
   out.push_back(kernel("scale", {"M", "N"},
@@ -101,8 +106,16 @@ std::vector<KernelMeta> sample_kernels() {
   out.push_back(kernel("tile_linear", {"M", "N", "K"},
                        {{"a", {"M", "K"}}, {"b", {"K", "N"}}, {"c", {"M", "N"}, true}},
                        {"(M + 3) // 4", "(N + 3) // 4"}));
+  out.push_back(kernel("unfinished", {"N"}, {{"x", {"N"}}, {"y", {"N"}, true}}, {"1"}));
   out.push_back(kernel("wait_for", {}, {{"x", {"1"}}, {"y", {"1"}, true}}, {"1"}));
   return out;
+}
+
+KernelMeta sample_kernel(const std::string& name) {
+  std::vector<KernelMeta> kernels = sample_kernels();
+  auto found = std::ranges::find(kernels, name, &KernelMeta::name);
+  REQUIRE(found != kernels.end());
+  return *found;
 }
 
 std::string sample_object() {
@@ -232,8 +245,8 @@ std::string make_bundle(const std::vector<Plan>& plans,
   return *bundle;
 }
 
-Loaded::Loaded(const std::string& bundle) {
-  REQUIRE(tsrCreateContext(&context) == TSR_SUCCESS);
+Loaded::Loaded(const std::string& bundle, uint32_t checks) {
+  REQUIRE(tsrCreateContextWith("cpu", checks, &context) == TSR_SUCCESS);
   tsr_status_t status = tsrLoadModule(context, bundle.data(), bundle.size(), &module);
   INFO(tsrGetLastError());
   REQUIRE(status == TSR_SUCCESS);

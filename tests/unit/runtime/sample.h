@@ -20,6 +20,9 @@ inline const std::string sample_target = "cpu:x86-64-v3";
 /// Metadata of the kernels in kernels.c.
 std::vector<format::KernelMeta> sample_kernels();
 
+/// The one of that name.
+format::KernelMeta sample_kernel(const std::string& name);
+
 /// The object with the kernels of kernels.c.
 std::string sample_object();
 
@@ -70,7 +73,8 @@ std::string make_bundle(const std::vector<format::Plan>& plans,
 /// A context with a loaded bundle.
 class Loaded {
  public:
-  explicit Loaded(const std::string& bundle);
+  /// `checks` are TSR_CHECK_….
+  explicit Loaded(const std::string& bundle, uint32_t checks = 0);
   Loaded(const Loaded&) = delete;
   Loaded& operator=(const Loaded&) = delete;
   ~Loaded() { tsrDestroyContext(context); }

@@ -61,6 +61,44 @@ bool copy_boxes(const FakeArguments& a) {
   return true;
 }
 
+/// add_one of 16 elements a block; one that would go past the end writes an entry to its log.
+bool checked(const FakeArguments& a) {
+  for (uint32_t block = 0; block < a.blocks; ++block) {
+    if (block * 16 + 16 > a.dims[0]) {
+      auto* log = a.at<uint64_t>(2, 8 * 257);
+      if (!log) return false;
+      uint64_t entry = log[0]++;
+      const uint64_t fields[] = {1, block, 0, block * 16, 16, a.dims[0]};
+      for (size_t i = 0; entry < log[1] && i < 6; ++i) log[8 * (entry + 1) + i] = fields[i];
+      continue;
+    }
+    const float* x = a.at<float>(0, block * 16 + 16);
+    float* y = a.at<float>(1, block * 16 + 16);
+    for (uint32_t i = block * 16; x && y && i < block * 16 + 16; ++i) y[i] = x[i] + 1;
+    if (!x || !y) return false;
+  }
+  return true;
+}
+
+/// y[N] = x[N] / x[N], and one element more.
+bool overrun(const FakeArguments& a) {
+  uint32_t n = a.dims[0];
+  const float* x = a.at<float>(0, n);
+  float* y = a.at<float>(1, n + 1);
+  for (uint32_t i = 0; x && y && i < n; ++i) y[i] = x[i] / x[i];
+  if (y) y[n] = 7;
+  return x && y;
+}
+
+/// y[N] = x[N] / x[N].
+bool ratio(const FakeArguments& a) {
+  uint32_t n = a.dims[0];
+  const float* x = a.at<float>(0, n);
+  float* y = a.at<float>(1, n);
+  for (uint32_t i = 0; x && y && i < n; ++i) y[i] = x[i] / x[i];
+  return x && y;
+}
+
 bool trap(const FakeArguments&) {
   return false;
 }
@@ -68,9 +106,12 @@ bool trap(const FakeArguments&) {
 constexpr FakeKernel kernels[] = {
     {"add_one", "ppd", add_one},
     {"add_one_persistent", "ppd", add_one_persistent},
+    {"checked", "pppd", checked},
     {"copy_boxes", "ppddmm", copy_boxes},
     {"copy_seed", "pp", copy_seed},
     {"is_positive", "pp", is_positive},
+    {"overrun", "ppd", overrun},
+    {"ratio", "ppd", ratio},
     {"scale", "pppdd", scale},
     {"trap", "pp", trap},
 };

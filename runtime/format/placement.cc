@@ -1,0 +1,130 @@
+#include "runtime/format/placement.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/format/text.h"
+
+namespace tessera::format {
+
+namespace {
+
+/// Beyond this an arena is refused before its size can overflow.
+constexpr int64_t max_arena_bytes = int64_t(1) << 56;
+
+int64_t round_up(int64_t bytes) {
+  return (bytes + plan_alignment - 1) / plan_alignment * plan_alignment;
+}
+
+PlaceOutcome ok() {
+  return {};
+}
+
+template <typename... Pieces>
+PlaceOutcome invalid(const Pieces&... pieces) {
+  return {PlaceStatus::Invalid, cat(pieces...)};
+}
+
+template <typename... Pieces>
+PlaceOutcome too_large(const Pieces&... pieces) {
+  return {PlaceStatus::TooLarge, cat(pieces...)};
+}
+
+PlaceOutcome evaluate_shape(const Plan& plan, const PlanBuffer& buffer,
+                      std::span<const int64_t> dims, std::vector<int64_t>& shape) {
+  for (uint32_t index : buffer.shape) {
+    int64_t extent = 0;
+    EvalStatus status = evaluate(plan.exprs[index], dims, extent);
+    if (status == EvalStatus::Ok && extent >= 0) {
+      shape.push_back(extent);
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const PlanDim& dim : plan.dims) names.push_back(dim.name);
+    std::string text = expr_text(plan.exprs[index], names);
+    if (status != EvalStatus::Ok) {
+      return invalid(plan.entry, ": an extent of ", in_quotes(buffer.name), " is ", text,
+                     ", and ", eval_status_text(status));
+    }
+    return invalid(plan.entry, ": an extent of ", in_quotes(buffer.name), " is ", text,
+                   " = ", extent, ", which is negative");
+  }
+  return ok();
+}
+
+bool overlaps(const PlanBuffer& a, const PlanBuffer& b) {
+  return a.first_step <= b.last_step && b.first_step <= a.last_step;
+}
+
+/// The lowest offset for `bytes` bytes between the placed temps, which are in order of offset.
+int64_t first_gap(const Plan& plan, const Placement& placement, int64_t zone,
+                  const std::vector<size_t>& placed, size_t buffer) {
+  int64_t at = 0;
+  for (size_t other : placed) {
+    if (!overlaps(plan.buffers[other], plan.buffers[buffer])) continue;
+    if (placement.offsets[other] >= at + round_up(placement.bytes[buffer]) + zone) break;
+    at = std::max(at, placement.offsets[other] + round_up(placement.bytes[other]) + zone);
+  }
+  return at;
+}
+
+PlaceOutcome pack_temps(const Plan& plan, int64_t zone, Placement& placement) {
+  std::vector<bool> is_view = find_views(plan);
+  std::vector<size_t> temps;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    bool is_placed = plan.buffers[i].kind == BufferKind::Temp && !is_view[i];
+    if (is_placed && placement.bytes[i] > 0) temps.push_back(i);
+  }
+  std::sort(temps.begin(), temps.end(), [&](size_t a, size_t b) {
+    return std::pair(-placement.bytes[a], a) < std::pair(-placement.bytes[b], b);
+  });
+  std::vector<size_t> placed;
+  for (size_t temp : temps) {
+    if (placement.bytes[temp] > max_arena_bytes) {
+      return too_large(plan.entry, ": ", in_quotes(plan.buffers[temp].name), " has ",
+                  placement.bytes[temp], " bytes");
+    }
+    int64_t offset = first_gap(plan, placement, zone, placed, temp);
+    placement.offsets[temp] = offset;
+    placement.arena_bytes =
+        std::max(placement.arena_bytes, offset + round_up(placement.bytes[temp]) + zone);
+    if (placement.arena_bytes > max_arena_bytes) {
+      return too_large(plan.entry, ": the temporaries need more than ", max_arena_bytes,
+                  " bytes");
+    }
+    auto at = std::lower_bound(placed.begin(), placed.end(), offset,
+                               [&](size_t a, int64_t b) { return placement.offsets[a] < b; });
+    placed.insert(at, temp);
+  }
+  return ok();
+}
+
+}  // namespace
+
+std::vector<bool> find_views(const Plan& plan) {
+  std::vector<bool> is_view(plan.buffers.size());
+  for (const PlanStep& step : plan.steps) {
+    if (const auto* alias = std::get_if<AliasStep>(&step)) is_view[alias->view] = true;
+  }
+  return is_view;
+}
+
+PlaceOutcome place_buffers(const Plan& plan, std::span<const int64_t> dims, int64_t zone,
+                           Placement& placement) {
+  placement.offsets.assign(plan.buffers.size(), 0);
+  for (const PlanBuffer& buffer : plan.buffers) {
+    std::vector<int64_t>& shape = placement.shapes.emplace_back();
+    PlaceOutcome outcome = evaluate_shape(plan, buffer, dims, shape);
+    if (outcome.failed()) return outcome;
+    auto count = element_count(shape);
+    auto bytes = count ? bytes_of(buffer.dtype, *count) : std::nullopt;
+    if (!bytes) {
+      return too_large(plan.entry, ": the size of ", in_quotes(buffer.name),
+                  ", shape ", shape_text(shape), ", overflows 64 bits");
+    }
+    placement.bytes.push_back(*bytes);
+  }
+  return pack_temps(plan, zone, placement);
+}
+
+}  // namespace tessera::format

@@ -1,0 +1,38 @@
+#pragma once
+// Where the temps of a plan lie in the arena, for given values of the dims.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/format/plan.h"
+
+namespace tessera::format {
+
+struct Placement {
+  std::vector<std::vector<int64_t>> shapes;  ///< per buffer
+  std::vector<int64_t> bytes;                ///< per buffer
+  std::vector<int64_t> offsets;              ///< per buffer: of a temp in the arena; else 0
+  int64_t arena_bytes = 0;
+};
+
+enum class PlaceStatus : uint8_t { Ok, Invalid, TooLarge };
+
+struct [[nodiscard]] PlaceOutcome {
+  PlaceStatus status = PlaceStatus::Ok;
+  std::string text{};  ///< what is wrong
+  bool failed() const { return status != PlaceStatus::Ok; }
+};
+
+/// Evaluates all shapes and packs the temps: by descending size, each at the lowest offset that no
+/// temp alive at the same time occupies (first fit; Gergov, 1999, has the analysis). Views get no
+/// memory. `zone` bytes, a multiple of plan_alignment, stay free behind each temp. Depends on the plan
+/// and the numbers given only.
+PlaceOutcome place_buffers(const Plan& plan, std::span<const int64_t> dims, int64_t zone,
+                           Placement& placement);
+
+/// The temps and outputs that an alias step makes views.
+std::vector<bool> find_views(const Plan& plan);
+
+}  // namespace tessera::format
