@@ -29,14 +29,14 @@ Plan two_steps(const std::string& first, const std::string& second) {
   return b.plan;
 }
 
-struct Outcome {
+struct Ran {
   tsr_status_t status;
   std::string text;
   std::vector<float> values;
 };
 
 /// Calls f on `values` in memory of the context.
-Outcome run(const Loaded& loaded, std::vector<float> values) {
+Ran run(const Loaded& loaded, std::vector<float> values) {
   int64_t shape[] = {int64_t(values.size())};
   size_t bytes = values.size() * sizeof(float);
   tsr_tensor_t tensors[2] = {};
@@ -48,7 +48,7 @@ Outcome run(const Loaded& loaded, std::vector<float> values) {
     REQUIRE(tsrAlloc(loaded.context, bytes, TSR_HOST, &tensor.data) == TSR_SUCCESS);
   }
   std::copy(values.begin(), values.end(), static_cast<float*>(tensors[0].data));
-  Outcome out;
+  Ran out;
   out.status = call(loaded.function("f"), {&tensors[0]}, {&tensors[1]});
   out.text = out.status == TSR_SUCCESS ? "" : last_error();
   out.values.assign(static_cast<float*>(tensors[1].data),
@@ -57,7 +57,7 @@ Outcome run(const Loaded& loaded, std::vector<float> values) {
   return out;
 }
 
-Outcome run(const Plan& plan, uint32_t checks, std::vector<float> values) {
+Ran run(const Plan& plan, uint32_t checks, std::vector<float> values) {
   Loaded loaded(make_bundle({plan}), checks);
   return run(loaded, std::move(values));
 }
@@ -72,14 +72,14 @@ class DebugVariable {
 }  // namespace
 
 TEST_CASE("a sound call passes all checks", "[runtime][debug]") {
-  Outcome out = run(two_steps("add_one", "add_one"), TSR_CHECK_ALL, std::vector<float>(40, 1));
+  Ran out = run(two_steps("add_one", "add_one"), TSR_CHECK_ALL, std::vector<float>(40, 1));
   INFO(out.text);
   CHECK(out.status == TSR_SUCCESS);
   CHECK(out.values == std::vector<float>(40, 3));
 }
 
 TEST_CASE("a kernel that writes past a temporary is named", "[runtime][debug]") {
-  Outcome out = run(two_steps("overrun", "add_one"), TSR_CHECK_ALL, std::vector<float>(16, 1));
+  Ran out = run(two_steps("overrun", "add_one"), TSR_CHECK_ALL, std::vector<float>(16, 1));
   CHECK(out.status == TSR_ECHECK);
   CHECK(out.text == "f: step 0, kernel 'overrun': it wrote 1 bytes past the end of temporary 't2' [16], 64 bytes");
 }
@@ -87,14 +87,14 @@ TEST_CASE("a kernel that writes past a temporary is named", "[runtime][debug]") 
 TEST_CASE("a kernel that writes past an allocation is named", "[runtime][debug]") {
   std::vector<float> values(15, 1);
   for (uint32_t checks : {TSR_CHECK_CANARIES, TSR_CHECK_CANARIES | TSR_CHECK_GUARDS}) {
-    Outcome out = run(two_steps("add_one", "overrun"), checks, values);
+    Ran out = run(two_steps("add_one", "overrun"), checks, values);
     CHECK(out.status == TSR_ECHECK);
     CHECK(out.text == "f: step 1, kernel 'overrun': it wrote 1 bytes past the end of output 'y' [15], 60 bytes");
   }
 }
 
 TEST_CASE("the first kernel that makes a NaN is named, with its place", "[runtime][debug]") {
-  Outcome out = run(two_steps("ratio", "add_one"), TSR_CHECK_ALL, {1, 2, 0, 4, 0});
+  Ran out = run(two_steps("ratio", "add_one"), TSR_CHECK_ALL, {1, 2, 0, 4, 0});
   CHECK(out.status == TSR_ECHECK);
   CHECK(out.text == "f: step 0, kernel 'ratio': temporary 't2' [5] has 2 NaN, the first at [2]; its operands have none");
   // A NaN of the caller is nobody's news.
@@ -103,14 +103,14 @@ TEST_CASE("the first kernel that makes a NaN is named, with its place", "[runtim
 }
 
 TEST_CASE("infinities are found unless the kernel is written with some", "[runtime][debug]") {
-  Outcome out = run(two_steps("reciprocal", "add_one"), TSR_CHECK_INF, {1, 0});
+  Ran out = run(two_steps("reciprocal", "add_one"), TSR_CHECK_INF, {1, 0});
   CHECK(out.text == "f: step 0, kernel 'reciprocal': temporary 't2' [2] has 1 infinity at [1]; its operands have none");
   out = run(two_steps("reciprocal", "add_one"), TSR_CHECK_NAN, {1, 0});
   CHECK(out.status == TSR_SUCCESS);
 }
 
 TEST_CASE("what is never written is found where it is read and where it is given back", "[runtime][debug]") {
-  Outcome out = run(two_steps("unfinished", "add_one"), TSR_CHECK_ALL, {1, 2, 3});
+  Ran out = run(two_steps("unfinished", "add_one"), TSR_CHECK_ALL, {1, 2, 3});
   CHECK(out.status == TSR_ECHECK);
   CHECK(out.text ==
         "f: step 1, kernel 'add_one': output 'y' [3] has 1 NaN at [2]: it read temporary 't2' [3], of which 1 elements "
@@ -120,7 +120,7 @@ TEST_CASE("what is never written is found where it is read and where it is given
 }
 
 TEST_CASE("a checked kernel's log becomes a message", "[runtime][debug]") {
-  Outcome out = run(two_steps("checked", "add_one"), 0, std::vector<float>(40, 1));
+  Ran out = run(two_steps("checked", "add_one"), 0, std::vector<float>(40, 1));
   CHECK(out.status == TSR_ECHECK);
   CHECK(out.text ==
         "f: step 0, kernel 'checked', program 2 (tile [2] of [3]): a store to temporary 't2' at checked.tsr:5:3 "

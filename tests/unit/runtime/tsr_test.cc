@@ -189,7 +189,7 @@ TEST_CASE("tsr inspect shows a bundle in each form", "[tsr]") {
   std::string summary = work.tsr("inspect m.bundle").output;
   CHECK(summary.find("  layer(x: f32[B, D]) -> (y: f32[B, D])\n      reads layer.w\n") !=
         std::string::npos);
-  CHECK(summary.find("target    cpu:x86-64-v3, 7 kernels\n") != std::string::npos);
+  CHECK(summary.find("target    cpu:x86-64-v3, 13 kernels\n") != std::string::npos);
   std::string yaml = work.tsr("inspect --yaml m.bundle").output;
   CHECK(yaml.find("---\ntarget: cpu:x86-64-v3\nname: add_one\n") == 0);
   std::string json = work.tsr("inspect --json m.bundle").output;
