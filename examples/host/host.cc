@@ -36,6 +36,13 @@ Tensor::Tensor(Tensor&& other) noexcept
   other.raw_.data = nullptr;
 }
 
+Tensor& Tensor::operator=(Tensor&& other) noexcept {
+  std::swap(context_, other.context_);
+  std::swap(raw_, other.raw_);
+  shape_.swap(other.shape_);  // the extents stay where they are
+  return *this;
+}
+
 Tensor::~Tensor() { tsrFree(context_, raw_.data); }
 
 size_t Tensor::bytes() const {

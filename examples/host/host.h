@@ -24,7 +24,7 @@ class Tensor {
   /// With zeros in it.
   Tensor(const Program& program, tsr_dtype_t dtype, std::vector<int64_t> shape);
   Tensor(Tensor&& other) noexcept;
-  Tensor& operator=(Tensor&&) = delete;
+  Tensor& operator=(Tensor&& other) noexcept;
   ~Tensor();
 
   void write(const void* data);

@@ -1,12 +1,33 @@
 #!/usr/bin/env python3
-"""examples/llama beside its NumPy program, in f32 and bf16.
+"""examples/llama beside its NumPy program, in f32 and bf16, and the program that continues a text with it.
 
 Usage: llama_test.py BUILD_DIR
 """
+import subprocess
 import tempfile
 
+import numpy as np
+
 import models
+from tools import BIN
+
+PROMPT = b"The first program that"
+
+
+def generate(model, count):
+    """What llama_generate writes."""
+    command = [BIN / "llama_generate", model.bundle, model.weights, PROMPT.decode(), "--raw", "--count", str(count)]
+    return subprocess.run([str(part) for part in command], capture_output=True, check=True).stdout
+
+
+def main():
+    llama = models.program("llama")
+    with tempfile.TemporaryDirectory() as folder:
+        model = models.compile_and_check("llama", folder)
+        wanted = bytes(llama.generate(model.params, np.frombuffer(PROMPT, np.uint8), 160))
+        text = generate(model, 160)
+        assert text == wanted, (text, wanted)
+
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as name:
-        models.compile_and_check("llama", name)
+    main()
