@@ -66,7 +66,8 @@ std::optional<PhaseOption> find_phase_option(std::string_view phase, std::string
     std::string_view one = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(one.size() + 1, rest.size()));
     size_t equals = one.find('='), dot = one.find('.');
-    if (one.substr(0, equals) == option) return PhaseOption{one.substr(equals + 1, dot - equals - 1), one.substr(dot + 1)};
+    if (one.substr(0, equals) != option) continue;
+    return PhaseOption{one.substr(equals + 1, dot - equals - 1), one.substr(dot + 1)};
   }
   return std::nullopt;
 }

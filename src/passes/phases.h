@@ -15,7 +15,8 @@ struct Phase {
 
 /// All phases in the order in which they run.
 std::span<const Phase> all_phases();
-/// The passes of a phase for a machine; nothing where no phase has that name. Without a machine they are those of a CPU.
+/// The passes of a phase for a machine; nothing where no phase has that name. Without a machine they are those of a
+/// CPU.
 std::optional<std::vector<PassStep>> steps_of_phase(std::string_view name, const Machine* machine);
 /// The pass and the option that an option of a phase is for.
 struct PhaseOption {

@@ -288,7 +288,10 @@ Datum TileOps::scan(const Datum& tile, const Datum& axis, const ScanOptions& opt
   builder_.set_loc(loc);
   Value* value = expect_tile(tile, loc, "scan");
   if (!value) return Datum::poison();
-  if (value->type()->dtype == DType::Bool) return evaluator_.report(diag::wrong_dtype, loc, "scan", "bool"), Datum::poison();
+  if (value->type()->dtype == DType::Bool) {
+    evaluator_.report(diag::wrong_dtype, loc, "scan", "bool");
+    return Datum::poison();
+  }
   std::string_view kinds[] = {"sum", "prod", "max", "min"};
   if (std::find(std::begin(kinds), std::end(kinds), options.kind) == std::end(kinds)) {
     evaluator_.report(diag::wrong_kind, loc, "the kind of 'tile.scan'", fmt::format("\"{}\"", options.kind),
@@ -297,7 +300,9 @@ Datum TileOps::scan(const Datum& tile, const Datum& axis, const ScanOptions& opt
   }
   auto list = axis.is_none() ? std::nullopt : read_axes(axis, value->type()->rank(), loc, "scan");
   if (!list || list->size() != 1) {
-    if (list || axis.is_none()) evaluator_.report(diag::wrong_kind, loc, "the axis of 'tile.scan'", describe(axis), "one axis");
+    if (list || axis.is_none()) {
+      evaluator_.report(diag::wrong_kind, loc, "the axis of 'tile.scan'", describe(axis), "one axis");
+    }
     return Datum::poison();
   }
   Context& context = builder_.context();

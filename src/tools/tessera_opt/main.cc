@@ -45,7 +45,8 @@ void list_passes() {
   fmt::print("\nphases, each some of these passes:\n");
   for (const Phase& phase : all_phases()) {
     fmt::print("{:<30} {}\n", phase.name, phase.summary);
-    if (!phase.options.empty()) fmt::print("{:<30} options: {}\n", "", phase.options.substr(0, phase.options.find('=')));
+    if (phase.options.empty()) continue;
+    fmt::print("{:<30} options: {}\n", "", phase.options.substr(0, phase.options.find('=')));
   }
 }
 

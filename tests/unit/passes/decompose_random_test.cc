@@ -59,7 +59,7 @@ TEST_CASE("initialisers keep their random ops") {
   std::string text = test.function_text({"%s: tensor<u64>"},
                                         "%n: tensor<4, f32> = gir.philox_normal %s {stream = 5}\n"
                                         "gir.return [%n]");
-  text.replace(text.find("role = \"entry\""), 14, "role = \"init\", param = \"w\"");
+  text.replace(text.find("role = \"entry\""), 14, "role = \"init\", params = [\"w\"]");
   Module* module = test.parse(text);
   INFO(test.messages());
   REQUIRE(module);

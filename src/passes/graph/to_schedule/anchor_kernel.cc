@@ -50,7 +50,8 @@ Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& g
   request.kernel = form.kernel;
   request.arguments = form.arguments;
   request.schedule = form.schedule;
-  if (anchor->is(graph::info(graph::OpKind::Gemm))) set_block(module_.context(), context_.list_option("block"), request);
+  bool is_matrix_product = anchor->is(graph::info(graph::OpKind::Gemm)) && form.kernel != "matmul_windows";
+  if (is_matrix_product) set_block(module_.context(), context_.list_option("block"), request);
   request.choice = choice;
   request.symbol = next_symbol();
   request.machine = context_.machine ? context_.machine->name : "";
