@@ -90,97 +90,57 @@ void KernelRun::run_op(Op* op) {
   switch (kind_of(op)) {
     case OpKind::Kernel:
       TSR_UNREACHABLE("kernels do not nest");
-    case OpKind::Return:
-      return end_role(*role_);
-    case OpKind::Yield:
-      return run_yield(op);
+    case OpKind::Return: return end_role(*role_);
+    case OpKind::Yield: return run_yield(op);
     case OpKind::ProgramId:
     case OpKind::WorkerId:
     case OpKind::WorkerCount:
     case OpKind::Constant:
     case OpKind::Dim:
-    case OpKind::Extract:
-      return scalar(op, number(op));
-    case OpKind::For:
-      return run_for(op);
-    case OpKind::If:
-      return run_if(op);
-    case OpKind::View:
-      return run_view(op);
-    case OpKind::Alloc:
-      return run_alloc(op);
-    case OpKind::Load:
-      return run_load(op);
-    case OpKind::Store:
-      return run_store(op);
-    case OpKind::Gather:
-      return run_gather(op);
+    case OpKind::Extract: return scalar(op, number(op));
+    case OpKind::For: return run_for(op);
+    case OpKind::If: return run_if(op);
+    case OpKind::View: return run_view(op);
+    case OpKind::Alloc: return run_alloc(op);
+    case OpKind::Load: return run_load(op);
+    case OpKind::Store: return run_store(op);
+    case OpKind::Gather: return run_gather(op);
     case OpKind::Full:
-    case OpKind::Splat:
-      return fill(op, number(op));
-    case OpKind::Iota:
-      return run_iota(op);
-    case OpKind::Broadcast:
-      return run_broadcast(op);
+    case OpKind::Splat: return fill(op, number(op));
+    case OpKind::Iota: return run_iota(op);
+    case OpKind::Broadcast: return run_broadcast(op);
     case OpKind::Reshape:
-    case OpKind::ConvertLayout:
-      return run_same(op);
-    case OpKind::Transpose:
-      return run_transpose(op);
-    case OpKind::Reduce:
-      return run_reduce(op);
-    case OpKind::Scan:
-      return run_scan(op);
-    case OpKind::Merge:
-      return run_merge(op);
-    case OpKind::Slice:
-      return run_slice(op);
-    case OpKind::Dot:
-      return run_dot(op);
-    case OpKind::PairRows:
-      return run_pair_rows(op);
-    case OpKind::DotPairs:
-      return run_dot_pairs(op);
-    case OpKind::Role:
-      return run_role_op(op);
-    case OpKind::AllocShared:
-      return run_alloc_shared(op);
-    case OpKind::Slot:
-      return run_slot(op);
-    case OpKind::CopyAsync:
-      return run_copy_async(op);
+    case OpKind::ConvertLayout: return run_same(op);
+    case OpKind::Transpose: return run_transpose(op);
+    case OpKind::Reduce: return run_reduce(op);
+    case OpKind::Scan: return run_scan(op);
+    case OpKind::Merge: return run_merge(op);
+    case OpKind::Slice: return run_slice(op);
+    case OpKind::Dot: return run_dot(op);
+    case OpKind::PairRows: return run_pair_rows(op);
+    case OpKind::DotPairs: return run_dot_pairs(op);
+    case OpKind::Role: return run_role_op(op);
+    case OpKind::AllocShared: return run_alloc_shared(op);
+    case OpKind::Slot: return run_slot(op);
+    case OpKind::CopyAsync: return run_copy_async(op);
     case OpKind::CopyCommit:
       ++role_->groups;
       return;
-    case OpKind::CopyWait:
-      return run_copy_wait(op);
-    case OpKind::StoreAsync:
-      return run_store_async(op);
-    case OpKind::StoreWait:
-      return run_store_wait(op);
-    case OpKind::Channel:
-      return run_channel(op);
-    case OpKind::ChannelAcquire:
-      return run_acquire(op);
-    case OpKind::ChannelWait:
-      return run_channel_wait(op);
-    case OpKind::ChannelRelease:
-      return run_release(op);
-    case OpKind::Barriers:
-      return run_barriers(op);
+    case OpKind::CopyWait: return run_copy_wait(op);
+    case OpKind::StoreAsync: return run_store_async(op);
+    case OpKind::StoreWait: return run_store_wait(op);
+    case OpKind::Channel: return run_channel(op);
+    case OpKind::ChannelAcquire: return run_acquire(op);
+    case OpKind::ChannelWait: return run_channel_wait(op);
+    case OpKind::ChannelRelease: return run_release(op);
+    case OpKind::Barriers: return run_barriers(op);
     case OpKind::BarrierExpect:
-    case OpKind::BarrierArrive:
-      return run_arrive(op);
-    case OpKind::BarrierWait:
-      return run_barrier_wait(op);
-    case OpKind::Barrier:
-      return run_barrier(op);
-    case OpKind::FenceAsync:
-      return role_->order.own.fence();
-    case OpKind::Mma:
-      return run_mma(op);
-    case OpKind::MmaWait:
-      return run_mma_wait(op);
+    case OpKind::BarrierArrive: return run_arrive(op);
+    case OpKind::BarrierWait: return run_barrier_wait(op);
+    case OpKind::Barrier: return run_barrier(op);
+    case OpKind::FenceAsync: return role_->order.own.fence();
+    case OpKind::Mma: return run_mma(op);
+    case OpKind::MmaWait: return run_mma_wait(op);
 #define ELEMENTWISE(Name, operands, cls, traits) case OpKind::Name:
 #include "ir/core/elementwise.def"
 #undef ELEMENTWISE
