@@ -100,6 +100,7 @@ class Session {
     for (size_t i = 0; i < output_count; ++i) {
       tsr_tensor_info_t info;
       host::check(tsrGetOutputInfo(function, i, &info));
+      if (info.flags & TSR_TENSOR_DONATED) continue;
       if (auto next = next_.find(info.name); next != next_.end()) std::swap(next->second, state_.at(info.name));
     }
     return scores.front().floats();
