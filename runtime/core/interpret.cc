@@ -88,11 +88,9 @@ class Interpreter {
   }
 
   Status run_step(const format::IfStep& step, size_t& next) {
-    if (Status status = check_memory(step.buffer); status.failed()) return status;
-    uint8_t holds = 0;
-    Status status = queue_.read(&holds, frame_.buffers[step.buffer], 1);
-    if (status.failed()) return status;
-    return run_branch(holds != 0, step.then_steps, step.else_steps, next);
+    bool holds = false;
+    if (Status status = read_condition(step.buffer, holds); status.failed()) return status;
+    return run_branch(holds, step.then_steps, step.else_steps, next);
   }
 
   Status run_branch(bool holds, size_t then_steps, size_t else_steps, size_t& next) {
@@ -146,6 +144,38 @@ class Interpreter {
     if (Status status = check_memory(step.of); status.failed()) return status;
     frame_.buffers[step.view] = static_cast<char*>(frame_.buffers[step.of]) + offset;
     return ok();
+  }
+
+  Status run_step(const format::CheckStep& step, size_t&) {
+    bool holds = false;
+    if (Status status = read_condition(step.buffer, holds); status.failed()) return status;
+    return holds ? ok() : invalid(plan_.entry, ": ", step.message);
+  }
+
+  Status run_step(const format::WhileStep& step, size_t& next) {
+    size_t condition_begin = next;
+    size_t body_begin = condition_begin + step.condition_steps;
+    next = body_begin + step.body_steps;
+    for (bool holds = true;;) {
+      if (Status status = run_range(condition_begin, body_begin); status.failed()) return status;
+      if (Status status = read_condition(step.buffer, holds); status.failed()) return status;
+      if (!holds) return ok();
+      if (Status status = run_range(body_begin, next); status.failed()) return status;
+    }
+  }
+
+  /// Both have the same size, and memory until the same step.
+  Status run_step(const format::SwapStep& step, size_t&) {
+    std::swap(frame_.buffers[step.a], frame_.buffers[step.b]);
+    return ok();
+  }
+
+  Status read_condition(uint32_t buffer, bool& holds) {
+    if (Status status = check_memory(buffer); status.failed()) return status;
+    uint8_t byte = 0;
+    Status status = queue_.read(&byte, frame_.buffers[buffer], 1);
+    holds = byte != 0;
+    return status;
   }
 
   /// A view that no step has made yet has no memory.

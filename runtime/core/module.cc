@@ -247,21 +247,25 @@ class ModuleLoader {
     }
     for (const format::PlanStep& step : plan.steps) {
       const auto* launch = std::get_if<format::LaunchStep>(&step);
-      if (!launch || fits(plan, *launch, *function.kernels[launch->kernel].meta)) continue;
+      if (!launch || fits(function, *launch, *function.kernels[launch->kernel].meta)) continue;
       return damaged("the plan of ", in_quotes(plan.entry), " launches the kernel ",
                      in_quotes(plan.kernels[launch->kernel]), " with arguments that do not fit it");
     }
     return ok();
   }
 
-  static bool fits(const Plan& plan, const format::LaunchStep& launch,
+  /// A kernel writes to no memory that the caller keeps for itself.
+  static bool fits(const tsr_function& function, const format::LaunchStep& launch,
                    const format::KernelMeta& meta) {
     if (launch.buffers.size() != meta.buffers.size() || launch.dims.size() != meta.dims.size()) {
       return false;
     }
     for (size_t i = 0; i < launch.buffers.size(); ++i) {
-      const PlanBuffer& buffer = plan.buffers[launch.buffers[i]];
-      bool is_read_only = buffer.kind == BufferKind::Param || buffer.kind == BufferKind::Constant;
+      const PlanBuffer& buffer = function.plan.buffers[launch.buffers[i]];
+      bool donated = std::find(function.donors.begin(), function.donors.end(), launch.buffers[i]) !=
+                     function.donors.end();
+      bool is_read_only = buffer.kind == BufferKind::Param || buffer.kind == BufferKind::Constant ||
+                          (buffer.kind == BufferKind::Input && !donated);
       if (buffer.dtype != meta.buffers[i].dtype) return false;
       if (meta.buffers[i].result && is_read_only) return false;
     }

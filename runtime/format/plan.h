@@ -125,9 +125,33 @@ struct AliasStep {
   bool operator==(const AliasStep&) const = default;
 };
 
-/// The alternatives' order is the step's number in the bytes; number 7 (repack) is reserved.
-using PlanStep =
-    std::variant<LaunchStep, SelectStep, IfStep, ForStep, CopyStep, FillStep, AliasStep>;
+/// Ends the call with the message unless a rank-0 bool buffer holds true.
+struct CheckStep {
+  uint32_t buffer = no_index;
+  std::string message;
+  bool operator==(const CheckStep&) const = default;
+};
+
+/// Runs the next `condition_steps` steps and then, if a rank-0 bool buffer holds true, the
+/// `body_steps` after those, and begins again.
+struct WhileStep {
+  uint32_t buffer = no_index;
+  uint32_t condition_steps = 0;
+  uint32_t body_steps = 0;
+  bool operator==(const WhileStep&) const = default;
+};
+
+/// Exchanges the contents of two temps of one dtype, shape and live interval, which no view is of, by exchanging
+/// their memory.
+struct SwapStep {
+  uint32_t a = no_index;
+  uint32_t b = no_index;
+  bool operator==(const SwapStep&) const = default;
+};
+
+/// The alternatives' order is the step's number in the bytes.
+using PlanStep = std::variant<LaunchStep, SelectStep, IfStep, ForStep, CopyStep, FillStep, AliasStep, CheckStep,
+                              WhileStep, SwapStep>;
 
 struct Plan {
   std::string entry;   ///< the entry's name

@@ -12,7 +12,6 @@ namespace tessera::format {
 namespace {
 
 constexpr std::string_view magic = "TSRPLAN\n";
-constexpr uint8_t repack_step = 7;
 
 size_t padding(size_t size) {
   return (plan_alignment - size % plan_alignment) % plan_alignment;
@@ -81,6 +80,16 @@ struct StepEncoder {
   }
   void operator()(const AliasStep& step) const {
     put(step.view, step.of, step.offset);
+  }
+  void operator()(const CheckStep& step) const {
+    put(step.buffer);
+    put_text(out, step.message);
+  }
+  void operator()(const WhileStep& step) const {
+    put(step.buffer, step.condition_steps, step.body_steps);
+  }
+  void operator()(const SwapStep& step) const {
+    put(step.a, step.b);
   }
 };
 
@@ -215,14 +224,24 @@ class PlanDecoder {
         return FillStep{in_.u32(), in_.u8(), in_.u64()};
       case 6:
         return AliasStep{in_.u32(), in_.u32(), in_.u32()};
-      case repack_step:
-        refuse("step kind 7 (repack) is reserved");
-        break;
+      case 7:
+        return read_check();
+      case 8:
+        return WhileStep{in_.u32(), in_.u32(), in_.u32()};
+      case 9:
+        return SwapStep{in_.u32(), in_.u32()};
       default:
         refuse(cat("step kind ", int(kind), " is unknown"));
         break;
     }
     return CopyStep{};
+  }
+
+  CheckStep read_check() {
+    CheckStep step;
+    step.buffer = in_.u32();
+    step.message = text();
+    return step;
   }
 
   LaunchStep read_launch() {

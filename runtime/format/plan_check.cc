@@ -31,7 +31,7 @@ bool is_scalar_integer(Dtype dtype) {
   return dtype >= Dtype::I64 && dtype <= Dtype::U8 && dtype != Dtype::I4;
 }
 
-/// A For step's body, both ends included, and the loop around it.
+/// The steps that a loop repeats, both ends included, and the loop around it.
 struct Loop {
   uint32_t first;
   uint32_t last;
@@ -201,7 +201,20 @@ class PlanChecker {
     loop_of_step_.assign(plan_.steps.size(), no_index);
     dim_in_scope_.assign(plan_.dims.size(), false);
     dim_has_loop_.assign(plan_.dims.size(), false);
+    find_views();
     check_range(0, plan_.steps.size(), no_index, 0);
+  }
+
+  /// Buffers that are views or have one, and inputs that are donated.
+  void find_views() {
+    viewed_.assign(plan_.buffers.size(), false);
+    donated_.assign(plan_.buffers.size(), false);
+    for (const PlanStep& step : plan_.steps) {
+      const auto* alias = std::get_if<AliasStep>(&step);
+      if (!alias || alias->view >= viewed_.size() || alias->of >= viewed_.size()) continue;
+      viewed_[alias->view] = viewed_[alias->of] = true;
+      if (plan_.buffers[alias->view].kind == BufferKind::Output) donated_[alias->of] = true;
+    }
   }
 
   void check_range(uint64_t begin, uint64_t end, uint32_t loop, int nesting) {
@@ -226,6 +239,9 @@ class PlanChecker {
     }
     if (const auto* repeat = std::get_if<ForStep>(&step)) {
       return check_loop(at, end, *repeat, loop, nesting);
+    }
+    if (const auto* repeat = std::get_if<WhileStep>(&step)) {
+      return check_while(at, end, *repeat, loop, nesting);
     }
     return at + 1;
   }
@@ -258,6 +274,24 @@ class PlanChecker {
     return body_end;
   }
 
+  /// The condition is read after its last step, so it must live there.
+  uint64_t check_while(uint64_t at, uint64_t end, const WhileStep& step, uint32_t loop,
+                       int nesting) {
+    uint64_t condition_end = at + 1 + step.condition_steps;
+    uint64_t body_end = condition_end + step.body_steps;
+    if (body_end > end || body_end == at + 1) {
+      refuse("step ", at, ": its body is empty or does not fit");
+      return end;
+    }
+    loops_.push_back({uint32_t(at + 1), uint32_t(body_end - 1), loop});
+    uint32_t own = uint32_t(loops_.size() - 1);
+    check_range(at + 1, condition_end, own, nesting + 1);
+    step_ = uint32_t(condition_end - 1);
+    if (ok()) use_condition(step.buffer);
+    check_range(condition_end, body_end, own, nesting + 1);
+    return body_end;
+  }
+
   void check_step(const LaunchStep& step) {
     if (step.kernel >= plan_.kernels.size())
       refuse("step ", step_, ": there is no kernel ", step.kernel);
@@ -269,11 +303,37 @@ class PlanChecker {
 
   void check_step(const SelectStep& step) { use_expr(step.condition); }
 
-  void check_step(const IfStep& step) {
-    if (!use(step.buffer)) return;
-    const PlanBuffer& buffer = plan_.buffers[step.buffer];
-    if (buffer.dtype != Dtype::Bool || !buffer.shape.empty()) {
-      refuse("step ", step_, ": its condition is no rank-0 bool");
+  void check_step(const IfStep& step) { use_condition(step.buffer); }
+
+  void check_step(const CheckStep& step) {
+    use_condition(step.buffer);
+    if (step.message.empty() || step.message.size() > max_message ||
+        !is_printable_text(step.message)) {
+      refuse("step ", step_, ": it has no printable message");
+    }
+  }
+
+  void check_step(const WhileStep&) {}
+
+  void check_step(const SwapStep& step) {
+    if (!use(step.a) || !use(step.b)) return;
+    const PlanBuffer& a = plan_.buffers[step.a];
+    const PlanBuffer& b = plan_.buffers[step.b];
+    bool alike = step.a != step.b && a.kind == BufferKind::Temp && b.kind == BufferKind::Temp &&
+                 a.dtype == b.dtype && a.shape == b.shape && a.first_step == b.first_step &&
+                 a.last_step == b.last_step;
+    if (!alike || viewed_[step.a] || viewed_[step.b]) {
+      refuse("step ", step_, ": it exchanges buffers that are not alike");
+    }
+  }
+
+  void use_condition(uint32_t index) {
+    if (!use(index)) return;
+    const PlanBuffer& buffer = plan_.buffers[index];
+    bool one = std::all_of(buffer.shape.begin(), buffer.shape.end(),
+                           [&](uint32_t extent) { return plan_.exprs[extent] == const_expr(1); });
+    if (buffer.dtype != Dtype::Bool || !one) {
+      refuse("step ", step_, ": its condition is no bool of one element");
     }
   }
 
@@ -335,7 +395,8 @@ class PlanChecker {
   void use_writable(uint32_t index) {
     if (!use(index)) return;
     BufferKind kind = plan_.buffers[index].kind;
-    if (kind == BufferKind::Param || kind == BufferKind::Constant) {
+    bool given = kind == BufferKind::Input && !donated_[index];
+    if (given || kind == BufferKind::Param || kind == BufferKind::Constant) {
       refuse("step ", step_, ": buffer ", index, " is only read");
     }
   }
@@ -377,6 +438,8 @@ class PlanChecker {
   std::vector<uint32_t> loop_of_step_;  ///< the innermost loop whose body has the step
   std::vector<bool> dim_in_scope_;
   std::vector<bool> dim_has_loop_;
+  std::vector<bool> viewed_;   ///< per buffer
+  std::vector<bool> donated_;  ///< per buffer
 };
 
 }  // namespace

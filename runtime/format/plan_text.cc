@@ -109,6 +109,23 @@ class PlanPrinter {
          cat(at, ": view ", name(step.view), " of ", name(step.of), " at ", expr(step.offset)));
   }
 
+  void print_step(size_t at, const CheckStep& step, size_t&, int depth) {
+    line(depth, cat(at, ": check ", name(step.buffer), " ", in_quotes(step.message)));
+  }
+
+  void print_step(size_t at, const WhileStep& step, size_t& next, int depth) {
+    line(depth, cat(at, ": while ", name(step.buffer), " of"));
+    print_range(next, next + step.condition_steps, depth + 1);
+    next += step.condition_steps;
+    line(depth, "do");
+    print_range(next, next + step.body_steps, depth + 1);
+    next += step.body_steps;
+  }
+
+  void print_step(size_t at, const SwapStep& step, size_t&, int depth) {
+    line(depth, cat(at, ": swap ", name(step.a), " and ", name(step.b)));
+  }
+
   const Plan& plan_;
   std::vector<std::string> names_;
   std::string out_;

@@ -7,6 +7,7 @@
 #include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/interpret.h"
+#include "runtime/tsr/state_files.h"
 #include "runtime/tsr/tensor_files.h"
 #include "runtime/tsr/terminal.h"
 
@@ -23,6 +24,8 @@ struct RunOptions {
   std::vector<std::string> params;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+  std::vector<std::string> states;
+  std::vector<std::string> dims;
   DeviceOptions device;
   int repeat = 1;
   bool time = false;
@@ -36,6 +39,12 @@ constexpr const char* epilogue =
     "  .safetensors  the tensor of the input's or output's name.\n"
     "An input of rank 0 may be a number instead: --input seed=7. A seed that is not given is 0.\n"
     "Output files appear only when the run has succeeded.\n"
+    "\n"
+    "State:\n"
+    "  An entry with a parameter 'cache: KVCache[…]' has the inputs cache.K, cache.V and cache.length,\n"
+    "  which it updates. --state cache=FILE.safetensors reads them, from zeros when there is no such\n"
+    "  file, and writes them back; with --repeat each run goes on where the one before has ended.\n"
+    "\n"
     "--interpret computes with the interpreter instead of the compiled code: 'exact' rounds as "
     "the\n"
     "types say, 'f64' keeps every float in double precision until the outputs are rounded.\n"
@@ -70,6 +79,8 @@ class Run {
     if (int code = session_.bind_files(options_.params)) return code;
     if (int code = session_.require_parameters(function_, options_.params)) return code;
     if (int code = read_inputs()) return code;
+    if (int code = read_states()) return code;
+    if (int code = require_inputs()) return code;
     if (int code = make_outputs()) return code;
     if (int code = call()) return code;
     return write_outputs();
@@ -118,6 +129,30 @@ class Run {
       inputs_[index] = &tensor->tensor;
       input_tensors_[index] = tensor;
     }
+    return exit_ok;
+  }
+
+  int read_states() {
+    if (int code = find_states(options_.entry, options_.states, input_infos_, states_)) return code;
+    SizeTable sizes;
+    if (int code = sizes.add_options(options_.dims)) return code;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (input_tensors_[i]) sizes.add(input_infos_[i], input_tensors_[i]->shape);
+    }
+    for (const StateFile& state : states_) {
+      for (size_t index : state.inputs) {
+        const tsr_tensor_info_t& info = input_infos_[index];
+        if (inputs_[index]) return fail(cat("input ", in_quotes(info.name), " is given twice"));
+        OwnedTensor* tensor = nullptr;
+        if (int code = read_state(session_, state, info, sizes, tensor)) return code;
+        inputs_[index] = &tensor->tensor;
+        input_tensors_[index] = tensor;
+      }
+    }
+    return exit_ok;
+  }
+
+  int require_inputs() const {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (inputs_[i] || (input_infos_[i].flags & TSR_TENSOR_SEED)) continue;
       const tsr_tensor_info_t& info = input_infos_[i];
@@ -163,8 +198,23 @@ class Run {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       results.push_back({output_infos_[i].name, outputs_[i]});
     }
-    return interpret_entry({options_.bundle, options_.entry, options_.interpret}, arguments,
-                           results);
+    if (int code = interpret_entry({options_.bundle, options_.entry, options_.interpret}, arguments,
+                                   results)) {
+      return code;
+    }
+    return update_states();
+  }
+
+  /// Interpreted results have memory of their own: state goes back to its input for the next run.
+  int update_states() {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      for (size_t k = 0; k < inputs_.size(); ++k) {
+        bool donor = std::string_view(output_infos_[i].alias_of) == input_infos_[k].name;
+        if (!donor || !input_tensors_[k]) continue;
+        if (int code = session_.write(*input_tensors_[k], outputs_[i]->content())) return code;
+      }
+    }
+    return exit_ok;
   }
 
   int call() {
@@ -197,6 +247,11 @@ class Run {
         return code;
       }
     }
+    for (const StateFile& state : states_) {
+      std::map<std::string, const OwnedTensor*> tensors;
+      for (size_t index : state.inputs) tensors[input_infos_[index].name] = input_tensors_[index];
+      if (int code = write_state(session_, files, state, tensors)) return code;
+    }
     format::Outcome committed = files.commit();
     return committed ? exit_ok : fail(committed.error().text);
   }
@@ -206,6 +261,7 @@ class Run {
   tsr_function_t function_ = nullptr;
   std::vector<tsr_tensor_info_t> input_infos_;
   std::vector<tsr_tensor_info_t> output_infos_;
+  std::vector<StateFile> states_;
   std::vector<Assignment> targets_;  ///< beside the outputs; an empty name means not wanted
   std::vector<const tsr_tensor_t*> inputs_;
   std::vector<const OwnedTensor*> input_tensors_;  ///< beside inputs_
@@ -232,6 +288,15 @@ void add_run_command(CLI::App& command, int& exit_code) {
   command
       .add_option("--output", options->outputs, "Where an output goes; may be given several times")
       ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--state", options->states,
+                  "File that holds a state object between runs; may be given several times")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--dim", options->dims, "A size that no input tells, for state that begins with zeros")
+      ->type_name("NAME=N")
       ->allow_extra_args(false);
   add_device_options(command, options->device);
   add_debug_option(command, options->device);

@@ -202,6 +202,13 @@ int Session::allocate(OwnedTensor& tensor, bool on_host) {
   return status == TSR_SUCCESS ? exit_ok : fail_status(status);
 }
 
+int Session::write(const OwnedTensor& tensor, std::string_view content) const {
+  if (content.size() != tensor.bytes) return fail("a tensor's content has another size than the tensor");
+  if (content.empty()) return exit_ok;
+  tsr_status_t status = tsrCopy(context_, nullptr, tensor.tensor.data, content.data(), content.size());
+  return status == TSR_SUCCESS ? exit_ok : fail_status(status);
+}
+
 int Session::read(const OwnedTensor& tensor, std::string& storage,
                   std::string_view& content) const {
   content = tensor.content();

@@ -48,6 +48,8 @@ class Session {
   /// content stays in memory of the host, where dimensions are read.
   int make_tensor(format::Dtype dtype, std::vector<int64_t> shape, std::string_view content,
                   OwnedTensor*& tensor);
+  /// Copies the content of a whole tensor, from memory of the host.
+  int write(const OwnedTensor& tensor, std::string_view content) const;
   /// The bytes of a tensor; `storage` holds them when they are fetched from a GPU.
   int read(const OwnedTensor& tensor, std::string& storage, std::string_view& content) const;
   int bind(const std::string& name, const OwnedTensor& tensor);

@@ -133,6 +133,8 @@ class Evaluator {
   virtual void expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope);
   /// A condition that is no compile-time value, of `if`: runs the statement or reports.
   virtual Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope);
+  /// A while loop whose condition is no compile-time value: runs it or reports.
+  virtual Flow while_loop(const ast::While& loop, Scope& scope);
 
   /// The size that a value of the IR stands for; null for one that is no size.
   virtual Dim size_of(const IrValue& value);
@@ -172,6 +174,8 @@ class Evaluator {
   bool may_call(const Function& function, Loc loc);
   /// The function in progress does something beside giving its result.
   void record_effect(std::string_view effect, Loc loc);
+  /// Runs an `if` from one of its arms on.
+  Flow execute_arms(const ast::If& stmt, size_t arm, Scope& scope);
   /// Stands for a suite that cannot be run because of a mistake: the names it assigns become
   /// poison, and so does the function's result if the suite returns.
   Flow skip(ast::StmtList body, Scope& scope);
@@ -258,6 +262,7 @@ class Evaluator {
                                             const BoundArguments& arguments);
   std::optional<Datum> number_function(const Builtin& builtin, const BoundArguments& arguments);
   Datum make_range(const BoundArguments& arguments);
+  Datum make_open_range(const BoundArguments& arguments);
   Datum make_block(const BoundArguments& arguments);
   Datum enumerated(const BoundArguments& arguments);
   Datum zipped(const BoundArguments& arguments);
@@ -269,7 +274,6 @@ class Evaluator {
   Flow execute_statement(const ast::Stmt& stmt, Scope& scope);
   /// Ends the function with poison.
   Flow give_up();
-  Flow execute_if(const ast::If& stmt, Scope& scope);
   Flow execute_for(const ast::For& stmt, Scope& scope);
   Flow execute_while(const ast::While& stmt, Scope& scope);
   void execute_assign(const ast::Assign& stmt, Scope& scope);

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "frontend/evaluate.h"
+#include "frontend/runtime_range.h"
+#include "ir/core/op.h"
 #include "frontend/kernel/schedule_value.h"
 
 namespace tessera::frontend {
@@ -79,8 +81,33 @@ std::optional<Datum> Evaluator::number_function(const Builtin& builtin,
       evaluate_elementwise(kind, DType::F64, DType::F64, {operands, values.size()}).f);
 }
 
+/// A range with a bound that is a size or a tensor.
+Datum Evaluator::make_open_range(const BoundArguments& arguments) {
+  bool one = arguments[1].is_none();
+  Datum start = one ? Datum::integer(0) : arguments[0];
+  const Datum& stop = one ? arguments[0] : arguments[1];
+  std::optional<int64_t> step = expect_int(arguments[2], arguments.locs[2], "the step");
+  if (!step) return Datum::poison();
+  if (*step < 1) {
+    report(diag::wrong_kind, arguments.locs[2], "the step of a range of symbolic length", std::to_string(*step),
+           "an integer from 1 up");
+    return Datum::poison();
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    const Datum& bound = i == 0 ? start : stop;
+    bool tensor = bound.is_ir() && bound.as_ir().storage == DType::I64 && bound.as_ir().value->type()->rank() == 0;
+    if (tensor || bound.is(DatumKind::Int) || bound.is(DatumKind::Dim)) continue;
+    report(diag::wrong_kind, arguments.locs[one ? 0 : i], "a bound of a range", describe(bound),
+           "an integer, a size or an i64 of rank 0");
+    return Datum::poison();
+  }
+  return Datum::object(std::make_shared<RuntimeRange>(std::move(start), stop, *step));
+}
+
 Datum Evaluator::make_range(const BoundArguments& arguments) {
   bool one = arguments[1].is_none();
+  auto is_open = [](const Datum& bound) { return bound.is_ir() || bound.is(DatumKind::Dim); };
+  if (is_open(arguments[0]) || is_open(arguments[1])) return make_open_range(arguments);
   std::optional<int64_t> first = one ? 0 : expect_int(arguments[0], arguments.locs[0], "the start");
   size_t stop = one ? 0 : 1;
   std::optional<int64_t> last = expect_int(arguments[stop], arguments.locs[stop], "the stop");

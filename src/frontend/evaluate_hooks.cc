@@ -151,6 +151,11 @@ Flow Evaluator::for_each(const Datum& iterable, const ast::For& loop, Scope& sco
   return skip(loop.body, scope);
 }
 
+Flow Evaluator::while_loop(const ast::While& loop, Scope& scope) {
+  unsupported(loop.condition->loc, "a 'while' loop whose condition is computed at run time");
+  return skip(loop.body, scope);
+}
+
 void Evaluator::expression_statement(const ast::Expr&, const Datum&, Scope&) {}
 
 Flow Evaluator::branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) {

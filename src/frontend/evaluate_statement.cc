@@ -86,7 +86,7 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       return Flow::Return;
     }
     case ast::NodeKind::If:
-      return execute_if(ast::cast<ast::If>(stmt), scope);
+      return execute_arms(ast::cast<ast::If>(stmt), 0, scope);
     case ast::NodeKind::For:
       return execute_for(ast::cast<ast::For>(stmt), scope);
     case ast::NodeKind::While:
@@ -156,8 +156,8 @@ void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope
   }
 }
 
-Flow Evaluator::execute_if(const ast::If& stmt, Scope& scope) {
-  for (size_t i = 0; i < stmt.arms.size(); ++i) {
+Flow Evaluator::execute_arms(const ast::If& stmt, size_t first, Scope& scope) {
+  for (size_t i = first; i < stmt.arms.size(); ++i) {
     const ast::IfArm& arm = stmt.arms[i];
     Datum condition = evaluate(*arm.condition, scope);
     if (condition.is_ir() || condition.is(DatumKind::Object)) {
@@ -195,8 +195,7 @@ Flow Evaluator::execute_while(const ast::While& stmt, Scope& scope) {
     if (!count_step(stmt.loc)) return give_up();
     Datum condition = evaluate(*stmt.condition, scope);
     if (condition.is_ir() || condition.is(DatumKind::Object)) {
-      unsupported(stmt.condition->loc, "a 'while' loop whose condition is computed at run time");
-      return skip(stmt.body, scope);
+      return while_loop(stmt, scope);
     }
     std::optional<bool> truth = expect_bool(condition, stmt.condition->loc, "the condition");
     if (!truth) return skip(stmt.body, scope);

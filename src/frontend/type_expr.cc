@@ -12,7 +12,14 @@ namespace tessera::frontend {
 namespace {
 
 /// Types of the language that parse and are not lowered yet.
-constexpr std::string_view other_types[] = {"KVCache", "OptimizerState", "Mesh", "Region", "fp8"};
+constexpr std::string_view other_types[] = {"Mesh", "Region", "fp8"};
+
+std::optional<StateKind> state_by_name(std::string_view name) {
+  for (StateKind kind : {StateKind::KVCache, StateKind::OptimizerState}) {
+    if (name == to_string(kind)) return kind;
+  }
+  return std::nullopt;
+}
 
 template <typename List>
 auto find_symbol(List& list, std::string_view name) {
@@ -40,6 +47,9 @@ class TypeReader {
   TypePattern read_policy(const ast::Binary& binary);
   TypePattern read_privileged(const ast::PrivilegedType& privileged);
   TypePattern read_tuple(ast::ExprList elements, Loc loc);
+  TypePattern read_state(StateKind kind, const ast::Subscript& subscript);
+  TypePattern read_repeated(const ast::List& list, const ast::Expr& count, Loc loc);
+  bool apply_state_policy(const ast::Expr& policy, TypePattern& pattern);
   DimPattern read_dim(const ast::Expr& expr, PatternKind kind);
   DimPattern read_string_dim(const ast::String& string, PatternKind kind);
   bool read_dtype(const ast::Expr& expr, TypePattern& pattern);
@@ -93,6 +103,8 @@ TypePattern TypeReader::read(const ast::Expr& expr) {
     case ast::NodeKind::Binary: {
       const auto& binary = ast::cast<ast::Binary>(expr);
       if (binary.op == ast::BinaryOp::MatMul) return read_policy(binary);
+      const auto* list = ast::as<ast::List>(binary.left);
+      if (binary.op == ast::BinaryOp::Mul && list) return read_repeated(*list, *binary.right, expr.loc);
       break;
     }
     case ast::NodeKind::None: {
@@ -125,6 +137,11 @@ TypePattern TypeReader::read_name(const ast::Name& name) {
     }
     return malformed(name.loc,
                      fmt::format("type '{}' says neither its dims nor its dtype", name.text));
+  }
+  if (std::optional<StateKind> state = state_by_name(name.text)) {
+    pattern.kind = PatternKind::State;
+    pattern.state = *state;
+    return pattern;
   }
   if (std::find(std::begin(other_types), std::end(other_types), name.text) !=
       std::end(other_types)) {
@@ -164,6 +181,7 @@ TypePattern TypeReader::read_subscript(const ast::Subscript& subscript) {
   if (name->text == "tuple" || name->text == "Tuple") {
     return read_tuple(subscript.indices, subscript.loc);
   }
+  if (std::optional<StateKind> state = state_by_name(name->text)) return read_state(*state, subscript);
   TypePattern pattern;
   pattern.loc = subscript.loc;
   if (std::find(std::begin(other_types), std::end(other_types), name->text) !=
@@ -198,9 +216,69 @@ TypePattern TypeReader::read_privileged(const ast::PrivilegedType& privileged) {
   return pattern;
 }
 
+/// KVCache["B", "H", "S_max", "D_h", dtype], or OptimizerState[parameter].
+TypePattern TypeReader::read_state(StateKind kind, const ast::Subscript& subscript) {
+  TypePattern pattern;
+  if (kind == StateKind::OptimizerState) {
+    if (subscript.indices.size() != 1) {
+      return malformed(subscript.loc, "'OptimizerState' is that of one parameter: OptimizerState[w]");
+    }
+    pattern.kind = PatternKind::State;
+    pattern.loc = subscript.loc;
+    pattern.state_of = subscript.indices[0];
+  } else {
+    pattern = read_shaped(PatternKind::State, subscript);
+    if (pattern.kind == PatternKind::Poison) return pattern;
+    if (pattern.dims.size() != 4) {
+      return malformed(subscript.loc,
+                       "'KVCache' has four dims and a dtype: KVCache[\"B\", \"H\", \"S_max\", \"D_h\", bf16]");
+    }
+  }
+  pattern.state = kind;
+  return pattern;
+}
+
+/// `[KVCache[…]] * L`: a list of that many.
+TypePattern TypeReader::read_repeated(const ast::List& list, const ast::Expr& count, Loc loc) {
+  if (list.elements.size() != 1) return malformed(loc, "a type of a list repeats one type: [T] * n");
+  std::optional<int64_t> times = evaluator_.expect_int(evaluator_.evaluate(count, scope_), count.loc,
+                                                       "the length of a list");
+  if (!times) return poison(loc);
+  constexpr int64_t most = 4096;
+  if (*times < 1 || *times > most) {
+    return malformed(count.loc, fmt::format("a list of {} types is not between 1 and {}", *times, most));
+  }
+  TypePattern pattern;
+  pattern.kind = PatternKind::Tuple;
+  pattern.loc = loc;
+  pattern.elements.assign(size_t(*times), read(*list.elements[0]));
+  return pattern.elements[0].kind == PatternKind::Poison ? poison(loc) : pattern;
+}
+
+bool TypeReader::apply_state_policy(const ast::Expr& policy, TypePattern& pattern) {
+  const auto* call = ast::as<ast::Call>(&policy);
+  const auto* name = ast::as<ast::Name>(call ? call->callee : &policy);
+  bool cache = pattern.state == StateKind::KVCache;
+  StatePolicies& policies = pattern.state_policies;
+  if (name && call && name->text == "device" && call->arguments.size() == 1) return true;
+  if (name && !call && cache && name->text == "rolling_window") return policies.rolling_window = true;
+  if (name && !call && !cache && name->text == "fp32_master") return policies.fp32_master = true;
+  if (name && !call && name->text == "paged") return policies.paged = true;
+  if (name && !call && name->text == "checkpointable") return policies.checkpointable = true;
+  if (policy.kind == ast::NodeKind::ErrorExpr) return false;
+  evaluator_.report(diag::unknown_policy, policy.loc, name ? name->text : "…")
+      .help(cache ? "policies of a cache are @rolling_window, @paged, @checkpointable and @device(…)"
+                  : "policies of an optimiser's state are @fp32_master, @paged, @checkpointable and "
+                    "@device(…)");
+  return false;
+}
+
 TypePattern TypeReader::read_policy(const ast::Binary& binary) {
   TypePattern pattern = read(*binary.left);
   if (pattern.kind == PatternKind::Poison) return pattern;
+  if (pattern.kind == PatternKind::State) {
+    return apply_state_policy(*binary.right, pattern) ? pattern : poison(binary.loc);
+  }
   if (!apply_policy(*binary.right, pattern) || !check_accum(pattern, binary.right->loc)) {
     return poison(binary.loc);
   }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "frontend/check_numerics.h"
+#include "frontend/state.h"
 #include "frontend/syntax/ast.h"
 #include "frontend/value.h"
 #include "support/diagnostic.h"
@@ -39,6 +40,7 @@ enum class PatternKind : uint8_t {
   Function,
   Schedule,
   Tuple,
+  State,  ///< KVCache[…] or OptimizerState[…]; without dims and dtype any of that kind
   Other,  ///< a type of the language that is not lowered yet; `name` says which
   Poison,
 };
@@ -61,6 +63,9 @@ struct TypePattern {
   std::string layout;                   ///< empty: the default
   std::vector<std::string> privileges;  ///< of Region[…]
   std::vector<TypePattern> elements;    ///< Tuple
+  StateKind state = StateKind::KVCache;
+  StatePolicies state_policies;
+  const ast::Expr* state_of = nullptr;  ///< OptimizerState: the parameter
   std::string name;                     ///< Other
   Loc loc;
 };

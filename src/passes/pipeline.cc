@@ -28,6 +28,8 @@ constexpr std::array kernel_passes{
     // Kernels: contractions and norms from the standard library, with the ops around them folded in, and
     // generated ones for the rest. The host program says which runs when.
     PassId::graph_to_schedule,
+    // State that the caller gave up is updated where it is.
+    PassId::reuse_memory,
 };
 
 /// One list of passes after another.
@@ -67,6 +69,7 @@ static_assert(is_well_ordered(cpu_passes, Level::Graph));
 constexpr PassId interpreter_passes[] = {
     PassId::decompose_attention,
     PassId::graph_to_schedule,
+    PassId::reuse_memory,
     PassId::schedule_to_tile,
     // Padding of a block must not count in what is reduced.
     PassId::propagate_masks,

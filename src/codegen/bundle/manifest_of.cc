@@ -123,6 +123,7 @@ format::ManifestEntry manifest_entry(Op* function) {
   for (unsigned i = 0; i < end->operand_count(); ++i) {
     entry.outputs.push_back(
         tensor_of(text_of(results[i], "name"), end->operand(i)->type(), entry.dims));
+    entry.outputs.back().alias_of = text_of(results[i], "alias_of");
   }
   Attr guards = function->attr("guards");
   for (Attr guard : guards ? guards->elements : std::vector<Attr>()) {

@@ -1,12 +1,17 @@
 // Buffers: arguments, then results, then the others as they appear. An alias is its operand's
-// buffer under other dims, which a kernel does not see, so it needs no step. A result that a step
-// computes is written in place; one that has memory already (an argument, a constant, a value that
-// is returned twice) is copied.
+// buffer under other dims, which a kernel does not see, so it needs no step; what takes over a
+// buffer is that buffer. A result that a step computes is written in place; one that has memory
+// already (an argument, a constant, a value that is returned twice) is copied.
+//
+// A loop keeps what it carries in the buffers it begins with. Where a turn computes the next value
+// into a buffer of its own, the two are exchanged at the end of the turn; both live as long as the
+// carried value does. What has no memory to exchange is copied.
 
 #include "codegen/plan/emit_plan.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "codegen/plan/constant_data.h"
 #include "codegen/plan/format_terms.h"
@@ -22,11 +27,51 @@ using format::BufferKind;
 using format::Plan;
 using host::OpKind;
 
-/// The value whose memory this one is.
+/// The value that was first in this one's memory: seen through other dims and through what took the
+/// memory over.
 Value* root_of(Value* value) {
-  while (value->def() && value->def()->is(host::info(OpKind::Alias)))
-    value = value->def()->operand(0);
-  return value;
+  while (true) {
+    value = host::root_of(value);
+    Op* def = value->def();
+    Value* before = nullptr;
+    if (!def) {
+      Op* around = value->parent_block()->parent_op();
+      if (around->is(host::info(OpKind::Func))) return value;
+      before = around->operand(value->index());
+    } else if (def->is(host::info(OpKind::Launch))) {
+      before = host::place_of(def, value->index());
+    } else if (def->is(host::info(OpKind::Copy))) {
+      before = def->in(host::in::Copy::over);
+    } else if (def->is(host::info(OpKind::For)) || def->is(host::info(OpKind::While))) {
+      before = def->operand(value->index());
+    }
+    if (!before) return value;
+    value = before;
+  }
+}
+
+/// The roots of values that a loop carries and computes anew in every turn.
+std::set<Value*> exchanged_roots(Op* function) {
+  std::set<Value*> exchanged;
+  walk(function, [&](Op* op) {
+    bool loop = op->is(host::info(OpKind::For)) || op->is(host::info(OpKind::While));
+    if (!loop) return;
+    Op* end = op->region(op->region_count() - 1)->front()->terminator();
+    for (unsigned i = 0; i < end->operand_count(); ++i) {
+      Value* root = root_of(op->operand(i));
+      if (root_of(end->operand(i)) != root) exchanged.insert(root);
+    }
+  });
+  return exchanged;
+}
+
+/// Every counter of a loop, in order.
+std::vector<std::string> counters_of(Op* function) {
+  std::vector<std::string> counters;
+  walk(function, [&](Op* op) {
+    if (op->is(host::info(OpKind::For))) counters.emplace_back(op->string_attr("counter"));
+  });
+  return counters;
 }
 
 const std::string& text_of(Attr dict, std::string_view key) {
@@ -56,7 +101,9 @@ format::ExprOp relation_op(Relation relation) {
 class PlanEmitter {
  public:
   PlanEmitter(Op* function, std::string_view target)
-      : function_(function), names_(entry_dims(function)) {
+      : function_(function), names_(entry_dims(function)), exchanged_(exchanged_roots(function)) {
+    std::vector<std::string> counters = counters_of(function);
+    names_.insert(names_.end(), counters.begin(), counters.end());
     plan_.entry = symbol_name(function);
     plan_.target = target;
   }
@@ -65,12 +112,10 @@ class PlanEmitter {
     add_arguments();
     add_dims();
     add_results();
-    for (Op* op : *function_->region()->front()) {
-      add_step(op);
-      sources_.resize(plan_.steps.size(), place_of(op));
-    }
+    add_donations();
+    add_steps(function_->region()->front());
     copy_results();
-    sources_.resize(plan_.steps.size(), place_of(function_->region()->front()->terminator()));
+    come_from(function_->region()->front()->terminator());
     end_lives();
     add_guards();
     return std::move(plan_);
@@ -115,6 +160,8 @@ class PlanEmitter {
       }
       plan_.dims.push_back(std::move(dim));
     }
+    size_t own = entry_dims(function_).size();
+    for (size_t i = own; i < names_.size(); ++i) plan_.dims[i].source = format::DimSource::Loop;
   }
 
   void add_results() {
@@ -124,24 +171,53 @@ class PlanEmitter {
       Value* root = root_of(end->operand(i));
       uint32_t output =
           add_buffer(BufferKind::Output, end->operand(i)->type(), text_of(results[i], "name"));
+      if (!text_of(results[i], "alias_of").empty()) {
+        donations_.push_back({output, buffers_.at(root)});
+        continue;
+      }
       bool computed = root->def() && !root->def()->is(host::info(OpKind::Constant));
-      if (computed && buffers_.emplace(root, output).second) continue;
+      if (computed && !exchanged_.count(root) && buffers_.emplace(root, output).second) continue;
       copies_.push_back({output, root});
+    }
+  }
+
+  /// Results that the entry leaves in memory it was given.
+  void add_donations() {
+    for (auto [output, input] : donations_) {
+      uint32_t whole = format::intern_expr(plan_, format::const_expr(0));
+      plan_.steps.push_back(format::AliasStep{output, input, whole});
     }
   }
 
   uint32_t buffer(Value* value) { return buffers_.at(root_of(value)); }
 
+  uint32_t add_temp(Type type) {
+    // Numbered: hints of names are made unique by printing, and a plan must not depend on that.
+    uint32_t temp = add_buffer(BufferKind::Temp, type, "t" + std::to_string(temps_++));
+    plan_.buffers[temp].first_step = uint32_t(plan_.steps.size());
+    return temp;
+  }
+
   /// The buffer that a step defines.
   uint32_t define(Value* value) {
-    auto [it, is_new] = buffers_.emplace(value, 0);
-    if (is_new) {
-      // Numbered: hints of names are made unique by printing, and a plan must not depend on that.
-      std::string name = "t" + std::to_string(temps_++);
-      it->second = add_buffer(BufferKind::Temp, value->type(), std::move(name));
-      plan_.buffers.back().first_step = uint32_t(plan_.steps.size());
+    Value* root = root_of(value);
+    auto known = buffers_.find(root);
+    if (known == buffers_.end()) known = buffers_.emplace(root, add_temp(value->type())).first;
+    return known->second;
+  }
+
+  void add_copy(uint32_t to, uint32_t from) {
+    if (to != from) plan_.steps.push_back(format::CopyStep{to, from});
+  }
+
+  /// The steps since the last time are those of the op.
+  void come_from(Op* op) { sources_.resize(plan_.steps.size(), place_of(op)); }
+
+  void add_steps(Block* block) {
+    for (Op* op : *block) {
+      add_step(op);
+      come_from(op);
     }
-    return it->second;
   }
 
   void add_step(Op* op) {
@@ -159,16 +235,126 @@ class PlanEmitter {
       }
       case OpKind::Copy: {
         uint32_t target = define(op->result());
-        plan_.steps.push_back(format::CopyStep{target, buffer(op->operand(0))});
-        return;
+        return add_copy(target, buffer(op->operand(0)));
       }
+      case OpKind::Check:
+        plan_.steps.push_back(format::CheckStep{buffer(op->operand(0)), std::string(op->string_attr("message"))});
+        return;
+      case OpKind::For:
+        return add_for(op);
+      case OpKind::While:
+        return add_while(op);
+      case OpKind::If:
+        return add_if(op);
       case OpKind::Alias:
       case OpKind::Return:
+      case OpKind::Yield:
         return;
       case OpKind::Func:
         break;
     }
     TSR_UNREACHABLE("no step of a plan: " + std::string(op->name()));
+  }
+
+  void add_for(Op* op) {
+    size_t at = plan_.steps.size();
+    plan_.steps.push_back(format::ForStep{});
+    come_from(op);
+    add_steps(op->region()->front());
+    carry_over(op);
+    format::ForStep step;
+    auto counter = std::find(names_.begin(), names_.end(), op->string_attr("counter"));
+    step.dim = uint32_t(counter - names_.begin());
+    step.lo = format::intern_expr(plan_, format::const_expr(0));
+    step.hi = expr(op->dim_attr("count"));
+    step.body_steps = uint32_t(plan_.steps.size() - at - 1);
+    if (step.body_steps == 0) return plan_.steps.pop_back();  // a turn changes nothing
+    plan_.steps[at] = step;
+    loops_.push_back({at + 1, plan_.steps.size() - 1});
+  }
+
+  void add_while(Op* op) {
+    size_t at = plan_.steps.size();
+    plan_.steps.push_back(format::WhileStep{});
+    come_from(op);
+    Block* condition = op->region(host::at::While::condition)->front();
+    add_steps(condition);
+    size_t body = plan_.steps.size();
+    uint32_t truth = buffer(condition->terminator()->operand(0));
+    add_steps(op->region(host::at::While::body)->front());
+    carry_over(op);
+    size_t end = plan_.steps.size();
+    plan_.steps[at] = format::WhileStep{truth, uint32_t(body - at - 1), uint32_t(end - body)};
+    loops_.push_back({at + 1, end - 1});
+  }
+
+  /// Makes what a turn yields what the next one begins with.
+  void carry_over(Op* loop) {
+    Block* body = loop->region(loop->region_count() - 1)->front();
+    struct Move {
+      uint32_t to, from;
+      bool exchange;
+    };
+    std::vector<Move> moves;
+    std::set<Value*> given;
+    for (unsigned i = 0; i < loop->result_count(); ++i) {
+      Value* next = root_of(body->terminator()->operand(i));
+      uint32_t to = buffer(loop->operand(i)), from = buffer(next);
+      if (to == from) continue;
+      bool own = next->parent_block() == body && plan_.buffers[from].kind == BufferKind::Temp &&
+                 given.insert(next).second;
+      bool fixed = next->def() && next->def()->is(host::info(OpKind::Constant));
+      if (!own && !fixed && next->parent_block() != function_->region()->front()) {
+        // Another value that changes with the turns: it is saved before that.
+        uint32_t saved = add_temp(loop->result(i)->type());
+        add_copy(saved, from);
+        from = saved;
+        own = true;
+      }
+      moves.push_back({to, from, own && plan_.buffers[to].kind == BufferKind::Temp && alike(to, from)});
+    }
+    for (const Move& move : moves) {
+      if (move.exchange) {
+        plan_.steps.push_back(format::SwapStep{move.to, move.from});
+        pairs_.push_back({move.to, move.from});
+      } else {
+        add_copy(move.to, move.from);
+      }
+    }
+  }
+
+  bool alike(uint32_t a, uint32_t b) const {
+    return plan_.buffers[a].dtype == plan_.buffers[b].dtype && plan_.buffers[a].shape == plan_.buffers[b].shape;
+  }
+
+  void add_if(Op* op) {
+    uint32_t condition = buffer(op->operand(0));
+    for (unsigned i = 0; i < op->result_count(); ++i) define(op->result(i));
+    size_t at = plan_.steps.size();
+    plan_.steps.push_back(format::IfStep{});
+    come_from(op);
+    uint32_t lengths[2];
+    for (unsigned r = 0; r < 2; ++r) {
+      size_t begin = plan_.steps.size();
+      add_branch(op, op->region(r)->front());
+      lengths[r] = uint32_t(plan_.steps.size() - begin);
+    }
+    plan_.steps[at] = format::IfStep{condition, lengths[0], lengths[1]};
+  }
+
+  /// A branch computes what it yields where the results lie, if it computes it.
+  void add_branch(Op* op, Block* block) {
+    std::vector<std::pair<uint32_t, Value*>> copies;
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      Value* root = root_of(block->terminator()->operand(i));
+      uint32_t result = buffers_.at(op->result(i));
+      bool computed = root->parent_block() == block && root->def() &&
+                      !root->def()->is(host::info(OpKind::Constant)) && !exchanged_.count(root);
+      if (computed && buffers_.emplace(root, result).second) continue;
+      copies.push_back({result, root});
+    }
+    add_steps(block);
+    for (auto [result, root] : copies) add_copy(result, buffers_.at(root));
   }
 
   void add_launch(Op* op) {
@@ -200,7 +386,7 @@ class PlanEmitter {
     auto known = std::find(plan_.kernels.begin(), plan_.kernels.end(), name);
     step.kernel = uint32_t(known - plan_.kernels.begin());
     if (known == plan_.kernels.end()) plan_.kernels.push_back(name);
-    for (unsigned i = 0; i < op->operand_count(); ++i)
+    for (unsigned i = 0; i < op->slot_size(host::in::Launch::operands); ++i)
       step.buffers.push_back(buffer(op->operand(i)));
     for (unsigned i = 0; i < op->result_count(); ++i) step.buffers.push_back(define(op->result(i)));
     for (const std::string& dim : kernel_dims(kernel)) {
@@ -225,23 +411,66 @@ class PlanEmitter {
     }
   }
 
-  /// A temp lives to the last step that names it.
+  /// A temp lives to the last step that names it; through a whole loop if it was there before.
   void end_lives() {
-    auto use = [&](uint32_t index, size_t step) {
-      format::PlanBuffer& used = plan_.buffers[index];
-      if (used.kind == BufferKind::Temp) used.last_step = std::max(used.last_step, uint32_t(step));
-    };
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      const format::PlanStep& step = plan_.steps[i];
-      if (const auto* launch = std::get_if<format::LaunchStep>(&step)) {
-        for (uint32_t index : launch->buffers) use(index, i);
-      } else if (const auto* copy = std::get_if<format::CopyStep>(&step)) {
-        use(copy->to, i);
-        use(copy->from, i);
-      } else if (const auto* fill = std::get_if<format::FillStep>(&step)) {
-        use(fill->buffer, i);
-      }
+      std::visit([&](const auto& step) { use_all(step, i); }, plan_.steps[i]);
     }
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (format::PlanBuffer& buffer : plan_.buffers) {
+        if (buffer.kind == BufferKind::Temp) changed |= cover_loops(buffer);
+      }
+      for (auto [a, b] : pairs_) changed |= live_together(plan_.buffers[a], plan_.buffers[b]);
+    }
+  }
+
+  void use(uint32_t index, size_t step) {
+    format::PlanBuffer& used = plan_.buffers[index];
+    if (used.kind != BufferKind::Temp) return;
+    used.first_step = std::min(used.first_step, uint32_t(step));
+    used.last_step = std::max(used.last_step, uint32_t(step));
+  }
+  void use_all(const format::LaunchStep& step, size_t at) {
+    for (uint32_t index : step.buffers) use(index, at);
+  }
+  void use_all(const format::CopyStep& step, size_t at) {
+    use(step.to, at);
+    use(step.from, at);
+  }
+  void use_all(const format::FillStep& step, size_t at) { use(step.buffer, at); }
+  void use_all(const format::CheckStep& step, size_t at) { use(step.buffer, at); }
+  void use_all(const format::IfStep& step, size_t at) { use(step.buffer, at); }
+  void use_all(const format::WhileStep& step, size_t at) { use(step.buffer, at + step.condition_steps); }
+  void use_all(const format::SwapStep& step, size_t at) {
+    use(step.a, at);
+    use(step.b, at);
+  }
+  void use_all(const format::SelectStep&, size_t) {}
+  void use_all(const format::ForStep&, size_t) {}
+  void use_all(const format::AliasStep&, size_t) {}
+
+  /// A loop that a temp lives in part of, and not within, needs it in every turn.
+  bool cover_loops(format::PlanBuffer& temp) {
+    bool changed = false;
+    for (auto [first, last] : loops_) {
+      bool within = temp.first_step >= first && temp.last_step <= last;
+      bool outside = temp.last_step < first || temp.first_step > last;
+      bool covers = temp.first_step <= first && temp.last_step >= last;
+      if (within || outside || covers) continue;
+      temp.first_step = std::min(temp.first_step, uint32_t(first));
+      temp.last_step = std::max(temp.last_step, uint32_t(last));
+      changed = true;
+    }
+    return changed;
+  }
+
+  static bool live_together(format::PlanBuffer& a, format::PlanBuffer& b) {
+    if (a.first_step == b.first_step && a.last_step == b.last_step) return false;
+    a.first_step = b.first_step = std::min(a.first_step, b.first_step);
+    a.last_step = b.last_step = std::max(a.last_step, b.last_step);
+    return true;
   }
 
   void add_guards() {
@@ -256,9 +485,13 @@ class PlanEmitter {
 
   Op* function_;
   std::vector<std::string> names_;
+  std::set<Value*> exchanged_;
   Plan plan_;
   std::map<Value*, uint32_t> buffers_;               ///< of roots
   std::vector<std::pair<uint32_t, Value*>> copies_;  ///< results that are copied at the end
+  std::vector<std::pair<uint32_t, uint32_t>> donations_;  ///< outputs and the inputs they lie in
+  std::vector<std::pair<uint32_t, uint32_t>> pairs_;      ///< temps that are exchanged
+  std::vector<std::pair<size_t, size_t>> loops_;          ///< first and last step of each
   format::StepSources sources_;  ///< beside plan_.steps
   size_t temps_ = 0;
   size_t constants_ = 0;
@@ -307,14 +540,16 @@ namespace {
 
 /// Every symbol that the plan will mention, the parameters' first.
 std::vector<std::string> mentioned_dims(Op* function) {
-  std::vector<std::string> names = entry_dims(function);
-  for (Op* op : *function->region()->front()) {
+  std::vector<std::string> names = entry_dims(function), counters = counters_of(function);
+  names.insert(names.end(), counters.begin(), counters.end());
+  walk(function, [&](Op* op) {
     for (unsigned i = 0; i < op->result_count(); ++i) {
       for (Dim extent : op->result(i)->type()->dims) add_names(extent, names);
     }
-    if (!op->is(host::info(OpKind::Launch))) continue;
+    if (op->is(host::info(OpKind::For))) add_names(op->dim_attr("count"), names);
+    if (!op->is(host::info(OpKind::Launch))) return;
     for (const auto& [name, value] : op->attr("dims")->entries) add_names(value->dim, names);
-  }
+  });
   Attr guards = function->attr("guards");
   for (Attr guard : guards ? guards->elements : std::vector<Attr>()) {
     add_names(guard->get("left")->dim, names);
@@ -327,7 +562,8 @@ std::vector<std::string> mentioned_dims(Op* function) {
 
 Result<Plan> emit_plan(Op* function, std::string_view target, DiagnosticEngine& diagnostics,
                        format::StepSources* sources) {
-  std::vector<std::string> known = entry_dims(function);
+  std::vector<std::string> known = entry_dims(function), counters = counters_of(function);
+  known.insert(known.end(), counters.begin(), counters.end());
   std::vector<std::string> used = mentioned_dims(function);
   if (used.size() != known.size()) {
     diagnostics.report(diag::plan_unbound_dim, function->loc(), used[known.size()],

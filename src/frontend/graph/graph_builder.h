@@ -19,6 +19,7 @@
 
 #include "frontend/evaluate.h"
 #include "frontend/kernel/kernel_library.h"
+#include "frontend/runtime_range.h"
 #include "ir/graph/build.h"
 
 namespace tessera::frontend {
@@ -57,6 +58,7 @@ class GraphBuilder : public Evaluator {
   Datum matmul(const Datum& a, const Datum& b, Loc loc) override;
   Datum attribute(const Datum& object, const ast::Identifier& name, Loc loc) override;
   Datum subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) override;
+  Datum call_object(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) override;
   Datum call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) override;
   Datum call_function(const Function& function, std::vector<CallArgument> arguments,
                       Loc loc) override;
@@ -67,6 +69,7 @@ class GraphBuilder : public Evaluator {
   Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
   Dim size_of(const IrValue& value) override;
   void enter(const Placement& placement, Loc loc) override;
+  Flow while_loop(const ast::While& loop, Scope& scope) override;
 
  private:
   // Handles and dtypes (graph_values.cc).
@@ -211,7 +214,51 @@ class GraphBuilder : public Evaluator {
   bool record_numerics(const Function& function);
   void add_facts();
 
+  // Loops and branches that run on the machine (graph_control.cc).
+  struct Carried;
+  struct Branches;
+  Carried carried_names(ast::StmtList body, Scope& scope);
+  void define_carried(const Carried& carried, const std::vector<Value*>& values, Scope& scope, Loc loc);
+  std::optional<std::vector<Value*>> carried_out(const Carried& carried, ast::StmtList body, Scope& inner,
+                                                 Scope& outer);
+  void spend_carried(const Carried& carried, Loc loc);
+  Block* add_block(Op* op, unsigned region, const std::vector<Value*>& like);
+  Op* region_op(graph::OpKind kind, const std::vector<Value*>& operands, const std::vector<Value*>& like,
+                std::vector<OpAttr> attributes, Loc loc);
+  void yield(const std::vector<Value*>& values, Loc loc);
+  void leave(Op* op);
+  bool fill_body(const Carried& carried, ast::StmtList body, Block* block, Scope& inner, Scope& outer, Loc loc);
+  Flow loop_over_sizes(const RuntimeRange& range, const ast::For& loop, Scope& scope);
+  Flow loop_over_values(const RuntimeRange& range, const ast::For& loop, Scope& scope);
+  Value* truth(const Datum& condition, Loc loc);
+  bool fill_branch(const ast::If& stmt, size_t arm, bool taken, Block* block, Scope& inner);
+  std::vector<std::string> names_of_arms(const ast::If& stmt, size_t arm);
+  std::vector<const StateValue*> current_states(Scope& scope, const std::vector<std::string>& names);
+  bool join(Op* draft, Block* const (&blocks)[2], const Branches& branches, Scope& scope, Loc loc);
+
+  // State objects (graph_state.cc).
+  Datum state_input(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope);
+  std::optional<StateValue::Fields> state_fields(const TypePattern& pattern, const std::string& name,
+                                                 Loc loc, Scope& scope);
+  Datum conform_state(const TypePattern& pattern, const Datum& value, Scope& scope, Loc loc,
+                      const std::string& what);
+  Datum state_member(const Datum& state, const ast::Identifier& name);
+  Datum call_method(const StateMethod& method, std::vector<CallArgument> arguments, Loc loc);
+  Datum append(const Datum& cache, const std::vector<CallArgument>& arguments, Loc loc);
+  Datum prune(const Datum& cache, const std::vector<CallArgument>& arguments, Loc loc);
+  Datum replace(const Datum& state, const std::vector<CallArgument>& arguments, Loc loc);
+  Datum updated(const Datum& state, StateValue::Fields fields, Loc loc);
+  Value* appended_part(const StateValue& cache, const IrValue& part, std::string_view what, Loc loc);
+  bool is_current(const StateValue& state, Loc loc);
+  bool check_append(const StateValue& cache, Value* k, Loc loc);
+  bool check_states_returned(const Function& function);
+
   // Functions of the module (graph_entry.cc).
+  bool add_input(const Function& function, const Signature& signature,
+                 const SignatureParameter& parameter, Scope& scope);
+  bool add_state(const TypePattern& pattern, const SignatureParameter& parameter, Scope& scope);
+  bool add_state_result(const StateValue& state, Loc loc, std::vector<Attr>& names,
+                        std::vector<Value*>& returned);
   bool declare_symbols(const Signature& signature, Scope& scope);
   bool assume_where(const Function& function, const Signature& signature, Scope& scope);
   bool assume(const ast::Compare& compare, const Signature& signature, Scope& scope);
@@ -247,6 +294,14 @@ class GraphBuilder : public Evaluator {
   std::map<const ParamDeclaration*, std::optional<ParamType>> param_types_;
   std::map<std::string, Op*> initialisers_;  ///< by their text
   const ParamDeclaration* initialised_ = nullptr;  ///< the param whose initialiser is built
+  /// State of the entry by name, with the places where it was updated last and returned.
+  struct HeldState {
+    const StateValue* first = nullptr;  ///< as the entry was given it
+    std::optional<Loc> updated, returned;
+  };
+  std::map<std::string, HeldState> states_;
+  unsigned machine_depth_ = 0;  ///< loops and branches around that run on the machine
+  unsigned counters_ = 0;       ///< of loops so far
   Value* seed_ = nullptr;
   Value* hidden_seed_ = nullptr;  ///< the same, when the signature has none
   unsigned streams_ = 0;  ///< random ops so far

@@ -73,9 +73,12 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
   }
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
     const SignatureParameter& parameter = signature.parameters[i];
-    if (!is_tensor_pattern(parameter.type) || is_left_out(parameter, argument(i))) continue;
+    const auto* state = argument(i).object_as<StateValue>();
+    bool sized = state && parameter.type.kind == PatternKind::State && !parameter.type.dims.empty() &&
+                 state->field("K");
+    if (!sized && (!is_tensor_pattern(parameter.type) || is_left_out(parameter, argument(i)))) continue;
     std::string what = fmt::format("argument '{}'", parameter.name);
-    auto tensor = expect_tensor(argument(i), locs[i], what);
+    auto tensor = sized ? *state->field("K") : expect_tensor(argument(i), locs[i], what);
     if (!tensor) return false;
     ArgumentType type = argument_type(*tensor, parameter.name, locs[i]);
     if (!bind_symbols(*this, parameter.type, type, parameter.name, bindings)) return false;
@@ -293,24 +296,6 @@ Datum GraphBuilder::assigned(std::string_view name, Datum value, Loc) {
   named.name = context().intern(name);
   if (named.value->name().empty()) named.value->set_name(named.name);
   return Datum::ir(named);
-}
-
-Flow GraphBuilder::for_each(const Datum& iterable, const ast::For& loop, Scope& scope) {
-  if (!iterable.is_ir()) return Evaluator::for_each(iterable, loop, scope);
-  unsupported(loop.iterable->loc, "a loop over a tensor");
-  return skip(loop.body, scope);
-}
-
-Flow GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) {
-  if (!condition.is_ir()) return Evaluator::branch(condition, stmt, arm, scope);
-  report(diag::unsupported_construct, stmt.arms[arm].condition->loc,
-         "a condition that is computed at run time")
-      .help("where(condition, a, b) chooses element by element");
-  Flow flow = skip(stmt.else_body, scope);
-  for (const ast::IfArm& each : stmt.arms) {
-    if (skip(each.body, scope) == Flow::Return) flow = Flow::Return;
-  }
-  return flow;
 }
 
 }  // namespace tessera::frontend

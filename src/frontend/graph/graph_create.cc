@@ -220,6 +220,10 @@ Datum GraphBuilder::arange(const BoundArguments& arguments) {
 
 /// normal(std, mean=…) and uniform(low, high). Each use has a stream of its own.
 Datum GraphBuilder::random(BuiltinId id, const BoundArguments& arguments) {
+  if (machine_depth_ > 0) {
+    // A draw is the same in every turn: its numbers depend on the seed and its place in the program.
+    return unsupported(arguments.call, "random numbers in a loop or branch that runs on the machine");
+  }
   bool normal = id == BuiltinId::Normal;
   auto made = target(arguments, 2, 3, normal ? "normal" : "uniform");
   auto first = expect_number(arguments[0], arguments.locs[0],

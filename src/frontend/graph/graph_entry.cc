@@ -49,6 +49,8 @@ void GraphBuilder::begin_function(std::string_view role, std::string_view symbol
   numerics_.clear();
   hints_.clear();
   seed_ = hidden_seed_ = nullptr;
+  states_.clear();
+  counters_ = 0;
   streams_ = 0;
 }
 
@@ -243,50 +245,75 @@ bool GraphBuilder::assume_where(const Function& function, const Signature& signa
   return true;
 }
 
+/// The parameter is a state object, or a list of such.
+bool GraphBuilder::add_state(const TypePattern& pattern, const SignatureParameter& parameter, Scope& scope) {
+  bool list = pattern.kind == PatternKind::Tuple;
+  auto is_state = [](const TypePattern& each) { return each.kind == PatternKind::State; };
+  if (list && !std::all_of(pattern.elements.begin(), pattern.elements.end(), is_state)) {
+    unsupported(pattern.loc, fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));
+    return false;
+  }
+  std::vector<Datum> states;
+  size_t count = list ? pattern.elements.size() : 1;
+  for (size_t i = 0; i < count; ++i) {
+    std::string name = list ? fmt::format("{}.{}", parameter.name, i) : parameter.name;
+    states.push_back(state_input(list ? pattern.elements[i] : pattern, name, parameter.loc, scope));
+    if (states.back().is_poison()) return false;
+  }
+  scope.set(parameter.name, list ? Datum::list(std::move(states)) : states[0], parameter.loc);
+  return true;
+}
+
+bool GraphBuilder::add_input(const Function& function, const Signature& signature,
+                             const SignatureParameter& parameter, Scope& scope) {
+  const TypePattern& pattern = parameter.type;
+  bool tensor = pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
+  bool scalar = pattern.kind == PatternKind::Scalar;
+  if (pattern.kind == PatternKind::DTypeParam) return true;  // its default, which is in the scope
+  bool number = scalar || pattern.kind == PatternKind::DimParam;
+  if (number && signature.declares_dim(parameter.name)) return add_size(function, parameter, scope);
+  if (!tensor && !scalar && !pattern.loc.known()) {
+    report(diag::unsupported_construct, parameter.loc,
+           fmt::format("an entry whose parameter '{}' has no type", parameter.name))
+        .help(fmt::format("write its type, such as {}: Tensor[N, f32]", parameter.name));
+    return false;
+  }
+  if (pattern.kind == PatternKind::State || pattern.kind == PatternKind::Tuple) {
+    return add_state(pattern, parameter, scope);
+  }
+  if (!tensor && !scalar) {
+    unsupported(pattern.loc.known() ? pattern.loc : parameter.loc,
+                fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));
+    return false;
+  }
+  if (!pattern.layout.empty()) {
+    unsupported(pattern.loc, fmt::format("layout '{}' of a tensor", pattern.layout));
+    return false;
+  }
+  if (!pattern.privileges.empty()) return unsupported(pattern.loc, "a region of a tensor"), false;
+  if (parameter.default_value) {
+    unsupported(parameter.default_value->loc, "a default of an entry's parameter");
+    return false;
+  }
+  auto type = written_type(pattern, scope);
+  std::optional<std::vector<Dim>> extents = std::vector<Dim>{};
+  if (type && tensor) extents = evaluate_dims(*this, pattern, scope);
+  if (!type || !extents) return false;
+  Value* argument =
+      add_argument(parameter.name, "input",
+                   context().tensor(*extents, type->storage, type->policies), places_of(pattern));
+  IrValue input = handle(argument, *type, parameter.loc).as_ir();
+  input.name = context().intern(parameter.name);
+  scope.set(parameter.name, Datum::ir(input), parameter.loc);
+  if (parameter.name == "seed" && type->storage == DType::U64 && extents->empty()) {
+    seed_ = argument;
+  }
+  return true;
+}
+
 bool GraphBuilder::add_inputs(const Function& function, const Signature& signature, Scope& scope) {
   for (const SignatureParameter& parameter : signature.parameters) {
-    const TypePattern& pattern = parameter.type;
-    bool tensor = pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
-    bool scalar = pattern.kind == PatternKind::Scalar;
-    if (pattern.kind == PatternKind::DTypeParam) continue;  // its default, which is in the scope
-    bool number = scalar || pattern.kind == PatternKind::DimParam;
-    if (number && signature.declares_dim(parameter.name)) {
-      if (!add_size(function, parameter, scope)) return false;
-      continue;
-    }
-    if (!tensor && !scalar && !pattern.loc.known()) {
-      report(diag::unsupported_construct, parameter.loc,
-             fmt::format("an entry whose parameter '{}' has no type", parameter.name))
-          .help(fmt::format("write its type, such as {}: Tensor[N, f32]", parameter.name));
-      return false;
-    }
-    if (!tensor && !scalar) {
-      unsupported(pattern.loc.known() ? pattern.loc : parameter.loc,
-                  fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));
-      return false;
-    }
-    if (!pattern.layout.empty()) {
-      unsupported(pattern.loc, fmt::format("layout '{}' of a tensor", pattern.layout));
-      return false;
-    }
-    if (!pattern.privileges.empty()) return unsupported(pattern.loc, "a region of a tensor"), false;
-    if (parameter.default_value) {
-      unsupported(parameter.default_value->loc, "a default of an entry's parameter");
-      return false;
-    }
-    auto type = written_type(pattern, scope);
-    std::optional<std::vector<Dim>> extents = std::vector<Dim>{};
-    if (type && tensor) extents = evaluate_dims(*this, pattern, scope);
-    if (!type || !extents) return false;
-    Value* argument =
-        add_argument(parameter.name, "input",
-                     context().tensor(*extents, type->storage, type->policies), places_of(pattern));
-    IrValue input = handle(argument, *type, parameter.loc).as_ir();
-    input.name = context().intern(parameter.name);
-    scope.set(parameter.name, Datum::ir(input), parameter.loc);
-    if (parameter.name == "seed" && type->storage == DType::U64 && extents->empty()) {
-      seed_ = argument;
-    }
+    if (!add_input(function, signature, parameter, scope)) return false;
   }
   if (!seed_) {
     seed_ = hidden_seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
@@ -318,9 +345,43 @@ bool GraphBuilder::check_bound_symbols(const Function& function) {
   return true;
 }
 
+namespace {
+
+/// The values of a result: lists and tuples in lists and tuples are spread out.
+void spread(const Datum& value, std::vector<Datum>& values) {
+  if (!value.is_sequence()) return values.push_back(value);
+  for (const Datum& element : value.elements()) spread(element, values);
+}
+
+}  // namespace
+
+/// The tensors of a state object, each left in the memory it came in.
+bool GraphBuilder::add_state_result(const StateValue& state, Loc loc, std::vector<Attr>& names,
+                                    std::vector<Value*>& returned) {
+  HeldState& held = states_[state.name()];
+  if (held.returned) {
+    report(diag::state_returned_twice, loc, state.name());
+    return false;
+  }
+  if (!is_current(state, loc)) return false;
+  held.returned = loc;
+  for (const auto& [field, value] : state.fields()) {
+    std::string name = fmt::format("{}.{}", state.name(), field);
+    names.push_back(context().dict({{"alias_of", context().string(name)}, {"name", context().string(name)}}));
+    returned.push_back(value.value);
+    for (Attr& argument : arguments_) {
+      if (argument->get("name")->string != name) continue;
+      argument = context().dict({{"donated", context().boolean(true)},
+                                 {"kind", context().string("input")},
+                                 {"name", context().string(name)}});
+    }
+  }
+  return true;
+}
+
 bool GraphBuilder::add_results(const Function& function, const Datum& result) {
-  std::vector<Datum> values{result};
-  if (result.is_sequence()) values = result.elements();
+  std::vector<Datum> values;
+  spread(result, values);
   Loc loc = finished().result_loc.known() ? finished().result_loc : function.loc;
   if (result.is_none() || values.empty()) {
     report(diag::missing_return, function.loc, function.name);
@@ -330,12 +391,16 @@ bool GraphBuilder::add_results(const Function& function, const Datum& result) {
   std::vector<Attr> names;
   std::vector<Value*> returned;
   for (size_t i = 0; i < values.size(); ++i) {
+    if (const auto* state = values[i].object_as<StateValue>()) {
+      if (!add_state_result(*state, loc, names, returned)) return false;
+      continue;
+    }
     std::string what = values.size() == 1 ? fmt::format("the result of '{}'", function.name)
                                           : fmt::format("result {} of '{}'", i, function.name);
     auto value = expect_tensor(values[i], loc, what);
     if (!value) return false;
     std::string name(value->name);
-    if (name.empty() || taken.count(name)) {
+    if (name.empty() || taken.count(name) || name.find('.') != name.npos) {
       std::string_view entry = symbol_name(function_);
       name = values.size() == 1 ? std::string(entry) : fmt::format("{}.{}", entry, i);
     }
@@ -344,6 +409,7 @@ bool GraphBuilder::add_results(const Function& function, const Datum& result) {
     builder_.set_loc(loc);
     returned.push_back(stored(*value));
   }
+  if (!check_states_returned(function)) return false;
   builder_.set_loc(loc);
   builder_.op(graph::info(graph::OpKind::Return), {returned}, {});
   function_->set_attr("results", context().array(std::move(names)));

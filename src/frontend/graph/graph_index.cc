@@ -8,6 +8,7 @@
 namespace tessera::frontend {
 
 Datum GraphBuilder::attribute(const Datum& object, const ast::Identifier& name, Loc loc) {
+  if (object.object_as<StateValue>()) return state_member(object, name);
   if (!object.is_ir()) return Evaluator::attribute(object, name, loc);
   const IrValue& x = object.as_ir();
   Type type = x.value->type();
@@ -171,6 +172,15 @@ Datum GraphBuilder::named_axis(const IrValue& x, const ast::String& name) {
 }
 
 Datum GraphBuilder::subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) {
+  if (const auto* state = object.object_as<StateValue>(); state && state->field("K")) {
+    if (!is_current(*state, loc)) return Datum::poison();
+    std::vector<Datum> parts;
+    for (const char* field : {"K", "V"}) {
+      parts.push_back(subscript(Datum::ir(*state->field(field)), indices, scope, loc));
+      if (parts.back().is_poison()) return Datum::poison();
+    }
+    return Datum::tuple(std::move(parts));
+  }
   if (!object.is_ir()) return Evaluator::subscript(object, indices, scope, loc);
   const auto* name = indices.size() == 1 ? ast::as<ast::String>(indices[0]) : nullptr;
   if (name) return named_axis(object.as_ir(), *name);

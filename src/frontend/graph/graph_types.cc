@@ -117,12 +117,12 @@ Datum GraphBuilder::conform(const TypePattern& pattern, const Datum& value, Scop
       return conform_tensor(pattern, value, scope, use, loc, what);
     case PatternKind::Tile:
       return unsupported(pattern.loc, "type 'Tile' outside a kernel");
+    case PatternKind::State:
+      return conform_state(pattern, value, scope, loc, what);
     case PatternKind::Other:
       // A tile of a kernel on whole tensors: any tensor, as it is stored.
       if (pattern.name == "Tile" && value.is_ir())
         return use == Use::Stored ? rounded(value, loc) : value;
-      // A kernel takes a cache as its parts.
-      if (pattern.name == "KVCache" && use == Use::Argument) return value;
       return unsupported(pattern.loc, fmt::format("type '{}'", pattern.name));
     case PatternKind::Tuple:
       break;

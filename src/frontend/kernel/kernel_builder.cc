@@ -60,7 +60,8 @@ bool KernelBuilder::check_signature() {
     if (!type.layout.empty())
       return unsupported(type.loc, "a stored layout in a kernel's signature"), false;
     bool unknown = type.kind == PatternKind::Tile || type.kind == PatternKind::Tuple ||
-                   (type.kind == PatternKind::Other && !is_cache(type));
+                   type.kind == PatternKind::Other ||
+                   (type.kind == PatternKind::State && !is_cache(type));
     if (unknown) return unsupported(type.loc, "a kernel's parameter of this type"), false;
   }
   std::vector<TypePattern> results = result_patterns();

@@ -22,7 +22,7 @@ bool is_operand(const TypePattern& type) {
 }
 
 bool is_cache(const TypePattern& type) {
-  return type.kind == PatternKind::Other && type.name == "KVCache";
+  return type.kind == PatternKind::State && type.state == StateKind::KVCache;
 }
 
 std::vector<TypePattern> kernel_results(const Signature& signature) {

@@ -39,6 +39,15 @@ Block* Value::parent_block() const { return def_ ? def_->block() : block_; }
 
 Op* Op::parent() const { return block_ && block_->region() ? block_->region()->parent() : nullptr; }
 
+bool Op::is_pure() const {
+  if (!info_->has(Pure) || info_->effects != 0) return false;
+  bool pure = true;
+  for (unsigned r = 0; r < region_count_; ++r) {
+    walk(region(r), [&](Op* inner) { pure = pure && inner->info().effects == 0; });
+  }
+  return pure;
+}
+
 Value* Op::in(unsigned slot) const {
   if (slot_size(slot) == 0) return nullptr;
   return operand(slot_begin(slot));

@@ -147,7 +147,8 @@ class Op {
   std::span<Successor> successors() const { return {successors_, successor_count_}; }
 
   bool is_terminator() const { return info_->has(Terminator); }
-  bool is_pure() const { return info_->has(Pure) && info_->effects == 0; }
+  /// No effect, neither its own nor of an op in its regions.
+  bool is_pure() const;
 
   // Position.
   void move_before(Op* other);

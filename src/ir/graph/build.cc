@@ -154,6 +154,13 @@ Value* concat(Builder& builder, std::vector<Value*> parts, int64_t axis) {
                        {{"axis", context.integer(axis)}});
 }
 
+Value* update_slice(Builder& builder, Value* buffer, Value* update, Value* start, int64_t axis, bool wrap) {
+  Context& context = builder.context();
+  return builder.value(info(OpKind::UpdateSlice), {{buffer}, {update}, {start}},
+                       with_dims(builder, buffer, buffer->type()->dims),
+                       {{"axis", context.integer(axis)}, {"wrap", wrap ? context.boolean(true) : nullptr}});
+}
+
 Value* reduce(Builder& builder, Value* a, std::string_view kind, const std::vector<int64_t>& axes,
               bool keep) {
   Context& context = builder.context();

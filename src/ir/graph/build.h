@@ -80,6 +80,9 @@ Value* slice(Builder& builder, Value* a, const std::vector<Dim>& starts,
 Value* windows(Builder& builder, Value* a, int64_t axis, Dim count, Dim size, int64_t step, int64_t dilation);
 Value* concat(Builder& builder, std::vector<Value*> parts, int64_t axis);
 
+/// `buffer` with `update` from `start`, an i64 of rank 0, on along `axis`.
+Value* update_slice(Builder& builder, Value* buffer, Value* update, Value* start, int64_t axis, bool wrap);
+
 // Contractions, reductions and what neural networks are made of.
 
 /// `kind` is "sum", "prod", "max" or "min"; `axes` are sorted.

@@ -1,5 +1,6 @@
 // Walks a function's ops in order with a table of the values that are still needed. A value is
-// dropped after its last use, so that the memory taken is what the function needs live.
+// dropped after its last use, so that the memory taken is what the function needs live. What a
+// region uses of the values around it is dropped when the op with that region is done.
 
 #include "ir/graph/eval.h"
 
@@ -29,14 +30,17 @@ class Evaluator {
  private:
   struct Held {
     TensorValue value;
-    size_t uses;  ///< still to come
+    size_t uses;   ///< still to come
+    size_t depth;  ///< of the region it was made in
   };
 
   const TensorValue& in(Op* op, unsigned slot, unsigned i = 0) const {
     return values_.at(op->in(slot, i)).value;
   }
   void hold(Value* value, TensorValue tensor);
+  void release(Value* value);
   void release_operands(Op* op);
+  void release_captured(Op* op);
   /// The value itself after its last use, else a copy; nullopt when there is no memory for one.
   std::optional<TensorValue> take(Value* value);
 
@@ -52,6 +56,16 @@ class Evaluator {
   Status windows(Op* op, TensorValue& result);
   Status call(Op* op);
   Status flash_attention(Op* op);
+  Status update_slice(Op* op);
+  Status check(Op* op);
+  Status loop(Op* op);
+  Status repeat(Op* op);
+  Status branch(Op* op);
+  Status run_ops(Block* block);
+  Result<std::vector<TensorValue>> take_all(Op* op, unsigned slot);
+  Result<std::vector<TensorValue>> run_region(Op* op, unsigned region,
+                                              std::vector<TensorValue> arguments);
+  Status finish(Op* op, std::vector<TensorValue> results);
   void elementwise(Op* op, TensorValue& result);
   void constant(Op* op, TensorValue& result);
   void gemm(Op* op, TensorValue& result);
@@ -62,22 +76,32 @@ class Evaluator {
   const EvalOptions& options_;
   DiagnosticEngine& diagnostics_;
   std::unordered_map<Value*, Held> values_;
+  size_t depth_ = 0;
+  size_t total_ = 0, done_ = 0;  ///< ops of the function's own block
 };
 
 void Evaluator::hold(Value* value, TensorValue tensor) {
   size_t uses = value->count_uses();
-  if (uses) values_.emplace(value, Held{std::move(tensor), uses});
+  if (uses) values_.emplace(value, Held{std::move(tensor), uses, depth_});
+}
+
+void Evaluator::release(Value* value) {
+  auto it = values_.find(value);
+  bool own = it != values_.end() && it->second.depth == depth_;
+  if (own && --it->second.uses == 0) values_.erase(it);
 }
 
 void Evaluator::release_operands(Op* op) {
-  for (unsigned i = 0; i < op->operand_count(); ++i) {
-    auto it = values_.find(op->operand(i));
-    if (it != values_.end() && --it->second.uses == 0) values_.erase(it);
-  }
+  for (unsigned i = 0; i < op->operand_count(); ++i) release(op->operand(i));
+}
+
+void Evaluator::release_captured(Op* op) {
+  walk(op, [&](Op* inner) { release_operands(inner); });
 }
 
 std::optional<TensorValue> Evaluator::take(Value* value) {
   Held& held = values_.at(value);
+  if (held.depth < depth_) return held.value.clone();
   if (held.uses > 1) {
     --held.uses;
     return held.value.clone();
@@ -264,6 +288,12 @@ Status Evaluator::compute(Op* op, TensorValue& result) {
     case OpKind::Reshape:
     case OpKind::FlashAttention:
     case OpKind::KernelCall:
+    case OpKind::UpdateSlice:
+    case OpKind::Check:
+    case OpKind::For:
+    case OpKind::While:
+    case OpKind::Cond:
+    case OpKind::Yield:
       TSR_UNREACHABLE("an op that is evaluated elsewhere");
   }
   return success;
@@ -329,9 +359,17 @@ Status Evaluator::evaluate_op(Op* op) {
     diagnostics_.report(diag::unsupported_policy, op->loc(), "stochastic_round", op->name());
     return failure;
   }
-  if (kind_of(op) == OpKind::Reshape) return reshape(op);
-  if (kind_of(op) == OpKind::KernelCall) return call(op);
-  if (kind_of(op) == OpKind::FlashAttention) return flash_attention(op);
+  switch (kind_of(op)) {
+    case OpKind::Reshape: return reshape(op);
+    case OpKind::KernelCall: return call(op);
+    case OpKind::FlashAttention: return flash_attention(op);
+    case OpKind::UpdateSlice: return update_slice(op);
+    case OpKind::Check: return check(op);
+    case OpKind::For: return loop(op);
+    case OpKind::While: return repeat(op);
+    case OpKind::Cond: return branch(op);
+    default: break;
+  }
   Result<TensorValue> result = allocate(op, op->result()->type());
   if (!result || compute(op, *result).failed()) return failure;
   hold(op->result(), std::move(*result));
@@ -339,24 +377,110 @@ Status Evaluator::evaluate_op(Op* op) {
   return success;
 }
 
-Result<std::vector<TensorValue>> Evaluator::run(Op* function, std::vector<TensorValue> arguments) {
-  Block* body = function->region()->front();
-  size_t total = 0, done = 0;
-  for (Op* op : *body) total += !op->is_terminator();
-  for (unsigned i = 0; i < body->arg_count(); ++i) hold(body->arg(i), std::move(arguments[i]));
-  for (Op* op : *body) {
+Status Evaluator::update_slice(Op* op) {
+  std::optional<TensorValue> buffer = take(op->in(in::UpdateSlice::buffer));
+  if (!buffer) return too_large(op, op->result()->type());
+  eval_update_slice(in(op, in::UpdateSlice::update), in(op, in::UpdateSlice::start).get(0).i,
+                    op->int_attr("axis"), op->flag("wrap"), *buffer);
+  hold(op->result(), std::move(*buffer));
+  release(op->in(in::UpdateSlice::update));
+  release(op->in(in::UpdateSlice::start));
+  return success;
+}
+
+Status Evaluator::check(Op* op) {
+  bool holds = in(op, in::Check::condition).get(0).i != 0;
+  release_operands(op);
+  if (!holds) diagnostics_.report(diag::eval_check, op->loc(), op->string_attr("message"));
+  return holds ? Status(success) : failure;
+}
+
+Result<std::vector<TensorValue>> Evaluator::take_all(Op* op, unsigned slot) {
+  std::vector<TensorValue> values;
+  for (Value* value : op->ins(slot)) {
+    std::optional<TensorValue> taken = take(value);
+    if (!taken) return (void)too_large(op, value->type()), failure;
+    values.push_back(std::move(*taken));
+  }
+  return values;
+}
+
+Result<std::vector<TensorValue>> Evaluator::run_region(Op* op, unsigned region,
+                                                       std::vector<TensorValue> arguments) {
+  Block* block = op->region(region)->front();
+  ++depth_;
+  for (unsigned i = 0; i < block->arg_count(); ++i) hold(block->arg(i), std::move(arguments[i]));
+  bool failed = run_ops(block).failed();
+  Result<std::vector<TensorValue>> yielded = failure;
+  if (!failed) yielded = take_all(block->terminator(), 0);
+  --depth_;
+  return yielded;
+}
+
+Status Evaluator::finish(Op* op, std::vector<TensorValue> results) {
+  for (unsigned i = 0; i < op->result_count(); ++i) hold(op->result(i), std::move(results[i]));
+  release_captured(op);
+  return success;
+}
+
+Status Evaluator::loop(Op* op) {
+  std::optional<int64_t> count = size(op->dim_attr("count"));
+  if (!count) {
+    diagnostics_.report(diag::eval_unknown_dim, op->loc(), op->dim_attr("count")->text);
+    return failure;
+  }
+  std::string counter(op->string_attr("counter"));
+  Result<std::vector<TensorValue>> carried = take_all(op, in::For::inits);
+  for (int64_t i = 0; carried && i < *count; ++i) {
+    dims_[counter] = i;
+    carried = run_region(op, at::For::body, std::move(*carried));
+  }
+  dims_.erase(counter);
+  return carried ? finish(op, std::move(*carried)) : failure;
+}
+
+Status Evaluator::repeat(Op* op) {
+  Result<std::vector<TensorValue>> carried = take_all(op, in::While::inits);
+  while (carried) {
+    std::vector<TensorValue> seen;
+    for (const TensorValue& value : *carried) {
+      std::optional<TensorValue> copy = value.clone();
+      if (!copy) return too_large(op, op->result(unsigned(seen.size()))->type());
+      seen.push_back(std::move(*copy));
+    }
+    Result<std::vector<TensorValue>> truth =
+        run_region(op, at::While::condition, std::move(seen));
+    if (!truth) return failure;
+    if (!(*truth)[0].get(0).i) return finish(op, std::move(*carried));
+    carried = run_region(op, at::While::body, std::move(*carried));
+  }
+  return failure;
+}
+
+Status Evaluator::branch(Op* op) {
+  bool holds = in(op, in::Cond::condition).get(0).i != 0;
+  Result<std::vector<TensorValue>> results =
+      run_region(op, holds ? at::Cond::then : at::Cond::otherwise, {});
+  if (!results) return failure;
+  release_operands(op);
+  return finish(op, std::move(*results));
+}
+
+Status Evaluator::run_ops(Block* block) {
+  for (Op* op : *block) {
     if (op->is_terminator()) break;
     if (evaluate_op(op).failed()) return failure;
-    if (options_.progress) options_.progress(++done, total);
+    if (depth_ == 0 && options_.progress) options_.progress(++done_, total_);
   }
-  Op* last = body->terminator();
-  std::vector<TensorValue> results;
-  for (unsigned i = 0; i < last->operand_count(); ++i) {
-    std::optional<TensorValue> value = take(last->operand(i));
-    if (!value) return (void)too_large(last, last->operand(i)->type()), failure;
-    results.push_back(std::move(*value));
-  }
-  return results;
+  return success;
+}
+
+Result<std::vector<TensorValue>> Evaluator::run(Op* function, std::vector<TensorValue> arguments) {
+  Block* body = function->region()->front();
+  for (Op* op : *body) total_ += !op->is_terminator();
+  for (unsigned i = 0; i < body->arg_count(); ++i) hold(body->arg(i), std::move(arguments[i]));
+  if (run_ops(body).failed()) return failure;
+  return take_all(body->terminator(), 0);
 }
 
 }  // namespace

@@ -27,6 +27,10 @@ void eval_iota(int64_t axis, TensorValue& result);
 void eval_broadcast(const TensorValue& a, TensorValue& result);
 void eval_transpose(const TensorValue& a, std::span<const int64_t> perm, TensorValue& result);
 void eval_concat(std::span<const TensorValue* const> parts, int64_t axis, TensorValue& result);
+/// Writes the update over the elements of `buffer` from `start` on along `axis`; one that would not fit
+/// changes nothing, or goes round where it `wraps`.
+void eval_update_slice(const TensorValue& update, int64_t start, int64_t axis, bool wraps,
+                       TensorValue& buffer);
 void eval_embedding(const TensorValue& ids, const TensorValue& table, TensorValue& result);
 
 /// How a reduction combines: an elementwise op, and what no element gives.

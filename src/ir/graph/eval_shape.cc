@@ -103,6 +103,27 @@ void eval_iota(int64_t axis, TensorValue& result) {
   for (int64_t i = 0; i < result.count(); ++i) result.set(i, {.i = i / inner % extent});
 }
 
+void eval_update_slice(const TensorValue& update, int64_t start, int64_t axis, bool wraps,
+                       TensorValue& buffer) {
+  int64_t extent = buffer.dims()[size_t(axis)], length = update.dims()[size_t(axis)];
+  if (update.count() == 0 || (!wraps && (start < 0 || start > extent - length))) return;
+  if (wraps) start = (start % extent + extent) % extent;
+  // Rows of the update are runs along the last axis; the rank is at least 1, which `axis` is of.
+  size_t last = buffer.rank() - 1, width = byte_size(buffer.dtype());
+  Extents strides = row_major_strides(buffer.dims());
+  int64_t run = size_t(axis) == last ? 1 : update.dims()[last];
+  Extents at(buffer.rank(), 0);
+  for (int64_t i = 0; i < update.count(); i += run) {
+    int64_t rest = i, offset = 0;
+    for (size_t k = last + 1; k-- > 0; rest /= update.dims()[k]) at[k] = rest % update.dims()[k];
+    at[size_t(axis)] += start;
+    if (wraps) at[size_t(axis)] %= extent;
+    for (size_t k = 0; k <= last; ++k) offset += at[k] * strides[k];
+    std::memcpy(buffer.data() + size_t(offset) * width, update.data() + size_t(i) * width,
+                size_t(run) * width);
+  }
+}
+
 void eval_embedding(const TensorValue& ids, const TensorValue& table, TensorValue& result) {
   int64_t rows = table.dims()[0], width = table.dims()[1];
   size_t bytes = size_t(width) * byte_size(table.dtype());

@@ -33,6 +33,14 @@ void verify_philox(Op* op, OpVerifier& verifier);
 // verify_attention.cc
 void verify_flash_attention(Op* op, OpVerifier& verifier);
 
+// State and control flow (verify_control.cc).
+void verify_update_slice(Op* op, OpVerifier& verifier);
+void verify_check(Op* op, OpVerifier& verifier);
+void verify_for(Op* op, OpVerifier& verifier);
+void verify_while(Op* op, OpVerifier& verifier);
+void verify_cond(Op* op, OpVerifier& verifier);
+void verify_yield(Op* op, OpVerifier& verifier);
+
 /// Reports a result whose dtype is not the operand's; true if it is.
 bool expect_dtype_of(Op* op, OpVerifier& verifier, Value* operand);
 

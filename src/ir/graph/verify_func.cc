@@ -57,6 +57,25 @@ void check_arguments(Op* op, OpVerifier& verifier) {
   }
 }
 
+/// Each donated input has one result in its memory.
+void check_donations(Op* op, OpVerifier& verifier) {
+  std::set<std::string_view> donated;
+  for (Attr item : op->attr("args")->elements) {
+    Attr flag = item->get("donated");
+    if (!flag) continue;
+    if (!flag->is(AttrKind::Bool) || entry(item, "kind") != "input") {
+      return verifier.error("only an input is donated, and 'donated' is true or false");
+    }
+    if (flag->boolean) donated.insert(entry(item, "name"));
+  }
+  for (Attr item : op->attr("results")->elements) {
+    std::string_view donor = entry(item, "alias_of");
+    if (donor.empty() || donated.erase(donor)) continue;
+    return verifier.error("result '{}' cannot have the memory of '{}'", entry(item, "name"), donor);
+  }
+  if (!donated.empty()) verifier.error("no result has the memory of '{}'", *donated.begin());
+}
+
 void check_role(Op* op, OpVerifier& verifier) {
   std::string_view role = op->string_attr("role");
   if (role != "entry" && role != "init") {
@@ -116,6 +135,7 @@ void verify_func(Op* op, OpVerifier& verifier) {
   if (!op->region()->front()->terminator()) return verifier.error("its body ends with gir.return");
   check_arguments(op, verifier);
   check_names(op->attr("results"), "results", verifier);
+  if (!verifier.failed()) check_donations(op, verifier);
   verify_facts(op, "guards", verifier);
   if (Attr effects = op->attr("effects")) {
     for (Attr effect : effects->elements) {
@@ -134,6 +154,17 @@ void verify_return(Op* op, OpVerifier& verifier) {
   size_t wanted = function->attr("results")->elements.size();
   if (op->operand_count() != wanted) {
     verifier.error("the function has {} results, and {} are returned", wanted, op->operand_count());
+    return;
+  }
+  const std::vector<Attr>& args = function->attr("args")->elements;
+  for (unsigned i = 0; i < op->operand_count(); ++i) {
+    std::string_view donor = entry(function->attr("results")->elements[i], "alias_of");
+    for (unsigned a = 0; a < args.size() && !donor.empty(); ++a) {
+      if (entry(args[a], "name") != donor) continue;
+      Type memory = function->region()->front()->arg(a)->type(), type = op->operand(i)->type();
+      if (memory->dtype == type->dtype && same_dims(memory, type)) continue;
+      verifier.error("result {} is {}, and the memory of '{}' is {}", i, type->text, donor, memory->text);
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/core/verifier.h"
+#include "ir/host/verify.h"
 
 namespace tessera::host {
 
@@ -76,6 +76,7 @@ void verify_func(Op* op, OpVerifier& verifier) {
     return verifier.error("it does not end in host.return");
   verify_named(op, "results", last->operand_count(), verifier);
   verify_facts(op, "guards", verifier);
+  if (!verifier.failed()) verify_memory(op, verifier);
 }
 
 void verify_return(Op* op, OpVerifier& verifier) {
@@ -133,15 +134,16 @@ void verify_operand(Op* op, std::string_view kernel, unsigned position, Type par
 /// One of the kernels that a launch may run.
 void verify_choice(Op* op, std::string_view name, OpVerifier& verifier) {
   Op* kernel = op->module()->find(name);
+  unsigned operands = op->slot_size(in::Launch::operands);
   Attr outputs = kernel ? kernel->attr("outputs") : nullptr;
   if (!outputs || !outputs->is(AttrKind::Int))
     return verifier.error("there is no kernel @{}", name);
   std::vector<Type> types = parameter_types(kernel);
   if (outputs->integer != op->result_count() ||
-      types.size() != size_t(op->operand_count()) + op->result_count()) {
+      types.size() != size_t(operands) + op->result_count()) {
     return verifier.error("kernel @{} takes {} operands and {} results, not {} and {}", name,
-                          int64_t(types.size()) - outputs->integer, outputs->integer,
-                          op->operand_count(), op->result_count());
+                          int64_t(types.size()) - outputs->integer, outputs->integer, operands,
+                          op->result_count());
   }
   for (Type type : types) {
     if (!type || !type->is(TypeKind::Tensor)) {
@@ -151,7 +153,7 @@ void verify_choice(Op* op, std::string_view name, OpVerifier& verifier) {
   verify_binding(op, name, types, verifier);
   if (verifier.failed()) return;
   for (unsigned i = 0; i < types.size(); ++i) {
-    Value* value = i < op->operand_count() ? op->operand(i) : op->result(i - op->operand_count());
+    Value* value = i < operands ? op->operand(i) : op->result(i - operands);
     verify_operand(op, name, i, types[i], value->type(), verifier);
   }
 }
@@ -160,15 +162,41 @@ void verify_choice(Op* op, std::string_view name, OpVerifier& verifier) {
 void verify_certain(Op* op, OpVerifier& verifier) {
   Op* kernel = choices(op).back();
   DimTable& dims = op->module()->context().dims();
-  std::vector<DimFact> guards = read_facts(op->parent()->attr("guards"));
+  std::vector<DimFact> guards = read_facts(function_of(op)->attr("guards"));
   for (const DimFact& fact : assumptions(op, kernel)) {
     if (decide(dims, fact, guards) == true) continue;
     verifier.error("{} need not hold, so kernel @{} can only be a variant", fact.text(), symbol_name(kernel));
   }
 }
 
+/// `places` names each buffer in `over` once, for a result of its type.
+void verify_places(Op* op, OpVerifier& verifier) {
+  Attr places = op->attr("places");
+  size_t over = op->slot_size(in::Launch::over), taken = 0;
+  if (!places && over == 0) return;
+  if (!places || places->elements.size() != op->result_count()) {
+    return verifier.error("'places' gives a number for each of the results");
+  }
+  std::vector<bool> seen(over);
+  for (unsigned i = 0; i < op->result_count(); ++i) {
+    Attr place = places->elements[i];
+    bool known = place->is(AttrKind::Int) && place->integer >= -1 && place->integer < int64_t(over);
+    if (!known) return verifier.error("place {} is none of {} buffers", place->text, over);
+    if (place->integer < 0) continue;
+    if (seen[size_t(place->integer)]) return verifier.error("buffer {} is taken twice", place->text);
+    seen[size_t(place->integer)] = true;
+    ++taken;
+    Type memory = op->in(in::Launch::over, unsigned(place->integer))->type(), result = op->result(i)->type();
+    if (memory->dtype == result->dtype && same_dims(memory, result)) continue;
+    verifier.error("result {} is {}, and the buffer it takes is {}", i, result->text, memory->text);
+  }
+  if (taken != over) verifier.error("{} of {} buffers are taken", taken, over);
+}
+
 void verify_launch(Op* op, OpVerifier& verifier) {
   std::string_view name = op->string_attr("kernel");
+  verify_places(op, verifier);
+  if (verifier.failed()) return;
   verify_choice(op, name, verifier);
   if (!verifier.failed()) verify_certain(op, verifier);
   Attr variants = op->attr("variants");
@@ -179,6 +207,22 @@ void verify_launch(Op* op, OpVerifier& verifier) {
 }
 
 }  // namespace
+
+Value* root_of(Value* value) {
+  while (value->def() && value->def()->is(info(OpKind::Alias))) value = value->def()->operand(0);
+  return value;
+}
+
+Value* place_of(Op* launch, unsigned result) {
+  Attr places = launch->attr("places");
+  int64_t place = places ? places->elements[result]->integer : -1;
+  return place < 0 ? nullptr : launch->in(in::Launch::over, unsigned(place));
+}
+
+Op* function_of(Op* op) {
+  while (op->parent()) op = op->parent();
+  return op;
+}
 
 std::vector<DimFact> assumptions(Op* launch, Op* kernel) {
   DimTable& dims = launch->module()->context().dims();

@@ -13,6 +13,12 @@ namespace tessera::host {
 /// The kind of an op of this level.
 inline OpKind kind_of(const Op* op) { return OpKind(op->info().kind); }
 
+/// The value whose memory this one is, under other dims.
+Value* root_of(Value* value);
+/// The buffer whose memory a result of a launch takes; null for one of its own.
+Value* place_of(Op* launch, unsigned result);
+/// The host.func that an op stands in.
+Op* function_of(Op* op);
 /// What one of the kernels of a launch assumes, in the dims of the entry.
 std::vector<DimFact> assumptions(Op* launch, Op* kernel);
 /// The kernels that a launch may run in the order of choice: its variants, then the one that always may.

@@ -23,6 +23,13 @@ bool is_reduce(Op* op) {
 bool is_concat(Op* op) {
   return graph::kind_of(op) == OpKind::Concat;
 }
+bool is_update(Op* op) {
+  return graph::kind_of(op) == OpKind::UpdateSlice;
+}
+/// Whether an op takes that operand as memory, not as elements to compute with.
+bool takes_memory(Op* op, unsigned position) {
+  return is_update(op) && position == graph::in::UpdateSlice::buffer;
+}
 
 /// Gives each axis of `dims` that is not of extent 1 a new iteration axis.
 AxisMap add_axes(FusionGroup& group, const std::vector<Dim>& dims, bool whole) {
@@ -63,7 +70,7 @@ void FusionBuilder::grow_generated(Op* root) {
   std::set<Op*> seen;
   auto add_producers = [&](Op* op) {
     for (unsigned i = 0; i < reads_.operand_count(op); ++i) {
-      Op* def = reads_.read(op, i).base->def();
+      Op* def = takes_memory(op, i) ? nullptr : reads_.read(op, i).base->def();
       if (def && is_fusible(def) && group_of(def) < 0 && seen.insert(def).second)
         candidates.push(def);
     }
@@ -81,7 +88,8 @@ void FusionBuilder::grow_generated(Op* root) {
 }
 
 void FusionBuilder::start(FusionGroup& group, Op* root) {
-  group.maps[root->result()] = add_axes(group, root->result()->type()->dims, false);
+  Value* space = is_update(root) ? root->in(graph::in::UpdateSlice::update) : root->result();
+  group.maps[root->result()] = add_axes(group, space->type()->dims, false);
   if (is_reduce(root)) group.reduced[root] = add_axes(group, reduced_extents(root), true);
 }
 
@@ -108,7 +116,7 @@ std::optional<AxisMap> FusionBuilder::agreed_map(const FusionGroup& group, Value
   for (const ReadSite& site : reads_.sites(value)) {
     if (group_of(site.op) < 0 || &groups_[size_t(group_of(site.op))] != &group) continue;
     const Read& read = reads_.read(site.op, site.position);
-    if (!read.relabels) return std::nullopt;
+    if (!read.relabels || takes_memory(site.op, site.position)) return std::nullopt;
     AxisMap map = base_map(read, operand_map(group, site.op, site.position));
     if (agreed && *agreed != map) return std::nullopt;
     agreed = std::move(map);
@@ -117,7 +125,7 @@ std::optional<AxisMap> FusionBuilder::agreed_map(const FusionGroup& group, Value
 }
 
 bool FusionBuilder::try_join(FusionGroup& group, Op* op) {
-  if (is_concat(op)) return false;
+  if (is_concat(op) || is_update(op)) return false;
   Value* value = op->result();
   std::optional<AxisMap> map = agreed_map(group, value);
   if (!map) return false;
@@ -209,9 +217,7 @@ bool FusionBuilder::makes_cycle(const FusionGroup& group, Op* op) const {
     int other = group_of(at);
     if (other < 0) continue;
     // All of another group runs at once: what reads any of its values waits for all of it.
-    const FusionGroup& unit = groups_[size_t(other)];
-    for (Op* member : unit.members) push_readers(member);
-    if (unit.anchor) push_readers(unit.anchor);
+    for (Op* member : ops_of(groups_[size_t(other)])) push_readers(member);
   }
   return false;
 }

@@ -8,7 +8,22 @@
 
 namespace tessera {
 
+std::vector<Op*> ops_of(const FusionGroup& group) {
+  std::vector<Op*> ops = group.members;
+  if (group.anchor) ops.push_back(group.anchor);
+  if (group.host) ops.push_back(group.host);
+  return ops;
+}
+
+Op* update_of(const FusionGroup& group) {
+  Op* last = group.members.empty() ? nullptr : group.members.back();
+  return last && graph::kind_of(last) == graph::OpKind::UpdateSlice ? last : nullptr;
+}
+
 AxisMap operand_map(const FusionGroup& group, Op* member, unsigned position) {
+  bool places = graph::kind_of(member) == graph::OpKind::UpdateSlice &&
+                position != graph::in::UpdateSlice::update;
+  if (places) return AxisMap(member->operand(position)->type()->rank(), -1);
   if (!group.parts.empty() && graph::kind_of(member) == graph::OpKind::Concat)
     return group.parts[position];
   const AxisMap& result = group.maps.at(member->result());
@@ -54,6 +69,9 @@ std::vector<FusionGroup> group_fusions(const GraphReads& reads) {
 std::vector<FusionGroup> FusionBuilder::run() {
   for (Op* op : reads_.ops()) {
     if (graph_role(op) == GraphRole::Anchor) grow_epilogue(op);
+    if (graph_role(op) != GraphRole::Host) continue;
+    groups_.emplace_back().host = op;
+    claim(op, int(groups_.size()) - 1);
   }
   for (size_t i = reads_.ops().size(); i-- > 0;) {
     Op* op = reads_.ops()[i];
@@ -103,7 +121,11 @@ std::vector<FusionGroup> FusionBuilder::in_order() {
   std::vector<int> state(groups_.size());
   std::vector<FusionGroup> ordered;
   std::vector<std::pair<int, bool>> stack;
-  for (Op* first : reads_.ops()) {
+  // Checks come as early as may be: before what a call must not have done when one of them ends it.
+  std::vector<Op*> firsts = reads_.ops();
+  std::stable_partition(firsts.begin(), firsts.end(),
+                        [](Op* op) { return graph::kind_of(op) == graph::OpKind::Check; });
+  for (Op* first : firsts) {
     if (group_of(first) >= 0) stack.push_back({group_of(first), false});
     while (!stack.empty()) {
       auto [g, done] = stack.back();
@@ -115,9 +137,7 @@ std::vector<FusionGroup> FusionBuilder::in_order() {
       if (state[size_t(g)] != 0) continue;
       state[size_t(g)] = 1;
       stack.push_back({g, true});
-      std::vector<Op*> ops = groups_[size_t(g)].members;
-      if (groups_[size_t(g)].anchor) ops.push_back(groups_[size_t(g)].anchor);
-      for (Op* op : ops) {
+      for (Op* op : ops_of(groups_[size_t(g)])) {
         for (unsigned i = 0; i < reads_.operand_count(op); ++i) {
           Op* def = reads_.read(op, i).base->def();
           int needed = def ? group_of(def) : -1;

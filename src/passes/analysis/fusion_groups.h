@@ -4,6 +4,8 @@
 // A group is an anchor (an instance of a library kernel) with the elementwise ops that are folded
 // into it, or a generated kernel: elementwise ops and reductions over one space of iteration axes.
 // A generated group grows from its last op towards the producers, latest first:
+// A group that ends in a gir.update_slice iterates over the update; what it stores goes to a place in
+// the buffer that is known when the kernel runs.
 //  - a producer joins when everything that reads it is in the group and reads it at the same
 //  coordinates;
 //  - one that others read as well joins as a further output if it has all program axes and no path
@@ -27,6 +29,7 @@ using AxisMap = std::vector<int>;
 
 struct FusionGroup {
   Op* anchor = nullptr;            ///< null for a generated kernel
+  Op* host = nullptr;              ///< a step of the host program, alone in its group
   std::vector<Op*> members;        ///< in order of the program; without the anchor
   std::vector<Value*> outputs;     ///< what other groups or the function's results read
   std::vector<Dim> extents;        ///< of the iteration axes
@@ -39,6 +42,10 @@ struct FusionGroup {
   std::vector<AxisMap> parts;
 };
 
+/// The ops of a group, in no order.
+std::vector<Op*> ops_of(const FusionGroup& group);
+/// The gir.update_slice that a group ends in; null for other groups.
+Op* update_of(const FusionGroup& group);
 /// The iteration axes of what a member reads: by operand axis for a reduction, by result axis
 /// otherwise.
 AxisMap operand_map(const FusionGroup& group, Op* member, unsigned position);

@@ -97,7 +97,13 @@ GraphRole graph_role(Op* op) {
       return is_one_number(op) ? GraphRole::Source : GraphRole::Constant;
     case OpKind::Reduce:
     case OpKind::Concat:
+    case OpKind::UpdateSlice:
       return GraphRole::Compute;
+    case OpKind::Check:
+    case OpKind::For:
+    case OpKind::While:
+    case OpKind::Cond:
+      return GraphRole::Host;
     case OpKind::Gemm:
     case OpKind::Softmax:
     case OpKind::Rmsnorm:
@@ -137,9 +143,26 @@ bool is_widening_cast(Op* op) {
                                       dtype_info(from).bits < dtype_info(to).bits);
 }
 
-GraphReads::GraphReads(Op* function, bool windows_in_place)
-    : dims_(&function->module()->context().dims()), windows_in_place_(windows_in_place) {
-  find_live(function);
+std::vector<Value*> captured_values(Op* op) {
+  std::vector<Value*> captured;
+  std::set<Block*> inside;
+  std::set<Value*> seen;
+  for (unsigned r = 0; r < op->region_count(); ++r) inside.insert(op->region(r)->front());
+  walk(op, [&](Op* inner) {
+    for (unsigned r = 0; r < inner->region_count(); ++r) inside.insert(inner->region(r)->front());
+    for (unsigned i = 0; i < inner->operand_count(); ++i) {
+      Value* value = inner->operand(i);
+      if (!inside.count(value->parent_block()) && seen.insert(value).second) captured.push_back(value);
+    }
+  });
+  return captured;
+}
+
+GraphReads::GraphReads(Block* block, bool windows_in_place)
+    : dims_(&block->parent_op()->module()->context().dims()),
+      windows_in_place_(windows_in_place),
+      block_(block) {
+  find_live();
   for (Op* op : live_) add(op);
   for (unsigned i = 0; i < terminator_->operand_count(); ++i) {
     add_operand(terminator_, i, returned(terminator_->operand(i)));
@@ -152,17 +175,21 @@ GraphReads::GraphReads(Op* function, bool windows_in_place)
   }
 }
 
-void GraphReads::find_live(Op* function) {
-  Block* body = function->region()->front();
-  terminator_ = body->terminator();
+void GraphReads::find_live() {
+  terminator_ = block_->terminator();
   std::set<Op*> live = {terminator_};
   for (Op* op = terminator_; op; op = op->prev()) {
-    if (!live.count(op)) continue;
+    if (!live.count(op) && op->is_pure()) continue;
+    live.insert(op);
     for (unsigned i = 0; i < op->operand_count(); ++i) {
       if (Op* def = op->operand(i)->def()) live.insert(def);
     }
+    if (op->region_count() == 0) continue;
+    for (Value* value : captured_[op] = captured_values(op)) {
+      if (value->def()) live.insert(value->def());
+    }
   }
-  for (Op* op : *body) {
+  for (Op* op : *block_) {
     positions_.emplace(op, positions_.size());
     if (live.count(op) && op != terminator_) live_.push_back(op);
   }
@@ -177,10 +204,25 @@ void GraphReads::add(Op* op) {
   }
   if (role == GraphRole::Source || role == GraphRole::Constant) return;
   ops_.push_back(op);
+  if (role == GraphRole::Host) return add_host(op);
+  if (graph::kind_of(op) == OpKind::UpdateSlice) {
+    add_operand(op, graph::in::UpdateSlice::buffer, returned(op->operand(0)));
+    for (unsigned i = 1; i < op->operand_count(); ++i) add_operand(op, i, resolve(op->operand(i)));
+    return;
+  }
   if (role == GraphRole::Anchor && !forms_.count(op)) forms_.emplace(op, anchor_form(op));
   for (unsigned i = 0; i < op->operand_count(); ++i) {
     add_operand(op, i, role == GraphRole::Anchor ? anchor_operand(op, i) : resolve(op->operand(i)));
   }
+}
+
+/// Steps of the host program take whole buffers.
+void GraphReads::add_host(Op* op) {
+  unsigned position = 0;
+  for (; position < op->operand_count(); ++position) {
+    add_operand(op, position, returned(op->operand(position)));
+  }
+  for (Value* value : captured_[op]) add_operand(op, position++, returned(value));
 }
 
 void GraphReads::add_operand(Op* op, unsigned position, Read read) {
@@ -210,7 +252,9 @@ unsigned GraphReads::operand_count(Op* op) const {
     auto it = forced_.find(op->result());
     if (it != forced_.end()) return it->second.base ? 1 : 0;
   }
-  return op->operand_count();
+  auto captured = captured_.find(op);
+  size_t more = captured == captured_.end() ? 0 : captured->second.size();
+  return op->operand_count() + unsigned(more);
 }
 
 const std::vector<ReadSite>& GraphReads::sites(Value* base) const {
@@ -231,6 +275,7 @@ Read GraphReads::resolve(Value* value) {
   auto known = resolved_.find(value);
   if (known != resolved_.end()) return known->second;
   Op* op = value->def();
+  if (op && op->block() != block_) op = nullptr;
   Read read;
   if (op && is_widening_cast(op)) {
     read = resolve(op->operand(0));
@@ -314,7 +359,7 @@ Read GraphReads::anchor_operand(Op* op, unsigned position) {
 Read GraphReads::returned(Value* value) {
   Read read = resolve(value);
   Op* def = read.base->def();
-  bool is_buffer = !def || graph_role(def) != GraphRole::Source || forced(read.base);
+  bool is_buffer = !def || def->block() != block_ || graph_role(def) != GraphRole::Source || forced(read.base);
   bool whole = is_contiguous(*dims_, read.access, count_elements(*dims_, read.base->type()->dims));
   if (is_buffer && whole && read.casts.empty()) return read;
   force(value);

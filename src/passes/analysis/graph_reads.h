@@ -1,6 +1,8 @@
 #pragma once
-// What each op of a graph function reads, seen through ops that need no kernel: views (broadcast,
-// transpose, slice, windows, reshape) and widening casts, which a consumer does while it loads.
+// What each op of a block of a graph function reads, seen through ops that need no kernel: views
+// (broadcast, transpose, slice, windows, reshape) and widening casts, which a consumer does while it loads.
+//
+// Values from outside the block are buffers, and so is everything that regions of its ops use.
 //
 // A value is *forced* when somebody needs it as a buffer although its op is one of those (it is a
 // result of the function, or strides cannot say what is read through it). Its op is then computed
@@ -39,22 +41,27 @@ enum class GraphRole : uint8_t {
   Constant,  ///< a buffer in the plan
   Compute,   ///< elementwise, reduce, concat: in a generated kernel or an epilogue
   Anchor,    ///< a kernel of the library
+  Host,      ///< a step of the host program: a check, a loop, a branch
   Unknown,
 };
 GraphRole graph_role(Op* op);
 /// True for a cast that loses nothing and costs nothing beside a load.
 bool is_widening_cast(Op* op);
 
+/// The values from outside that regions of the op use, each once.
+std::vector<Value*> captured_values(Op* op);
+
 class GraphReads {
  public:
   /// With `windows_in_place` products read windows that strides cannot say as they lie (window_product_form); otherwise
   /// these are copied first.
-  explicit GraphReads(Op* function, bool windows_in_place = false);
+  explicit GraphReads(Block* block, bool windows_in_place = false);
 
   /// The ops that are computed or are anchors, in order; dead ones are left out.
   const std::vector<Op*>& ops() const { return ops_; }
   /// What operand `position` of an op in ops(), or of the return, reads. A forced view has one
-  /// operand, seen in its result's axes.
+  /// operand, seen in its result's axes; a loop or branch has what its regions use after its
+  /// operands.
   const Read& read(Op* op, unsigned position) const { return reads_.at({op, position}); }
   unsigned operand_count(Op* op) const;
   /// How an anchor becomes a kernel.
@@ -68,8 +75,9 @@ class GraphReads {
   DimTable& dims() const { return *dims_; }
 
  private:
-  void find_live(Op* function);
+  void find_live();
   void add(Op* op);
+  void add_host(Op* op);
   void add_operand(Op* op, unsigned position, Read read);
   void force(Value* value);
   Read resolve(Value* value);
@@ -83,6 +91,7 @@ class GraphReads {
   bool windows_in_place_;
   std::map<Op*, AnchorForm> forms_;
   std::map<Op*, Op*> windows_;  ///< of products: the reshape that they read through
+  Block* block_;
   Op* terminator_ = nullptr;
   std::vector<Op*> live_;
   std::vector<Op*> ops_;
@@ -92,6 +101,7 @@ class GraphReads {
   std::map<std::pair<Op*, unsigned>, Read> reads_;
   std::map<Value*, std::vector<ReadSite>> sites_;
   std::map<Op*, size_t> positions_;
+  std::map<Op*, std::vector<Value*>> captured_;  ///< of ops with regions
 };
 
 }  // namespace tessera

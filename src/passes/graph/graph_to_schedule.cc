@@ -3,7 +3,9 @@
 // The entry's ops are grouped (analysis/fusion_groups.h); each group becomes one kernel and one
 // launch, in the order of their dependences. An anchor's kernel comes from the library, all others
 // are generated. Kernels have dims of their own, bound by the launch, so that equal computations in
-// different places are one kernel; only one of equal kernels is kept. Other functions of the module
+// different places are one kernel; only one of equal kernels is kept. Regions of loops and branches are
+// lowered as blocks of their own; what costs nothing to read through is first brought into them, so that
+// it is read through there, too. Other functions of the module
 // are dropped: below Graph level there is a module per entry.
 
 #include "ir/graph/ops.h"
@@ -36,6 +38,47 @@ void untranspose_stacked(Op* gemm) {
   gemm->set_attr("transpose_a", nullptr);
 }
 
+/// Whether the op is made where it is read, inside of a region too.
+bool is_made_where_read(Op* op) {
+  GraphRole role = graph_role(op);
+  return role == GraphRole::View || role == GraphRole::Source || is_widening_cast(op);
+}
+
+/// A value from outside of the region that is made where it is read; null when there is none.
+Value* next_to_sink(Region* region) {
+  Value* found = nullptr;
+  walk(region, [&](Op* op) {
+    for (unsigned i = 0; !found && i < op->operand_count(); ++i) {
+      Value* value = op->operand(i);
+      if (!value->def() || !is_made_where_read(value->def())) continue;
+      bool outside = true;
+      for (Block* block = value->parent_block(); block && outside;) {
+        outside = block->region() != region;
+        Op* around = block->parent_op();
+        block = around ? around->block() : nullptr;
+      }
+      if (outside) found = value;
+    }
+  });
+  return found;
+}
+
+void sink_into(Region* region) {
+  while (Value* value = next_to_sink(region)) {
+    std::map<Value*, Value*> same;
+    Op* copy = region->parent()->module()->clone(value->def(), same);
+    Block* block = region->front();
+    copy->move_before(block->front());
+    std::vector<Use*> uses;
+    walk(region, [&](Op* op) {
+      for (unsigned i = 0; i < op->operand_count(); ++i) {
+        if (op->operand(i) == value) uses.push_back(op->use(i));
+      }
+    });
+    for (Use* use : uses) use->set(copy->result());
+  }
+}
+
 /// The function to lower: the one named, or the only one.
 Op* find_entry(Module& module, const PassContext& context) {
   if (!context.entry.empty()) {
@@ -54,14 +97,19 @@ Status graph_to_schedule(Module& module, PassContext& context) {
     context.diagnostics.report(diag::unknown_entry, Loc(), context.entry);
     return failure;
   }
-  for (Op* op : *function->region()->front()) {
+  walk(function, [&](Op* op) {
     if (graph::kind_of(op) == graph::OpKind::Gemm) untranspose_stacked(op);
-  }
+    for (unsigned r = 0; r < op->region_count(); ++r) sink_into(op->region(r));
+  });
   std::string entry(symbol_name(function));
   module.set_level(Level::Schedule);
   module.set_attr("entry", module.context().string(entry));
   if (context.machine) module.set_attr("target", module.context().string(context.machine->name));
-  if (!GraphLowering(module, context, function).run()) return failure;
+  LoweredFunction lowered(module, function);
+  Result<std::vector<Value*>> results =
+      GraphLowering(module, context, lowered, function->region()->front()).run();
+  if (!results) return failure;
+  lowered.host.finish(*results);
   for (Op* op : *module.body()) {
     if (op->is(graph::info(graph::OpKind::Func))) op->erase();
   }

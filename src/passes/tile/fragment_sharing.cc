@@ -288,7 +288,7 @@ Value* PanelSharing::launch_packing(const Shared& shared, Op* launch) const {
   Builder builder(module, launch->block());
   builder.set_before(launch);
   builder.set_loc(launch->loc());
-  Op* packing = builder.op(host::info(host::OpKind::Launch), {operands},
+  Op* packing = builder.op(host::info(host::OpKind::Launch), {operands, {}},
                            {module.context().tensor(std::move(extents), panels->dtype)},
                            {{"dims", binding_for(shared.packing, binding)},
                             {"kernel", module.context().symbol(symbol_name(shared.packing))}});

@@ -29,9 +29,9 @@ std::string module_text(const std::string& body, const std::string& attributes =
 
 constexpr const char* chain = R"(
     %0: tensor<B*S x 4, bf16> = host.alias %x
-    %h: tensor<B*S x 4, bf16> = host.launch [%0, %b] {dims = {M = <B*S>}, kernel = @f.0}
-    %g: tensor<B*S x 4, bf16> = host.launch [%h, %b] {dims = {M = <B*S>}, kernel = @f.0}
-    %1: tensor<B*S x 4, bf16> = host.launch [%g, %b] {dims = {M = <B*S>}, kernel = @f.0}
+    %h: tensor<B*S x 4, bf16> = host.launch [%0, %b], [] {dims = {M = <B*S>}, kernel = @f.0}
+    %g: tensor<B*S x 4, bf16> = host.launch [%h, %b], [] {dims = {M = <B*S>}, kernel = @f.0}
+    %1: tensor<B*S x 4, bf16> = host.launch [%g, %b], [] {dims = {M = <B*S>}, kernel = @f.0}
     %2: tensor<B x S x 4, bf16> = host.alias %1
     host.return [%2, %b]
 )";
@@ -159,7 +159,7 @@ TEST_CASE("a dim that is only part of an extent has no plan") {
   BundleFixture f;
   Module* module = f.parse(R"(module @f level(target) version(1) {
   host.func @f(%x: tensor<2*N, f32>) {args = [{kind = "input", name = "x"}], results = [{name = "y"}]} {
-    %0: tensor<2*N, f32> = host.copy %x
+    %0: tensor<2*N, f32> = host.copy %x, []
     host.return [%0]
   }
 }

@@ -42,14 +42,14 @@ void check_body_report(const std::string& body, const std::string& part) {
 TEST_CASE("a host program is read back as printed") {
   std::string once = TextFixture().round_trip(module_text(R"(
     %0: tensor<(B*S) x 4, f32> = host.alias %x
-    %1: tensor<(B*S) x 4, f32> = host.launch [%0] {dims = {M = <B*S>}, kernel = @f.0}
-    %2: tensor<(B*S) x 4, f32> = host.copy %1
+    %1: tensor<(B*S) x 4, f32> = host.launch [%0], [] {dims = {M = <B*S>}, kernel = @f.0}
+    %2: tensor<(B*S) x 4, f32> = host.copy %1, []
     %3: tensor<(B*S) x 4, f32> = host.fill {value = 0.5}
     %4: tensor<2, i32> = host.constant {values = [1, 2]}
     host.return [%2]
 )"));
   INFO(once);
-  CHECK(once.find("host.launch [%0] {dims = {M = <B*S>}, kernel = @f.0}") != std::string::npos);
+  CHECK(once.find("host.launch [%0], [] {dims = {M = <B*S>}, kernel = @f.0}") != std::string::npos);
   CHECK(TextFixture().round_trip(once) == once);
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("a launch lists variants, and falls back on a kernel that always may r
     std::string text = module_text(
         "%0: tensor<3 x 4, f32> = host.fill {value = 0.5}\n"
         "%1: tensor<(B*S) x 4, f32> = host.alias %x\n"
-        "%2: tensor<(B*S) x 4, f32> = host.launch [%1] {dims = {M = <B*S>}, kernel = @" +
+        "%2: tensor<(B*S) x 4, f32> = host.launch [%1], [] {dims = {M = <B*S>}, kernel = @" +
             kernel + ", variants = " + variants + "}\nhost.return [%2]\n",
         R"({args = [{kind = "input", name = "x"}, {kind = "input", name = "b"}], )" + guards +
             R"(results = [{name = "y"}]})");
@@ -85,24 +85,24 @@ TEST_CASE("a launch lists variants, and falls back on a kernel that always may r
 
 TEST_CASE("a launch agrees with its kernel") {
   check_body_report(
-      "%0: tensor<3 x 4, f32> = host.launch [] {dims = {}, kernel = @g}\nhost.return [%0]\n",
+      "%0: tensor<3 x 4, f32> = host.launch [], [] {dims = {}, kernel = @g}\nhost.return [%0]\n",
       "there is no kernel @g");
   check_body_report(
-      "%0: tensor<3 x 4, f32> = host.launch [] {dims = {M = 3}, kernel = @f.0}\nhost.return [%0]\n",
+      "%0: tensor<3 x 4, f32> = host.launch [], [] {dims = {M = 3}, kernel = @f.0}\nhost.return [%0]\n",
       "takes 1 operands and 1 results, not 0 and 1");
   check_body_report(
       "%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
-      "%0: tensor<(B*S) x 4, f32> = host.launch [%a] {dims = {}, kernel = @f.0}\nhost.return "
+      "%0: tensor<(B*S) x 4, f32> = host.launch [%a], [] {dims = {}, kernel = @f.0}\nhost.return "
       "[%0]\n",
       "the free dim 'M' of kernel @f.0 is not bound");
   check_body_report(
       "%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
-      "%0: tensor<(B*S) x 4, f32> = host.launch [%a] {dims = {M = <B*S>, N = 1}, kernel = "
+      "%0: tensor<(B*S) x 4, f32> = host.launch [%a], [] {dims = {M = <B*S>, N = 1}, kernel = "
       "@f.0}\nhost.return [%0]\n",
       "has no free dim 'N'");
   check_body_report(
       "%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
-      "%0: tensor<(B*S) x 4, f32> = host.launch [%a] {dims = {M = <B + S>}, kernel = "
+      "%0: tensor<(B*S) x 4, f32> = host.launch [%a], [] {dims = {M = <B + S>}, kernel = "
       "@f.0}\nhost.return [%0]\n",
       "value 0 is tensor<B*S x 4, f32>, but parameter 0 of kernel @f.0 is tensor<M x 4, f32>");
 }
@@ -112,7 +112,7 @@ TEST_CASE("host values keep their sizes") {
                     "different numbers of elements");
   check_body_report("%0: tensor<4, bf16> = host.alias %b\nhost.return [%0]\n",
                     "must be of dtype f32, not bf16");
-  check_body_report("%0: tensor<3, f32> = host.copy %b\nhost.return [%0]\n",
+  check_body_report("%0: tensor<3, f32> = host.copy %b, []\nhost.return [%0]\n",
                     "must be tensor<4, f32>");
   check_body_report("%0: tensor<3, f32> = host.constant {values = [1.0]}\nhost.return [%0]\n",
                     "has 3 elements, but 1 values");

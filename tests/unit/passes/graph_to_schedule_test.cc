@@ -427,8 +427,8 @@ TEST_CASE("dedupe_kernels keeps one of equal kernels") {
       fixture.sources.add("t.tir", "module @f level(schedule) version(1) {\nsched.kernel @a" +
                                        kernel + "sched.kernel @b" + kernel + R"(
 host.func @f(%x: tensor<N, f32>) {args = [{kind = "input", name = "x"}], results = [{name = "y"}]} {
-  %0: tensor<N, f32> = host.launch [%x] {dims = {N = <N>}, kernel = @a}
-  %1: tensor<N, f32> = host.launch [%0] {dims = {N = <N>}, kernel = @b}
+  %0: tensor<N, f32> = host.launch [%x], [] {dims = {N = <N>}, kernel = @a}
+  %1: tensor<N, f32> = host.launch [%0], [] {dims = {N = <N>}, kernel = @b}
   host.return [%1]
 }
 }

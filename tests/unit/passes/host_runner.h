@@ -19,13 +19,7 @@ class HostRunner {
 
   std::vector<TensorValue> run(Op* function, const std::vector<TensorValue>& arguments) {
     Block* body = function->region()->front();
-    for (unsigned i = 0; i < body->arg_count(); ++i) values_[body->arg(i)] = *arguments[i].clone();
-    for (Op* op : *body) step(op);
-    std::vector<TensorValue> results;
-    for (unsigned i = 0; i < body->terminator()->operand_count(); ++i) {
-      results.push_back(*values_.at(body->terminator()->operand(i)).clone());
-    }
-    return results;
+    return run_block(body, arguments);
   }
 
   virtual ~HostRunner() = default;
@@ -44,6 +38,47 @@ class HostRunner {
   std::vector<int64_t> extents(Type type) { return *evaluate(type->dims, dims_); }
   TensorValue made(Value* value) {
     return *TensorValue::make(value->type()->dtype, extents(value->type()));
+  }
+
+  std::vector<TensorValue> run_block(Block* block, const std::vector<TensorValue>& arguments) {
+    for (unsigned i = 0; i < block->arg_count(); ++i) values_[block->arg(i)] = *arguments[i].clone();
+    for (Op* op : *block) step(op);
+    return copies(block->terminator(), 0);
+  }
+
+  std::vector<TensorValue> copies(Op* op, unsigned slot) {
+    std::vector<TensorValue> values;
+    for (Value* value : op->ins(slot)) values.push_back(*values_.at(value).clone());
+    return values;
+  }
+
+  void define(Op* op, std::vector<TensorValue> results) {
+    for (unsigned i = 0; i < op->result_count(); ++i) values_[op->result(i)] = std::move(results[i]);
+  }
+
+  bool holds_true(const TensorValue& condition) { return condition.get(0).i != 0; }
+
+  void loop(Op* op) {
+    std::vector<TensorValue> carried = copies(op, host::in::For::inits);
+    std::string counter(op->string_attr("counter"));
+    for (int64_t i = 0, count = size(op->dim_attr("count")); i < count; ++i) {
+      dims_[counter] = i;
+      carried = run_block(op->region()->front(), carried);
+    }
+    define(op, std::move(carried));
+  }
+
+  void repeat(Op* op) {
+    std::vector<TensorValue> carried = copies(op, host::in::While::inits);
+    while (holds_true(run_block(op->region(host::at::While::condition)->front(), carried)[0])) {
+      carried = run_block(op->region(host::at::While::body)->front(), carried);
+    }
+    define(op, std::move(carried));
+  }
+
+  void branch(Op* op) {
+    bool truth = holds_true(values_.at(op->operand(0)));
+    define(op, run_block(op->region(truth ? host::at::If::then : host::at::If::otherwise)->front(), {}));
   }
 
   void step(Op* op) {
@@ -65,7 +100,17 @@ class HostRunner {
         values_[op->result()] = made(op->result());
         return;
       case host::OpKind::Return:
+      case host::OpKind::Yield:
         return;
+      case host::OpKind::Check:
+        if (!holds_true(values_.at(op->operand(0)))) throw std::runtime_error(std::string(op->string_attr("message")));
+        return;
+      case host::OpKind::For:
+        return loop(op);
+      case host::OpKind::While:
+        return repeat(op);
+      case host::OpKind::If:
+        return branch(op);
       default:
         throw std::runtime_error("unexpected " + std::string(op->name()));
     }
@@ -101,10 +146,10 @@ class HostRunner {
     for (const auto& [name, value] : op->attr("dims")->entries) dims[name] = size(value->dim);
     Op* kernel = choice(op, dims);
     std::vector<TensorValue*> parameters;
-    for (unsigned i = 0; i < op->operand_count(); ++i)
-      parameters.push_back(&values_.at(op->operand(i)));
+    for (Value* operand : op->ins(host::in::Launch::operands)) parameters.push_back(&values_.at(operand));
     for (unsigned i = 0; i < op->result_count(); ++i) {
-      values_[op->result(i)] = made(op->result(i));
+      Value* place = host::place_of(op, i);
+      values_[op->result(i)] = place ? *values_.at(place).clone() : made(op->result(i));
       parameters.push_back(&values_.at(op->result(i)));
     }
     run_kernel(kernel, parameters, dims);

@@ -123,7 +123,7 @@ TEST_CASE("check_plan refuses steps that do not fit", "[format]") {
   CHECK(refusal([](Plan& p) { step<SelectStep>(p, 1).else_steps = 0xffffffff; }) ==
         "plan: step 1: its branches do not fit");
   CHECK(refusal([](Plan& p) { step<IfStep>(p, 7).buffer = 1; }) ==
-        "plan: step 7: its condition is no rank-0 bool");
+        "plan: step 7: its condition is no bool of one element");
   CHECK(refusal([](Plan& p) { step<ForStep>(p, 3).body_steps = 0; }) ==
         "plan: step 3: its body is empty or does not fit");
   CHECK(refusal([](Plan& p) { step<ForStep>(p, 3).dim = 0; }) ==
@@ -160,7 +160,7 @@ TEST_CASE("loops limit where temps live and where their counters are read", "[fo
         "plan: guard 0 has no condition of the entry");
 }
 
-TEST_CASE("the reserved step is refused", "[format]") {
+TEST_CASE("unknown steps are refused", "[format]") {
   Plan plan;
   plan.entry = "e";
   plan.target = "t";
@@ -174,8 +174,74 @@ TEST_CASE("the reserved step is refused", "[format]") {
   REQUIRE(decode_plan(bytes));
   size_t at = bytes.rfind(std::string("\x04\x01\x00\x00\x00\x00\x00\x00\x00", 9));
   REQUIRE(at != std::string::npos);
-  bytes[at] = 7;
-  CHECK(decode_plan(bytes).error().text == "plan: step kind 7 (repack) is reserved");
-  bytes[at] = 8;
-  CHECK(decode_plan(bytes).error().text == "plan: step kind 8 is unknown");
+  bytes[at] = 10;
+  CHECK(decode_plan(bytes).error().text == "plan: step kind 10 is unknown");
+}
+
+namespace {
+
+/// A loop that exchanges two temps as long as a condition holds, and a check.
+Plan looping() {
+  PlanBuilder b("looping");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"});
+  uint32_t now = b.temp({"N"}, 0, 7);
+  uint32_t next = b.temp({"N"}, 0, 7);
+  uint32_t truth = b.temp({}, 2, 2, Dtype::Bool);
+  uint32_t fine = b.temp({}, 5, 6, Dtype::Bool);
+  b.step(CopyStep{now, x});               // 0
+  b.step(WhileStep{truth, 1, 2});         // 1
+  b.step(FillStep{truth, 1, 0});          // 2
+  b.launch("add_one", {now, next}, {"N"});  // 3
+  b.step(SwapStep{now, next});            // 4
+  b.step(FillStep{fine, 1, 1});           // 5
+  b.step(CheckStep{fine, "it is fine"});  // 6
+  b.step(CopyStep{y, now});               // 7
+  return b.plan;
+}
+
+std::string refusal_of_loop(const std::function<void(Plan&)>& change) {
+  Plan plan = looping();
+  change(plan);
+  Outcome checked = check_plan(plan);
+  return checked ? "" : checked.error().text;
+}
+
+}  // namespace
+
+TEST_CASE("loops, checks and exchanges are read back as they were written", "[format]") {
+  std::string bytes = encode_plan(looping());
+  auto again = decode_plan(bytes);
+  INFO((again ? "" : again.error().text));
+  REQUIRE(again);
+  CHECK(*again == looping());
+  CHECK(plan_text(*again).find("while") != std::string::npos);
+  for (size_t size = 0; size < bytes.size(); ++size) CHECK_FALSE(decode_plan(std::string_view(bytes).substr(0, size)));
+}
+
+TEST_CASE("check_plan refuses loops and exchanges that would not hold", "[format]") {
+  CHECK(refusal_of_loop([](Plan&) {}) == "");
+  CHECK(refusal_of_loop([](Plan& p) { step<WhileStep>(p, 1).body_steps = 99; }) ==
+        "plan: step 1: its body is empty or does not fit");
+  CHECK(refusal_of_loop([](Plan& p) { step<WhileStep>(p, 1).buffer = 0; }) ==
+        "plan: step 2: its condition is no bool of one element");
+  CHECK(refusal_of_loop([](Plan& p) { p.buffers[4].first_step = p.buffers[4].last_step = 3; }) ==
+        "plan: step 2: buffer 4 is not live here");
+  CHECK(refusal_of_loop([](Plan& p) { step<SwapStep>(p, 4).b = 2; }) ==
+        "plan: step 4: it exchanges buffers that are not alike");
+  CHECK(refusal_of_loop([](Plan& p) { step<SwapStep>(p, 4).b = 1; }) ==
+        "plan: step 4: it exchanges buffers that are not alike");
+  CHECK(refusal_of_loop([](Plan& p) { p.buffers[3].last_step = 6; }) ==
+        "plan: step 4: it exchanges buffers that are not alike");
+  CHECK(refusal_of_loop([](Plan& p) { p.buffers[3].first_step = 2; }) ==
+        "plan: step 4: it exchanges buffers that are not alike");
+  CHECK(refusal_of_loop([](Plan& p) { step<CheckStep>(p, 6).message = ""; }) ==
+        "plan: step 6: it has no printable message");
+  CHECK(refusal_of_loop([](Plan& p) { step<CheckStep>(p, 6).buffer = 2; }) ==
+        "plan: step 6: its condition is no bool of one element");
+  CHECK(refusal_of_loop([](Plan& p) { step<CopyStep>(p, 7).to = 0; }) == "plan: step 7: buffer 0 is only read");
+  CHECK(refusal_of_loop([](Plan& p) {
+          p.steps[5] = AliasStep{3, 2, intern_expr(p, const_expr(0))};
+        }) == "plan: step 4: it exchanges buffers that are not alike");
 }

@@ -68,13 +68,22 @@ std::optional<std::vector<Dim>> own_extents(DimTable& table, const KernelSpace& 
   return extents;
 }
 
+/// Ops that end a group and are no more than where its stores go.
+bool is_placement(Op* op) {
+  graph::OpKind kind = graph::kind_of(op);
+  return kind == graph::OpKind::Concat || kind == graph::OpKind::UpdateSlice;
+}
+
 /// Stores outputs; the parts of a concat go to the windows of one output.
 void store_outputs(TileEmitter& emitter, const FusionGroup& group,
                    const std::vector<TileMemory>& memories) {
   size_t next = 0;
   for (Value* output : group.outputs) {
-    bool is_concat = graph::kind_of(output->def()) == graph::OpKind::Concat;
-    if (!is_concat) {
+    if (output->def() == update_of(group)) {
+      emitter.store_update(output->def(), memories[next++]);
+      continue;
+    }
+    if (!is_placement(output->def())) {
       emitter.store(emitter.tile(output), memories[next++]);
       continue;
     }
@@ -116,8 +125,19 @@ Status GraphLowering::lower_generated(const FusionGroup& group) {
     binding = canonicalize_dims(kernel);
   }
   kernel = keep_kernel(kernel);
-  host_.launch(kernel, {}, operands, binding, group.outputs);
+  std::vector<Value*> places(group.outputs.size());
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (group.outputs[i]->def() == update_of(group)) places[i] = host_.copy(updated_buffer(group));
+  }
+  host_.launch(kernel, {}, operands, binding, group.outputs, places);
   return success;
+}
+
+/// The memory that the group's gir.update_slice writes to, as it was before.
+Value* GraphLowering::updated_buffer(const FusionGroup& group) {
+  Op* update = update_of(group);
+  Value* buffer = host_.buffer(reads_.read(update, graph::in::UpdateSlice::buffer).base);
+  return host_.under(buffer, update->result()->type()->dims);
 }
 
 Op* GraphLowering::build_generated(const FusionGroup& group, const KernelSpace& space,
@@ -174,7 +194,7 @@ Op* GraphLowering::build_generated(const FusionGroup& group, const KernelSpace& 
   TileEmitter emitter(builder, reads_, group, space, blocks, indices);
   for (size_t i = 0; i < memories.size(); ++i) emitter.set_memory(inputs.accesses[i], memories[i]);
   for (Op* member : group.members) {
-    if (graph::kind_of(member) != graph::OpKind::Concat) emitter.emit(member);
+    if (!is_placement(member)) emitter.emit(member);
   }
   store_outputs(emitter, group, results);
   builder.op(schedule::info(ScheduleOp::Yield), {{}}, {});

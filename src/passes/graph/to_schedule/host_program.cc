@@ -32,14 +32,43 @@ HostProgram::HostProgram(Module& module, Op* function)
   builder_.set_loc(function->loc());
 }
 
+/// Where what all blocks may use goes.
+Builder HostProgram::at_start() {
+  Builder builder(module_);
+  builder.set_loc(builder_.loc());
+  Block* body = function_->region()->front();
+  if (body->front()) {
+    builder.set_before(body->front());
+  } else {
+    builder.set_end(body);
+  }
+  return builder;
+}
+
+/// Where what all may use that can use the buffer goes.
+Builder HostProgram::after(Value* buffer) {
+  Builder builder(module_);
+  builder.set_loc(builder_.loc());
+  Block* block = buffer->parent_block();
+  if (buffer->def()) {
+    builder.set_after(buffer->def());
+    if (!builder.before()) builder.set_end(block);
+  } else if (block->front()) {
+    builder.set_before(block->front());
+  } else {
+    builder.set_end(block);
+  }
+  return builder;
+}
+
 Value* HostProgram::buffer(Value* graph) {
   auto known = buffers_.find(graph);
   if (known != buffers_.end()) return known->second;
   Op* def = graph->def();
   TSR_CHECK(def && graph::kind_of(def) == graph::OpKind::Constant,
             "a value is used before it is computed");
-  Value* constant = builder_.value(host::info(OpKind::Constant), {}, graph->type(),
-                                   {{"values", def->attr("values")}});
+  Value* constant = at_start().value(host::info(OpKind::Constant), {}, graph->type(),
+                                     {{"values", def->attr("values")}});
   constant->set_name(graph->name());
   return buffers_[graph] = constant;
 }
@@ -51,7 +80,7 @@ Value* HostProgram::under(Value* buffer, const std::vector<Dim>& dims) {
   if (def && def->is(host::info(OpKind::Alias))) return under(def->operand(0), dims);
   Type type = context_.tensor(dims, buffer->type()->dtype);
   Value*& alias = aliases_[{buffer, type}];
-  if (!alias) alias = builder_.value(host::info(OpKind::Alias), {{buffer}}, type);
+  if (!alias) alias = after(buffer).value(host::info(OpKind::Alias), {{buffer}}, type);
   return alias;
 }
 
@@ -62,17 +91,26 @@ Value* HostProgram::carrier(std::string_view symbol) {
       if (dim->symbol() == symbol) return body->arg(i);
     }
   }
+  Dim dim = context_.dims().symbol(symbol);
+  if (counters_.count(symbol)) {
+    // A counter is no size of anything: it stands beside an extent of 0.
+    Dim none = context_.dims().constant(0);
+    Type nothing = context_.tensor({none}, DType::U8);
+    if (!empty_) empty_ = at_start().value(host::info(OpKind::Fill), {}, nothing, {{"value", context_.integer(0)}});
+    Value*& made = counted_[{std::string(symbol), builder_.block()}];
+    if (!made) made = builder_.value(host::info(OpKind::Alias), {{empty_}}, context_.tensor({dim, none}, DType::U8));
+    return made;
+  }
   auto known = carriers_.find(symbol);
   if (known != carriers_.end()) return known->second;
-  Type type = context_.tensor({context_.dims().symbol(symbol)}, DType::U8);
-  Value* made =
-      builder_.value(host::info(OpKind::Fill), {}, type, {{"value", context_.integer(0)}});
+  Value* made = at_start().value(host::info(OpKind::Fill), {}, context_.tensor({dim}, DType::U8),
+                                 {{"value", context_.integer(0)}});
   return carriers_[std::string(symbol)] = made;
 }
 
 void HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
                          const std::map<std::string, Dim>& dims,
-                         const std::vector<Value*>& outputs) {
+                         const std::vector<Value*>& outputs, const std::vector<Value*>& places) {
   Block* body = kernel->region()->front();
   std::map<std::string, Dim, std::less<>> binding(dims.begin(), dims.end());
   std::vector<NamedAttr> entries;
@@ -84,15 +122,77 @@ void HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std
     for (Dim dim : parameter->dims) bound.push_back(context_.dims().substitute(dim, binding));
     types.push_back(context_.tensor(std::move(bound), parameter->dtype));
   }
-  Op* launch = builder_.op(host::info(OpKind::Launch), {operands}, types,
+  std::vector<Value*> over;
+  std::vector<int64_t> numbers;
+  for (Value* place : places) {
+    numbers.push_back(place ? int64_t(over.size()) : -1);
+    if (place) over.push_back(place);
+  }
+  Attr placed = over.empty() ? nullptr : context_.integers(numbers);
+  Op* launch = builder_.op(host::info(OpKind::Launch), {operands, over}, types,
                            {{"dims", context_.dict(std::move(entries))},
                             {"kernel", context_.symbol(symbol_name(kernel))},
+                            {"places", placed},
                             {"variants", symbols_attr(context_, variants)}});
   for (size_t i = 0; i < outputs.size(); ++i) {
     Value* made = launch->result(unsigned(i));
     if (made->type()->dims == outputs[i]->type()->dims) made->set_name(outputs[i]->name());
     buffers_[outputs[i]] = made;
   }
+}
+
+Value* HostProgram::copy(Value* buffer) {
+  return builder_.value(host::info(OpKind::Copy), {{buffer}, {}}, buffer->type());
+}
+
+void HostProgram::check(Op* check, Value* condition) {
+  builder_.op(host::info(OpKind::Check), {{condition}}, {}, {{"message", check->attr("message")}});
+}
+
+namespace {
+
+OpKind host_kind(Op* graph) {
+  switch (graph::kind_of(graph)) {
+    case graph::OpKind::For: return OpKind::For;
+    case graph::OpKind::While: return OpKind::While;
+    case graph::OpKind::Cond: return OpKind::If;
+    default: TSR_UNREACHABLE("no loop and no branch: " + std::string(graph->name()));
+  }
+}
+
+}  // namespace
+
+Op* HostProgram::region_op(Op* graph, const std::vector<Value*>& operands) {
+  std::vector<Type> types;
+  for (unsigned i = 0; i < graph->result_count(); ++i) {
+    Type type = graph->result(i)->type();
+    types.push_back(context_.tensor(type->dims, type->dtype));
+  }
+  std::vector<OpAttr> attributes(graph->attributes().begin(), graph->attributes().end());
+  Op* made = builder_.op(host::info(host_kind(graph)), {operands}, types, std::move(attributes));
+  for (unsigned i = 0; i < graph->result_count(); ++i) {
+    made->result(i)->set_name(graph->result(i)->name());
+    buffers_[graph->result(i)] = made->result(i);
+  }
+  if (Attr counter = graph->attr("counter")) counters_.insert(counter->string);
+  return made;
+}
+
+void HostProgram::enter(Op* host, Op* graph, unsigned region) {
+  Block* from = graph->region(region)->front();
+  Block* block = host->region(region)->add_block();
+  for (unsigned i = 0; i < from->arg_count(); ++i) {
+    Type type = from->arg(i)->type();
+    buffers_[from->arg(i)] = block->add_arg(context_.tensor(type->dims, type->dtype), from->arg(i)->name());
+  }
+  builder_.set_end(block);
+  entered_.push_back(host);
+}
+
+void HostProgram::leave(const std::vector<Value*>& yielded) {
+  builder_.op(host::info(OpKind::Yield), {yielded}, {});
+  builder_.set_end(entered_.back()->block());
+  entered_.pop_back();
 }
 
 void HostProgram::define_empty(Value* graph) {
@@ -102,21 +202,46 @@ void HostProgram::define_empty(Value* graph) {
 }
 
 Value* HostProgram::result(Value* made, std::vector<Value*>& taken) {
-  Value* root = made;
-  while (root->def() && root->def()->is(host::info(OpKind::Alias))) root = root->def()->operand(0);
+  Value* root = host::root_of(made);
   // Each result has memory of its own, which a kernel or a copy writes.
   bool computed = root->def() && !root->def()->is(host::info(OpKind::Constant));
   if (!computed || std::find(taken.begin(), taken.end(), root) != taken.end()) {
-    root = builder_.value(host::info(OpKind::Copy), {{made}}, made->type());
+    root = copy(made);
     made = root;
   }
   taken.push_back(root);
   return made;
 }
 
+/// The argument in whose memory each result is left; null for memory of its own.
+std::vector<Value*> HostProgram::donors_of_results() const {
+  std::vector<Value*> donors;
+  const std::vector<Attr>& args = function_->attr("args")->elements;
+  for (Attr description : function_->attr("results")->elements) {
+    Value*& donor = donors.emplace_back(nullptr);
+    Attr name = description->get("alias_of");
+    for (unsigned a = 0; name && a < args.size(); ++a) {
+      if (args[a]->get("name")->string == name->string) donor = function_->region()->front()->arg(a);
+    }
+  }
+  return donors;
+}
+
 void HostProgram::finish(const std::vector<Value*>& results) {
-  std::vector<Value*> taken, values;
-  for (Value* made : results) values.push_back(result(made, taken));
+  std::vector<Value*> taken, values(results.size());
+  std::vector<Value*> donors = donors_of_results();
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (donors[i]) taken.push_back(host::root_of(results[i]));
+  }
+  // What lies in an argument is saved before anything is written to one.
+  for (size_t i = 0; i < results.size(); ++i) {
+    bool lies_in_other = donors[i] && !host::root_of(results[i])->def() && host::root_of(results[i]) != donors[i];
+    values[i] = lies_in_other ? copy(results[i]) : donors[i] ? results[i] : result(results[i], taken);
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!donors[i] || host::root_of(values[i]) == donors[i]) continue;
+    values[i] = builder_.value(host::info(OpKind::Copy), {{values[i]}, {donors[i]}}, values[i]->type());
+  }
   builder_.op(host::info(OpKind::Return), {values}, {});
 }
 

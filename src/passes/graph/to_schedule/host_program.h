@@ -2,6 +2,7 @@
 // Builds the host.func of an entry: a buffer for each graph value that is one, launches, results.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,20 +20,36 @@ class HostProgram {
   Value* buffer(Value* graph);
   /// The buffer under other dims of the same number of elements.
   Value* under(Value* buffer, const std::vector<Dim>& dims);
-  /// A buffer in whose dims the symbol occurs.
+  /// A buffer in whose dims the symbol, a dim of the function or a counter of a loop, occurs.
   Value* carrier(std::string_view symbol);
   /// Launches a kernel, or the first of the variants that may run, and defines `outputs` by its
-  /// results, which have the types of the kernel's last parameters under `dims`.
+  /// results, which have the types of the kernel's last parameters under `dims`. `places` has for
+  /// each output the buffer whose memory it takes, or null; empty when all have memory of their own.
   void launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
-              const std::map<std::string, Dim>& dims, const std::vector<Value*>& outputs);
+              const std::map<std::string, Dim>& dims, const std::vector<Value*>& outputs,
+              const std::vector<Value*>& places = {});
+  Value* copy(Value* buffer);
   /// Defines a value without elements.
   void define_empty(Value* graph);
+  /// Ends the call with the graph op's message unless the buffer holds true.
+  void check(Op* check, Value* condition);
+  /// Makes the loop or branch for a graph op, without its regions' contents, and defines the op's
+  /// results. `operands` are the carried values or the condition.
+  Op* region_op(Op* graph, const std::vector<Value*>& operands);
+  /// Ops go to a region of such an op from here on, until `leave`.
+  void enter(Op* host, Op* graph, unsigned region);
+  /// Ends the region with these buffers.
+  void leave(const std::vector<Value*>& yielded);
+
   /// Ends the function with these buffers; arguments, constants and what is returned twice are
   /// copied.
   void finish(const std::vector<Value*>& results);
 
  private:
   Value* result(Value* made, std::vector<Value*>& taken);
+  std::vector<Value*> donors_of_results() const;
+  Builder at_start();
+  Builder after(Value* buffer);
 
   Module& module_;
   Context& context_;
@@ -41,6 +58,10 @@ class HostProgram {
   std::map<Value*, Value*> buffers_;
   std::map<std::pair<Value*, Type>, Value*> aliases_;
   std::map<std::string, Value*, std::less<>> carriers_;
+  std::set<std::string, std::less<>> counters_;  ///< of all loops
+  std::vector<Op*> entered_;                     ///< the ops whose regions are being filled
+  std::map<std::pair<std::string, Block*>, Value*> counted_;  ///< carriers of counters
+  Value* empty_ = nullptr;                       ///< a buffer without elements
 };
 
 }  // namespace tessera

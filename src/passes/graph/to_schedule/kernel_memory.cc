@@ -10,7 +10,7 @@ namespace {
 
 /// True if the access walks all of a buffer in order.
 bool is_direct(DimTable& table, const KernelSpace& space, const BufferAccess& access) {
-  if (!access.offset->is_constant(0)) return false;
+  if (!access.offset->is_constant(0) || access.places) return false;
   Dim stride = table.constant(1);
   std::vector<int> axes = moving_axes(access);
   for (size_t i = axes.size(); i-- > 0;) {
@@ -69,15 +69,19 @@ TileMemory open_memory(Builder& builder, const MemoryPlan& plan, size_t number,
                        const std::vector<Dim>& extents, Value* parameter) {
   const MemoryParameter& planned = plan.parameters[plan.parameter_of[number]];
   const BufferAccess& access = plan.accesses[number];
-  TileMemory memory{parameter, moving_axes(access)};
+  TileMemory memory{parameter, moving_axes(access), access.places != nullptr};
   if (planned.direct) return memory;
   Context& context = builder.context();
   std::vector<Dim> dims, strides;
+  if (memory.placed) {
+    dims.push_back(access.places);
+    strides.push_back(access.place_stride);
+  }
   for (int axis : memory.axes) {
     dims.push_back(extents[size_t(axis)]);
     strides.push_back(access.strides[size_t(axis)]);
   }
-  if (dims.empty()) {
+  if (memory.axes.empty()) {
     dims.push_back(context.dims().constant(1));
     strides.push_back(context.dims().constant(1));
   }

@@ -178,6 +178,8 @@ std::vector<BufferAccess> group_loads(const GraphReads& reads, const FusionGroup
     for (unsigned i = 0; i < reads.operand_count(op); ++i) {
       const Read& read = reads.read(op, i);
       if (reads_group_value(group, read) || read_source(reads, read)) continue;
+      bool is_memory = op == update_of(group) && i == graph::in::UpdateSlice::buffer;
+      if (is_memory) continue;
       AxisMap map = operand_map(group, op, i);
       add_unique(loads,
                  {read.base, iteration_strides(reads.dims(), read, map, group.extents.size()),
@@ -186,6 +188,29 @@ std::vector<BufferAccess> group_loads(const GraphReads& reads, const FusionGroup
   }
   return loads;
 }
+
+int stepping_axis(const FusionGroup& group) {
+  Op* update = update_of(group);
+  if (!update || !update->flag("wrap")) return -1;
+  return group.maps.at(update->result())[size_t(update->int_attr("axis"))];
+}
+
+namespace {
+
+/// Where an update goes: as a whole to one of the places at which it fits, or, where it goes round, each element of
+/// the axis to one of all.
+void place_update(DimTable& table, const FusionGroup& group, const Access& whole, BufferAccess& store) {
+  Op* update = update_of(group);
+  size_t axis = size_t(update->int_attr("axis"));
+  Dim extent = update->result()->type()->dims[axis];
+  Dim length = update->in(graph::in::UpdateSlice::update)->type()->dims[axis];
+  store.place_stride = whole.strides[axis];
+  store.places = extent;
+  if (!update->flag("wrap")) store.places = table.add(table.sub(extent, length), table.constant(1));
+  if (int step = stepping_axis(group); step >= 0) store.strides[size_t(step)] = table.constant(0);
+}
+
+}  // namespace
 
 std::vector<BufferAccess> group_stores(DimTable& table, const FusionGroup& group) {
   std::vector<BufferAccess> stores;
@@ -206,6 +231,7 @@ std::vector<BufferAccess> group_stores(DimTable& table, const FusionGroup& group
         access.offset = table.mul(start, whole.strides[axis]);
         start = table.add(start, concat->operand(unsigned(p))->type()->dims[axis]);
       }
+      if (output->def() == update_of(group)) place_update(table, group, whole, access);
       stores.push_back(std::move(access));
     }
   }
@@ -228,7 +254,7 @@ BufferAccess collapse(DimTable& table, const KernelSpace& space, const FusionGro
   }
   auto collapsed = collapse_strides(table, extents, strides, group_of, space.rank());
   TSR_CHECK(collapsed, "an access does not fit the kernel's axes");
-  return {access.base, std::move(*collapsed), access.offset};
+  return {access.base, std::move(*collapsed), access.offset, access.places, access.place_stride};
 }
 
 KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group,
@@ -238,6 +264,11 @@ KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group,
   std::vector<BufferAccess> accesses = loads;
   accesses.insert(accesses.end(), stores.begin(), stores.end());
   std::vector<BufferAccess> constraints = coordinates(reads, group);
+  if (int step = stepping_axis(group); step >= 0) {
+    std::vector<Dim> strides(group.extents.size(), table.constant(0));
+    strides[size_t(step)] = table.constant(1);
+    constraints.push_back({nullptr, std::move(strides), table.constant(0)});
+  }
   constraints.insert(constraints.end(), accesses.begin(), accesses.end());
   KernelSpace space;
   space.axis_of.resize(group.extents.size());
@@ -267,6 +298,7 @@ KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group,
   }
   for (BufferAccess& access : accesses) access = collapse(table, space, group, access);
   choose_blocks(table, space, accesses, !group.parts.empty(), tile_limits(machine));
+  if (int step = stepping_axis(group); step >= 0) space.blocks[size_t(space.axis_of[size_t(step)])] = table.constant(1);
   return space;
 }
 

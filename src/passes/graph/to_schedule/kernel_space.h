@@ -10,11 +10,14 @@
 namespace tessera {
 
 /// A strided access of a group to a buffer; strides by iteration axis, or by kernel axis once
-/// collapsed.
+/// collapsed. One whose place is known when the kernel runs is further on by a number below `places`,
+/// times `place_stride`.
 struct BufferAccess {
   Value* base;
   std::vector<Dim> strides;
   Dim offset;
+  Dim places = nullptr;
+  Dim place_stride = nullptr;
 
   bool operator==(const BufferAccess&) const = default;
 };
@@ -32,6 +35,9 @@ struct KernelSpace {
 std::vector<BufferAccess> group_loads(const GraphReads& reads, const FusionGroup& group);
 /// Where a group stores its outputs: one access for each output, or one for each part of a concat.
 std::vector<BufferAccess> group_stores(DimTable& table, const FusionGroup& group);
+/// The iteration axis along which a group updates a buffer element by element, each at a place of its
+/// own; -1 where there is none.
+int stepping_axis(const FusionGroup& group);
 /// The same access by kernel axis.
 BufferAccess collapse(DimTable& table, const KernelSpace& space, const FusionGroup& group,
                       const BufferAccess& access);

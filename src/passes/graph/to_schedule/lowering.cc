@@ -36,7 +36,7 @@ Status GraphLowering::check_policies(Op* op) {
   return failure;
 }
 
-Status GraphLowering::run() {
+Result<std::vector<Value*>> GraphLowering::run() {
   for (Op* op : reads_.ops()) {
     if (graph_role(op) != GraphRole::Unknown) continue;
     context_.diagnostics.report(diag::unsupported_graph_op, op->loc(), op->name());
@@ -46,9 +46,10 @@ Status GraphLowering::run() {
     if (check_policies(op).failed()) return failure;
   }
   for (const FusionGroup& group : group_fusions(reads_)) {
-    Op* named = group.anchor ? group.anchor : group.members.back();
-    host_.set_loc(named->loc());
-    Status lowered = group.anchor ? lower_anchor(group) : lower_generated(group);
+    host_.set_loc(ops_of(group).back()->loc());
+    Status lowered = group.host     ? lower_host(group.host)
+                     : group.anchor ? lower_anchor(group)
+                                    : lower_generated(group);
     if (!lowered) return failure;
   }
   std::vector<Value*> results;
@@ -58,7 +59,25 @@ Status GraphLowering::run() {
     results.push_back(
         host_.under(host_.buffer(reads_.read(end, i).base), end->operand(i)->type()->dims));
   }
-  host_.finish(results);
+  return results;
+}
+
+Status GraphLowering::lower_host(Op* op) {
+  std::vector<Value*> operands;
+  for (unsigned i = 0; i < op->operand_count(); ++i) {
+    Value* buffer = host_.under(host_.buffer(reads_.read(op, i).base), op->operand(i)->type()->dims);
+    // A loop takes the memory of what it carries.
+    bool taken = graph::kind_of(op) == graph::OpKind::For || graph::kind_of(op) == graph::OpKind::While;
+    operands.push_back(taken ? host_.copy(buffer) : buffer);
+  }
+  if (graph::kind_of(op) == graph::OpKind::Check) return host_.check(op, operands[0]), success;
+  Op* made = host_.region_op(op, operands);
+  for (unsigned r = 0; r < op->region_count(); ++r) {
+    host_.enter(made, op, r);
+    Result<std::vector<Value*>> yielded = GraphLowering(module_, context_, function_, op->region(r)->front()).run();
+    if (!yielded) return failure;
+    host_.leave(*yielded);
+  }
   return success;
 }
 
@@ -79,17 +98,17 @@ bool GraphLowering::mentions_dims(const FusionGroup& group) const {
   return found;
 }
 
-std::string GraphLowering::next_symbol() const { return entry_ + "." + std::to_string(named_); }
+std::string GraphLowering::next_symbol() const { return function_.entry + "." + std::to_string(function_.named); }
 
 Op* GraphLowering::keep_kernel(Op* kernel) {
   erase_unused(kernel);
-  for (Op* known : kernels_) {
+  for (Op* known : function_.kernels) {
     if (!same_kernel(known, kernel)) continue;
     kernel->erase();
     return known;
   }
-  kernels_.push_back(kernel);
-  named_ += symbol_name(kernel) == next_symbol();
+  function_.kernels.push_back(kernel);
+  function_.named += symbol_name(kernel) == next_symbol();
   return kernel;
 }
 

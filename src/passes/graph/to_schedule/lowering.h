@@ -1,6 +1,6 @@
 #pragma once
 // State shared by the parts of graph_to_schedule: one function of a graph on its way to kernels and
-// a host program.
+// a host program. Each block of it is lowered by itself.
 
 #include <string>
 #include <vector>
@@ -21,25 +21,39 @@ struct AnchorKernel {
   std::vector<Value*> operands;
 };
 
+/// What the lowering of all blocks of a function adds to.
+struct LoweredFunction {
+  LoweredFunction(Module& module, Op* function)
+      : entry(symbol_name(function)), host(module, function) {}
+
+  std::string entry;
+  HostProgram host;
+  std::vector<Op*> kernels;
+  size_t named = 0;  ///< kernels that are no variants
+};
+
 class GraphLowering {
  public:
-  GraphLowering(Module& module, PassContext& context, Op* function)
+  GraphLowering(Module& module, PassContext& context, LoweredFunction& function, Block* block)
       : module_(module),
         context_(context),
         table_(module.context().dims()),
-        entry_(symbol_name(function)),
-        reads_(function, context.machine && !context.machine->is_gpu()),
-        host_(module, function) {}
+        function_(function),
+        host_(function.host),
+        reads_(block, context.machine && !context.machine->is_gpu()) {}
 
-  Status run();
+  /// Lowers the block and gives the buffers that its terminator names.
+  Result<std::vector<Value*>> run();
 
  private:
   Status check_policies(Op* op);
+  Status lower_host(Op* op);
 
   // generated_kernel.cc
   Status lower_generated(const FusionGroup& group);
   Op* build_generated(const FusionGroup& group, const KernelSpace& space, const MemoryPlan& inputs,
                       const MemoryPlan& outputs, const std::vector<Dim>& extents);
+  Value* updated_buffer(const FusionGroup& group);
 
   // anchor_kernel.cc
   Status lower_anchor(const FusionGroup& group);
@@ -65,11 +79,9 @@ class GraphLowering {
   Module& module_;
   PassContext& context_;
   DimTable& table_;
-  std::string entry_;
+  LoweredFunction& function_;
+  HostProgram& host_;
   GraphReads reads_;
-  HostProgram host_;
-  std::vector<Op*> kernels_;
-  size_t named_ = 0;  ///< kernels that are no variants
 };
 
 }  // namespace tessera

@@ -205,6 +205,31 @@ void TileEmitter::store(Value* tile, const TileMemory& memory) {
   builder_.op(schedule::info(ScheduleOp::Store), {{tile}, {memory.memory}, indices}, {});
 }
 
+/// Where the update goes along its axis, for this program.
+Value* TileEmitter::place(Op* update) {
+  Type index = context_.scalar(DType::I64);
+  Value* start = operand(update, graph::in::UpdateSlice::start);
+  Value* at = builder_.value(schedule::info(ScheduleOp::Extract), {{start}}, index);
+  if (!update->flag("wrap")) return at;
+  if (int axis = stepping_axis(group_); axis >= 0) {
+    Value* step = indices_[size_t(space_.axis_of[size_t(axis)])];
+    at = builder_.value(schedule::info(ElementwiseKind::Add), {{at}, {step}}, index);
+  }
+  Dim extent = update->result()->type()->dims[size_t(update->int_attr("axis"))];
+  Value* places = builder_.value(schedule::info(ScheduleOp::Dim), {}, index, {{"value", context_.dim(extent)}});
+  return builder_.value(schedule::info(ElementwiseKind::Mod), {{at}, {places}}, index);
+}
+
+void TileEmitter::store_update(Op* update, const TileMemory& memory) {
+  builder_.set_loc(update->loc());
+  Value* tile = widen(operand(update, graph::in::UpdateSlice::update), shape_of(group_.maps.at(update->result())));
+  tile = reshape(tile, memory_shape(memory));
+  std::vector<Value*> indices = {place(update)};
+  for (int axis : memory.axes) indices.push_back(index(axis));
+  if (memory.axes.empty()) indices.push_back(index(-1));
+  builder_.op(schedule::info(ScheduleOp::Store), {{tile}, {memory.memory}, indices}, {});
+}
+
 Value* TileEmitter::widen(Value* tile, const std::vector<Dim>& shape) {
   if (tile->type()->dims == shape) return tile;
   Type type = tile_type(shape, tile->type()->dtype);
@@ -247,6 +272,7 @@ std::vector<Dim> TileEmitter::memory_shape(const TileMemory& memory) const {
   std::vector<Dim> shape;
   for (int axis : memory.axes) shape.push_back(blocks_[size_t(axis)]);
   if (shape.empty()) shape.push_back(reads_.dims().constant(1));
+  if (memory.placed) shape.insert(shape.begin(), reads_.dims().constant(1));
   return shape;
 }
 

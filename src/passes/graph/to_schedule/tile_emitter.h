@@ -14,6 +14,7 @@ namespace tessera {
 struct TileMemory {
   Value* memory;
   std::vector<int> axes;  ///< in ascending order; empty for memory of one element, of rank 1
+  bool placed = false;    ///< before them stands an axis of places
 };
 
 class TileEmitter {
@@ -37,6 +38,8 @@ class TileEmitter {
   /// The tile of a part of a concat, varying along all axes of the part.
   Value* part(Op* concat, unsigned position);
   void store(Value* tile, const TileMemory& memory);
+  /// Stores what a gir.update_slice writes.
+  void store_update(Op* update, const TileMemory& memory);
 
  private:
   Value* elementwise(Op* member, std::vector<Dim> shape);
@@ -48,6 +51,7 @@ class TileEmitter {
   Value* widen(Value* tile, const std::vector<Dim>& shape);
   Value* reshape(Value* tile, std::vector<Dim> shape);
   Value* index(int axis);
+  Value* place(Op* update);
   std::vector<Dim> shape_of(const AxisMap& map) const;
   std::vector<Dim> memory_shape(const TileMemory& memory) const;
   Type tile_type(const std::vector<Dim>& shape, DType dtype) { return context_.tile(shape, dtype); }

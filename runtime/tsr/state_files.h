@@ -1,0 +1,44 @@
+#pragma once
+// State that an entry updates, kept in files between runs.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/tsr/tensor_files.h"
+
+namespace tessera::tool {
+
+/// One --state NAME=FILE: the inputs called NAME.…, by their numbers.
+struct StateFile {
+  std::string name;
+  std::string path;
+  std::vector<size_t> inputs;
+};
+
+/// Finds the inputs of each assignment; says which are none of the entry.
+int find_states(const std::string& entry, const std::vector<std::string>& assignments,
+                const std::vector<tsr_tensor_info_t>& infos, std::vector<StateFile>& states);
+
+/// Sizes by name, as the options `--dim NAME=N` and the extents of tensors give them.
+class SizeTable {
+ public:
+  int add_options(const std::vector<std::string>& options);
+  /// What a tensor of the declared shape says about the sizes that stand alone in it.
+  void add(const tsr_tensor_info_t& info, const std::vector<int64_t>& shape);
+  /// The extents of a declared shape, each a number or one name.
+  int resolve(const tsr_tensor_info_t& info, std::vector<int64_t>& shape) const;
+
+ private:
+  std::map<std::string, int64_t> sizes_;
+};
+
+/// The tensor of a state's input in memory that the entry may write to: from the file, or zeros where there is none.
+int read_state(Session& session, const StateFile& state, const tsr_tensor_info_t& info, const SizeTable& sizes,
+               OwnedTensor*& tensor);
+
+/// Writes the file anew; `tensors` have the names of the inputs.
+int write_state(const Session& session, format::PendingFiles& files, const StateFile& state,
+                const std::map<std::string, const OwnedTensor*>& tensors);
+
+}  // namespace tessera::tool

@@ -1,0 +1,114 @@
+// State and control flow.
+
+#include <algorithm>
+#include <cctype>
+
+#include "ir/core/dim_facts.h"
+#include "ir/graph/ops.h"
+#include "ir/graph/verify.h"
+
+namespace tessera::graph {
+
+namespace {
+
+Op* function_of(Op* op) {
+  while (Op* parent = op->parent()) op = parent;
+  return op;
+}
+
+/// A region that takes the carried values and yields values of these types.
+bool expect_body(Op* op, OpVerifier& verifier, unsigned region, std::span<const Type> carried,
+                 std::span<const Type> yielded) {
+  return expect_region(verifier, op, region, info(OpKind::Yield), carried, yielded);
+}
+
+bool is_dim_name(std::string_view text) {
+  auto is_letter = [](unsigned char c) { return c < 0x80 && (std::isalpha(c) || c == '_'); };
+  auto is_part = [&](unsigned char c) { return is_letter(c) || std::isdigit(c); };
+  return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), is_part);
+}
+
+bool mentions(Dim dim, std::string_view symbol) {
+  bool found = false;
+  for_each_symbol(dim, [&](std::string_view name) { found = found || name == symbol; });
+  return found;
+}
+
+}  // namespace
+
+void verify_update_slice(Op* op, OpVerifier& verifier) {
+  Type buffer = op->in(in::UpdateSlice::buffer)->type();
+  Type update = op->in(in::UpdateSlice::update)->type();
+  Type start = op->in(in::UpdateSlice::start)->type();
+  int64_t axis = op->int_attr("axis");
+  if (!expect_result(op, verifier, buffer->dims, buffer->dtype)) return;
+  if (update->dtype != buffer->dtype || update->rank() != buffer->rank()) {
+    return verifier.error("{} is no part of {}", update->text, buffer->text);
+  }
+  if (start->dtype != DType::I64 || start->rank() != 0) {
+    verifier.error("the start must be tensor<i64>, not {}", start->text);
+  }
+  if (axis < 0 || axis >= int64_t(buffer->rank())) {
+    return verifier.error("axis {} is outside 0 to {}", axis, int64_t(buffer->rank()) - 1);
+  }
+  DimTable& dims = op->module()->context().dims();
+  std::vector<DimFact> guards = read_facts(function_of(op)->attr("guards"));
+  for (size_t i = 0; i < buffer->rank(); ++i) {
+    DimFact fits{Relation::LessEqual, update->dims[i], buffer->dims[i]};
+    if (decide(dims, fits, guards) == true) continue;
+    verifier.error("nothing says that {}, the extents along axis {}", fits.text(), i);
+  }
+}
+
+void verify_check(Op* op, OpVerifier& verifier) {
+  expect_condition(verifier, op->in(in::Check::condition)->type());
+}
+
+void verify_for(Op* op, OpVerifier& verifier) {
+  if (!expect_carried(verifier, op, in::For::inits)) return;
+  std::vector<Type> types = types_of(op->ins(in::For::inits));
+  if (!expect_body(op, verifier, at::For::body, types, types)) return;
+  std::string_view counter = op->string_attr("counter");
+  if (!is_dim_name(counter)) return verifier.error("'{}' is no name of a dim", counter);
+  for (Op* around = op->parent(); around; around = around->parent()) {
+    if (around->is(info(OpKind::For)) && around->string_attr("counter") == counter) {
+      return verifier.error("the loop around it counts '{}', too", counter);
+    }
+  }
+  for (unsigned i = 0; i < function_of(op)->region()->front()->arg_count(); ++i) {
+    for (Dim dim : function_of(op)->region()->front()->arg(i)->type()->dims) {
+      if (mentions(dim, counter)) return verifier.error("'{}' is a dim of the function", counter);
+    }
+  }
+  walk(op, [&](Op* inner) {
+    for (unsigned i = 0; i < inner->result_count() && !verifier.failed(); ++i) {
+      for (Dim dim : inner->result(i)->type()->dims) {
+        if (mentions(dim, counter)) verifier.error("{} depends on its counter", inner->result(i)->type()->text);
+      }
+    }
+  });
+}
+
+void verify_while(Op* op, OpVerifier& verifier) {
+  if (!expect_carried(verifier, op, in::While::inits)) return;
+  std::vector<Type> types = types_of(op->ins(in::While::inits));
+  std::vector<Type> truth = {op->module()->context().tensor({}, DType::Bool)};
+  expect_body(op, verifier, at::While::condition, types, truth) &&
+      expect_body(op, verifier, at::While::body, types, types);
+}
+
+void verify_cond(Op* op, OpVerifier& verifier) {
+  std::vector<Type> types;
+  for (unsigned i = 0; i < op->result_count(); ++i) types.push_back(op->result(i)->type());
+  expect_condition(verifier, op->in(in::Cond::condition)->type()) &&
+      expect_body(op, verifier, at::Cond::then, {}, types) &&
+      expect_body(op, verifier, at::Cond::otherwise, {}, types);
+}
+
+void verify_yield(Op* op, OpVerifier& verifier) {
+  bool ends = op->parent() && op->parent()->info().level == Level::Graph &&
+              kind_of(op->parent()) != OpKind::Func;
+  if (!ends) verifier.error("it ends a region of a loop or a branch");
+}
+
+}  // namespace tessera::graph

@@ -1,0 +1,113 @@
+// Who owns memory in a host program. A buffer belongs to the block in which it is made, or, when it is carried by a
+// loop, to that loop's region; a donated argument belongs to the function. Only there it may be taken over, once, and
+// what is taken is not read again. An interpreter that gave every result memory of its own would compute the same.
+
+#include <set>
+
+#include "ir/host/verify.h"
+
+namespace tessera::host {
+
+namespace {
+
+/// The string under `key` of a dict, or empty.
+std::string_view entry(Attr dict, std::string_view key) {
+  Attr value = dict->get(key);
+  return value && value->is(AttrKind::String) ? std::string_view(value->string) : std::string_view();
+}
+
+/// The operands whose memory an op takes.
+std::vector<Value*> taken_by(Op* op) {
+  switch (kind_of(op)) {
+    case OpKind::Launch: return op->ins(in::Launch::over);
+    case OpKind::Copy: return op->ins(in::Copy::over);
+    case OpKind::For: return op->ins(in::For::inits);
+    case OpKind::While: return op->ins(in::While::inits);
+    default: return {};
+  }
+}
+
+class MemoryChecker {
+ public:
+  MemoryChecker(Op* function, OpVerifier& verifier) : function_(function), verifier_(verifier) {}
+
+  void run() {
+    Block* body = function_->region()->front();
+    check_block(body);
+    if (!verifier_.failed()) check_results(body->terminator());
+  }
+
+ private:
+  void check_block(Block* block) {
+    for (Op* op : *block) {
+      if (op->info().level != Level::Host) continue;
+      for (unsigned i = 0; i < op->operand_count(); ++i) {
+        if (gone_.count(root_of(op->operand(i)))) return report(op, "it reads memory that was taken over before");
+      }
+      for (Value* value : taken_by(op)) {
+        Value* root = root_of(value);
+        if (!is_owner(block, root)) return report(op, "it takes memory that is not this block's to give");
+        if (!gone_.insert(root).second) return report(op, "it takes the same memory twice");
+      }
+      for (unsigned r = 0; r < op->region_count(); ++r) check_block(op->region(r)->front());
+      if (verifier_.failed()) return;
+    }
+  }
+
+  bool is_owner(Block* block, Value* root) const {
+    if (root->parent_block() != block) return false;
+    if (Op* def = root->def()) return !def->is(info(OpKind::Constant));
+    Op* around = block->parent_op();
+    if (around != function_) return true;  // carried by a loop
+    Attr donated = function_->attr("args")->elements[root->index()]->get("donated");
+    return donated && donated->boolean;
+  }
+
+  /// The argument in whose memory a value lies; null if in none's.
+  Value* argument_of(Value* value) const {
+    Value* root = root_of(value);
+    Op* def = root->def();
+    if (!def) return root;
+    switch (kind_of(def)) {
+      case OpKind::Launch: {
+        Value* place = place_of(def, root->index());
+        return place ? argument_of(place) : nullptr;
+      }
+      case OpKind::Copy: {
+        Value* over = def->in(in::Copy::over);
+        return over ? argument_of(over) : nullptr;
+      }
+      case OpKind::For:
+      case OpKind::While: return argument_of(def->operand(root->index()));
+      default: return nullptr;
+    }
+  }
+
+  void check_results(Op* end) {
+    const std::vector<Attr>& args = function_->attr("args")->elements;
+    const std::vector<Attr>& results = function_->attr("results")->elements;
+    for (unsigned i = 0; i < end->operand_count(); ++i) {
+      Value* argument = argument_of(end->operand(i));
+      std::string_view donor = entry(results[i], "alias_of");
+      bool donated = argument && args[argument->index()]->get("donated");
+      if (donor.empty() ? !donated : argument && entry(args[argument->index()], "name") == donor) continue;
+      report(end, donor.empty() ? "a result lies in donated memory and does not say so"
+                                : "a result does not lie in the memory it is said to have");
+    }
+  }
+
+  void report(Op* op, std::string_view what) {
+    verifier_.of(op).error("{}", what);
+    verifier_.fail();
+  }
+
+  Op* function_;
+  OpVerifier& verifier_;
+  std::set<Value*> gone_;  ///< roots
+};
+
+}  // namespace
+
+void verify_memory(Op* function, OpVerifier& verifier) { MemoryChecker(function, verifier).run(); }
+
+}  // namespace tessera::host

@@ -1,0 +1,219 @@
+// Lets results take memory that nobody reads again, instead of a copy of it.
+//
+// graph_to_schedule copies a buffer wherever somebody is to write over it: before a launch that
+// updates a part, before a loop that carries it, and at the end into an argument that the caller
+// donated. Here the copies go for which there is no need:
+//
+//   1. Of a buffer that its block made, or that a loop carries, and that nothing reads after the
+//      copy. The copy's takers take the buffer itself.
+//   2. At the end, of what already lies in a copy of the same argument: if nothing reads the
+//      argument after that first copy, both go, and the argument is updated where it is.
+//   3. At the end, of what a kernel computes element by element: if nothing reads the argument
+//      after that launch, it writes there. The kernel itself may read the argument where each
+//      program reads just the tile that it writes.
+//
+// A state of many gigabytes is so updated in place, and a program that looks at the old state after
+// it has made the new one still means what it says.
+
+#include <algorithm>
+#include <set>
+
+#include "ir/host/ops.h"
+#include "ir/schedule/ops.h"
+#include "passes/pass.h"
+
+namespace tessera {
+
+namespace {
+
+using host::OpKind;
+
+/// The op of `block` that an op is or stands in.
+Op* ancestor_in(Block* block, Op* op) {
+  while (op && op->block() != block) op = op->parent();
+  return op;
+}
+
+/// Calls `visit` for each use of a buffer's memory, under whatever dims.
+template <typename F>
+void for_each_use(Value* root, F&& visit) {
+  for (Use* use = root->first_use(); use; use = use->next()) {
+    if (use->owner()->is(host::info(OpKind::Alias))) {
+      for_each_use(use->owner()->result(), visit);
+    } else {
+      visit(use->owner());
+    }
+  }
+}
+
+/// Whether an op after `op`, in its block or inside of one there, uses the buffer; but for `except`.
+bool is_used_after(Value* root, Op* op, const Op* except = nullptr) {
+  bool used = false;
+  for_each_use(root, [&](Op* user) {
+    Op* at = ancestor_in(op->block(), user);
+    used = used || !at || (user != except && op->is_before(at));
+  });
+  return used;
+}
+
+/// A buffer that its block may give away: made there, or carried by the loop around.
+bool belongs_to_block(Value* root, Block* block, Op* function) {
+  if (root->parent_block() != block) return false;
+  if (root->def()) return !root->def()->is(host::info(OpKind::Constant));
+  return block->parent_op() != function;
+}
+
+bool is_copy(Op* op) {
+  return op && op->is(host::info(OpKind::Copy));
+}
+
+/// The copy, over nothing, that the memory of a value is; null when it comes from elsewhere.
+Op* copy_behind(Value* value) {
+  for (Value* root = host::root_of(value); root && root->def();) {
+    Op* def = root->def();
+    if (is_copy(def)) {
+      Value* over = def->in(host::in::Copy::over);
+      if (!over) return def;
+      root = host::root_of(over);
+    } else if (def->is(host::info(OpKind::Launch))) {
+      Value* place = host::place_of(def, root->index());
+      root = place ? host::root_of(place) : nullptr;
+    } else if (def->is(host::info(OpKind::For)) || def->is(host::info(OpKind::While))) {
+      root = host::root_of(def->operand(root->index()));
+    } else {
+      return nullptr;
+    }
+  }
+  return nullptr;
+}
+
+// Kernels that may write over what they read.
+
+/// Elementwise work on tiles, whose elements meet no others.
+bool is_local(Op* op) {
+  using S = schedule::OpKind;
+  if (op->info().elementwise != ElementwiseKind::None) return true;
+  switch (schedule::kind_of(op)) {
+    case S::Tile:
+    case S::Yield:
+    case S::Return:
+    case S::Load:
+    case S::Store:
+    case S::Full:
+    case S::Splat:
+    case S::Constant:
+    case S::Dim:
+    case S::Iota:
+    case S::Broadcast:
+    case S::Reshape:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Whether each program reads of parameter `input` just the tile that it writes of result `output`.
+bool may_write_over(Op* kernel, unsigned input, unsigned output) {
+  Block* body = kernel->region()->front();
+  unsigned outputs = unsigned(kernel->int_attr("outputs"));
+  Value* from = body->arg(input);
+  Value* to = body->arg(body->arg_count() - outputs + output);
+  bool local = from->type() == to->type() && to->has_one_use();
+  walk(kernel, [&](Op* op) { local = local && is_local(op); });
+  Op* store = local ? to->first_use()->owner() : nullptr;
+  if (!store || !store->is(schedule::info(schedule::OpKind::Store))) return false;
+  std::vector<Value*> place = store->ins(schedule::in::Store::index);
+  for (Use* use = from->first_use(); use; use = use->next()) {
+    Op* load = use->owner();
+    bool same = load->is(schedule::info(schedule::OpKind::Load)) && load->block() == store->block() &&
+                load->ins(schedule::in::Load::index) == place &&
+                load->result()->type()->dims == store->in(schedule::in::Store::value)->type()->dims;
+    if (!same) return false;
+  }
+  return true;
+}
+
+/// Whether all kernels of a launch compute element by element, and a result may take that memory.
+bool may_take(Op* launch, unsigned result, Value* memory) {
+  for (Op* kernel : host::choices(launch)) {
+    bool local = true;
+    walk(kernel, [&](Op* op) { local = local && is_local(op); });
+    if (!local) return false;
+    for (unsigned i = 0; i < launch->slot_size(host::in::Launch::operands); ++i) {
+      if (host::root_of(launch->operand(i)) == memory && !may_write_over(kernel, i, result)) return false;
+    }
+  }
+  return true;
+}
+
+class MemoryReuse {
+ public:
+  explicit MemoryReuse(Op* function) : function_(function) {}
+
+  void run() {
+    Op* end = function_->region()->front()->terminator();
+    for (unsigned i = 0; i < end->operand_count(); ++i) leave_in_argument(end->operand(i));
+    std::vector<Op*> copies;
+    walk(function_, [&](Op* op) {
+      if (is_copy(op) && !op->in(host::in::Copy::over)) copies.push_back(op);
+    });
+    for (Op* copy : copies) give_away(copy);
+  }
+
+ private:
+  /// Rule 1.
+  void give_away(Op* copy) {
+    Value* root = host::root_of(copy->operand(0));
+    if (!belongs_to_block(root, copy->block(), function_) || is_used_after(root, copy)) return;
+    copy->result()->replace_all_uses(copy->operand(0));
+    copy->erase();
+  }
+
+  /// Rules 2 and 3, for a result that is copied into an argument.
+  void leave_in_argument(Value* result) {
+    Op* last = host::root_of(result)->def();
+    Value* argument = is_copy(last) ? last->in(host::in::Copy::over) : nullptr;
+    if (!argument || argument->def()) return;
+    Op* first = copy_behind(last->operand(0));
+    if (first && host::root_of(first->operand(0)) == argument && first->block() == last->block()) {
+      if (is_used_after(argument, first, last)) return;
+      last->result()->replace_all_uses(last->operand(0));
+      last->erase();
+      first->result()->replace_all_uses(first->operand(0));
+      first->erase();
+    } else {
+      compute_in_argument(last, argument);
+    }
+  }
+
+  void compute_in_argument(Op* last, Value* argument) {
+    Value* computed = host::root_of(last->operand(0));
+    Op* launch = computed->def();
+    bool own = launch && launch->is(host::info(OpKind::Launch)) && launch->block() == last->block() &&
+               !host::place_of(launch, computed->index());
+    bool same = own && computed->type()->dims == argument->type()->dims;
+    if (!same || is_used_after(argument, launch, last) || !may_take(launch, computed->index(), argument)) return;
+    std::vector<Value*> over = launch->ins(host::in::Launch::over);
+    std::vector<int64_t> places(launch->result_count(), -1);
+    if (launch->has_attr("places")) places = launch->ints_attr("places");
+    places[computed->index()] = int64_t(over.size());
+    over.push_back(argument);
+    last->result()->replace_all_uses(last->operand(0));
+    last->erase();
+    launch->set_slot(host::in::Launch::over, over);
+    launch->set_attr("places", launch->module()->context().integers(places));
+  }
+
+  Op* function_;
+};
+
+}  // namespace
+
+Status reuse_memory(Module& module, PassContext&) {
+  for (Op* op : *module.body()) {
+    if (op->is(host::info(OpKind::Func))) MemoryReuse(op).run();
+  }
+  return success;
+}
+
+}  // namespace tessera
