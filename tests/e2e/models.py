@@ -121,17 +121,21 @@ def check_vit(f32, bf16):
     check_images("vit", f32, bf16, 16 * round((len(f32.params["position"]) - 1) ** 0.5))
 
 
-LLAMA_RESULTS = ("scores", "keys", "values", "length")
+def llama_scores(model, entry, tokens, cache=None):
+    """The scores after [B, S] bytes that follow those in a cache, which is a file; a new one when none is named."""
+    file = model.folder / (cache or "cache.safetensors")
+    if cache is None:
+        file.unlink(missing_ok=True)
+    return model.call(entry, "--state", f"caches={file}", results=("scores",), tokens=tokens)["scores"]
 
 
 def generated(model, prompt, count):
     """The likeliest `count` bytes after a text, one call of `decode` for each."""
-    state = model.call("prefill", results=LLAMA_RESULTS, tokens=prompt[None])
+    scores = llama_scores(model, "prefill", prompt[None])
     found = []
     for _ in range(count):
-        found.append(int(np.argmax(state.pop("scores")[0])))
-        state = model.call("decode", results=LLAMA_RESULTS, tokens=np.array([[found[-1]]], np.uint8), **state)
-    assert state["length"] == len(prompt) + count
+        found.append(int(np.argmax(scores[0])))
+        scores = llama_scores(model, "decode", np.array([[found[-1]]], np.uint8), "cache.safetensors")
     return found
 
 
@@ -140,14 +144,14 @@ def check_llama(f32, bf16, count=128):
     rng = np.random.default_rng(4)
     for batch, length in ((1, 1), (2, 19), (1, 64)):
         tokens = rng.integers(0, 256, (batch, length), dtype=np.uint8)
-        check_f32(f"llama prefill, {batch} x {length}", f32.call("prefill", results=LLAMA_RESULTS, tokens=tokens)["scores"],
+        check_f32(f"llama prefill, {batch} x {length}", llama_scores(f32, "prefill", tokens),
                   llama.logits(f32.exact, tokens)[:, -1])
     prompt = np.frombuffer(b"The first program that", np.uint8)
     wanted = list(llama.generate(f32.params, prompt, count))
     assert generated(f32, prompt, count) == wanted, "other bytes than the NumPy program's"
     print(f"llama decode: {count} bytes are those of NumPy, {len(set(wanted))} of them different")
     tokens = rng.integers(0, 256, (2, 33), dtype=np.uint8)
-    scores = bf16.call("prefill", results=LLAMA_RESULTS, tokens=tokens)["scores"].view(np.uint16)
+    scores = llama_scores(bf16, "prefill", tokens).view(np.uint16)
     got = (scores.astype(np.uint32) << 16).view(np.float32)
     check_bf16("llama prefill in bf16", got, llama.logits(bf16.params, tokens, cast=to_bf16)[:, -1],
                llama.logits(bf16.exact, tokens)[:, -1])
