@@ -72,7 +72,8 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
-    return fail("out of memory");
+    std::fputs("tsr: error: out of memory\n", stderr);  // without asking for more
+    return exit_user_error;
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "tsr: internal error: %s\n", problem.what());
     return exit_internal;

@@ -70,6 +70,7 @@ class Evaluator {
       case OpKind::Broadcast:
       case OpKind::Transpose:
       case OpKind::Slice: return view(op, result);
+      case OpKind::Windows: return windows(op, result);
       case OpKind::Concat: return concat(op, result);
       default: return mathematics(op, result);
     }
@@ -126,14 +127,27 @@ class Evaluator {
 
   bool elements(Op* op, RangeTensor& result) {
     const Policies& policies = op->result()->type()->policies;
-    if (policies.stochastic_round || policies.saturate) return false;
+    if (policies.stochastic_round) return false;
     std::vector<const RangeTensor*> operands;
     for (unsigned i = 0; i < op->operand_count(); ++i) operands.push_back(&in(op, i));
+    if (policies.saturate && is_float(result.dtype)) return saturating_cast(*operands[0], result);
     std::vector<Range> at(operands.size());
     for (size_t i = 0; i < result.ranges.size(); ++i) {
       for (size_t o = 0; o < at.size(); ++o) at[o] = operands[o]->ranges[i];
       result.ranges[i] =
           elementwise(op->info().elementwise, operands.back()->dtype, result.dtype, at);
+    }
+    return true;
+  }
+
+  bool saturating_cast(const RangeTensor& a, RangeTensor& result) {
+    for (size_t i = 0; i < result.ranges.size(); ++i) {
+      Range wide = elementwise(ElementwiseKind::Cast, a.dtype, DType::F64, {&a.ranges[i], 1});
+      for (Element* end : {&wide.low, &wide.high}) {
+        end->f = decode_float(result.dtype, encode_float(result.dtype, end->f, true));
+      }
+      bool none = !has_numbers(a.dtype, a.ranges[i]);
+      result.ranges[i] = none ? point_range(result.dtype, {.f = std::nan("")}) : wide;
     }
     return true;
   }
@@ -157,6 +171,17 @@ class Evaluator {
       }
     }
     rearrange(a, strides, offset, result);
+    return true;
+  }
+
+  bool windows(Op* op, RangeTensor& result) {
+    const RangeTensor& a = in(op, 0);
+    Extents strides = row_strides(a.dims);
+    size_t axis = size_t(op->int_attr("axis"));
+    int64_t along = strides[axis];
+    strides[axis] = along * op->int_attr("step");
+    strides.push_back(along * op->int_attr("dilation"));
+    rearrange(a, strides, 0, result);
     return true;
   }
 

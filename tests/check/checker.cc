@@ -24,7 +24,8 @@ int64_t work_of(Op* function, const DimValues& dims) {
       int64_t elements = extents ? count_elements(*extents).value_or(INT32_MAX) : INT32_MAX;
       if (op->is(graph::info(graph::OpKind::Gemm))) {
         const std::vector<Dim>& a = op->operand(0)->type()->dims;
-        elements *= *evaluate(a[a.size() - (op->flag("transpose_a") ? 2 : 1)], dims);
+        // A sum of nothing still makes an element.
+        elements *= std::max<int64_t>(1, *evaluate(a[a.size() - (op->flag("transpose_a") ? 2 : 1)], dims));
       }
       total += elements;
     }
@@ -52,17 +53,9 @@ int64_t random_integer(Random& random, Fill fill, DType dtype) {
 }
 
 bool same_bits(const Tensors& a, const Tensors& b) {
-  for (size_t i = 0; i < a.size(); ++i) {
-    for (int64_t e = 0; e < a[i].count(); ++e) {
-      Element x = a[i].get(e), y = b[i].get(e);
-      if (!is_float(a[i].dtype()) ? x.i != y.i
-                                  : !(std::isnan(x.f) && std::isnan(y.f)) &&
-                                        (x.f != y.f || std::signbit(x.f) != std::signbit(y.f))) {
-        return false;
-      }
-    }
-  }
-  return true;
+  bool same = a.size() == b.size();
+  for (size_t i = 0; same && i < a.size(); ++i) same = check::same_bits(a[i], b[i]);
+  return same;
 }
 
 struct Sample {
@@ -75,22 +68,35 @@ struct Sample {
 class Checker {
  public:
   Checker(const Program& program, const CheckOptions& options)
-      : program_(program), options_(options), subject_(source_of(program)) {}
+      : program_(program), options_(options), reference_(source_of(program)) {}
 
   Outcome run() {
-    if (!subject_.entry()) {
-      refuse_or_fail("front end", subject_.messages());
+    subject_ = &reference_;
+    if (!reference_.entry()) {
+      refuse_or_fail("front end", reference_.messages());
       return std::move(outcome_);
     }
     for (const DimValues& dims : program_.samples) {
       if (!make_sample(dims)) return std::move(outcome_);
     }
-    bool passed = check_graph() && check_tiles() && check_code() && check_gpus();
+    size_t forms = program_.kernel ? program_.kernel->schedules.size() : 1;
+    bool passed = check_graph();
+    for (size_t i = 0; passed && i < forms; ++i) passed = check_form(i);
     if (passed && !outcome_.refused.empty() && outcome_.ways.size() == 1) outcome_.verdict = Verdict::Refused;
     return std::move(outcome_);
   }
 
  private:
+  /// The program itself, or its kernel with one of its schedules.
+  bool check_form(size_t index) {
+    std::optional<Subject> kernel;
+    if (program_.kernel) {
+      subject_ = &kernel.emplace(kernel_source_of(program_, index));
+      if (!subject_->entry()) return refuse_or_fail("front end", subject_->messages());
+    }
+    return check_tiles() && check_code() && check_gpus();
+  }
+
   bool fail(const std::string& way, const std::string& message) {
     outcome_.verdict = Verdict::Failed;
     outcome_.way = way;
@@ -100,9 +106,9 @@ class Checker {
 
   /// True where the way was refused for what the compiler says it cannot do.
   bool refuse_or_fail(const std::string& way, const std::string& message) {
-    if (!subject_.is_unsupported()) return fail(way, message);
+    if (!subject_->is_unsupported()) return fail(way, message);
     ++outcome_.refused[way];
-    if (way == "front end") {
+    if (way == "front end" && subject_ == &reference_) {
       outcome_.verdict = Verdict::Refused;
       outcome_.message = message;
     }
@@ -115,21 +121,21 @@ class Checker {
     for (const Node& node : program_.nodes) {
       if (node.is_argument()) sample.arguments.push_back(filled(node, dims, index));
     }
-    Block* body = subject_.entry()->region()->front();
+    Block* body = subject_->entry()->region()->front();
     if (body->arg_count() == sample.arguments.size() + 1) {  // the seed of random numbers
       sample.arguments.push_back(std::move(*TensorValue::make(DType::U64, {})));
       sample.arguments.back().set(0, {.i = int64_t(program_.seed)});
     }
     if (body->arg_count() != sample.arguments.size()) return fail("front end", "the entry has other arguments");
-    std::optional<DimValues> bound = subject_.bind(sample.arguments);
-    if (!bound) return fail("front end", subject_.messages());
+    std::optional<DimValues> bound = subject_->bind(sample.arguments);
+    if (!bound) return fail("front end", subject_->messages());
     sample.dims = std::move(*bound);
-    sample.work = work_of(subject_.entry(), sample.dims);
+    sample.work = work_of(subject_->entry(), sample.dims);
     if (sample.work > most_work) return true;
-    std::optional<Tensors> wanted = subject_.interpret(sample.arguments);
-    if (!wanted) return fail("interpreter", subject_.messages());
+    std::optional<Tensors> wanted = subject_->interpret(sample.arguments);
+    if (!wanted) return fail("interpreter", subject_->messages());
     sample.wanted = std::move(*wanted);
-    sample.bounds = bounds_of(subject_.entry(), sample.arguments, sample.dims).results;
+    sample.bounds = bounds_of(subject_->entry(), sample.arguments, sample.dims).results;
     samples_.push_back(std::move(sample));
     return compare("interpreter", samples_.back(), samples_.back().wanted);
   }
@@ -168,8 +174,8 @@ class Checker {
   bool compare_all(const std::string& way, int64_t limit, bool exactly) {
     for (const Sample& sample : samples_) {
       if (sample.work > limit) continue;
-      std::optional<Tensors> got = subject_.compute(sample.arguments, sample.wanted, sample.dims);
-      if (!got) return fail(way, subject_.problem());
+      std::optional<Tensors> got = subject_->compute(sample.arguments, sample.wanted, sample.dims);
+      if (!got) return fail(way, subject_->problem());
       if (!compare(way, sample, *got)) return false;
       if (exactly && !same_bits(*got, sample.wanted)) return fail(way, "other bits than before the passes");
     }
@@ -177,10 +183,10 @@ class Checker {
   }
 
   bool prepare(const std::string& name, Way way, const Machine* machine, bool& ready) {
-    ready = subject_.prepare(way, machine);
+    ready = subject_->prepare(way, machine);
     if (ready) return true;
-    std::string problem = subject_.problem();
-    return problem.empty() ? refuse_or_fail(name, subject_.messages()) : fail(name, problem);
+    std::string problem = subject_->problem();
+    return problem.empty() ? refuse_or_fail(name, subject_->messages()) : fail(name, problem);
   }
 
   bool check_graph() {
@@ -203,9 +209,9 @@ class Checker {
       if (!ready) continue;
       if (!compare_all(machine->name, most_work, false)) return false;
       for (const Sample& sample : samples_) {
-        std::optional<Tensors> one = subject_.compute(sample.arguments, sample.wanted, sample.dims, 1);
-        std::optional<Tensors> three = subject_.compute(sample.arguments, sample.wanted, sample.dims, 3);
-        if (!one || !three) return fail(machine->name, subject_.problem());
+        std::optional<Tensors> one = subject_->compute(sample.arguments, sample.wanted, sample.dims, 1);
+        std::optional<Tensors> three = subject_->compute(sample.arguments, sample.wanted, sample.dims, 3);
+        if (!one || !three) return fail(machine->name, subject_->problem());
         if (!same_bits(*one, *three)) return fail(machine->name, "other bits with three threads");
       }
     }
@@ -217,8 +223,8 @@ class Checker {
       bool ready = false;
       if (!prepare(machine->name, Way::MachineTiles, machine, ready)) return false;
       if (ready && !compare_all(machine->name, most_gpu_work, false)) return false;
-      if (ready && !subject_.finish()) {
-        if (!refuse_or_fail(machine->name + " ptx", subject_.messages())) return false;
+      if (ready && !subject_->finish()) {
+        if (!refuse_or_fail(machine->name + " ptx", subject_->messages())) return false;
       }
     }
     return true;
@@ -226,7 +232,8 @@ class Checker {
 
   const Program& program_;
   const CheckOptions& options_;
-  Subject subject_;
+  Subject reference_;
+  Subject* subject_ = nullptr;  ///< what is prepared now
   std::vector<Sample> samples_;
   Outcome outcome_;
 };

@@ -32,6 +32,7 @@ class ModelGenerator : public Generator {
   }
 
  private:
+  /// A size for anything; results of other ops have dims of their own.
   Dim some_dim() {
     static constexpr int64_t constants[] = {1, 2, 3, 4, 6, 8, 16, 17, 33, 64};
     switch (random_.pick(5)) {
@@ -94,7 +95,7 @@ class ModelGenerator : public Generator {
   }
 
   void step() {
-    switch (random_.pick(20)) {
+    switch (random_.pick(24)) {
       case 0:
       case 1: return unary();
       case 2:
@@ -114,8 +115,133 @@ class ModelGenerator : public Generator {
       case 16: return row_op();
       case 17: return choose();
       case 18: return random_.one_in(2) ? lookup() : constant();
-      default: return random_.one_in(3) ? loop() : three();
+      case 19: return random_.one_in(3) ? loop() : three();
+      case 20: return of_rows();
+      case 21: return by_index();
+      case 22: return random_.one_in(2) ? pad() : windows();
+      default: return random_.one_in(2) ? gated() : (random_.one_in(2) ? einsum() : convolution());
     }
+  }
+
+  // Functions of the standard library, which become graphs of other ops.
+
+  void of_rows() {
+    static constexpr const char* same[] = {"layernorm({0})", "log_softmax({0})", "softplus({0})", "mish({0})", "elu({0})",
+                                           "leaky_relu({0})", "clamp({0}, -0.5, 0.75)", "hard_swish({0})",
+                                           "gelu_exact({0})", "quick_gelu({0})"};
+    int a = any_with([](const ValueType& t) {
+      return t.rank() > 0 && (t.dtype == DType::F32 || t.dtype == DType::BF16 || t.dtype == DType::F64);
+    });
+    if (a < 0) return;
+    if (random_.pick(3)) return (void)add(random_.of(same), {a}, type(a));
+    std::vector<Dim> shape = type(a).dims;
+    shape.pop_back();
+    if (random_.one_in(2)) return (void)add("logsumexp({0})", {a}, {shape, type(a).dtype});
+    add(random_.one_in(2) ? "argmax({0})" : "argmin({0})", {a}, {shape, DType::I64});
+  }
+
+  void by_index() {
+    int a = any_with([](const ValueType& t) { return t.rank() > 0 && t.rank() < 4 && t.dtype == DType::F32; });
+    if (a < 0) return;
+    std::vector<Dim> shape = type(a).dims;
+    std::optional<int64_t> width = shape.back()->constant();
+    switch (random_.pick(4)) {
+      case 0:
+        if (width && *width <= 17) return sorted(a);
+        break;
+      case 1:
+        if (!width || *width < 2) return;
+        shape.back() = number(2);
+        return (void)add("topk({0}, 2)[0]", {a}, {shape, DType::F32});
+      case 2: {
+        int ids = argument({{some_dim()}, DType::I32}, Fill::Indices);
+        shape[0] = type(ids).dims[0];
+        return (void)add("{0}[{1}]", {a, ids}, {shape, DType::F32});
+      }
+      default: {
+        int ids = argument({{some_dim()}, DType::I32}, Fill::Indices);
+        if (type(a).rank() == 1) return (void)add("one_hot({0}, 5)", {ids}, {{type(ids).dims[0], number(5)}, DType::F32});
+        shape[0] = type(ids).dims[0];
+        int updates = any_with([&](const ValueType& t) { return t.dims == shape && t.dtype == DType::F32; });
+        if (updates >= 0 && shape.size() == 2) add("scatter_add({0}, {1}, {2})", {a, ids, updates}, type(a));
+      }
+    }
+  }
+
+  void sorted(int a) {
+    if (random_.one_in(2)) return (void)add("sort({0})", {a}, type(a));
+    add("argsort({0})", {a}, {type(a).dims, DType::I64});
+  }
+
+  void pad() {
+    int a = any_with([](const ValueType& t) { return t.rank() > 0 && t.rank() < 4 && is_number(t.dtype); });
+    if (a < 0) return;
+    std::vector<Dim> shape = type(a).dims;
+    std::string widths;
+    for (Dim& dim : shape) {
+      int64_t before = int64_t(random_.pick(3)), behind = int64_t(random_.pick(2));
+      widths += fmt::format("({}, {}), ", before, behind);
+      dim = dims().add(dim, number(before + behind));
+    }
+    add("pad({0}, (" + widths + "))", {a}, {shape, type(a).dtype});
+  }
+
+  void windows() {
+    int a = any_with([](const ValueType& t) { return t.rank() > 0 && t.rank() < 4; });
+    if (a < 0) return;
+    std::vector<Dim> shape = type(a).dims;
+    size_t axis = random_.pick(shape.size());
+    int64_t size = 2 + int64_t(random_.pick(2)), step = 1 + int64_t(random_.pick(2)), dilation = 1 + int64_t(random_.pick(2));
+    std::optional<int64_t> extent = shape[axis]->constant();
+    int64_t reach = (size - 1) * dilation;
+    if (!extent || *extent <= reach) return;
+    shape[axis] = number((*extent - reach + step - 1) / step);
+    shape.push_back(number(size));
+    add(fmt::format("windows({{0}}, {}, axis={}, step={}, dilation={})", size, axis, step, dilation), {a}, {shape, type(a).dtype});
+  }
+
+  void gated() {
+    int a = any_with([](const ValueType& t) { return t.dtype == DType::F32 || t.dtype == DType::BF16; });
+    if (a < 0) return;
+    std::vector<Dim> shape;
+    int b = partner(a, shape);
+    static constexpr const char* names[] = {"swiglu({0}, {1})", "geglu({0}, {1})", "reglu({0}, {1})"};
+    add(random_.of(names), {a, b}, {shape, type(a).dtype});
+  }
+
+  void einsum() {
+    int a = any_with([](const ValueType& t) { return t.rank() == 2 && t.dtype == DType::F32; });
+    if (a < 0) return;
+    int b = any_with([&](const ValueType& t) {
+      return t.rank() == 2 && t.dtype == DType::F32 && t.dims[0] == type(a).dims[0];
+    });
+    if (b < 0) return;
+    Dim i = type(a).dims[0], j = type(a).dims[1], k = type(b).dims[1];
+    switch (random_.pick(3)) {
+      case 0: return (void)add("einsum(\"ij,ik->jk\", {0}, {1})", {a, b}, {{j, k}, DType::F32});
+      case 1: return (void)add("einsum(\"ij,ik->kj\", {0}, {1})", {a, b}, {{k, j}, DType::F32});
+      default: add("einsum(\"ij,ik->ik\", {0}, {1})", {a, b}, {{i, k}, DType::F32});
+    }
+  }
+
+  /// Images and weights of their own.
+  void convolution() {
+    int64_t height = 4 + int64_t(random_.pick(5)), width = 4 + int64_t(random_.pick(5)), channels = 2 * (1 + int64_t(random_.pick(3)));
+    Dim batch = random_.one_in(2) ? symbol("M") : number(2);
+    DType dtype = random_.one_in(3) ? DType::BF16 : DType::F32;
+    int x = argument({{batch, number(height), number(width), number(channels)}, dtype}, some_fill());
+    int64_t stride = 1 + int64_t(random_.pick(2)), edge = int64_t(random_.pick(2));
+    auto steps = [&](int64_t extent, int64_t size) { return number((extent + 2 * edge - size) / stride + 1); };
+    if (random_.one_in(3)) {
+      std::string name = random_.one_in(2) ? "max_pool2d" : "avg_pool2d";
+      return (void)add(fmt::format("{}({{0}}, (2, 3), strides=({}, {}), padding=({}, {}))", name, stride, stride, edge, edge),
+                       {x}, {{batch, steps(height, 2), steps(width, 3), number(channels)}, dtype});
+    }
+    int64_t groups = random_.one_in(2) ? 1 : random_.one_in(2) ? 2 : channels;
+    int64_t results = groups == 1 ? 1 + int64_t(random_.pick(5)) : groups * (1 + int64_t(random_.pick(2)));
+    int w = argument({{number(3), number(2), number(channels / groups), number(results)}, dtype}, Fill::Uniform);
+    add(fmt::format("conv2d({{0}}, {{1}}, strides=({}, {}), padding=({}, {}), groups={})", stride, stride, edge, edge, groups),
+        {x, w}, {{batch, steps(height, 3), steps(width, 2), number(results)}, dtype});
   }
 
   void unary() {
@@ -466,6 +592,8 @@ class ModelGenerator : public Generator {
 
 }  // namespace
 
-Program random_program(uint64_t seed) { return ModelGenerator(seed).generate(); }
+Program random_model(uint64_t seed) { return ModelGenerator(seed).generate(); }
+
+Program random_program(uint64_t seed) { return seed % 3 ? random_model(seed) : random_kernel(seed); }
 
 }  // namespace tessera::check

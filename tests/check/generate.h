@@ -6,6 +6,10 @@
 namespace tessera::check {
 
 /// A program on whole tensors. Equal seeds give equal programs, everywhere.
+Program random_model(uint64_t seed);
+/// A program that is one kernel, and what it computes on whole tensors.
+Program random_kernel(uint64_t seed);
+/// One of the two.
 Program random_program(uint64_t seed);
 
 }  // namespace tessera::check

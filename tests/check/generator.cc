@@ -7,13 +7,13 @@ namespace tessera::check {
 int Generator::add(std::string text, std::vector<int> operands, ValueType type) {
   static constexpr Style styles[] = {Style::Inline, Style::Inline, Style::Inline, Style::Named,
                                      Style::Named,  Style::Named,  Style::Function, Style::Lambda};
-  Node made{std::move(text), std::move(operands), std::move(type), random_.of(styles)};
+  Node made{std::move(text), {}, std::move(operands), std::move(type), random_.of(styles)};
   program_.nodes.push_back(std::move(made));
   return count() - 1;
 }
 
 int Generator::argument(ValueType type, Fill fill) {
-  program_.nodes.push_back({{}, {}, std::move(type), Style::Named, fill, random_.next()});
+  program_.nodes.push_back({{}, {}, {}, std::move(type), Style::Named, fill, random_.next()});
   return count() - 1;
 }
 

@@ -91,6 +91,40 @@ std::string type_text(const ValueType& type) {
 
 namespace {
 
+/// The text with operands in their places, parameters where they are meant, and the result's name.
+std::string filled(const std::string& text, const std::vector<std::string>& operands,
+                   const std::vector<std::string>& parameters, const std::string& result) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    size_t end = text[i] == '{' ? text.find('}', i) : std::string::npos;
+    if (end == std::string::npos || end > i + 3) {
+      out += text[i];
+      continue;
+    }
+    bool parameter = text[i + 1] == '@';
+    size_t operand = size_t(text[i + 1 + parameter] - '0');
+    out += text[i + 1] == 'r' ? result : parameter ? parameters[operand] : operands[operand];
+    i = end;
+  }
+  return out;
+}
+
+std::string where_clause(const Program& program) {
+  std::string where;
+  for (const std::string& condition : program.conditions) {
+    where += (where.empty() ? " where " : " and ") + condition;
+  }
+  return where;
+}
+
+std::string result_types(const Program& program) {
+  std::string types;
+  for (int result : program.results) {
+    types += (types.empty() ? "" : ", ") + type_text(program.nodes[size_t(result)].type);
+  }
+  return program.results.size() > 1 ? "(" + types + ")" : types;
+}
+
 class SourceWriter {
  public:
   explicit SourceWriter(const Program& program) : program_(program), need_(program.needed()) {}
@@ -107,34 +141,26 @@ class SourceWriter {
         write_node(int(i));
       }
     }
-    std::string values, types;
-    for (int result : program_.results) {
-      values += (values.empty() ? "" : ", ") + texts_.at(result);
-      types += (types.empty() ? "" : ", ") + type_text(nodes[size_t(result)].type);
-    }
-    if (program_.results.size() > 1) types = "(" + types + ")";
-    std::string where;
-    for (const std::string& condition : program_.conditions) {
-      where += (where.empty() ? " where " : " and ") + condition;
-    }
-    return functions_ + "@jit\ndef f(" + arguments + ") -> " + types + where + ":\n" + body_ + "    return " +
-           values + "\n";
+    std::string values;
+    for (int result : program_.results) values += (values.empty() ? "" : ", ") + texts_.at(result);
+    return imports() + functions_ + "@jit\ndef f(" + arguments + ") -> " + result_types(program_) + where_clause(program_) +
+           ":\n" + body_ + "    return " + values + "\n";
   }
 
  private:
-  /// The text with operands in their places.
-  std::string filled(const std::string& text, const std::vector<std::string>& operands, const std::string& result) {
-    std::string out;
-    for (size_t i = 0; i < text.size(); ++i) {
-      bool place = text[i] == '{' && i + 2 < text.size() && text[i + 2] == '}';
-      if (!place) {
-        out += text[i];
-        continue;
-      }
-      out += text[i + 1] == 'r' ? result : operands[size_t(text[i + 1] - '0')];
-      i += 2;
+  /// Functions that have to be imported.
+  std::string imports() const {
+    static constexpr const char* names[] = {
+        "layernorm", "log_softmax", "softplus", "mish", "elu", "leaky_relu", "clamp", "hard_swish", "gelu_exact",
+        "quick_gelu", "logsumexp", "argmax", "argmin", "sort", "argsort", "topk", "one_hot", "scatter_add", "pad",
+        "swiglu", "geglu", "reglu", "conv2d", "max_pool2d", "avg_pool2d"};
+    std::string list;
+    for (const char* name : names) {
+      bool used = false;
+      for (size_t i = 0; i < program_.nodes.size(); ++i) used |= need_[i] && mentions(program_.nodes[i].text, name);
+      if (used) list += (list.empty() ? "" : ", ") + std::string(name);
     }
-    return out;
+    return list.empty() ? list : "from tessera.nn import " + list + "\n\n";
   }
 
   void write_node(int index) {
@@ -143,7 +169,7 @@ class SourceWriter {
     for (int operand : node.operands) operands.push_back(texts_.at(operand));
     std::string name = fmt::format("v{}", index);
     if (node.text.back() == '\n') {
-      body_ += filled(node.text, operands, name);
+      body_ += filled(node.text, operands, operands, name);
       texts_[index] = name;
       return;
     }
@@ -161,7 +187,7 @@ class SourceWriter {
 
   std::string write_call(int index, const Node& node, const std::vector<std::string>& operands) {
     if (operands.empty() || node.style == Style::Inline || node.style == Style::Named) {
-      return filled(node.text, operands, {});
+      return filled(node.text, operands, operands, {});
     }
     std::vector<std::string> names;
     std::string list, given;
@@ -170,7 +196,7 @@ class SourceWriter {
       list += (i ? ", " : "") + names.back();
       given += (i ? ", " : "") + operands[i];
     }
-    std::string inner = filled(node.text, names, {});
+    std::string inner = filled(node.text, names, names, {});
     bool has_symbols = std::any_of(std::begin(symbols), std::end(symbols),
                                    [&](const char* symbol) { return mentions(inner, symbol); });
     if (node.style == Style::Lambda || has_symbols) return "(lambda " + list + ": " + inner + ")(" + given + ")";
@@ -185,8 +211,121 @@ class SourceWriter {
   std::string functions_, body_;
 };
 
+class KernelWriter {
+ public:
+  explicit KernelWriter(const Program& program) : program_(program), need_(program.needed()) {}
+
+  std::string write(const std::string& schedule) {
+    const std::vector<Node>& nodes = program_.nodes;
+    std::string parameters, given;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (!need_[i]) continue;
+      std::string name = fmt::format("x{}", i);
+      if (nodes[i].is_argument()) {
+        parameters += (parameters.empty() ? "" : ", ") + name + ": " + type_text(nodes[i].type);
+        given += (given.empty() ? "" : ", ") + name;
+        names_[int(i)] = name;
+        if (is_loaded(int(i))) body_ += fmt::format("    x{}t = {}\n", i, load(name, nodes[i].type));
+        texts_[int(i)] = name + "t";
+      } else {
+        write_node(int(i));
+      }
+    }
+    std::string values, axes;
+    for (int result : program_.results) values += (values.empty() ? "" : ", ") + texts_.at(result);
+    for (const KernelForm::Axis& axis : program_.kernel->axes) {
+      if (!is_used(axis.extent)) continue;
+      axes += (axes.empty() ? "" : ", ") + axis.name + "=" + axis.extent->text;
+    }
+    std::string types = result_types(program_);
+    return "@kernel.schedule(" + schedule + ")\ndef k(" + parameters + ") -> " + types +
+           ":\n    t = tile.context(" + axes + ")\n" + body_ + "    return " + values + "\n\n@jit\ndef f(" +
+           parameters + ") -> " + types + where_clause(program_) + ":\n    return k(" + given + ")\n";
+  }
+
+ private:
+  /// Whether some node reads the argument as a tile of this program.
+  bool is_loaded(int argument) const {
+    for (size_t i = 0; i < program_.nodes.size(); ++i) {
+      const Node& node = program_.nodes[i];
+      for (size_t o = 0; need_[i] && o < node.operands.size(); ++o) {
+        if (node.operands[o] == argument && node.tile.find(fmt::format("{{{}}}", o)) != std::string::npos) return true;
+      }
+    }
+    return std::count(program_.results.begin(), program_.results.end(), argument) != 0;
+  }
+
+  bool is_used(Dim dim) const {
+    for (size_t i = 0; i < program_.nodes.size(); ++i) {
+      const std::vector<Dim>& dims = program_.nodes[i].type.dims;
+      if (need_[i] && std::count(dims.begin(), dims.end(), dim)) return true;
+    }
+    return false;
+  }
+
+  const KernelForm::Axis* axis_of(Dim dim) const {
+    for (const KernelForm::Axis& axis : program_.kernel->axes) {
+      if (axis.extent == dim) return &axis;
+    }
+    return nullptr;
+  }
+
+  /// The index of a program's tile along an axis; 0 along one that is not in the grid.
+  std::string index_of(const KernelForm::Axis& axis) const {
+    static constexpr const char* indices[] = {"t.i", "t.j", "t.h"};
+    size_t place = 0;
+    for (const KernelForm::Axis& each : program_.kernel->axes) {
+      bool in_grid = std::any_of(program_.results.begin(), program_.results.end(), [&](int result) {
+        const std::vector<Dim>& dims = program_.nodes[size_t(result)].type.dims;
+        return std::count(dims.begin(), dims.end(), each.extent) != 0;
+      });
+      if (each.name == axis.name) return in_grid ? indices[place] : "0";
+      place += in_grid;
+    }
+    return "0";
+  }
+
+  std::string load(const std::string& name, const ValueType& type) const {
+    std::string index, shape;
+    for (Dim dim : type.dims) {
+      const KernelForm::Axis* axis = axis_of(dim);
+      index += index_of(*axis) + ", ";
+      // A leading axis that is not part of tiles is taken one element at a time.
+      if (axis->name != "b") shape += "t." + axis->name + ", ";
+    }
+    return "tile.load(" + name + ", (" + index + "), (" + shape + "))";
+  }
+
+  void write_node(int index) {
+    const Node& node = program_.nodes[size_t(index)];
+    std::vector<std::string> operands, parameters;
+    for (int operand : node.operands) {
+      operands.push_back(texts_.at(operand));
+      parameters.push_back(names_[operand]);
+    }
+    std::string name = fmt::format("v{}", index);
+    texts_[index] = name;
+    std::string text = node.tile;
+    for (const KernelForm::Axis& axis : program_.kernel->axes) {
+      std::string mark = "$" + axis.name;
+      for (size_t at; (at = text.find(mark)) != std::string::npos;) text.replace(at, mark.size(), index_of(axis));
+    }
+    text = filled(text, operands, parameters, name);
+    body_ += text.back() == '\n' ? text : "    " + name + " = " + text + "\n";
+  }
+
+  const Program& program_;
+  std::vector<bool> need_;
+  std::map<int, std::string> texts_, names_;
+  std::string body_;
+};
+
 }  // namespace
 
 std::string source_of(const Program& program) { return SourceWriter(program).write(); }
+
+std::string kernel_source_of(const Program& program, size_t schedule) {
+  return KernelWriter(program).write(program.kernel->schedules[schedule]);
+}
 
 }  // namespace tessera::check

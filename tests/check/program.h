@@ -3,6 +3,7 @@
 // only to be compiled, so that what fails can be made smaller value by value and stays well-typed.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ struct Node {
   /// The expression, with `{0}`, `{1}`, … for operands; statements where it ends in a newline, which assign to `{r}`.
   /// Empty for an argument of the entry.
   std::string text;
+  /// The same on tiles, in a kernel; `{@0}` is an operand as the kernel's parameter, before it is loaded.
+  std::string tile{};
   std::vector<int> operands;
   ValueType type;
   Style style = Style::Inline;
@@ -44,6 +47,17 @@ struct Node {
   bool is_argument() const { return text.empty(); }
 };
 
+/// How a program is also written as a kernel.
+struct KernelForm {
+  struct Axis {
+    std::string name;
+    Dim extent;
+    bool whole;  ///< never blocked
+  };
+  std::vector<Axis> axes;
+  std::vector<std::string> schedules;  ///< each is tried
+};
+
 struct Program {
   std::shared_ptr<DimTable> dims;
   std::vector<Node> nodes;   ///< arguments first
@@ -51,6 +65,7 @@ struct Program {
   std::vector<std::string> conditions;  ///< of the entry's where clause
   std::vector<DimValues> samples;       ///< extents to run it at
   uint64_t seed = 0;
+  std::optional<KernelForm> kernel;
 
   /// Nodes that results need, and all arguments that declare a symbol that is needed.
   std::vector<bool> needed() const;
@@ -59,7 +74,9 @@ struct Program {
 /// Without the nodes that nothing needs.
 Program pruned(const Program& program);
 std::string type_text(const ValueType& type);
-/// The `.tsr` source, whose entry is `f`.
+/// The `.tsr` source on whole tensors, whose entry is `f`.
 std::string source_of(const Program& program);
+/// The source whose entry calls a kernel with that schedule of the program's.
+std::string kernel_source_of(const Program& program, size_t schedule);
 
 }  // namespace tessera::check

@@ -93,13 +93,14 @@ Range wave(Kind kind, const Function& function, DType dtype, const Range& x) {
   if (all.nan && std::isinf(x.low.f)) return point_range(dtype, {.f = std::nan("")});
   Range both = hull(dtype, function_at(kind, function, dtype, x.low.f),
                     function_at(kind, function, dtype, x.high.f));
+  both.nan |= x.nan;
+  if (magnitude(x) > 1e6) return both;  // a point, and beyond the precision of crests
   double shift = kind == Kind::Sin ? 0.5 : 0;
   double pi = std::numbers::pi;
   for (double crest = std::ceil(x.low.f / pi - shift); crest <= std::floor(x.high.f / pi - shift); ++crest) {
     Element value{.f = std::fmod(std::fabs(crest), 2) == 0 ? 1.0 : -1.0};
     both = hull(dtype, both, point_range(dtype, value));
   }
-  both.nan |= x.nan;
   return both;
 }
 

@@ -95,7 +95,7 @@ class Reducer {
     if (is_only_result(index)) return false;
     for (Fill fill : {Fill::Integers, Fill::Uniform}) {
       Program candidate = best_;
-      candidate.nodes[size_t(index)] = {{}, {}, node.type, Style::Named, fill, uint64_t(index)};
+      candidate.nodes[size_t(index)] = {{}, {}, {}, node.type, Style::Named, fill, uint64_t(index)};
       if (try_one(std::move(candidate))) return true;
     }
     return false;
@@ -105,6 +105,11 @@ class Reducer {
 
   bool plainer() {
     bool any = false;
+    for (size_t i = 0; best_.kernel && best_.kernel->schedules.size() > 1 && i < best_.kernel->schedules.size(); ++i) {
+      Program candidate = best_;
+      candidate.kernel->schedules = {best_.kernel->schedules[i]};
+      any |= try_one(std::move(candidate));
+    }
     for (size_t i = 0; i < best_.nodes.size(); ++i) {
       Node& node = best_.nodes[i];
       if (!node.is_argument() && node.style != Style::Named) {

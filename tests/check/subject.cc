@@ -1,5 +1,6 @@
 #include "check/subject.h"
 
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
@@ -61,6 +62,16 @@ std::span<const PassId> until_target(std::span<const PassId> passes) {
 }
 
 }  // namespace
+
+bool same_bits(const TensorValue& a, const TensorValue& b) {
+  if (a.dtype() != b.dtype() || a.dims() != b.dims()) return false;
+  for (int64_t e = 0; e < a.count(); ++e) {
+    Element x = a.get(e), y = b.get(e);
+    bool same = x.i == y.i || (is_float(a.dtype()) && std::isnan(x.f) && std::isnan(y.f));
+    if (!same) return false;
+  }
+  return true;
+}
 
 std::vector<const Machine*> runnable_cpus() {
   std::vector<const Machine*> machines;

@@ -74,6 +74,9 @@ class Subject {
   tsr_function_t function_ = nullptr;
 };
 
+/// True where all elements have the same bits, any NaN counting as any other.
+bool same_bits(const TensorValue& a, const TensorValue& b);
+
 /// CPUs that the runtime finds this processor to be.
 std::vector<const Machine*> runnable_cpus();
 

@@ -8,6 +8,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -21,6 +22,7 @@
 
 #include "codegen/llvm/link_elf.h"
 #include "support/check.h"
+#include "support/out_of_memory.h"
 
 namespace tessera::codegen {
 
@@ -48,6 +50,8 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& machine)
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    // Some of LLVM's containers do not ask operator new.
+    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { end_for_memory(); });
     return true;
   }();
   TSR_CHECK(ready, "LLVM's x86 target could not be set up");

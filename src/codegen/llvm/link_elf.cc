@@ -2,6 +2,7 @@
 
 #include <lld/Common/Driver.h>
 #include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Support/CrashRecoveryContext.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
@@ -10,6 +11,7 @@
 
 #include "support/check.h"
 #include "support/file.h"
+#include "support/out_of_memory.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -32,6 +34,7 @@ class TemporaryDirectory {
 
   /// Why there is none; empty when there is one.
   const std::string& problem() const { return problem_; }
+  std::string path() const { return std::string(path_.str()); }
   std::string file(std::string_view name) const { return std::string(path_.str()) + "/" + std::string(name); }
 
  private:
@@ -53,6 +56,15 @@ void check_imports(std::string_view object) {
   }
 }
 
+/// What the linker says of files that it could not open or write; empty where it says something else.
+std::string problem_of_files(std::string_view messages) {
+  for (std::string_view cause : {"cannot open", "failed to open", "failed to write"}) {
+    size_t at = messages.find(cause);
+    if (at != std::string_view::npos) return std::string(messages.substr(at, messages.find('\n', at) - at));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string link_shared_object(std::span<const std::string> objects, std::string& problem) {
@@ -63,6 +75,7 @@ std::string link_shared_object(std::span<const std::string> objects, std::string
   TemporaryDirectory directory;
   problem = directory.problem();
   if (!problem.empty()) return {};
+  RemovedOnExit removed(directory.path());
   std::string out_path = directory.file("kernels.so");
   std::vector<std::string> in_paths;
   for (const std::string& object : objects) {
@@ -76,8 +89,15 @@ std::string link_shared_object(std::span<const std::string> objects, std::string
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   const lld::DriverDef drivers[] = {{lld::Gnu, &lld::elf::link}};
+  // What the linker calls fatal would end the process; this way it comes back here.
+  llvm::CrashRecoveryContext::Enable();
   lld::Result result = lld::lldMain(arguments, stream, stream, drivers);
-  TSR_CHECK(result.retCode == 0, "the linker refused a kernel object: " + stream.str());
+  llvm::CrashRecoveryContext::Disable();
+  if (result.retCode != 0) {
+    problem = problem_of_files(stream.str());
+    TSR_CHECK(!problem.empty(), "the linker refused a kernel object: " + stream.str());
+    return {};
+  }
   std::string elf;
   return read_file(out_path, elf, problem) ? elf : std::string();
 }

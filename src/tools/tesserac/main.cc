@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "support/out_of_memory.h"
 #include "tools/driver/compile.h"
 #include "tools/driver/io.h"
 #include "tools/driver/version.h"
@@ -100,6 +101,7 @@ Status write_times(const std::vector<driver::StageTime>& times, const std::strin
 }  // namespace
 
 int main(int argc, char** argv) {
+  install_memory_handler();
   Options options;
   CLI::App app{"Compiles Tessera source to a bundle.", "tesserac"};
   add_options(app, options);

@@ -32,7 +32,7 @@ struct Options {
   std::string shard = "1/1", resume, json, failures;
   std::vector<std::string> summary;
   bool thorough = false, show = false, keep = false;
-  int timeout = 120;
+  int timeout = 120, seconds = 0;
 };
 
 std::string_view to_string(Verdict verdict) {
@@ -56,6 +56,15 @@ Json describe(uint64_t seed, const Outcome& outcome, double seconds) {
 
 Outcome check_seed(uint64_t seed, bool thorough) {
   return check(random_program(seed), options_for(seed, thorough));
+}
+
+/// All that is compiled of a program.
+std::string text_of(const Program& program) {
+  std::string text = source_of(program);
+  for (size_t i = 0; program.kernel && i < program.kernel->schedules.size(); ++i) {
+    text += "\n# as a kernel\n" + kernel_source_of(program, i);
+  }
+  return text;
 }
 
 /// What became of a program that is checked in a process of its own: "passed", "failed <way>", "crashed".
@@ -125,7 +134,7 @@ class Run {
     read_log();
     std::vector<uint64_t> seeds = seeds_to_run();
     total_ = seeds.size();
-    for (size_t next = 0; next < seeds.size();) next = run_batch(seeds, next);
+    for (size_t next = 0; next < seeds.size() && !is_over();) next = run_batch(seeds, next);
     for (const Json& failure : summary_.failures()) report(failure);
     std::cout << summary_.text();
     if (!options_.json.empty()) std::ofstream(options_.json) << summary_.json().dump(1) << "\n";
@@ -155,13 +164,18 @@ class Run {
     return seeds;
   }
 
+  bool is_over() const {
+    std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin_;
+    return options_.seconds && taken.count() > options_.seconds;
+  }
+
   /// Checks seeds in one process until one of them ends it; gives the next one's place.
   size_t run_batch(const std::vector<uint64_t>& seeds, size_t next) {
     constexpr size_t batch = 100;
     size_t end = std::min(seeds.size(), next + batch);
     Ending ending = run_isolated(
         [&](const auto& send) {
-          for (size_t i = next; i < end; ++i) {
+          for (size_t i = next; i < end && !is_over(); ++i) {
             auto begin = std::chrono::steady_clock::now();
             Outcome outcome = check_seed(seeds[i], options_.thorough);
             std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
@@ -209,7 +223,7 @@ class Run {
       at = end + 1;
     }
     for (const auto& [name, extent] : program.samples[0]) text += fmt::format("# {} = {}\n", name, extent);
-    text += source_of(program);
+    text += text_of(program);
     std::cout << text << std::endl;
     if (!options_.failures.empty()) {
       std::ofstream(fmt::format("{}/{}.tsr", options_.failures, seed)) << text;
@@ -221,6 +235,7 @@ class Run {
   std::ofstream log_;
   Summary summary_;
   size_t recorded_ = 0, total_ = 0;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 int summarise(const std::vector<std::string>& files) {
@@ -252,6 +267,7 @@ int main(int argc, char** argv) {
   app.add_option("--failures", options.failures, "a folder for the programs that fail, made small");
   app.add_option("--summary", options.summary, "only sum up these logs");
   app.add_option("--timeout", options.timeout, "seconds for a program");
+  app.add_option("--seconds", options.seconds, "start no program after that; 0: check all");
   app.add_flag("--thorough", options.thorough, "each program on every CPU and GPU");
   app.add_flag("--show", options.show, "only show the program");
   app.add_flag("--as-is", options.keep, "do not make failures smaller");
@@ -259,7 +275,7 @@ int main(int argc, char** argv) {
   setenv("TSR_POISON", "1", 1);
   if (!options.summary.empty()) return summarise(options.summary);
   if (options.show) {
-    std::cout << source_of(random_program(options.seed));
+    std::cout << text_of(random_program(options.seed));
     return 0;
   }
   return Run(options).run();

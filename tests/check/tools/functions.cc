@@ -1,0 +1,284 @@
+// The errors of functions of one number in narrow dtypes, over all their inputs: machine code beside MPFR.
+//
+// A function of bf16, f16 or f8 is that of f32, rounded once. Where the f32 result lies within its error of the middle
+// between two numbers of the dtype, it is rounded to the wrong one; how often that happens, and the largest error in
+// units of the dtype's last place, is the table of docs/numerics.md.
+//
+//   check-functions                  prints the table
+//   check-functions --check FILE     fails unless the file has it
+//   check-functions --write FILE     replaces it in the file
+
+#include <fmt/format.h>
+#include <mpfr.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "check/range.h"
+#include "check/subject.h"
+
+namespace tessera::check {
+
+namespace {
+
+using Kind = ElementwiseKind;
+
+constexpr DType dtypes[] = {DType::BF16, DType::F16, DType::F8E4M3, DType::F8E5M2};
+
+struct Function {
+  const char* name;
+  const char* text;  ///< of x
+  Kind kind;
+};
+
+constexpr Function functions[] = {
+    {"exp", "exp(x)", Kind::Exp},          {"exp2", "exp2(x)", Kind::Exp2},
+    {"expm1", "expm1(x)", Kind::Expm1},    {"log", "log(x)", Kind::Log},
+    {"log2", "log2(x)", Kind::Log2},       {"log1p", "log1p(x)", Kind::Log1p},
+    {"sqrt", "sqrt(x)", Kind::Sqrt},       {"rsqrt", "rsqrt(x)", Kind::Rsqrt},
+    {"reciprocal", "reciprocal(x)", Kind::Reciprocal}, {"sin", "sin(x)", Kind::Sin},
+    {"cos", "cos(x)", Kind::Cos},          {"tanh", "tanh(x)", Kind::Tanh},
+    {"sigmoid", "sigmoid(x)", Kind::Sigmoid}, {"erf", "erf(x)", Kind::Erf},
+    {"gelu", "gelu(x)", Kind::Gelu},       {"silu", "silu(x)", Kind::Silu},
+    {"relu", "relu(x)", Kind::Relu},       {"abs", "abs(x)", Kind::Abs},
+    {"neg", "-x", Kind::Neg},              {"sign", "sign(x)", Kind::Sign},
+    {"floor", "floor(x)", Kind::Floor},    {"ceil", "ceil(x)", Kind::Ceil},
+    {"round", "round(x)", Kind::Round},    {"trunc", "trunc(x)", Kind::Trunc},
+};
+
+/// A number of 160 bits that frees itself.
+class Number {
+ public:
+  Number() { mpfr_init2(value_, 160); }
+  ~Number() { mpfr_clear(value_); }
+  Number(const Number&) = delete;
+  Number& operator=(const Number&) = delete;
+  operator mpfr_ptr() { return value_; }
+
+ private:
+  mpfr_t value_;
+};
+
+void sigmoid(mpfr_ptr y, mpfr_ptr x) {
+  mpfr_neg(y, x, MPFR_RNDN);
+  mpfr_exp(y, y, MPFR_RNDN);
+  mpfr_add_ui(y, y, 1, MPFR_RNDN);
+  mpfr_ui_div(y, 1, y, MPFR_RNDN);
+}
+
+/// x sigmoid(sqrt(8/pi) (x + 0.044715 x^3)), which is the tanh form.
+void gelu(mpfr_ptr y, mpfr_ptr x) {
+  Number t, c;
+  mpfr_set_str(c, "0.044715", 10, MPFR_RNDN);
+  mpfr_sqr(t, x, MPFR_RNDN);
+  mpfr_mul(t, t, c, MPFR_RNDN);
+  mpfr_add_ui(t, t, 1, MPFR_RNDN);
+  mpfr_mul(t, t, x, MPFR_RNDN);
+  mpfr_const_pi(c, MPFR_RNDN);
+  mpfr_ui_div(c, 8, c, MPFR_RNDN);
+  mpfr_sqrt(c, c, MPFR_RNDN);
+  mpfr_mul(t, t, c, MPFR_RNDN);
+  sigmoid(y, t);
+  mpfr_mul(y, y, x, MPFR_RNDN);
+}
+
+/// The function of a finite number.
+void exact(Kind kind, mpfr_ptr y, mpfr_ptr x) {
+  switch (kind) {
+    case Kind::Exp: mpfr_exp(y, x, MPFR_RNDN); return;
+    case Kind::Exp2: mpfr_exp2(y, x, MPFR_RNDN); return;
+    case Kind::Expm1: mpfr_expm1(y, x, MPFR_RNDN); return;
+    case Kind::Log: mpfr_log(y, x, MPFR_RNDN); return;
+    case Kind::Log2: mpfr_log2(y, x, MPFR_RNDN); return;
+    case Kind::Log1p: mpfr_log1p(y, x, MPFR_RNDN); return;
+    case Kind::Sqrt: mpfr_sqrt(y, x, MPFR_RNDN); return;
+    case Kind::Rsqrt: mpfr_rec_sqrt(y, x, MPFR_RNDN); return;
+    case Kind::Reciprocal: mpfr_ui_div(y, 1, x, MPFR_RNDN); return;
+    case Kind::Sin: mpfr_sin(y, x, MPFR_RNDN); return;
+    case Kind::Cos: mpfr_cos(y, x, MPFR_RNDN); return;
+    case Kind::Tanh: mpfr_tanh(y, x, MPFR_RNDN); return;
+    case Kind::Sigmoid: sigmoid(y, x); return;
+    case Kind::Erf: mpfr_erf(y, x, MPFR_RNDN); return;
+    case Kind::Gelu: gelu(y, x); return;
+    case Kind::Silu:
+      sigmoid(y, x);
+      mpfr_mul(y, y, x, MPFR_RNDN);
+      return;
+    case Kind::Relu:
+      mpfr_set(y, x, MPFR_RNDN);
+      if (mpfr_sgn(x) <= 0) mpfr_set_zero(y, 1);
+      return;
+    case Kind::Abs: mpfr_abs(y, x, MPFR_RNDN); return;
+    case Kind::Neg: mpfr_neg(y, x, MPFR_RNDN); return;
+    case Kind::Sign: mpfr_set_si(y, mpfr_sgn(x) > 0 ? 1 : -1, MPFR_RNDN); return;  // of no zero
+    case Kind::Floor: mpfr_rint_floor(y, x, MPFR_RNDN); return;
+    case Kind::Ceil: mpfr_rint_ceil(y, x, MPFR_RNDN); return;
+    case Kind::Round: mpfr_rint_roundeven(y, x, MPFR_RNDN); return;
+    case Kind::Trunc: mpfr_rint_trunc(y, x, MPFR_RNDN); return;
+    default: throw std::logic_error("a function without a reference");
+  }
+}
+
+/// How far a dtype's results are from the mathematics.
+struct Errors {
+  double units = 0;      ///< the largest, in units of the last place of the exact result
+  int64_t misrounded = 0;  ///< results that are not the nearest number
+  int64_t wrong = 0;     ///< NaN, infinities and signs of zeros that are not what they should be
+};
+
+/// The exponent of the last place of a number of the dtype.
+long last_place(DType dtype, mpfr_ptr value) {
+  static constexpr int least[] = {-133, -24, -9, -16};
+  size_t index = size_t(std::find(std::begin(dtypes), std::end(dtypes), dtype) - dtypes);
+  return mpfr_zero_p(value) ? least[index] : std::max<long>(mpfr_get_exp(value) - precision(dtype), least[index]);
+}
+
+/// The exact result rounded to the dtype. 160 bits are rounded to a double by way of odd, so that nothing is rounded
+/// twice to nearest.
+double nearest(DType dtype, mpfr_ptr value) {
+  double down = mpfr_get_d(value, MPFR_RNDZ);
+  if (std::isinf(down) || std::isnan(down) || mpfr_cmp_d(value, down) == 0) return rounded(dtype, down);
+  auto bits = std::bit_cast<uint64_t>(down) | 1;
+  return rounded(dtype, std::bit_cast<double>(bits));
+}
+
+void measure(const Function& function, DType dtype, double x, double got, Errors& errors) {
+  Element operand{.f = x};
+  if (!std::isfinite(x) || x == 0) {
+    // What is not a finite number has its limit, which the table of elements knows.
+    double wanted = evaluate_elementwise(function.kind, dtype, dtype, {&operand, 1}).f;
+    bool same = std::isnan(wanted) ? std::isnan(got) : got == wanted && std::signbit(got) == std::signbit(wanted);
+    errors.wrong += !same;
+    return;
+  }
+  Number argument, wanted, apart;
+  mpfr_set_d(argument, x, MPFR_RNDN);
+  exact(function.kind, wanted, argument);
+  double best = mpfr_nan_p(wanted) ? NAN : nearest(dtype, wanted);
+  if (std::isnan(best) || std::isnan(got) || std::isinf(best) || std::isinf(got)) {
+    bool same = std::isnan(best) ? std::isnan(got) : got == best;
+    errors.wrong += !same;
+    return;
+  }
+  errors.wrong += got == 0 && best == 0 && std::signbit(got) != std::signbit(best);
+  errors.misrounded += got != best;
+  mpfr_sub_d(apart, wanted, got, MPFR_RNDN);
+  mpfr_mul_2si(apart, apart, -last_place(dtype, wanted), MPFR_RNDN);
+  errors.units = std::max(errors.units, std::fabs(mpfr_get_d(apart, MPFR_RNDN)));
+}
+
+std::string source_for(DType dtype) {
+  std::string types, values;
+  for (const Function& function : functions) {
+    types += fmt::format("{}Tensor[N, {}]", types.empty() ? "" : ", ", to_string(dtype));
+    values += fmt::format("{}{}", values.empty() ? "" : ", ", function.text);
+  }
+  return fmt::format("@jit\ndef f(x: Tensor[N, {}]) -> ({}):\n    return {}\n", to_string(dtype), types, values);
+}
+
+/// Every number of the dtype.
+TensorValue all_of(DType dtype) {
+  int64_t count = int64_t(1) << dtype_info(dtype).bits;
+  TensorValue values = std::move(*TensorValue::make(dtype, {count}));
+  for (int64_t i = 0; i < count; ++i) {
+    std::byte* at = values.data() + i * byte_size(dtype);
+    for (unsigned b = 0; b < byte_size(dtype); ++b) at[b] = std::byte(i >> (8 * b) & 255);
+  }
+  return values;
+}
+
+/// The results of all functions, the same on all machines that this processor can be.
+Tensors computed(DType dtype, const Tensors& arguments) {
+  Subject subject(source_for(dtype));
+  if (!subject.entry()) throw std::runtime_error(subject.messages());
+  Tensors results;
+  Tensors shapes = std::move(*subject.interpret(arguments));
+  for (const Machine* machine : runnable_cpus()) {
+    if (!subject.prepare(Way::Code, machine)) throw std::runtime_error(subject.messages() + subject.problem());
+    auto found = subject.compute(arguments, shapes, *subject.bind(arguments));
+    if (!found) throw std::runtime_error(subject.problem());
+    for (size_t f = 0; !results.empty() && f < results.size(); ++f) {
+      if (same_bits(results[f], (*found)[f])) continue;
+      throw std::runtime_error(fmt::format("{} of {} differs on {}", functions[f].name, to_string(dtype), machine->name));
+    }
+    results = std::move(*found);
+  }
+  return results;
+}
+
+std::string table() {
+  std::string text = "| function |";
+  std::string line = "\n| --- |";
+  std::vector<std::string> rows;
+  for (const Function& function : functions) rows.push_back(fmt::format("| {} |", function.name));
+  for (DType dtype : dtypes) {
+    text += fmt::format(" {} |", to_string(dtype));
+    line += " --- |";
+    Tensors arguments;
+    arguments.push_back(all_of(dtype));
+    Tensors results = computed(dtype, arguments);
+    for (size_t f = 0; f < results.size(); ++f) {
+      Errors errors;
+      for (int64_t i = 0; i < arguments[0].count(); ++i) {
+        measure(functions[f], dtype, arguments[0].get(i).f, results[f].get(i).f, errors);
+      }
+      rows[f] += errors.misrounded ? fmt::format(" {:.4f}, {} |", errors.units, errors.misrounded)
+                                   : fmt::format(" {:.4f} |", errors.units);
+      if (errors.wrong) rows[f] += fmt::format(" **{} wrong** |", errors.wrong);
+    }
+  }
+  text += line + "\n";
+  for (const std::string& row : rows) text += row + "\n";
+  return text;
+}
+
+constexpr std::string_view begin_mark = "<!-- check-functions -->\n", end_mark = "<!-- end -->\n";
+
+std::string read(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// The text with the part between the marks replaced.
+std::string with_table(const std::string& text, const std::string& made) {
+  size_t begin = text.find(begin_mark), end = text.find(end_mark);
+  if (begin == std::string::npos || end == std::string::npos) throw std::runtime_error("the file has no place for the table");
+  begin += begin_mark.size();
+  return text.substr(0, begin) + made + text.substr(end);
+}
+
+}  // namespace
+
+}  // namespace tessera::check
+
+int main(int argc, char** argv) {
+  using namespace tessera::check;
+  std::string check, write;
+  CLI::App app{"The errors of functions of bf16, f16 and f8 over all inputs."};
+  app.add_option("--check", check, "fail unless this file has the table");
+  app.add_option("--write", write, "replace the table in this file");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    std::string made = table();
+    if (!write.empty()) {
+      std::string text = with_table(read(write), made);
+      std::ofstream(write) << text;
+    }
+    if (!check.empty() && read(check) != with_table(read(check), made)) {
+      std::cout << made << check << " has another table; check-functions --write " << check << " mends it\n";
+      return 1;
+    }
+    if (check.empty() && write.empty()) std::cout << made;
+  } catch (const std::exception& problem) {
+    std::cerr << problem.what() << "\n";
+    return 1;
+  }
+  return 0;
+}
