@@ -1,0 +1,87 @@
+// Beyond not crashing: what is refused is reported, what is accepted is a graph that verifies and reads back as it was
+// printed, and the same text gives the same result again.
+
+#include "frontend_check.h"
+
+#include "frontend/frontend.h"
+
+#include <cstdint>
+#include <string>
+
+#include "ir/core/parser.h"
+#include "ir/core/printer.h"
+#include "ir/core/verifier.h"
+#include "ir/graph/ops.h"
+#include "ir/schedule/ops.h"
+#include "support/check.h"
+
+using namespace tessera;
+
+namespace {
+
+frontend::FrontendOptions make_options(const std::string& text) {
+  frontend::FrontendOptions options;
+  options.read = [text](const std::string& path, std::string& out, std::string& error) {
+    if (path == "itself.tsr") {
+      out = text;
+    } else if (path == "sizes.tsr") {
+      out = "const D = 4\ndef double(x):\n    return x + x\n";
+    } else {
+      error = "no such file";
+      return false;
+    }
+    return true;
+  };
+  return options;
+}
+
+std::string build_kernels(Context& context, SourceManager& sources, DiagnosticEngine& diagnostics,
+                          const frontend::FrontendResult& compiled) {
+  std::string text;
+  for (const std::string& kernel : compiled.exported_kernels) {
+    Module module(context, sources, "kernel", Level::Schedule);
+    size_t errors = diagnostics.error_count();
+    auto built = compiled.library->instantiate_exported(module, kernel, "cpu:x86-64-v3");
+    TSR_CHECK(built || diagnostics.error_count() > errors,
+              "a kernel was refused without a message");
+    if (!built) continue;
+    TSR_CHECK(verify(module, diagnostics), "a kernel was accepted and does not verify");
+    text += print(module);
+  }
+  return text;
+}
+
+void check_reads_back(const std::string& text) {
+  Context context;
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  graph::register_ops(context);
+  auto modules = parse_modules(context, sources.add("graph.tir", text), diagnostics);
+  TSR_CHECK(modules && modules->size() == 1, "a graph does not read back");
+  TSR_CHECK(print(*modules->front()) == text, "a graph reads back as another one");
+}
+
+std::string compile(const std::string& text) {
+  Context context;
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  graph::register_ops(context);
+  schedule::register_ops(context);
+  FileId file = sources.add("main.tsr", text);
+  auto compiled = frontend::compile_source(context, file, make_options(text), diagnostics);
+  if (!compiled) {
+    TSR_CHECK(diagnostics.has_errors(), "a source was refused without a message");
+    return render_all(diagnostics, {});
+  }
+  TSR_CHECK(!diagnostics.has_errors(), "a source with errors was accepted");
+  std::string graph = print(*compiled->graph);
+  check_reads_back(graph);
+  std::string kernels = build_kernels(context, sources, diagnostics, *compiled);
+  return graph + kernels + render_all(diagnostics, {});
+}
+
+}  // namespace
+
+void check_frontend(const std::string& text) {
+  TSR_CHECK(compile(text) == compile(text), "the same text gave another result");
+}
