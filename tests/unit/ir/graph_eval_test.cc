@@ -40,7 +40,7 @@ std::set<std::string>& evaluated() {
 
 TensorValue run(GraphTest& test, Op* function, const std::vector<TensorValue>& arguments,
                 EvalMode mode = EvalMode::Exact) {
-  for (Op* op : *function->region()->front()) evaluated().insert(std::string(op->name()));
+  walk(function, [](Op* op) { evaluated().insert(std::string(op->name())); });
   EvalOptions options;
   options.mode = mode;
   auto results = evaluate(function, copies(arguments), options, test.diagnostics);
@@ -587,6 +587,37 @@ TEST_CASE("values are used again, and returned twice") {
   CHECK(numbers((*results)[0]) == Numbers{0, 2, 4, 6, 8, 10});
   CHECK((*results)[0].dims() == Dims{2, 3});
   CHECK(numbers((*results)[1]) == numbers((*results)[2]));
+}
+
+TEST_CASE("loops, branches, checks and updates of a part") {
+  GraphTest test;
+  Op* f = test.function(
+      {"%a: tensor<5, i64>"},
+      "%z: tensor<i64> = gir.constant {values = [0]}\n"
+      "%s: tensor<i64> = gir.for [%z] {count = 5, counter = \"i\"} do(%c: tensor<i64>) {"
+      " %e: tensor<1, i64> = gir.slice %a {starts = [<i>], steps = [1]}"
+      " %v: tensor<i64> = gir.reshape %e"
+      " %n: tensor<i64> = gir.add %c, %v"
+      " gir.yield [%n] }\n"
+      "%h: tensor<i64> = gir.constant {values = [100]}\n"
+      "%w: tensor<i64> = gir.while [%s] do(%p: tensor<i64>) {"
+      " %l: tensor<bool> = gir.lt %p, %h"
+      " gir.yield [%l] } do(%q: tensor<i64>) {"
+      " %d: tensor<i64> = gir.add %q, %q"
+      " gir.yield [%d] }\n"
+      "%big: tensor<bool> = gir.ge %w, %h\n"
+      "gir.check %big {message = \"it is not yet large\"}\n"
+      "%one: tensor<i64> = gir.constant {values = [1]}\n"
+      "%at: tensor<i64> = gir.cond %big do { gir.yield [%one] } do { gir.yield [%z] }\n"
+      "%u: tensor<1, i64> = gir.reshape %w\n"
+      "%r: tensor<5, i64> = gir.update_slice %a, %u, %at {axis = 0}\n"
+      "gir.return [%r]");
+  std::vector<TensorValue> arguments;
+  arguments.push_back(*TensorValue::make(DType::I64, {5}));
+  for (int64_t i = 0; i < 5; ++i) arguments[0].set(i, {.i = i});
+  TensorValue result = run(test, f, arguments);
+  int64_t wanted[] = {0, 160, 2, 3, 4};
+  for (int64_t i = 0; i < 5; ++i) CHECK(result.get(i).i == wanted[i]);
 }
 
 TEST_CASE("every graph op has been evaluated") {

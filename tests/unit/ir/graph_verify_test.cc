@@ -79,6 +79,8 @@ const std::vector<Accepted>& accepted() {
        "%r: tensor<B x S x D, bf16> = gir.embedding %i, %t"},
       {{"%l: tensor<B x V, f32>", "%t: tensor<B, i64>"},
        "%r: tensor<B, f32> = gir.cross_entropy %l, %t"},
+      {{"%b: tensor<4 x D, f32>", "%u: tensor<2 x D, f32>", "%s: tensor<i64>"},
+       "%r: tensor<4 x D, f32> = gir.update_slice %b, %u, %s {axis = 0, wrap = true}"},
       {{"%s: tensor<u64>"}, "%r: tensor<B x 3, f32> = gir.philox_uniform %s {stream = 7}"},
       {{"%s: tensor<u64>"}, "%r: tensor<B x 3, f32> = gir.philox_normal %s {stream = -7}"},
       {{"%a: tensor<B, f32>"},
@@ -228,6 +230,9 @@ const std::vector<Refused>& refused() {
       {{"%i: tensor<B, i32>", "%t: tensor<V x D, f32>"},
        "%r: tensor<B, f32> = gir.embedding %i, %t",
        "[B, D]"},
+      {{"%b: tensor<4 x D, f32>", "%u: tensor<5 x D, f32>", "%s: tensor<i64>"},
+       "%r: tensor<4 x D, f32> = gir.update_slice %b, %u, %s {axis = 0}",
+       "nothing says that 5 <= 4"},
       {{"%l: tensor<B x V, f32>", "%t: tensor<V, i64>"},
        "%r: tensor<B, f32> = gir.cross_entropy %l, %t",
        "not one for each row"},
@@ -289,8 +294,71 @@ void check_refused(const Texts& parameters, const std::string& body, const std::
 
 }  // namespace
 
+namespace {
+
+/// A function of a carried value %a and a condition %p with these statements, each at a place.
+std::string regions_text(const std::string& statements) {
+  std::string text = GraphTest::function_text({"%a: tensor<N, f32>", "%p: tensor<bool>"}, "gir.return [%r]");
+  std::string placed, place = " loc(\"t.tsr\":1:1)\n";
+  for (size_t at = 0; at < statements.size();) {
+    size_t end = statements.find('\n', at);
+    std::string line = statements.substr(at, end - at);
+    bool opens = line.back() == '{';
+    placed += "    " + line + (opens ? "\n" : place);
+    at = end + 1;
+  }
+  return text.insert(text.find("    gir.return"), placed);
+}
+
+}  // namespace
+
+TEST_CASE("loops, branches and checks are read back as printed") {
+  for (std::string statements : {
+           "gir.check %p {message = \"it holds\"}\n%r: tensor<N, f32> = gir.neg %a\n",
+           "%r: tensor<N, f32> = gir.for [%a] {count = <N + 1>, counter = \"i\"} do(%c: tensor<N, f32>) {\n"
+           "  %0: tensor<i64> = gir.dim {value = <i>}\n  gir.yield [%c]\n}\n",
+           "%r: tensor<N, f32> = gir.cond %p do {\n  gir.yield [%a]\n} do {\n  gir.yield [%a]\n}\n",
+           "%r: tensor<N, f32> = gir.while [%a] do(%c: tensor<N, f32>) {\n  gir.yield [%p]\n"
+           "} do(%d: tensor<N, f32>) {\n  gir.yield [%d]\n}\n"}) {
+    GraphTest test;
+    std::string text = regions_text(statements);
+    Module* module = test.parse(text);
+    INFO(text << test.messages());
+    REQUIRE(module);
+    CHECK(print(*module) == text);
+  }
+}
+
+TEST_CASE("loops and branches that do not hold together are refused") {
+  struct {
+    std::string statements, reason;
+  } cases[] = {
+      {"%r: tensor<N, f32> = gir.for [%a] {count = 2, counter = \"N\"} do(%c: tensor<N, f32>) {\n  gir.yield [%c]\n}\n",
+       "'N' is a dim of the function"},
+      {"%r: tensor<N, f32> = gir.for [%a] {count = 2, counter = \"2i\"} do(%c: tensor<N, f32>) {\n  gir.yield [%c]\n}\n",
+       "'2i' is no name of a dim"},
+      {"%r: tensor<N, f32> = gir.for [%a] {count = 2, counter = \"i\"} do(%c: tensor<N, f32>) {\n"
+       "  %x: tensor<i, f32> = gir.full {value = 0.0}\n  gir.yield [%c]\n}\n",
+       "depends on its counter"},
+      {"%r: tensor<N, f32> = gir.for [%a] {count = 2, counter = \"i\"} do(%c: tensor<N, f32>) {\n  gir.yield [%p]\n}\n",
+       "yielded value 0 of region 0 is tensor<bool>"},
+      {"%r: tensor<N, f32> = gir.for [%p] {count = 2, counter = \"i\"} do(%c: tensor<bool>) {\n  gir.yield [%c]\n}\n",
+       "value 0 starts as tensor<bool>"},
+      {"%r: tensor<N, f32> = gir.cond %a do {\n  gir.yield [%a]\n} do {\n  gir.yield [%a]\n}\n", "a bool of rank 0"},
+      {"%r: tensor<N, f32> = gir.cond %p do {\n  gir.yield [%a]\n} do {\n  gir.yield []\n}\n",
+       "takes 0 values and yields 0, not 0 and 1"},
+      {"gir.check %a {message = \"no\"}\n%r: tensor<N, f32> = gir.neg %a\n", "a bool of rank 0"},
+  };
+  for (const auto& c : cases) {
+    GraphTest test;
+    INFO(c.statements);
+    CHECK_FALSE(test.parse(regions_text(c.statements)));
+    CHECK_THAT(test.messages(), Catch::Contains(c.reason));
+  }
+}
+
 TEST_CASE("every graph op is read back as printed") {
-  std::set<std::string> seen = {"gir.func", "gir.return"};
+  std::set<std::string> seen = {"gir.func", "gir.return", "gir.check", "gir.cond", "gir.for", "gir.while", "gir.yield"};
   std::vector<Accepted> cases = accepted();
   for (const OpInfo* row : elementwise_rows()) cases.push_back(elementwise_case(row));
   for (const Accepted& c : cases) {
