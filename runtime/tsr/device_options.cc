@@ -25,7 +25,8 @@ void add_debug_option(CLI::App& command, DeviceOptions& options) {
       .add_flag("--debug{all}", options.checks,
                 "Look for mistakes of kernels: canaries around memory, guard pages, poison in what\n"
                 "is not written yet, the first NaN or infinity, @verify.numerics; or some of them:\n"
-                "--debug=canaries,guards,poison,nan,inf,numerics")
+                "--debug=canaries,guards,poison,nan,inf,numerics. Bounds of accesses are checked in\n"
+                "bundles of tesserac --debug, without this option, too")
       ->check([](const std::string& names) {
         format::Result<uint32_t> checks = format::parse_checks(names);
         return checks ? std::string() : checks.error().text;

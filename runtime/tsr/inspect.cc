@@ -16,6 +16,7 @@
 #include "runtime/tsr/graph_ir.h"
 #include "runtime/tsr/numbered.h"
 #include "runtime/tsr/terminal.h"
+#include "tools/report/report.h"
 
 namespace tessera::tool {
 
@@ -32,6 +33,8 @@ struct InspectOptions {
   bool json = false;
   std::string ir;
   std::string fn;
+  std::string report;
+  std::vector<std::string> dims;
 };
 
 constexpr const char* epilogue =
@@ -39,7 +42,8 @@ constexpr const char* epilogue =
     "--yaml prints the metadata of the kernels, one document a kernel; --json prints manifest and\n"
     "reflection as one object; --ir prints a stage: 'graph' (which tesserac compiles again) or\n"
     "'plan', the steps that the runtime takes, for each entry and target. --fn prints one function\n"
-    "of the stage.\n"
+    "of the stage. --report tells what\n"
+    "kernels and entries cost, in numbers where --dims gives the sizes.\n"
     "\n"
     "Exit status: 0 success, 1 the bundle cannot be read, 70 internal error.";
 
@@ -231,6 +235,18 @@ class Inspection {
   format::Reflection reflection_;
 };
 
+int print_report(const InspectOptions& options, std::string_view bundle) {
+  report::Options wanted{.dims = {}, .json = options.report == "json"};
+  for (const std::string& dim : options.dims) {
+    if (report::read_dim(dim, wanted.dims)) continue;
+    return fail(cat("--dims takes NAME=SIZE, not ", in_quotes(dim)));
+  }
+  auto text = report::report_of(bundle, wanted);
+  if (!text) return fail(cat(options.bundle, ": ", text.error().text));
+  std::fwrite(text->data(), 1, text->size(), stdout);
+  return exit_ok;
+}
+
 int inspect(const InspectOptions& options) {
   auto file = format::MappedFile::open(options.bundle);
   if (!file) return fail(file.error().text);
@@ -240,7 +256,9 @@ int inspect(const InspectOptions& options) {
   if (!found) return fail(cat(options.bundle, ": there is no ", format::reflection_name));
   auto reflection = format::read_reflection(found->bytes);
   if (!reflection) return fail(cat(options.bundle, ": ", reflection.error().text));
-  int code = Inspection(options, *bundle, std::move(*reflection)).print(file->bytes().size());
+  int code = options.report.empty()
+                 ? Inspection(options, *bundle, std::move(*reflection)).print(file->bytes().size())
+                 : print_report(options, file->bytes());
   bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
   return written || code ? code : fail("the output cannot be written");
 }
@@ -261,6 +279,17 @@ void add_inspect_command(CLI::App& command, int& exit_code) {
       ->needs(ir);
   yaml->excludes(json)->excludes(ir);
   json->excludes(ir);
+  CLI::Option* report =
+      command.add_flag("--report{text}", options->report,
+                       "What kernels and entries cost: work, bytes, registers, a roofline estimate,\n"
+                       "lives of temporaries; as text or, with --report=json, for programs");
+  report->check(CLI::IsMember({"text", "json"}))->excludes(yaml)->excludes(json)->excludes(ir);
+  command
+      .add_option("--dims", options->dims, "Sizes to report for, as B=8,S=256")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME=SIZE")
+      ->needs(report);
   command.callback([options, &exit_code] { exit_code = inspect(*options); });
 }
 

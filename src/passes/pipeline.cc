@@ -45,6 +45,8 @@ constexpr std::array cpu_passes = joined(kernel_passes, std::array{
     PassId::dedupe_kernels,
     // One program of each kernel: indices become element offsets, edges become limits.
     PassId::schedule_to_tile,
+    // What a launch computes and moves is plain while tiles are whole.
+    PassId::measure_work,
     // A loop over blocks of an axis that is only summed up is one op over the whole axis; how it is
     // cut is decided below, where registers are known.
     PassId::merge_loops,
@@ -81,6 +83,7 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     PassId::dedupe_kernels,
     // Loops over blocks stay: their turns are what loads run ahead by.
     PassId::schedule_to_tile,
+    PassId::measure_work,
     PassId::simplify_tiles,
     PassId::propagate_masks,
     PassId::simplify_tiles,

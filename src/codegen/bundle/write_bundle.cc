@@ -4,6 +4,7 @@
 
 #include "codegen/bundle/manifest_of.h"
 #include "codegen/plan/emit_plan.h"
+#include "ir/core/peak_figures.h"
 #include "ir/core/printer.h"
 #include "ir/host/ops.h"
 #include "runtime/format/bundle.h"
@@ -64,10 +65,7 @@ class BundleBuilder {
           if (!add_entry(op, name)) return failure;
         } else {
           kernels.push_back(kernel_meta(op, *target.machine));
-          std::string symbol = kernels.back().name;
-          std::replace(symbol.begin(), symbol.end(), '.', '$');
-          auto registers = target.registers.find(symbol);
-          if (registers != target.registers.end()) kernels.back().regs_per_thread = registers->second;
+          add_registers(target, kernels.back());
         }
       }
     }
@@ -76,6 +74,20 @@ class BundleBuilder {
     if (!target.machine->is_gpu()) return add(format::kernels_path(name), target.object);
     if (!target.cubin.empty() && !add(format::kernels_path(name, "cubin"), target.cubin)) return failure;
     return add(format::kernels_path(name, "ptx"), target.object);
+  }
+
+  /// Registers, and how many blocks they leave room for.
+  static void add_registers(const BundleTarget& target, format::KernelMeta& kernel) {
+    if (!target.machine->is_gpu()) return;
+    std::string symbol = kernel.name;
+    std::replace(symbol.begin(), symbol.end(), '.', '$');
+    auto known = target.registers.find(symbol);
+    if (known != target.registers.end()) {
+      kernel.regs_per_thread = known->second.per_thread;
+      kernel.spills = known->second.spill_bytes;
+    }
+    kernel.occupancy = resident_blocks(*target.machine, kernel.block[0], kernel.regs_per_thread,
+                                       kernel.smem_per_cta);
   }
 
   Status add_entry(Op* function, const std::string& target) {
@@ -93,6 +105,8 @@ class BundleBuilder {
     format::Manifest manifest;
     manifest.compiler = input_.compiler;
     manifest.tools = input_.tools;
+    manifest.debug = input_.debug;
+    if (!manifest.debug.empty()) manifest.abi_minor = 1;  // a library of 1.0 gives kernels no log
     for (const BundleTarget& target : input_.targets)
       manifest.targets.push_back(target.machine->name);
     for (Op* function : functions_) manifest.entries.push_back(manifest_entry(function));

@@ -13,6 +13,12 @@
 
 namespace tessera::codegen {
 
+/// What an assembler gave a kernel.
+struct KernelRegisters {
+  int64_t per_thread = 0;
+  int64_t spill_bytes = 0;
+};
+
 /// What one target has come to.
 struct BundleTarget {
   const Machine* machine = nullptr;
@@ -21,13 +27,14 @@ struct BundleTarget {
   std::vector<Module*> modules;
   std::string object;  ///< all kernels of these modules: an ELF object, or PTX for a GPU
   std::string cubin{};  ///< of a GPU: the assembled PTX; may be empty
-  std::map<std::string, int64_t> registers{};  ///< of a thread, by the kernel's name in PTX, where that is known
+  std::map<std::string, KernelRegisters> registers{};  ///< by the kernel's name in PTX, where they are known
 };
 
 struct BundleInput {
   Module* graph = nullptr;  ///< null when the compile started below Graph level
   std::vector<BundleTarget> targets;
   std::string compiler;  ///< name and version: "tesserac 0.1.0"
+  std::vector<std::string> debug{};  ///< checks that the code makes: "bounds"
   /// Versions of other programs whose output is in the bundle.
   std::vector<std::string> tools;
   /// Modules of level tile: a host.func that makes a call of the graph, and the kernel called.

@@ -343,6 +343,10 @@ class FunctionTranslator {
                                          in(op, in::LoadMasked::mask), in(op, in::LoadMasked::fill));
       }
       case OpKind::Gather: return gather(op);
+      case OpKind::AtomicAdd:
+        return builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, in(op, in::AtomicAdd::address),
+                                        in(op, in::AtomicAdd::value), llvm::MaybeAlign(8),
+                                        llvm::AtomicOrdering::Monotonic);
       case OpKind::Store:
         return builder_.CreateAlignedStore(in(op, in::Store::value), in(op, in::Store::address),
                                            align_of(op, op->in(in::Store::value)->type()));

@@ -2,7 +2,9 @@
 
 #include "codegen/plan/emit_plan.h"
 #include "codegen/plan/format_terms.h"
+#include "ir/core/access_site.h"
 #include "ir/core/place.h"
+#include "ir/core/work.h"
 #include "support/check.h"
 
 namespace tessera::codegen {
@@ -85,6 +87,37 @@ void add_launch(Op* kernel, const Machine& machine, format::KernelMeta& meta) {
   meta.features = {machine.gpu.ptx_target};
 }
 
+/// What measure_work found; of a kernel that only copies or packs, all that its buffers hold.
+format::KernelWork work_of(Op* kernel, const format::KernelMeta& meta) {
+  std::optional<Work> known = read_work(kernel->attr("work"));
+  format::KernelWork work;
+  if (known) {
+    if (known->flops) {
+      work.flops = format_dim(known->flops, meta.dims);
+      work.products = format_dim(known->products, meta.dims);
+    }
+    if (known->product_dtype) work.product_dtype = to_string(*known->product_dtype);
+    work.at_most = known->at_most;
+    work.infinite = known->infinite;
+    work.reads = format_dim(known->reads, meta.dims);
+    work.writes = format_dim(known->writes, meta.dims);
+    return work;
+  }
+  DimTable& table = kernel->module()->context().dims();
+  Dim sums[2] = {table.constant(0), table.constant(0)};
+  const std::vector<Attr>& params = kernel->attr("params")->elements;
+  for (size_t i = 0; i < params.size(); ++i) {
+    Type type = params[i]->type;
+    Dim bytes = table.mul(element_count(table, type->dims), table.constant(byte_size(type->dtype)));
+    Dim& sum = sums[meta.buffers[i].result];
+    sum = table.add(sum, bytes);
+  }
+  work.flops = format::const_expr(0);
+  work.reads = format_dim(sums[0], meta.dims);
+  work.writes = format_dim(sums[1], meta.dims);
+  return work;
+}
+
 }  // namespace
 
 format::KernelMeta kernel_meta(Op* kernel, const Machine& machine) {
@@ -111,6 +144,12 @@ format::KernelMeta kernel_meta(Op* kernel, const Machine& machine) {
   meta.features = feature_names(machine.llvm_features);
   if (machine.is_gpu()) add_launch(kernel, machine, meta);
   meta.scratch = format_dim(kernel->dim_attr("scratch"), meta.dims);
+  meta.work = work_of(kernel, meta);
+  Attr checks = kernel->attr("checks");
+  for (Attr check : checks ? checks->elements : std::vector<Attr>()) {
+    std::optional<AccessSite> site = read_site(check);
+    meta.checks.push_back({site->access, site->parameter, site->source});
+  }
   return meta;
 }
 

@@ -92,7 +92,7 @@ Code Emitter::run() {
 
 void Emitter::make_parameters(Block* entry) {
   std::string_view kernel = symbol_name(func_);
-  size_t buffers = func_->attr("params")->elements.size(), dims = func_->attr("dims")->elements.size();
+  size_t buffers = func_->attr("params")->elements.size() + func_->has_attr("checks"), dims = func_->attr("dims")->elements.size();
   for (unsigned i = 0; i < entry->arg_count(); ++i) {
     std::string name = parameter_name(kernel, i);
     Operand value;
@@ -125,6 +125,7 @@ void Emitter::emit(Op* op) {
     case OpKind::Load: return emit_load(op, in(op, 0), nullptr, nullptr);
     case OpKind::LoadMasked: return emit_load(op, in(op, 0), &in(op, 1), &in(op, 2));
     case OpKind::Gather: return emit_gather(op);
+    case OpKind::AtomicAdd: return emit_atomic_add(op);
     case OpKind::Store:
     case OpKind::StoreMasked: {
       bool masked = target::kind_of(op) == OpKind::StoreMasked;

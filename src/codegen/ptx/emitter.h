@@ -124,6 +124,7 @@ class Emitter {
   void emit_load(Op* op, const Lanes& pointer, const Lanes* mask, const Lanes* fill);
   void emit_store(const Lanes& value, const Lanes& pointer, const Lanes* mask, int64_t align);
   void emit_gather(Op* op);
+  void emit_atomic_add(Op* op);
   /// What all pieces of one load have in common.
   struct Access {
     Lanes pointer;

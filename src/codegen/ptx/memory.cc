@@ -185,6 +185,13 @@ void Emitter::emit_store(const Lanes& value, const Lanes& pointer, const Lanes* 
   }
 }
 
+void Emitter::emit_atomic_add(Op* op) {
+  const Lanes &place = in(op, in_::AtomicAdd::address), &value = in(op, in_::AtomicAdd::value);
+  Operand added = in_register(value.words[0], WordClass::Double);
+  define(op, {make(WordClass::Double, "atom.{1}.add.u64 {0}, {2}, {3}", is_shared(place.type) ? "shared" : "global",
+                   address(place), text(added))});
+}
+
 void Emitter::emit_gather(Op* op) {
   Type type = op->result()->type();
   const Lanes &base = in(op, in_::Gather::base), &offsets = in(op, in_::Gather::offsets);

@@ -151,12 +151,6 @@ Status check_resources(const std::vector<KernelResources>& kernels, const std::s
   return ok ? success : Status(failure);
 }
 
-std::map<std::string, int64_t> Cubin::registers_by_kernel() const {
-  std::map<std::string, int64_t> registers;
-  for (const KernelResources& kernel : kernels) registers[kernel.name] = kernel.registers;
-  return registers;
-}
-
 namespace {
 
 template <typename T>

@@ -37,9 +37,6 @@ struct Cubin {
   std::string bytes;
   std::string assembler;  ///< name and version: "ptxas 13.0.88"
   std::vector<KernelResources> kernels;
-
-  /// Registers of each kernel, by its name in PTX.
-  std::map<std::string, int64_t> registers_by_kernel() const;
 };
 
 /// Its ELF sections and what each kernel uses.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/core/access_site.h"
+#include "ir/core/work.h"
 #include "ir/target/verify.h"
 
 namespace tessera::target {
@@ -101,12 +103,13 @@ void verify_gpu(Op* op, OpVerifier& verifier) {
     if (!problem.empty()) verifier.error("descriptor {}: {}", i, problem);
   }
   Block* entry = op->region()->front();
-  bool fits = entry->arg_count() == buffers + dims + maps;
+  size_t pointers = buffers + op->has_attr("checks");
+  bool fits = entry->arg_count() == pointers + dims + maps;
   for (size_t i = 0; fits && i < entry->arg_count(); ++i) {
-    bool is_dim = i >= buffers && i < buffers + dims;
+    bool is_dim = i >= pointers && i < pointers + dims;
     fits = entry->arg(unsigned(i))->type()->text == (is_dim ? "u32" : "ptr");
   }
-  if (!fits) verifier.error("its parameters must be {} ptr, {} u32 and {} ptr", buffers, dims, maps);
+  if (!fits) verifier.error("its parameters must be {} ptr, {} u32 and {} ptr", pointers, dims, maps);
 }
 
 }  // namespace
@@ -119,6 +122,8 @@ void verify_func(Op* op, OpVerifier& verifier) {
   if (outputs < 0 || outputs > int64_t(op->attr("params")->elements.size())) {
     verifier.error("it has {} parameters and cannot have {} results", op->attr("params")->elements.size(), outputs);
   }
+  verify_work(op, verifier);
+  verify_checks(op, verifier);
   op->has_attr("threads") ? verify_gpu(op, verifier) : verify_cpu(op, verifier);
 }
 

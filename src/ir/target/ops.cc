@@ -157,6 +157,12 @@ void verify_gather(Op* op, OpVerifier& verifier) {
   expect_type(verifier, "the fill", result, type_of(op, 3));
 }
 
+void verify_atomic_add(Op* op, OpVerifier& verifier) {
+  Type number = op->module()->context().scalar(DType::I64);
+  expect_type(verifier, "the number", number, type_of(op, 1));
+  expect_type(verifier, "the result", number, op->result()->type());
+}
+
 void verify_store(Op* op, OpVerifier& verifier) {
   expect_in_memory(verifier, type_of(op, 0));
   expect_alignment(op, verifier);

@@ -1,3 +1,5 @@
+#include "ir/core/access_site.h"
+#include "ir/core/work.h"
 #include "ir/tile/ops.h"
 #include "ir/tile/verify.h"
 
@@ -49,6 +51,8 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
   }
   if (kind_of(body->back()) != OpKind::Return) verifier.error("it does not end with tile.return");
   verify_facts(op, "assume", verifier);
+  verify_work(op, verifier);
+  verify_checks(op, verifier);
   if (!verifier.failed()) verify_threads(op, verifier);
 }
 

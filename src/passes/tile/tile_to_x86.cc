@@ -34,6 +34,7 @@ Op* declare(Op* kernel) {
   state.info = target::info(target::OpKind::Func);
   state.loc = kernel->loc();
   state.attributes = {{"assume", kernel->attr("assume")},
+                      {"checks", kernel->attr("checks")},
                       {"dims", free_dims_attr(kernel)},
                       {"epilogue", kernel->attr("epilogue")},
                       {"grid", kernel->attr("grid")},
@@ -42,7 +43,8 @@ Op* declare(Op* kernel) {
                       {"params", context.array(std::move(parameters))},
                       {"schedule", kernel->attr("schedule")},
                       {"scratch", scratch ? scratch : context.integer(0)},
-                      {"symbol", kernel->attr("symbol")}};
+                      {"symbol", kernel->attr("symbol")},
+                      {"work", kernel->attr("work")}};
   Op* func = module.create(state);
   func->move_before(kernel);
   Block* entry = func->region()->add_block();

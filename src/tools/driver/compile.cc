@@ -81,6 +81,21 @@ std::string target_dump(const std::vector<Module*>& modules, const Machine& mach
   return text;
 }
 
+std::map<std::string, codegen::KernelRegisters> registers_of(const codegen::Cubin& cubin) {
+  std::map<std::string, codegen::KernelRegisters> registers;
+  for (const codegen::KernelResources& kernel : cubin.kernels) {
+    registers[kernel.name] = {kernel.registers, kernel.spill_bytes};
+  }
+  return registers;
+}
+
+/// Checks are put in last, before tiles become registers.
+void check_before_machine(std::vector<PassStep>& steps) {
+  auto lowers = std::ranges::find_if(
+      steps, [](const PassStep& step) { return step.pass->reads == Level::Tile && step.pass->leaves == Level::Target; });
+  if (lowers != steps.end()) steps.insert(lowers, {find_pass("check_accesses"), {}});
+}
+
 struct DumpText {
   std::string header;
   std::string text;
@@ -407,6 +422,7 @@ Status Compiler::run_passes(Module& module, std::span<const PassId> passes, cons
   std::erase_if(steps, [&](const PassStep& step) {
     return std::count(options_.disabled_passes.begin(), options_.disabled_passes.end(), step.pass->name) != 0;
   });
+  if (options_.debug) check_before_machine(steps);
   return manager.run(module, steps, context);
 }
 
@@ -489,13 +505,17 @@ Status Compiler::write_bundle() {
   for (TargetOutput& target : state_->targets) {
     const Machine* machine = target.machine;
     input.targets.push_back({machine, pointers(target.modules), machine->is_gpu() ? target.ptx : target.object.elf,
-                             target.cubin.bytes, target.cubin.registers_by_kernel()});
+                             target.cubin.bytes, registers_of(target.cubin)});
     const std::string& tool = target.cubin.assembler;
     if (!tool.empty() && !std::count(input.tools.begin(), input.tools.end(), tool)) input.tools.push_back(tool);
   }
+  if (options_.debug) input.debug.push_back("bounds");
   return timed("bundle", [&]() -> Status {
     Result<std::string> bytes = codegen::write_bundle(input, diagnostics_);
-    return bytes ? write_text(output_path(), *bytes, diagnostics_) : Status(failure);
+    if (!bytes) return failure;
+    if (options_.keep_bundle) bundle_ = *bytes;
+    bool is_wanted = !options_.keep_bundle || !options_.output.empty();
+    return is_wanted ? write_text(output_path(), *bytes, diagnostics_) : Status(success);
   });
 }
 

@@ -29,6 +29,8 @@ struct CompileOptions {
   std::vector<std::string> disabled_passes;  ///< by name; only such as nothing relies on
   bool verify_each = false;
   bool cubin = false;      ///< assemble PTX, and put both into the bundle
+  bool debug = false;      ///< accesses to memory are checked before they happen
+  bool keep_bundle = false;  ///< for bundle(); it is written only where `output` names it
   bool line_info = false;  ///< the cubin tells the lines of the source
 };
 
@@ -47,6 +49,8 @@ class Compiler {
 
   /// Reads, compiles and writes; failures are reported and leave no output.
   Status run();
+  /// The bundle's bytes, with `keep_bundle`.
+  const std::string& bundle() const { return bundle_; }
   /// How long each stage took, in the order they first ran.
   const std::vector<StageTime>& times() const { return times_; }
 
@@ -82,6 +86,7 @@ class Compiler {
   DiagnosticEngine& diagnostics_;
   std::unique_ptr<State> state_;
   std::vector<StageTime> times_;
+  std::string bundle_;
 };
 
 }  // namespace tessera::driver

@@ -9,6 +9,7 @@
 #include "tools/driver/compile.h"
 #include "tools/driver/io.h"
 #include "tools/driver/version.h"
+#include "tools/report/report.h"
 
 using namespace tessera;
 
@@ -17,6 +18,9 @@ namespace {
 struct Options {
   driver::CompileOptions compile;
   std::vector<std::string> defines;
+  std::string report;
+  std::vector<std::string> dims;
+  report::Options sizes;
   bool time = false;
   std::string time_json;
   size_t error_limit = 20;
@@ -37,7 +41,8 @@ constexpr const char* footer =
     "Examples:\n"
     "  tesserac mlp.tsr -o mlp.bundle\n"
     "  tesserac mlp.tsr --dump=tirh,tirt,llvm --target=cpu:x86-64-v4\n"
-    "  tesserac mlp.tsr --dump=graph -o g.tir";
+    "  tesserac mlp.tsr --dump=graph -o g.tir\n"
+    "  tesserac mlp.tsr --report --dims B=8 --target=cpu:x86-64-v4";
 
 void add_options(CLI::App& app, Options& options) {
   driver::CompileOptions& compile = options.compile;
@@ -64,6 +69,16 @@ void add_options(CLI::App& app, Options& options) {
       ->allow_extra_args(false);
   app.add_flag("--cubin", compile.cubin, "assemble code for GPUs with ptxas; without it the bundle holds PTX alone");
   app.add_flag("--lineinfo", compile.line_info, "with --cubin: name the source's lines in it, for profilers; it grows");
+  app.add_flag("--debug", compile.debug,
+               "check every access to memory before it happens; one outside is reported by the runtime with the place\n"
+               "in the source, and does not happen. Slow; docs/debugging.md");
+  app.add_flag("--report{text}", options.report,
+               "print what each kernel and entry costs: work, bytes, registers, a roofline estimate, and when each\n"
+               "temporary lives; as text or, with --report=json, for programs. Writes a bundle only with -o")
+      ->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--dims", options.dims, "sizes to report for: B=8,S=256; an entry whose sizes are all given has numbers")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_flag("--verify-each", compile.verify_each, "verify the IR after each pass");
   app.add_flag("--time", options.time, "print how long each stage took to standard error");
   app.add_option("--time-json", options.time_json, "write the times of the stages to this file");
@@ -100,6 +115,33 @@ Status write_times(const std::vector<driver::StageTime>& times, const std::strin
 
 }  // namespace
 
+namespace {
+
+/// What is wrong with them; empty when nothing is.
+std::string read_report_options(Options& options, bool is_wanted) {
+  driver::CompileOptions& compile = options.compile;
+  compile.keep_bundle = is_wanted;
+  if (!options.dims.empty() && !is_wanted) return "--dims needs --report";
+  for (const std::string& dim : options.dims) {
+    if (!report::read_dim(dim, options.sizes.dims)) return "--dims takes NAME=SIZE, not '" + dim + "'";
+  }
+  options.sizes.json = options.report == "json";
+  if (is_wanted && !compile.stages.empty()) return "--report is about a bundle; --dump makes none";
+  if (is_wanted && compile.output == "-") {
+    return "the report goes to standard output; the bundle needs another name";
+  }
+  return {};
+}
+
+int print_report(const std::string& bundle, const Options& options) {
+  format::Result<std::string> text = report::report_of(bundle, options.sizes);
+  if (!text) return driver::command_line_error("tesserac", "there is no report: " + text.error().text);
+  bool is_written = std::fwrite(text->data(), 1, text->size(), stdout) == text->size() && std::fflush(stdout) == 0;
+  return is_written ? driver::exit_success : driver::command_line_error("tesserac", "the report cannot be written");
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   install_memory_handler();
   Options options;
@@ -115,8 +157,12 @@ int main(int argc, char** argv) {
   if (options.compile.input.empty()) {
     return driver::command_line_error("tesserac", "no input file is given");
   }
-  if (options.compile.input == "-" && options.compile.output.empty() && options.compile.stages.empty()) {
+  if (options.compile.input == "-" && options.compile.output.empty() && options.compile.stages.empty() &&
+      app.count("--report") == 0) {
     return driver::command_line_error("tesserac", "the bundle of a source from standard input needs a name: -o");
+  }
+  if (std::string problem = read_report_options(options, app.count("--report") > 0); !problem.empty()) {
+    return driver::command_line_error("tesserac", problem);
   }
   read_defines(options);
   SourceManager sources;
@@ -129,5 +175,6 @@ int main(int argc, char** argv) {
     ok = bool(write_times(compiler.times(), options.time_json, diagnostics));
   }
   driver::show(diagnostics);
+  if (ok && options.compile.keep_bundle) return print_report(compiler.bundle(), options);
   return ok ? driver::exit_success : driver::exit_user_error;
 }

@@ -49,6 +49,7 @@ Value* NvLowering::stride_bytes(Dim stride, DType dtype, int64_t count) {
 /// more, so that 32 bits are enough.
 NvLowering::Access NvLowering::edges(Type tile, const std::vector<Value*>& limits) {
   Access access(layout_of(tile), tile->dtype);
+  access.allowed = allowed_;
   access.remaining.assign(tile->rank(), nullptr);
   access.grain.assign(tile->rank(), 1);
   for (size_t i = 0; i < limits.size(); ++i) {
@@ -152,7 +153,7 @@ Value* NvLowering::address(Access& access, const Point& part) {
 
 /// Whether the element at a register's part is below all limits; null where it surely is.
 Value* NvLowering::is_there(Access& access, const Point& part) {
-  Value* all = nullptr;
+  Value* all = access.allowed;
   for (size_t i = 0; i < access.remaining.size(); ++i) {
     if (!access.remaining[i]) continue;
     int32_t first = part[i] / access.grain[i] * access.grain[i];

@@ -32,6 +32,7 @@ Op* NvLowering::declare() {
   state.loc = kernel_->loc();
   Attr shared = kernel_->attr("shared");
   state.attributes = {{"assume", kernel_->attr("assume")},
+                      {"checks", kernel_->attr("checks")},
                       {"dims", context.array(std::move(names))},
                       {"epilogue", kernel_->attr("epilogue")},
                       {"grid", kernel_->attr("grid")},
@@ -43,7 +44,8 @@ Op* NvLowering::declare() {
                       {"scratch", context.integer(0)},
                       {"shared", shared ? shared : context.integer(0)},
                       {"symbol", kernel_->attr("symbol")},
-                      {"threads", kernel_->attr("threads")}};
+                      {"threads", kernel_->attr("threads")},
+                      {"work", kernel_->attr("work")}};
   Op* func = module.create(state);
   func->move_before(kernel_);
   func->region()->add_block();
@@ -60,13 +62,18 @@ void NvLowering::run() {
   threads_.place = end;
   b_.at().set_end(body);
   if (!kernel_->flag("persistent")) {
-    Value* program = b_.cast(b_.at().value(target::info(target::OpKind::CtaId), {}, i32(0)->type()), DType::I64);
+    Value* program = block_number();
     program_ids_ = decode_program(b_, sizes_, kernel_->attr("grid")->elements, program);
   }
   lower_block(kernel_->region()->front());
   b_.at().op(target::info(target::OpKind::Return), {}, {});
   if (!descriptors_.empty()) func_->set_attr("descriptors", b_.context().array(descriptors_));
   kernel_->erase();
+}
+
+Value* NvLowering::block_number() {
+  Value* block = b_.at().value(target::info(target::OpKind::CtaId), {}, b_.context().scalar(DType::I32));
+  return b_.cast(block, DType::I64);
 }
 
 void NvLowering::make_entry() {
@@ -77,6 +84,7 @@ void NvLowering::make_entry() {
     Value* parameter = parameters->arg(i);
     memories_[parameter] = {entry->add_arg(context.ptr(), parameter->name()), parameter->type()};
   }
+  if (kernel_->has_attr("checks")) log_ = entry->add_arg(context.ptr(), kernel_->module()->intern("log"));
   for (Attr name : func_->attr("dims")->elements) {
     std::string_view symbol = kernel_->module()->intern(name->string);
     sizes_.bind(symbol, b_.cast(entry->add_arg(context.scalar(DType::U32), symbol), DType::I64));
@@ -94,7 +102,9 @@ void NvLowering::make_entry() {
 void NvLowering::lower_block(Block* block) {
   for (Op* op : *block) {
     b_.at().set_loc(op->loc());
+    if (log_ && op->has_attr("site")) check_access(op);
     lower(op);
+    allowed_ = nullptr;
   }
 }
 
@@ -140,7 +150,7 @@ void NvLowering::lower_value_op(Op* op) {
   switch (tile::kind_of(op)) {
     case OpKind::ProgramId: return define(op->result(), program_ids_[size_t(op->int_attr("axis"))]);
     case OpKind::WorkerId:
-      return define(op->result(), b_.cast(b_.at().value(target::info(target::OpKind::CtaId), {}, index), DType::I64));
+      return define(op->result(), block_number());
     case OpKind::WorkerCount:
       return define(op->result(),
                     b_.cast(b_.at().value(target::info(target::OpKind::CtaCount), {}, index), DType::I64));

@@ -18,6 +18,7 @@
 #include "ir/layout/shared_layout.h"
 #include "ir/core/dim_facts.h"
 #include "passes/analysis/divisibility.h"
+#include "passes/tile/access_check.h"
 #include "passes/target/target_builder.h"
 #include "passes/tile/sizes.h"
 
@@ -57,6 +58,7 @@ class NvLowering {
     std::vector<Dim> strides;        ///< elements, per axis of the tile (global memory)
     std::vector<Value*> remaining;   ///< i32 per axis: registers' parts below it are there; null: all are
     std::vector<int32_t> grain;      ///< neighbours of which all are below the limit or none, per axis
+    Value* allowed = nullptr;        ///< bool: nothing happens where it is false; null: it happens
     int axis = -1;                   ///< the contiguous axis
     int width = 1;                   ///< elements along it of one access
     std::map<std::vector<int32_t>, Value*> rows;
@@ -70,6 +72,7 @@ class NvLowering {
   void lower(Op* op);
   void lower_elementwise(Op* op);
   void lower_value_op(Op* op);
+  Value* block_number();
   Value* value(Value* tile_value) const { return values_.at(tile_value); }
   std::vector<Value*> values(const std::vector<Value*>& tile_values) const;
   void define(Value* tile_value, Value* target_value) { values_[tile_value] = target_value; }
@@ -109,6 +112,12 @@ class NvLowering {
   void lower_load(Op* op);
   void lower_store(Op* op);
   void lower_gather(Op* op);
+
+  // check_access.cc: with a log, accesses outside of memory are reported and do not happen.
+  void check_access(Op* op);
+  std::vector<CheckedRange> checked_ranges(Value* memory, Type tile, const std::vector<Value*>& offsets,
+                                           const std::vector<Value*>& limits);
+  void check_rows(Op* gather);
 
   // lower_shared.cc: shared memory.
   void lower_alloc_shared(Op* op);
@@ -188,6 +197,8 @@ class NvLowering {
   int64_t roles_ = 0;
   std::vector<Value*> program_ids_;
   Value* shared_base_ = nullptr;
+  Value* log_ = nullptr;      ///< of a checked kernel
+  Value* allowed_ = nullptr;  ///< whether the access at hand may happen; null where it surely may
   std::unordered_map<Value*, Value*> values_;
   std::unordered_map<Value*, Memory> memories_;
   std::map<std::string_view, layout::Layout> layouts_;

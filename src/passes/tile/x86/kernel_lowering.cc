@@ -43,7 +43,10 @@ enum Parameter : unsigned { Buffers, Dims, First, Last, Scratch };
 // The entry block loads addresses and sizes; then a loop runs the programs first … last-1:
 //
 //   entry: …; if first < last goto program(first) else goto exit
-//   program(p): <body for p>; if p + 1 < last goto program(p + 1) else goto exit
+//   program(p): <body for p>; goto latch
+//   latch: if p + 1 < last goto program(p + 1) else goto exit
+//
+// Without checks the latch is the end of the program's blocks.
 void KernelLowering::run() {
   Block* entry = func_->region()->front();
   make_entry();
@@ -53,16 +56,21 @@ void KernelLowering::run() {
   if (tiles) machine_op(target::OpKind::TileConfig, {}, {});
   Block* body = b_.new_block();
   Block* exit = b_.new_block();
-  Value* program = body->add_arg(b_.context().scalar(DType::I64), kernel_->module()->intern("program"));
+  program_ = body->add_arg(b_.context().scalar(DType::I64), kernel_->module()->intern("program"));
+  latch_ = log_ ? b_.new_block() : nullptr;
   Value* last = entry->arg(Last);
   Value* some = b_.op(Kind::Lt, entry->arg(First), last);
   b_.cond_branch(some, body, {entry->arg(First)}, exit, {});
   sizes_.compute_before(some->def());
 
   b_.at().set_end(body);
-  program_ids_ = decode_program(b_, sizes_, kernel_->attr("grid")->elements, program);
+  program_ids_ = decode_program(b_, sizes_, kernel_->attr("grid")->elements, program_);
   lower_block(kernel_->region()->front());
-  Value* next = b_.add(program, b_.index(1));
+  if (latch_) {
+    b_.branch(latch_);
+    b_.at().set_end(latch_);
+  }
+  Value* next = b_.add(program_, b_.index(1));
   b_.cond_branch(b_.op(Kind::Lt, next, last), body, {next}, exit, {});
 
   b_.at().set_end(exit);
@@ -83,6 +91,9 @@ void KernelLowering::make_entry() {
     base->set_name(parameter->name());
     memories_[parameter] = {base, parameter->type()};
   }
+  if (kernel_->has_attr("checks")) {
+    log_ = b_.load(b_.offset(entry->arg(Buffers), b_.index(int64_t(parameters->arg_count()) * 8)), address, true);
+  }
   int64_t n = 0;
   for (Attr name : func_->attr("dims")->elements) {
     Value* slot = b_.offset(entry->arg(Dims), b_.index(n++ * 8));
@@ -95,6 +106,7 @@ void KernelLowering::make_entry() {
 void KernelLowering::lower_block(Block* block) {
   for (Op* op : *block) {
     b_.at().set_loc(op->loc());
+    if (log_ && op->has_attr("site")) check_access(op);
     lower(op);
   }
 }

@@ -8,6 +8,7 @@
 #include "ir/target/ops.h"
 #include "passes/pass.h"
 #include "passes/target/target_builder.h"
+#include "passes/tile/access_check.h"
 #include "passes/tile/sizes.h"
 #include "passes/tile/x86/fragment.h"
 
@@ -83,6 +84,12 @@ class KernelLowering {
   static bool is_turned(const Access& access);
   static Access turned(const Access& access);
 
+  // check_access.cc: with a log, accesses outside of memory are reported and the program is left.
+  void check_access(Op* op);
+  std::vector<CheckedRange> checked_ranges(Value* memory, Type tile, const std::vector<Value*>& offsets,
+                                           const std::vector<Value*>& limits);
+  std::vector<CheckedRange> gathered_ranges(Op* gather);
+
   // lower_shape.cc
   void lower_broadcast(Op* op);
   void lower_reshape(Op* op);
@@ -145,6 +152,9 @@ class KernelLowering {
   Sizes sizes_{b_};
   int64_t lanes_;
   Value* scratch_ = nullptr;
+  Value* log_ = nullptr;      ///< of a checked kernel
+  Value* program_ = nullptr;  ///< the number of the program at hand
+  Block* latch_ = nullptr;    ///< goes on to the next program
   std::vector<Value*> program_ids_;
   std::unordered_map<Value*, std::vector<Value*>> values_;
   std::unordered_map<Value*, Memory> memories_;

@@ -1,0 +1,34 @@
+#include "ir/core/access_site.h"
+
+#include "ir/core/context.h"
+#include "ir/core/verifier.h"
+
+namespace tessera {
+
+Attr site_attr(Context& context, const AccessSite& site) {
+  return context.dict({{"access", context.string(site.access)},
+                       {"parameter", context.integer(site.parameter)},
+                       {"source", context.string(site.source)}});
+}
+
+std::optional<AccessSite> read_site(Attr attr) {
+  if (!attr->is(AttrKind::Dict)) return std::nullopt;
+  Attr access = attr->get("access"), parameter = attr->get("parameter"), source = attr->get("source");
+  bool is_whole = access && access->is(AttrKind::String) && parameter &&
+                  parameter->is(AttrKind::Int) && parameter->integer >= -1 && source &&
+                  source->is(AttrKind::String);
+  if (!is_whole) return std::nullopt;
+  return AccessSite{access->string, parameter->integer, source->string};
+}
+
+void verify_checks(Op* op, OpVerifier& verifier) {
+  Attr checks = op->attr("checks");
+  if (!checks) return;
+  if (checks->elements.empty()) verifier.error("'checks' lists no access");
+  for (Attr site : checks->elements) {
+    if (read_site(site)) continue;
+    verifier.error("each of 'checks' is {{access, parameter, source}}, not {}", site->text);
+  }
+}
+
+}  // namespace tessera

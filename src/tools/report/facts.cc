@@ -1,0 +1,211 @@
+#include "tools/report/facts.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "runtime/format/dtype.h"
+#include "runtime/format/text.h"
+
+namespace tessera::report {
+
+using format::EvalStatus;
+
+double Cost::intensity() const {
+  int64_t bytes = reads + writes;
+  return flops && bytes > 0 ? double(*flops) / double(bytes) : 0;
+}
+
+Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const PeakFigures& peak) {
+  double memory = double(cost.reads + cost.writes) / (peak.bandwidth * 1e3);
+  double compute = 0;
+  if (cost.flops) {
+    bool wide = std::ranges::any_of(
+        kernel.buffers, [](const auto& buffer) { return buffer.dtype == format::Dtype::F64; });
+    auto dtype = parse_dtype(kernel.work.product_dtype);
+    double products = dtype ? peak.products(*dtype) : peak.f32;
+    compute = double(cost.products) / (products * 1e3) +
+              double(*cost.flops - cost.products) / ((wide ? peak.f64 : peak.f32) * 1e3);
+  }
+  return {std::max(memory, compute), memory >= compute};
+}
+
+std::optional<Cost> cost_of(const format::KernelMeta& kernel, const std::vector<int64_t>& dims) {
+  Cost cost;
+  bool is_known = true;
+  auto number = [&](const format::Expr& expr) {
+    int64_t value = 0;
+    is_known &= format::evaluate(expr, dims, value) == EvalStatus::Ok;
+    return value;
+  };
+  cost.programs = 1;
+  for (const format::Expr& extent : kernel.grid) {
+    is_known &= !__builtin_mul_overflow(cost.programs, number(extent), &cost.programs);
+  }
+  if (kernel.work.flops) cost.flops = number(*kernel.work.flops);
+  cost.products = number(kernel.work.products);
+  cost.reads = number(kernel.work.reads);
+  cost.writes = number(kernel.work.writes);
+  cost.scratch = number(kernel.scratch);
+  return is_known ? std::optional(cost) : std::nullopt;
+}
+
+namespace {
+
+/// Follows the steps of a plan and collects launches and lives.
+class EntryReader {
+ public:
+  EntryReader(EntryFacts& facts, const std::vector<format::KernelMeta>& kernels)
+      : facts_(facts), plan_(facts.plan), kernels_(kernels), dims_(plan_.dims.size(), 0) {}
+
+  format::Outcome run(const Options& options) {
+    if (format::Outcome bound = bind(options); !bound) return bound;
+    read_range(0, plan_.steps.size(), 1);
+    return read_memory();
+  }
+
+ private:
+  format::Outcome bind(const Options& options) {
+    size_t unknown = 0;
+    for (size_t i = 0; i < plan_.dims.size(); ++i) {
+      if (plan_.dims[i].source == format::DimSource::Loop) continue;
+      auto given = options.dims.find(plan_.dims[i].name);
+      if (given == options.dims.end()) {
+        ++unknown;
+      } else {
+        dims_[i] = given->second;
+      }
+    }
+    facts_.has_sizes = unknown == 0;
+    if (!facts_.has_sizes) return {};
+    for (const format::PlanGuard& guard : plan_.guards) {
+      int64_t holds = 0;
+      bool has_value = format::evaluate(plan_.exprs[guard.condition], dims_, holds) == EvalStatus::Ok;
+      if (!has_value || !holds) return format::error(plan_.entry, ": ", guard.message);
+    }
+    return {};
+  }
+
+  /// The value where sizes are given and it depends on no data.
+  std::optional<int64_t> value(uint32_t expr) const {
+    int64_t number = 0;
+    bool is_known = facts_.has_sizes &&
+                    format::evaluate(plan_.exprs[expr], dims_, number) == EvalStatus::Ok;
+    return is_known ? std::optional(number) : std::nullopt;
+  }
+
+  void read_range(size_t begin, size_t end, std::optional<int64_t> times) {
+    for (size_t at = begin; at < end;) at = read_step(at, times);
+  }
+
+  /// Reads a step and what belongs to it; the step after it.
+  size_t read_step(size_t at, std::optional<int64_t> times) {
+    const format::PlanStep& step = plan_.steps[at];
+    if (const auto* launch = std::get_if<format::LaunchStep>(&step)) {
+      read_launch(at, *launch, times);
+    } else if (const auto* select = std::get_if<format::SelectStep>(&step)) {
+      std::optional<int64_t> holds = value(select->condition);
+      size_t otherwise = at + 1 + select->then_steps;
+      if (!holds || *holds) read_range(at + 1, otherwise, times);
+      if (!holds || !*holds) read_range(otherwise, otherwise + select->else_steps, times);
+      return otherwise + select->else_steps;
+    } else if (const auto* loop = std::get_if<format::ForStep>(&step)) {
+      std::optional<int64_t> lo = value(loop->lo), hi = value(loop->hi);
+      std::optional<int64_t> turns;
+      if (lo && hi && times) turns = *times * std::max<int64_t>(0, *hi - *lo);
+      dims_[loop->dim] = lo.value_or(0);
+      read_range(at + 1, at + 1 + loop->body_steps, turns);
+      return at + 1 + loop->body_steps;
+    }
+    return at + 1;
+  }
+
+  void read_launch(size_t at, const format::LaunchStep& step, std::optional<int64_t> times) {
+    LaunchFacts launch;
+    launch.step = at;
+    if (at < facts_.sources.size()) launch.source = facts_.sources[at];
+    const std::string& name = plan_.kernels[step.kernel];
+    auto kernel = std::ranges::find(kernels_, name, &format::KernelMeta::name);
+    if (kernel == kernels_.end()) return;
+    launch.kernel = &*kernel;
+    launch.times = times;
+    if (facts_.has_sizes && step.dims.size() == kernel->dims.size()) {
+      std::vector<int64_t> dims;
+      for (uint32_t expr : step.dims) {
+        if (auto number = value(expr)) dims.push_back(*number);
+      }
+      if (dims.size() == step.dims.size()) launch.cost = cost_of(*kernel, dims);
+    }
+    facts_.launches.push_back(std::move(launch));
+  }
+
+  std::string shape_text(const format::PlanBuffer& buffer) const {
+    std::vector<std::string> names;
+    for (const format::PlanDim& dim : plan_.dims) names.push_back(dim.name);
+    std::string text(format::dtype_name(buffer.dtype));
+    text += '[';
+    for (size_t i = 0; i < buffer.shape.size(); ++i) {
+      std::optional<int64_t> extent = value(buffer.shape[i]);
+      text += i ? ", " : "";
+      text += extent ? std::to_string(*extent) : format::expr_text(plan_.exprs[buffer.shape[i]], names);
+    }
+    return text + "]";
+  }
+
+  format::Outcome read_memory() {
+    format::Placement placement;
+    if (facts_.has_sizes) {
+      format::PlaceOutcome placed = format::place_buffers(plan_, dims_, 0, placement);
+      if (placed.failed()) return format::error(placed.text);
+      facts_.arena = placement.arena_bytes;
+      facts_.live.assign(plan_.steps.size(), 0);
+    }
+    std::vector<bool> is_view = format::find_views(plan_);
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const format::PlanBuffer& buffer = plan_.buffers[i];
+      int64_t bytes = facts_.has_sizes ? placement.bytes[i] : 0;
+      switch (buffer.kind) {
+        case format::BufferKind::Input: facts_.inputs += bytes; break;
+        case format::BufferKind::Param: facts_.params += bytes; break;
+        case format::BufferKind::Output: facts_.outputs += is_view[i] ? 0 : bytes; break;
+        case format::BufferKind::Constant: facts_.constants += bytes; break;
+        case format::BufferKind::Temp:
+          if (is_view[i]) break;
+          facts_.temps.push_back({&buffer, shape_text(buffer), std::nullopt, 0});
+          if (facts_.has_sizes) {
+            facts_.temps.back().bytes = bytes;
+            facts_.temps.back().offset = placement.offsets[i];
+          }
+          for (size_t s = buffer.first_step; s <= buffer.last_step && s < facts_.live.size(); ++s) {
+            facts_.live[s] += bytes;
+          }
+          break;
+      }
+    }
+    std::ranges::stable_sort(facts_.temps, {}, [](const TempFacts& t) { return t.buffer->first_step; });
+    auto peak = std::ranges::max_element(facts_.live);
+    if (peak != facts_.live.end()) facts_.peak_step = size_t(peak - facts_.live.begin());
+    return {};
+  }
+
+  EntryFacts& facts_;
+  const format::Plan& plan_;
+  const std::vector<format::KernelMeta>& kernels_;
+  std::vector<int64_t> dims_;
+};
+
+}  // namespace
+
+format::Result<EntryFacts> entry_facts(const format::ManifestEntry& entry, format::Plan plan,
+                                       format::StepSources sources,
+                                       const std::vector<format::KernelMeta>& kernels,
+                                       const Options& options) {
+  EntryFacts facts;
+  facts.entry = &entry;
+  facts.plan = std::move(plan);
+  facts.sources = std::move(sources);
+  format::Outcome read = EntryReader(facts, kernels).run(options);
+  if (!read) return read.error();
+  return facts;
+}
+
+}  // namespace tessera::report

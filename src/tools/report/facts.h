@@ -1,0 +1,92 @@
+#pragma once
+// What a report says, before it is text.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/core/peak_figures.h"
+#include "runtime/format/manifest.h"
+#include "runtime/format/placement.h"
+#include "runtime/format/plan.h"
+#include "runtime/format/reflection.h"
+#include "tools/report/report.h"
+
+namespace tessera::report {
+
+/// One launch of a kernel in numbers.
+struct Cost {
+  int64_t programs = 0;
+  std::optional<int64_t> flops;
+  int64_t products = 0;
+  int64_t reads = 0;
+  int64_t writes = 0;
+  int64_t scratch = 0;
+
+  /// Operations for each byte that moves; 0 where they are unknown or nothing moves.
+  double intensity() const;
+};
+
+/// A roofline: microseconds for a launch at a machine's peak figures.
+struct Estimate {
+  double microseconds = 0;
+  bool is_memory_bound = true;
+};
+Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const PeakFigures& peak);
+
+struct LaunchFacts {
+  size_t step = 0;
+  std::string source;
+  const format::KernelMeta* kernel = nullptr;
+  std::optional<int64_t> times;  ///< how often in one call; unknown where data decides
+  std::optional<Cost> cost;      ///< of one launch; where the entry's sizes are given
+};
+
+/// A temporary and when it lives.
+struct TempFacts {
+  const format::PlanBuffer* buffer = nullptr;
+  std::string shape;
+  std::optional<int64_t> bytes;
+  int64_t offset = 0;
+};
+
+struct EntryFacts {
+  const format::ManifestEntry* entry = nullptr;
+  format::Plan plan;
+  format::StepSources sources;
+  bool has_sizes = false;  ///< all dims are given
+  std::vector<LaunchFacts> launches;
+  std::vector<TempFacts> temps;  ///< in order of their first step, then of the plan
+  // With sizes:
+  int64_t inputs = 0, params = 0, outputs = 0, constants = 0;  ///< bytes
+  int64_t arena = 0;
+  std::vector<int64_t> live;  ///< bytes of temps in use, per step
+  size_t peak_step = 0;
+
+  int64_t peak() const { return live.empty() ? 0 : live[peak_step]; }
+};
+
+struct KernelFacts {
+  const format::KernelMeta* kernel = nullptr;
+  std::optional<Cost> cost;  ///< where all its dims are given by name
+};
+
+struct TargetFacts {
+  const Machine* machine = nullptr;
+  std::vector<KernelFacts> kernels;
+  std::vector<EntryFacts> entries;
+};
+
+/// Numbers of a launch; nothing where an expression has no value.
+std::optional<Cost> cost_of(const format::KernelMeta& kernel, const std::vector<int64_t>& dims);
+
+/// Reads one plan; `plan` and the rest must outlive the facts.
+format::Result<EntryFacts> entry_facts(const format::ManifestEntry& entry, format::Plan plan,
+                                       format::StepSources sources,
+                                       const std::vector<format::KernelMeta>& kernels,
+                                       const Options& options);
+
+std::string text_of(const std::vector<TargetFacts>& targets, const Options& options);
+std::string json_of(const std::vector<TargetFacts>& targets, const Options& options);
+
+}  // namespace tessera::report

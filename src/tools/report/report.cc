@@ -1,0 +1,119 @@
+#include "tools/report/report.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "runtime/format/bundle.h"
+#include "runtime/format/text.h"
+#include "tools/report/facts.h"
+
+namespace tessera::report {
+
+namespace {
+
+using format::error;
+
+/// Numbers of a kernel whose dims all have the name of one that is given.
+std::optional<Cost> cost_at(const format::KernelMeta& kernel, const Options& options) {
+  std::vector<int64_t> dims;
+  for (const std::string& name : kernel.dims) {
+    auto given = options.dims.find(name);
+    if (given != options.dims.end()) dims.push_back(given->second);
+  }
+  return dims.size() == kernel.dims.size() ? cost_of(kernel, dims) : std::nullopt;
+}
+
+class Gatherer {
+ public:
+  Gatherer(const format::BundleView& bundle, const format::Reflection& reflection, const Options& options)
+      : bundle_(bundle), manifest_(bundle.manifest()), reflection_(reflection), options_(options) {}
+
+  format::Result<std::vector<TargetFacts>> run() {
+    if (format::Outcome known = check_dims(); !known) return known.error();
+    std::vector<TargetFacts> targets;
+    for (const std::string& name : manifest_.targets) {
+      TargetFacts& target = targets.emplace_back();
+      target.machine = find_machine(name);
+      auto kernels = reflection_.kernels.find(name);
+      if (!target.machine || kernels == reflection_.kernels.end()) {
+        return error("nothing is known of the target ", format::in_quotes(name));
+      }
+      bool has_entries = !manifest_.entries.empty();
+      for (const format::KernelMeta& kernel : kernels->second) {
+        target.kernels.push_back({&kernel, has_entries ? std::nullopt : cost_at(kernel, options_)});
+      }
+      for (const format::ManifestEntry& entry : manifest_.entries) {
+        format::Outcome added = add_entry(entry, name, kernels->second, target);
+        if (!added) return added.error();
+      }
+    }
+    return targets;
+  }
+
+ private:
+  /// Each dim that is given is one of the bundle's.
+  format::Outcome check_dims() const {
+    for (const auto& [name, size] : options_.dims) {
+      std::vector<std::string> known;
+      for (const format::ManifestEntry& entry : manifest_.entries) {
+        known.insert(known.end(), entry.dims.begin(), entry.dims.end());
+      }
+      for (const auto& [target, kernels] : reflection_.kernels) {
+        for (const format::KernelMeta& kernel : kernels) {
+          if (manifest_.entries.empty()) known.insert(known.end(), kernel.dims.begin(), kernel.dims.end());
+        }
+      }
+      if (std::ranges::find(known, name) == known.end()) return error("there is no dim ", format::in_quotes(name));
+      if (size < 0) return error("the dim ", format::in_quotes(name), " cannot be ", size);
+    }
+    return {};
+  }
+
+  format::Outcome add_entry(const format::ManifestEntry& entry, const std::string& target_name,
+                            const std::vector<format::KernelMeta>& kernels, TargetFacts& target) const {
+    std::string path = format::plan_path(entry.name, target_name);
+    const format::BundleEntry* found = bundle_.find(path);
+    if (!found) return error("the bundle has no ", path);
+    format::Result<format::Plan> plan = format::decode_plan(found->bytes);
+    if (!plan) return error(path, ": ", plan.error().text);
+    format::StepSources sources;
+    if (auto of_target = reflection_.steps.find(target_name); of_target != reflection_.steps.end()) {
+      if (auto known = of_target->second.find(entry.name); known != of_target->second.end()) sources = known->second;
+    }
+    format::Result<EntryFacts> facts = entry_facts(entry, std::move(*plan), std::move(sources), kernels, options_);
+    if (!facts) return facts.error();
+    target.entries.push_back(std::move(*facts));
+    return {};
+  }
+
+  const format::BundleView& bundle_;
+  const format::Manifest& manifest_;
+  const format::Reflection& reflection_;
+  const Options& options_;
+};
+
+}  // namespace
+
+format::Result<std::string> report_of(std::string_view bytes, const Options& options) {
+  format::Result<format::BundleView> bundle = format::BundleView::open(bytes);
+  if (!bundle) return bundle.error();
+  const format::BundleEntry* found = bundle->find(format::reflection_name);
+  if (!found) return error("the bundle has no ", format::reflection_name);
+  format::Result<format::Reflection> reflection = format::read_reflection(found->bytes);
+  if (!reflection) return reflection.error();
+  format::Result<std::vector<TargetFacts>> targets = Gatherer(*bundle, *reflection, options).run();
+  if (!targets) return targets.error();
+  return options.json ? json_of(*targets, options) : text_of(*targets, options);
+}
+
+bool read_dim(const std::string& text, std::map<std::string, int64_t>& dims) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) return false;
+  const char *begin = text.data() + equals + 1, *end = text.data() + text.size();
+  int64_t size = 0;
+  auto [stop, problem] = std::from_chars(begin, end, size);
+  dims[text.substr(0, equals)] = size;
+  return problem == std::errc() && stop == end && begin != end && size >= 0;
+}
+
+}  // namespace tessera::report

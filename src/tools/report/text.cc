@@ -1,0 +1,237 @@
+// The report for people: a section per target, in it the kernels with their expressions, then the
+// entries with their launches and the lives of their temporaries.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/report/facts.h"
+
+namespace tessera::report {
+
+namespace {
+
+/// 4724736 as 4.72 M; small numbers as they are.
+std::string scaled(double number) {
+  constexpr const char* units[] = {"", " k", " M", " G", " T", " P"};
+  size_t unit = 0;
+  while (number >= 9999.5 && unit + 1 < std::size(units)) {
+    number /= 1000;
+    ++unit;
+  }
+  if (unit == 0) return fmt::format("{:.4g}", number);
+  return fmt::format("{:.{}f}{}", number, number < 10 ? 2 : number < 100 ? 1 : 0, units[unit]);
+}
+
+std::string bytes_text(int64_t bytes) {
+  constexpr const char* units[] = {"B", "KB", "MB", "GB", "TB"};
+  double number = double(bytes);
+  size_t unit = 0;
+  while (number >= 10240 && unit + 1 < std::size(units)) {
+    number /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", number, units[unit]);
+}
+
+std::string time_text(double microseconds) {
+  if (microseconds < 1000) return fmt::format("{:.3g} us", microseconds);
+  if (microseconds < 1e6) return fmt::format("{:.3g} ms", microseconds / 1e3);
+  return fmt::format("{:.3g} s", microseconds / 1e6);
+}
+
+std::string expr_of(const format::Expr& expr, const format::KernelMeta& kernel) {
+  return format::expr_text(expr, kernel.dims);
+}
+
+std::string flops_text(const format::KernelMeta& kernel) {
+  const format::KernelWork& work = kernel.work;
+  if (!work.flops) return "not known: data decides how often a loop turns";
+  std::string text = work.at_most ? "at most " : "";
+  text += expr_of(*work.flops, kernel);
+  if (work.product_dtype.empty()) return text;
+  return text + fmt::format(", of which {} in products of {}", expr_of(work.products, kernel), work.product_dtype);
+}
+
+std::string grid_text(const format::KernelMeta& kernel) {
+  std::string text;
+  for (const format::Expr& extent : kernel.grid) {
+    bool is_one_number = extent.size() == 1;
+    std::string one = expr_of(extent, kernel);
+    text += (text.empty() ? "" : " x ") + (is_one_number ? one : "(" + one + ")");
+  }
+  return text.empty() ? "1" : text;
+}
+
+class TextWriter {
+ public:
+  explicit TextWriter(const Options& options) : options_(options) {}
+
+  std::string run(const std::vector<TargetFacts>& targets) {
+    for (const TargetFacts& target : targets) {
+      PeakFigures peak = peak_figures(*target.machine);
+      put("{}{}\n", out_.empty() ? "" : "\n", target.machine->name);
+      put("  estimates for {}: {}FLOP/s in f32, {}FLOP/s in products of 16 bits, {:g} GB/s\n", peak.of,
+          scaled(peak.f32 * 1e9), scaled(peak.products_16 * 1e9), peak.bandwidth);
+      for (const KernelFacts& facts : target.kernels) write_kernel(facts, *target.machine);
+      for (const EntryFacts& entry : target.entries) write_entry(entry, *target.machine);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  template <typename... Args>
+  void put(fmt::format_string<Args...> format, Args&&... args) {
+    out_ += fmt::format(format, std::forward<Args>(args)...);
+  }
+
+  void write_kernel(const KernelFacts& facts, const Machine& machine) {
+    const format::KernelMeta& kernel = *facts.kernel;
+    put("\n  kernel {}{}{}\n", kernel.name, kernel.source.empty() ? "" : "  ", kernel.source);
+    put("    programs   {}{}\n", grid_text(kernel), kernel.persistent ? ", taken in turn by resident blocks" : "");
+    put("    flops      {}\n", flops_text(kernel));
+    put("    read       {} bytes\n", expr_of(kernel.work.reads, kernel));
+    put("    written    {} bytes\n", expr_of(kernel.work.writes, kernel));
+    if (machine.is_gpu()) {
+      write_resources(kernel, machine);
+    } else {
+      put("    scratch    {} bytes a thread\n", expr_of(kernel.scratch, kernel));
+    }
+    if (facts.cost) {
+      write_cost(*facts.cost, kernel, machine);
+    }
+  }
+
+  void write_resources(const format::KernelMeta& kernel, const Machine& machine) {
+    int64_t threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
+    put("    shared     {} bytes of {}\n", kernel.smem_per_cta, machine.gpu.shared_per_block);
+    if (kernel.regs_per_thread > 0) {
+      put("    registers  {} a thread{}\n", kernel.regs_per_thread,
+          kernel.spills ? fmt::format(", {} bytes of them kept in memory", kernel.spills) : "");
+    } else {
+      put("    registers  not known without --cubin\n");
+    }
+    put("    occupancy  {} blocks of {} threads: {}% of a multiprocessor's{}\n", kernel.occupancy, threads,
+        kernel.occupancy * threads * 100 / resident_threads(machine), kernel.regs_per_thread > 0 ? "" : ", at most");
+  }
+
+  void write_cost(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine) {
+    Estimate time = estimate(cost, kernel, peak_figures(machine));
+    put("    a launch   {} programs, {} FLOP/byte, {} bound by {}\n", cost.programs,
+        cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?", time_text(time.microseconds),
+        time.is_memory_bound ? "memory" : "compute");
+  }
+
+  void write_entry(const EntryFacts& entry, const Machine& machine) {
+    put("\n  entry {}{}\n", entry.entry->name, at_sizes(entry));
+    size_t name_width = 6, source_width = 6;
+    for (const LaunchFacts& launch : entry.launches) {
+      name_width = std::max(name_width, launch.kernel->name.size());
+      source_width = std::max(source_width, launch.source.size());
+    }
+    put("    {:>4}  {:<{}}  {:<{}}", "step", "kernel", name_width, "source", source_width);
+    if (entry.has_sizes) {
+      put("  {:>8} {:>9} {:>9} {:>9} {:>9}  {:>8}  {}", "programs", "FLOP", "read", "written", "FLOP/byte", "estimate",
+          "bound by");
+    }
+    put("\n");
+    double total = 0;
+    for (const LaunchFacts& launch : entry.launches) {
+      put("    {:>4}  {:<{}}  {:<{}}", launch.step, launch.kernel->name, name_width, launch.source, source_width);
+      if (launch.cost) total += write_row(launch, machine);
+      put("{}\n", times_text(launch));
+    }
+    if (entry.has_sizes) put("    all launches: {}\n", time_text(total));
+    write_memory(entry);
+  }
+
+  static std::string times_text(const LaunchFacts& launch) {
+    if (!launch.times) return "  as often as data says";
+    return *launch.times == 1 ? "" : fmt::format("  x {}", *launch.times);
+  }
+
+  double write_row(const LaunchFacts& launch, const Machine& machine) {
+    const Cost& cost = *launch.cost;
+    Estimate time = estimate(cost, *launch.kernel, peak_figures(machine));
+    put("  {:>8} {:>9} {:>9} {:>9} {:>9}  {:>8}  {}", cost.programs, cost.flops ? scaled(double(*cost.flops)) : "?",
+        bytes_text(cost.reads), bytes_text(cost.writes), cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?",
+        time_text(time.microseconds), time.is_memory_bound ? "memory" : "compute");
+    return time.microseconds * double(launch.times.value_or(1));
+  }
+
+  std::string at_sizes(const EntryFacts& entry) const {
+    std::string text;
+    for (const std::string& dim : entry.entry->dims) {
+      auto given = options_.dims.find(dim);
+      if (entry.has_sizes && given != options_.dims.end()) {
+        text += fmt::format("{} {} = {}", text.empty() ? " at" : ",", dim, given->second);
+      }
+    }
+    if (!entry.has_sizes) return ", whose sizes are open (--dims)";
+    return text;
+  }
+
+  void write_memory(const EntryFacts& entry) {
+    if (entry.has_sizes) {
+      put("    memory: inputs {}, parameters {}, outputs {}, constants {}, temporaries {}\n", bytes_text(entry.inputs),
+          bytes_text(entry.params), bytes_text(entry.outputs), bytes_text(entry.constants), bytes_text(entry.arena));
+    }
+    if (entry.temps.empty()) return;
+    size_t name_width = 6, columns = std::min<size_t>(entry.plan.steps.size(), most_columns);
+    for (const TempFacts& temp : entry.temps) {
+      name_width = std::max(name_width, temp.buffer->name.size() + 1 + temp.shape.size());
+    }
+    if (entry.has_sizes) put("    {:>12} {:>12}", "offset", "bytes");
+    put("    {:<{}}  steps 0 to {}\n", "tensor", name_width, entry.plan.steps.size() - 1);
+    for (const TempFacts& temp : entry.temps) {
+      if (temp.bytes) put("    {:>12} {:>12}", temp.offset, *temp.bytes);
+      put("    {:<{}}  |{}|\n", temp.buffer->name + " " + temp.shape, name_width, life(temp, entry, columns));
+    }
+    if (!entry.has_sizes) return;
+    put("    {:>12} {:>12}    {:<{}}  |{}|\n", "", entry.peak(), fmt::format("in use, most in step {}", entry.peak_step),
+        name_width, profile(entry, columns));
+  }
+
+  /// The first step that a column shows.
+  static size_t first_step(const EntryFacts& entry, size_t column, size_t columns) {
+    return column * entry.plan.steps.size() / columns;
+  }
+
+  static std::string life(const TempFacts& temp, const EntryFacts& entry, size_t columns) {
+    std::string line;
+    for (size_t c = 0; c < columns; ++c) {
+      bool lives = temp.buffer->first_step < first_step(entry, c + 1, columns) &&
+                   temp.buffer->last_step >= first_step(entry, c, columns);
+      line += lives ? '#' : '.';
+    }
+    return line;
+  }
+
+  /// Tenths of the peak, rounded up: 0 where nothing is in use, * where all is.
+  static std::string profile(const EntryFacts& entry, size_t columns) {
+    std::string line;
+    for (size_t c = 0; c < columns; ++c) {
+      int64_t most = 0;
+      for (size_t s = first_step(entry, c, columns); s < first_step(entry, c + 1, columns); ++s) {
+        most = std::max(most, entry.live[s]);
+      }
+      bool is_peak = most == entry.peak() && most > 0;
+      int64_t tenths = most == 0 ? 0 : std::min<int64_t>(9, int64_t(double(most) / double(entry.peak()) * 10) + 1);
+      line += is_peak ? '*' : char('0' + tenths);
+    }
+    return line;
+  }
+
+  static constexpr size_t most_columns = 64;
+
+  const Options& options_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string text_of(const std::vector<TargetFacts>& targets, const Options& options) {
+  return TextWriter(options).run(targets);
+}
+
+}  // namespace tessera::report
