@@ -115,8 +115,18 @@ class EntryReader {
       dims_[loop->dim] = lo.value_or(0);
       read_range(at + 1, at + 1 + loop->body_steps, turns);
       return at + 1 + loop->body_steps;
+    } else if (const auto* branch = std::get_if<format::IfStep>(&step)) {
+      return read_by_data(at + 1, branch->then_steps + branch->else_steps);
+    } else if (const auto* repeat = std::get_if<format::WhileStep>(&step)) {
+      return read_by_data(at + 1, repeat->condition_steps + repeat->body_steps);
     }
     return at + 1;
+  }
+
+  /// Steps that data decides about.
+  size_t read_by_data(size_t begin, size_t count) {
+    read_range(begin, begin + count, std::nullopt);
+    return begin + count;
   }
 
   void read_launch(size_t at, const format::LaunchStep& step, std::optional<int64_t> times) {
