@@ -18,7 +18,8 @@ namespace {
 constexpr std::string_view ptx_version = "8.3";
 
 std::string parameters(Op* func) {
-  size_t buffers = func->attr("params")->elements.size() + func->has_attr("checks"), dims = func->attr("dims")->elements.size();
+  size_t buffers = func->attr("params")->elements.size() + func->has_attr("checks");
+  size_t dims = func->attr("dims")->elements.size();
   std::string out;
   for (unsigned i = 0; i < func->region()->front()->arg_count(); ++i) {
     std::string name = ptx::parameter_name(symbol_name(func), i);

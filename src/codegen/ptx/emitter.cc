@@ -92,7 +92,8 @@ Code Emitter::run() {
 
 void Emitter::make_parameters(Block* entry) {
   std::string_view kernel = symbol_name(func_);
-  size_t buffers = func_->attr("params")->elements.size() + func_->has_attr("checks"), dims = func_->attr("dims")->elements.size();
+  size_t buffers = func_->attr("params")->elements.size() + func_->has_attr("checks");
+  size_t dims = func_->attr("dims")->elements.size();
   for (unsigned i = 0; i < entry->arg_count(); ++i) {
     std::string name = parameter_name(kernel, i);
     Operand value;

@@ -91,8 +91,9 @@ std::map<std::string, codegen::KernelRegisters> registers_of(const codegen::Cubi
 
 /// Checks are put in last, before tiles become registers.
 void check_before_machine(std::vector<PassStep>& steps) {
-  auto lowers = std::ranges::find_if(
-      steps, [](const PassStep& step) { return step.pass->reads == Level::Tile && step.pass->leaves == Level::Target; });
+  auto lowers = std::ranges::find_if(steps, [](const PassStep& step) {
+    return step.pass->reads == Level::Tile && step.pass->leaves == Level::Target;
+  });
   if (lowers != steps.end()) steps.insert(lowers, {find_pass("check_accesses"), {}});
 }
 

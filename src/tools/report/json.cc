@@ -101,7 +101,10 @@ Json figures_json(const PeakFigures& peak) {
           {"f32_gflops", peak.f32},
           {"f64_gflops", peak.f64},
           {"products_gflops",
-           {{"f64", peak.products_f64}, {"f32", peak.products_f32}, {"16 bits", peak.products_16}, {"8 bits", peak.products_8}}},
+           {{"f64", peak.products_f64},
+            {"f32", peak.products_f32},
+            {"16 bits", peak.products_16},
+            {"8 bits", peak.products_8}}},
           {"memory_gbytes", peak.bandwidth}};
 }
 

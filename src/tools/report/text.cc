@@ -188,8 +188,8 @@ class TextWriter {
       put("    {:<{}}  |{}|\n", temp.buffer->name + " " + temp.shape, name_width, life(temp, entry, columns));
     }
     if (!entry.has_sizes) return;
-    put("    {:>12} {:>12}    {:<{}}  |{}|\n", "", entry.peak(), fmt::format("in use, most in step {}", entry.peak_step),
-        name_width, profile(entry, columns));
+    std::string title = fmt::format("in use, most in step {}", entry.peak_step);
+    put("    {:>12} {:>12}    {:<{}}  |{}|\n", "", entry.peak(), title, name_width, profile(entry, columns));
   }
 
   /// The first step that a column shows.

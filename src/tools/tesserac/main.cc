@@ -76,7 +76,7 @@ void add_options(CLI::App& app, Options& options) {
                "print what each kernel and entry costs: work, bytes, registers, a roofline estimate, and when each\n"
                "temporary lives; as text or, with --report=json, for programs. Writes a bundle only with -o")
       ->check(CLI::IsMember({"text", "json"}));
-  app.add_option("--dims", options.dims, "sizes to report for: B=8,S=256; an entry whose sizes are all given has numbers")
+  app.add_option("--dims", options.dims, "sizes to report for, as B=8,S=256; an entry with all sizes has numbers")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_flag("--verify-each", compile.verify_each, "verify the IR after each pass");
