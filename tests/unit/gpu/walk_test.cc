@@ -31,7 +31,7 @@ void walk_case(const GpuCase& each, std::string_view machine) {
     program.step();
     if (!program.is_tile()) break;
     // Padding counts until masks have been propagated.
-    if (pass.name == "simplify_tiles" && before[0].empty()) continue;
+    if ((pass.name == "simplify_tiles" || pass.name == "measure_work") && before[0].empty()) continue;
     for (size_t i = 0; i < each.sizes.size(); ++i) {
       std::string sizes;
       for (const auto& [name, value] : each.sizes[i]) sizes += name + " = " + std::to_string(value) + " ";
