@@ -46,12 +46,12 @@ class Stopwatch {
 
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const Machine& machine) {
   static const bool ready = [] {
+    // Some of LLVM's containers do not ask operator new.
+    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { end_for_memory(); });
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    // Some of LLVM's containers do not ask operator new.
-    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { end_for_memory(); });
     return true;
   }();
   TSR_CHECK(ready, "LLVM's x86 target could not be set up");
