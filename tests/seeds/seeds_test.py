@@ -19,6 +19,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "examples"))
 import bf16  # noqa: E402
+import safetensors_io  # noqa: E402
 
 NOT_PROGRAMS = ("09", "14", "15")  # notation, and calls of a library, whose form now is a command line
 BIN = pathlib.Path(sys.argv[1]).resolve() / "bin"
@@ -68,6 +69,12 @@ class Seed:
 
     def dump(self, stage, target):
         return run(BIN / "tesserac", self.source, f"--target={target}", f"--dump={stage}", "-o", "-")
+
+    def initial(self):
+        """A file of the parameters' initial values."""
+        params = self.folder / "params.safetensors"
+        run(BIN / "tsr", "init", self.bundle, "--output", params)
+        return params
 
     def call(self, entry, output, params=None, half=False, **inputs):
         """One output of an entry; with `half` the floats are given as bf16."""
@@ -122,6 +129,37 @@ def seed_01(seed):
     seed.compile()
     q, k, v = (bf16.to_bf16(random(2, 3, 50 + i, 64)[:, :, :50]) for i in range(3))
     close(seed.call("flash_attention", "flash_attention", half=True, Q=q, K=k, V=v), attention(q, k, v, 50), 1.6e-2)
+
+
+def block(x, heads, weights):
+    """What example 02 computes with an empty cache and without dropout, in float64."""
+    def norm(v):
+        return v / np.sqrt((v * v).mean(axis=-1, keepdims=True) + 1e-6)
+
+    def gelu(v):
+        return 0.5 * v * (1 + np.tanh(np.sqrt(2 / np.pi) * (v + 0.044715 * v**3)))
+
+    x = norm(x.astype(np.float64))
+    batch, rows, width = x.shape
+    parts = np.split(x @ weights["Wqkv"], 3, axis=-1)
+    q, k, v = (part.reshape(batch, rows, heads, -1).transpose(0, 2, 1, 3) for part in parts)
+    y = attention(q, k, v, rows).transpose(0, 2, 1, 3).reshape(batch, rows, width)
+    y = x + y @ weights["Wo"]
+    return y + gelu(norm(y) @ weights["Wmlp_in"]) @ weights["Wmlp_out"]
+
+
+def seed_02(seed):
+    """With the kernel of example 03; the block is compiled where `step` says how large the cache is."""
+    (seed.folder / "seed03.tsr").write_text(original("03"))
+    seed.compile()
+    params = seed.initial()
+    x = bf16.to_bf16(random(2, 20, 128))
+    held = {f"cache.{part}": np.zeros((2, 2, 96, 64), np.float32) for part in "KV"}
+    held["cache.length"] = np.array(0)
+    got = seed.call("step", "step.0", params=params, half=True, x=x, **held)
+    close(got, block(x, 2, safetensors_io.load(params)), 2e-2)
+    length = seed.call("step", "cache.length", params=params, half=True, x=x, **held)
+    assert length == 20, f"length {length}"
 
 
 def seed_03(seed):

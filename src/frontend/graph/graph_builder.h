@@ -206,6 +206,8 @@ class GraphBuilder : public Evaluator {
   bool add_size(const Function& function, const SignatureParameter& parameter, Scope& scope);
   static const DeclaredSymbol* open_dtype(const Signature& signature);
   void report_open(const Function& function, const DeclaredSymbol& symbol);
+  static const SignatureParameter* open_parameter(const Signature& signature);
+  void report_open_state(const SignatureParameter& parameter);
   void add_guard(const DimFact& fact, std::string_view text);
   bool compares_sizes(const ast::Compare& compare, Scope& scope);
   bool check_entry_clause(const ast::Expr& clause, Scope& scope);
@@ -307,6 +309,8 @@ class GraphBuilder : public Evaluator {
   unsigned streams_ = 0;  ///< random ops so far
 };
 
+/// The state in a type that does not say of what size it is; null when there is none.
+const TypePattern* open_state(const TypePattern& pattern);
 /// "'x'" for a named value, else `otherwise`.
 std::string subject(const IrValue& value, std::string_view otherwise);
 /// "dimension 1 of 'x'".

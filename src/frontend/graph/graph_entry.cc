@@ -453,7 +453,7 @@ void GraphBuilder::build_entry(const Function& function, std::string_view symbol
   size_t errors = session().diagnostics().error_count();
   const Signature& signature = session().signature(*this, function);
   if (signature.failed) return;
-  if (open_dtype(signature)) return open_entries_.push_back(&function);
+  if (open_dtype(signature) || open_parameter(signature)) return open_entries_.push_back(&function);
   if (module_.find(symbol)) {
     report(diag::duplicate_entry, function.loc, symbol)
         .help("entries begin with the name of an instance: name=\"encoder\" as its last argument");

@@ -64,11 +64,24 @@ void GraphBuilder::report_open(const Function& function, const DeclaredSymbol& s
       .help("an entry is compiled for itself; write the dtype, f32 for example");
 }
 
+/// The parameter that is a state of no size; null when there is none.
+const SignatureParameter* GraphBuilder::open_parameter(const Signature& signature) {
+  for (const SignatureParameter& parameter : signature.parameters) {
+    if (open_state(parameter.type)) return &parameter;
+  }
+  return nullptr;
+}
+
 /// A function with @jit that leaves something open is compiled where it is called, and has to be.
 void GraphBuilder::finish_entries() {
   for (const Function* function : open_entries_) {
     if (called_.count(function)) continue;
-    report_open(*function, *open_dtype(session().signature(*this, *function)));
+    const Signature& signature = session().signature(*this, *function);
+    if (const DeclaredSymbol* dtype = open_dtype(signature)) {
+      report_open(*function, *dtype);
+    } else {
+      report_open_state(*open_parameter(signature));
+    }
   }
 }
 

@@ -61,17 +61,30 @@ std::optional<StateValue::Fields> GraphBuilder::state_fields(const TypePattern& 
   return fields;
 }
 
+const TypePattern* open_state(const TypePattern& pattern) {
+  if (pattern.kind == PatternKind::Tuple) {
+    for (const TypePattern& element : pattern.elements) {
+      if (const TypePattern* open = open_state(element)) return open;
+    }
+  }
+  if (pattern.kind != PatternKind::State) return nullptr;
+  bool open = pattern.state == StateKind::KVCache ? pattern.dims.empty() : !pattern.state_of;
+  return open ? &pattern : nullptr;
+}
+
+void GraphBuilder::report_open_state(const SignatureParameter& parameter) {
+  const TypePattern& pattern = *open_state(parameter.type);
+  report(diag::malformed_type, pattern.loc,
+         fmt::format("entry's parameter '{}' is a '{}' of no size", parameter.name,
+                     to_string(pattern.state)))
+      .help(pattern.state == StateKind::KVCache
+                ? "write its dims and dtype: KVCache[\"B\", \"H\", \"S_max\", \"D_h\", bf16]"
+                : "write of which parameter: OptimizerState[w]");
+}
+
 Datum GraphBuilder::state_input(const TypePattern& pattern, const std::string& name, Loc loc,
                                 Scope& scope) {
-  bool open = pattern.state == StateKind::KVCache ? pattern.dims.empty() : !pattern.state_of;
-  if (open) {
-    report(diag::malformed_type, pattern.loc,
-           fmt::format("entry's parameter '{}' is a '{}' of no size", name, to_string(pattern.state)))
-        .help(pattern.state == StateKind::KVCache
-                  ? "write its dims and dtype: KVCache[\"B\", \"H\", \"S_max\", \"D_h\", bf16]"
-                  : "write of which parameter: OptimizerState[w]");
-    return Datum::poison();
-  }
+  TSR_CHECK(!open_state(pattern), "an entry with an open state is compiled where it is called");
   auto fields = state_fields(pattern, name, loc, scope);
   if (!fields) return Datum::poison();
   auto state = std::make_shared<StateValue>(pattern.state, name, pattern.state_policies, std::move(*fields));
