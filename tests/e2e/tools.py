@@ -1,4 +1,9 @@
-"""What the end-to-end tests share: paths of the built programs, and running them."""
+"""What the end-to-end tests share: paths of the built programs, and running them.
+
+With TESSERA_DEVICE=cuda:0 what the tests compile is compiled for TESSERA_TARGET too (cuda:sm_90a if not given), and what
+they run compiled runs on that device; what they interpret stays as it is.
+"""
+import os
 import pathlib
 import subprocess
 import sys
@@ -8,17 +13,36 @@ BIN = pathlib.Path(sys.argv[1]).resolve() / "bin"
 EXAMPLES = ROOT / "examples"
 sys.path.insert(0, str(EXAMPLES))  # what the NumPy programs there share
 
+DEVICE = os.environ.get("TESSERA_DEVICE", "cpu")
+TARGET = os.environ.get("TESSERA_TARGET", "cuda:sm_90a")
+
+
+def on_device(command, environment=None):
+    """The words of a command, made to compile for the device of the tests and to run there."""
+    words = [str(part) for part in command]
+    if DEVICE == "cpu":
+        return words
+    if words[0] == str(BIN / "tesserac") and not any(word.startswith("--dump") for word in words):
+        given = [word for word in words if word.startswith("--target=")]
+        rest = [word for word in words if word not in given]
+        return [*rest, "--cubin", f"{given[0] if given else '--target=cpu:x86-64-v3,host'},{TARGET}"]
+    elsewhere = "--device" in words or "TSR_TARGET" in (environment or {})
+    interpreted = any(word.startswith("--interpret") for word in words)
+    if words[1:2] == ["run"] and not interpreted and not elsewhere:
+        return [*words, "--device", DEVICE]
+    return words
+
 
 def run(*command, **options):
     """Runs a program that must succeed; returns what it printed to standard output."""
-    result = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
+    result = subprocess.run(on_device(command, options.get("env")), capture_output=True, text=True, **options)
     assert result.returncode == 0, f"{' '.join(map(str, command))}\n{result.stdout}{result.stderr}"
     return result.stdout
 
 
 def refuse(*command, **options):
     """Runs a program that must refuse its input; returns what it printed to standard error."""
-    result = subprocess.run([str(part) for part in command], capture_output=True, **options)
+    result = subprocess.run(on_device(command, options.get("env")), capture_output=True, **options)
     message = result.stderr.decode(errors="replace")
     assert result.returncode == 1, f"{' '.join(map(str, command))[:200]}: status {result.returncode}\n{message[:2000]}"
     return message
