@@ -1,5 +1,7 @@
 #include "frontend/evaluate.h"
 
+#include <algorithm>
+
 #include "frontend/syntax/ast_walk.h"
 
 namespace tessera::frontend {
@@ -222,9 +224,22 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
   }
 }
 
+namespace {
+
+/// Names of the language that nothing is done with yet: transforms of functions, and what works on several devices.
+bool is_reserved(std::string_view name) {
+  constexpr std::string_view names[] = {
+      "grad", "vjp", "jvp", "vmap", "pmap", "scan", "checkpoint", "remat", "map", "reduce", "pipeline",
+      "all_gather", "all_reduce", "reduce_scatter", "all_to_all", "alpa_shard"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+}  // namespace
+
 Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
   Scope* where = nullptr;
   if (Binding* binding = scope.find(name, &where)) return resolve(*binding, *where, name, loc);
+  if (is_reserved(name)) return unsupported(loc, fmt::format("'{}'", name));
   auto builder = report(diag::unknown_name, loc, name);
   std::string nearest = nearest_name(name, scope.visible_names());
   if (!nearest.empty()) {

@@ -2,6 +2,7 @@
 
 #include "codegen/plan/emit_plan.h"
 #include "codegen/plan/format_terms.h"
+#include "codegen/plan/kernel_fragments.h"
 #include "ir/core/access_site.h"
 #include "ir/core/place.h"
 #include "ir/core/work.h"
@@ -126,6 +127,7 @@ format::KernelMeta kernel_meta(Op* kernel, const Machine& machine) {
   meta.source = place_of(kernel);
   meta.dims = kernel_dims(kernel);
   meta.tile = tile_of(kernel->attr("schedule"));
+  meta.fragments = kernel_fragments(kernel);
   for (Attr extent : kernel->attr("grid")->elements)
     meta.grid.push_back(format_dim(extent->dim, meta.dims));
   if (Attr epilogue = kernel->attr("epilogue")) {

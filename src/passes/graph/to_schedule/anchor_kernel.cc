@@ -24,12 +24,13 @@ FusionGroup without_anchor(const FusionGroup& group) {
   return rest;
 }
 
-/// Tiles of a product that were asked for, along its axes m, n and k; those not given stay as they are.
-void set_block(Context& context, const std::vector<int64_t>& extents, schedule::KernelRequest& request) {
+/// Tiles that were asked for, along the axes m, n and k of a product or m and n of attention; those not given stay as
+/// they are.
+void set_block(Context& context, const std::vector<int64_t>& extents, size_t rank, schedule::KernelRequest& request) {
   std::vector<NamedAttr> block;
   if (auto known = request.schedule.find("block"); known != request.schedule.end()) block = known->second->entries;
   constexpr std::string_view axes[] = {"m", "n", "k"};
-  for (size_t i = 0; i < std::min(extents.size(), std::size(axes)); ++i) {
+  for (size_t i = 0; i < std::min(extents.size(), rank); ++i) {
     auto given = [&](const NamedAttr& axis) { return axis.first == axes[i]; };
     if (std::none_of(block.begin(), block.end(), given)) block.emplace_back(axes[i], context.integer(extents[i]));
   }
@@ -51,7 +52,10 @@ Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& g
   request.arguments = form.arguments;
   request.schedule = form.schedule;
   bool is_matrix_product = anchor->is(graph::info(graph::OpKind::Gemm)) && form.kernel != "matmul_windows";
-  if (is_matrix_product) set_block(module_.context(), context_.list_option("block"), request);
+  bool is_attention = anchor->is(graph::info(graph::OpKind::FlashAttention));
+  if (is_matrix_product || is_attention) {
+    set_block(module_.context(), context_.list_option("block"), is_attention ? 2 : 3, request);
+  }
   request.choice = choice;
   request.symbol = next_symbol();
   request.machine = context_.machine ? context_.machine->name : "";
