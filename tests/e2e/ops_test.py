@@ -326,7 +326,7 @@ def quantised():
          [normal(5, 300), b, column], lambda x, q, c: x @ (q * c))
     q = RNG.integers(-8, 8, (10, 6)).astype(np.int8)
     case("q: Tensor[10, N, i8]", "unpack_int4(pack_int4(q)), pack_int4(q)", [q],
-         lambda q: (q, (q[::2] & 15) | ((q[1::2] & 15) << 4) & 255), 0)
+         lambda q: (q, ((q[::2] & 15) | ((q[1::2] & 15) << 4)).astype(np.uint8)), 0)
     q = RNG.integers(-8, 8, (64, 50)).astype(np.int8)
     packed = ((q[::2] & 15) | ((q[1::2] & 15) << 4)).astype(np.uint8)
     case("x: Tensor[A, B, 64, f32], p: Tensor[32, N, u8], c: Tensor[N, f32]", "matmul_int4(x, p, c)",

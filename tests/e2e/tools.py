@@ -25,11 +25,11 @@ def on_device(command, environment=None):
     if words[0] == str(BIN / "tesserac") and not any(word.startswith("--dump") for word in words):
         given = [word for word in words if word.startswith("--target=")]
         rest = [word for word in words if word not in given]
-        return [*rest, "--cubin", f"{given[0] if given else '--target=cpu:x86-64-v3,host'},{TARGET}"]
+        return [*rest, f"{given[0] if given else '--target=cpu:x86-64-v3,host'},{TARGET}"]
     elsewhere = "--device" in words or "TSR_TARGET" in (environment or {})
     interpreted = any(word.startswith("--interpret") for word in words)
     if words[1:2] == ["run"] and not interpreted and not elsewhere:
-        return [*words, "--device", DEVICE]
+        return [*words, "--device", DEVICE, "--allow-jit"]
     return words
 
 
