@@ -116,19 +116,19 @@ class Decomposer {
   DType dtype_;
 };
 
-/// What the library's kernel computes. On a GPU it multiplies fragments of 16-bit numbers, whose accumulator one
-/// program's threads hold.
+/// What the library's kernel computes. On a GPU it multiplies fragments of 16-bit numbers, and one program's threads
+/// hold whole rows: of a symbolic depth specialise_kernels makes some that they can hold.
 bool has_kernel(Op* op, const Machine* machine) {
   if (op->has_attr("dropout")) return false;
   if (!machine || !machine->is_gpu()) return true;
-  constexpr int64_t step = 16, most = 256;
+  constexpr int64_t most = 256;
   auto fits = [](Value* value) {
     std::optional<int64_t> depth = value->type()->dims[3]->constant();
-    return depth && *depth > 0 && *depth % step == 0 && *depth <= most;
+    return !depth || (*depth > 0 && *depth <= most);
   };
   DType dtype = op->in(slot::q)->type()->dtype;
   bool half = dtype == DType::BF16 || dtype == DType::F16;
-  return half && fits(op->in(slot::q)) && fits(op->in(slot::v)) && !op->in(slot::length);
+  return half && fits(op->in(slot::q)) && fits(op->in(slot::v));
 }
 
 }  // namespace

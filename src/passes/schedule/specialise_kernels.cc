@@ -10,6 +10,8 @@
 //   vectors   elsewhere a thread moves 16 bytes at a time, if rows start and end at multiples of that.
 //   rows      an axis that is taken whole becomes a constant extent that registers can hold (with what lies past the
 //             end masked), for a few extents; only longer rows are walked in a loop.
+//   depths    axes that a kernel with products takes whole, the head dimensions of attention, become constants likewise.
+//             Products are not walked in a loop: what is deeper is refused at a call, by a guard.
 //
 // Choices that sizes decide at compile time are taken here: what can never run goes away.
 
@@ -25,6 +27,7 @@
 #include "passes/analysis/divisibility.h"
 #include "passes/analysis/kernels.h"
 #include "passes/pass.h"
+#include "passes/tile/gpu/gpu_schedule.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "support/check.h"
 
@@ -36,12 +39,26 @@ namespace in = schedule::in;
 namespace {
 
 using Facts = std::vector<DimFact>;
+/// Numbers for symbolic extents.
+using Extents = std::vector<std::pair<Dim, int64_t>>;
+
+/// The number for that extent; its own where it is one.
+std::optional<int64_t> extent_in(const Extents& extents, Dim dim) {
+  for (auto [extent, elements] : extents) {
+    if (extent == dim) return elements;
+  }
+  return dim->constant();
+}
 
 constexpr int64_t vector_bytes = 16;
 /// Extents for rows in registers, how many registers of a thread a tile may have then, and how many threads: a
 /// multiprocessor that runs more has too few registers for what else they need.
 constexpr int64_t row_extents[] = {1024, 4096, 16384};
 constexpr int64_t registers_per_tile = 32, most_warps = 16;
+/// Extents for whole axes of products, and how many registers of a thread the largest tile may have then: an accumulator
+/// and what is added to it next to the operands' addresses.
+constexpr int64_t depths[] = {64, 128, 256};
+constexpr int64_t registers_per_accumulator = 128;
 
 Dim product_of(DimTable& table, const DimTerm& term) {
   Dim product = table.constant(1);
@@ -128,15 +145,27 @@ class KernelNeeds {
     return facts;
   }
 
-  /// The symbolic extent that tiles have; null when there is none, or several, or when something is combined along it
-  /// that no load tells where it ends.
-  Dim row_extent() const {
+  /// The symbolic extents that tiles have.
+  std::vector<Dim> whole_extents() const {
     std::vector<Dim> found;
     for_each_tile([&](Type tile) {
       for (Dim dim : tile->dims) {
         if (!dim->constant() && std::ranges::count(found, dim) == 0) found.push_back(dim);
       }
     });
+    return found;
+  }
+
+  bool multiplies() const {
+    bool found = false;
+    walk(kernel_, [&](Op* op) { found |= op->is(schedule::info(OpKind::Dot)); });
+    return found;
+  }
+
+  /// The one symbolic extent that tiles have; null when there is none, or several, or when something is combined along
+  /// it that no load tells where it ends.
+  Dim row_extent() const {
+    std::vector<Dim> found = whole_extents();
     if (found.size() != 1) return nullptr;
     bool ends = true;
     walk(kernel_, [&](Op* op) {
@@ -149,16 +178,15 @@ class KernelNeeds {
     return ends ? found[0] : nullptr;
   }
 
-  /// Registers of the largest tile when its rows have `extent` elements, or of two where a scan holds what it takes
-  /// beside what it gives.
-  int64_t largest_tile(int64_t extent) const {
+  /// Registers of the largest tile with those extents, or of two where a scan holds what it takes beside what it gives.
+  int64_t largest_tile(const Extents& extents) const {
     int64_t largest = 0, held = 1;
     walk(kernel_, [&](Op* op) {
       if (op->is(schedule::info(OpKind::Scan))) held = 2;
     });
     for_each_tile([&](Type tile) {
       int64_t registers = std::max<int64_t>(1, byte_size(tile->dtype) / 4);
-      for (Dim dim : tile->dims) registers *= dim->constant().value_or(extent);
+      for (Dim dim : tile->dims) registers *= extent_in(extents, dim).value_or(1);
       largest = std::max(largest, registers);
     });
     return largest * held;
@@ -290,7 +318,7 @@ class Specialisation {
       bool covered = std::ranges::any_of(kept, [&](Op* earlier) {
         Facts needed = host::assumptions(launch, earlier);
         return std::ranges::all_of(needed, [&](const DimFact& fact) {
-          return excludes_empty(fact) || contains(facts, fact);
+          return excludes_empty(fact) || decide(table_, fact, facts) == true;
         });
       });
       // What is covered but for empty sizes is not needed, unless it is all that empty sizes have.
@@ -299,9 +327,41 @@ class Specialisation {
       if (always) break;
     }
     Op* general = kept.back();
-    kept.pop_back();
+    if (counts_turns(launch, host::assumptions(launch, general))) {
+      general = host::choices(launch).back();
+    } else {
+      kept.pop_back();
+      guard(launch, host::assumptions(launch, general));
+    }
     launch->set_attr("kernel", context_.symbol(symbol_name(general)));
     launch->set_attr("variants", symbols_attr(context_, kept));
+  }
+
+  /// Whether the facts depend on the counter of a loop around the launch, which no guard of the call knows.
+  bool counts_turns(Op* launch, const Facts& facts) {
+    bool found = false;
+    for (Op* loop = launch->parent(); loop; loop = loop->parent()) {
+      if (!loop->is(host::info(host::OpKind::For))) continue;
+      auto is_counter = [&](std::string_view name) -> Dim {
+        found |= name == loop->string_attr("counter");
+        return nullptr;
+      };
+      for (const DimFact& fact : facts) table_.substitute(fact.left, is_counter);
+    }
+    return found;
+  }
+
+  /// Calls for which the facts do not hold, which no kernel is there for, are refused by name.
+  void guard(Op* launch, const Facts& facts) {
+    Op* function = host::function_of(launch);
+    Attr guards = function->attr("guards");
+    std::vector<Attr> all = guards ? guards->elements : std::vector<Attr>();
+    for (const DimFact& fact : facts) {
+      if (decide(table_, fact, guards_) == true) continue;
+      guards_.push_back(fact);
+      all.push_back(fact_attr(context_, fact));
+    }
+    if (!all.empty()) function->set_attr("guards", context_.array(std::move(all)));
   }
 
   /// The kernel with its copies before it, the most special first; without the kernel itself where it has no place.
@@ -339,15 +399,17 @@ class Specialisation {
   void add_vectorised(Op* kernel, std::vector<Op*>& all) {
     KernelNeeds needs(kernel);
     Facts vectors = needs.vectors();
+    if (needs.multiplies() && !needs.whole_extents().empty()) return add_depths(kernel, needs, vectors, all);
     if (Dim extent = needs.row_extent()) {
       for (int64_t row : row_extents) {
-        int64_t warps = std::max<int64_t>(1, needs.largest_tile(row) / (32 * registers_per_tile));
+        int64_t warps = std::max<int64_t>(1, needs.largest_tile({{extent, row}}) / (32 * registers_per_tile));
         if (warps > most_warps) break;
         Facts facts = vectors;
         facts.push_back({Relation::LessEqual, extent, table_.constant(row)});
         facts.push_back({Relation::GreaterEqual, extent, table_.constant(1)});
         Op* special = copy(kernel, facts);
-        take_rows(special, extent, row, warps);
+        take_rows(special, {{extent, row}});
+        set_warps(special, warps);
         all.push_back(special);
       }
     }
@@ -372,13 +434,51 @@ class Specialisation {
     if (!attributes.empty()) kernel->set_attr("assume", context_.array(std::move(attributes)));
   }
 
-  /// Tiles of the extent become tiles of `row` elements.
-  void take_rows(Op* kernel, Dim extent, int64_t row, int64_t warps) {
-    Dim constant = table_.constant(row);
+  /// A copy for each depth that registers can hold, in place of the kernel: a product has to have an end.
+  void add_depths(Op* kernel, const KernelNeeds& needs, const Facts& vectors, std::vector<Op*>& all) {
+    int64_t threads = 32 * gpu_schedule(kernel, machine_).compute_warps;
+    std::vector<Op*> any;
+    for (int64_t depth : depths) {
+      Extents extents = depths_within(kernel, needs, depth);
+      if (depth != depths[0] && needs.largest_tile(extents) > registers_per_accumulator * threads) break;
+      Facts facts;
+      for (auto [extent, most] : extents)
+        facts.push_back({Relation::LessEqual, extent, table_.constant(most)});
+      Op* special = copy(kernel, facts);
+      take_rows(special, extents);
+      any.push_back(special);
+    }
+    if (!vectors.empty()) {
+      for (Op* special : any) all.push_back(copy(special, vectors));
+    }
+    all.insert(all.end(), any.begin(), any.end());
+  }
+
+  /// The depth for each whole axis, or the first one that the kernel's assumptions keep it within.
+  Extents depths_within(Op* kernel, const KernelNeeds& needs, int64_t depth) {
+    Facts known = read_facts(kernel->attr("assume"));
+    Extents extents;
+    for (Dim extent : needs.whole_extents()) {
+      int64_t most = depth;
+      for (int64_t smaller : depths) {
+        bool within = decide(table_, {Relation::LessEqual, extent, table_.constant(smaller)}, known) == true;
+        if (within) most = std::min(most, smaller);
+      }
+      extents.emplace_back(extent, most);
+    }
+    return extents;
+  }
+
+  /// Tiles of symbolic extents become tiles of so many elements.
+  void take_rows(Op* kernel, const Extents& extents) {
+    auto taken = [&](Dim dim) {
+      std::optional<int64_t> elements = extent_in(extents, dim);
+      return elements ? table_.constant(*elements) : dim;
+    };
     auto retype = [&](Value* value) {
       if (!value->type()->is(TypeKind::Tile)) return;
       std::vector<Dim> dims = value->type()->dims;
-      std::ranges::replace(dims, extent, constant);
+      for (Dim& dim : dims) dim = taken(dim);
       value->set_type(context_.tile(std::move(dims), value->type()->dtype));
     };
     walk(kernel, [&](Op* op) {
@@ -392,11 +492,14 @@ class Specialisation {
     for (Attr axis : kernel->attr("axes")->elements) {
       std::vector<NamedAttr> entries(axis->entries.begin(), axis->entries.end());
       for (auto& [key, value] : entries) {
-        if (key == "block" && value->dim == extent) value = context_.dim(constant);
+        if (key == "block" && value) value = context_.dim(taken(value->dim));
       }
       axes.push_back(context_.dict(std::move(entries)));
     }
     kernel->set_attr("axes", context_.array(std::move(axes)));
+  }
+
+  void set_warps(Op* kernel, int64_t warps) {
     std::vector<NamedAttr> schedule;
     for (const auto& [key, value] : kernel->attr("schedule")->entries) {
       if (key != "warps") schedule.emplace_back(key, value);

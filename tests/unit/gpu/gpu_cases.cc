@@ -139,6 +139,24 @@ std::vector<GpuCase> attentions() {
        "%0: tensor<2 x 1 x 40 x 16, f32>, %1: tensor<2 x 1 x 40, f32> = "
        "gir.flash_attention %q, %q, %q, [%b], [], [] {scale = 0.5}\ngir.return [%0, %1]\n",
        2, two, {{}}, 2e-3},
+      {"attention of any depth", "%q: tensor<1 x 2 x S x D, bf16>, %k: tensor<1 x 1 x T x D, bf16>, %v: tensor<1 x 1 x T x E, bf16>",
+       "%0: tensor<1 x 2 x S x E, f32> = gir.flash_attention %q, %k, %v, [], [], [] {causal = true}\n"
+       "gir.return [%0]\n",
+       1, two,
+       {{{"S", 17}, {"T", 20}, {"D", 24}, {"E", 21}}, {{"S", 5}, {"T", 5}, {"D", 72}, {"E", 8}},
+        {{"S", 3}, {"T", 33}, {"D", 1}, {"E", 200}}, {{"S", 2}, {"T", 0}, {"D", 16}, {"E", 16}}}, 8e-3},
+      {"attention of 20 and 5 columns", "%q: tensor<1 x 2 x S x 20, f16>, %k: tensor<1 x 1 x T x 20, f16>, %v: tensor<1 x 1 x T x 5, f16>",
+       "%0: tensor<1 x 2 x S x 5, f32> = gir.flash_attention %q, %k, %v, [], [], [] {window = 7}\ngir.return [%0]\n",
+       1, two, {{{"S", 17}, {"T", 20}}, {{"S", 9}, {"T", 1}}}, 2e-3},
+      {"attention over what is held", operands + ", %n: tensor<i64>",
+       "%0: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [], [%n], [] {causal = true}\n"
+       "%1: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [], [%n], [] {window = 3}\n"
+       "gir.return [%0, %1]\n",
+       2, two, {{{"S", 3}, {"T", 40}}, {{"S", 1}, {"T", 9}}, {{"S", 20}, {"T", 33}}}, 8e-3},
+      {"attention of one row", "%q: tensor<2 x 2 x 1 x D, bf16>, %k: tensor<2 x 1 x T x D, bf16>, %n: tensor<i64>",
+       "%0: tensor<2 x 2 x 1 x D, f32> = gir.flash_attention %q, %k, %k, [], [%n], [] {causal = true}\n"
+       "gir.return [%0]\n",
+       1, two, {{{"T", 40}, {"D", 32}}, {{"T", 9}, {"D", 30}}}, 8e-3},
       {"attention written out", "%q: tensor<1 x 2 x S x 8, f32>, %n: tensor<i64>",
        "%0: tensor<1 x 2 x S x 8, f32> = gir.flash_attention %q, %q, %q, [], [%n], [] {causal = true}\n"
        "gir.return [%0]\n",
