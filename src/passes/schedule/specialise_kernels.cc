@@ -10,8 +10,8 @@
 //   vectors   elsewhere a thread moves 16 bytes at a time, if rows start and end at multiples of that.
 //   rows      an axis that is taken whole becomes a constant extent that registers can hold (with what lies past the
 //             end masked), for a few extents; only longer rows are walked in a loop.
-//   depths    axes that a kernel with products takes whole, the head dimensions of attention, become constants likewise.
-//             Products are not walked in a loop: what is deeper is refused at a call, by a guard.
+//   depths    axes that a kernel with products takes whole, the head dimensions of attention, become constants
+//             likewise. Products are not walked in a loop: what is deeper is refused at a call, by a guard.
 //
 // Choices that sizes decide at compile time are taken here: what can never run goes away.
 
@@ -55,8 +55,8 @@ constexpr int64_t vector_bytes = 16;
 /// multiprocessor that runs more has too few registers for what else they need.
 constexpr int64_t row_extents[] = {1024, 4096, 16384};
 constexpr int64_t registers_per_tile = 32, most_warps = 16;
-/// Extents for whole axes of products, and how many registers of a thread the largest tile may have then: an accumulator
-/// and what is added to it next to the operands' addresses.
+/// Extents for whole axes of products, and how many registers of a thread the largest tile may have then: an
+/// accumulator and what is added to it next to the operands' addresses.
 constexpr int64_t depths[] = {64, 128, 256};
 constexpr int64_t registers_per_accumulator = 128;
 
