@@ -9,7 +9,7 @@ import tempfile
 import numpy as np
 
 import models
-from tools import BIN
+from tools import BIN, peak_memory
 
 PROMPT = b"The first program that"
 
@@ -20,6 +20,15 @@ def generate(model, count):
     return subprocess.run([str(part) for part in command], capture_output=True, check=True).stdout
 
 
+def check_memory(model):
+    """A step needs no more than the one before: the caches have their size from the start."""
+    def peak(count):
+        return peak_memory(BIN / "llama_generate", model.bundle, model.weights, PROMPT.decode(), "--count", str(count))
+
+    few, many = peak(4), peak(160)
+    assert many < few + 500_000, f"{few} bytes for 4 bytes of text, {many} for 160"
+
+
 def main():
     llama = models.program("llama")
     with tempfile.TemporaryDirectory() as folder:
@@ -27,6 +36,7 @@ def main():
         wanted = bytes(llama.generate(model.params, np.frombuffer(PROMPT, np.uint8), 160))
         text = generate(model, 160)
         assert text == wanted, (text, wanted)
+        check_memory(model)
 
 
 if __name__ == "__main__":

@@ -46,3 +46,12 @@ def refuse(*command, **options):
     message = result.stderr.decode(errors="replace")
     assert result.returncode == 1, f"{' '.join(map(str, command))[:200]}: status {result.returncode}\n{message[:2000]}"
     return message
+
+
+def peak_memory(*command):
+    """Runs a program that must succeed; returns the most bytes that it had in memory."""
+    child = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0, f"{' '.join(map(str, command))}: status {child.returncode}"
+    return usage.ru_maxrss * 1024

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/core/builder.h"
 #include "ir/host/ops.h"
 #include "ir/schedule/ops.h"
 #include "passes/pass.h"
@@ -100,6 +101,7 @@ bool is_local(Op* op) {
     case S::Load:
     case S::Store:
     case S::Full:
+    case S::Extract:
     case S::Splat:
     case S::Constant:
     case S::Dim:
@@ -186,18 +188,26 @@ class MemoryReuse {
     }
   }
 
+  /// A buffer under the dims of another type with as many elements, before an op.
+  static Value* under(Value* buffer, Type type, Op* before) {
+    if (buffer->type() == type) return buffer;
+    Builder builder(*before->module());
+    builder.set_before(before);
+    builder.set_loc(before->loc());
+    return builder.value(host::info(OpKind::Alias), {{buffer}}, type);
+  }
+
   void compute_in_argument(Op* last, Value* argument) {
     Value* computed = host::root_of(last->operand(0));
     Op* launch = computed->def();
     bool own = launch && launch->is(host::info(OpKind::Launch)) && launch->block() == last->block() &&
                !host::place_of(launch, computed->index());
-    bool same = own && computed->type()->dims == argument->type()->dims;
-    if (!same || is_used_after(argument, launch, last) || !may_take(launch, computed->index(), argument)) return;
+    if (!own || is_used_after(argument, launch, last) || !may_take(launch, computed->index(), argument)) return;
     std::vector<Value*> over = launch->ins(host::in::Launch::over);
     std::vector<int64_t> places(launch->result_count(), -1);
     if (launch->has_attr("places")) places = launch->ints_attr("places");
     places[computed->index()] = int64_t(over.size());
-    over.push_back(argument);
+    over.push_back(under(argument, computed->type(), launch));
     last->result()->replace_all_uses(last->operand(0));
     last->erase();
     launch->set_slot(host::in::Launch::over, over);
