@@ -33,7 +33,7 @@ bool fits(Op* program, Op* call) {
   return true;
 }
 
-/// Runs a host program whose steps are launches.
+/// Runs a host program whose steps are launches, and other views of what they leave.
 class ProgramRun {
  public:
   ProgramRun(Op* program, const DimValues& dims, DiagnosticEngine& diagnostics)
@@ -46,6 +46,10 @@ class ProgramRun {
     }
     for (Op* op : *body) {
       if (op->is_terminator()) break;
+      if (op->is(host::info(host::OpKind::Alias))) {
+        if (alias(op).failed()) return failure;
+        continue;
+      }
       if (!op->is(host::info(host::OpKind::Launch))) return refuse(op);
       if (launch(op).failed()) return failure;
     }
@@ -67,6 +71,16 @@ class ProgramRun {
     diagnostics_.report(diag::unsupported_tensor_size, program_->loc(), value->type()->text,
                         graph::EvalOptions().max_tensor_bytes);
     return failure;
+  }
+
+  Status alias(Op* op) {
+    std::optional<std::vector<int64_t>> extents = evaluate(op->result()->type()->dims, dims_);
+    if (!extents) return refuse(op);
+    std::optional<TensorValue> same = values_.at(op->operand(0)).clone();
+    if (!same) return too_large(op->result());
+    same->reshape(std::move(*extents));
+    values_.emplace(op->result(), std::move(*same));
+    return success;
   }
 
   Status launch(Op* op) {

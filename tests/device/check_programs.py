@@ -49,6 +49,10 @@ ENTRIES = {
     "row_sums_f64": ([("MN", "f64")], ("M", "f64"), ROWS),
     "row_sums_i64": ([(("M", 1000), "i64")], ("M", "i64"), [dict(M=5)]),
     "row_sums_i8": ([(("M", 2000), "i8")], ("M", "i8"), [dict(M=5)]),
+    "scan_rows": ([("MN", "f32")], ("MN", "f32"), ROWS + [dict(M=2, N=20000)]),
+    "scan_known": ([(("M", 1000), "f32")], (("M", 1000), "f32"), [dict(M=5), dict(M=1), dict(M=0)]),
+    "scan_maxima": ([(("M", 520), "i64")], (("M", 520), "i64"), [dict(M=5)]),
+    "scan_columns": ([((200, "N"), "f32")], ((200, "N"), "f32"), [dict(N=70), dict(N=1)]),
     "turned": ([("MN", "bf16"), ("NM", "f32")], ("NM", "f32"), ROWS),
 }
 

@@ -44,6 +44,96 @@ def scans(x):
             "d": top / top[:, -1:]}
 
 
+DROPOUT = """
+@kernel.schedule(Schedule({}))
+def dropped(x: Tensor[M, N, f32], seed: Tensor[u64]) -> (Tensor[M, N, f32], Tensor[M, N, f32]):
+    t = tile.context(m=M, n=N)
+    s = tile.load(seed)
+    number = tile.row_index() * N + tile.col_index()
+    return dropout_in_kernel(tile.load(x), p=0.25, seed=s), tile.uniform(s, number, stream=7)
+
+@jit
+def f(x: Tensor[M, N, f32], seed: Tensor[u64]):
+    a, b = dropped(x, seed)
+    return a, b
+"""
+
+
+def philox_uniform(count, key):
+    """Philox4x32-10: word i % 4 of the block with counter i / 4, as a number in [0, 1)."""
+    mask = np.uint64(0xFFFFFFFF)
+    number = np.arange(count, dtype=np.uint64)
+    block = number // np.uint64(4)
+    c = [block & mask, block >> np.uint64(32), np.zeros_like(block), np.zeros_like(block)]
+    k = [key & 0xFFFFFFFF, key >> 32]
+    for _ in range(10):
+        p0, p1 = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
+        c = [(p1 >> np.uint64(32)) ^ c[1] ^ np.uint64(k[0]), p1 & mask,
+             (p0 >> np.uint64(32)) ^ c[3] ^ np.uint64(k[1]), p0 & mask]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    word = np.choose((number % np.uint64(4)).astype(np.int64), c)
+    return (word >> np.uint64(8)).astype(np.float32) * np.float32(2.0 ** -24)
+
+
+def dropout(x, seed):
+    kept = philox_uniform(x.size, seed).reshape(x.shape) >= np.float32(0.25)
+    return {"a": np.where(kept, x * np.float32(1 / 0.75), np.float32(0)),
+            "b": philox_uniform(x.size, seed ^ 7).reshape(x.shape)}
+
+
+BRANCHES = """
+@kernel.schedule(Schedule(BM=4))
+def chosen(x: Tensor[M, N, f32], y: Tensor[M, N, f32], flag: Tensor[i32]) -> (Tensor[M, N, f32], Tensor[M, f32]):
+    t = tile.context(m=M, n=N)
+    total = tile.zeros((t.m,), f32)
+    v = tile.load(x, (t.i, t.j), (t.m, t.n))
+    if t.i == 0:
+        v = v + 1.0
+    if tile.load(flag) > 3:
+        w = tile.load(y, (t.i, t.j), (t.m, t.n))
+        total = tile.sum(w, axis=1)
+        v = v * w
+    elif tile.load(flag) == 2:
+        total = tile.max(v, axis=1)
+    else:
+        v = -v
+    return v, total
+
+@kernel.schedule(Schedule(BM=4, BN=8))
+def blocks(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    total = tile.zeros((t.m,), f32)
+    for j in tile.range(N, t.n):
+        v = tile.load(x, (t.i, j), (t.m, t.n))
+        if j % 2 == 0:
+            total += tile.sum(v, axis=1)
+        else:
+            total -= tile.sum(v, axis=1)
+    return total
+
+@jit
+def f(x: Tensor[M, N, f32], y: Tensor[M, N, f32], flag: Tensor[i32]):
+    a, b = chosen(x, y, flag)
+    c = blocks(x)
+    return a, b, c
+"""
+
+
+def branches(x, y, flag):
+    x, y = x.astype(np.float64), y.astype(np.float64)
+    v = x.copy()
+    v[:4] += 1
+    total = np.zeros(x.shape[0])
+    if flag > 3:
+        v, total = v * y, y.sum(axis=1)
+    elif flag == 2:
+        total = v.max(axis=1)
+    else:
+        v = -v
+    signs = np.where(np.arange(x.shape[1]) // 8 % 2 == 0, 1, -1)
+    return {"a": v, "b": total, "c": (x * signs).sum(axis=1)}
+
+
 STDLIB = """
 from tessera.stdlib import efficient_layernorm, fused_adam, rotary_embedding
 
@@ -71,6 +161,47 @@ def library(x, scale, bias, g, m, v, step, lr, cosine, sine, h):
     turned = np.concatenate([a * d["cosine"] - b * d["sine"], b * d["cosine"] + a * d["sine"]], axis=-1)
     return {"normed": normed, "p2": (x - moved - d["lr"] * 0.01 * x).ravel(), "m2": first.ravel(),
             "v2": second.ravel(), "turned": turned}
+
+
+REGIONS = """
+@kernel.schedule(Schedule(BM=4, BN=16))
+def running(x: Tensor[M, N, f32], y: Region[write] Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t     = tile.context(m=M, n=N)
+    total = tile.zeros((t.m,), f32)
+    for j in tile.range(N, t.n):
+        s, more = tile.scan(tile.load(x, (t.i, j), (t.m, t.n)), axis=1, total=True)
+        tile.store(s + total[:, None], y, (t.i, j))
+        total += more
+    return total
+
+@kernel.schedule(Schedule(BM=8))
+def counted(x: Tensor[M, N, f32], sums: Region[reduce_sum] Tensor[N, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    v = tile.load(x, (t.i, t.j), (t.m, t.n))
+    tile.store(tile.sum(v * v, axis=0), sums)
+    return 2.0 * v
+
+@kernel.schedule(Schedule(BM=8, BN=16))
+def moved(x: Tensor[M, N, f32], y: Region[read_write] Tensor[M, N, f32], z: Region[write] Tensor[M, N, f32]):
+    t = tile.context(m=M, n=N)
+    v = tile.load(y) * 0.5 + tile.load(x)
+    tile.store(v, y)
+    tile.store(-v, z)
+
+@jit
+def f(x: Tensor[M, N, f32], y: Tensor[M, N, f32], w: Tensor[N, f32]):
+    total, sums = running(x, y)
+    double, squares = counted(x, w)
+    half, minus = moved(x, y, x)
+    return total, sums, double, squares, half, minus
+"""
+
+
+def regions(x, y, w):
+    x, y, w = (value.astype(np.float64) for value in (x, y, w))
+    half = y * 0.5 + x
+    return {"total": x.sum(axis=1), "sums": np.cumsum(x, axis=1), "double": 2 * x, "squares": w + (x * x).sum(axis=0),
+            "half": half, "minus": -half}
 
 
 def check(folder, name, source, inputs, wanted, bound=1e-5):
@@ -101,6 +232,20 @@ def main():
         for shape in ((1, 1), (5, 37), (3, 1000), (130, 17), (7, 16), (0, 5)):
             x = rng.standard_normal(shape).astype(np.float32)
             check(folder, "scans", SCANS, {"x": x}, scans(x))
+        for shape in ((1, 1), (5, 37), (70, 130)):
+            x = rng.standard_normal(shape).astype(np.float32)
+            seed = np.array(0x123456789ABCDEF, np.uint64)
+            for n, schedule in enumerate(("BM=4, BN=16", "BM=64, BN=64", "BM=1")):
+                check(folder, f"dropout{n}", DROPOUT.format(schedule), {"x": x, "seed": seed}, dropout(x, int(seed)), 0)
+        for shape in ((1, 1), (9, 37), (4, 200)):
+            x, y = rng.standard_normal((2, *shape)).astype(np.float32)
+            for flag in (1, 2, 5):
+                check(folder, "branches", BRANCHES, {"x": x, "y": y, "flag": np.array(flag, np.int32)},
+                      branches(x, y, flag))
+        for shape in ((1, 1), (9, 37), (70, 130)):
+            x, y = rng.standard_normal((2, *shape)).astype(np.float32)
+            w = rng.standard_normal(shape[1]).astype(np.float32)
+            check(folder, "regions", REGIONS, {"x": x, "y": y, "w": w}, regions(x, y, w))
         for rows, columns in ((1, 8), (50, 300)):
             def array(*dims):
                 return rng.standard_normal(dims).astype(np.float32)

@@ -99,7 +99,9 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
       if (!check_expressions(*this, parameter.type, type, parameter.name, scope)) return false;
       value = Datum::ir(*tensor);
     }
-    Datum conformed = conform(parameter.type, value, scope, Use::Argument, locs[i], what);
+    TypePattern pattern = parameter.type;
+    if (function.kind == FunctionKind::Kernel) pattern.privileges.clear();  // the call gives what becomes of it
+    Datum conformed = conform(pattern, value, scope, Use::Argument, locs[i], what);
     if (conformed.is_poison()) return false;
     if (conformed.is_ir()) {
       IrValue named = conformed.as_ir();
@@ -216,8 +218,9 @@ bool GraphBuilder::kernel_operands(const Signature& signature, Scope& scope,
                                    const std::vector<Loc>& locs, std::vector<Value*>& operands,
                                    std::vector<NamedAttr>& constants) {
   bool gap = false;
-  for (size_t i = 0; i < signature.parameters.size(); ++i) {
-    const SignatureParameter& parameter = signature.parameters[i];
+  for (const SignatureParameter* each : ordered_parameters(signature)) {
+    const SignatureParameter& parameter = *each;
+    size_t i = size_t(each - signature.parameters.data());
     const Datum& value = scope.find_here(parameter.name)->value;
     builder_.set_loc(locs[i]);
     if (is_cache(parameter.type)) {
@@ -247,7 +250,9 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   const Signature& signature = session().signature(*this, function);
   if (signature.failed) return Datum::poison();
   std::vector<TypePattern> patterns = kernel_results(signature);
-  if (patterns.empty()) {
+  bool changes = std::any_of(signature.parameters.begin(), signature.parameters.end(),
+                             [](const SignatureParameter& parameter) { return is_region(parameter.type); });
+  if (patterns.empty() && !changes) {
     report(diag::kernel_without_result, function.loc, function.name);
     return Datum::poison();
   }
@@ -274,6 +279,14 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
     types.push_back(context().tensor(std::move(*extents), type->storage));
     numerics.push_back(*type);
   }
+  for (const SignatureParameter* parameter : ordered_parameters(signature)) {
+    const Datum& value = scope->find_here(parameter->name)->value;
+    if (!is_region(parameter->type) || !value.is_ir()) continue;
+    NumericType type = type_of(value.as_ir());
+    types.push_back(context().tensor(value.as_ir().value->type()->dims, type.storage));
+    numerics.push_back(type);
+  }
+  several |= types.size() > 1;
   std::vector<OpAttr> attributes = {{"kernel", context().symbol(kernels_.symbol_of(function))}};
   if (!constants.empty()) {
     attributes.push_back({"arguments", context().dict(std::move(constants))});

@@ -41,7 +41,7 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
     result = run_body(function_, *scope_, request_.loc == function_.loc ? Loc{} : request_.loc);
   }
   schedule::KernelInstance instance;
-  bool good = !result.is_poison() && store_results(result) && !has_errors();
+  bool good = !result.is_poison() && store_results(result) && check_regions() && !has_errors();
   if (good) {
     finish_kernel(instance);
     return instance;
@@ -53,10 +53,11 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
 /// Refuses what the language has and kernels do not lower yet.
 bool KernelBuilder::check_signature() {
   if (signature_->failed) return false;
+  bool regions = false;
   for (const SignatureParameter& parameter : signature_->parameters) {
     const TypePattern& type = parameter.type;
-    if (!type.privileges.empty())
-      return unsupported(type.loc, "a Region parameter of a kernel"), false;
+    if (!check_privileges(type)) return false;
+    regions |= is_region(type);
     if (!type.layout.empty())
       return unsupported(type.loc, "a stored layout in a kernel's signature"), false;
     bool unknown = type.kind == PatternKind::Tile || type.kind == PatternKind::Tuple ||
@@ -65,7 +66,7 @@ bool KernelBuilder::check_signature() {
     if (unknown) return unsupported(type.loc, "a kernel's parameter of this type"), false;
   }
   std::vector<TypePattern> results = result_patterns();
-  if (results.empty())
+  if (results.empty() && !regions)
     return report(diag::kernel_without_result, function_.loc, function_.name), false;
   for (const TypePattern& type : results) {
     if (!is_operand(type))
@@ -108,7 +109,8 @@ bool KernelBuilder::bind_operands() {
   size_t next = 0;
   size_t declared = 0, given = 0;
   std::vector<std::pair<const SignatureParameter*, size_t>> caches;
-  for (const SignatureParameter& parameter : signature_->parameters) {
+  for (const SignatureParameter* each : ordered_parameters(*signature_)) {
+    const SignatureParameter& parameter = *each;
     if (is_cache(parameter.type)) {
       caches.emplace_back(&parameter, next);
       next += cache_operands;
@@ -146,7 +148,8 @@ bool KernelBuilder::check_operands() {
   }
   if (!define_sizes(*caller)) return false;
   size_t next = 0;
-  for (const SignatureParameter& parameter : signature_->parameters) {
+  for (const SignatureParameter* each : ordered_parameters(*signature_)) {
+    const SignatureParameter& parameter = *each;
     if (is_cache(parameter.type)) next += cache_operands;
     Type operand = operand_of(parameter, next);
     if (!operand) continue;
@@ -200,7 +203,7 @@ bool KernelBuilder::define_symbols() {
     if (!extents) return false;
     result_dims_.push_back(std::move(*extents));
   }
-  return true;
+  return declare_regions();
 }
 
 bool KernelBuilder::check_where() {
@@ -229,18 +232,23 @@ bool KernelBuilder::create_kernel() {
   kernel_->move_to_end(module_.body());
   Block* body = kernel_->region()->add_block();
   size_t next = 0;
-  for (const SignatureParameter& parameter : signature_->parameters) {
+  for (const SignatureParameter* each : ordered_parameters(*signature_)) {
+    const SignatureParameter& parameter = *each;
     if (is_cache(parameter.type)) add_cache(parameter, next);
     Type operand = operand_of(parameter, next);
-    if (!operand) continue;
+    if (!operand || !is_read(parameter.type)) continue;
     auto extents = evaluate_dims(*this, parameter.type, *scope_);
     if (!extents) return kernel_->erase(), false;
     Type type = context().tensor(*extents, operand->dtype);
     parameters_[body->add_arg(type, module_.intern(parameter.name))] = &parameter;
   }
   for (size_t i = 0; i < result_dims_.size(); ++i) {
-    std::string name = result_dims_.size() == 1 ? "result" : fmt::format("result{}", i);
-    body->add_arg(context().tensor(result_dims_[i], result_dtypes_[i]), module_.intern(name));
+    Region* region = i < returned_ ? nullptr : &regions_[i - returned_];
+    std::string name = returned_ == 1 ? "result" : fmt::format("result{}", i);
+    if (region) name = region->parameter->name + "_out";
+    Value* memory = body->add_arg(context().tensor(result_dims_[i], result_dtypes_[i]), module_.intern(name));
+    if (region) region->out = memory;
+    if (region && !is_read(region->parameter->type)) parameters_[memory] = region->parameter;
   }
   ops_.builder().set_end(body);
   return true;
@@ -279,7 +287,8 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
   size_t next = 0;
   unsigned position = 0;
   Block* body = kernel_->region()->front();
-  for (const SignatureParameter& parameter : signature_->parameters) {
+  for (const SignatureParameter* each : ordered_parameters(*signature_)) {
+    const SignatureParameter& parameter = *each;
     auto given = request_.arguments.find(parameter.name);
     Datum value = Datum::none();
     if (is_cache(parameter.type)) {
@@ -288,7 +297,11 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
       position += cache_operands;
     } else if (is_operand(parameter.type)) {
       if (!operand_of(parameter, next)) continue;
-      IrValue tensor = ops_.handle(body->arg(position++), parameter.loc).as_ir();
+      Value* memory = is_read(parameter.type) ? body->arg(position++) : nullptr;
+      for (const Region& region : regions_) {
+        if (region.parameter == &parameter && !memory) memory = region.out;
+      }
+      IrValue tensor = ops_.handle(memory, parameter.loc).as_ir();
       tensor.name = parameter.name;
       value = Datum::ir(tensor);
     } else if (given != request_.arguments.end()) {
@@ -316,8 +329,9 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
 bool KernelBuilder::store_results(const Datum& result) {
   Loc loc = function_.loc;
   if (!grid_) return report(diag::kernel_without_context, loc, function_.name), false;
+  size_t count = returned_;
+  if (count == 0 && result.is_none()) return true;
   if (result.is_none()) return report(diag::missing_return, loc, function_.name), false;
-  size_t count = result_dims_.size();
   if (count == 1 && !result.is_sequence()) return store_result(result, 0);
   if (!result.is_sequence() || result.elements().size() != count) {
     report(diag::wrong_result, loc, function_.name, describe(result),
@@ -399,6 +413,7 @@ void KernelBuilder::finish_kernel(schedule::KernelInstance& instance) {
     for (Dim dim : result_dims_[i]) caller.push_back(dims().substitute(dim, to_caller));
     instance.results.push_back(context().tensor(std::move(caller), result_dtypes_[i]));
   }
+  describe_regions(instance, to_caller);
 }
 
 }  // namespace tessera::frontend

@@ -126,6 +126,42 @@ class KernelBuilder : public Evaluator {
   Datum materialised(const Datum& datum);
   Datum divisor(const Datum& by, Loc loc);
 
+  // Regions (kernel_regions.cc).
+  struct Region {
+    const SignatureParameter* parameter;
+    size_t operand;                ///< its number among a call's operands
+    Value* out = nullptr;          ///< the kernel's parameter that holds what it becomes
+    Loc stored = {};               ///< the last tile.store so far
+    std::vector<Dim> parts = {};   ///< of a sum: how many parts, along each axis of the grid that shares tiles
+  };
+  using Place = std::vector<std::pair<Value*, Dim>>;  ///< per dimension: the index and extent of a tile
+  bool check_privileges(const TypePattern& type);
+  bool declare_regions();
+  Region* region_of(const Value* tensor);
+  bool check_load(const Value* tensor, Loc loc);
+  Datum store(const BoundArguments& arguments);
+  std::optional<Place> stored_place(const IrValue& tensor, Value* value, const BoundArguments& arguments);
+  std::vector<const KernelAxis*> unused_axes(const Place& place) const;
+  bool covers(const Region& region, const Place& place);
+  bool store_tile(Region& region, Value* value, const Place& place, Loc loc);
+  bool add_part(Region& region, Value* value, const Place& place, Loc loc);
+  bool check_regions();
+  void describe_regions(schedule::KernelInstance& instance,
+                        const std::map<std::string, Dim, std::less<>>& to_caller);
+
+  // Random numbers (kernel_random.cc).
+  Datum random_uniform(const BoundArguments& arguments);
+  Datum dropout(const BoundArguments& arguments);
+  Value* seed_key(const Datum& seed, size_t rank, Loc loc);
+  Value* element_numbers(const std::vector<Dim>& dims, Loc loc);
+
+  // Branches (kernel_branch.cc).
+  struct Arm;
+  Datum branch_condition(const Datum& condition, Loc loc);
+  void run_arm(Arm& arm, const ast::If& stmt, size_t first, bool holds, Scope& scope);
+  Flow run_arms(const ast::If& stmt, size_t first, Scope& scope);
+  void join_arms(Op* op, std::vector<Arm>& arms, const ast::If& stmt, Scope& scope);
+
   // Loads (kernel_loads.cc).
   Datum load(const BoundArguments& arguments);
   bool add_hint(const std::string& key, int64_t value, Loc loc);
@@ -164,6 +200,8 @@ class KernelBuilder : public Evaluator {
   Scope* scope_ = nullptr;
   std::vector<std::vector<Dim>> result_dims_;
   std::vector<DType> result_dtypes_;
+  size_t returned_ = 0;  ///< results that the source returns; those of regions follow
+  std::vector<Region> regions_;
   std::map<const Value*, const SignatureParameter*> parameters_;
   size_t errors_before_ = 0;
   Op* kernel_ = nullptr;

@@ -6,6 +6,7 @@
 
 #include "frontend/dims.h"
 #include "frontend/kernel/kernel_builder.h"
+#include "frontend/kernel/kernel_library.h"
 #include "ir/core/machine.h"
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
@@ -140,6 +141,13 @@ void KernelBuilder::choose_grid() {
   for (size_t i = 0; i < results.size(); ++i) {
     for (const KernelAxis* axis : match_axes(results[i].dims, result_dims_[i])) {
       if (axis) axes_[size_t(axis - axes_.data())].grid = true;
+    }
+  }
+  for (size_t r = 0; r < regions_.size(); ++r) {
+    const TypePattern& type = regions_[r].parameter->type;
+    if (is_summed(type) && (returned_ > 0 || regions_.size() > 1)) continue;
+    for (const KernelAxis* axis : match_axes(type.dims, result_dims_[returned_ + r])) {
+      if (axis && !scan_.looped.count(axis->name)) axes_[size_t(axis - axes_.data())].grid = true;
     }
   }
 }

@@ -112,9 +112,4 @@ Datum KernelBuilder::assigned(std::string_view name, Datum value, Loc) {
   return value;
 }
 
-Flow KernelBuilder::branch(const Datum&, const ast::If& stmt, size_t arm, Scope&) {
-  unsupported(stmt.arms[arm].condition->loc, "a condition on values of the machine in a kernel");
-  return Flow::Next;
-}
-
 }  // namespace tessera::frontend

@@ -100,6 +100,8 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& giv
       return tile_range(arguments, true);
     case TileBuiltin::Load:
       return load(arguments);
+    case TileBuiltin::Store:
+      return store(arguments);
     case TileBuiltin::Gather:
       return gather(arguments);
     case TileBuiltin::Zeros:
@@ -131,6 +133,8 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& giv
     }
     case TileBuiltin::Scan:
       return scan(arguments);
+    case TileBuiltin::Uniform:
+      return random_uniform(arguments);
     case TileBuiltin::Sum:
       return reduce("sum", arguments, 1, loc);
     case TileBuiltin::Prod:
@@ -164,6 +168,8 @@ Datum KernelBuilder::call_common(const Builtin& builtin, const BoundArguments& a
       return reduce(BuiltinId(builtin.id) == BuiltinId::ReduceMax ? "max" : "min", arguments, 2,
                     loc);
     }
+    case BuiltinId::DropoutInKernel:
+      return dropout(arguments);
     case BuiltinId::Transpose:
       return ops_.transpose(arguments[0], arguments[1].elements(), loc);
     case BuiltinId::Matmul:

@@ -118,16 +118,16 @@ std::optional<schedule::KernelRequest> SourceKernels::own_request(const Function
                parameter.loc);
   }
   schedule::KernelRequest request;
-  for (const SignatureParameter& parameter : signature.parameters) {
-    if (parameter.default_value) {
-      if (is_operand(parameter.type)) request.operands.push_back(nullptr);
+  for (const SignatureParameter* parameter : ordered_parameters(signature)) {
+    const TypePattern& type = parameter->type;
+    if (parameter->default_value) {
+      if (is_operand(type)) request.operands.push_back(nullptr);
       continue;
     }
-    if (!is_operand(parameter.type)) return std::nullopt;
-    auto dims = evaluate_dims(evaluator, parameter.type, *scope);
+    if (!is_operand(type)) return std::nullopt;
+    auto dims = evaluate_dims(evaluator, type, *scope);
     if (!dims) return std::nullopt;
-    request.operands.push_back(
-        session_.context().tensor(*dims, parameter.type.dtype, parameter.type.policies));
+    request.operands.push_back(session_.context().tensor(*dims, type.dtype, type.policies));
   }
   request.kernel = symbol_of(function);
   request.symbol = function.name;

@@ -18,6 +18,12 @@ bool is_operand(const TypePattern& type);
 /// Whether a parameter of a kernel is a cache: three operands K, V and length.
 bool is_cache(const TypePattern& type);
 constexpr size_t cache_operands = 3;
+/// Whether a kernel changes the parameter, whether it reads what the parameter holds, and whether it adds to it.
+bool is_region(const TypePattern& type);
+bool is_read(const TypePattern& type);
+bool is_summed(const TypePattern& type);
+/// The parameters in the order of a call's operands: regions come last, and of those the ones that are not read.
+std::vector<const SignatureParameter*> ordered_parameters(const Signature& signature);
 /// The results of a kernel. One that states none and takes a KTile gives what the first KTile is.
 std::vector<TypePattern> kernel_results(const Signature& signature);
 

@@ -40,6 +40,7 @@ Datum KernelBuilder::load(const BoundArguments& arguments) {
     if (!add_hint(hint == Vector ? "vector" : "prefetch", *value, arguments.locs[hint]))
       return Datum::poison();
   }
+  if (!check_load(x.as_ir().value, arguments.call)) return Datum::poison();
   if (x.as_ir().value->type()->rank() == 0) return load_scalar(x.as_ir(), arguments);
   if (!arguments[Rows].is_none() || !arguments[Cols].is_none())
     return load_tied(x.as_ir(), arguments);

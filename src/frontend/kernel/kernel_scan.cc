@@ -71,9 +71,13 @@ class Scanner {
     if (!call) return;
     std::string_view function = tile_function(*call);
     if (function == "load") return find_load(*call);
-    if (function != "range_n") return;
+    if (function == "store" && !argument(*call, "index", 2)) {
+      scan_.whole_loads.insert(name_of(argument(*call, "x", 1)));
+    }
+    if (function != "range" && function != "range_n") return;
     std::string_view axis = axis_of(argument(*call, "step", 1));
-    if (!axis.empty()) scan_.tied_ranges.push_back({argument(*call, "shape", 0), axis});
+    if (!axis.empty()) scan_.looped.insert(axis);
+    if (!axis.empty() && function == "range_n") scan_.tied_ranges.push_back({argument(*call, "shape", 0), axis});
   }
 
   void find_load(const ast::Call& call) {

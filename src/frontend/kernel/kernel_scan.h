@@ -26,9 +26,10 @@ struct TiedRange {
 struct KernelScan {
   const ast::Call* context = nullptr;      ///< the first `tile.context(…)`
   std::set<std::string_view> axes_used;    ///< names after the dot of the context's variable
-  std::set<std::string_view> whole_loads;  ///< parameters loaded without an index
+  std::set<std::string_view> whole_loads;  ///< parameters loaded or stored without an index
   std::vector<TiedLoad> tied_loads;        ///< in order
   std::vector<TiedRange> tied_ranges;
+  std::set<std::string_view> looped;       ///< axes whose tiles a loop counts
   bool uses_tiles = false;  ///< something of `tile` is mentioned
 
   /// The expression of an axis's extent; null when the context does not name it.

@@ -49,13 +49,25 @@ struct KernelRequest {
   Loc loc;              ///< the op that asks, for diagnostics
 };
 
-/// A kernel built for a request.
+/// An operand that a kernel changes. An output holds what it becomes, or, for a sum, parts in leading dims, all of
+/// which are added to the operand.
+struct KernelRegion {
+  unsigned operand;        ///< its number in the request
+  unsigned output;         ///< its number among the results
+  std::vector<Dim> parts;  ///< leading dims of a sum's parts, in the caller's symbols
+  bool reads = false;      ///< the operand is a parameter of the kernel
+  bool sums = false;
+};
+
+/// A kernel built for a request. Operands that are regions come last in a request; those of them that are not read are
+/// no parameters of the kernel.
 struct KernelInstance {
   Op* kernel = nullptr;             ///< a sched.kernel in the module that was given
   std::vector<Type> results;        ///< result types in the caller's symbols
   std::map<std::string, Dim> dims;  ///< the kernel's free dims in the caller's symbols
   /// How many schedules there are to choose from, in the order in which they are tried; only the last needs nothing.
   size_t choices = 1;
+  std::vector<KernelRegion> regions = {};
 };
 
 class KernelLibrary {

@@ -10,6 +10,7 @@ void verify_kernel(Op* op, OpVerifier& verifier);
 void verify_return(Op* op, OpVerifier& verifier);
 void verify_tile(Op* op, OpVerifier& verifier);
 void verify_yield(Op* op, OpVerifier& verifier);
+void verify_if(Op* op, OpVerifier& verifier);
 void verify_pipeline(Op* op, OpVerifier& verifier);
 
 }  // namespace tessera::schedule

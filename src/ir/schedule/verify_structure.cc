@@ -155,8 +155,9 @@ void verify_return(Op* op, OpVerifier& verifier) {
 
 void verify_yield(Op* op, OpVerifier& verifier) {
   Op* parent = op->parent();
-  bool fits = parent && (parent->is(info(OpKind::Tile)) || parent->is(info(OpKind::Pipeline)));
-  if (!fits) verifier.error("it stands in no sched.tile or sched.pipeline");
+  bool fits = parent && (parent->is(info(OpKind::Tile)) || parent->is(info(OpKind::Pipeline)) ||
+                         parent->is(info(OpKind::If)));
+  if (!fits) verifier.error("it stands in no sched.tile, sched.pipeline or sched.if");
 }
 
 void verify_tile(Op* op, OpVerifier& verifier) {
@@ -175,6 +176,24 @@ void verify_tile(Op* op, OpVerifier& verifier) {
   if (!same)
     return verifier.error("its axes must be the kernel's grid axes: {}", fmt::join(wanted, ", "));
   verify_carried(op, unsigned(wanted.size()), verifier);
+}
+
+void verify_if(Op* op, OpVerifier& verifier) {
+  if (op->in(in::If::condition)->type()->dtype != DType::Bool) verifier.error("its condition must be bool");
+  for (unsigned r = 0; r < 2; ++r) {
+    Block* body = op->region(r)->front();
+    Op* yield = body ? body->terminator() : nullptr;
+    if (!yield || !yield->is(info(OpKind::Yield)))
+      return verifier.error("region {} does not end in sched.yield", r);
+    if (yield->operand_count() != op->result_count()) {
+      return verifier.error("region {} yields {} values, not {}", r, yield->operand_count(), op->result_count());
+    }
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      if (yield->operand(i)->type() == op->result(i)->type()) continue;
+      verifier.error("value {} that region {} yields is {}, not {}", i, r, yield->operand(i)->type()->text,
+                     op->result(i)->type()->text);
+    }
+  }
 }
 
 void verify_pipeline(Op* op, OpVerifier& verifier) {

@@ -98,6 +98,8 @@ class KernelLowering {
         return lower_grid(op);
       case SOp::Pipeline:
         return lower_pipeline(op);
+      case SOp::If:
+        return lower_if(op);
       case SOp::Return:
         builder_.op(tile::info(tile::OpKind::Return), {}, {});
         return;
@@ -199,6 +201,23 @@ class KernelLowering {
     builder_.set_after(loop);
     positions_ = std::move(outer);
     for (unsigned i = 0; i < op->result_count(); ++i) values_[op->result(i)] = loop->result(i);
+  }
+
+  void lower_if(Op* op) {
+    std::vector<Type> types;
+    for (unsigned i = 0; i < op->result_count(); ++i) types.push_back(op->result(i)->type());
+    Op* made = builder_.op(tile::info(tile::OpKind::If), {{mapped(op->operand(0))}}, std::move(types));
+    auto outer = positions_;  // as for a loop
+    for (unsigned r = 0; r < 2; ++r) {
+      builder_.set_end(made->region(r)->add_block());
+      lower_block(op->region(r)->front());
+      positions_ = outer;
+    }
+    builder_.set_after(made);
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      made->result(i)->set_name(op->result(i)->name());
+      values_[op->result(i)] = made->result(i);
+    }
   }
 
   struct Position {

@@ -282,6 +282,19 @@ FragmentEmitter::Values FragmentEmitter::old_loop(Op* old, const std::vector<boo
   return inside(loop, std::move(scope), body, {});
 }
 
+FragmentEmitter::Values FragmentEmitter::old_branch(Op* old, const std::vector<Type>& types,
+                                                    const std::function<Values(unsigned)>& body) {
+  Value* condition = demand(old->in(in::If::condition));
+  Op* made = builder().op(tile::info(OpKind::If), {{condition}}, types);
+  Values results;
+  for (unsigned r = 0; r < 2; ++r) {
+    Scope scope;
+    scope.block = made->region(r)->add_block();
+    results = inside(made, std::move(scope), [&](const Values&) { return body(r); }, {});
+  }
+  return results;
+}
+
 // Values.
 
 const FragmentEmitter::Known* FragmentEmitter::find(Value* old) const {

@@ -107,6 +107,8 @@ class FragmentEmitter {
   /// `body`, but for those that are `in_memory`.
   Values old_loop(Op* loop, const std::vector<bool>& in_memory, const Values& inits,
                   const LoopBody& body);
+  /// A branch of the old program, with results of these types; `body` writes a region and gives what it yields.
+  Values old_branch(Op* branch, const std::vector<Type>& types, const std::function<Values(unsigned)>& body);
 
   // Values.
   /// The fragment of an old tile, or the new value of an old scalar.

@@ -1,4 +1,5 @@
-// Loops of the old program inside of a block of stages, and products whose rows are the columns of fragments.
+// Loops and branches of the old program inside of a block of stages, and products whose rows are the columns of
+// fragments.
 //
 // A carried tile that is larger than a fragment lies in scratch memory, where a turn changes it
 // fragment by fragment: what a product adds to it, or arithmetic makes of it, is stored where it was.
@@ -134,6 +135,44 @@ void FragmentStages::write_loop(const Root& root) {
   });
   for (unsigned i = 0, next = 0; i < op->result_count(); ++i) {
     if (!in_memory[i]) emitter_.remember(op->result(i), last[next++]);
+  }
+}
+
+/// Both branches leave what is larger than a fragment in the same scratch memory.
+void FragmentStages::write_branch(const Root& root) {
+  Op* op = root.op;
+  std::vector<Type> types;
+  for (unsigned i = 0; i < op->result_count(); ++i) {
+    Value* result = op->result(i);
+    std::vector<int> unbound = emitter_.unbound(result);
+    if (unbound.empty()) {
+      types.push_back(result->type()->is(TypeKind::Tile) ? emitter_.fragment_type(result) : result->type());
+    } else if (!shape_.keeps || unbound.size() != 1) {
+      return emitter_.reject(op, "it gives a tile that does not fit in one fragment");
+    } else {
+      emitter_.keep_in(result, scratch_for(result, unbound));
+    }
+  }
+  FragmentEmitter::Values results = emitter_.old_branch(op, types, [&](unsigned region) {
+    Block* body = op->region(region)->front();
+    auto kept = emitter_.kept();
+    write_stages(body);
+    FragmentEmitter::Values values;
+    for (unsigned i = 0; i < op->result_count() && !emitter_.failed(); ++i) {
+      Value* value = body->back()->operand(i);
+      std::vector<int> unbound = emitter_.unbound(op->result(i));
+      if (unbound.empty()) {
+        values.push_back(emitter_.demand(value));
+      } else {
+        store_all(value, unbound, scratch_for(op->result(i), unbound));
+      }
+    }
+    emitter_.set_kept(std::move(kept));
+    return values;
+  });
+  if (emitter_.failed()) return;
+  for (unsigned i = 0, next = 0; i < op->result_count(); ++i) {
+    if (emitter_.unbound(op->result(i)).empty()) emitter_.remember(op->result(i), results[next++]);
   }
 }
 

@@ -13,6 +13,7 @@ bool is_fragment_root(Op* op, const TileAxes& axes) {
     case OpKind::Store:
     case OpKind::Dot:
     case OpKind::For:
+    case OpKind::If:
       return true;
     case OpKind::Reduce:
     case OpKind::Scan:
@@ -169,7 +170,7 @@ Value* FragmentStages::read_up_to(Op* op, int axis) const {
 FragmentStages::Root FragmentStages::root(Op* op) {
   Root root{op, {}};
   OpKind kind = kind_of(op);
-  if (kind == OpKind::For) return root;
+  if (kind == OpKind::For || kind == OpKind::If) return root;
   root.unbound = emitter_.unbound(kind == OpKind::Store ? op->in(in::Store::value) : left_by(op));
   if (kind == OpKind::Store && root.unbound.size() == 1) root.axis = root.unbound[0];
   if (combines(op) && root.unbound.empty()) root.axis = combined_axis(emitter_.axes(), op);
@@ -342,11 +343,15 @@ int64_t FragmentStages::width_of(int axis) const {
 
 void FragmentStages::block(Block* old) {
   auto kept = emitter_.kept();
+  write_stages(old);
+  emitter_.set_kept(std::move(kept));
+}
+
+void FragmentStages::write_stages(Block* old) {
   for (const Stage& stage : plan(old)) {
     if (emitter_.failed()) return;
     write(stage);
   }
-  emitter_.set_kept(std::move(kept));
 }
 
 void FragmentStages::write(const Stage& stage) {
@@ -354,6 +359,7 @@ void FragmentStages::write(const Stage& stage) {
   emitter_.builder().set_loc(first.op->loc());
   if (first.axis >= 0) return write_shared_loop(stage);
   if (kind_of(first.op) == OpKind::For) return write_loop(first);
+  if (kind_of(first.op) == OpKind::If) return write_branch(first);
   if (!first.unbound.empty()) return write_nested(first);
   if (kind_of(first.op) == OpKind::Dot) return write_dot(first);
   FragmentMemory memory = emitter_.memory_of(first.op, in::Store::memory, in::Store::offsets,

@@ -56,6 +56,8 @@ class FragmentStages {
   bool can_keep(Value* value, const Root& root);
   bool can_keep_operand(Value* value, const Root& root);
 
+  /// The stages of a block, of which what is kept stays kept for what the block yields.
+  void write_stages(Block* old);
   void write(const Stage& stage);
   void write_shared_loop(const Stage& stage);
   FragmentEmitter::Values combine(const Stage& stage, const FragmentEmitter::Values& carried);
@@ -68,6 +70,7 @@ class FragmentStages {
   FragmentMemory keep(Value* value, const Stage& stage);
   void write_dot(const Root& root);
   void write_loop(const Root& root);
+  void write_branch(const Root& root);
   FragmentEmitter::Values enter_loop(Op* loop, std::vector<bool>& in_memory);
   FragmentEmitter::Values end_turn(Op* loop, const std::vector<bool>& in_memory);
   /// Writes the fragments of `value` along `axes` to `memory`.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "ir/tile/build.h"
 #include "passes/pass.h"
@@ -74,7 +75,17 @@ class Padding {
     return known ? limit : tile::min(builder_, limit, extent);
   }
 
-  Value* extent_of(Value* value, size_t i) { return tile::dim(builder_, value->type()->dims[i]); }
+  /// One value for each extent, so that what ends at the same element is seen to.
+  Value* extent_of(Value* value, size_t i) {
+    Dim extent = value->type()->dims[i];
+    Value*& known = extents_[extent];
+    if (known) return known;
+    Builder here = builder_;
+    builder_.set_before(kernel_->region()->front()->front());
+    known = tile::dim(builder_, extent);
+    builder_ = here;
+    return known;
+  }
 
   /// The limits of an access, each at most the extent that the axis has now.
   void limit_access(Op* op, Value* value, unsigned slot) {
@@ -127,6 +138,7 @@ class Padding {
   int64_t threads_;
   TileAxes axes_;
   std::vector<int64_t> padded_;  ///< by program axis: its new extent, 0: it keeps its own
+  std::map<Dim, Value*> extents_;
   Builder builder_;
 };
 

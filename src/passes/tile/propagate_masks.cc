@@ -89,6 +89,10 @@ class MaskPropagation {
     }
     if (op->is(tile::info(OpKind::For)))
       return visit(op->region()->front()->back()->operand(value->index()));
+    if (op->is(tile::info(OpKind::If))) {
+      for (unsigned r = 0; r < 2; ++r) visit(op->region(r)->front()->back()->operand(value->index()));
+      return;
+    }
     if (op->is(tile::info(OpKind::Load))) return collect(op, in::Load::limits);
     if (op->is(tile::info(OpKind::Gather))) collect(op, in::Gather::limits);
     for (unsigned i = 0; i < op->operand_count(); ++i) visit(op->operand(i));

@@ -108,7 +108,7 @@ class KernelSplit {
     bool fine = true;
     walk(kernel_, [&](Op* op) {
       OpKind kind = kind_of(op);
-      bool unknown = kind == OpKind::If || kind == OpKind::Alloc || kind == OpKind::Merge;
+      bool unknown = kind == OpKind::Alloc || kind == OpKind::Merge;
       if (fine && unknown) fine = reject(op, "it is not expected before fragments are made");
       bool keeps = kind == OpKind::Reduce && op->flag("keep");
       if (fine && keeps) fine = reject(op, "it keeps the axis that it combines");

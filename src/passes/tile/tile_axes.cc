@@ -156,15 +156,18 @@ void separate_constants(Op* kernel) {
   std::vector<Op*> ops;
   std::set<Op*> found;
   bool has_products = false;
+  bool twice = TileAxes(kernel).repeated();  // coordinates that are shared, such as those of rows and of columns
   walk(kernel, [&](Op* op) {
     has_products |= op->is(tile::info(OpKind::Dot)) || op->is(tile::info(OpKind::Mma));
     OpKind kind = kind_of(op);
     bool made = kind == OpKind::Full || kind == OpKind::Iota || kind == OpKind::Splat;
     bool moved = kind == OpKind::Broadcast || kind == OpKind::Reshape;
-    bool of_made = moved && found.contains(op->operand(0)->def());
+    moved |= twice && op->operand_count() > 0 && op->info().elementwise != ElementwiseKind::None;
+    bool of_made = moved;
+    for (unsigned i = 0; of_made && i < op->operand_count(); ++i) of_made = found.contains(op->operand(i)->def());
     if ((made || of_made) && found.insert(op).second) ops.push_back(op);
   });
-  if (!has_products) return;
+  if (!has_products && !twice) return;
   // Users come first, so that what they are copied with has all its uses.
   for (size_t i = ops.size(); i-- > 0;) {
     Op* op = ops[i];

@@ -46,6 +46,8 @@ std::vector<GpuCase> scans() {
       scan_case("of a column", "f32", "BN=64, warps=4", "40, N", "axis=0", {{{"N", 70}}, {{"N", 1}}, {{"N", 0}}}, 1e-5),
       scan_case("of long columns", "f32", "BN=16, warps=4", "200, N", "axis=0, kind=\"prod\"",
                 {{{"N", 35}}, {{"N", 1}}}, 1e-5),
+      scan_case("of columns that registers do not hold", "f32", "BN=64, warps=4", "200, N", "axis=0",
+                {{{"N", 70}}, {{"N", 1}}}, 1e-5),
       kernel_case("scan and its total", R"(
 @kernel.schedule(Schedule(BM=2, warps=4))
 def shares(x: Tensor[M, N, f32]) -> (Tensor[M, N, f32], Tensor[M, f32]):
@@ -74,8 +76,95 @@ def f(a: Tensor[M, K, bf16], b: Tensor[K, 32, bf16]) -> Tensor[M, 32, f32]:
   };
 }
 
+std::vector<GpuCase> programs() {
+  return {
+      kernel_case("dropout", R"(
+@kernel.schedule(Schedule(BM=16, BN=64, warps=4))
+def dropped(x: Tensor[M, N, f32], seed: Tensor[u64]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    return dropout_in_kernel(tile.load(x), p=0.25, seed=tile.load(seed))
+
+@jit
+def f(x: Tensor[M, N, f32], seed: Tensor[u64]) -> Tensor[M, N, f32]:
+    return dropped(x, seed)
+)", {{{"M", 33}, {"N", 70}}, {{"M", 1}, {"N", 1}}}, 0),
+      kernel_case("branches", R"(
+@kernel.schedule(Schedule(BM=4, warps=2))
+def chosen(x: Tensor[M, N, f32], flag: Tensor[i32]) -> (Tensor[M, N, f32], Tensor[M, f32]):
+    t = tile.context(m=M, n=N)
+    total = tile.zeros((t.m,), f32)
+    v = tile.load(x, (t.i, t.j), (t.m, t.n))
+    if tile.load(flag) > 3:
+        total = tile.sum(v, axis=1)
+        v = v * 2.0
+    elif t.i == 0:
+        total = tile.max(v, axis=1)
+    else:
+        v = -v
+    return v, total
+
+@jit
+def f(x: Tensor[M, 72, f32], flag: Tensor[i32]) -> (Tensor[M, 72, f32], Tensor[M, f32]):
+    return chosen(x, flag)
+)", {{{"M", 9}}, {{"M", 1}}}, 1e-5),
+      kernel_case("region of a loop", R"(
+@kernel.schedule(Schedule(BM=2, BN=64, warps=2))
+def running(x: Tensor[M, N, f32], y: Region[write] Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t     = tile.context(m=M, n=N)
+    total = tile.zeros((t.m,), f32)
+    for j in tile.range(N, t.n):
+        s, more = tile.scan(tile.load(x, (t.i, j), (t.m, t.n)), axis=1, total=True)
+        tile.store(s + total[:, None], y, (t.i, j))
+        total += more
+    return total
+
+@jit
+def f(x: Tensor[M, N, f32], y: Tensor[M, N, f32]) -> (Tensor[M, f32], Tensor[M, N, f32]):
+    return running(x, y)
+)", {{{"M", 5}, {"N", 150}}, {{"M", 1}, {"N", 1}}}, 1e-5),
+      kernel_case("region of sums", R"(
+@kernel.schedule(Schedule(BM=4, warps=2))
+def counted(x: Tensor[M, N, f32], sums: Region[reduce_sum] Tensor[N, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    v = tile.load(x, (t.i, t.j), (t.m, t.n))
+    tile.store(tile.sum(v * v, axis=0), sums)
+    return 2.0 * v
+
+@jit
+def f(x: Tensor[M, 72, f32], w: Tensor[72, f32]) -> (Tensor[M, 72, f32], Tensor[72, f32]):
+    return counted(x, w)
+)", {{{"M", 9}}, {{"M", 1}}}, 1e-5),
+      kernel_case("efficient_layernorm", R"(
+from tessera.efficient_layernorm import efficient_layernorm
+
+@jit
+def f(x: Tensor[M, 200, bf16], s: Tensor[200, f32], b: Tensor[200, f32]) -> Tensor[M, 200, bf16]:
+    return efficient_layernorm(x, s, b)
+)", {{{"M", 9}}, {{"M", 1}}}, 8e-3),
+      kernel_case("adam", R"(
+from tessera.fused_adam import fused_adam
+
+@jit
+def f(p: Tensor[N, bf16], g: Tensor[N, bf16], m: Tensor[N, f32], v: Tensor[N, f32], step: Tensor[i64], lr: Tensor[f32]):
+    a, b, c = fused_adam(p, g, m, v * v, step * step + 1, lr)
+    return a, b, c
+)", {{{"N", 1500}}, {{"N", 1}}}, 8e-3),
+      kernel_case("rotary embedding", R"(
+from tessera.rotary_embedding import rotary_embedding
+
+@jit
+def f(x: Tensor[B, S, 64, f32], c: Tensor[S, 32, f32], s: Tensor[S, 32, f32]) -> Tensor[B, S, 2, 32, f32]:
+    return rotary_embedding(reshape(x, (B, S, 2, 32)), c, s)
+)", {{{"B", 3}, {"S", 21}}, {{"B", 1}, {"S", 1}}}, 0),
+  };
+}
+
 }  // namespace
 
-std::vector<GpuCase> kernel_cases() { return scans(); }
+std::vector<GpuCase> kernel_cases() {
+  std::vector<GpuCase> all = scans();
+  for (GpuCase& each : programs()) all.push_back(std::move(each));
+  return all;
+}
 
 }  // namespace tessera::test

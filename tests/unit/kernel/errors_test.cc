@@ -214,13 +214,54 @@ TEST_CASE("schedules fit the kernel") {
 TEST_CASE("what is not lowered yet says so") {
   check("    x = tile.alloc((8, 8), f32)\n    return tile.zeros((t.m, t.n), f32)\n",
         "'tile.alloc' cannot be compiled yet");
-  check("    if t.i > 0:\n        x = 1\n    return tile.zeros((t.m, t.n), f32)\n",
-        "a condition on values of the machine in a kernel cannot be compiled yet");
-  CHECK(
-      message(
-          "@kernel\ndef f(a: Tensor[M, f32], y: Region[write] Tensor[M, f32]) -> Tensor[M, f32]:\n"
-          "    t = tile.context(m=M)\n    return tile.load(a)\n") ==
-      "a Region parameter of a kernel cannot be compiled yet");
+}
+
+TEST_CASE("branches on the machine agree on what they leave") {
+  check("    x = tile.zeros((t.m, t.n), f32)\n    if t.i > 0:\n        x = x + 1.0\n    return x\n", "");
+  check("    x = 1\n    if t.i > 0:\n        x = tile.zeros((t.m, t.n), f32)\n    return tile.zeros((t.m, t.n), f32)\n",
+        "'x' after one branch is an integer, where tile<M x N, f32> is needed");
+  check("    if t.i > 0:\n        return tile.zeros((t.m, t.n), f32)\n    return tile.zeros((t.m, t.n), f32)\n",
+        "a return in a branch that the machine takes or not cannot be compiled yet");
+  check("    x = tile.zeros((t.m, t.n), f32)\n    if x > 0.0:\n        x = x + 1.0\n    return x\n",
+        "the condition is a tile<M x N, bool>, where a bool or an integer scalar is needed");
+}
+
+TEST_CASE("regions are stored once, whole, by one program each") {
+  auto region = [](const std::string& privileges, const std::string& body) {
+    return message("@kernel.schedule(Schedule(BM=8, BN=8))\ndef f(a: Tensor[M, N, f32], y: Region[" + privileges +
+                   "] Tensor[M, N, f32]) -> Tensor[M, N, f32]:\n    t = tile.context(m=M, n=N)\n    v = tile.load(a)\n" +
+                   body + "    return v\n");
+  };
+  CHECK(region("write", "    tile.store(v, y)\n").empty());
+  CHECK(region("read_write", "    tile.store(v + tile.load(y), y)\n").empty());
+  CHECK(region("reduce_sum", "    tile.store(v, y)\n").empty());
+  CHECK(region("read", "    v = v + tile.load(y)\n").empty());
+  CHECK(region("writes", "    tile.store(v, y)\n") == "the privilege is 'writes', where read, write, read_write or reduce_sum is needed");
+  CHECK(region("read, reduce_sum", "    tile.store(v, y)\n") == "the privilege is 'read, reduce_sum', where read, write, read_write or reduce_sum is needed");
+  CHECK(region("write", "") == "a region that is never stored cannot be compiled yet");
+  CHECK(region("write", "    tile.store(v, a)\n") ==
+        "what 'tile.store' writes to is a tensor<M x N, f32>, where a region is needed");
+  CHECK(region("write", "    tile.store(v + tile.load(y), y)\n") == "what 'tile.load' reads is 'y', which is only written, where a tensor that is read is needed");
+  CHECK(region("read_write", "    tile.store(v, y)\n    v = tile.load(y)\n") ==
+        "what 'tile.load' reads is 'y', which was stored, where a tensor as the kernel found it is needed");
+  CHECK(region("write", "    tile.store(v, y, (t.i, 0))\n") ==
+        "the index of 'tile.store' is the same for programs along axis 'n', where a place for each program is needed");
+  CHECK(region("write", "    tile.store(v, y)\n    tile.store(v, y)\n") ==
+        "a region that is not stored once and whole cannot be compiled yet");
+  CHECK(region("write", "    if t.i > 0:\n        tile.store(v, y)\n") ==
+        "a region that is not stored once and whole cannot be compiled yet");
+  CHECK(region("write", "    tile.store(tile.sum(v, axis=0), y)\n") ==
+        "the tile stored in 'y' is [8], where [8, 8] is needed");
+}
+
+TEST_CASE("random numbers need seeds and numbers of elements") {
+  check_op("tile.uniform(7, i)", "");
+  check_op("tile.uniform(0.5, i)", "the seed is a number, where an integer is needed");
+  check_op("tile.uniform(7, x)", "the index of 'tile.uniform' is a tile<8 x 4, f32>, where a tile of integers is needed");
+  check_op("dropout_in_kernel(x, p=1.5, seed=7)", "the probability is 1.5, where a number from 0 up and below 1 is needed");
+  check_op("dropout_in_kernel(x, p=0.5, seed=7)",
+           "the tile is of extent 8, where one along axes of the grid and of loops around is needed");
+  check_op("dropout_in_kernel(x, p=0.5, seed=7, index=i)", "");
 }
 
 TEST_CASE("operands fit the signature") {

@@ -96,7 +96,9 @@ void GraphLowering::use_caller_symbols(AnchorKernel& anchor) {
 }
 
 void GraphLowering::bind_operands(AnchorKernel& anchor, Op* op, const AnchorForm& form) {
-  for (unsigned i = 0; i < op->operand_count(); ++i) {
+  // Regions that are only written are no parameters; they come last.
+  auto unread = std::ranges::count_if(anchor.regions, [](const auto& region) { return !region.reads; });
+  for (unsigned i = 0; i < op->operand_count() - unsigned(unread); ++i) {
     const Read& read = reads_.read(op, i);
     std::optional<Access> access = anchor_access(table_, form, i, read.access);
     TSR_CHECK(access, "an operand of an anchor is not strided");
@@ -143,6 +145,33 @@ Op* GraphLowering::finish_anchor(AnchorKernel& anchor, const FusionGroup& group,
   return anchor.kernel = keep_kernel(anchor.kernel);
 }
 
+/// What the parts of a sum come to, added to what the region held.
+Status GraphLowering::add_parts(Op* anchor, const AnchorForm& form, const schedule::KernelRegion& region, Op* launch) {
+  Value* result = anchor->result(region.output);
+  Dim parts = count_elements(table_, region.parts), elements = count_elements(table_, result->type()->dims);
+  DType dtype = result->type()->dtype;
+  schedule::KernelRequest request;
+  request.kernel = "sum_parts";
+  request.operands = {module_.context().tensor({parts, elements}, dtype), module_.context().tensor({elements}, dtype)};
+  request.symbol = next_symbol();
+  request.machine = context_.machine ? context_.machine->name : "";
+  request.loc = anchor->loc();
+  Result<schedule::KernelInstance> instance = context_.kernels->instantiate(module_, request);
+  if (!instance) return failure;
+  const Read& read = reads_.read(anchor, region.operand);
+  std::optional<Access> access = anchor_access(table_, form, region.operand, read.access);
+  Value* start = host_.buffer(read.base);
+  bool plain = access && read.casts.empty() &&
+               is_contiguous(table_, *access, count_elements(table_, start->type()->dims));
+  TSR_CHECK(plain, "a region to add to is a window");
+  std::vector<Value*> operands = {host_.under(launch->result(region.output), {parts, elements}),
+                                  host_.under(start, {elements})};
+  Op* kernel = keep_kernel(instance->kernel);
+  Op* sum = host_.launch(kernel, {}, operands, instance->dims, {result});
+  host_.define(result, host_.under(sum->result(0), result->type()->dims));
+  return success;
+}
+
 // Where it depends on sizes which schedule is the one, there is a kernel for each that may be; the one that always
 // may be is built last.
 Status GraphLowering::lower_anchor(const FusionGroup& group) {
@@ -153,10 +182,16 @@ Status GraphLowering::lower_anchor(const FusionGroup& group) {
     Result<schedule::KernelInstance> instance = instantiate(group, form, choice);
     if (!instance) return failure;
     choices = instance->choices;
+    bool sums = std::ranges::any_of(instance->regions, [](const auto& region) { return region.sums; });
+    if (sums && choice + 1 < choices) {
+      // How many parts a sum has is the schedule's choice, and what follows takes those of one schedule.
+      instance->kernel->erase();
+      continue;
+    }
     if (choice + 1 < choices) instance->kernel->set_attr("symbol", variant_symbol(module_, next_symbol()));
-    AnchorKernel built{instance->kernel, instance->dims, false, false, {}};
+    AnchorKernel built{instance->kernel, instance->dims, false, false, {}, instance->regions};
     Op* kernel = finish_anchor(built, group, form);
-    TSR_CHECK(choice == 0 || (built.operands == anchor.operands && built.dims == anchor.dims),
+    TSR_CHECK(!anchor.kernel || (built.operands == anchor.operands && built.dims == anchor.dims),
               "variants of a kernel take different operands");
     anchor = std::move(built);
     if (choice + 1 < choices) variants.push_back(kernel);
@@ -168,7 +203,10 @@ Status GraphLowering::lower_anchor(const FusionGroup& group) {
     for (unsigned i = 0; i < group.anchor->result_count(); ++i)
       outputs.push_back(group.anchor->result(i));
   }
-  host_.launch(anchor.kernel, variants, anchor.operands, anchor.dims, outputs);
+  Op* launch = host_.launch(anchor.kernel, variants, anchor.operands, anchor.dims, outputs);
+  for (const schedule::KernelRegion& region : anchor.regions) {
+    if (region.sums && add_parts(group.anchor, form, region, launch).failed()) return failure;
+  }
   if (!anchor.takes_members && !group.members.empty()) return lower_generated(without_anchor(group));
   return success;
 }

@@ -108,9 +108,9 @@ Value* HostProgram::carrier(std::string_view symbol) {
   return carriers_[std::string(symbol)] = made;
 }
 
-void HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
-                         const std::map<std::string, Dim>& dims,
-                         const std::vector<Value*>& outputs, const std::vector<Value*>& places) {
+Op* HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
+                        const std::map<std::string, Dim>& dims, const std::vector<Value*>& outputs,
+                        const std::vector<Value*>& places) {
   Block* body = kernel->region()->front();
   std::map<std::string, Dim, std::less<>> binding(dims.begin(), dims.end());
   std::vector<NamedAttr> entries;
@@ -139,6 +139,7 @@ void HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std
     if (made->type()->dims == outputs[i]->type()->dims) made->set_name(outputs[i]->name());
     buffers_[outputs[i]] = made;
   }
+  return launch;
 }
 
 Value* HostProgram::copy(Value* buffer) {

@@ -25,10 +25,12 @@ class HostProgram {
   /// Launches a kernel, or the first of the variants that may run, and defines `outputs` by its
   /// results, which have the types of the kernel's last parameters under `dims`. `places` has for
   /// each output the buffer whose memory it takes, or null; empty when all have memory of their own.
-  void launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
-              const std::map<std::string, Dim>& dims, const std::vector<Value*>& outputs,
-              const std::vector<Value*>& places = {});
+  Op* launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
+             const std::map<std::string, Dim>& dims, const std::vector<Value*>& outputs,
+             const std::vector<Value*>& places = {});
   Value* copy(Value* buffer);
+  /// Says where a value is, in place of what was said before.
+  void define(Value* graph, Value* buffer) { buffers_[graph] = buffer; }
   /// Defines a value without elements.
   void define_empty(Value* graph);
   /// Ends the call with the graph op's message unless the buffer holds true.

@@ -19,6 +19,7 @@ struct AnchorKernel {
   bool in_caller_symbols = false;   ///< the kernel has been rewritten to use these
   bool takes_members = false;       ///< it has a place for the ops that follow
   std::vector<Value*> operands;
+  std::vector<schedule::KernelRegion> regions = {};  ///< operands that it changes
 };
 
 /// What the lowering of all blocks of a function adds to.
@@ -60,6 +61,7 @@ class GraphLowering {
   Result<schedule::KernelInstance> instantiate(const FusionGroup& group, const AnchorForm& form, size_t choice);
   Op* finish_anchor(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form);
   void use_caller_symbols(AnchorKernel& anchor);
+  Status add_parts(Op* anchor, const AnchorForm& form, const schedule::KernelRegion& region, Op* launch);
   void bind_operands(AnchorKernel& anchor, Op* op, const AnchorForm& form);
   void fold_members(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form,
                     Op* store);
