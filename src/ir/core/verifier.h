@@ -44,18 +44,6 @@ Status verify(Module& module, DiagnosticEngine& diagnostics);
 /// Reports a result whose dims or dtype are not these; true if they are.
 bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype);
 
-/// Reports a region that is not one block which takes values of the types `arguments` and ends with an op `yield` of
-/// values of the types `results`; policies may differ. True if it is.
-bool expect_region(OpVerifier& verifier, Op* op, unsigned region, const OpInfo* yield,
-                   std::span<const Type> arguments, std::span<const Type> results);
-/// The rules that loops and branches on whole tensors share at every level that has them: `inits` (the number of an
-/// operand slot) and results have the same types.
-bool expect_carried(OpVerifier& verifier, Op* op, unsigned inits);
-/// The types of the values.
-std::vector<Type> types_of(const std::vector<Value*>& values);
-/// Reports an operand that is no bool of rank 0.
-bool expect_condition(OpVerifier& verifier, Type type);
-
 /// Reports what is no fact (ir/core/dim_facts.h) in a list of such, which may be missing.
 void verify_facts(Op* op, std::string_view attribute, OpVerifier& verifier);
 

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "ir/core/dim_facts.h"
+#include "ir/core/verify_control.h"
 #include "ir/graph/ops.h"
 #include "ir/graph/verify.h"
 
@@ -14,12 +15,6 @@ namespace {
 Op* function_of(Op* op) {
   while (Op* parent = op->parent()) op = parent;
   return op;
-}
-
-/// A region that takes the carried values and yields values of these types.
-bool expect_body(Op* op, OpVerifier& verifier, unsigned region, std::span<const Type> carried,
-                 std::span<const Type> yielded) {
-  return expect_region(verifier, op, region, info(OpKind::Yield), carried, yielded);
 }
 
 bool is_dim_name(std::string_view text) {
@@ -61,13 +56,11 @@ void verify_update_slice(Op* op, OpVerifier& verifier) {
 }
 
 void verify_check(Op* op, OpVerifier& verifier) {
-  expect_condition(verifier, op->in(in::Check::condition)->type());
+  expect_condition(verifier, op->in(in::Check::condition));
 }
 
 void verify_for(Op* op, OpVerifier& verifier) {
-  if (!expect_carried(verifier, op, in::For::inits)) return;
-  std::vector<Type> types = types_of(op->ins(in::For::inits));
-  if (!expect_body(op, verifier, at::For::body, types, types)) return;
+  if (!expect_loop(verifier, op, in::For::inits, at::For::body, info(OpKind::Yield))) return;
   std::string_view counter = op->string_attr("counter");
   if (!is_dim_name(counter)) return verifier.error("'{}' is no name of a dim", counter);
   for (Op* around = op->parent(); around; around = around->parent()) {
@@ -90,19 +83,11 @@ void verify_for(Op* op, OpVerifier& verifier) {
 }
 
 void verify_while(Op* op, OpVerifier& verifier) {
-  if (!expect_carried(verifier, op, in::While::inits)) return;
-  std::vector<Type> types = types_of(op->ins(in::While::inits));
-  std::vector<Type> truth = {op->module()->context().tensor({}, DType::Bool)};
-  expect_body(op, verifier, at::While::condition, types, truth) &&
-      expect_body(op, verifier, at::While::body, types, types);
+  expect_while(verifier, op, in::While::inits, at::While::condition, at::While::body, info(OpKind::Yield));
 }
 
 void verify_cond(Op* op, OpVerifier& verifier) {
-  std::vector<Type> types;
-  for (unsigned i = 0; i < op->result_count(); ++i) types.push_back(op->result(i)->type());
-  expect_condition(verifier, op->in(in::Cond::condition)->type()) &&
-      expect_body(op, verifier, at::Cond::then, {}, types) &&
-      expect_body(op, verifier, at::Cond::otherwise, {}, types);
+  expect_branches(verifier, op, at::Cond::then, at::Cond::otherwise, info(OpKind::Yield));
 }
 
 void verify_yield(Op* op, OpVerifier& verifier) {

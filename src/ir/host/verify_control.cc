@@ -1,40 +1,22 @@
+#include "ir/core/verify_control.h"
 #include "ir/host/verify.h"
 
 namespace tessera::host {
 
-namespace {
-
-bool expect_body(Op* op, OpVerifier& verifier, unsigned region, std::span<const Type> carried,
-                 std::span<const Type> yielded) {
-  return expect_region(verifier, op, region, info(OpKind::Yield), carried, yielded);
-}
-
-}  // namespace
-
 void verify_check(Op* op, OpVerifier& verifier) {
-  expect_condition(verifier, op->in(in::Check::condition)->type());
+  expect_condition(verifier, op->in(in::Check::condition));
 }
 
 void verify_for(Op* op, OpVerifier& verifier) {
-  if (!expect_carried(verifier, op, in::For::inits)) return;
-  std::vector<Type> types = types_of(op->ins(in::For::inits));
-  expect_body(op, verifier, at::For::body, types, types);
+  expect_loop(verifier, op, in::For::inits, at::For::body, info(OpKind::Yield));
 }
 
 void verify_while(Op* op, OpVerifier& verifier) {
-  if (!expect_carried(verifier, op, in::While::inits)) return;
-  std::vector<Type> types = types_of(op->ins(in::While::inits));
-  std::vector<Type> truth = {op->module()->context().tensor({}, DType::Bool)};
-  expect_body(op, verifier, at::While::condition, types, truth) &&
-      expect_body(op, verifier, at::While::body, types, types);
+  expect_while(verifier, op, in::While::inits, at::While::condition, at::While::body, info(OpKind::Yield));
 }
 
 void verify_if(Op* op, OpVerifier& verifier) {
-  std::vector<Type> types;
-  for (unsigned i = 0; i < op->result_count(); ++i) types.push_back(op->result(i)->type());
-  expect_condition(verifier, op->in(in::If::condition)->type()) &&
-      expect_body(op, verifier, at::If::then, {}, types) &&
-      expect_body(op, verifier, at::If::otherwise, {}, types);
+  expect_branches(verifier, op, at::If::then, at::If::otherwise, info(OpKind::Yield));
 }
 
 void verify_yield(Op* op, OpVerifier& verifier) {
