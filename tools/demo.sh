@@ -19,7 +19,7 @@ PATH=$PWD/build/bin:$PATH
 show tesserac --time examples/gpt/gpt.tsr -D SIZE=small -o "$folder/gpt.bundle"
 show tsr inspect "$folder/gpt.bundle"
 show tsr init "$folder/gpt.bundle" --seed 7 -o "$folder/gpt.safetensors"
-show gpt_evaluate "$folder/gpt.bundle" "$folder/gpt.safetensors" "$text"
+show evaluate "$folder/gpt.bundle" "$folder/gpt.safetensors" "$text"
 show tesserac examples/llama/llama.tsr -D SIZE=small -o "$folder/llama.bundle"
 show tsr init "$folder/llama.bundle" --seed 7 -o "$folder/llama.safetensors"
 show llama_generate "$folder/llama.bundle" "$folder/llama.safetensors" "The first program that" --temperature 0.8

@@ -10,72 +10,14 @@
 #include <random>
 
 #include "unit/codegen/elementwise_kernel.h"
+#include "unit/codegen/exact.h"
 
 using namespace tessera;
 using namespace tessera::test;
 using Kind = ElementwiseKind;
+using Number = ExactNumber;
 
 namespace {
-
-/// Arbitrary precision that frees itself.
-class Number {
- public:
-  Number() { mpfr_init2(value_, 200); }
-  ~Number() { mpfr_clear(value_); }
-  Number(const Number&) = delete;
-  Number& operator=(const Number&) = delete;
-  operator mpfr_ptr() { return value_; }
-
- private:
-  mpfr_t value_;
-};
-
-void sigmoid(mpfr_ptr y, mpfr_ptr x) {
-  mpfr_neg(y, x, MPFR_RNDN);
-  mpfr_exp(y, y, MPFR_RNDN);
-  mpfr_add_ui(y, y, 1, MPFR_RNDN);
-  mpfr_ui_div(y, 1, y, MPFR_RNDN);
-}
-
-/// x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3))
-void gelu(mpfr_ptr y, mpfr_ptr x) {
-  Number t, c;
-  mpfr_set_str(c, "0.044715", 10, MPFR_RNDN);
-  mpfr_sqr(t, x, MPFR_RNDN);
-  mpfr_mul(t, t, c, MPFR_RNDN);
-  mpfr_add_ui(t, t, 1, MPFR_RNDN);
-  mpfr_mul(t, t, x, MPFR_RNDN);
-  mpfr_const_pi(c, MPFR_RNDN);
-  mpfr_ui_div(c, 8, c, MPFR_RNDN);
-  mpfr_sqrt(c, c, MPFR_RNDN);
-  mpfr_mul(t, t, c, MPFR_RNDN);
-  sigmoid(y, t);
-  mpfr_mul(y, y, x, MPFR_RNDN);
-}
-
-void exact(Kind kind, mpfr_ptr y, mpfr_ptr x) {
-  switch (kind) {
-    case Kind::Exp: mpfr_exp(y, x, MPFR_RNDN); return;
-    case Kind::Exp2: mpfr_exp2(y, x, MPFR_RNDN); return;
-    case Kind::Expm1: mpfr_expm1(y, x, MPFR_RNDN); return;
-    case Kind::Log: mpfr_log(y, x, MPFR_RNDN); return;
-    case Kind::Log2: mpfr_log2(y, x, MPFR_RNDN); return;
-    case Kind::Log1p: mpfr_log1p(y, x, MPFR_RNDN); return;
-    case Kind::Sin: mpfr_sin(y, x, MPFR_RNDN); return;
-    case Kind::Cos: mpfr_cos(y, x, MPFR_RNDN); return;
-    case Kind::Tanh: mpfr_tanh(y, x, MPFR_RNDN); return;
-    case Kind::Erf: mpfr_erf(y, x, MPFR_RNDN); return;
-    case Kind::Sigmoid: sigmoid(y, x); return;
-    case Kind::Silu: {
-      Number s;
-      sigmoid(s, x);
-      mpfr_mul(y, s, x, MPFR_RNDN);
-      return;
-    }
-    case Kind::Gelu: gelu(y, x); return;
-    default: throw std::runtime_error("no reference");
-  }
-}
 
 struct Format {
   int digits;        ///< significant bits
