@@ -230,8 +230,22 @@ class KernelGenerator : public Generator {
     int a = any_tile();
     if (a < 0 || type(a).dtype == DType::Bool) return;
     std::string other = literal(random_, type(a).dtype);
+    bool has_rows = type(a).dims == full() && shape_ != Shape::Line && shape_ != Shape::Fold;
+    if (has_rows && random_.one_in(2)) return mask(a, other);
     both(fmt::format("where({{0}} > {}, {{0}}, {})", other, other), fmt::format("tile.where({{0}} > {}, {{0}}, {})", other, other),
          {a}, type(a));
+  }
+
+  /// Of what row and column an element lies in.
+  void mask(int a, const std::string& other) {
+    static constexpr const char* comparisons[] = {"{} >= {}", "{} < {}", "{} == {}", "{} - {} < 7"};
+    std::string comparison = random_.of(comparisons);
+    auto compared = [&](const std::string& rows, const std::string& columns) {
+      return fmt::format(fmt::runtime(comparison), rows, columns);
+    };
+    std::string rows = fmt::format("arange({})[:, None]", m_->text), columns = fmt::format("arange({})[None, :]", n_->text);
+    both(fmt::format("where({}, {{0}}, {})", compared(rows, columns), other),
+         fmt::format("tile.where({}, {{0}}, {})", compared("tile.row_index()", "tile.col_index()"), other), {a}, type(a));
   }
 
   void choose_results(int first) {

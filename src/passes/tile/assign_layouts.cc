@@ -37,6 +37,9 @@ class LayoutAssignment {
   LayoutAssignment(Op* kernel, const Machine& machine)
       : kernel_(kernel), machine_(machine), context_(kernel->module()->context()), axes_(kernel) {}
 
+  /// A value that no layout can hold, since it runs along one axis twice; null if there is none.
+  Value* repeated() const { return axes_.repeated(); }
+
   void run() {
     collect();
     for (Value* value : tiles_) {
@@ -241,8 +244,15 @@ Status assign_layouts(Module& module, PassContext& context) {
   TSR_CHECK(context.machine, "assign_layouts needs a machine");
   for (Op* op : *module.body()) {
     if (!op->is(tile::info(OpKind::Kernel))) continue;
-    separate_constants(op);
-    LayoutAssignment(op, *context.machine).run();
+    separate_axes(op);
+    LayoutAssignment assignment(op, *context.machine);
+    if (Value* twice = assignment.repeated()) {
+      Op* place = twice->def() ? twice->def() : op;
+      context.diagnostics.report(diag::unsupported_tile_split, place->loc(), std::string(place->name()),
+                                 "the value of type " + twice->type()->text + " runs along one axis twice");
+      return failure;
+    }
+    assignment.run();
     agree_on_layouts(op);
     if (check_registers(op, *context.machine, context.diagnostics).failed()) return failure;
   }

@@ -250,7 +250,7 @@ class LoopMerge {
 Status merge_loops(Module& module, PassContext&) {
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
-    separate_constants(kernel);
+    separate_axes(kernel);
     bool changed = true;
     while (changed) {
       changed = false;

@@ -143,7 +143,7 @@ class MaskPropagation {
 Status propagate_masks(Module& module, PassContext& context) {
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
-    separate_constants(kernel);
+    separate_axes(kernel);
     if (MaskPropagation(kernel, context).run().failed()) return failure;
   }
   return success;

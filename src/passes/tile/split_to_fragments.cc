@@ -470,7 +470,7 @@ Status split_to_fragments(Module& module, PassContext& context) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
     if (context.machine->is_gpu() && check_products(kernel, context).failed()) return failure;
     if (fits_registers(kernel, *context.machine)) continue;
-    separate_constants(kernel);
+    separate_axes(kernel);
     if (KernelSplit(kernel, context).run().failed()) return failure;
   }
   return success;

@@ -152,33 +152,120 @@ std::vector<int> TileAxes::of(Value* value) const {
   return axes;
 }
 
-void separate_constants(Op* kernel) {
-  std::vector<Op*> ops;
-  std::set<Op*> found;
-  bool has_products = false;
-  bool twice = TileAxes(kernel).repeated();  // coordinates that are shared, such as those of rows and of columns
-  walk(kernel, [&](Op* op) {
-    has_products |= op->is(tile::info(OpKind::Dot)) || op->is(tile::info(OpKind::Mma));
-    OpKind kind = kind_of(op);
-    bool made = kind == OpKind::Full || kind == OpKind::Iota || kind == OpKind::Splat;
-    bool moved = kind == OpKind::Broadcast || kind == OpKind::Reshape;
-    moved |= twice && op->operand_count() > 0 && op->info().elementwise != ElementwiseKind::None;
-    bool of_made = moved;
-    for (unsigned i = 0; of_made && i < op->operand_count(); ++i) of_made = found.contains(op->operand(i)->def());
-    if ((made || of_made) && found.insert(op).second) ops.push_back(op);
-  });
-  if (!has_products && !twice) return;
-  // Users come first, so that what they are copied with has all its uses.
-  for (size_t i = ops.size(); i-- > 0;) {
-    Op* op = ops[i];
-    while (!op->result()->unused() && !op->result()->has_one_use()) {
-      std::map<Value*, Value*> same;
-      Op* copy = op->module()->clone(op, same);
-      copy->move_before(op);
-      op->result()->first_use()->set(copy->result());
+namespace {
+
+bool makes_tile(Op* op) {
+  OpKind kind = kind_of(op);
+  return kind == OpKind::Full || kind == OpKind::Iota || kind == OpKind::Splat;
+}
+
+bool turns_tile(Op* op) {
+  OpKind kind = kind_of(op);
+  return kind == OpKind::Broadcast || kind == OpKind::Reshape || kind == OpKind::Transpose;
+}
+
+/// The copies of one kernel. What is copied are values that cost little to make again: numbers and coordinates, what
+/// elementwise ops make of them, and lines that are loaded from memory that nobody writes.
+class Separation {
+ public:
+  explicit Separation(Op* kernel) : kernel_(kernel) {
+    walk(kernel, [&](Op* op) {
+      has_products_ |= op->is(tile::info(OpKind::Dot)) || op->is(tile::info(OpKind::Mma));
+      if (op->is(tile::info(OpKind::Store))) written_.insert(root_of(op->in(in::Store::memory)));
+    });
+  }
+
+  void run() {
+    bool repeated = TileAxes(kernel_).repeated() != nullptr;
+    if (!has_products_ && !repeated) return;
+    if (repeated) separate_lines();
+    separate_constants();
+  }
+
+ private:
+  static Value* root_of(Value* memory) {
+    while (memory->def() && memory->def()->is(tile::info(OpKind::View))) memory = memory->def()->operand(0);
+    return memory;
+  }
+
+  /// True for a value whose makers, up to those that read no tile, can be copied.
+  bool can_be_copied(Value* value) {
+    if (!value->type()->is(TypeKind::Tile)) return true;
+    auto [known, is_new] = copyable_.try_emplace(value, false);
+    if (!is_new) return known->second;
+    Op* def = value->def();
+    if (!def) return false;
+    bool can = makes_tile(def);
+    if (def->is(tile::info(OpKind::Load))) {
+      can = value->type()->rank() == 1 && !written_.contains(root_of(def->in(in::Load::memory)));
+    } else if (def->info().elementwise != ElementwiseKind::None || turns_tile(def)) {
+      can = true;
+      for (unsigned i = 0; i < def->operand_count(); ++i) can &= can_be_copied(def->operand(i));
+    }
+    return copyable_[value] = can;
+  }
+
+  /// The value made once more; what it is made of more than once is copied once.
+  Value* copy_of(Value* value, std::map<Value*, Value*>& copies) {
+    if (!value->type()->is(TypeKind::Tile)) return value;
+    auto found = copies.find(value);
+    if (found != copies.end()) return found->second;
+    Op* def = value->def();
+    for (unsigned i = 0; i < def->operand_count(); ++i) copy_of(def->operand(i), copies);
+    Op* copy = def->module()->clone(def, copies);
+    copy->move_before(def);
+    return copies[value] = copy->result();
+  }
+
+  /// Only where axes are inserted, repeated or exchanged can one value come to lie along two axes: what is turned there
+  /// is made for that place alone.
+  void separate_lines() {
+    std::vector<Op*> turns;
+    walk(kernel_, [&](Op* op) {
+      bool shared = turns_tile(op) && op->operand(0)->def() && !makes_tile(op->operand(0)->def());
+      if (shared && !turns_tile(op->operand(0)->def()) && can_be_copied(op->operand(0))) turns.push_back(op);
+    });
+    for (Op* op : turns) {
+      std::map<Value*, Value*> copies;
+      op->set_operand(0, copy_of(op->operand(0), copies));
+    }
+    std::vector<Op*> left;
+    walk(kernel_, [&](Op* op) {
+      if (op->result_count() == 1 && can_be_copied(op->result())) left.push_back(op);
+    });
+    for (size_t i = left.size(); i-- > 0;) {
+      if (left[i]->result()->unused() && left[i]->result()->type()->is(TypeKind::Tile)) left[i]->erase();
     }
   }
-}
+
+  void separate_constants() {
+    std::vector<Op*> ops;
+    std::set<Op*> found;
+    walk(kernel_, [&](Op* op) {
+      bool of_made = turns_tile(op) && found.contains(op->operand(0)->def());
+      if ((makes_tile(op) || of_made) && found.insert(op).second) ops.push_back(op);
+    });
+    // Users come first, so that what they are copied with has all its uses.
+    for (size_t i = ops.size(); i-- > 0;) {
+      Op* op = ops[i];
+      while (!op->result()->unused() && !op->result()->has_one_use()) {
+        std::map<Value*, Value*> same;
+        Op* copy = op->module()->clone(op, same);
+        copy->move_before(op);
+        op->result()->first_use()->set(copy->result());
+      }
+    }
+  }
+
+  Op* kernel_;
+  bool has_products_ = false;
+  std::set<Value*> written_;
+  std::map<Value*, bool> copyable_;
+};
+
+}  // namespace
+
+void separate_axes(Op* kernel) { Separation(kernel).run(); }
 
 Value* tile_limit(Op* op, unsigned slot, size_t i, Dim extent) {
   if (op->slot_size(slot) == 0) return nullptr;

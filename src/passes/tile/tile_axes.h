@@ -45,10 +45,10 @@ class TileAxes {
   Value* repeated_ = nullptr;
 };
 
-/// Gives each use of a constant, a splat or a coordinate, and of what broadcasts and reshapes make
-/// of them, a copy of its own, in a kernel with products: one that is used along two axes of equal
-/// extent would make them one.
-void separate_constants(Op* kernel);
+/// Gives each use of a constant, a splat or a coordinate, and of what broadcasts and reshapes make of them, a copy of
+/// its own, in a kernel with products: one that is used along two axes of equal extent would make them one. Where an
+/// axis is repeated, this is done in any kernel, and also for what is computed of coordinates or of a loaded line.
+void separate_axes(Op* kernel);
 
 /// The limit of axis `i` in a slot of limits, or null where all of the extent is there.
 Value* tile_limit(Op* op, unsigned slot, size_t i, Dim extent);

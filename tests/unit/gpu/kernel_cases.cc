@@ -159,11 +159,39 @@ def f(x: Tensor[B, S, 64, f32], c: Tensor[S, 32, f32], s: Tensor[S, 32, f32]) ->
   };
 }
 
+/// Squares, whose two axes must not become one.
+std::vector<GpuCase> squares() {
+  return {
+      kernel_case("rows beside columns of a square", R"(
+@kernel.schedule(Schedule(BM=16, BN=16, warps=4))
+def masked(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    return tile.where(tile.row_index() >= tile.col_index(), tile.load(x, (t.i, t.j), (t.m, t.n)), -1.0)
+
+@jit
+def f(x: Tensor[12, N, f32]) -> Tensor[12, N, f32]:
+    return masked(x)
+)", {{{"N", 12}}, {{"N", 16}}, {{"N", 37}}}, 0),
+      kernel_case("a line along both axes of a square", R"(
+@kernel.schedule(Schedule(warps=4))
+def apart(x: Tensor[12, f32], y: Tensor[12, 12, f32]) -> Tensor[12, 12, f32]:
+    t = tile.context(m=12, n=12)
+    e = tile.exp(tile.load(x, (0,), (12,)))
+    return e[:, None] - e[None, :] + tile.load(y, (t.i, t.j), (t.m, t.n))
+
+@jit
+def f(x: Tensor[12, f32], y: Tensor[12, 12, f32]) -> Tensor[12, 12, f32]:
+    return apart(x, y)
+)", {{}}, 1e-5),
+  };
+}
+
 }  // namespace
 
 std::vector<GpuCase> kernel_cases() {
   std::vector<GpuCase> all = scans();
   for (GpuCase& each : programs()) all.push_back(std::move(each));
+  for (GpuCase& each : squares()) all.push_back(std::move(each));
   return all;
 }
 
