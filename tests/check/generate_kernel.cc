@@ -243,7 +243,7 @@ class KernelGenerator : public Generator {
     auto compared = [&](const std::string& rows, const std::string& columns) {
       return fmt::format(fmt::runtime(comparison), rows, columns);
     };
-    std::string rows = fmt::format("arange({})[:, None]", m_->text), columns = fmt::format("arange({})[None, :]", n_->text);
+    std::string rows = fmt::format("arange({}, i32)[:, None]", m_->text), columns = fmt::format("arange({}, i32)[None, :]", n_->text);
     both(fmt::format("where({}, {{0}}, {})", compared(rows, columns), other),
          fmt::format("tile.where({}, {{0}}, {})", compared("tile.row_index()", "tile.col_index()"), other), {a}, type(a));
   }

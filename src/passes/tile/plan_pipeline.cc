@@ -156,6 +156,14 @@ class PipelinePlan {
     return tile::alloc_shared(builder_, shared_type(context(), operand.value->type(), *operand.layout, slots));
   }
 
+  /// Bytes that the copy engine brings: columns of a swizzled tile are aligned, and what lies between them is no part of
+  /// any copy.
+  static int64_t copied_bytes(const Operand& operand) {
+    int64_t bytes = byte_size(operand.value->type()->dtype);
+    for (Dim dim : operand.value->type()->dims) bytes *= *dim->constant();
+    return bytes;
+  }
+
   /// Shared memory belongs to the whole kernel.
   void at_kernel_start() { builder_.set_before(kernel_->region()->front()->front()); }
 
@@ -167,7 +175,7 @@ class PipelinePlan {
                                     {{"stages", context().integer(1)}});
     Value* turn = loop->region()->front()->arg(0);
     builder_.set_before(dot);
-    int64_t bytes = a.layout->size_bytes() + b.layout->size_bytes();
+    int64_t bytes = copied_bytes(a) + copied_bytes(b);
     tile::channel_op(builder_, OpKind::ChannelAcquire, channel, turn, {{"bytes", context().integer(bytes)}});
     Value* a_slot = tile::slot(builder_, a_ring, turn);
     Value* b_slot = tile::slot(builder_, b_ring, turn);

@@ -186,11 +186,34 @@ def f(x: Tensor[12, f32], y: Tensor[12, 12, f32]) -> Tensor[12, 12, f32]:
   };
 }
 
+/// Products of tiles whose heights are no whole groups of the eight rows that a swizzle turns.
+std::vector<GpuCase> odd_blocks() {
+  auto product = [](const char* name, const char* dtype, const char* schedule) {
+    return kernel_case(name, fmt::format(R"(
+@kernel.schedule(Schedule({0}))
+def odd(a: Tensor[M, 32, {1}], b: Tensor[32, N, {1}]) -> Tensor[M, N, {1}]:
+    t   = tile.context(m=M, n=N, k=32)
+    acc = tile.zeros((t.m, t.n), accum({1}))
+    for k in tile.range(32, t.k):
+        acc = tile.dot(tile.load(a, (t.i, k), (t.m, t.k)), tile.load(b, (k, t.j), (t.k, t.n)), acc)
+    return tile.cast(acc, {1})
+
+@jit
+def f(a: Tensor[M, 32, {1}], b: Tensor[32, N, {1}]) -> Tensor[M, N, {1}]:
+    return odd(a, b)
+)", schedule, dtype), {{{"M", 13}, {"N", 48}}, {{"M", 1}, {"N", 8}}}, dtype == std::string("bf16") ? 2e-2 : 1e-5);
+  };
+  return {product("12 rows, 12 steps", "f64", "BM=12, BN=48, BK=12, stages=2"),
+          product("4 rows, 24 steps", "f32", "BM=4, BN=8, BK=24"),
+          product("12 rows, 20 steps", "bf16", "BM=12, BN=16, BK=20, stages=3, warps=4")};
+}
+
 }  // namespace
 
 std::vector<GpuCase> kernel_cases() {
   std::vector<GpuCase> all = scans();
   for (GpuCase& each : programs()) all.push_back(std::move(each));
+  for (GpuCase& each : odd_blocks()) all.push_back(std::move(each));
   for (GpuCase& each : squares()) all.push_back(std::move(each));
   return all;
 }
