@@ -32,10 +32,21 @@ TSR_FOLDS double round_to(DType dtype, double value) {
   return decode_float(dtype, encode_float(dtype, single));
 }
 
-TSR_FOLDS // 1 + tanh(u) = 2 / (1 + exp(-2 u)), which does not cancel where u is negative.
-double gelu(double x) {
-  const double scale = std::sqrt(2.0 / M_PI);
-  return x / (1.0 + std::exp(-2.0 * scale * (x + 0.044715 * x * x * x)));
+// In long double, so that what is rounded to f64 is right: an exponential takes the error of a large argument times
+// that argument, and is still a number where its reciprocal is denormal.
+TSR_FOLDS double sigmoid(double x) { return double(1.0L / (1.0L + std::exp(-static_cast<long double>(x)))); }
+
+TSR_FOLDS double silu(double x) {
+  if (std::isinf(x)) return x > 0 ? x : -0.0;
+  return double(x / (1.0L + std::exp(-static_cast<long double>(x))));
+}
+
+// 1 + tanh(u) = 2 / (1 + exp(-2 u)), which does not cancel where u is negative.
+TSR_FOLDS double gelu(double x) {
+  if (std::isinf(x)) return x > 0 ? x : -0.0;
+  constexpr long double twice_scale = 1.595769121605730711759784L;  // 2 sqrt(2 / pi)
+  long double wide = x;
+  return double(wide / (1.0L + std::exp(-twice_scale * (wide + 0.044715L * wide * wide * wide))));
 }
 
 TSR_FOLDS double float_unary(Kind kind, DType dtype, double x) {
@@ -55,10 +66,10 @@ TSR_FOLDS double float_unary(Kind kind, DType dtype, double x) {
     case Kind::Sin: return std::sin(x);
     case Kind::Cos: return std::cos(x);
     case Kind::Tanh: return std::tanh(x);
-    case Kind::Sigmoid: return 1.0 / (1.0 + std::exp(-x));
+    case Kind::Sigmoid: return sigmoid(x);
     case Kind::Erf: return std::erf(x);
-    case Kind::Gelu: return std::isinf(x) ? (x > 0 ? x : -0.0) : gelu(x);
-    case Kind::Silu: return std::isinf(x) && x < 0 ? -0.0 : x / (1.0 + std::exp(-x));
+    case Kind::Gelu: return gelu(x);
+    case Kind::Silu: return silu(x);
     case Kind::Relu: return x > 0 || std::isnan(x) ? x : 0.0;
     case Kind::Floor: return std::floor(x);
     case Kind::Ceil: return std::ceil(x);

@@ -96,6 +96,7 @@ class Blocking {
   Blocking(std::span<const int32_t> extents, std::span<const int> order)
       : left_(extents.begin(), extents.end()), order_(order.begin(), order.end()) {
     spec_.rank = int(extents.size());
+    taken_.fill(1);
   }
 
   bool vectors(int vector) {
@@ -146,7 +147,7 @@ class Blocking {
   LayoutSpec spec_;
   std::vector<int32_t> left_;
   std::vector<int> order_;
-  Point taken_ = {1, 1, 1, 1, 1, 1};
+  Point taken_;
 };
 
 }  // namespace

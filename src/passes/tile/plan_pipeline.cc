@@ -156,8 +156,8 @@ class PipelinePlan {
     return tile::alloc_shared(builder_, shared_type(context(), operand.value->type(), *operand.layout, slots));
   }
 
-  /// Bytes that the copy engine brings: columns of a swizzled tile are aligned, and what lies between them is no part of
-  /// any copy.
+  /// Bytes that the copy engine brings: columns of a swizzled tile are aligned, and what lies between them is no part
+  /// of any copy.
   static int64_t copied_bytes(const Operand& operand) {
     int64_t bytes = byte_size(operand.value->type()->dtype);
     for (Dim dim : operand.value->type()->dims) bytes *= *dim->constant();

@@ -215,6 +215,17 @@ TEST_CASE("float ops give what their formulas give") {
   }
 }
 
+TEST_CASE("f64 functions of large arguments have all their digits") {
+  auto of = [](Kind kind, double x) {
+    Element operand{.f = x};
+    return evaluate_elementwise(kind, DType::F64, DType::F64, {&operand, 1}).f;
+  };
+  // Computed with sixty digits.
+  CHECK(of(Kind::Sigmoid, -720) == 2.0322308024e-313);
+  CHECK(of(Kind::Silu, -720) == -1.46320617774547e-310);
+  CHECK(of(Kind::Gelu, -8.5) == -1.0174447308598297e-24);
+}
+
 TEST_CASE("many elements at once give the same bits as one by one") {
   for (size_t k = 1; k <= size_t(Kind::Cast); ++k) {
     Kind kind = Kind(k);

@@ -153,6 +153,9 @@ TEST_CASE("blocked layouts follow the memory") {
   CHECK(!blocked(std::vector<int32_t>{6, 0}, 1, 32, 1));
   CHECK(!blocked(std::vector<int32_t>{6, 12}, 1, 32, 1, std::vector<int>{0, 0}));
   CHECK(!blocked(std::vector<int32_t>{6, 12}, 1, 32, 1, std::vector<int>{0, 2}));
+  Layout many = *blocked(std::vector<int32_t>{1, 2, 4, 4, 4, 2, 4, 2}, 1, 32, 4);
+  CHECK(many.extent(6) == 4);
+  CHECK(many.extent(7) == 2);
 }
 
 TEST_CASE("a vector is what neighbouring registers hold") {
