@@ -166,6 +166,7 @@ int main(int argc, char** argv) {
   }
   double making = seconds_since(start);
   if (!options.raw) std::putchar('\n');
+  std::fflush(stdout);
   std::fprintf(stderr, "%s: %zu bytes read in %.1f ms, %d made in %.1f ms (%.0f tokens/s), %.1f MB of cache\n",
                program.target().c_str(), options.prompt.size(), reading * 1e3, options.count, making * 1e3,
                (options.count - 1) / making, double(session.cache_bytes()) / 1e6);
