@@ -10,12 +10,14 @@
 #include "ir/core/verifier.h"
 #include "ir/graph/eval.h"
 #include "passes/pipeline.h"
-#include "unit/compiled/guarded_memory.h"
+#include "unit/compiled/runtime_call.h"
 #include "unit/passes/host_runner.h"
 
 namespace tessera::check {
 
 namespace {
+
+using test::require;
 
 /// Runs kernels of level tile; results start with a poison, so that what nobody writes shows.
 class TileRunner : public HostRunner {
@@ -43,10 +45,6 @@ class TileRunner : public HostRunner {
   tile::RunOptions options_;
   DiagnosticEngine& diagnostics_;
 };
-
-void require(tsr_status_t status) {
-  if (status != TSR_SUCCESS) throw std::runtime_error(tsrGetLastError());
-}
 
 Tensors copies_of(const Tensors& tensors) {
   Tensors copies;
@@ -202,7 +200,10 @@ std::string Subject::prepared_text() const {
 std::optional<Tensors> Subject::compute(const Tensors& arguments, const Tensors& shapes, const DimValues& dims,
                                         unsigned threads) {
   try {
-    if (way_ == Way::Code) return call(arguments, shapes, threads);
+    if (way_ == Way::Code) {
+      require(tsrSetThreads(context_, threads));
+      return test::call_function(function_, arguments, shapes);
+    }
     if (way_ == Way::Graph) {
       auto results = graph::evaluate(optimised_->find("f"), copies_of(arguments), {}, text_.diagnostics);
       if (results) return std::move(*results);
@@ -215,46 +216,6 @@ std::optional<Tensors> Subject::compute(const Tensors& arguments, const Tensors&
     problem_ = error.what();
     return std::nullopt;
   }
-}
-
-Tensors Subject::call(const Tensors& arguments, const Tensors& shapes, unsigned threads) {
-  require(tsrSetThreads(context_, threads));
-  std::vector<std::unique_ptr<test::GuardedMemory>> memory;
-  std::vector<std::vector<int64_t>> extents(arguments.size() + shapes.size());
-  std::vector<tsr_tensor_t> tensors(extents.size());
-  std::vector<const tsr_tensor_t*> given;
-  std::vector<tsr_tensor_t*> made;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    bool is_input = i < arguments.size();
-    size_t index = is_input ? i : i - arguments.size();
-    const TensorValue& value = is_input ? arguments[index] : shapes[index];
-    memory.push_back(std::make_unique<test::GuardedMemory>(value.byte_count()));
-    tsr_tensor_info_t info;
-    require((is_input ? tsrGetInputInfo : tsrGetOutputInfo)(function_, index, &info));
-    extents[i] = value.dims();
-    tensors[i] = {memory.back()->data(), {1, 0}, int32_t(value.rank()), info.element, extents[i].data(), nullptr, 0};
-    if (!is_input) {
-      made.push_back(&tensors[i]);
-      continue;
-    }
-    if (value.count()) std::memcpy(memory.back()->data(), value.data(), value.byte_count());
-    given.push_back(&tensors[i]);
-  }
-  require(tsrCall(function_, nullptr, given.data(), given.size(), made.data(), made.size()));
-  Tensors results;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (!memory[i]->is_intact()) throw std::runtime_error("memory beside a tensor was written to");
-    if (i < arguments.size()) {
-      bool same = !arguments[i].count() ||
-                  !std::memcmp(arguments[i].data(), memory[i]->data(), arguments[i].byte_count());
-      if (!same) throw std::runtime_error("an argument was written to");
-      continue;
-    }
-    const TensorValue& shape = shapes[i - arguments.size()];
-    results.push_back(std::move(*TensorValue::make(shape.dtype(), shape.dims())));
-    if (shape.count()) std::memcpy(results.back().data(), memory[i]->data(), shape.byte_count());
-  }
-  return results;
 }
 
 }  // namespace tessera::check

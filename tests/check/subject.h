@@ -61,7 +61,6 @@ class Subject {
   bool run_passes(Module& module, std::span<const PassId> passes, const Machine* machine);
   bool load(const Machine& machine);
   void unload();
-  Tensors call(const Tensors& arguments, const Tensors& shapes, unsigned threads);
 
   TextFixture text_;
   frontend::FrontendResult compiled_;

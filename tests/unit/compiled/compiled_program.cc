@@ -7,6 +7,7 @@
 #include "passes/analysis/kernels.h"
 #include "passes/pipeline.h"
 #include "unit/compiled/guarded_memory.h"
+#include "unit/compiled/runtime_call.h"
 #include "unit/frontend/load_program.h"
 #include "unit/passes/host_runner.h"
 
@@ -63,17 +64,6 @@ class KernelLauncher : public HostRunner {
  private:
   const LoadedObject& object_;
 };
-
-/// A tensor as libtessera takes it; the extents and the data are the value's own.
-tsr_tensor_t tensor_of(const TensorValue& value, tsr_dtype_t dtype, std::vector<int64_t>& shape,
-                       void* data) {
-  shape = value.dims();
-  return {data, {1, 0}, int32_t(value.rank()), dtype, shape.data(), nullptr, 0};
-}
-
-void require(tsr_status_t status) {
-  if (status != TSR_SUCCESS) throw std::runtime_error(tsrGetLastError());
-}
 
 }  // namespace
 
@@ -139,37 +129,7 @@ CompiledProgram::Tensors CompiledProgram::launch(const Tensors& inputs, const Di
 }
 
 CompiledProgram::Tensors CompiledProgram::call(const Tensors& inputs, const Tensors& wanted) {
-  std::vector<std::unique_ptr<GuardedMemory>> memory;
-  std::vector<std::vector<int64_t>> shapes(inputs.size() + wanted.size());
-  std::vector<tsr_tensor_t> tensors(shapes.size());
-  std::vector<const tsr_tensor_t*> given;
-  std::vector<tsr_tensor_t*> made;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    bool is_input = i < inputs.size();
-    size_t index = is_input ? i : i - inputs.size();
-    const TensorValue& value = is_input ? inputs[index] : wanted[index];
-    memory.push_back(std::make_unique<GuardedMemory>(value.byte_count()));
-    tsr_tensor_info_t info;
-    require((is_input ? tsrGetInputInfo : tsrGetOutputInfo)(function_, index, &info));
-    tensors[i] = tensor_of(value, info.element, shapes[i], memory.back()->data());
-    if (!is_input) {
-      made.push_back(&tensors[i]);
-      continue;
-    }
-    if (value.count()) std::memcpy(memory.back()->data(), value.data(), value.byte_count());
-    given.push_back(&tensors[i]);
-  }
-  require(tsrCall(function_, nullptr, given.data(), given.size(), made.data(), made.size()));
-  Tensors results;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    results.push_back(*TensorValue::make(wanted[i].dtype(), wanted[i].dims()));
-    const std::unique_ptr<GuardedMemory>& bytes = memory[inputs.size() + i];
-    CHECK(bytes->is_intact());
-    if (wanted[i].count()) {
-      std::memcpy(results[i].data(), bytes->data(), results[i].byte_count());
-    }
-  }
-  return results;
+  return call_function(function_, inputs, wanted);
 }
 
 }  // namespace tessera::test
