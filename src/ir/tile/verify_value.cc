@@ -96,6 +96,14 @@ bool is_reduction(std::string_view kind) {
   return kind == "sum" || kind == "prod" || kind == "max" || kind == "min";
 }
 
+/// A kind of reduction along an axis of a tile that has numbers.
+bool expect_reduction(Op* op, OpVerifier& verifier, Type a) {
+  std::string_view kind = op->string_attr("kind");
+  if (!is_reduction(kind)) return verifier.error("kind must be sum, prod, max or min, not '{}'", kind), false;
+  if (a->dtype == DType::Bool) return verifier.error("it does not take bool"), false;
+  return expect_axis(op, verifier, a->rank());
+}
+
 }  // namespace
 
 void verify_reshape(Op* op, OpVerifier& verifier) {
@@ -123,12 +131,7 @@ void verify_transpose(Op* op, OpVerifier& verifier) {
 
 void verify_reduce(Op* op, OpVerifier& verifier) {
   Type a = op->in(in::Reduce::a)->type();
-  std::string_view kind = op->string_attr("kind");
-  if (!is_reduction(kind)) {
-    return verifier.error("kind must be sum, prod, max or min, not '{}'", kind);
-  }
-  if (a->dtype == DType::Bool) return verifier.error("it does not take bool");
-  if (!expect_axis(op, verifier, a->rank())) return;
+  if (!expect_reduction(op, verifier, a)) return;
   std::vector<Dim> dims = a->dims;
   auto axis = dims.begin() + op->int_attr("axis");
   if (op->flag("keep")) {
@@ -141,12 +144,7 @@ void verify_reduce(Op* op, OpVerifier& verifier) {
 
 void verify_scan(Op* op, OpVerifier& verifier) {
   Type a = op->in(in::Scan::a)->type();
-  std::string_view kind = op->string_attr("kind");
-  if (!is_reduction(kind)) {
-    return verifier.error("kind must be sum, prod, max or min, not '{}'", kind);
-  }
-  if (a->dtype == DType::Bool) return verifier.error("it does not take bool");
-  if (!expect_axis(op, verifier, a->rank())) return;
+  if (!expect_reduction(op, verifier, a)) return;
   std::vector<Dim> dims = a->dims;
   dims[size_t(op->int_attr("axis"))] = op->module()->context().dims().constant(1);
   auto expect = [&](Value* value, const std::vector<Dim>& wanted, std::string_view what) {

@@ -22,4 +22,9 @@ bool runs_at_least_once(Op* loop, std::span<const DimFact> facts) {
   return lo && hi && decide(table, {Relation::Less, lo, hi}, facts) == true;
 }
 
+bool is_in_loop(Op* op) {
+  while (op && !op->is(tile::info(tile::OpKind::For))) op = op->parent();
+  return op != nullptr;
+}
+
 }  // namespace tessera

@@ -1,5 +1,5 @@
 #pragma once
-// What is known of the turns of a tile.for.
+// What is known of the turns of a tile.for, and of ops in one.
 
 #include <span>
 
@@ -10,5 +10,7 @@ namespace tessera {
 
 /// True if the loop surely runs at least once where the facts (what its kernel assumes) hold.
 bool runs_at_least_once(Op* loop, std::span<const DimFact> facts);
+/// True for an op that may run more than once.
+bool is_in_loop(Op* op);
 
 }  // namespace tessera

@@ -11,6 +11,7 @@
 
 #include "ir/layout/families.h"
 #include "ir/layout/text.h"
+#include "passes/analysis/loop_bounds.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/builders.h"
 #include "passes/tile/gpu/column_parts.h"
@@ -82,16 +83,9 @@ class StoreStaging {
   /// tile starts over with all buffers free.
   void await_buffer(int64_t c, int64_t count) {
     bool first_round = c < buffer_count, starts_over = count % buffer_count != 0;
-    if (first_round && (!is_in_loop() || (starts_over && c > 0))) return;
+    if (first_round && (!is_in_loop(store_) || (starts_over && c > 0))) return;
     wait(first_round && starts_over ? 0 : buffer_count - 1);
     tile::barrier(builder_);
-  }
-
-  bool is_in_loop() const {
-    for (Op* op = store_->parent(); op; op = op->parent()) {
-      if (op->is(tile::info(OpKind::For))) return true;
-    }
-    return false;
   }
 
   void wait(int64_t pending) {

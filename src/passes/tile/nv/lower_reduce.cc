@@ -4,6 +4,7 @@
 #include "ir/layout/reduction.h"
 #include "ir/target/ops.h"
 #include "ir/tile/build.h"
+#include "passes/analysis/loop_bounds.h"
 #include "passes/tile/nv/emit_where.h"
 #include "support/check.h"
 
@@ -12,15 +13,6 @@ namespace tessera {
 using Kind = ElementwiseKind;
 using layout::InputDim;
 namespace in = tile::in;
-
-namespace {
-
-bool is_in_loop(Op* op) {
-  while (op && !op->is(tile::info(tile::OpKind::For))) op = op->parent();
-  return op != nullptr;
-}
-
-}  // namespace
 
 Value* NvLowering::combine(Kind kind, std::vector<Value*> values) {
   Value* all = values[0];

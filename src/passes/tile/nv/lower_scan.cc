@@ -7,6 +7,7 @@
 #include "ir/layout/scan.h"
 #include "ir/target/ops.h"
 #include "ir/tile/build.h"
+#include "passes/analysis/loop_bounds.h"
 #include "passes/tile/nv/emit_where.h"
 #include "support/check.h"
 
@@ -17,15 +18,6 @@ using layout::InputDim;
 using layout::Point;
 using layout::ScanStep;
 namespace in = tile::in;
-
-namespace {
-
-bool is_in_loop(Op* op) {
-  while (op && !op->is(tile::info(tile::OpKind::For))) op = op->parent();
-  return op != nullptr;
-}
-
-}  // namespace
 
 /// The state of one scan. A group of a thread's registers is known by the first of them.
 struct NvLowering::ScanState {
