@@ -151,7 +151,9 @@ class KernelBuilder : public Evaluator {
 
   // Random numbers (kernel_random.cc).
   Datum random_uniform(const BoundArguments& arguments);
+  Datum undropped(const BoundArguments& arguments, double p, const std::vector<Dim>& dims);
   Datum dropout(const BoundArguments& arguments);
+  Datum dropped(const Datum& x, const Datum& kept, double factor, Loc loc);
   Value* seed_key(const Datum& seed, size_t rank, Loc loc);
   Value* element_numbers(const std::vector<Dim>& dims, Loc loc);
 

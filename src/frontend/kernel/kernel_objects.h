@@ -60,12 +60,15 @@ enum class SoftmaxPart : uint8_t { Weights, Maximum, Sum };
 /// A part of what `tile.softmax_online(s)` gives, before anybody has asked for it.
 class OnlineSoftmax : public Object {
  public:
-  OnlineSoftmax(Datum scores, SoftmaxPart part, Loc loc) : scores(std::move(scores)), part(part), loc(loc) {}
+  OnlineSoftmax(Datum scores, SoftmaxPart part, Loc loc, Datum kept = Datum::none(), double factor = 1)
+      : scores(std::move(scores)), part(part), loc(loc), kept(std::move(kept)), factor(factor) {}
   std::string describe() const override { return "a part of a softmax"; }
 
   const Datum scores;
   const SoftmaxPart part;
   const Loc loc;
+  const Datum kept;     ///< bools: weights that are times `factor`, the others are 0; none: weights as they are
+  const double factor;
 };
 
 /// A function parameter of a kernel that has its default, the identity: a place where ops may be

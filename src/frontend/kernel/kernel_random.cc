@@ -178,26 +178,13 @@ Datum KernelBuilder::random_uniform(const BoundArguments& arguments) {
   return ops_.handle(TilePhilox(ops_.builder(), numbers).uniform(seed, *stream), arguments.call);
 }
 
-/// x where its random number is at least p, scaled so that the mean stays, else 0.
-Datum KernelBuilder::dropout(const BoundArguments& arguments) {
+/// Which elements of a tile of those dims have a random number of at least p; poison where a mistake was reported.
+Datum KernelBuilder::undropped(const BoundArguments& arguments, double p, const std::vector<Dim>& dims) {
   enum Argument : size_t { Tile, Probability, Seed, Index, Stream };
-  const Datum& x = arguments[Tile];
-  if (!x.is_ir() || !x.as_ir().value->type()->is(TypeKind::Tile)) {
-    report(diag::wrong_kind, arguments.locs[Tile], "what 'dropout_in_kernel' takes", describe(x), "a tile");
-    return Datum::poison();
-  }
-  auto p = expect_number(arguments[Probability], arguments.locs[Probability], "the probability");
   auto stream = expect_int(arguments[Stream], arguments.locs[Stream], "the stream");
-  if (!p || !stream) return Datum::poison();
-  if (!(*p >= 0 && *p < 1)) {
-    report(diag::wrong_kind, arguments.locs[Probability], "the probability", fmt::format("{}", *p),
-           "a number from 0 up and below 1");
-    return Datum::poison();
-  }
-  if (*p == 0) return x;
-  Value* seed = seed_key(arguments[Seed], x.as_ir().value->type()->rank(), arguments.locs[Seed]);
+  if (!stream) return Datum::poison();
+  Value* seed = seed_key(arguments[Seed], dims.size(), arguments.locs[Seed]);
   if (!seed) return Datum::poison();
-  const std::vector<Dim>& dims = x.as_ir().value->type()->dims;
   Value* numbers = nullptr;
   if (arguments[Index].is_none()) {
     numbers = element_numbers(dims, arguments.call);
@@ -210,13 +197,38 @@ Datum KernelBuilder::dropout(const BoundArguments& arguments) {
   }
   if (!numbers) return Datum::poison();
   Datum number = ops_.handle(TilePhilox(ops_.builder(), numbers).uniform(seed, *stream), arguments.call);
-  auto apply = [&](Kind kind, std::initializer_list<Datum> operands) {
-    return ops_.elementwise(kind, std::vector<Datum>(operands), arguments.call);
-  };
-  Datum kept = apply(Kind::Ge, {number, Datum::number(*p)});
-  Datum scaled = apply(Kind::Mul, {x, Datum::number(1 / (1 - *p))});
-  return kept.is_poison() || scaled.is_poison() ? Datum::poison()
-                                                : apply(Kind::Select, {kept, scaled, Datum::number(0.0)});
+  return apply_kind(Kind::Ge, {number, Datum::number(p)}, arguments.call);
+}
+
+/// x where its random number is at least p, scaled so that the mean stays, else 0. Weights of a softmax that nobody has
+/// asked for yet stay so.
+Datum KernelBuilder::dropout(const BoundArguments& arguments) {
+  enum Argument : size_t { Tile, Probability };
+  const auto* weights = arguments[Tile].object_as<OnlineSoftmax>();
+  bool deferred = weights && weights->part == SoftmaxPart::Weights && weights->kept.is_none();
+  Datum x = deferred ? weights->scores : materialised(arguments[Tile]);
+  if (!x.is_ir() || !x.as_ir().value->type()->is(TypeKind::Tile)) {
+    if (x.is_poison()) return x;
+    report(diag::wrong_kind, arguments.locs[Tile], "what 'dropout_in_kernel' takes", describe(x), "a tile");
+    return Datum::poison();
+  }
+  auto p = expect_number(arguments[Probability], arguments.locs[Probability], "the probability");
+  if (!p) return Datum::poison();
+  if (!(*p >= 0 && *p < 1)) {
+    report(diag::wrong_kind, arguments.locs[Probability], "the probability", fmt::format("{}", *p),
+           "a number from 0 up and below 1");
+    return Datum::poison();
+  }
+  if (*p == 0) return arguments[Tile];
+  Datum kept = undropped(arguments, *p, x.as_ir().value->type()->dims);
+  double factor = 1 / (1 - *p);
+  if (kept.is_poison() || !deferred) return dropped(x, kept, factor, arguments.call);
+  return Datum::object(std::make_shared<OnlineSoftmax>(x, weights->part, weights->loc, kept, factor));
+}
+
+Datum KernelBuilder::dropped(const Datum& x, const Datum& kept, double factor, Loc loc) {
+  Datum scaled = apply_kind(Kind::Mul, {x, Datum::number(factor)}, loc);
+  return apply_kind(Kind::Select, {kept, scaled, Datum::number(0.0)}, loc);
 }
 
 }  // namespace tessera::frontend

@@ -13,8 +13,9 @@
 // m' = -inf; 0 stands in its place, so that its weights are exp2(-inf) = 0. Then l is 0, and a division by such an l
 // gives 0.
 //
-// Weights that the kernel changes before they are accumulated are those of the block alone, exp(s - max of s), and are
-// brought to the common maximum there.
+// Dropout of weights stays with them until then; the sum is of all weights. Weights that the kernel changes otherwise
+// before they are accumulated are those of the block alone, exp(s - max of s), and are brought to the common maximum
+// there.
 
 #include <cmath>
 #include <limits>
@@ -90,7 +91,9 @@ Datum KernelBuilder::materialised(const Datum& datum) {
   Datum most = ops_.reduce("max", deferred->scores, axis, false, loc);
   if (deferred->part == SoftmaxPart::Maximum || most.is_poison()) return most;
   Datum weights = softmax_weights(deferred->scores, softmax_base(most, loc), loc);
-  if (deferred->part == SoftmaxPart::Weights || weights.is_poison()) return weights;
+  if (weights.is_poison()) return weights;
+  if (deferred->part == SoftmaxPart::Weights)
+    return deferred->kept.is_none() ? weights : dropped(weights, deferred->kept, deferred->factor, loc);
   return ops_.reduce("sum", weights, axis, false, loc);
 }
 
@@ -118,6 +121,7 @@ Datum KernelBuilder::softmax_accumulate(const BoundArguments& arguments) {
     weights = softmax_weights(deferred->scores, base, loc);
     if (weights.is_poison()) return weights;
     added = ops_.reduce("sum", weights, axis, false, loc);
+    if (!deferred->kept.is_none()) weights = dropped(weights, deferred->kept, deferred->factor, loc);
   } else {
     Datum beta = softmax_weights(block, base, loc);
     if (beta.is_poison()) return beta;

@@ -119,10 +119,12 @@ AnchorForm cross_entropy_form(Op* op) {
   return form;
 }
 
-/// Operands and results as they are; a bias and a length are left out where there is none.
+/// Operands and results as they are; a bias, a length and a seed are left out where there is none.
 AnchorForm attention_form(Op* op) {
   AnchorForm form;
-  form.kernel = op->result_count() == 2 ? "flash_attention_2_lse" : "flash_attention_2";
+  form.kernel = "flash_attention_2";
+  if (op->has_attr("dropout")) form.kernel += "_dropout";
+  if (op->result_count() == 2) form.kernel += "_lse";
   for (unsigned slot = 0; slot < op->slot_count(); ++slot) {
     for (Value* operand : op->ins(slot)) {
       form.operands.push_back(operand->type()->dims);
@@ -132,7 +134,7 @@ AnchorForm attention_form(Op* op) {
   for (unsigned i = 0; i < op->result_count(); ++i)
     form.results.push_back(op->result(i)->type()->dims);
   form.result_axes = {0, 1, 2, 3};
-  for (const char* name : {"causal", "window", "scale"}) {
+  for (const char* name : {"causal", "window", "scale", "dropout", "stream"}) {
     if (Attr value = op->attr(name)) form.arguments[name] = value;
   }
   return form;

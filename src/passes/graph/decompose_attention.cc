@@ -116,10 +116,9 @@ class Decomposer {
   DType dtype_;
 };
 
-/// What the library's kernel computes. On a GPU it multiplies fragments of 16-bit numbers, and one program's threads
+/// What a kernel of the library computes. On a GPU it multiplies fragments of 16-bit numbers, and one program's threads
 /// hold whole rows: of a symbolic depth specialise_kernels makes some that they can hold.
 bool has_kernel(Op* op, const Machine* machine) {
-  if (op->has_attr("dropout")) return false;
   if (!machine || !machine->is_gpu()) return true;
   constexpr int64_t most = 256;
   auto fits = [](Value* value) {

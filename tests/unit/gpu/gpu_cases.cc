@@ -153,6 +153,12 @@ std::vector<GpuCase> attentions() {
        "%1: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [], [%n], [] {window = 3}\n"
        "gir.return [%0, %1]\n",
        2, two, {{{"S", 3}, {"T", 40}}, {{"S", 1}, {"T", 9}}, {{"S", 20}, {"T", 33}}}, 8e-3},
+      {"attention with dropout", operands + ", %s: tensor<u64>, %b: tensor<1 x 2 x S x T, f32>",
+       "%0: tensor<1 x 2 x S x 48, f32>, %1: tensor<1 x 2 x S, f32> = gir.flash_attention %q, %k, %v, [], [], [%s] "
+       "{causal = true, dropout = 0.4, stream = 12}\n"
+       "%2: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [%b], [], [%s] {dropout = 0.1, stream = 3}\n"
+       "gir.return [%0, %1, %2]\n",
+       3, two, {{{"S", 20}, {"T", 37}}, {{"S", 1}, {"T", 9}}}, 8e-3},
       {"attention of one row", "%q: tensor<2 x 2 x 1 x D, bf16>, %k: tensor<2 x 1 x T x D, bf16>, %n: tensor<i64>",
        "%0: tensor<2 x 2 x 1 x D, f32> = gir.flash_attention %q, %k, %k, [], [%n], [] {causal = true}\n"
        "gir.return [%0]\n",

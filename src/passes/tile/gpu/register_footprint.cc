@@ -46,11 +46,21 @@ class Footprint {
     Op* def = value->def();
     bool made = def && def->operand_count() == 0 && def->is_pure();
     if (made) return;
+    lives_.push_back({value, position_, registers_of(value)});
+  }
+
+  /// Those of a broadcast are its operand's, and of a splat there is one: an element is in one register however often a
+  /// thread has it.
+  static int64_t registers_of(Value* value) {
+    Op* def = value->def();
+    if (def && def->is(tile::info(OpKind::Broadcast))) return registers_of(def->operand(0));
     std::optional<layout::Layout> layout = layout::parse_layout(value->type()->layout);
     TSR_CHECK(layout, "a tile has no layout: " + value->type()->text);
     DType dtype = value->type()->dtype;
-    int64_t bytes = dtype == DType::Bool ? 0 : layout->registers_per_thread() * int64_t(byte_size(dtype));
-    lives_.push_back({value, position_, (bytes + 3) / 4});
+    bool same = def && def->is(tile::info(OpKind::Splat));
+    int64_t elements = same ? 1 : layout->registers_per_thread();
+    int64_t bytes = dtype == DType::Bool ? 0 : elements * int64_t(byte_size(dtype));
+    return (bytes + 3) / 4;
   }
 
   int64_t held_by(Op* loop) {
