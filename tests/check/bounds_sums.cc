@@ -58,11 +58,15 @@ class Sum {
   /// Terms and partial sums that are denormal may be taken as zeros, `apart` for this term.
   void flush(long double apart) { flushed_ += apart; }
 
+  /// A factor that is denormal may be taken as zero: the term may be missing.
+  void lose(long double apart) { lost_ += apart; }
+
   /// `steps` is the largest number of roundings on a term's way into the sum.
   Range result(DType dtype, double u, int64_t steps, double limit) const {
     if (infinite_) return infinite_result(dtype, limit);
     bool exact = points_ && magnitude_ <= std::ldexp(1.0L, grain_ + precision(dtype));
     long double error = exact ? 0 : growth(u, steps) * magnitude_ + inexact_;
+    error += lost_;
     if (!exact || grain_ < -126) error += flushed_;
     if (magnitude_ + error > limit) return any_value(dtype);
     Range range = outward(dtype, low_ - error, high_ + error);
@@ -91,7 +95,7 @@ class Sum {
     return any_value(dtype);
   }
 
-  long double low_ = 0, high_ = 0, magnitude_ = 0, inexact_ = 0, flushed_ = 0;
+  long double low_ = 0, high_ = 0, magnitude_ = 0, inexact_ = 0, flushed_ = 0, lost_ = 0;
   int grain_ = 4096;
   bool points_ = true, infinite_ = false, maybe_nan_ = false;
   bool certain_plus_ = false, certain_minus_ = false, maybe_plus_ = false, maybe_minus_ = false;
@@ -191,6 +195,16 @@ void reduce(const RangeTensor& a, std::string_view kind, std::span<const int64_t
 
 namespace {
 
+bool reaches_denormal(const Range& x) {
+  return x.low.f < 0x1p-126 && x.high.f > -0x1p-126 && !(x.low.f == 0 && x.high.f == 0);
+}
+
+/// True where some value of the range counts as 0: denormal ones do where they are flushed.
+bool reaches_zero(const Range& x, bool flushes) {
+  double least = flushes ? 0x1p-126 : 0;
+  return x.low.f <= 0 ? x.high.f >= 0 || -x.high.f < least : x.low.f < least;
+}
+
 /// One element of a product; `at` gives the k-th pair of operands.
 template <typename At>
 Range dot(DType operand, DType accum, int64_t k, const At& at) {
@@ -214,15 +228,19 @@ Range dot(DType operand, DType accum, int64_t k, const At& at) {
     if (a.nan || b.nan) sum.add_nan();
     double most = magnitude(a) * magnitude(b);
     if (std::isnan(most) || std::isinf(magnitude(a)) != std::isinf(magnitude(b))) {
-      bool zero = a.low.f <= 0 && a.high.f >= 0 && std::isinf(magnitude(b));
-      zero = zero || (b.low.f <= 0 && b.high.f >= 0 && std::isinf(magnitude(a)));
+      bool zero = reaches_zero(a, flushes) && std::isinf(magnitude(b));
+      zero = zero || (reaches_zero(b, flushes) && std::isinf(magnitude(a)));
       if (zero) return any_value(accum);
     }
     double ends[] = {a.low.f * b.low.f, a.low.f * b.high.f, a.high.f * b.low.f, a.high.f * b.high.f};
     int grain = lowest_bit(a.low.f) + lowest_bit(b.low.f);
     sum.add(*std::min_element(ends, ends + 4), *std::max_element(ends, ends + 4), std::min(grain, 4096));
     if (accum == DType::F64) sum.widen(std::isfinite(most) ? most * 0x1p-52 : 0);  // `ends` are rounded
-    if (flushes && most != 0) sum.flush(0x1p-125 * (1 + magnitude(a) + magnitude(b)));
+    if (flushes && most != 0) {
+      sum.flush(0x1p-125);
+      if (reaches_denormal(a)) sum.lose(0x1p-126 * magnitude(b));
+      if (reaches_denormal(b)) sum.lose(0x1p-126 * magnitude(a));
+    }
   }
   bool narrow = accum != DType::F64 && accum != DType::F32;
   double u = unit_roundoff(accum == DType::F64 ? DType::F64 : DType::F32);

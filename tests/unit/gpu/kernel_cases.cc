@@ -186,6 +186,15 @@ def f(x: Tensor[12, f32], y: Tensor[12, 12, f32]) -> Tensor[12, 12, f32]:
   };
 }
 
+/// Comparisons on accumulators of tensor cores, whose results the copy engine stores.
+std::vector<GpuCase> compared() {
+  return {kernel_case("comparison of a product", R"(
+@jit
+def f(a: Tensor[M, 16, bf16], b: Tensor[16, 128, bf16]) -> Tensor[M, 128, bool]:
+    return a @ b > 0.0
+)", {{{"M", 200}}, {{"M", 1}}}, 0)};
+}
+
 /// Products of tiles whose heights are no whole groups of the eight rows that a swizzle turns.
 std::vector<GpuCase> odd_blocks() {
   auto product = [](const char* name, const char* dtype, const char* schedule) {
@@ -213,6 +222,7 @@ def f(a: Tensor[M, 32, {1}], b: Tensor[32, N, {1}]) -> Tensor[M, N, {1}]:
 std::vector<GpuCase> kernel_cases() {
   std::vector<GpuCase> all = scans();
   for (GpuCase& each : programs()) all.push_back(std::move(each));
+  for (GpuCase& each : compared()) all.push_back(std::move(each));
   for (GpuCase& each : odd_blocks()) all.push_back(std::move(each));
   for (GpuCase& each : squares()) all.push_back(std::move(each));
   return all;

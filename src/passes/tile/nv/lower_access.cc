@@ -29,8 +29,9 @@ Op* aligned(Op* access) {
   return access;
 }
 
-Type in_memory(Context& context, Type reg) {
-  return reg->dtype == DType::Bool ? context.with_dtype(reg, DType::U8) : reg;
+/// What memory holds: a byte for a bool.
+Type in_memory(Context& context, Type type) {
+  return type->dtype == DType::Bool ? context.with_dtype(type, DType::U8) : type;
 }
 
 }  // namespace
@@ -167,7 +168,10 @@ Value* NvLowering::is_there(Access& access, const Point& part) {
 void NvLowering::lower_load(Op* op) {
   Memory memory = memories_.at(op->in(in::Load::memory));
   Type tile = op->result()->type();
-  if (is_shared(memory.type)) return define(op->result(), load_shared(memory, tile));
+  auto define_as = [&](Value* loaded) {
+    define(op->result(), tile->dtype == DType::Bool ? b_.cast(loaded, DType::Bool) : loaded);
+  };
+  if (is_shared(memory.type)) return define_as(load_shared(memory, in_memory(b_.context(), tile)));
   Access access = global_access(memory, tile, op->ins(in::Load::offsets), op->ins(in::Load::limits));
   Type part = in_memory(b_.context(), b_.context().reg(tile->dtype, access.width));
   Attr fill_value = op->attr("fill");
@@ -180,8 +184,7 @@ void NvLowering::lower_load(Op* op) {
     Value* loaded = there ? b_.load_masked(from, b_.splat(there, access.width), fill) : b_.load(from, part);
     parts.push_back(aligned(loaded->def())->result());
   }
-  Value* loaded = concat(parts);
-  define(op->result(), tile->dtype == DType::Bool ? b_.cast(loaded, DType::Bool) : loaded);
+  define_as(concat(parts));
 }
 
 void NvLowering::lower_store(Op* op) {
@@ -189,8 +192,8 @@ void NvLowering::lower_store(Op* op) {
   Value* tile_value = op->in(in::Store::value);
   Type tile = tile_value->type();
   Value* stored = value(tile_value);
-  if (is_shared(memory.type)) return store_shared(stored, memory, tile);
   if (tile->dtype == DType::Bool) stored = b_.cast(stored, DType::U8);
+  if (is_shared(memory.type)) return store_shared(stored, memory, in_memory(b_.context(), tile));
   Access access = global_access(memory, tile, op->ins(in::Store::offsets), op->ins(in::Store::limits));
   Value* owner = is_canonical(access.layout);
   for (int r = 0; r < access.layout.registers_per_thread(); r += access.width) {
