@@ -161,6 +161,69 @@ def capped(folder, rng):
     compare("capped", ["capped"], folder, inputs, want, None, "f32")
 
 
+FORMS = """
+@jit
+def key(q: Tensor[2, 4, S, 32, f32], k: Tensor[2, 2, T, 32, f32], v: Tensor[2, 2, T, 32, f32], bias: Tensor[T, f32]):
+    return flash_attention(q, k, v, bias=bias)
+
+@jit
+def pair(q: Tensor[2, 4, S, 32, f32], k: Tensor[2, 2, T, 32, f32], v: Tensor[2, 2, T, 32, f32], bias: Tensor[S, T, f32]):
+    return flash_attention(q, k, v, bias=bias, causal=True)
+
+@jit
+def padding(q: Tensor[2, 4, S, 32, f32], k: Tensor[2, 2, T, 32, f32], v: Tensor[2, 2, T, 32, f32],
+            bias: Tensor[2, 1, 1, T, f32]):
+    return flash_attention(q, k, v, bias=bias)
+
+@jit
+def whole(q: Tensor[2, 4, S, 32, f32], k: Tensor[2, 2, T, 32, f32], v: Tensor[2, 2, T, 32, f32],
+          bias: Tensor[2, 4, S, T, f32]):
+    return flash_attention(q, k, v, bias=bias, window=20)
+"""
+
+
+def biases(folder, rng):
+    """What broadcasts against [B, H, S, T]; -inf masks, also all of a batch's keys."""
+    (folder / "b.tsr").write_text(FORMS)
+    run(BIN / "tesserac", folder / "b.tsr", "-o", folder / "b.bundle")
+    q, k, v = (rng.standard_normal(s).astype(np.float32) for s in ((2, 4, 21, 32), (2, 2, 67, 32), (2, 2, 67, 32)))
+    none = np.where(np.arange(67) < np.array([40, 0])[:, None], 0, -np.inf)[:, None, None, :]
+    given = {"key": (rng.standard_normal(67), {}), "pair": (rng.standard_normal((21, 67)), {"causal": True}),
+             "padding": (none, {}), "whole": (rng.standard_normal((2, 4, 21, 67)), {"window": 20})}
+    for name, (bias, options) in given.items():
+        inputs = []
+        for key, value in (("q", q), ("k", k), ("v", v), ("bias", bias.astype(np.float32))):
+            save(folder / f"{key}.npy", value, "f32")
+            inputs += ["--input", f"{key}={folder}/{key}.npy"]
+        want, _ = reference(*(x.astype(np.float64) for x in (q, k, v)), bias.astype(np.float32), **options)
+        compare(name, [name], folder, inputs, want, None, "f32")
+
+
+DROPPED = """
+@jit
+def attend(q: Tensor[2, 4, S, 64, f32], k: Tensor[2, 2, T, 64, f32], v: Tensor[2, 2, T, 64, f32], held: Tensor[i64]):
+    return flash_attention(q, (k, v, held), causal=True, dropout=0.4{functions})
+"""
+
+
+def dropped(folder, rng):
+    """Functions of the scores change no random number: those of a place in an entry follow from its name alone."""
+    q, k, v = (rng.standard_normal((2, h, n, 64)).astype(np.float32) for h, n in ((4, 33), (2, 80), (2, 80)))
+    inputs = ["--input", "held=77", "--input", "seed=5"]
+    for key, value in (("q", q), ("k", k), ("v", v)):
+        save(folder / f"{key}.npy", value, "f32")
+        inputs += ["--input", f"{key}={folder}/{key}.npy"]
+    want = None
+    for functions in ("", ", score_mod=lambda s, b, h, i, j: 1.0 * s", ", mask_mod=lambda b, h, i, j: j <= i"):
+        (folder / "b.tsr").write_text(DROPPED.format(functions=functions))
+        run(BIN / "tesserac", folder / "b.tsr", "-o", folder / "b.bundle")
+        if want is None:
+            run(BIN / "tsr", "run", folder / "b.bundle", "attend", *inputs, "--output", f"attend={folder}/want.npy",
+                "--interpret=f64")
+            want = load(folder / "want.npy")
+        compare("attend", ["attend"], folder, inputs, want, None, "f32")
+
+
 def main():
     rng = np.random.default_rng(11)
     np.seterr(invalid="ignore")  # -inf - -inf, which is masked
@@ -175,6 +238,8 @@ def main():
             check(name, dims, arguments, dtype, folder, rng)
         cached(folder, rng)
         capped(folder, rng)
+        biases(folder, rng)
+        dropped(folder, rng)
 
 
 if __name__ == "__main__":

@@ -104,46 +104,64 @@ Value* GraphBuilder::attention_bias(const AttentionTensors& tensors,
   return graph::broadcast_to(builder_, stored(*bias), std::move(weights));
 }
 
-/// Functions of the scores are the kernel's: it is called by name, as a user would.
-Datum GraphBuilder::attention_kernel(const AttentionTensors& tensors, const graph::Attention& options,
-                                     const BoundArguments& arguments) {
-  if (options.dropout != 0)
-    return unsupported(arguments.locs[Dropout], "dropout together with functions of the scores");
-  if (options.length && !options.bias)
-    return unsupported(arguments.locs[K], "a cache without a bias together with functions of the scores");
-  std::vector<NamedAttr> constants;
+/// What a kernel of the library is told at compile time; false when a mistake was reported.
+bool GraphBuilder::attention_constants(const graph::Attention& options, const BoundArguments& arguments,
+                                       std::vector<NamedAttr>& constants) {
   for (auto [at, name] : {std::pair(ScoreMod, "score_mod"), std::pair(MaskMod, "mask_mod")}) {
     if (arguments[at].is_none()) continue;
     if (!arguments[at].is(DatumKind::Function)) {
       report(diag::wrong_kind, arguments.locs[at], fmt::format("'{}'", name), describe(arguments[at]), "a function");
-      return Datum::poison();
+      return false;
     }
     Attr function = to_attr(arguments[at], arguments.locs[at]);
-    if (!function) return Datum::poison();
+    if (!function) return false;
     constants.emplace_back(name, function);
   }
   if (options.causal) constants.emplace_back("causal", context().boolean(true));
   if (options.window) constants.emplace_back("window", context().integer(*options.window));
   if (options.scale) constants.emplace_back("scale", context().number(*options.scale));
+  if (options.seed) {
+    constants.emplace_back("dropout", context().number(options.dropout));
+    constants.emplace_back("stream", context().integer(options.stream));
+  }
   std::sort(constants.begin(), constants.end());
+  return true;
+}
+
+/// Functions of the scores are the kernel's: it is called by name, as a user would.
+Datum GraphBuilder::attention_kernel(const AttentionTensors& tensors, const graph::Attention& options,
+                                     const BoundArguments& arguments) {
+  std::vector<NamedAttr> constants;
+  if (!attention_constants(options, arguments, constants)) return Datum::poison();
   builder_.set_loc(arguments.call);
   DType dtype = tensors.type.storage;
   std::vector<Value*> operands;
-  for (const IrValue* tensor : {&tensors.q, &tensors.k, &tensors.v}) {
-    operands.push_back(convert(stored(*tensor), dtype));
-  }
-  if (options.bias) operands.push_back(options.bias);
-  if (options.length) operands.push_back(options.length);
-  std::vector<Dim> dims = operands[0]->type()->dims;
+  std::vector<Attr> numbers;
+  auto add = [&](Value* operand, int64_t number) {
+    if (!operand) return;
+    operands.push_back(operand);
+    numbers.push_back(context().integer(number));
+  };
+  using slot = graph::in::FlashAttention;
+  add(convert(stored(tensors.q), dtype), slot::q);
+  add(convert(stored(tensors.k), dtype), slot::k);
+  add(convert(stored(tensors.v), dtype), slot::v);
+  add(options.bias, slot::bias);
+  add(options.length, slot::length);
+  add(options.seed, slot::seed);
+  std::vector<Dim> dims = operands[slot::q]->type()->dims;
   NumericType sums{graph::attention_dtype(dtype), {}, false};
   std::vector<Type> types;
   if (options.sums) types.push_back(context().tensor({dims[0], dims[1], dims[2]}, sums.storage));
-  dims[3] = operands[2]->type()->dims[3];
+  dims[3] = operands[slot::v]->type()->dims[3];
   types.insert(types.begin(), context().tensor(dims, dtype));
-  Op* op = builder_.op(
-      graph::info(graph::OpKind::KernelCall), {operands}, types,
-      {{"kernel", context().symbol(options.sums ? "flash_attention_2_lse" : "flash_attention_2")},
-       {"arguments", context().dict(std::move(constants))}});
+  std::string kernel = "flash_attention_2";
+  if (options.seed) kernel += "_dropout";
+  if (options.sums) kernel += "_lse";
+  Op* op = builder_.op(graph::info(graph::OpKind::KernelCall), {operands}, types,
+                       {{"kernel", context().symbol(kernel)},
+                        {"arguments", context().dict(std::move(constants))},
+                        {"parameters", context().array(std::move(numbers))}});
   Datum out = handle(op->result(0), tensors.type, arguments.call);
   return options.sums ? Datum::tuple({out, handle(op->result(1), sums, arguments.call)}) : out;
 }
@@ -168,14 +186,14 @@ Datum GraphBuilder::flash_attention(const BoundArguments& given) {
     options.bias = attention_bias(*tensors, arguments);
     if (!options.bias) return Datum::poison();
   }
-  if (!arguments[ScoreMod].is_none() || !arguments[MaskMod].is_none())
-    return attention_kernel(*tensors, options, arguments);
   if (options.dropout != 0) {
     record_effect("rng", arguments.call);
     options.seed = seed(arguments.call);
     std::string stream = fmt::format("{}.{}", symbol_name(function_), streams_++);
     options.stream = int64_t(hash64(stream) >> 1);
   }
+  if (!arguments[ScoreMod].is_none() || !arguments[MaskMod].is_none())
+    return attention_kernel(*tensors, options, arguments);
   builder_.set_loc(arguments.call);
   DType dtype = tensors->type.storage;
   std::vector<Value*> results = graph::flash_attention(

@@ -131,6 +131,8 @@ class GraphBuilder : public Evaluator {
   Value* attention_bias(const AttentionTensors& tensors, const BoundArguments& arguments);
   Datum flash_attention(const BoundArguments& arguments);
   /// The kernel call that attention with functions of the scores is.
+  bool attention_constants(const graph::Attention& options, const BoundArguments& arguments,
+                           std::vector<NamedAttr>& constants);
   Datum attention_kernel(const AttentionTensors& tensors, const graph::Attention& options,
                          const BoundArguments& arguments);
   /// A tensor that a function has around it; null if it has none.
@@ -183,7 +185,7 @@ class GraphBuilder : public Evaluator {
   Datum call_kernel(const Function& function, std::vector<CallArgument> arguments, Loc loc);
   std::vector<Datum> cache_parts(const Datum& cache, Loc loc);
   bool kernel_operands(const Signature& signature, Scope& scope, const std::vector<Loc>& locs,
-                       std::vector<Value*>& operands, std::vector<NamedAttr>& constants);
+                       std::vector<Value*>& operands, std::vector<NamedAttr>& constants, std::vector<Attr>& numbers);
   Attr to_attr(const Datum& value, Loc loc);
 
   // Written types (graph_types.cc).

@@ -216,8 +216,12 @@ std::vector<Datum> GraphBuilder::cache_parts(const Datum& cache, Loc loc) {
 /// given.
 bool GraphBuilder::kernel_operands(const Signature& signature, Scope& scope,
                                    const std::vector<Loc>& locs, std::vector<Value*>& operands,
-                                   std::vector<NamedAttr>& constants) {
-  bool gap = false;
+                                   std::vector<NamedAttr>& constants, std::vector<Attr>& numbers) {
+  int64_t next = 0;
+  auto add = [&](Value* operand) {
+    operands.push_back(operand);
+    numbers.push_back(context().integer(next++));
+  };
   for (const SignatureParameter* each : ordered_parameters(signature)) {
     const SignatureParameter& parameter = *each;
     size_t i = size_t(each - signature.parameters.data());
@@ -227,13 +231,11 @@ bool GraphBuilder::kernel_operands(const Signature& signature, Scope& scope,
       std::vector<Datum> parts = cache_parts(value, locs[i]);
       if (parts.empty()) return false;
       builder_.set_loc(locs[i]);
-      for (const Datum& part : parts) operands.push_back(stored(part.as_ir()));
+      for (const Datum& part : parts) add(stored(part.as_ir()));
     } else if (is_left_out(parameter, value)) {
-      gap = true;
-    } else if (value.is_ir() && gap) {
-      return unsupported(locs[i], "an argument after a tensor that is left out"), false;
+      ++next;
     } else if (value.is_ir()) {
-      operands.push_back(stored(value.as_ir()));
+      add(stored(value.as_ir()));
     } else if (!parameter.default_value || locs[i] != parameter.default_value->loc) {
       Attr attr = to_attr(value, locs[i]);
       if (!attr) return false;
@@ -265,7 +267,8 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   if (!record_numerics(function)) return Datum::poison();
   std::vector<Value*> operands;
   std::vector<NamedAttr> constants;
-  if (!kernel_operands(signature, *scope, locs, operands, constants)) return Datum::poison();
+  std::vector<Attr> numbers;
+  if (!kernel_operands(signature, *scope, locs, operands, constants, numbers)) return Datum::poison();
   bool several = signature.result && signature.result->kind == PatternKind::Tuple;
   std::vector<Type> types;
   std::vector<NumericType> numerics;
@@ -291,6 +294,8 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   if (!constants.empty()) {
     attributes.push_back({"arguments", context().dict(std::move(constants))});
   }
+  bool left_out = !numbers.empty() && numbers.back()->integer >= int64_t(numbers.size());
+  if (left_out) attributes.push_back({"parameters", context().array(std::move(numbers))});
   builder_.set_loc(loc);
   Op* op =
       builder_.op(graph::info(graph::OpKind::KernelCall), {operands}, types, std::move(attributes));

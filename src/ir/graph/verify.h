@@ -36,6 +36,7 @@ void verify_flash_attention(Op* op, OpVerifier& verifier);
 // State and control flow (verify_control.cc).
 void verify_update_slice(Op* op, OpVerifier& verifier);
 void verify_check(Op* op, OpVerifier& verifier);
+void verify_kernel_call(Op* op, OpVerifier& verifier);
 void verify_for(Op* op, OpVerifier& verifier);
 void verify_while(Op* op, OpVerifier& verifier);
 void verify_cond(Op* op, OpVerifier& verifier);

@@ -168,4 +168,17 @@ void verify_return(Op* op, OpVerifier& verifier) {
   }
 }
 
+void verify_kernel_call(Op* op, OpVerifier& verifier) {
+  constexpr int64_t most_parameters = 1000;
+  Attr parameters = op->attr("parameters");
+  if (!parameters) return;
+  int64_t next = 0;
+  bool fits = parameters->elements.size() == op->operand_count();
+  for (Attr number : parameters->elements) {
+    fits &= number->is(AttrKind::Int) && number->integer >= next && number->integer < most_parameters;
+    next = number->integer + 1;
+  }
+  if (!fits) verifier.error("'parameters' has for each operand its number, in order");
+}
+
 }  // namespace tessera::graph

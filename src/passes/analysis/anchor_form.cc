@@ -150,6 +150,9 @@ AnchorForm call_form(Op* op) {
   if (op->result_count() != 0) {
     for (size_t i = 0; i < op->result(0)->type()->rank(); ++i) form.result_axes.push_back(int(i));
   }
+  if (op->has_attr("parameters")) {
+    for (int64_t number : op->ints_attr("parameters")) form.parameters.push_back(size_t(number));
+  }
   if (Attr arguments = op->attr("arguments")) {
     for (const auto& [name, value] : arguments->entries) form.arguments[name] = value;
   }

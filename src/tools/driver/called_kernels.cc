@@ -35,8 +35,7 @@ class CallBuilder {
     Builder builder(module_);
     builder.set_end(body);
     builder.set_loc(call_->loc());
-    std::vector<OpAttr> attributes = {{"kernel", call_->attr("kernel")}};
-    if (Attr arguments = call_->attr("arguments")) attributes.push_back({"arguments", arguments});
+    std::vector<OpAttr> attributes(call_->attributes().begin(), call_->attributes().end());
     Op* copy = builder.op(graph::info(graph::OpKind::KernelCall), {operands}, types,
                           std::move(attributes));
     for (unsigned i = 0; i < copy->result_count(); ++i) results.push_back(copy->result(i));
