@@ -85,6 +85,7 @@ const std::vector<Accepted>& accepted() {
       {{"%s: tensor<u64>"}, "%r: tensor<B x 3, f32> = gir.philox_normal %s {stream = -7}"},
       {{"%a: tensor<B, f32>"},
        "%r: tensor<B, f32> = gir.kernel_call [%a] {arguments = {n = 2}, kernel = @mine}"},
+      {{"%a: tensor<B, f32>"}, "%r: tensor<B, f32> = gir.kernel_call [%a, %a] {kernel = @mine, parameters = [0, 3]}"},
       {{"%a: tensor<B x 4, bf16 accum(f32)>"}, "%r: tensor<B x 4, f32> = gir.cast %a"},
   };
   return cases;
@@ -248,6 +249,12 @@ const std::vector<Refused>& refused() {
       {{"%a: tensor<B, f32>"},
        "%r: tensor<B, f32> = gir.kernel_call [%a] {arguments = {n = 2}}",
        "attribute 'kernel' is missing"},
+      {{"%a: tensor<B, f32>"},
+       "%r: tensor<B, f32> = gir.kernel_call [%a, %a] {kernel = @mine, parameters = [1, 1]}",
+       "has for each operand its number, in order"},
+      {{"%a: tensor<B, f32>"},
+       "%r: tensor<B, f32> = gir.kernel_call [%a] {kernel = @mine, parameters = [0, 1]}",
+       "has for each operand its number, in order"},
       {{"%a: tensor<B, f32>"}, "%r: tensor<C, f32> = gir.cast %a", "another shape"},
   };
   return cases;
