@@ -48,8 +48,8 @@ def elementwise():
 
 
 def error_bounds(title):
-    """By function: the bound in the table of docs/numerics.md under that heading."""
-    section = (ROOT / "docs/numerics.md").read_text().split(f"## {title}\n")[1].split("\n## ")[0]
+    """By function: the bound in the first table of docs/numerics.md under that heading."""
+    section = re.split(r"\n##+ ", (ROOT / "docs/numerics.md").read_text().split(f"## {title}\n")[1])[0]
     bounds = {}
     for row in re.findall(r"^\| ([a-z0-9_, ]+) \| [^|]* \| ([^|]*) \|", section, re.M):
         for name in row[0].split(", "):
@@ -61,6 +61,12 @@ def cell(text):
     return text.replace("|", "\\|")
 
 
+def with_names(meaning, signature):
+    """The table's meaning, which names operands a, b and c, in the names of a signature."""
+    names = dict(zip("abc", re.findall(r"\w+", signature)))
+    return re.sub(r"\b[abc]\b", lambda match: names[match.group()], meaning)
+
+
 def elementwise_rows(found):
     kinds = elementwise()
     cpu, gpu = error_bounds("Functions on CPUs"), error_bounds("Functions on GPUs")
@@ -68,7 +74,7 @@ def elementwise_rows(found):
     for kind, name, signature in found:
         cls, meaning = kinds[kind]
         bound = "exact" if name not in cpu else f"{cpu[name]}, {gpu.get(name, cpu[name])}"
-        out.append(f"| `{name}({signature})` | {DTYPES[cls]} | {cell(meaning)} | {bound} |")
+        out.append(f"| `{name}({signature})` | {DTYPES[cls]} | {cell(with_names(meaning, signature))} | {bound} |")
     return out
 
 
