@@ -38,6 +38,13 @@ struct CallFrame {
   std::map<std::string, Loc> effects;  ///< found so far, with the first place of each
 };
 
+/// What follows a statement, in its suite and in those of the function around it.
+struct Continuation {
+  ast::StmtList rest;
+  const Continuation* outer = nullptr;
+  bool repeats = false;  ///< the turns of a loop that is written out come next, too
+};
+
 /// What has parameters that a call gives arguments for.
 struct Callable {
   std::string_view name;
@@ -149,9 +156,9 @@ class Evaluator {
                                                std::vector<CallArgument> arguments, Loc loc);
   /// Matches arguments to parameters and evaluates defaults in `scope`, in which each
   /// parameter is then defined; positions of what was given are in `locs`. False when a mistake was
-  /// reported.
+  /// reported. A default that names a symbol of `signature` is left as a LateDefault.
   bool bind_parameters(const Callable& callee, std::vector<CallArgument> arguments, Scope& scope,
-                       Loc loc, std::vector<Loc>& locs);
+                       Loc loc, std::vector<Loc>& locs, const Signature* signature = nullptr);
   /// The value as an int, dim, dtype, … parameter takes it; poison when a mistake was reported.
   Datum conform_constant(const TypePattern& pattern, const Datum& value, Loc loc,
                          const std::string& what);
@@ -174,6 +181,12 @@ class Evaluator {
   bool may_call(const Function& function, Loc loc);
   /// The function in progress does something beside giving its result.
   void record_effect(std::string_view effect, Loc loc);
+  /// The call in progress.
+  CallFrame& frame() { return frames_.back(); }
+  /// What follows the statement that runs; null at the end of the function.
+  const Continuation* continuation() const { return continuation_; }
+  /// Runs that, to the end of the function.
+  Flow execute_rest(const Continuation* rest, Scope& scope);
   /// Runs an `if` from one of its arms on.
   Flow execute_arms(const ast::If& stmt, size_t arm, Scope& scope);
   /// Stands for a suite that cannot be run because of a mistake: the names it assigns become
@@ -276,12 +289,14 @@ class Evaluator {
   Flow give_up();
   Flow execute_for(const ast::For& stmt, Scope& scope);
   Flow execute_while(const ast::While& stmt, Scope& scope);
+  Flow execute_turn(ast::StmtList body, Scope& scope);
   void execute_assign(const ast::Assign& stmt, Scope& scope);
   void define(const ast::Def& def, Scope& scope);
 
   Session& session_;
   std::vector<CallFrame> frames_;
   CallFrame finished_;
+  const Continuation* continuation_ = nullptr;
   std::vector<const ModuleApplication*> instantiating_;
   std::vector<DimFact> facts_;
   size_t steps_ = 0;

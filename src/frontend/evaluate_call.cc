@@ -3,6 +3,7 @@
 #include <map>
 
 #include "frontend/evaluate.h"
+#include "frontend/runtime_range.h"
 #include "frontend/syntax/ast_walk.h"
 
 namespace tessera::frontend {
@@ -244,8 +245,22 @@ std::optional<BoundArguments> Evaluator::bind_arguments(const Builtin& builtin,
   return bound;
 }
 
+namespace {
+
+/// Whether an expression names a symbol that the arguments of a call give its value.
+bool names_symbol(const Signature& signature, const ast::Expr& expr) {
+  bool found = false;
+  ast::walk(expr, [&](const ast::Node& node) {
+    const auto* name = node.kind == ast::NodeKind::Name ? static_cast<const ast::Name*>(&node) : nullptr;
+    if (name) found = found || signature.declares_dim(name->text) || signature.declares_dtype(name->text);
+  });
+  return found;
+}
+
+}  // namespace
+
 bool Evaluator::bind_parameters(const Callable& callee, std::vector<CallArgument> arguments,
-                                Scope& scope, Loc loc, std::vector<Loc>& locs) {
+                                Scope& scope, Loc loc, std::vector<Loc>& locs, const Signature* signature) {
   std::span<const ast::Parameter> parameters = callee.parameters;
   std::vector<Slot> slots;
   for (const ast::Parameter& parameter : parameters) {
@@ -260,7 +275,8 @@ bool Evaluator::bind_parameters(const Callable& callee, std::vector<CallArgument
       value = given->value;
       locs.push_back(given->loc);
     } else if (parameter.default_value) {
-      value = evaluate(*parameter.default_value, scope);
+      bool late = signature && names_symbol(*signature, *parameter.default_value);
+      value = late ? Datum::object(std::make_shared<LateDefault>()) : evaluate(*parameter.default_value, scope);
       locs.push_back(parameter.default_value->loc);
     } else {
       matcher.report_missing(i);
@@ -325,12 +341,14 @@ Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
   frames_.back().name = function.name;
   frames_.back().function = &function;
   frames_.back().call = loc;
+  const Continuation* after = std::exchange(continuation_, nullptr);
   if (function.lambda) {
     frames_.back().result_loc = function.lambda->body->loc;
     frames_.back().result = evaluate(*function.lambda->body, scope);
   } else {
     execute(function.def->body, scope);
   }
+  continuation_ = after;
   check_effects(frames_.back());
   finished_ = std::move(frames_.back());
   frames_.pop_back();

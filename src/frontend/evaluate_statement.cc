@@ -39,11 +39,26 @@ Flow Evaluator::execute(ast::StmtList body, Scope& scope) {
   if (body.empty()) return Flow::Next;
   Nesting nesting(*this, body.front()->loc);
   if (!nesting.allowed()) return give_up();
-  for (const ast::Stmt* stmt : body) {
-    if (!count_step(stmt->loc)) return give_up();
-    if (execute_statement(*stmt, scope) == Flow::Return) return Flow::Return;
+  Continuation here{body, continuation_};
+  Flow flow = Flow::Next;
+  for (size_t i = 0; i < body.size() && flow == Flow::Next; ++i) {
+    here.rest = body.subspan(i + 1);
+    continuation_ = &here;
+    flow = count_step(body[i]->loc) ? execute_statement(*body[i], scope) : give_up();
   }
-  return Flow::Next;
+  continuation_ = here.outer;
+  return flow;
+}
+
+Flow Evaluator::execute_rest(const Continuation* rest, Scope& scope) {
+  const Continuation* here = continuation_;
+  Flow flow = Flow::Next;
+  for (; rest && flow == Flow::Next; rest = rest->outer) {
+    continuation_ = rest->outer;
+    flow = execute(rest->rest, scope);
+  }
+  continuation_ = here;
+  return flow;
 }
 
 Flow Evaluator::give_up() {
@@ -185,9 +200,18 @@ Flow Evaluator::execute_for(const ast::For& stmt, Scope& scope) {
   for (const Datum& element : iterable.elements()) {
     if (!count_step(stmt.loc)) return give_up();
     assign(*stmt.target, element, scope);
-    if (execute(stmt.body, scope) == Flow::Return) return Flow::Return;
+    if (execute_turn(stmt.body, scope) == Flow::Return) return Flow::Return;
   }
   return Flow::Next;
+}
+
+/// A turn of a loop that is written out.
+Flow Evaluator::execute_turn(ast::StmtList body, Scope& scope) {
+  Continuation turns{{}, continuation_, true};
+  continuation_ = &turns;
+  Flow flow = execute(body, scope);
+  continuation_ = turns.outer;
+  return flow;
 }
 
 Flow Evaluator::execute_while(const ast::While& stmt, Scope& scope) {
@@ -200,7 +224,7 @@ Flow Evaluator::execute_while(const ast::While& stmt, Scope& scope) {
     std::optional<bool> truth = expect_bool(condition, stmt.condition->loc, "the condition");
     if (!truth) return skip(stmt.body, scope);
     if (!*truth) return Flow::Next;
-    if (execute(stmt.body, scope) == Flow::Return) return Flow::Return;
+    if (execute_turn(stmt.body, scope) == Flow::Return) return Flow::Return;
   }
 }
 

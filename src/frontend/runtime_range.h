@@ -1,5 +1,6 @@
 #pragma once
-// A range whose bounds are no numbers while compiling: a loop over it runs on the machine.
+// What values may stand for that are no numbers while compiling: a range over which a loop runs on the machine, a name
+// that only a suite there defines, a default that waits for what arguments say.
 
 #include "frontend/value.h"
 
@@ -27,6 +28,12 @@ class LocalName : public Object {
   std::string describe() const override {
     return "a name that has a value only inside a loop or branch that runs on the machine";
   }
+};
+
+/// The value of a parameter whose default names a size or dtype that other arguments of the call bind.
+class LateDefault : public Object {
+ public:
+  std::string describe() const override { return "a default that is not known yet"; }
 };
 
 }  // namespace tessera::frontend

@@ -449,6 +449,11 @@ bool TypeReader::apply_policy(const ast::Expr& policy, TypePattern& pattern) {
   if (name && name->text == "loss_scale" && argument) {
     std::optional<int64_t> scale = evaluator_.expect_int(evaluator_.evaluate(*argument, scope_),
                                                          argument->loc, "the loss scale");
+    if (scale && *scale < 1) {
+      evaluator_.report(diag::wrong_kind, argument->loc, "the loss scale", fmt::format("{}", *scale),
+                        "a number from 1 up");
+      return false;
+    }
     pattern.policies.loss_scale = scale;
     return scale.has_value();
   }

@@ -69,7 +69,77 @@ def chosen(x: Tensor[B, 8, bf16], p: Tensor[bool]):
     else:
         y = x - 1.0
     return y * 2.0
+
+def early(x, limit):
+    if sum(x) > limit:
+        return x * 2.0
+    elif sum(x) < -1.0:
+        x = x - 1.0
+    y = x + 1.0
+    if max(y) > 5.0:
+        return y
+    return -y
+
+@jit
+def returns(x: Tensor[B, 8, f32], limit: f32) -> Tensor[B, 8, f32]:
+    return early(x, limit) + 1.0
+
+@jit
+def sometimes(x: Tensor[1, 1, 1, 4, f32], cache: KVCache[1, 1, "S_max", 4, f32], p: Tensor[bool]) where S_max >= 1:
+    if p:
+        cache = cache.append(x, x)
+        return x, cache
+    return -x, cache
+
+@jit
+def draws(n: Tensor[i64], x: Tensor[S, f32]):
+    each, sums = zeros((S, 1000), f32), zeros((1000,), f32)
+    for i in range(S):
+        for j in range(n):
+            drawn = uniform(0.0, 1.0, shape=(1000,), dtype=f32)
+            sums = sums + drawn
+            each = where(arange(S, i64)[:, None] == i, drawn[None, :], each)
+    return each, sums
 """
+
+
+def early(x, limit):
+    if x.sum() > limit:
+        return x * 2
+    if x.sum() < -1:
+        x = x - 1
+    y = x + 1
+    return y if y.max() > 5 else -y
+
+
+def check_returns(call, mode, rng):
+    for offset in (-3, -1, 0, 1, 3, 8):
+        x = (rng.standard_normal((3, 8)) + offset).astype(np.float32)
+        for limit in (0, 100):
+            got = call(mode, "returns", ["returns"], x=x, limit=np.float32(limit))[0]
+            np.testing.assert_allclose(got, early(x, limit) + 1, rtol=1e-6)
+    x = rng.standard_normal((1, 1, 1, 4)).astype(np.float32)
+    held = {"cache.K": np.zeros((1, 1, 3, 4), np.float32), "cache.V": np.zeros((1, 1, 3, 4), np.float32)}
+    for p in (True, False):
+        y, keys, length = call(mode, "sometimes", ["x", "cache.K", "cache.length"], x=x, p=np.bool_(p), **held,
+                               **{"cache.length": np.int64(1)})
+        np.testing.assert_array_equal(y, x if p else -x)
+        np.testing.assert_array_equal(keys[:, :, 1:2], x if p else 0 * x)
+        assert length == 1 + p
+
+
+def check_draws(call):
+    """Each turn of each loop draws numbers of its own, the same compiled and interpreted."""
+    x, several = np.zeros(5, np.float32), []
+    for mode in ((), ("--interpret", "exact")):
+        several.append(call(mode, "draws", ["each", "sums"], n=np.int64(3), x=x))
+        again = call(mode, "draws", ["each", "sums"], "--input", "seed=7", n=np.int64(3), x=x)
+        assert (again[0] != several[-1][0]).mean() > 0.99
+    np.testing.assert_array_equal(several[0][0], several[1][0])
+    np.testing.assert_array_equal(several[0][1], several[1][1])
+    each, sums = several[0]
+    assert np.abs(np.corrcoef(each) - np.eye(5)).max() < 0.15, np.corrcoef(each)
+    assert abs(sums.var() / (15 / 12) - 1) < 0.2 and abs(sums.mean() / 7.5 - 1) < 0.02, (sums.mean(), sums.var())
 
 
 def main():
@@ -89,7 +159,9 @@ def main():
             run(BIN / "tsr", "run", folder / "c.bundle", entry, *arguments, *options, *mode)
             return [np.load(folder / f"{output}.npy") for output in outputs]
 
+        check_draws(call)
         for mode in ((), ("--interpret", "exact")):
+            check_returns(call, mode, rng)
             for s in (0, 1, 2, 7):
                 x, w = rng.standard_normal((s, 3, 5)).astype(np.float32), rng.standard_normal((5, 5)).astype(np.float32)
                 h = np.zeros((3, 5))

@@ -192,6 +192,13 @@ def products():
         case(three, f'einsum("{spec}", a, b, c)', [a, b, c], lambda a, b, c, spec=spec: np.einsum(spec, a, b, c))
     for spec in ("bij->jib", "bij->b", "bij->", "bij"):
         case(three, f'einsum("{spec}", a)', [a, b, c], lambda a, b, c, spec=spec: np.einsum(spec, a))
+    thin, stack = normal(3, 1, 5), normal(2, 3, 4, 5)
+    dots = "a: Tensor[3, 4, 5, f32], b: Tensor[3, 5, 6, f32], t: Tensor[3, 1, 5, f32], s: Tensor[2, 3, 4, 5, f32]"
+    for spec, names in (("...ij,...jk->...ik", "ab"), ("...ij,...jk->...ik", "sb"), ("...ij,bjk->...bik", "ab"),
+                        ("...ij->...j", "s"), ("i...,i...->...", "at"), ("...,...", "sa"), ("b...j,b...j->j...", "at")):
+        given = {"a": a, "b": b, "t": thin, "s": stack}
+        case(dots, f'einsum("{spec}", {", ".join(names)})', list(given.values()),
+             lambda *all, spec=spec, names=names: np.einsum(spec, *(all["abts".index(name)] for name in names)))
     i = RNG.integers(-100, 100, (4, 5)).astype(np.int8)
     case("x: Tensor[4, 5, i8], y: Tensor[N, 5, i8]", 'einsum("ik,jk->ij", x, y)', [i, i], lambda x, y: x.astype(int) @ y.T)
 

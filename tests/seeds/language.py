@@ -116,6 +116,7 @@ def seed_09(seed):
     for dtype in ("f32", "bf16"):
         graph(f"x: Tensor[B, D, bf16 @accum({dtype})]")
     graph("x: Tensor[B, D, bf16 @stochastic_round]")
+    graph("x: Tensor[B, D, fp16 @loss_scale(1024)]")
     graph("x: Tensor[B, D, fp8(e4m3) @saturate]")
     for dtype in ("fp32", "tf32", "bf16", "fp16", "fp8(e4m3)", "fp8(e5m2)", "int8", "int4"):
         assert dtype.split("(")[0].rstrip("48") in text, dtype

@@ -189,6 +189,7 @@ Datum GraphBuilder::flash_attention(const BoundArguments& given) {
   if (options.dropout != 0) {
     record_effect("rng", arguments.call);
     options.seed = seed(arguments.call);
+    if (!options.seed) return Datum::poison();
     std::string stream = fmt::format("{}.{}", symbol_name(function_), streams_++);
     options.stream = int64_t(hash64(stream) >> 1);
   }

@@ -115,6 +115,8 @@ class GraphBuilder : public Evaluator {
   // Sums of products by letters (graph_einsum.cc).
   struct Term;
   Datum einsum(const BoundArguments& arguments);
+  std::optional<std::vector<Term>> einsum_terms(const std::vector<std::string>& letters,
+                                                const BoundArguments& arguments);
   bool same_extents(const Term& a, const Term& b, Loc loc);
   Term arranged(const Term& term, const std::string& letters, Loc loc);
   std::optional<Term> multiplied(const Term& a, const Term& b, const std::string& kept, Loc loc);
@@ -175,6 +177,7 @@ class GraphBuilder : public Evaluator {
   // Calls (graph_calls.cc).
   /// Binds the arguments that are in `scope` to a signature and defines its symbols there; false
   /// when a mistake was reported.
+  static void define_symbols(const Bindings& bindings, const Function& function, Scope& scope);
   bool bind_signature(const Function& function, const Signature& signature, Scope& scope,
                       const std::vector<Loc>& locs, Loc loc);
   bool bind_constant(const SignatureParameter& parameter, const Datum& value, Loc loc,
@@ -225,6 +228,7 @@ class GraphBuilder : public Evaluator {
   void define_carried(const Carried& carried, const std::vector<Value*>& values, Scope& scope, Loc loc);
   std::optional<std::vector<Value*>> carried_out(const Carried& carried, ast::StmtList body, Scope& inner,
                                                  Scope& outer);
+  void spend(const Datum& state, Loc loc);
   void spend_carried(const Carried& carried, Loc loc);
   Block* add_block(Op* op, unsigned region, const std::vector<Value*>& like);
   Op* region_op(graph::OpKind kind, const std::vector<Value*>& operands, const std::vector<Value*>& like,
@@ -235,9 +239,11 @@ class GraphBuilder : public Evaluator {
   Flow loop_over_sizes(const RuntimeRange& range, const ast::For& loop, Scope& scope);
   Flow loop_over_values(const RuntimeRange& range, const ast::For& loop, Scope& scope);
   Value* truth(const Datum& condition, Loc loc);
-  bool fill_branch(const ast::If& stmt, size_t arm, bool taken, Block* block, Scope& inner);
+  Flow fill_branch(const ast::If& stmt, size_t arm, bool taken, Block* block, Scope& inner);
+  Flow skip_arms(const ast::If& stmt, Scope& scope);
+  Flow returning_branch(Value* chooses, const ast::If& stmt, size_t arm, Loc place, Scope& scope);
+  void revive(size_t since);
   std::vector<std::string> names_of_arms(const ast::If& stmt, size_t arm);
-  std::vector<const StateValue*> current_states(Scope& scope, const std::vector<std::string>& names);
   bool join(Op* draft, Block* const (&blocks)[2], const Branches& branches, Scope& scope, Loc loc);
 
   // State objects (graph_state.cc).
@@ -304,7 +310,13 @@ class GraphBuilder : public Evaluator {
     std::optional<Loc> updated, returned;
   };
   std::map<std::string, HeldState> states_;
-  unsigned machine_depth_ = 0;  ///< loops and branches around that run on the machine
+  /// A loop around that runs on the machine, and what counts its turns: a size, a tensor, or nothing.
+  struct Turn {
+    Dim counter = nullptr;
+    Value* value = nullptr;
+  };
+  std::vector<Turn> turns_;
+  std::vector<Datum> spent_;  ///< objects that were updated, in order
   unsigned counters_ = 0;       ///< of loops so far
   Value* seed_ = nullptr;
   Value* hidden_seed_ = nullptr;  ///< the same, when the signature has none

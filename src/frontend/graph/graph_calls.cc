@@ -5,6 +5,7 @@
 
 #include "frontend/dims.h"
 #include "frontend/graph/graph_builder.h"
+#include "frontend/runtime_range.h"
 #include "frontend/syntax/ast_walk.h"
 
 namespace tessera::frontend {
@@ -24,6 +25,17 @@ bool is_left_out(const SignatureParameter& parameter, const Datum& argument) {
 bool is_none_by_default(const SignatureParameter& parameter, const Datum& argument) {
   return argument.is_none() && parameter.default_value &&
          parameter.default_value->kind == ast::NodeKind::None;
+}
+
+/// Whether a parameter's own value is a size or dtype that types may name.
+bool is_symbol(const Signature& signature, const SignatureParameter& parameter) {
+  PatternKind kind = parameter.type.kind;
+  bool is_int = kind == PatternKind::Scalar && signature.declares_dim(parameter.name);
+  return is_int || kind == PatternKind::DimParam || kind == PatternKind::DTypeParam;
+}
+
+bool is_late(const Datum& argument) {
+  return argument.object_as<LateDefault>() != nullptr;
 }
 
 }  // namespace
@@ -60,15 +72,21 @@ bool GraphBuilder::bind_constant(const SignatureParameter& parameter, const Datu
   return true;
 }
 
+/// Enters what the arguments of a call bind.
+void GraphBuilder::define_symbols(const Bindings& bindings, const Function& function, Scope& scope) {
+  for (const auto& [name, bound] : bindings.dims) scope.set(name, Datum::dim(bound.dim), bound.loc);
+  for (const auto& [name, dtype] : bindings.dtypes) {
+    scope.set(name, Datum::dtype(dtype.dtype, dtype.policies), function.loc);
+  }
+}
+
 bool GraphBuilder::bind_signature(const Function& function, const Signature& signature,
                                   Scope& scope, const std::vector<Loc>& locs, Loc loc) {
   Bindings bindings;
   auto argument = [&](size_t i) { return scope.find_here(signature.parameters[i].name)->value; };
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
     const SignatureParameter& parameter = signature.parameters[i];
-    PatternKind kind = parameter.type.kind;
-    bool is_int = kind == PatternKind::Scalar && signature.declares_dim(parameter.name);
-    if (!is_int && kind != PatternKind::DimParam && kind != PatternKind::DTypeParam) continue;
+    if (!is_symbol(signature, parameter) || is_late(argument(i))) continue;
     if (!bind_constant(parameter, argument(i), locs[i], bindings)) return false;
   }
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
@@ -77,16 +95,23 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     bool sized = state && parameter.type.kind == PatternKind::State && !parameter.type.dims.empty() &&
                  state->field("K");
     if (!sized && (!is_tensor_pattern(parameter.type) || is_left_out(parameter, argument(i)))) continue;
+    if (is_late(argument(i))) continue;
     std::string what = fmt::format("argument '{}'", parameter.name);
     auto tensor = sized ? *state->field("K") : expect_tensor(argument(i), locs[i], what);
     if (!tensor) return false;
     ArgumentType type = argument_type(*tensor, parameter.name, locs[i]);
     if (!bind_symbols(*this, parameter.type, type, parameter.name, bindings)) return false;
   }
-  for (const auto& [name, bound] : bindings.dims) scope.set(name, Datum::dim(bound.dim), bound.loc);
-  for (const auto& [name, dtype] : bindings.dtypes) {
-    scope.set(name, Datum::dtype(dtype.dtype, dtype.policies), function.loc);
+  define_symbols(bindings, function, scope);
+  for (size_t i = 0; i < signature.parameters.size(); ++i) {
+    const SignatureParameter& parameter = signature.parameters[i];
+    if (!is_late(argument(i))) continue;
+    Datum value = evaluate(*parameter.default_value, scope);
+    if (value.is_poison()) return false;
+    if (is_symbol(signature, parameter) && !bind_constant(parameter, value, locs[i], bindings)) return false;
+    scope.set(parameter.name, std::move(value), parameter.loc);
   }
+  define_symbols(bindings, function, scope);
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
     const SignatureParameter& parameter = signature.parameters[i];
     if (bindings.dims.count(parameter.name) || bindings.dtypes.count(parameter.name)) continue;
@@ -139,7 +164,7 @@ Datum GraphBuilder::call_function(const Function& function, std::vector<CallArgu
   if (signature.failed || !may_call(function, loc)) return Datum::poison();
   Scope* scope = session().new_scope(function.scope);
   std::vector<Loc> locs;
-  if (!bind_parameters(function, std::move(arguments), *scope, loc, locs)) return Datum::poison();
+  if (!bind_parameters(function, std::move(arguments), *scope, loc, locs, &signature)) return Datum::poison();
   if (!bind_signature(function, signature, *scope, locs, loc)) return Datum::poison();
   if (!record_numerics(function)) return Datum::poison();
   Datum result = finish_result(function, signature, run_body(function, *scope, loc), *scope);
@@ -260,7 +285,7 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   }
   Scope* scope = session().new_scope(function.scope);
   std::vector<Loc> locs;
-  if (!bind_parameters(function, std::move(arguments), *scope, loc, locs) ||
+  if (!bind_parameters(function, std::move(arguments), *scope, loc, locs, &signature) ||
       !bind_signature(function, signature, *scope, locs, loc)) {
     return Datum::poison();
   }

@@ -179,7 +179,6 @@ std::vector<Value*> results_of(Op* op) {
 void GraphBuilder::leave(Op* op) {
   builder_.set_after(op);
   if (!builder_.before()) builder_.set_end(op->block());
-  --machine_depth_;
 }
 
 Op* GraphBuilder::region_op(OpKind kind, const std::vector<Value*>& operands, const std::vector<Value*>& like,
@@ -187,7 +186,6 @@ Op* GraphBuilder::region_op(OpKind kind, const std::vector<Value*>& operands, co
   std::vector<Type> types;
   for (Value* value : like) types.push_back(context().tensor(value->type()->dims, value->type()->dtype));
   builder_.set_loc(loc);
-  ++machine_depth_;
   return builder_.op(graph::info(kind), {operands}, std::move(types), std::move(attributes));
 }
 
@@ -212,9 +210,7 @@ bool GraphBuilder::fill_body(const Carried& carried, ast::StmtList body, Block* 
 
 /// Objects that a loop updates are spent where it begins.
 void GraphBuilder::spend_carried(const Carried& carried, Loc loc) {
-  for (const Datum& value : carried.before) {
-    if (const auto* state = value.object_as<StateValue>()) state->spend(loc);
-  }
+  for (const Datum& value : carried.before) spend(value, loc);
 }
 
 /// A loop over a range of sizes: its counter is a size, too.
@@ -236,7 +232,9 @@ Flow GraphBuilder::loop_over_sizes(const RuntimeRange& range, const ast::For& lo
   Dim value = dims().add(start, dims().mul(turn, dims().constant(range.step())));
   facts().push_back({Relation::Less, value, stop});  // whenever the body runs
   assign(*loop.target, Datum::dim(value), *inner);
+  turns_.push_back({turn, nullptr});
   bool filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
+  turns_.pop_back();
   facts().resize(known);
   leave(op);
   if (!filled) return skip(loop.body, scope);
@@ -264,7 +262,9 @@ Flow GraphBuilder::loop_over_values(const RuntimeRange& range, const ast::For& l
   builder_.set_end(block);
   counter = block->arg(block->arg_count() - 1);
   assign(*loop.target, handle(counter, {DType::I64, {}, false}, loop.target->loc), *inner);
+  turns_.push_back({nullptr, counter});
   bool filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
+  turns_.pop_back();
   if (filled) {
     Op* end = block->terminator();
     builder_.set_before(end);
@@ -309,6 +309,7 @@ Flow GraphBuilder::while_loop(const ast::While& loop, Scope& scope) {
   Block* block = add_block(op, graph::at::While::body, carried.inits);
   Scope* asking = session().new_scope(&scope);
   define_carried(carried, arguments_of(condition), *asking, loop.loc);
+  turns_.push_back({});
   builder_.set_end(condition);
   Value* goes_on = truth(evaluate(*loop.condition, *asking), loop.condition->loc);
   bool filled = goes_on != nullptr;
@@ -319,6 +320,7 @@ Flow GraphBuilder::while_loop(const ast::While& loop, Scope& scope) {
     define_carried(carried, arguments_of(block), *inner, loop.loc);
     filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
   }
+  turns_.pop_back();
   leave(op);
   if (!filled) return skip(loop.body, scope);
   define_carried(carried, results_of(op), scope, loop.loc);
@@ -331,12 +333,12 @@ struct GraphBuilder::Branches {
   std::vector<Datum> values[2];  ///< beside the names
 };
 
-/// Runs one arm in its block and leaves the values of all names that an arm assigns.
-bool GraphBuilder::fill_branch(const ast::If& stmt, size_t arm, bool taken, Block* block, Scope& inner) {
+/// Runs one arm, or what stands instead of it, in its block.
+Flow GraphBuilder::fill_branch(const ast::If& stmt, size_t arm, bool taken, Block* block, Scope& inner) {
   builder_.set_end(block);
-  if (taken) return execute(stmt.arms[arm].body, inner) == Flow::Next;
-  if (arm + 1 == stmt.arms.size()) return execute(stmt.else_body, inner) == Flow::Next;
-  return execute_arms(stmt, arm + 1, inner) == Flow::Next;
+  if (taken) return execute(stmt.arms[arm].body, inner);
+  if (arm + 1 == stmt.arms.size()) return execute(stmt.else_body, inner);
+  return execute_arms(stmt, arm + 1, inner);
 }
 
 /// Names that arms from `arm` on assign.
@@ -355,20 +357,11 @@ std::vector<std::string> GraphBuilder::names_of_arms(const ast::If& stmt, size_t
 Flow GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) {
   if (!condition.is_ir()) return Evaluator::branch(condition, stmt, arm, scope);
   Loc loc = stmt.arms[arm].condition->loc;
-  auto give_up = [&] {
-    Flow flow = skip(stmt.else_body, scope);
-    for (const ast::IfArm& each : stmt.arms) {
-      if (skip(each.body, scope) == Flow::Return) flow = Flow::Return;
-    }
-    return flow;
-  };
   Value* chooses = truth(condition, loc);
-  if (!chooses) return give_up();
+  if (!chooses) return skip_arms(stmt, scope);
   for (size_t i = arm; i <= stmt.arms.size(); ++i) {
     Loc place = return_in(i < stmt.arms.size() ? stmt.arms[i].body : stmt.else_body);
-    if (!place.known()) continue;
-    unsupported(place, "a 'return' in a branch that is chosen at run time");
-    return give_up();
+    if (place.known()) return returning_branch(chooses, stmt, arm, place, scope);
   }
   // The results are known when both branches are: they are built in an op without, which then makes way.
   Op* draft = region_op(OpKind::Cond, {chooses}, {}, {}, loc);
@@ -379,8 +372,8 @@ Flow GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t ar
   for (unsigned r = 0; r < 2 && filled; ++r) {
     blocks[r] = draft->region(r)->add_block();
     Scope* inner = session().new_scope(&scope);
-    std::vector<const StateValue*> unspent = current_states(scope, branches.names);
-    filled = fill_branch(stmt, arm, r == 0, blocks[r], *inner);
+    size_t before = spent_.size();
+    filled = fill_branch(stmt, arm, r == 0, blocks[r], *inner) == Flow::Next;
     for (const std::string& name : branches.names) {
       Binding* now = inner->find_here(name);
       Binding* before = scope.find(name);
@@ -388,24 +381,64 @@ Flow GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t ar
       branches.values[r].push_back(now ? now->value : before ? before->value : local);
       filled = filled && !branches.values[r].back().is_poison();
     }
-    if (r == 0) {
-      for (const StateValue* state : unspent) state->revive();
-    }
+    if (r == 0) revive(before);
   }
   leave(draft);
-  if (!filled || !join(draft, blocks, branches, scope, loc)) return give_up();
+  if (!filled || !join(draft, blocks, branches, scope, loc)) return skip_arms(stmt, scope);
   return Flow::Next;
 }
 
-/// The state objects that names stand for, before a branch may update them.
-std::vector<const StateValue*> GraphBuilder::current_states(Scope& scope, const std::vector<std::string>& names) {
-  std::vector<const StateValue*> states;
-  for (const std::string& name : names) {
-    Binding* binding = scope.find(name);
-    const auto* state = binding ? binding->value.object_as<StateValue>() : nullptr;
-    if (state && !state->spent()) states.push_back(state);
+/// Stands for a branch that cannot be built because of a mistake.
+Flow GraphBuilder::skip_arms(const ast::If& stmt, Scope& scope) {
+  Flow flow = skip(stmt.else_body, scope);
+  for (const ast::IfArm& each : stmt.arms) {
+    if (skip(each.body, scope) == Flow::Return) flow = Flow::Return;
   }
-  return states;
+  return flow;
+}
+
+/// A branch that may end the function: what follows it becomes part of both arms, which then end the function both, and
+/// the function's result is what the branch gives.
+Flow GraphBuilder::returning_branch(Value* chooses, const ast::If& stmt, size_t arm, Loc place, Scope& scope) {
+  for (const Continuation* after = continuation(); after; after = after->outer) {
+    if (!after->repeats) continue;
+    unsupported(place, "a 'return' in a loop, in a branch that is chosen at run time,");
+    return skip_arms(stmt, scope);
+  }
+  Loc loc = stmt.arms[arm].condition->loc;
+  const Continuation* rest = continuation();
+  Op* draft = region_op(OpKind::Cond, {chooses}, {}, {}, loc);
+  Branches branches;
+  branches.names = {"return"};
+  Block* blocks[2];
+  bool filled = true;
+  for (unsigned r = 0; r < 2 && filled; ++r) {
+    blocks[r] = draft->region(r)->add_block();
+    Scope* inner = session().new_scope(&scope);
+    size_t before = spent_.size();
+    frame().result = Datum::none();
+    if (fill_branch(stmt, arm, r == 0, blocks[r], *inner) == Flow::Next) execute_rest(rest, *inner);
+    branches.values[r].push_back(frame().result);
+    filled = !frame().result.is_poison();
+    if (filled && frame().result.is_none()) {
+      const Function* function = frame().function;
+      report(diag::missing_return, function->loc, function->name).note(loc, "there is none where this chooses so");
+      filled = false;
+    }
+    if (r == 0) revive(before);
+  }
+  leave(draft);
+  Scope* results = session().new_scope(&scope);
+  if (!filled || !join(draft, blocks, branches, *results, loc)) return skip_arms(stmt, scope);
+  frame().result = results->find_here("return")->value;
+  frame().result_loc = place;
+  return Flow::Return;
+}
+
+/// Objects that were updated since `spent_` had that size are current again, in another branch.
+void GraphBuilder::revive(size_t since) {
+  for (size_t i = since; i < spent_.size(); ++i) spent_[i].object_as<StateValue>()->revive();
+  spent_.resize(since);
 }
 
 /// Makes the branch that gives the names their values in place of the draft.

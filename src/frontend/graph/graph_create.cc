@@ -220,10 +220,6 @@ Datum GraphBuilder::arange(const BoundArguments& arguments) {
 
 /// normal(std, mean=…) and uniform(low, high). Each use has a stream of its own.
 Datum GraphBuilder::random(BuiltinId id, const BoundArguments& arguments) {
-  if (machine_depth_ > 0) {
-    // A draw is the same in every turn: its numbers depend on the seed and its place in the program.
-    return unsupported(arguments.call, "random numbers in a loop or branch that runs on the machine");
-  }
   bool normal = id == BuiltinId::Normal;
   auto made = target(arguments, 2, 3, normal ? "normal" : "uniform");
   auto first = expect_number(arguments[0], arguments.locs[0],
@@ -243,6 +239,7 @@ Datum GraphBuilder::random(BuiltinId id, const BoundArguments& arguments) {
     stream = philox::stream_of(fmt::format("{}.{}", symbol_name(function_), stream));
   }
   Value* source = seed(arguments.call);
+  if (!source) return Datum::poison();
   builder_.set_loc(arguments.call);
   Value* value = normal ? graph::philox_normal(builder_, source, int64_t(stream), made->dims)
                         : graph::philox_uniform(builder_, source, int64_t(stream), made->dims);

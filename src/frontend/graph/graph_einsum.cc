@@ -3,6 +3,9 @@
 // Operands are multiplied from left to right. Of two, letters that neither the result nor a later operand has are
 // summed over as early as they can be: those of one operand before the product, those of both by it. A product with
 // such letters is a matrix product (letters that both keep lead, and stay one axis each), any other is elementwise.
+//
+// "..." stands for the axes of an operand that have no letter of their own. They get some that nobody can write,
+// counted from the last one, so that those of several operands are aligned at the right.
 
 #include <algorithm>
 
@@ -24,6 +27,8 @@ std::string chosen(const std::string& a, F keep) {
   return out;
 }
 
+constexpr char rest = '.';  ///< stands for "..." until the operands' ranks are known
+
 /// The parts of "ij,jk->ik": the operands' letters, and the result's.
 struct EinsumSpec {
   std::vector<std::string> operands;
@@ -31,14 +36,21 @@ struct EinsumSpec {
   std::string problem;  ///< what is wrong with it, if anything
 };
 
+std::string letter_text(char c) {
+  return c == rest ? "'...'" : fmt::format("the letter '{}'", c);
+}
+
 EinsumSpec parse_einsum(std::string text) {
   EinsumSpec spec;
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  for (size_t at = text.find("..."); at != text.npos; at = text.find("...")) text.replace(at, 3, {'\n'});
+  if (has(text, rest)) spec.problem = "'.' is no letter";
+  std::replace(text.begin(), text.end(), '\n', rest);
   size_t arrow = text.find("->");
   std::string left = text.substr(0, arrow);
   std::string all = left + (arrow == std::string::npos ? "" : text.substr(arrow + 2));
   for (char c : all) {
-    if (c != ',' && !std::isalpha(static_cast<unsigned char>(c))) {
+    if (c != ',' && c != rest && !std::isalpha(static_cast<unsigned char>(c))) {
       spec.problem = fmt::format("'{}' is no letter", c);
       return spec;
     }
@@ -52,22 +64,36 @@ EinsumSpec parse_einsum(std::string text) {
     spec.result = text.substr(arrow + 2);
   } else {
     for (char c : left) {
-      if (c != ',' && std::count(left.begin(), left.end(), c) == 1) spec.result += c;
+      if (c != ',' && c != rest && std::count(left.begin(), left.end(), c) == 1) spec.result += c;
     }
     std::sort(spec.result.begin(), spec.result.end());
+    if (has(left, rest)) spec.result.insert(0, 1, rest);
   }
   for (char c : spec.result) {
-    if (!has(left, c)) spec.problem = fmt::format("no operand has the letter '{}'", c);
+    if (!has(left, c)) spec.problem = fmt::format("no operand has {}", letter_text(c));
     if (std::count(spec.result.begin(), spec.result.end(), c) > 1)
-      spec.problem = fmt::format("the result has the letter '{}' twice", c);
+      spec.problem = fmt::format("the result has {} twice", letter_text(c));
   }
   for (const std::string& operand : spec.operands) {
     for (char c : operand) {
       if (std::count(operand.begin(), operand.end(), c) > 1)
-        spec.problem = fmt::format("an operand has the letter '{}' twice", c);
+        spec.problem = fmt::format("an operand has {} twice", letter_text(c));
     }
   }
   return spec;
+}
+
+/// The letters of an operand or result, where "..." stands for so many axes.
+std::string without_rest(const std::string& letters, size_t count) {
+  size_t at = letters.find(rest);
+  if (at == letters.npos) return letters;
+  std::string axes;
+  for (size_t i = 0; i < count; ++i) axes += char(-int(count - i));
+  return letters.substr(0, at) + axes + letters.substr(at + 1);
+}
+
+bool is_of_rest(char letter) {
+  return static_cast<signed char>(letter) < 0;
 }
 
 }  // namespace
@@ -165,6 +191,35 @@ std::optional<GraphBuilder::Term> GraphBuilder::multiplied(const Term& a, const 
   return Term{batch + rows + columns, result.as_ir()};
 }
 
+/// The operands with a letter for each axis. Axes of "..." whose extent is 1 are left out where another operand has
+/// more.
+std::optional<std::vector<GraphBuilder::Term>> GraphBuilder::einsum_terms(const std::vector<std::string>& letters,
+                                                                          const BoundArguments& arguments) {
+  std::vector<Term> terms;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    auto value = expect_tensor(arguments[1].elements()[i], arguments.locs[1], "an operand of 'einsum'");
+    if (!value) return std::nullopt;
+    size_t rank = value->value->type()->rank(), least = letters[i].size() - has(letters[i], rest);
+    if (rank < least || (rank > least && !has(letters[i], rest))) {
+      report(diag::rank_mismatch, arguments.call, subject(*value, "an operand of 'einsum'"), rank, least);
+      return std::nullopt;
+    }
+    terms.push_back({without_rest(letters[i], rank - least), *value});
+  }
+  for (Term& term : terms) {
+    std::string kept = chosen(term.letters, [&](char c) {
+      bool narrow = is_of_rest(c) && term.extent(c)->is_constant(1);
+      auto wider = [&](const Term& other) { return has(other.letters, c) && !other.extent(c)->is_constant(1); };
+      return !narrow || std::none_of(terms.begin(), terms.end(), wider);
+    });
+    if (kept == term.letters) continue;
+    builder_.set_loc(arguments.call);
+    Value* fewer = graph::reshape(builder_, term.value.value, term.extents(kept));
+    term = {kept, handle(fewer, type_of(term.value), arguments.call).as_ir()};
+  }
+  return terms;
+}
+
 Datum GraphBuilder::einsum(const BoundArguments& arguments) {
   Loc loc = arguments.call;
   if (!arguments[0].is(DatumKind::String)) {
@@ -172,26 +227,26 @@ Datum GraphBuilder::einsum(const BoundArguments& arguments) {
     return Datum::poison();
   }
   EinsumSpec spec = parse_einsum(arguments[0].as_string());
-  const std::vector<Datum>& operands = arguments[1].elements();
-  if (spec.problem.empty() && spec.operands.size() != operands.size()) {
-    spec.problem = fmt::format("it names {} operands, not {}", spec.operands.size(), operands.size());
+  size_t given = arguments[1].elements().size();
+  if (spec.problem.empty() && spec.operands.size() != given) {
+    spec.problem = fmt::format("it names {} operands, not {}", spec.operands.size(), given);
   }
   if (!spec.problem.empty()) {
     report(diag::bad_einsum, arguments.locs[0], arguments[0].as_string(), spec.problem);
     return Datum::poison();
   }
+  auto terms = einsum_terms(spec.operands, arguments);
+  if (!terms) return Datum::poison();
+  size_t most = 0;
+  for (const Term& term : *terms) {
+    for (char c : term.letters) most = is_of_rest(c) ? std::max(most, size_t(-int(static_cast<signed char>(c)))) : most;
+  }
+  std::string result = without_rest(spec.result, most);
   std::optional<Term> product;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    auto value = expect_tensor(operands[i], arguments.locs[1], "an operand of 'einsum'");
-    if (!value) return Datum::poison();
-    Term term{spec.operands[i], *value};
-    if (value->value->type()->rank() != term.letters.size()) {
-      report(diag::rank_mismatch, loc, subject(*value, "an operand of 'einsum'"),
-             value->value->type()->rank(), term.letters.size());
-      return Datum::poison();
-    }
-    std::string kept = spec.result;
-    for (size_t j = i + 1; j < operands.size(); ++j) kept += spec.operands[j];
+  for (size_t i = 0; i < terms->size(); ++i) {
+    Term term = (*terms)[i];
+    std::string kept = result;
+    for (size_t j = i + 1; j < terms->size(); ++j) kept += (*terms)[j].letters;
     if (product) {
       if (!same_extents(*product, term, loc)) return Datum::poison();
       auto own = summed(std::move(term), kept + product->letters, loc);
@@ -202,7 +257,7 @@ Datum GraphBuilder::einsum(const BoundArguments& arguments) {
     if (product) product = summed(std::move(*product), kept, loc);
     if (!product) return Datum::poison();
   }
-  return Datum::ir(arranged(*product, spec.result, loc).value);
+  return Datum::ir(arranged(*product, result, loc).value);
 }
 
 }  // namespace tessera::frontend

@@ -118,8 +118,24 @@ void GraphBuilder::check_argument_names(const Function& function) {
   }
 }
 
-Value* GraphBuilder::seed(Loc) {
-  return seed_;
+/// The seed of a draw: in a loop that runs on the machine each turn has its own, the bits of the one around it mixed
+/// with the turn's number. Null when a mistake was reported.
+Value* GraphBuilder::seed(Loc loc) {
+  constexpr int64_t spread = 0x1e3779b97f4a7c15, mixer = 0x3f58476d1ce4e5b9;  // odd: nothing is lost
+  Value* seed = seed_;
+  builder_.set_loc(loc);
+  for (const Turn& turn : turns_) {
+    if (!turn.counter && !turn.value) {
+      unsupported(loc, "random numbers in a 'while' loop that runs on the machine");
+      return nullptr;
+    }
+    Value* number = turn.value ? turn.value : graph::dim(builder_, turn.counter);
+    number = graph::add(builder_, graph::cast(builder_, number, DType::U64), graph::scalar(builder_, 1, DType::U64));
+    number = graph::mul(builder_, number, graph::scalar(builder_, spread, DType::U64));
+    seed = graph::elementwise(builder_, ElementwiseKind::Xor, {seed, number});
+    seed = graph::mul(builder_, seed, graph::scalar(builder_, mixer, DType::U64));
+  }
+  return seed;
 }
 
 const ParamType* GraphBuilder::param_type(const ParamDeclaration& declaration) {

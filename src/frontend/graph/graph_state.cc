@@ -185,11 +185,19 @@ Datum GraphBuilder::call_method(const StateMethod& method, std::vector<CallArgum
   return state;
 }
 
+/// From here on another object has the state's memory; of what is no state nothing.
+void GraphBuilder::spend(const Datum& datum, Loc loc) {
+  const auto* state = datum.object_as<StateValue>();
+  if (!state) return;
+  state->spend(loc);
+  spent_.push_back(datum);
+}
+
 /// The object with other tensors, after which the one before is spent.
 Datum GraphBuilder::updated(const Datum& datum, StateValue::Fields fields, Loc loc) {
   const auto& state = *datum.object_as<StateValue>();
   record_effect(effect_of(state), loc);
-  state.spend(loc);
+  spend(datum, loc);
   states_[state.name()].updated = loc;
   for (auto& [name, value] : fields) {
     value.name = context().intern(fmt::format("{}.{}", state.name(), name));

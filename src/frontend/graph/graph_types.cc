@@ -20,10 +20,6 @@ std::optional<NumericType> GraphBuilder::written_type(const TypePattern& pattern
       return std::nullopt;
     }
   }
-  if (type.policies.loss_scale) {
-    unsupported(pattern.loc, "policy '@loss_scale'");
-    return std::nullopt;
-  }
   return type;
 }
 

@@ -11,8 +11,8 @@ bool expect_type(OpVerifier& verifier, Type type, Type wanted, unsigned region, 
   return false;
 }
 
-/// A region that is one block, which takes values of the types `arguments` and ends with a `yield` of values of the types
-/// `results`; policies may differ.
+/// A region that is one block, which takes values of the types `arguments` and ends with a `yield` of values of
+/// the types `results`; policies may differ.
 bool expect_region(OpVerifier& verifier, Op* op, unsigned region, const OpInfo* yield,
                    std::span<const Type> arguments, std::span<const Type> results) {
   Block* block = op->region(region)->front();
@@ -62,7 +62,8 @@ bool expect_loop(OpVerifier& verifier, Op* op, unsigned inits, unsigned body, co
   return expect_region(verifier, op, body, yield, types, types);
 }
 
-bool expect_while(OpVerifier& verifier, Op* op, unsigned inits, unsigned condition, unsigned body, const OpInfo* yield) {
+bool expect_while(OpVerifier& verifier, Op* op, unsigned inits, unsigned condition, unsigned body,
+                  const OpInfo* yield) {
   if (!expect_loop(verifier, op, inits, body, yield)) return false;
   std::vector<Type> truth = {op->module()->context().tensor({}, DType::Bool)};
   return expect_region(verifier, op, condition, yield, types_of(op->ins(inits)), truth);

@@ -36,6 +36,8 @@ class FusionBuilder {
   void claim(Op* op, int group);
   void find_outputs();
   std::vector<FusionGroup> in_order();
+  /// Whether an op stands in the block that is grouped: what stands around it has been computed.
+  bool is_inside(Op* op) const;
   bool is_fusible(Op* op) const;
 
   const GraphReads& reads_;

@@ -81,7 +81,7 @@ bool FusionBuilder::collect_side(const FusionGroup& group, const std::vector<int
     }
     Op* def = read.base->def();
     const std::vector<ReadSite>& sites = reads_.sites(read.base);
-    bool foldable = def && read.relabels && is_elementwise(def) && group_of(def) < 0 &&
+    bool foldable = def && is_inside(def) && read.relabels && is_elementwise(def) && group_of(def) < 0 &&
                     sites.size() == 1 && !side.count(def) && side.size() < max_side_ops;
     if (foldable) {
       std::map<Op*, AxisMap> extended = side;

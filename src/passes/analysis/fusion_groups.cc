@@ -90,9 +90,13 @@ void FusionBuilder::claim(Op* op, int group) {
   group_of_[op] = group;
 }
 
+bool FusionBuilder::is_inside(Op* op) const {
+  return op->block() == reads_.terminator()->block();
+}
+
 bool FusionBuilder::is_fusible(Op* op) const {
-  return graph_role(op) == GraphRole::Compute ||
-         (op->result_count() == 1 && reads_.forced(op->result()));
+  return is_inside(op) && (graph_role(op) == GraphRole::Compute ||
+                           (op->result_count() == 1 && reads_.forced(op->result())));
 }
 
 void FusionBuilder::find_outputs() {
