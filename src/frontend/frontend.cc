@@ -153,6 +153,7 @@ Result<FrontendResult> compile_source(Context& context, FileId file, const Front
   SessionOptions session;
   session.parse.include_paths = options.include_paths;
   session.parse.read = options.read;
+  session.check_promises = options.check_promises;
   for (const auto& [name, value] : options.defines) session.parse.defines[name] = value;
   return Compilation(context, diagnostics, std::move(session)).run(file);
 }

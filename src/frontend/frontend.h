@@ -24,6 +24,8 @@ struct FrontendOptions {
   /// How imports and %include read the file `path` into `text`; false with the reason in `error`.
   /// Empty means from disk.
   std::function<bool(const std::string& path, std::string& text, std::string& error)> read;
+  /// A call ends where the result of a function breaks the bounds that its `@verify.numerics` gives.
+  bool check_promises = false;
 };
 
 /// The kernels of one compilation: those of the user's files and of the standard library. It holds

@@ -80,6 +80,7 @@ class ParamReference : public Object {
 
 struct SessionOptions {
   ParseOptions parse;
+  bool check_promises = false;  ///< FrontendOptions::check_promises
 };
 
 class Session {
@@ -116,6 +117,7 @@ class Session {
   /// The params of all files and instances, in the order of loading, declaration and making.
   const std::deque<ParamDeclaration>& params() const { return params_; }
 
+  bool checks_promises() const { return options_.check_promises; }
   /// How many instances of modules and params of theirs there are, with one more.
   size_t count_made() { return ++made_; }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <tuple>
 
 namespace tessera {
@@ -108,14 +109,15 @@ std::string render(const Diagnostic& diagnostic, const SourceManager& sources,
 
 std::string render_all(const DiagnosticEngine& engine, const RenderOptions& options) {
   std::string out;
+  size_t errors = 0;
+  std::set<std::string> said;
   for (const Diagnostic& diagnostic : engine.all()) {
-    out += render(diagnostic, engine.sources(), options);
+    if (diagnostic.severity == Severity::Error) ++errors;
+    std::string text = render(diagnostic, engine.sources(), options);
+    if (said.insert(text).second) out += text;
   }
-  size_t shown = std::count_if(engine.all().begin(), engine.all().end(), [](const Diagnostic& d) {
-    return d.severity == Severity::Error;
-  });
-  if (engine.error_count() > shown) {
-    out += fmt::format("{} more errors not shown\n", engine.error_count() - shown);
+  if (engine.error_count() > errors) {
+    out += fmt::format("{} more errors not shown\n", engine.error_count() - errors);
   }
   return out;
 }

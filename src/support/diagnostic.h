@@ -129,6 +129,7 @@ struct RenderOptions {
 /// Control characters of user text are escaped.
 std::string render(const Diagnostic& diagnostic, const SourceManager& sources,
                    const RenderOptions& options);
+/// All of them, in order; what was reported of several variants of one thing is said once.
 std::string render_all(const DiagnosticEngine& engine, const RenderOptions& options);
 
 /// Text with control characters written as \xNN, so that it cannot steer a terminal.

@@ -219,6 +219,7 @@ class GraphBuilder : public Evaluator {
 
   // Promises and hints (graph_facts.cc).
   bool record_numerics(const Function& function);
+  void check_bounds(const Function& function, const Datum& result, Loc loc);
   void add_facts();
 
   // Loops and branches that run on the machine (graph_control.cc).

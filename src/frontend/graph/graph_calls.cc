@@ -168,6 +168,7 @@ Datum GraphBuilder::call_function(const Function& function, std::vector<CallArgu
   if (!bind_signature(function, signature, *scope, locs, loc)) return Datum::poison();
   if (!record_numerics(function)) return Datum::poison();
   Datum result = finish_result(function, signature, run_body(function, *scope, loc), *scope);
+  check_bounds(function, result, loc);
   if (!result.is_ir()) return result;
   IrValue unnamed = result.as_ir();
   unnamed.name = {};
@@ -328,7 +329,9 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   for (unsigned i = 0; i < types.size(); ++i) {
     results.push_back(handle(op->result(i), numerics[i], loc));
   }
-  return several ? Datum::tuple(std::move(results)) : results[0];
+  Datum result = several ? Datum::tuple(std::move(results)) : results[0];
+  check_bounds(function, result, loc);
+  return result;
 }
 
 /// Values take the names of the variables they are first assigned to, for those who read the IR and

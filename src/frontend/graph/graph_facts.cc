@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "frontend/graph/graph_builder.h"
 
@@ -75,6 +76,35 @@ bool GraphBuilder::record_numerics(const Function& function) {
   entries.emplace_back("stable", context().boolean(promise->stable));
   add_once(numerics_, context().dict(std::move(entries)));
   return true;
+}
+
+/// In code that is checked the call ends where a result has an element outside of the bounds, or a NaN. The results
+/// of an entry are looked at by the runtime.
+void GraphBuilder::check_bounds(const Function& function, const Datum& result, Loc loc) {
+  if (!session().checks_promises() || !function.numerics || result.is_poison()) return;
+  if (result.is_sequence()) {
+    for (const Datum& element : result.elements()) check_bounds(function, element, loc);
+    return;
+  }
+  auto promise = read_promise(*this, function);
+  if (!promise || !promise->bounds || !result.is_ir()) return;
+  Value* value = result.as_ir().value;
+  if (value->type()->dtype == DType::Bool) return;
+  builder_.set_loc(loc);
+  value = graph::cast(builder_, value, DType::F64);
+  std::vector<int64_t> axes(value->type()->rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  auto bound = [&](double number) { return graph::full(builder_, number, {}, DType::F64); };
+  auto [low, high] = *promise->bounds;
+  Value* least = graph::reduce(builder_, value, "min", axes);
+  Value* greatest = graph::reduce(builder_, value, "max", axes);
+  Value* above = graph::elementwise(builder_, ElementwiseKind::Le, {bound(low), least});
+  Value* below = graph::elementwise(builder_, ElementwiseKind::Le, {greatest, bound(high)});
+  Value* within = graph::elementwise(builder_, ElementwiseKind::And, {above, below});
+  builder_.op(graph::info(graph::OpKind::Check), {{within}}, {},
+              {{"message", context().string(fmt::format(
+                               "the result of '{}' has elements outside of {} to {}, the bounds that @verify.numerics gives",
+                               function.name, low, high))}});
 }
 
 void GraphBuilder::enter(const Placement& placement, Loc) {

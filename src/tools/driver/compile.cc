@@ -238,6 +238,7 @@ Status Compiler::read_input() {
       frontend::FrontendOptions options;
       options.include_paths = options_.include_paths;
       options.defines = options_.defines;
+      options.check_promises = options_.debug;
       Result<frontend::FrontendResult> result =
           frontend::compile_source(state_->context, *file, options, diagnostics_);
       if (!result) return failure;

@@ -30,6 +30,16 @@ TEST_CASE("errors beyond the limit are counted") {
   CHECK(engine.all().size() == 2);
 }
 
+TEST_CASE("what is reported twice is said once") {
+  SourceManager sources;
+  DiagnosticEngine engine(sources);
+  for (const char* file : {"f", "g", "f"}) engine.report(diag::cannot_read, Loc{}, file, "gone").help("look");
+  CHECK(engine.error_count() == 3);
+  CHECK(render_all(engine, {}) ==
+        "error: cannot read 'f': gone [cannot-read]\nhelp: look\n"
+        "error: cannot read 'g': gone [cannot-read]\nhelp: look\n");
+}
+
 TEST_CASE("the nearest name is found within a third of its length") {
   CHECK(nearest_name("sofmax", {"softmax", "gelu"}) == "softmax");
   CHECK(nearest_name("gleu", {"softmax", "gelu"}) == "gelu");
