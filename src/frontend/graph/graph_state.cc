@@ -239,9 +239,14 @@ Value* GraphBuilder::appended_part(const StateValue& cache, const IrValue& part,
 bool GraphBuilder::check_append(const StateValue& cache, Value* k, Loc loc) {
   const IrValue& held = *cache.field("K");
   Dim length = k->type()->dims[position_axis], room = held.value->type()->dims[position_axis];
-  if (decide(dims(), ast::CompareOp::LessEqual, length, room, facts()) != true) {
-    report(diag::append_too_long, loc, length->text, room->text, cache.name())
-        .help(fmt::format("say so in the signature{}: `where {} <= {}`", of_entry(), length->text, room->text));
+  if (std::optional<bool> fits = decide(dims(), ast::CompareOp::LessEqual, length, room, facts()); fits != true) {
+    auto report = session().report(diag::append_too_long, loc, length->text, room->text, cache.name());
+    if (fits == false) {
+      report.help(fmt::format("there are always more positions than it holds: give '{}' room for {}", cache.name(),
+                              length->text));
+    } else {
+      report.help(fmt::format("say so in the signature{}: `where {} <= {}`", of_entry(), length->text, room->text));
+    }
     return false;
   }
   if (cache.policies().rolling_window) return true;

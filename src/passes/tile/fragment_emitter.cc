@@ -321,7 +321,9 @@ FragmentEmitter::Known FragmentEmitter::resolve(Value* old) {
   } else if (auto kept = kept_.find(old); kept != kept_.end()) {
     made = write_memory_load(kept->second, fragment_type(old), nullptr);
   } else {
+    Loc around = builder_.loc();
     made = write(old);
+    builder_.set_loc(around);
   }
   scopes_[made.level].known[old] = made;
   return made;
@@ -421,7 +423,6 @@ FragmentEmitter::Known FragmentEmitter::write_elementwise(Op* op) {
     operands.push_back({operand.value});
   }
   Type type = fragment_type(op->result());
-  builder_.set_loc(op->loc());
   enter(level);
   return {builder_.value(&op->info(), std::move(operands), type), level};
 }

@@ -46,7 +46,8 @@ std::optional<Cost> cost_of(const format::KernelMeta& kernel, const std::vector<
   cost.reads = number(kernel.work.reads);
   cost.writes = number(kernel.work.writes);
   cost.scratch = number(kernel.scratch);
-  return is_known ? std::optional(cost) : std::nullopt;
+  if (!is_known) return std::nullopt;
+  return cost.programs > 0 ? cost : Cost{.flops = 0};  // formulas hold of launches that have a program
 }
 
 namespace {

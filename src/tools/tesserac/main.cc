@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "support/out_of_memory.h"
@@ -44,6 +46,15 @@ constexpr const char* footer =
     "  tesserac mlp.tsr --dump=graph -o g.tir\n"
     "  tesserac mlp.tsr --report --dims B=8 --target=cpu:x86-64-v4";
 
+/// Why a text is no definition; empty when it is one.
+std::string refuse_define(const std::string& define) {
+  std::string name = define.substr(0, define.find('='));
+  auto is_part = [](unsigned char c) { return std::isalnum(c) || c == '_' || c >= 0x80; };
+  bool starts = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0]));
+  if (starts && std::all_of(name.begin(), name.end(), is_part)) return "";
+  return "'" + name + "' is no name; it takes NAME or NAME=VALUE";
+}
+
 void add_options(CLI::App& app, Options& options) {
   driver::CompileOptions& compile = options.compile;
   app.add_option("input", compile.input, "source (.tsr) or dump of IR (- for standard input)");
@@ -57,7 +68,9 @@ void add_options(CLI::App& app, Options& options) {
       ->allow_extra_args(false);
   app.add_option("-I,--include", compile.include_paths, "also look here for includes and imports")
       ->allow_extra_args(false);
-  app.add_option("-D,--define", options.defines, "NAME or NAME=VALUE, for %if")->allow_extra_args(false);
+  app.add_option("-D,--define", options.defines, "NAME or NAME=VALUE, for %if")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(refuse_define, ""));
   app.add_option("--print-before", compile.print_before, "print the IR before these passes (or all)")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -83,7 +96,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--time", options.time, "print how long each stage took to standard error");
   app.add_option("--time-json", options.time_json, "write the times of the stages to this file");
   app.add_option("--error-limit", options.error_limit, "stop showing errors after this many (0: show all)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   app.set_version_flag("--version", std::string(driver::version_line("tesserac")));
   app.footer(footer);
