@@ -10,8 +10,9 @@ namespace {
 constexpr PassId graph_passes[] = {
     // Fold what is known, and give every op its one form, so that equal things look equal ...
     PassId::canonicalize,
-    // ... and are computed once,
+    // ... and are computed once, before a loop if they are the same in each of its turns,
     PassId::cse,
+    PassId::hoist_invariants,
     // and not at all when nobody looks.
     PassId::dce,
 };
@@ -24,6 +25,7 @@ constexpr std::array kernel_passes{
     PassId::decompose_random,
     PassId::canonicalize,
     PassId::cse,
+    PassId::hoist_invariants,
     PassId::dce,
     // Kernels: contractions and norms from the standard library, with the ops around them folded in, and
     // generated ones for the rest. The host program says which runs when.

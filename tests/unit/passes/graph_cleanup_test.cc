@@ -1,4 +1,4 @@
-// cse and dce: equal ops once, unread ops not at all, and the same bits.
+// cse, hoist_invariants and dce: equal ops once, before a loop if they can be, unread ops not at all, and the same bits.
 
 #include "unit/passes/graph_pass_fixture.h"
 
@@ -50,4 +50,25 @@ TEST_CASE("what nobody reads is dropped, with all that only it read") {
                         "%r: tensor<4, f32> = gir.add %x, %y\ngir.return [%r]");
   test.run(f, "dce");
   CHECK(test.count(f) == 1);
+}
+
+TEST_CASE("what is the same in each turn is computed before the loop") {
+  for (int64_t turns : {0, 1, 4}) {
+    GraphPassTest test;
+    std::vector<TensorValue> arguments;
+    arguments.push_back(some_tensor(DType::F32, {turns, 3}, 1));
+    arguments.push_back(some_tensor(DType::F32, {3}, 2));
+    std::string loop = "%y: tensor<3, f32> = gir.for [%w] {count = <S>, counter = \"i\"} do(%h: tensor<3, f32>) { "
+                       "%a: tensor<3, f32> = gir.exp %w "
+                       "%b: tensor<1 x 3, f32> = gir.slice %x {starts = [<i>, 0], steps = [1, 1]} "
+                       "%c: tensor<3, f32> = gir.reshape %b "
+                       "%d: tensor<3, f32> = gir.mul %a, %w "
+                       "%e: tensor<3, f32> = gir.fma %h, %d, %c "
+                       "gir.yield [%e] }\n";
+    Op* f = test.check_pipeline("hoist_invariants", {"%x: tensor<S x 3, f32>", "%w: tensor<3, f32>"},
+                                loop + "gir.return [%y]", arguments);
+    size_t inside = 0;
+    walk(f->region()->front()->terminator()->operand(0)->def(), [&](Op*) { ++inside; });
+    CHECK(inside == 4);  // slice, reshape, fma and the yield
+  }
 }
