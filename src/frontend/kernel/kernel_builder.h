@@ -80,6 +80,7 @@ class KernelBuilder : public Evaluator {
   bool read_decorators(std::vector<ScheduleLayer>& layers);
   bool read_decorator(const ast::Decorator& decorator, std::vector<ScheduleLayer>& layers);
   bool choose_blocks(Loc loc);
+  bool is_shared_by_columns(std::string_view axis) const;
   int64_t tile_extent(int64_t chosen, Dim extent) const;
   void warn_if_unread(std::string_view key, Attr value, Loc loc);
   bool apply(const ScheduleLayer& layer, std::map<std::string, int64_t>& block, Loc loc);

@@ -181,6 +181,7 @@ bool KernelBuilder::read_decorator(const ast::Decorator& decorator,
     if (is_space) value = make_schedule(*this, value.entries(), argument.loc);
     if (value.is(DatumKind::Schedule)) {
       layers.push_back(to_layer(context(), value, argument.loc));
+      layers.back().is_space = is_space;
       continue;
     }
     if (value.is_poison()) return false;
@@ -217,9 +218,21 @@ bool KernelBuilder::apply(const ScheduleLayer& layer, std::map<std::string, int6
              fmt::format("{}", fmt::join(names, ", ")));
       return false;
     }
+    // A choice that cuts such an axis is none.
+    if (layer.is_space && is_shared_by_columns(name)) continue;
     block[name] = extent;
   }
   return true;
+}
+
+/// Whether loads tie their columns to the axis, some with this program's rows and some with rows that the body picks:
+/// these meet in products that sum along the axis, of which a program then has to have all.
+bool KernelBuilder::is_shared_by_columns(std::string_view axis) const {
+  bool own = false, picked = false;
+  for (const TiedLoad& load : scan_.tied_loads) {
+    if (load.cols == axis) (load.by_index ? picked : own) = true;
+  }
+  return own && picked;
 }
 
 /// A kernel is built for each call and target; what is the same is said once. The library's own kernels may carry keys
@@ -291,6 +304,12 @@ bool KernelBuilder::choose_blocks(Loc loc) {
     }
     axis.blocked = true;
     axis.tile = dims().constant(tile_extent(chosen->second, axis.extent));
+    std::optional<int64_t> extent = axis.extent->constant();
+    bool cut = !extent || *extent > chosen->second;
+    if (!cut || !is_shared_by_columns(axis.name)) continue;
+    report(diag::schedule_cuts_columns, loc, axis.name, chosen->second, axis.extent->text)
+        .help(fmt::format("leave out the block of '{}'", axis.name));
+    return false;
   }
   return true;
 }

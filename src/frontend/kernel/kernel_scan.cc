@@ -85,7 +85,7 @@ class Scanner {
     const ast::Expr* rows = argument(call, "rows", keyword_only);
     const ast::Expr* cols = argument(call, "cols", keyword_only);
     if (rows || cols) {
-      scan_.tied_loads.push_back({parameter, axis_of(rows), axis_of(cols)});
+      scan_.tied_loads.push_back({parameter, axis_of(rows), axis_of(cols), argument(call, "index", 1) != nullptr});
     } else if (!argument(call, "index", 1)) {
       scan_.whole_loads.insert(parameter);
     }

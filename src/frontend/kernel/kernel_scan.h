@@ -15,6 +15,7 @@ struct TiedLoad {
   std::string_view parameter;
   std::string_view rows;  ///< empty when not given
   std::string_view cols;
+  bool by_index = false;  ///< its rows are those of a tile that the body picks
 };
 
 /// `tile.range_n(shape, t.n)`: the last but one of the dimensions `shape` is the axis n.

@@ -47,6 +47,7 @@ struct ScheduleLayer {
   std::vector<int64_t> positional;       ///< block extents in the order of the axes
   std::map<std::string, int64_t> block;  ///< block extents by axis
   Loc loc;                               ///< where it is written; unknown for a table's row
+  bool is_space = false;                 ///< of choices that a tuner has, of which some may not do
 };
 
 /// A schedule with the first of each set of choices taken.

@@ -211,6 +211,29 @@ TEST_CASE("schedules fit the kernel") {
         "'kernel.autotune' has no parameter 'metrics'");
 }
 
+TEST_CASE("what rows are multiplied along is whole in a program") {
+  auto text = [](const std::string& decorator, const std::string& depth) {
+    return decorator + "def f(q: Tensor[M, " + depth + ", bf16], k: Tensor[N, " + depth + ", bf16]) -> Tensor[M, " + depth +
+           ", f32]:\n"
+           "    t = tile.context()\n"
+           "    x = tile.load(q, rows=t.m, cols=t.d)\n"
+           "    acc = tile.zeros((t.m, t.d), f32)\n"
+           "    for n in tile.range_n(k.shape, t.n):\n"
+           "        y = tile.load(k, n, cols=t.d)\n"
+           "        acc = tile.dot(tile.cast(tile.dot(x, y.T), bf16), y, acc)\n"
+           "    return acc\n";
+  };
+  const std::string space = "@kernel.autotune(space=dict(BM=[16], BN=[32], BD=[64, 128]))\n";
+  const std::string cut = "@kernel.schedule(Schedule(BM=16, BN=32, BD=64))\n";
+  CHECK(message(text(space, "128")) == "");
+  CHECK(message(text(space, "D")) == "");
+  CHECK(message(text(cut, "64")) == "");
+  CHECK(message(text(cut, "128")) ==
+        "rows are multiplied along axis 'd', of which the schedule gives a program 64 of 128");
+  CHECK(message(text(cut, "D")) ==
+        "rows are multiplied along axis 'd', of which the schedule gives a program 64 of D");
+}
+
 TEST_CASE("what is not lowered yet says so") {
   check("    x = tile.alloc((8, 8), f32)\n    return tile.zeros((t.m, t.n), f32)\n",
         "'tile.alloc' cannot be compiled yet");
