@@ -224,6 +224,36 @@ def dropped(folder, rng):
         compare("attend", ["attend"], folder, inputs, want, None, "f32")
 
 
+HALF = """
+@jit
+def half(q: Tensor[2, 4, S, 64, bf16], k: Tensor[2, 2, T, 64, bf16], v: Tensor[2, 2, T, 64, bf16]):
+    return flash_attention(q, k, v, causal=True)
+"""
+
+
+def half(folder, rng):
+    """In bf16, by what this processor is best at, the error is at most twice that of a program that rounds weights and
+    results alone."""
+    (folder / "b.tsr").write_text(HALF)
+    run(BIN / "tesserac", folder / "b.tsr", "-o", folder / "b.bundle", "--target=cpu:x86-64-v3,host")
+    for rows, keys in ((200, 300), (33, 65)):
+        q, k, v = (to_bf16(rng.standard_normal((2, h, n, 64))) for h, n in ((4, rows), (2, keys), (2, keys)))
+        inputs = []
+        for key, value in (("q", q), ("k", k), ("v", v)):
+            save(folder / f"{key}.npy", value, "bf16")
+            inputs += ["--input", f"{key}={folder}/{key}.npy"]
+        want, _ = reference(*(x.astype(np.float64) for x in (q, k, v)), None, causal=True)
+        k, v = (np.repeat(x, 2, axis=1) for x in (k, v))
+        s = np.einsum("bhid,bhjd->bhij", q, k) / np.float32(8)
+        s = np.where(np.arange(keys) <= np.arange(rows)[:, None] + keys - rows, s, np.float32(-np.inf))
+        p = np.exp(s - s.max(axis=-1, keepdims=True))
+        rounded = to_bf16(np.einsum("bhij,bhjd->bhid", to_bf16(p), v) / p.sum(axis=-1, keepdims=True))
+        run(BIN / "tsr", "run", folder / "b.bundle", "half", *inputs, "--output", f"half={folder}/out.npy")
+        error, bound = (np.max(np.abs(x - want)) for x in (load(folder / "out.npy"), rounded))
+        print(f"half: error {error:.3g}, of a program that rounds {bound:.3g}")
+        assert error <= 2 * bound
+
+
 def main():
     rng = np.random.default_rng(11)
     np.seterr(invalid="ignore")  # -inf - -inf, which is masked
@@ -240,6 +270,7 @@ def main():
         capped(folder, rng)
         biases(folder, rng)
         dropped(folder, rng)
+        half(folder, rng)
 
 
 if __name__ == "__main__":

@@ -18,11 +18,70 @@ bool is_zero(Value* value) {
 
 }  // namespace
 
-bool is_pair_product(Op* dot, const TileAxes& axes) {
+bool multiplies_pairs(Op* dot, const TileAxes& axes) {
   Value *a = dot->in(in::Dot::a), *b = dot->in(in::Dot::b);
   return a->type()->dtype == DType::BF16 && b->type()->dtype == DType::BF16 &&
-         dot->result()->type()->dtype == DType::F32 && axes.of(a, 1) >= 0 &&
-         is_zero(dot->in(in::Dot::c)) && is_readable(a, axes) && is_readable(b, axes);
+         dot->result()->type()->dtype == DType::F32 && axes.of(a, 1) >= 0;
+}
+
+bool is_pair_product(Op* dot, const TileAxes& axes) {
+  return multiplies_pairs(dot, axes) && is_zero(dot->in(in::Dot::c)) &&
+         is_readable(dot->in(in::Dot::a), axes) && is_readable(dot->in(in::Dot::b), axes);
+}
+
+namespace {
+
+/// Whether a value is loaded from memory, turned at the most.
+bool is_loaded(Value* value) {
+  Op* def = value->def();
+  if (!def) return false;
+  bool moves = def->is(tile::info(OpKind::Transpose)) || def->is(tile::info(OpKind::Reshape));
+  return def->is(tile::info(OpKind::Load)) || (moves && is_loaded(def->operand(0)));
+}
+
+}  // namespace
+
+std::optional<std::pair<PanelForm, PanelForm>> chained_forms(Op* dot, int column, int64_t rows,
+                                                             int64_t columns, const TileAxes& axes) {
+  if (!multiplies_pairs(dot, axes)) return std::nullopt;
+  Value *right = dot->in(in::Dot::a), *left = dot->in(in::Dot::b);
+  int row = axes.of(left, 1);
+  if (axes.of(right, 0) != column) {
+    std::swap(left, right);
+    row = axes.of(left, 0);
+    if (axes.of(right, 1) != column) return std::nullopt;
+  }
+  if (row < 0 || row == column || !is_loaded(left)) return std::nullopt;
+  int k = axes.of(dot->in(in::Dot::a), 1);
+  Value* k_limit = dot->in(in::Dot::limit);
+  PanelForm of_left{left, true, true, row, rows, nullptr, k, pair_block, k_limit, DType::BF16};
+  PanelForm of_right{right, false, true, column, columns, nullptr, k, pair_block, k_limit, DType::BF16, true};
+  return std::pair(of_left, of_right);
+}
+
+ChainedProduct::ChainedProduct(FragmentEmitter& emitter, Op* dot, const PanelForm& left, const PanelForm& right)
+    : emitter_(emitter),
+      left_(emitter, left),
+      right_(emitter, right),
+      product_(emitter, dot, left_, right_, PairUnit::Vectors),
+      is_early_(is_readable(right.factor, emitter.axes())) {
+  left_.allocate();
+  right_.allocate();
+}
+
+void ChainedProduct::fill(Panels& panels) {
+  int row = emitter_.row(), column = emitter_.column();
+  panels.fill();
+  emitter_.set_shape(row, column);
+}
+
+void ChainedProduct::fill_early() {
+  if (is_early_) fill(right_);
+}
+
+void ChainedProduct::fill() {
+  fill(left_);
+  if (!is_early_) fill(right_);
 }
 
 void PairProduct::allocate() {
@@ -56,19 +115,23 @@ FragmentEmitter::Values PairProduct::multiply_pairs(const Values& sum) {
   });
 }
 
+Value* PairProduct::add_to(Value* from) {
+  // Panels are whole, so the last block along k needs no tail.
+  return emitter_.whole_loop(k_, pair_block, dot_->in(in::Dot::limit), {from},
+                             [&](const Values& carried) {
+                               return unit_ == PairUnit::Matrix ? multiply_block(carried)
+                                                                : multiply_pairs(carried);
+                             })[0];
+}
+
 void PairProduct::multiply() {
   DimTable& dims = emitter_.context().dims();
-  bool matrix = unit_ == PairUnit::Matrix;
   Dim rows = dims.constant(left_.form().width), columns = dims.constant(right_.form().width);
   Type type = emitter_.context().tile({rows, columns}, DType::F32);
   Value* zeros = tile::full(emitter_.builder(), type, emitter_.context().number(0));
-  // Panels are whole, so the last block along k needs no tail.
-  Values sum = emitter_.whole_loop(
-      k_, pair_block, dot_->in(in::Dot::limit), {zeros}, [&](const Values& carried) {
-        return matrix ? multiply_block(carried) : multiply_pairs(carried);
-      });
-  if (matrix) return keep_in_scratch(sum[0]);
-  emitter_.keep_in_panels(dot_->result(), [sum] { return sum[0]; });
+  Value* sum = add_to(zeros);
+  if (unit_ == PairUnit::Matrix) return keep_in_scratch(sum);
+  emitter_.keep_in_panels(dot_->result(), [sum] { return sum; });
 }
 
 void PairProduct::keep_in_scratch(Value* sum) {

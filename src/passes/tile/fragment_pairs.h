@@ -12,8 +12,11 @@
 
 namespace tessera {
 
-/// Whether `dot` can be one of these products: bf16 factors that can be read at any time, summed
-/// from zero in f32.
+/// Whether `dot` multiplies bf16 and adds up in f32.
+bool multiplies_pairs(Op* dot, const TileAxes& axes);
+
+/// Whether `dot` can be one of these products by itself: its factors can be read at any time, and it
+/// is summed from zero.
 bool is_pair_product(Op* dot, const TileAxes& axes);
 
 class PairProduct {
@@ -28,6 +31,8 @@ class PairProduct {
   /// the matrix unit it loads from scratch memory, where its rows are found by their number within
   /// the fragment.
   void multiply();
+  /// The same of products in vector registers, added to `from`; gives the sum.
+  Value* add_to(Value* from);
 
  private:
   using Values = FragmentEmitter::Values;
@@ -43,5 +48,33 @@ class PairProduct {
   int k_;
   Value* sum_ = nullptr;
 };
+
+/// A product of pairs in a chain of products, of which a loop around binds the columns. What its
+/// factors are computed from changes from turn to turn, and so they are packed where it stands.
+class ChainedProduct {
+ public:
+  /// Makes room for its panels.
+  ChainedProduct(FragmentEmitter& emitter, Op* dot, const PanelForm& left, const PanelForm& right);
+
+  /// Packs the factor with the columns at hand before all loops of the program, if that can be.
+  void fill_early();
+  /// Packs the factors that are not packed yet.
+  void fill();
+  /// The product of the rows and columns at hand, added to `from`.
+  Value* add_to(Value* from) { return product_.add_to(from); }
+
+ private:
+  void fill(Panels& panels);
+
+  FragmentEmitter& emitter_;
+  Panels left_, right_;
+  PairProduct product_;
+  bool is_early_;  ///< the right factor is packed before all loops
+};
+
+/// How the factors of a chained product are packed, left and right, `rows` x `columns` of it being at
+/// hand at a time; nothing where it cannot be one.
+std::optional<std::pair<PanelForm, PanelForm>> chained_forms(Op* dot, int column, int64_t rows,
+                                                             int64_t columns, const TileAxes& axes);
 
 }  // namespace tessera

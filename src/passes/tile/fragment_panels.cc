@@ -80,8 +80,8 @@ std::vector<PanelForm> panel_forms(Op* dot, const PanelShape& shape, Attr schedu
 }
 
 Dim panel_elements(DimTable& dims, const TileAxes& axes, const PanelForm& form) {
-  return dims.mul(rounded(dims, axes.extent(form.axis), form.width),
-                  rounded(dims, axes.extent(form.k), form.run));
+  Dim extent = form.is_bound ? dims.constant(form.width) : axes.extent(form.axis);
+  return dims.mul(rounded(dims, extent, form.width), rounded(dims, axes.extent(form.k), form.run));
 }
 
 /// Rows and columns of a block as it lies in memory. Steps of k of a plain right factor follow each
@@ -95,7 +95,8 @@ std::vector<int64_t> Panels::block() const {
 Value* Panels::view(Value* memory, const std::vector<Dim>& leading) const {
   DimTable& dims = emitter_.context().dims();
   const TileAxes& axes = emitter_.axes();
-  Dim along = rounded(dims, axes.extent(form_.axis), form_.width);
+  Dim along = form_.is_bound ? dims.constant(form_.width)
+                             : rounded(dims, axes.extent(form_.axis), form_.width);
   Dim k = rounded(dims, axes.extent(form_.k), form_.run);
   Dim rows = dims.constant(block()[0]), columns = dims.constant(block()[1]);
   std::vector<Dim> extents = leading, strides(leading.size());
@@ -121,6 +122,10 @@ void Panels::use(Value* tensor, std::vector<Value*> leading) {
 }
 
 void Panels::fill_panels(const FragmentEmitter::LoopBody& body) {
+  if (form_.is_bound) {
+    body({});
+    return;
+  }
   emitter_.loop(form_.axis, form_.width, form_.limit, TailKind::Limited, {}, body);
 }
 
@@ -172,7 +177,7 @@ void Panels::copy() {
   auto store = [&](Value* fragment, Value* start, Value* column) {
     std::vector<Value*> offsets = leading_;
     offsets.insert(offsets.end(),
-                   {start, emitter_.binding(form_.k).start, emitter_.zero(), column});
+                   {start_of(start), emitter_.binding(form_.k).start, emitter_.zero(), column});
     tile::store(emitter_.builder(), fragment, memory_, offsets, {});
   };
   if (!form_.is_pairs) {
@@ -205,7 +210,7 @@ Value* Panels::load(Value* start, Value* k, Value* row, Value* column, int64_t r
                     int64_t columns) const {
   DimTable& dims = emitter_.context().dims();
   std::vector<Value*> offsets = leading_;
-  offsets.insert(offsets.end(), {start, k, row, column});
+  offsets.insert(offsets.end(), {start_of(start), k, row, column});
   Type type = emitter_.context().tile({dims.constant(rows), dims.constant(columns)}, form_.dtype);
   return tile::load(emitter_.builder(), memory_, offsets, {}, type);
 }

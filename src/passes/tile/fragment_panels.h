@@ -7,7 +7,8 @@
 // constant distance from its start. Of a right factor it is [steps of k][columns], so that a step
 // of k reads one run of memory; for products of pairs it is [pairs of k][columns][2]. Elements past
 // an edge are whatever the loads gave there: they only reach elements of the result that are not
-// stored. In panels of pairs, whose blocks are multiplied whole, they are zeros along k.
+// stored. In panels of pairs, whose blocks are multiplied whole, they are zeros along k. Where a
+// loop around binds the rows or columns, there is one panel, of those at hand.
 //
 // A view on panels counts elements of the factor in its first two dims: their offsets are multiples
 // of the panel's extents, so that the product with the stride is exact. Panels lie in a program's
@@ -46,6 +47,7 @@ struct PanelForm {
   int64_t run;     ///< steps of k of a block
   Value* k_limit;  ///< old
   DType dtype;
+  bool is_bound = false;  ///< a loop around binds `axis`
 };
 
 /// The factors of `dot` that are packed: those for which it pays, or which the schedule's `packing`
@@ -85,6 +87,7 @@ class Panels {
   void fill_panels(const FragmentEmitter::LoopBody& body);
   void fill_steps(Value* lo, Value* hi, const FragmentEmitter::LoopBody& body);
   void copy();
+  Value* start_of(Value* element) const { return form_.is_bound ? emitter_.zero() : element; }
   Value* without_padding(Value* fragment) const;
 
   FragmentEmitter& emitter_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "passes/tile/fragment_pairs.h"
+
 namespace tessera {
 
 using tile::kind_of;
@@ -350,6 +352,7 @@ void FragmentStages::block(Block* old) {
 void FragmentStages::write_stages(Block* old) {
   for (const Stage& stage : plan(old)) {
     if (emitter_.failed()) return;
+    if (ChainedProduct* product = product_of(stage.roots[0].op)) product->fill();
     write(stage);
   }
 }
@@ -577,8 +580,17 @@ bool FragmentStages::runs_along(Value* value, int axis) const {
   return axis >= 0 && std::find(all.begin(), all.end(), axis) != all.end();
 }
 
+ChainedProduct* FragmentStages::product_of(Op* dot) const {
+  auto found = products_.find(dot);
+  return found == products_.end() ? nullptr : found->second;
+}
+
 void FragmentStages::write_dot(const Root& root) {
   Op* op = root.op;
+  if (ChainedProduct* product = product_of(op)) {
+    Value* from = emitter_.demand(op->in(in::Dot::c));
+    return emitter_.remember(op->result(), product->add_to(from));
+  }
   Value* result = op->result();
   Type type = emitter_.fragment_type(result);
   int k = emitter_.axes().of(op->in(in::Dot::a), 1);

@@ -10,6 +10,8 @@
 
 namespace tessera {
 
+class ChainedProduct;
+
 /// What the machine and the schedule fix for a kernel.
 struct FragmentChoice {
   int64_t lanes = 16;  ///< columns of a fragment are a multiple of it, or 1
@@ -30,6 +32,8 @@ class FragmentStages {
   /// Copies operands of `dot` that can be read at any time and do not lie along the columns at hand
   /// to scratch memory where they do.
   void turn_operands(Op* dot);
+  /// From now on `dot` is that product of pairs.
+  void multiply_by(Op* dot, ChainedProduct* product) { products_[dot] = product; }
 
  private:
   /// An op that a loop over fragments is written for.
@@ -69,6 +73,7 @@ class FragmentStages {
   Value* reduce(const Root& root, Value* before);
   FragmentMemory keep(Value* value, const Stage& stage);
   void write_dot(const Root& root);
+  ChainedProduct* product_of(Op* dot) const;
   void write_loop(const Root& root);
   void write_branch(const Root& root);
   FragmentEmitter::Values enter_loop(Op* loop, std::vector<bool>& in_memory);
@@ -88,6 +93,7 @@ class FragmentStages {
 
   FragmentEmitter& emitter_;
   const FragmentChoice& shape_;
+  std::map<Op*, ChainedProduct*> products_;
   std::map<std::pair<Value*, std::vector<int>>, FragmentMemory> scratch_;
 };
 

@@ -305,6 +305,7 @@ class KernelSplit {
     FragmentEmitter emitter(kernel_, context_, axes_, body, sharing_.add_parameters(body));
     FragmentStages stages(emitter, shape_);
     pack(emitter);
+    chain(emitter, stages);
     emitter.set_shape(row_, column_);
     outer_loop(emitter, stages, 0);
     emitter.builder().op(tile::info(OpKind::Return), {}, {});
@@ -371,13 +372,26 @@ class KernelSplit {
     for (Panels& panels : panels_) panels.keep();
   }
 
+  /// Products that follow each other, where vector registers multiply pairs.
+  void chain(FragmentEmitter& emitter, FragmentStages& stages) {
+    if (!chained_ || !context_.machine->has_bf16_pairs) return;
+    for (Op* dot : dots_) {
+      auto forms = chained_forms(dot, column_, shape_.rows, column_extent_, axes_);
+      if (!forms) continue;
+      ChainedProduct& product = chain_.emplace_back(emitter, dot, forms->first, forms->second);
+      stages.multiply_by(dot, &product);
+      paired_.insert(dot);
+    }
+  }
+
   /// All that the kernel does for the fragments at hand.
   void fragment(FragmentEmitter& emitter, FragmentStages& stages) {
     Block* body = kernel_->region()->front();
     for (PairProduct& product : products_) product.multiply();
     auto kept = emitter.kept();
+    for (ChainedProduct& product : chain_) product.fill_early();
     for (Op* dot : dots_) {
-      if (chained_) stages.turn_operands(dot);
+      if (chained_ && !paired_.contains(dot)) stages.turn_operands(dot);
     }
     if (unit_ == PairUnit::Matrix) {
       constexpr int64_t rows_at_once = 4;
@@ -420,6 +434,8 @@ class KernelSplit {
   std::vector<std::vector<PanelForm>> forms_;  ///< per product
   std::deque<Panels> panels_;
   std::deque<PairProduct> products_;
+  std::deque<ChainedProduct> chain_;
+  std::set<Op*> paired_;  ///< the products of the chain
   bool failed_ = false;
 };
 
