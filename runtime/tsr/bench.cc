@@ -36,8 +36,9 @@ struct BenchOptions {
 constexpr const char* epilogue =
     "Inputs and parameters that no --params file gives are random: floating values have a random\n"
     "sign and a magnitude in [0.5, 1), integers are 0, which is a valid index everywhere. An\n"
-    "integer input of rank 0 that is a dimension takes the --dim of its name. The random numbers\n"
-    "are the same in every run.\n"
+    "integer input of rank 0 takes the --dim of its name. The random numbers\n"
+    "are the same in every run. What an entry updates goes on from call to call, but for numbers, such\n"
+    "as the length of a cache, which are what they were before each call: 0, or their --dim.\n"
     "\n"
     "After --warmup calls, an entry is called --runs times, or until --seconds are over and at\n"
     "least 5 times. Printed are the median, the minimum and the 95th percentile. On a GPU the "
@@ -46,6 +47,7 @@ constexpr const char* epilogue =
     "\n"
     "Example:\n"
     "  tsr bench mlp.bundle mlp --dim B=64 --dim D=768\n"
+    "  tsr bench llama.bundle decode --dim B=1 --dim caches.0.length=100\n"
     "\n"
     "Exit status: 0 success, 1 an error in command line or bundle, 70 internal error.";
 
@@ -281,10 +283,15 @@ class Bench {
     if (int code = session_.find(entry, function)) return code;
     if (int code = bind_random_parameters(function)) return code;
     std::vector<const tsr_tensor_t*> inputs;
+    std::set<std::string> updated = updated_inputs(function);
+    std::vector<Count> counts;
     for (const tsr_tensor_info_t& info : input_infos(function)) {
-      OwnedTensor* tensor = nullptr;
+      OwnedTensor *tensor = nullptr, *begin = nullptr;
       if (int code = make_random(info, tensor)) return code;
       inputs.push_back(&tensor->tensor);
+      if (info.ndim != 0 || !updated.count(info.name)) continue;
+      if (int code = make_random(info, begin)) return code;
+      counts.push_back({tensor->tensor.data, begin->tensor.data, size_t(info.element.bits) / 8});
     }
     std::vector<tsr_tensor_t*> outputs;
     for (const tsr_tensor_info_t& info : output_infos(function)) {
@@ -301,19 +308,43 @@ class Bench {
       if (info.flags & TSR_TENSOR_DONATED) tensor->tensor.data = nullptr;
       outputs.push_back(&tensor->tensor);
     }
-    return measure(entry, function, inputs, outputs, timing);
+    auto reset = [&] {
+      tsr_status_t status = TSR_SUCCESS;
+      for (size_t i = 0; i < counts.size() && status == TSR_SUCCESS; ++i) {
+        status = tsrCopy(session_.context(), nullptr, counts[i].value, counts[i].begin, counts[i].bytes);
+      }
+      return status;
+    };
+    auto call = [&] {
+      return tsrCall(function, nullptr, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+    };
+    return measure(entry, reset, call, timing);
   }
 
-  int measure(const std::string& entry, tsr_function_t function,
-              const std::vector<const tsr_tensor_t*>& inputs,
-              const std::vector<tsr_tensor_t*>& outputs, Timing& timing) {
+  /// A number that an entry updates where it lies, such as the length of a cache, and what it is before each call.
+  struct Count {
+    void* value;
+    const void* begin;
+    size_t bytes;
+  };
+
+  /// The names of the inputs that an entry updates.
+  static std::set<std::string> updated_inputs(tsr_function_t function) {
+    std::set<std::string> names;
+    for (const tsr_tensor_info_t& info : output_infos(function)) {
+      if (info.flags & TSR_TENSOR_DONATED) names.insert(info.alias_of);
+    }
+    return names;
+  }
+
+  int measure(const std::string& entry, const Stopwatch::Call& reset, const Stopwatch::Call& call,
+              Timing& timing) {
     constexpr size_t least_runs = 5;
-    auto call = [&] {
-      return tsrCall(function, nullptr, inputs.data(), inputs.size(), outputs.data(),
-                     outputs.size());
-    };
     tsr_status_t status = TSR_SUCCESS;
-    for (int i = 0; i < options_.warmup && status == TSR_SUCCESS; ++i) status = call();
+    for (int i = 0; i < options_.warmup && status == TSR_SUCCESS; ++i) {
+      status = reset();
+      if (status == TSR_SUCCESS) status = call();
+    }
     if (status == TSR_SUCCESS) status = tsrSynchronize(session_.context(), TSR_FOREVER);
     if (status != TSR_SUCCESS) return fail_status(status);
     Stopwatch stopwatch(session_.context(), !session_.is_host());
@@ -324,7 +355,7 @@ class Bench {
     for (bool done = false; !done;) {
       size_t runs = seconds.size();
       double before = total;
-      if (int code = stopwatch.time(call, seconds)) return code;
+      if (int code = stopwatch.time(reset, call, seconds)) return code;
       for (size_t i = runs; i < seconds.size(); ++i) total += seconds[i];
       progress.advance(wanted != 0 ? seconds.size() - runs
                                    : size_t(total / options_.seconds * 100) -

@@ -17,17 +17,18 @@ class Stopwatch {
   Stopwatch& operator=(const Stopwatch&) = delete;
   ~Stopwatch();
 
+  using Call = std::function<tsr_status_t()>;
   /// Makes calls and appends the seconds that each of them took: one on a CPU; a few, queued one
-  /// behind the other so that the GPU does not wait for the host, on a GPU.
-  int time(const std::function<tsr_status_t()>& call, std::vector<double>& seconds);
+  /// behind the other so that the GPU does not wait for the host, on a GPU. `prepare` comes before each and is not timed.
+  int time(const Call& prepare, const Call& call, std::vector<double>& seconds);
 
  private:
   int make_events();
-  int time_queued(const std::function<tsr_status_t()>& call, std::vector<double>& seconds);
+  int time_queued(const Call& prepare, const Call& call, std::vector<double>& seconds);
 
   tsr_context_t context_;
   bool has_events_;
-  std::vector<tsr_event_t> events_;  ///< before the first call and after each
+  std::vector<tsr_event_t> events_;  ///< before and after each call
 };
 
 }  // namespace tessera::tool
