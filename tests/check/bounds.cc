@@ -22,17 +22,29 @@ class Evaluator {
     for (unsigned i = 0; i < body->arg_count(); ++i) {
       values_.emplace(body->arg(i), RangeTensor::of(arguments[i]));
     }
-    for (Op* op : *body) {
-      if (!op->is_terminator()) step(op);
-    }
-    Op* last = body->terminator();
-    for (unsigned i = 0; i < last->operand_count(); ++i) {
-      bounds_.results.push_back(values_.at(last->operand(i)));
-    }
+    bounds_.results = run_block(body);
     return std::move(bounds_);
   }
 
  private:
+  using Values = std::vector<RangeTensor>;
+
+  Values run_block(Block* block) {
+    for (Op* op : *block) {
+      if (!op->is_terminator()) step(op);
+    }
+    Values values;
+    Op* last = block->terminator();
+    for (unsigned i = 0; i < last->operand_count(); ++i) values.push_back(values_.at(last->operand(i)));
+    return values;
+  }
+
+  Values run_region(Op* op, unsigned region, const Values& arguments) {
+    Block* block = op->region(region)->front();
+    for (unsigned i = 0; i < block->arg_count(); ++i) values_.insert_or_assign(block->arg(i), arguments[i]);
+    return run_block(block);
+  }
+
   const RangeTensor& in(Op* op, unsigned position) const { return values_.at(op->operand(position)); }
   int64_t size(Dim dim) const {
     std::optional<int64_t> value = evaluate(dim, dims_);
@@ -49,14 +61,72 @@ class Evaluator {
   void step(Op* op) {
     std::vector<RangeTensor> results;
     for (unsigned i = 0; i < op->result_count(); ++i) results.push_back(made(op->result(i)->type()));
-    bool known = results.size() == 1 && compute(op, results[0]);
+    bool known = op->region_count() ? control(op, results) : results.size() == 1 && compute(op, results[0]);
+    known = known || op->is(graph::info(OpKind::Check));
+    if (op->is(graph::info(OpKind::FlashAttention))) known = attention(op, results);
     if (!known) {
       bounds_.without_rule.insert(std::string(op->name()));
       for (RangeTensor& result : results) {
         std::fill(result.ranges.begin(), result.ranges.end(), any_value(result.dtype));
       }
     }
-    for (unsigned i = 0; i < op->result_count(); ++i) values_.emplace(op->result(i), std::move(results[i]));
+    for (unsigned i = 0; i < op->result_count(); ++i) values_.insert_or_assign(op->result(i), std::move(results[i]));
+  }
+
+  bool control(Op* op, Values& results) {
+    if (op->is(graph::info(OpKind::Cond))) return branch(op, results);
+    Values carried;
+    for (unsigned i = 0; i < op->operand_count(); ++i) carried.push_back(in(op, i));
+    if (op->is(graph::info(OpKind::For))) {
+      std::string counter(op->string_attr("counter"));
+      int64_t count = size(op->dim_attr("count"));
+      for (int64_t i = 0; i < count; ++i) {
+        dims_[counter] = i;
+        carried = run_region(op, graph::at::For::body, carried);
+      }
+      dims_.erase(counter);
+    } else {
+      // A condition that is not certain makes anything possible.
+      for (int turn = 0;; ++turn) {
+        RangeTensor truth = run_region(op, graph::at::While::condition, carried).at(0);
+        if (!is_point(DType::Bool, truth.ranges[0]) || turn == most_turns) return false;
+        if (!truth.ranges[0].low.i) break;
+        carried = run_region(op, graph::at::While::body, carried);
+      }
+    }
+    results = std::move(carried);
+    return true;
+  }
+
+  bool branch(Op* op, Values& results) {
+    const Range condition = in(op, 0).ranges[0];
+    bool may = condition.high.i != 0, may_not = condition.low.i == 0;
+    if (may) results = run_region(op, graph::at::Cond::then, {});
+    if (!may_not) return true;
+    Values others = run_region(op, graph::at::Cond::otherwise, {});
+    for (size_t i = 0; i < results.size(); ++i) {
+      for (size_t e = 0; may && e < results[i].ranges.size(); ++e) {
+        others[i].ranges[e] = hull(results[i].dtype, results[i].ranges[e], others[i].ranges[e]);
+      }
+    }
+    results = std::move(others);
+    return true;
+  }
+
+  bool attention(Op* op, Values& results) {
+    namespace at = graph::in;
+    auto optional = [&](unsigned slot) { return op->slot_size(slot) ? &values_.at(op->in(slot)) : nullptr; };
+    const RangeTensor* length = optional(at::FlashAttention::length);
+    bool certain = !length || is_point(length->dtype, length->ranges[0]);
+    if (!certain || op->slot_size(at::FlashAttention::seed)) return false;
+    const RangeTensor &q = values_.at(op->in(at::FlashAttention::q)), &k = values_.at(op->in(at::FlashAttention::k));
+    AttentionRanges ranges{&q, &k, &values_.at(op->in(at::FlashAttention::v)), optional(at::FlashAttention::bias),
+                           length ? length->ranges[0].low.i : k.dims[2],
+                           op->has_attr("scale") ? op->attr("scale")->number : 1 / std::sqrt(double(q.dims[3])),
+                           op->flag("causal"), std::nullopt};
+    if (op->has_attr("window")) ranges.window = op->int_attr("window");
+    attend(ranges, results[0], results.size() > 1 ? &results[1] : nullptr);
+    return true;
   }
 
   bool compute(Op* op, RangeTensor& result) {
@@ -72,6 +142,7 @@ class Evaluator {
       case OpKind::Slice: return view(op, result);
       case OpKind::Windows: return windows(op, result);
       case OpKind::Concat: return concat(op, result);
+      case OpKind::UpdateSlice: return update(op, result);
       default: return mathematics(op, result);
     }
   }
@@ -192,6 +263,14 @@ class Evaluator {
     return true;
   }
 
+  bool update(Op* op, RangeTensor& result) {
+    const RangeTensor& start = in(op, 2);
+    if (!is_point(start.dtype, start.ranges[0])) return false;
+    result.ranges = in(op, 0).ranges;
+    update_slice(in(op, 1), start.ranges[0].low.i, size_t(op->int_attr("axis")), op->flag("wrap"), result);
+    return true;
+  }
+
   bool random(Op* op, void (*draw)(uint64_t, RangeTensor&), RangeTensor& result) {
     const RangeTensor& seed = in(op, 0);
     if (!is_point(seed.dtype, seed.ranges[0])) return false;
@@ -199,7 +278,9 @@ class Evaluator {
     return true;
   }
 
-  const DimValues& dims_;
+  static constexpr int most_turns = 1000;
+
+  DimValues dims_;
   std::unordered_map<Value*, RangeTensor> values_;
   Bounds bounds_;
 };

@@ -1,6 +1,7 @@
 #pragma once
 // The rules of single ops; results have been given their dtype and extents, and are filled.
 
+#include <optional>
 #include <string_view>
 
 #include "check/range.h"
@@ -34,5 +35,18 @@ void embed(const RangeTensor& ids, const RangeTensor& table, RangeTensor& result
 /// Normal numbers: what the interpreter gives, and what other functions may come to.
 void normal(uint64_t key, RangeTensor& result);
 void uniform(uint64_t key, RangeTensor& result);
+
+/// The operands of attention; `bias` may be null. The scale is one of the graph's or 1 / sqrt(D).
+struct AttentionRanges {
+  const RangeTensor *q, *k, *v, *bias;
+  int64_t length;
+  double scale;
+  bool causal;
+  std::optional<int64_t> window;
+};
+/// `sums` may be null.
+void attend(const AttentionRanges& in, RangeTensor& result, RangeTensor* sums);
+/// `result` holds the buffer, and elements start + j along the axis become those of the update.
+void update_slice(const RangeTensor& update, int64_t start, size_t axis, bool wraps, RangeTensor& result);
 
 }  // namespace tessera::check

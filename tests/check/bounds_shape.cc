@@ -54,6 +54,22 @@ void embed(const RangeTensor& ids, const RangeTensor& table, RangeTensor& result
   }
 }
 
+void update_slice(const RangeTensor& update, int64_t start, size_t axis, bool wraps, RangeTensor& result) {
+  int64_t extent = result.dims[axis], length = update.dims[axis];
+  if (update.count() == 0 || (!wraps && (start < 0 || start > extent - length))) return;
+  if (wraps) start = (start % extent + extent) % extent;
+  Extents own = row_strides(update.dims), strides = row_strides(result.dims);
+  for (int64_t i = 0; i < update.count(); ++i) {
+    int64_t at = 0, rest = i;
+    for (size_t d = 0; d < own.size(); ++d) {
+      int64_t place = rest / own[d] + (d == axis ? start : 0);
+      at += (d == axis && wraps ? place % extent : place) * strides[d];
+      rest %= own[d];
+    }
+    result.ranges.at(size_t(at)) = update.ranges[size_t(i)];
+  }
+}
+
 namespace {
 
 TensorValue drawn(uint64_t key, const RangeTensor& shape, void (*draw)(uint64_t, TensorValue&)) {

@@ -64,9 +64,11 @@ class Sum {
   /// `steps` is the largest number of roundings on a term's way into the sum.
   Range result(DType dtype, double u, int64_t steps, double limit) const {
     if (infinite_) return infinite_result(dtype, limit);
-    bool exact = points_ && magnitude_ <= std::ldexp(1.0L, grain_ + precision(dtype));
+    int least_bit = dtype == DType::F64 ? -1074 : -149;
+    bool exact = points_ && grain_ >= least_bit && magnitude_ <= std::ldexp(1.0L, grain_ + precision(dtype));
     long double error = exact ? 0 : growth(u, steps) * magnitude_ + inexact_;
     error += lost_;
+    if (grain_ < least_bit) error += std::ldexp(static_cast<long double>(steps), least_bit - 1);
     if (!exact || grain_ < -126) error += flushed_;
     if (magnitude_ + error > limit) return any_value(dtype);
     Range range = outward(dtype, low_ - error, high_ + error);

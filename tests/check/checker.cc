@@ -16,9 +16,10 @@ namespace {
 /// More elements than that, summed over all ops and counting the steps of products, take too long.
 constexpr int64_t most_work = 400000, most_gpu_work = 30000;
 
-int64_t work_of(Op* function, const DimValues& dims) {
+int64_t work_of(Block* block, const DimValues& dims) {
+  constexpr int64_t turns_of_while = 8;
   int64_t total = 0;
-  walk(function, [&](Op* op) {
+  for (Op* op : *block) {
     for (unsigned i = 0; i < op->result_count(); ++i) {
       auto extents = evaluate(op->result(i)->type()->dims, dims);
       int64_t elements = extents ? count_elements(*extents).value_or(INT32_MAX) : INT32_MAX;
@@ -27,9 +28,17 @@ int64_t work_of(Op* function, const DimValues& dims) {
         // A sum of nothing still makes an element.
         elements *= std::max<int64_t>(1, *evaluate(a[a.size() - (op->flag("transpose_a") ? 2 : 1)], dims));
       }
+      if (op->is(graph::info(graph::OpKind::FlashAttention))) {
+        const std::vector<Dim>&q = op->operand(0)->type()->dims, &v = op->operand(2)->type()->dims;
+        elements += *evaluate(q[3], dims) * elements + elements / std::max<int64_t>(1, *evaluate(v[3], dims));
+        elements *= std::max<int64_t>(1, *evaluate(v[2], dims));
+      }
       total += elements;
     }
-  });
+    int64_t turns = op->is(graph::info(graph::OpKind::While)) ? turns_of_while : 1;
+    if (op->is(graph::info(graph::OpKind::For))) turns = *evaluate(op->dim_attr("count"), dims);
+    for (unsigned r = 0; r < op->region_count(); ++r) total += turns * work_of(op->region(r)->front(), dims);
+  }
   return total;
 }
 
@@ -37,7 +46,9 @@ double random_float(Random& random, Fill fill) {
   static constexpr double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1e-40, -3e-39, 1e-7, 1.0, -1.0, 65504, 3e38};
   switch (fill) {
     case Fill::Integers:
-    case Fill::Indices: return double(int64_t(random.pick(9)) - 4);
+    case Fill::Indices:
+    case Fill::Below: return double(int64_t(random.pick(9)) - 4);
+    case Fill::Positive: return random.unit();
     case Fill::Wide: return std::ldexp(random.unit() * 2 - 1, int(random.pick(41)) - 20);
     case Fill::Special:
       if (random.one_in(6)) return random.of(special);
@@ -68,7 +79,7 @@ struct Sample {
 class Checker {
  public:
   Checker(const Program& program, const CheckOptions& options)
-      : program_(program), options_(options), reference_(source_of(program)) {}
+      : program_(program), options_(options), reference_(source_of(program, true)) {}
 
   Outcome run() {
     subject_ = &reference_;
@@ -90,8 +101,8 @@ class Checker {
   /// The program itself, or its kernel with one of its schedules.
   bool check_form(size_t index) {
     std::optional<Subject> kernel;
-    if (program_.kernel) {
-      subject_ = &kernel.emplace(kernel_source_of(program_, index));
+    if (program_.kernel || program_.has_plain()) {
+      subject_ = &kernel.emplace(program_.kernel ? kernel_source_of(program_, index) : source_of(program_));
       if (!subject_->entry()) return refuse_or_fail("front end", subject_->messages());
     }
     return check_tiles() && check_code() && check_gpus();
@@ -119,18 +130,21 @@ class Checker {
     Sample sample;
     size_t index = samples_.size();
     for (const Node& node : program_.nodes) {
-      if (node.is_argument()) sample.arguments.push_back(filled(node, dims, index));
+      if (node.is_argument() && !node.is_param) sample.arguments.push_back(filled(node, dims, index));
     }
     Block* body = subject_->entry()->region()->front();
-    if (body->arg_count() == sample.arguments.size() + 1) {  // the seed of random numbers
+    if (subject_->has_seed()) {
       sample.arguments.push_back(std::move(*TensorValue::make(DType::U64, {})));
       sample.arguments.back().set(0, {.i = int64_t(program_.seed)});
+    }
+    for (const Node& node : program_.nodes) {
+      if (node.is_param) sample.arguments.push_back(filled(node, dims, index));
     }
     if (body->arg_count() != sample.arguments.size()) return fail("front end", "the entry has other arguments");
     std::optional<DimValues> bound = subject_->bind(sample.arguments);
     if (!bound) return fail("front end", subject_->messages());
     sample.dims = std::move(*bound);
-    sample.work = work_of(subject_->entry(), sample.dims);
+    sample.work = work_of(subject_->entry()->region()->front(), sample.dims);
     if (sample.work > most_work) return true;
     std::optional<Tensors> wanted = subject_->interpret(sample.arguments);
     if (!wanted) return fail("interpreter", subject_->messages());
@@ -251,7 +265,9 @@ TensorValue filled(const Node& argument, const DimValues& dims, uint64_t salt) {
     } else if (type.dtype == DType::Bool) {
       tensor.set(i, {.i = int64_t(random.pick(2))});
     } else {
-      tensor.set(i, {.i = random_integer(random, argument.fill, type.dtype)});
+      int64_t value = argument.fill == Fill::Below ? int64_t(random.pick(argument.salt + 1))
+                                                   : random_integer(random, argument.fill, type.dtype);
+      tensor.set(i, {.i = value});
     }
   }
   return tensor;

@@ -5,22 +5,15 @@
 #include <algorithm>
 #include <array>
 
-#include "check/generator.h"
+#include "check/generate_large.h"
 
 namespace tessera::check {
 
 namespace {
 
-bool is_number(DType dtype) { return dtype != DType::Bool; }
-
-/// Dtypes that arithmetic is written in.
-bool is_computed(DType dtype) {
-  return dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16 || dtype == DType::F64;
-}
-
-class ModelGenerator : public Generator {
+class ModelGenerator : public LargeParts {
  public:
-  explicit ModelGenerator(uint64_t seed) : Generator(seed) {}
+  explicit ModelGenerator(uint64_t seed) : LargeParts(seed) {}
 
   Program generate() {
     make_arguments();
@@ -32,29 +25,11 @@ class ModelGenerator : public Generator {
   }
 
  private:
-  /// A size for anything; results of other ops have dims of their own.
-  Dim some_dim() {
-    static constexpr int64_t constants[] = {1, 2, 3, 4, 6, 8, 16, 17, 33, 64};
-    switch (random_.pick(5)) {
-      case 0:
-      case 1: return symbol("M");
-      case 2:
-      case 3: return symbol("N");
-      default: return number(random_.of(constants));
-    }
-  }
-
   DType some_dtype() {
     static constexpr DType dtypes[] = {DType::F32,  DType::F32,  DType::F32, DType::F32, DType::F32, DType::BF16,
                                        DType::BF16, DType::BF16, DType::F16, DType::F64, DType::I32, DType::I64,
                                        DType::U8,   DType::I8,   DType::U32, DType::I16};
     return random_.of(dtypes);
-  }
-
-  Fill some_fill() {
-    static constexpr Fill fills[] = {Fill::Uniform, Fill::Uniform, Fill::Uniform, Fill::Integers, Fill::Integers,
-                                     Fill::Wide,    Fill::Special};
-    return random_.of(fills);
   }
 
   void make_arguments() {
@@ -95,7 +70,7 @@ class ModelGenerator : public Generator {
   }
 
   void step() {
-    switch (random_.pick(24)) {
+    switch (random_.pick(25)) {
       case 0:
       case 1: return unary();
       case 2:
@@ -116,9 +91,10 @@ class ModelGenerator : public Generator {
       case 17: return choose();
       case 18: return random_.one_in(2) ? lookup() : constant();
       case 19: return random_.one_in(3) ? loop() : three();
-      case 20: return of_rows();
-      case 21: return by_index();
+      case 20: return random_.one_in(2) ? of_rows() : scan();
+      case 21: return random_.one_in(2) ? by_index() : weight();
       case 22: return random_.one_in(2) ? pad() : windows();
+      case 23: return random_.one_in(2) ? attention() : machine_loop();
       default: return random_.one_in(2) ? gated() : (random_.one_in(2) ? einsum() : convolution());
     }
   }
@@ -268,20 +244,6 @@ class ModelGenerator : public Generator {
     }
   }
 
-  /// A value that fits `a` elementwise, of its dtype, and the dims of both.
-  int partner(int a, std::vector<Dim>& shape) {
-    for (int tries = 0; tries < 10; ++tries) {
-      int b = any();
-      if (type(b).dtype != type(a).dtype) continue;
-      auto both = broadcast_dims(type(a).dims, type(b).dims);
-      if (!both || both->size() > 4) continue;
-      shape = *both;
-      return b;
-    }
-    shape = type(a).dims;
-    return a;
-  }
-
   void binary() {
     static constexpr const char* of_floats[] = {"({0} + {1})", "({0} + {1})", "({0} - {1})", "({0} * {1})",
                                                 "({0} * {1})", "({0} / {1})", "minimum({0}, {1})",
@@ -320,12 +282,19 @@ class ModelGenerator : public Generator {
   }
 
   void cast() {
+    if (random_.one_in(8)) return quantised();
     static constexpr DType to[] = {DType::F32, DType::F32, DType::BF16, DType::BF16, DType::F16, DType::F64,
                                    DType::I32, DType::I64, DType::I8,  DType::U8,   DType::F8E4M3, DType::F8E5M2,
                                    DType::Bool, DType::U32};
     int a = any();
     DType dtype = random_.of(to);
     add(fmt::format("cast({{0}}, {})", to_string(dtype)), {a}, {type(a).dims, dtype});
+  }
+
+  void quantised() {
+    int a = any_with([](const ValueType& t) { return t.rank() > 0 && t.dtype == DType::F32; });
+    if (a < 0) return;
+    add(random_.one_in(2) ? "quantize({0})[0]" : "quantize({0}, axis=-1)[0]", {a}, {type(a).dims, DType::I8});
   }
 
   void broadcast() {
@@ -484,7 +453,9 @@ class ModelGenerator : public Generator {
   }
 
   void matmul() {
-    int a = any_with([](const ValueType& t) { return t.rank() > 0 && is_computed(t.dtype); });
+    int a = any_with([](const ValueType& t) {
+      return t.rank() > 0 && (is_computed(t.dtype) || t.dtype == DType::I8 || t.dtype == DType::F8E4M3);
+    });
     if (a < 0) return;
     Dim k = type(a).dims.back();
     DType dtype = type(a).dtype;
@@ -503,7 +474,7 @@ class ModelGenerator : public Generator {
     }
     std::vector<Dim> shape = type(a).dims;
     shape.back() = type(b).dims[text == "({0} @ {1})" ? 1 : 0];
-    add(text, {a, b}, {shape, dtype});
+    add(text, {a, b}, {shape, dtype == DType::I8 ? DType::I32 : dtype});
   }
 
   void row_op() {
@@ -594,6 +565,9 @@ class ModelGenerator : public Generator {
 
 Program random_model(uint64_t seed) { return ModelGenerator(seed).generate(); }
 
-Program random_program(uint64_t seed) { return seed % 3 ? random_model(seed) : random_kernel(seed); }
+Program random_program(uint64_t seed) {
+  if (seed % 3 == 0) return random_kernel(seed);
+  return seed % 20 == 1 ? random_state(seed) : random_model(seed);
+}
 
 }  // namespace tessera::check

@@ -244,8 +244,12 @@ class KernelGenerator : public Generator {
       return fmt::format(fmt::runtime(comparison), rows, columns);
     };
     std::string rows = fmt::format("arange({}, i32)[:, None]", m_->text), columns = fmt::format("arange({}, i32)[None, :]", n_->text);
+    // With three axes the first is neither rows nor columns.
+    bool named = shape_ != Shape::Batch && random_.one_in(2);
+    std::string on_tiles = named ? compared("tile.row_index()", "tile.col_index()")
+                                 : compared("tile.arange(t.m, $m)[:, None]", "tile.arange(t.n, $n)[None, :]");
     both(fmt::format("where({}, {{0}}, {})", compared(rows, columns), other),
-         fmt::format("tile.where({}, {{0}}, {})", compared("tile.row_index()", "tile.col_index()"), other), {a}, type(a));
+         fmt::format("tile.where({}, {{0}}, {})", on_tiles, other), {a}, type(a));
   }
 
   void choose_results(int first) {

@@ -7,13 +7,17 @@ namespace tessera::check {
 int Generator::add(std::string text, std::vector<int> operands, ValueType type) {
   static constexpr Style styles[] = {Style::Inline, Style::Inline, Style::Inline, Style::Named,
                                      Style::Named,  Style::Named,  Style::Function, Style::Lambda};
-  Node made{std::move(text), {}, std::move(operands), std::move(type), random_.of(styles)};
+  Node made;
+  made.text = std::move(text), made.operands = std::move(operands), made.type = std::move(type);
+  made.style = random_.of(styles);
   program_.nodes.push_back(std::move(made));
   return count() - 1;
 }
 
 int Generator::argument(ValueType type, Fill fill) {
-  program_.nodes.push_back({{}, {}, {}, std::move(type), Style::Named, fill, random_.next()});
+  Node made;
+  made.type = std::move(type), made.style = Style::Named, made.fill = fill, made.salt = random_.next();
+  program_.nodes.push_back(std::move(made));
   return count() - 1;
 }
 

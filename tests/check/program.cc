@@ -33,8 +33,12 @@ const char* const symbols[] = {"M", "N", "K"};
 
 }  // namespace
 
+bool Program::has_plain() const {
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return !node.plain.empty(); });
+}
+
 std::vector<bool> Program::needed() const {
-  std::vector<bool> need(nodes.size());
+  std::vector<bool> need(nodes.size(), !whole.empty());
   for (int result : results) need[size_t(result)] = true;
   std::set<std::string> used;
   for (size_t i = nodes.size(); i-- > 0;) {
@@ -127,37 +131,59 @@ std::string result_types(const Program& program) {
 
 class SourceWriter {
  public:
-  explicit SourceWriter(const Program& program) : program_(program), need_(program.needed()) {}
+  SourceWriter(const Program& program, bool plainly)
+      : program_(program), need_(program.needed()), plainly_(plainly) {}
 
   std::string write() {
     const std::vector<Node>& nodes = program_.nodes;
     std::string arguments;
     for (size_t i = 0; i < nodes.size(); ++i) {
       if (!need_[i]) continue;
-      if (nodes[i].is_argument()) {
+      if (nodes[i].is_param) {
+        write_param(int(i));
+      } else if (nodes[i].is_argument()) {
         arguments += (arguments.empty() ? "" : ", ") + fmt::format("x{}: {}", i, type_text(nodes[i].type));
         texts_[int(i)] = fmt::format("x{}", i);
       } else {
         write_node(int(i));
       }
     }
+    if (!fields_.empty()) fields_ = layer + "module Weights():\n" + fields_ + "\nweights = Weights()\n\n";
     std::string values;
     for (int result : program_.results) values += (values.empty() ? "" : ", ") + texts_.at(result);
-    return imports() + functions_ + "@jit\ndef f(" + arguments + ") -> " + result_types(program_) + where_clause(program_) +
+    return imports() + fields_ + functions_ + "@jit\ndef f(" + arguments + ") -> " + result_types(program_) + where_clause(program_) +
            ":\n" + body_ + "    return " + values + "\n";
   }
 
  private:
+  /// Matrices are params of a module of their own, which the fields are instances of.
+  static inline const std::string layer =
+      "module Layer(I: dim, O: dim, T: dtype):\n    w: Param[I, O, T] = zeros()\n\n";
+
+  void write_param(int index) {
+    const ValueType& type = program_.nodes[size_t(index)].type;
+    if (type.rank() != 2) {
+      fields_ += fmt::format("    w{}: Param{} = zeros()\n", index, type_text(type).substr(6));
+      texts_[index] = fmt::format("weights.w{}", index);
+      return;
+    }
+    fields_ += fmt::format("    layer{}: Layer({}, {}, {})\n", index, type.dims[0]->text, type.dims[1]->text,
+                           to_string(type.dtype));
+    texts_[index] = fmt::format("weights.layer{}.w", index);
+  }
+
+  const std::string& text_of(const Node& node) const { return plainly_ && !node.plain.empty() ? node.plain : node.text; }
+
   /// Functions that have to be imported.
   std::string imports() const {
     static constexpr const char* names[] = {
         "layernorm", "log_softmax", "softplus", "mish", "elu", "leaky_relu", "clamp", "hard_swish", "gelu_exact",
         "quick_gelu", "logsumexp", "argmax", "argmin", "sort", "argsort", "topk", "one_hot", "scatter_add", "pad",
-        "swiglu", "geglu", "reglu", "conv2d", "max_pool2d", "avg_pool2d"};
+        "swiglu", "geglu", "reglu", "conv2d", "max_pool2d", "avg_pool2d", "cumsum", "cummax", "quantize"};
     std::string list;
     for (const char* name : names) {
       bool used = false;
-      for (size_t i = 0; i < program_.nodes.size(); ++i) used |= need_[i] && mentions(program_.nodes[i].text, name);
+      for (size_t i = 0; i < program_.nodes.size(); ++i) used |= need_[i] && mentions(text_of(program_.nodes[i]), name);
       if (used) list += (list.empty() ? "" : ", ") + std::string(name);
     }
     return list.empty() ? list : "from tessera.nn import " + list + "\n\n";
@@ -168,8 +194,8 @@ class SourceWriter {
     std::vector<std::string> operands;
     for (int operand : node.operands) operands.push_back(texts_.at(operand));
     std::string name = fmt::format("v{}", index);
-    if (node.text.back() == '\n') {
-      body_ += filled(node.text, operands, operands, name);
+    if (text_of(node).back() == '\n') {
+      body_ += filled(text_of(node), operands, operands, name);
       texts_[index] = name;
       return;
     }
@@ -187,7 +213,7 @@ class SourceWriter {
 
   std::string write_call(int index, const Node& node, const std::vector<std::string>& operands) {
     if (operands.empty() || node.style == Style::Inline || node.style == Style::Named) {
-      return filled(node.text, operands, operands, {});
+      return filled(text_of(node), operands, operands, {});
     }
     std::vector<std::string> names;
     std::string list, given;
@@ -196,7 +222,7 @@ class SourceWriter {
       list += (i ? ", " : "") + names.back();
       given += (i ? ", " : "") + operands[i];
     }
-    std::string inner = filled(node.text, names, names, {});
+    std::string inner = filled(text_of(node), names, names, {});
     bool has_symbols = std::any_of(std::begin(symbols), std::end(symbols),
                                    [&](const char* symbol) { return mentions(inner, symbol); });
     if (node.style == Style::Lambda || has_symbols) return "(lambda " + list + ": " + inner + ")(" + given + ")";
@@ -207,8 +233,9 @@ class SourceWriter {
 
   const Program& program_;
   std::vector<bool> need_;
+  bool plainly_;
   std::map<int, std::string> texts_;
-  std::string functions_, body_;
+  std::string fields_, functions_, body_;
 };
 
 class KernelWriter {
@@ -322,7 +349,9 @@ class KernelWriter {
 
 }  // namespace
 
-std::string source_of(const Program& program) { return SourceWriter(program).write(); }
+std::string source_of(const Program& program, bool plainly) {
+  return program.whole.empty() ? SourceWriter(program, plainly).write() : program.whole;
+}
 
 std::string kernel_source_of(const Program& program, size_t schedule) {
   return KernelWriter(program).write(program.kernel->schedules[schedule]);

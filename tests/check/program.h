@@ -30,6 +30,8 @@ enum class Fill : uint8_t {
   Wide,      ///< magnitudes over many binades
   Special,   ///< also zeros of both signs, infinities, NaN, denormals
   Indices,   ///< integers that are rows of something, some just outside
+  Positive,  ///< floats in [0, 1)
+  Below,     ///< integers from 0 to the argument's salt
 };
 
 struct Node {
@@ -38,11 +40,14 @@ struct Node {
   std::string text;
   /// The same on tiles, in a kernel; `{@0}` is an operand as the kernel's parameter, before it is loaded.
   std::string tile{};
+  /// The same of ops that the interpreter of graphs has; empty where `text` is that.
+  std::string plain{};
   std::vector<int> operands;
   ValueType type;
   Style style = Style::Inline;
   Fill fill = Fill::Uniform;
   uint64_t salt = 0;  ///< of the elements of an argument
+  bool is_param = false;  ///< an argument that the program has as a param of a module
 
   bool is_argument() const { return text.empty(); }
 };
@@ -66,7 +71,10 @@ struct Program {
   std::vector<DimValues> samples;       ///< extents to run it at
   uint64_t seed = 0;
   std::optional<KernelForm> kernel;
+  /// The source, of a program that is written as a whole; its nodes are the arguments that its entry comes to.
+  std::string whole;
 
+  bool has_plain() const;
   /// Nodes that results need, and all arguments that declare a symbol that is needed.
   std::vector<bool> needed() const;
 };
@@ -74,8 +82,8 @@ struct Program {
 /// Without the nodes that nothing needs.
 Program pruned(const Program& program);
 std::string type_text(const ValueType& type);
-/// The `.tsr` source on whole tensors, whose entry is `f`.
-std::string source_of(const Program& program);
+/// The `.tsr` source on whole tensors, whose entry is `f`; `plainly` of ops that the interpreter of graphs has.
+std::string source_of(const Program& program, bool plainly = false);
 /// The source whose entry calls a kernel with that schedule of the program's.
 std::string kernel_source_of(const Program& program, size_t schedule);
 

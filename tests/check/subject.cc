@@ -1,5 +1,6 @@
 #include "check/subject.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -31,11 +32,11 @@ class TileRunner : public HostRunner {
   }
 
  protected:
+  void begin_result(TensorValue& result) override {
+    if (result.count()) std::memset(result.data(), 0x5b, result.byte_count());
+  }
+
   void run_kernel(Op* kernel, const std::vector<TensorValue*>& parameters, const DimValues& dims) override {
-    size_t outputs = size_t(kernel->int_attr("outputs"));
-    for (size_t i = parameters.size() - outputs; i < parameters.size(); ++i) {
-      if (parameters[i]->count()) std::memset(parameters[i]->data(), 0x5b, parameters[i]->byte_count());
-    }
     if (tile::run_kernel(kernel, parameters, dims, diagnostics_, options_).failed()) {
       throw std::runtime_error(render_all(diagnostics_, {}));
     }
@@ -119,6 +120,13 @@ bool Subject::is_unsupported() const {
   return any;
 }
 
+bool Subject::has_seed() const {
+  const std::vector<Attr>& arguments = entry()->attr("args")->elements;
+  return std::any_of(arguments.begin(), arguments.end(), [](Attr argument) {
+    return argument->get("kind")->string == "input" && argument->get("name")->string == "seed";
+  });
+}
+
 std::optional<DimValues> Subject::bind(const Tensors& arguments) {
   Result<DimValues> dims = graph::bind_dims(entry(), arguments, {}, text_.diagnostics);
   if (!dims) return std::nullopt;
@@ -175,10 +183,9 @@ bool Subject::load(const Machine& machine) {
   Result<std::string> bytes = codegen::write_bundle(input, text_.diagnostics);
   if (!bytes) return false;
   try {
-    tsr_module_t module = nullptr;
     require(tsrCreateContext(&context_));
-    require(tsrLoadModule(context_, bytes->data(), bytes->size(), &module));
-    require(tsrGetFunction(module, "f", &function_));
+    require(tsrLoadModule(context_, bytes->data(), bytes->size(), &loaded_));
+    require(tsrGetFunction(loaded_, "f", &function_));
   } catch (const std::runtime_error& error) {
     problem_ = error.what();
     return false;
@@ -202,7 +209,7 @@ std::optional<Tensors> Subject::compute(const Tensors& arguments, const Tensors&
   try {
     if (way_ == Way::Code) {
       require(tsrSetThreads(context_, threads));
-      return test::call_function(function_, arguments, shapes);
+      return test::call_function(function_, arguments, shapes, loaded_);
     }
     if (way_ == Way::Graph) {
       auto results = graph::evaluate(optimised_->find("f"), copies_of(arguments), {}, text_.diagnostics);

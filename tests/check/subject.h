@@ -36,6 +36,8 @@ class Subject {
 
   /// The entry as the front end made it; null when the source was refused.
   Op* entry() const { return original_ ? original_->find("f") : nullptr; }
+  /// Whether the entry has an argument for the seed of random numbers, behind the others and before params.
+  bool has_seed() const;
   /// What was reported since the last `prepare`.
   std::string messages() const;
   /// What was refused since the last `prepare` lies beyond what the compiler says it can do.
@@ -70,6 +72,7 @@ class Subject {
   std::string problem_;
   size_t reported_ = 0;  ///< diagnostics before the last `prepare`
   tsr_context_t context_ = nullptr;
+  tsr_module_t loaded_ = nullptr;
   tsr_function_t function_ = nullptr;
 };
 

@@ -26,6 +26,24 @@ def fibonacci(x: Tensor[N, f32]):
     return a, b
 
 @jit
+def exchanged(x: Tensor[M, N, f32]):
+    a, b = x, x + x
+    for i in range(M):
+        kept = a
+        a = b * 0.5
+        b = kept
+    return a, b
+
+@jit
+def damped(x: Tensor[N, N, f32], w: Tensor[N, N, f32], a: Tensor[f32]):
+    step = abs(a) + 0.125
+    t = zeros((), i32)
+    while (t < 5) and (max(x) > 0.5):
+        x = x @ w * 0.25 - step
+        t = t + 1
+    return x, t
+
+@jit
 def root(a: Tensor[f32]):
     x, steps = a, zeros((), i64)
     while abs(x * x - a) > 1e-5 * a:
@@ -172,6 +190,20 @@ def main():
                 for _ in range(s):
                     a, b = b, a + b
                 assert call(mode, "fibonacci", ["a", "b"], x=np.zeros(s, np.float32)) == [a, b]
+            for m in (0, 1, 4):
+                x = rng.standard_normal((m, 3)).astype(np.float32)
+                a, b = x, x + x
+                for _ in range(m):
+                    a, b = b * np.float32(0.5), a
+                for got, wanted in zip(call(mode, "exchanged", ["a", "b"], x=x), (a, b)):
+                    np.testing.assert_array_equal(got, wanted)
+            x, w = (rng.standard_normal((4, 4)).astype(np.float32) for _ in range(2))
+            got, turns = call(mode, "damped", ["x", "t"], x=8 * x, w=w, a=np.float32(-0.25))
+            wanted, t = 8 * x, 0
+            while t < 5 and wanted.max() > 0.5:
+                wanted, t = wanted @ w * 0.25 - 0.375, t + 1
+            assert turns == t > 0, (turns, t)
+            np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
             for a in (2.0, 1.0, 1e6):
                 x, steps = call(mode, "root", ["x", "steps"], a=np.float32(a))
                 np.testing.assert_allclose(abs(x), np.sqrt(a), rtol=1e-4)

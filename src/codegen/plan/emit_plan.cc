@@ -297,6 +297,8 @@ class PlanEmitter {
     };
     std::vector<Move> moves;
     std::set<Value*> given;
+    std::set<uint32_t> carried;
+    for (unsigned i = 0; i < loop->result_count(); ++i) carried.insert(buffer(loop->operand(i)));
     for (unsigned i = 0; i < loop->result_count(); ++i) {
       Value* next = root_of(body->terminator()->operand(i));
       uint32_t to = buffer(loop->operand(i)), from = buffer(next);
@@ -304,7 +306,8 @@ class PlanEmitter {
       bool own = next->parent_block() == body && plan_.buffers[from].kind == BufferKind::Temp &&
                  given.insert(next).second;
       bool fixed = next->def() && next->def()->is(host::info(OpKind::Constant));
-      if (!own && !fixed && next->parent_block() != function_->region()->front()) {
+      bool changes = carried.contains(from) || next->parent_block() != function_->region()->front();
+      if (!own && !fixed && changes) {
         // Another value that changes with the turns: it is saved before that.
         uint32_t saved = add_temp(loop->result(i)->type());
         add_copy(saved, from);

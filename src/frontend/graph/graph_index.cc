@@ -104,8 +104,10 @@ bool GraphBuilder::slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& 
   }
   Loc loc = slice.upper ? slice.upper->loc : slice.loc;
   Loc start_loc = slice.lower ? slice.lower->loc : slice.loc;
-  if (!check_bound(dims().constant(0), start, start_loc, what) ||
-      !check_bound(stop, extent, loc, what) || !check_bound(start, stop, start_loc, what)) {
+  // No extent is negative, however it was computed.
+  bool is_all = start->is_constant(0) && stop == extent;
+  if (!is_all && (!check_bound(dims().constant(0), start, start_loc, what) ||
+                  !check_bound(stop, extent, loc, what) || !check_bound(start, stop, start_loc, what))) {
     return false;
   }
   Dim count = dims().sub(stop, start);

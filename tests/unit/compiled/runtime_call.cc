@@ -1,8 +1,11 @@
 #include "unit/compiled/runtime_call.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <stdexcept>
+#include <string>
 
 #include "unit/compiled/guarded_memory.h"
 
@@ -39,17 +42,76 @@ class GuardedTensor {
   tsr_tensor_t raw_;
 };
 
-using Info = decltype(tsrGetInputInfo);
-
-std::unique_ptr<GuardedTensor> guarded(Info* info_of, tsr_function_t function, size_t number, const TensorValue& value) {
-  tsr_tensor_info_t info;
-  require(info_of(function, number, &info));
-  return std::make_unique<GuardedTensor>(value, info.element);
-}
-
 void expect(bool holds, const char* what) {
   if (!holds) throw std::runtime_error(what);
 }
+
+/// The tensors of one call.
+class Call {
+ public:
+  Call(tsr_function_t function, const std::vector<TensorValue>& arguments, const std::vector<TensorValue>& wanted)
+      : function_(function), arguments_(arguments), wanted_(wanted) {
+    require(tsrGetSignature(function, &input_count_, &output_count_));
+    expect(arguments.size() >= input_count_ && wanted.size() == output_count_, "the function has another signature");
+    for (size_t i = 0; i < arguments.size(); ++i) add_argument(i);
+    for (size_t i = 0; i < wanted.size(); ++i) add_result(i);
+  }
+
+  void run(tsr_module_t module) {
+    std::vector<const tsr_tensor_t*> given, params;
+    std::vector<tsr_tensor_t*> made;
+    for (size_t i = 0; i < inputs_.size(); ++i) (i < input_count_ ? given : params).push_back(inputs_[i]->raw());
+    for (auto& output : outputs_) made.push_back(output->raw());
+    if (!params.empty()) require(tsrBindParameters(module, params.size(), params_.data(), params.data()));
+    require(tsrCall(function_, nullptr, given.data(), given.size(), made.data(), made.size()));
+  }
+
+  std::vector<TensorValue> results() {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      expect(inputs_[i]->is_intact(), "memory beside an argument was written to");
+      expect(donated_.contains(i) || inputs_[i]->holds(arguments_[i]), "an argument was written to");
+    }
+    std::vector<TensorValue> results;
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      expect(outputs_[i]->is_intact(), "memory beside a result was written to");
+      results.push_back(outputs_[i]->value(wanted_[i].dtype()));
+    }
+    return results;
+  }
+
+ private:
+  void add_argument(size_t index) {
+    tsr_tensor_info_t info;
+    bool is_input = index < input_count_;
+    if (is_input) require(tsrGetInputInfo(function_, index, &info));
+    if (!is_input) require(tsrGetFunctionParameterInfo(function_, index - input_count_, &info));
+    if (is_input) names_.push_back(info.name);
+    if (!is_input) params_.push_back(info.name);
+    inputs_.push_back(std::make_shared<GuardedTensor>(arguments_[index], info.element));
+    inputs_.back()->fill(arguments_[index]);
+  }
+
+  /// A result in the memory of a donated argument is that argument's tensor.
+  void add_result(size_t index) {
+    tsr_tensor_info_t info;
+    require(tsrGetOutputInfo(function_, index, &info));
+    if (info.flags & TSR_TENSOR_DONATED) {
+      size_t donor = size_t(std::find(names_.begin(), names_.end(), info.alias_of) - names_.begin());
+      expect(donor < names_.size(), "a result lies in the memory of no input");
+      donated_.insert(donor);
+      return outputs_.push_back(inputs_[donor]);
+    }
+    outputs_.push_back(std::make_shared<GuardedTensor>(wanted_[index], info.element));
+  }
+
+  tsr_function_t function_;
+  const std::vector<TensorValue>&arguments_, &wanted_;
+  size_t input_count_ = 0, output_count_ = 0;
+  std::vector<std::shared_ptr<GuardedTensor>> inputs_, outputs_;
+  std::vector<std::string> names_;     ///< of inputs
+  std::vector<const char*> params_;  ///< names
+  std::set<size_t> donated_;
+};
 
 }  // namespace
 
@@ -58,30 +120,10 @@ void require(tsr_status_t status) {
 }
 
 std::vector<TensorValue> call_function(tsr_function_t function, const std::vector<TensorValue>& arguments,
-                                       const std::vector<TensorValue>& wanted) {
-  std::vector<std::unique_ptr<GuardedTensor>> inputs, outputs;
-  std::vector<const tsr_tensor_t*> given;
-  std::vector<tsr_tensor_t*> made;
-  for (const TensorValue& argument : arguments) {
-    inputs.push_back(guarded(tsrGetInputInfo, function, inputs.size(), argument));
-    inputs.back()->fill(argument);
-    given.push_back(inputs.back()->raw());
-  }
-  for (const TensorValue& result : wanted) {
-    outputs.push_back(guarded(tsrGetOutputInfo, function, outputs.size(), result));
-    made.push_back(outputs.back()->raw());
-  }
-  require(tsrCall(function, nullptr, given.data(), given.size(), made.data(), made.size()));
-  std::vector<TensorValue> results;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    expect(inputs[i]->is_intact(), "memory beside an argument was written to");
-    expect(inputs[i]->holds(arguments[i]), "an argument was written to");
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    expect(outputs[i]->is_intact(), "memory beside a result was written to");
-    results.push_back(outputs[i]->value(wanted[i].dtype()));
-  }
-  return results;
+                                       const std::vector<TensorValue>& wanted, tsr_module_t module) {
+  Call call(function, arguments, wanted);
+  call.run(module);
+  return call.results();
 }
 
 }  // namespace tessera::test

@@ -25,7 +25,9 @@ class HostRunner {
   virtual ~HostRunner() = default;
 
  protected:
-  /// `parameters` are the kernel's: inputs, then results, which hold zeros.
+  /// A result that has memory of its own, before a kernel writes it. It holds zeros.
+  virtual void begin_result(TensorValue&) {}
+  /// `parameters` are the kernel's: inputs, then results.
   virtual void run_kernel(Op* kernel, const std::vector<TensorValue*>& parameters,
                           const DimValues& dims) {
     if (tile::run_kernel(kernel, parameters, dims, diagnostics_).failed()) {
@@ -150,6 +152,7 @@ class HostRunner {
     for (unsigned i = 0; i < op->result_count(); ++i) {
       Value* place = host::place_of(op, i);
       values_[op->result(i)] = place ? *values_.at(place).clone() : made(op->result(i));
+      if (!place) begin_result(values_[op->result(i)]);
       parameters.push_back(&values_.at(op->result(i)));
     }
     run_kernel(kernel, parameters, dims);
