@@ -17,6 +17,9 @@ TEST_CASE("subscripts select") {
   CHECK(apply("3, 4, f32", "x[2, None]", x) == Numbers{{1, 4}, {8, 9, 10, 11}});
   CHECK(apply("3, 4, f32", "x[1:1]", x) == Numbers{{0, 4}, {}});
   CHECK(apply("B, 4, f32", "x[:, 1]", x) == Numbers{{3}, {1, 5, 9}});
+  // An extent that is a product of differences is no less one.
+  CHECK(apply("B, N, f32", "reshape(x[B // 2:], ((B - B // 2) * N,))[:, None]", x) ==
+        Numbers{{8, 1}, {4, 5, 6, 7, 8, 9, 10, 11}});
 }
 
 TEST_CASE("shapes change") {
