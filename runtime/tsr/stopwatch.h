@@ -19,7 +19,8 @@ class Stopwatch {
 
   using Call = std::function<tsr_status_t()>;
   /// Makes calls and appends the seconds that each of them took: one on a CPU; a few, queued one
-  /// behind the other so that the GPU does not wait for the host, on a GPU. `prepare` comes before each and is not timed.
+  /// behind the other so that the GPU does not wait for the host, on a GPU. `prepare` comes before each and is not
+  /// timed.
   int time(const Call& prepare, const Call& call, std::vector<double>& seconds);
 
  private:

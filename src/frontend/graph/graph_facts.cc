@@ -101,10 +101,9 @@ void GraphBuilder::check_bounds(const Function& function, const Datum& result, L
   Value* above = graph::elementwise(builder_, ElementwiseKind::Le, {bound(low), least});
   Value* below = graph::elementwise(builder_, ElementwiseKind::Le, {greatest, bound(high)});
   Value* within = graph::elementwise(builder_, ElementwiseKind::And, {above, below});
-  builder_.op(graph::info(graph::OpKind::Check), {{within}}, {},
-              {{"message", context().string(fmt::format(
-                               "the result of '{}' has elements outside of {} to {}, the bounds that @verify.numerics gives",
-                               function.name, low, high))}});
+  std::string message = fmt::format("the result of '{}' has elements outside of {} to {}, the bounds that "
+                                    "@verify.numerics gives", function.name, low, high);
+  builder_.op(graph::info(graph::OpKind::Check), {{within}}, {}, {{"message", context().string(message)}});
 }
 
 void GraphBuilder::enter(const Placement& placement, Loc) {
