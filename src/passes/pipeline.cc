@@ -19,6 +19,8 @@ constexpr PassId graph_passes[] = {
 static_assert(is_well_ordered(graph_passes, Level::Graph));
 
 constexpr std::array kernel_passes{
+    // Integers of 4 bits, which no machine computes with, become wider ones.
+    PassId::widen_int4,
     // Attention that no kernel computes is written out.
     PassId::decompose_attention,
     // Random numbers become integer arithmetic, which fuses like any other.

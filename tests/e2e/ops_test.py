@@ -343,6 +343,18 @@ def quantised():
     case(three, "matmul_gated(x, g, u), matmul_gated(x, g, u, activation=\"gelu\") + 1.0", [x, gate, up],
          lambda x, g, u: (x @ g * sigmoid(x @ g) * (x @ u), gelu(x @ g) * (x @ u) + 1))
     big = np.array([[1e9, -1e9, 500, -70000, np.inf, -np.inf, 447, 3]], np.float32)
+    small = lambda x: np.clip(np.trunc(x), -8, 7)
+    wrapped = lambda x: (x.astype(int) + 8) % 16 - 8
+    x, y, w = normal(6, 40) * 9, normal(6, 40) * 9, normal(40, 5) * 9
+    case("x: Tensor[B, 40, f32], y: Tensor[B, 40, f32], w: Tensor[40, N, f32]",
+         "cast(cast(x, i4) * cast(y, i4) - cast(x, i4), i32), "
+         "cast(x, i4) @ cast(w, i4), cast(sum(cast(x, i4), axis=1), f32)",
+         [x, y, w], lambda x, y, w: (wrapped(small(x) * small(y) - small(x)), small(x) @ small(w),
+                                     wrapped(small(x).sum(axis=1))), 0)
+    case("x: Tensor[B, N, f32]", "cast(quantize(x, dtype=i4, axis=-1)[0], i32)", [x],
+         lambda x: np.round(x / np.where(np.abs(x).max(1, keepdims=True) == 0, 1,
+                                         (np.abs(x).max(1, keepdims=True) / 7).astype(np.float32))), 0)
+    case("x: Tensor[8, N, f32]", "unpack_int4(pack_int4(cast(x, i4)))", [y.reshape(8, -1)], small, 0)
     case("x: Tensor[B, 8, f32]", "cast(cast(x, f8e4m3 @saturate), f32), cast(cast(x, f16 @saturate), f32)", [big],
          lambda x: (np.where(np.abs(x) < 448, np.array([[0] * 6 + [448, 3]]), np.clip(x, -448, 448)),
                     np.clip(x, -65504, 65504)), 0)
