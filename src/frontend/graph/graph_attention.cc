@@ -118,6 +118,7 @@ bool GraphBuilder::attention_constants(const graph::Attention& options, const Bo
     constants.emplace_back(name, function);
   }
   if (options.causal) constants.emplace_back("causal", context().boolean(true));
+  if (options.rolling) constants.emplace_back("rolling", context().boolean(true));
   if (options.window) constants.emplace_back("window", context().integer(*options.window));
   if (options.scale) constants.emplace_back("scale", context().number(*options.scale));
   if (options.seed) {
@@ -172,6 +173,8 @@ Datum GraphBuilder::flash_attention(const BoundArguments& given) {
   if (arguments[V].is_none() && !arguments[K].is_ir()) {
     std::vector<Datum> parts = cache_parts(arguments[K], arguments.locs[K]);
     if (parts.empty()) return Datum::poison();
+    const auto* cache = arguments[K].object_as<StateValue>();
+    options.rolling = cache && cache->policies().rolling_window;
     std::copy_n(parts.begin(), 2, arguments.values.begin() + K);
     arguments.locs[V] = arguments.locs[K];
     builder_.set_loc(arguments.locs[K]);

@@ -254,6 +254,11 @@ bool GraphBuilder::kernel_operands(const Signature& signature, Scope& scope,
     const Datum& value = scope.find_here(parameter.name)->value;
     builder_.set_loc(locs[i]);
     if (is_cache(parameter.type)) {
+      const auto* cache = value.object_as<StateValue>();
+      if (cache && cache->policies().rolling_window) {
+        unsupported(locs[i], "a cache with @rolling_window as an argument of a kernel, which reads positions in order,");
+        return false;
+      }
       std::vector<Datum> parts = cache_parts(value, locs[i]);
       if (parts.empty()) return false;
       builder_.set_loc(locs[i]);

@@ -207,6 +207,7 @@ std::vector<Value*> flash_attention(Builder& builder, Value* q, Value* k, Value*
   std::vector<OpAttr> attributes;
   if (options.scale) attributes.push_back({"scale", context.number(*options.scale)});
   if (options.causal) attributes.push_back({"causal", context.boolean(true)});
+  if (options.rolling) attributes.push_back({"rolling", context.boolean(true)});
   if (options.window) attributes.push_back({"window", context.integer(*options.window)});
   if (options.dropout != 0) {
     attributes.push_back({"dropout", context.number(options.dropout)});

@@ -98,6 +98,7 @@ struct Attention {
   Value* length = nullptr;  ///< an i64 tensor of rank 0
   Value* seed = nullptr;    ///< a u64 tensor of rank 0, for dropout
   std::optional<double> scale;
+  bool rolling = false;     ///< `length` counts all keys there were, and the last T are there
   bool causal = false;
   std::optional<int64_t> window;
   double dropout = 0;

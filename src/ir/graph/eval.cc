@@ -343,6 +343,7 @@ Status Evaluator::flash_attention(Op* op) {
   if (Attr scale = op->attr("scale")) options.scale = scale->number;
   if (Attr window = op->attr("window")) options.window = window->integer;
   options.causal = op->flag("causal");
+  options.rolling = op->flag("rolling");
   if (Attr dropout = op->attr("dropout")) {
     options.dropout = dropout->number;
     options.key = uint64_t(in(op, slot::seed).get(0).i) ^ uint64_t(op->int_attr("stream"));

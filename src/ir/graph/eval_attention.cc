@@ -50,9 +50,16 @@ class Attention {
   }
 
  private:
-  bool is_seen(int64_t row, int64_t key) const {
-    int64_t place = row + shift_;
-    if (key >= in_.length || (options_.causal && key > place)) return false;
+  /// The key that number `slot` of k and v is; negative or past the last one where there is none.
+  int64_t key_of(int64_t slot) const {
+    if (!options_.rolling) return slot;
+    int64_t last = in_.length - 1;
+    return slot > last ? -1 : last - (last - slot) % keys_;
+  }
+
+  bool is_seen(int64_t row, int64_t slot) const {
+    int64_t place = row + shift_, key = key_of(slot);
+    if (key < 0 || key >= in_.length || (options_.causal && key > place)) return false;
     return !options_.window || (key > place - *options_.window && key < place + *options_.window);
   }
 

@@ -67,6 +67,7 @@ struct AttentionInputs {
 struct AttentionOptions {
   std::optional<double> scale;
   bool causal = false;
+  bool rolling = false;
   std::optional<int64_t> window;
   double dropout = 0;
   uint64_t key = 0;  ///< of Philox, where there is dropout

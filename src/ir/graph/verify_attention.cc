@@ -62,6 +62,8 @@ void check_numbers(Op* op, OpVerifier& verifier) {
     verifier.error("the scale must be finite");
   if (Attr window = op->attr("window"); window && window->integer < 1)
     verifier.error("the window must be at least 1");
+  if (op->flag("rolling") && !op->in(in::FlashAttention::length))
+    verifier.error("keys that roll need a length");
   Attr dropout = op->attr("dropout");
   if (dropout && !(dropout->number >= 0 && dropout->number < 1))
     verifier.error("dropout must be at least 0 and below 1");

@@ -134,7 +134,7 @@ AnchorForm attention_form(Op* op) {
   for (unsigned i = 0; i < op->result_count(); ++i)
     form.results.push_back(op->result(i)->type()->dims);
   form.result_axes = {0, 1, 2, 3};
-  for (const char* name : {"causal", "window", "scale", "dropout", "stream"}) {
+  for (const char* name : {"causal", "rolling", "window", "scale", "dropout", "stream"}) {
     if (Attr value = op->attr(name)) form.arguments[name] = value;
   }
   return form;

@@ -71,16 +71,34 @@ class Decomposer {
   Value* both(Value* a, Value* b) { return a ? graph::elementwise(b_, Kind::And, {a, b}) : b; }
   Value* spread(Value* scalar) { return graph::broadcast_to(b_, scalar, dims_); }
 
+  /// The key of each weight. Of keys that roll the last one is number (length - 1) % T, those up to there
+  /// came in this turn, and those behind it in the turn before, which for the first turn is below 0.
+  Value* keys(Value* length) {
+    Value* slot = graph::iota(b_, 3, dims_, DType::I64);
+    if (!op_->flag("rolling")) return slot;
+    Value* room = size(dims_[3]);
+    Value* last = graph::sub(b_, length, graph::scalar(b_, 1, DType::I64));
+    Value* newest = graph::elementwise(b_, Kind::Mod, {last, room});
+    Value* turn = graph::sub(b_, last, newest);
+    Value* came = graph::elementwise(b_, Kind::Le, {slot, spread(newest)});
+    return graph::select(b_, came, graph::add(b_, slot, spread(turn)),
+                         graph::add(b_, slot, spread(graph::sub(b_, turn, room))));
+  }
+
   Value* masked(Value* scores) {
     Value* length = op_->in(slot::length);
     Attr window = op_->attr("window");
     bool causal = op_->flag("causal");
     if (!length && !window && !causal) return scores;
-    Value* key = graph::iota(b_, 3, dims_, DType::I64);
+    Value* key = keys(length);
     Value* shift = graph::sub(b_, length ? length : size(dims_[3]), size(dims_[2]));
     Value* place = graph::add(b_, graph::iota(b_, 2, dims_, DType::I64), spread(shift));
     Value* seen = nullptr;
-    if (length) seen = graph::elementwise(b_, Kind::Lt, {key, spread(length)});
+    if (op_->flag("rolling")) {
+      seen = graph::elementwise(b_, Kind::Ge, {key, spread(graph::scalar(b_, 0, DType::I64))});
+    } else if (length) {
+      seen = graph::elementwise(b_, Kind::Lt, {key, spread(length)});
+    }
     if (causal) seen = both(seen, graph::elementwise(b_, Kind::Le, {key, place}));
     if (window) {
       Value* reach = spread(graph::scalar(b_, window->integer, DType::I64));
