@@ -153,6 +153,11 @@ std::vector<GpuCase> attentions() {
        "%1: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [], [%n], [] {window = 3}\n"
        "gir.return [%0, %1]\n",
        2, two, {{{"S", 3}, {"T", 40}}, {{"S", 1}, {"T", 9}}, {{"S", 20}, {"T", 33}}}, 8e-3},
+      {"attention over keys that roll", operands + ", %n: tensor<i64>",
+       "%0: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [], [%n], [] {causal = true, rolling = true}\n"
+       "%1: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [], [%n], [] {window = 3, rolling = true}\n"
+       "gir.return [%0, %1]\n",
+       2, two, {{{"S", 3}, {"T", 6}}, {{"S", 1}, {"T", 3}}, {{"S", 2}, {"T", 33}}}, 8e-3},
       {"attention with dropout", operands + ", %s: tensor<u64>, %b: tensor<1 x 2 x S x T, f32>",
        "%0: tensor<1 x 2 x S x 48, f32>, %1: tensor<1 x 2 x S, f32> = gir.flash_attention %q, %k, %v, [], [], [%s] "
        "{causal = true, dropout = 0.4, stream = 12}\n"
@@ -165,8 +170,9 @@ std::vector<GpuCase> attentions() {
        1, two, {{{"T", 40}, {"D", 32}}, {{"T", 9}, {"D", 30}}}, 8e-3},
       {"attention written out", "%q: tensor<1 x 2 x S x 8, f32>, %n: tensor<i64>",
        "%0: tensor<1 x 2 x S x 8, f32> = gir.flash_attention %q, %q, %q, [], [%n], [] {causal = true}\n"
-       "gir.return [%0]\n",
-       1, {}, {{{"S", 9}}}, 1e-5},
+       "%1: tensor<1 x 2 x S x 8, f32> = gir.flash_attention %q, %q, %q, [], [%n], [] {window = 2, rolling = true}\n"
+       "gir.return [%0, %1]\n",
+       2, {}, {{{"S", 9}}, {{"S", 2}}}, 1e-5},
   };
 }
 

@@ -474,6 +474,10 @@ TEST_CASE("attention weighs what a row sees, of keys that are there") {
   check_close(attention("", " {causal = true, window = 1}", 0), {2, 6, 2, 6}, 1e-6);
   check_close(attention("%n", " {causal = true}", 1), {0, 1, 0, 1}, 1e-6);
   check_close(attention("%n", " {scale = 0.0}", 2), {1.5, 1.5, 1.5, 1.5}, 1e-6);
+  // Of five keys the last three are there: 3 and 4 lie in rows 0 and 1, 2 in row 2.
+  check_close(attention("%n", " {causal = true, rolling = true, scale = 0.0}", 5), {3.5, 3, 3.5, 3}, 1e-6);
+  check_close(attention("%n", " {causal = true, rolling = true, window = 2, scale = 0.0}", 5), {3.5, 1.5, 3.5, 1.5}, 1e-6);
+  check_close(attention("%n", " {rolling = true, scale = 0.0}", 2), {1.5, 1.5, 1.5, 1.5}, 1e-6);
 }
 
 TEST_CASE("random numbers come from philox words in order") {
