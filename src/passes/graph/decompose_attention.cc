@@ -134,8 +134,8 @@ class Decomposer {
   DType dtype_;
 };
 
-/// What a kernel of the library computes. On a GPU it multiplies fragments of 16-bit numbers, and one program's threads
-/// hold whole rows: of a symbolic depth specialise_kernels makes some that they can hold.
+/// What a kernel of the library computes. On a GPU one program's threads hold whole rows, which those of f64 and of
+/// great depth are too long for; of a symbolic depth specialise_kernels makes some that they can hold.
 bool has_kernel(Op* op, const Machine* machine) {
   if (!machine || !machine->is_gpu()) return true;
   constexpr int64_t most = 256;
@@ -143,9 +143,7 @@ bool has_kernel(Op* op, const Machine* machine) {
     std::optional<int64_t> depth = value->type()->dims[3]->constant();
     return !depth || (*depth > 0 && *depth <= most);
   };
-  DType dtype = op->in(slot::q)->type()->dtype;
-  bool half = dtype == DType::BF16 || dtype == DType::F16;
-  return half && fits(op->in(slot::q)) && fits(op->in(slot::v));
+  return op->in(slot::q)->type()->dtype != DType::F64 && fits(op->in(slot::q)) && fits(op->in(slot::v));
 }
 
 }  // namespace
