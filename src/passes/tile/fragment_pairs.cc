@@ -59,14 +59,18 @@ std::optional<std::pair<PanelForm, PanelForm>> chained_forms(Op* dot, int column
   return std::pair(of_left, of_right);
 }
 
-ChainedProduct::ChainedProduct(FragmentEmitter& emitter, Op* dot, const PanelForm& left, const PanelForm& right)
+ChainedProduct::ChainedProduct(FragmentEmitter& emitter, Op* dot, const PanelForm& left, const PanelForm& right,
+                               PairUnit unit)
     : emitter_(emitter),
+      dot_(dot),
+      unit_(unit),
       left_(emitter, left),
       right_(emitter, right),
-      product_(emitter, dot, left_, right_, PairUnit::Vectors),
+      product_(emitter, dot, left_, right_, unit),
       is_early_(is_readable(right.factor, emitter.axes())) {
   left_.allocate();
   right_.allocate();
+  product_.allocate();
 }
 
 void ChainedProduct::fill(Panels& panels) {
@@ -82,6 +86,17 @@ void ChainedProduct::fill_early() {
 void ChainedProduct::fill() {
   fill(left_);
   if (!is_early_) fill(right_);
+}
+
+void ChainedProduct::multiply(const std::function<void(Value*, Value*)>& store) {
+  constexpr int64_t rows_of_vectors = 4;
+  product_.leave();
+  Value* added = dot_->in(in::Dot::c);
+  emitter_.subdivide(left_.form().axis, rows_of_vectors, Reach::Present, {}, [&](const FragmentEmitter::Values&) {
+    Value* before = is_zero(added) ? nullptr : emitter_.demand(added);
+    store(product_.left(), before);
+    return FragmentEmitter::Values{};
+  });
 }
 
 void PairProduct::allocate() {
@@ -124,25 +139,33 @@ Value* PairProduct::add_to(Value* from) {
                              })[0];
 }
 
-void PairProduct::multiply() {
+Value* PairProduct::zeros() {
   DimTable& dims = emitter_.context().dims();
   Dim rows = dims.constant(left_.form().width), columns = dims.constant(right_.form().width);
   Type type = emitter_.context().tile({rows, columns}, DType::F32);
-  Value* zeros = tile::full(emitter_.builder(), type, emitter_.context().number(0));
-  Value* sum = add_to(zeros);
-  if (unit_ == PairUnit::Matrix) return keep_in_scratch(sum);
-  emitter_.keep_in_panels(dot_->result(), [sum] { return sum; });
+  return tile::full(emitter_.builder(), type, emitter_.context().number(0));
 }
 
-void PairProduct::keep_in_scratch(Value* sum) {
+void PairProduct::multiply() {
+  if (unit_ == PairUnit::Matrix) {
+    leave();
+    emitter_.keep_in_panels(dot_->result(), [this] { return left(); });
+  } else {
+    Value* sum = add_to(zeros());
+    emitter_.keep_in_panels(dot_->result(), [sum] { return sum; });
+  }
+}
+
+void PairProduct::leave() {
+  Value* sum = add_to(zeros());
   tile::store(emitter_.builder(), sum, sum_, {emitter_.zero(), emitter_.zero()}, {});
-  emitter_.keep_in_panels(dot_->result(), [this] {
-    const AxisBinding& row = emitter_.binding(left_.form().axis);
-    DimTable& table = emitter_.context().dims();
-    Type some = emitter_.context().tile({table.constant(row.extent), table.constant(pair_block)},
-                                        DType::F32);
-    return tile::load(emitter_.builder(), sum_, {row.within, emitter_.zero()}, {}, some);
-  });
+}
+
+Value* PairProduct::left() {
+  const AxisBinding& row = emitter_.binding(left_.form().axis);
+  DimTable& table = emitter_.context().dims();
+  Type some = emitter_.context().tile({table.constant(row.extent), table.constant(pair_block)}, DType::F32);
+  return tile::load(emitter_.builder(), sum_, {row.within, emitter_.zero()}, {}, some);
 }
 
 }  // namespace tessera

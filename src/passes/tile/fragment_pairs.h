@@ -33,12 +33,16 @@ class PairProduct {
   void multiply();
   /// The same of products in vector registers, added to `from`; gives the sum.
   Value* add_to(Value* from);
+  /// Writes the loop along k for a matrix unit, which leaves the sum in scratch memory.
+  void leave();
+  /// The rows at hand of what `leave` left.
+  Value* left();
 
  private:
   using Values = FragmentEmitter::Values;
+  Value* zeros();
   Values multiply_block(const Values& sum);
   Values multiply_pairs(const Values& sum);
-  void keep_in_scratch(Value* sum);
 
   FragmentEmitter& emitter_;
   Op* dot_;
@@ -54,19 +58,26 @@ class PairProduct {
 class ChainedProduct {
  public:
   /// Makes room for its panels.
-  ChainedProduct(FragmentEmitter& emitter, Op* dot, const PanelForm& left, const PanelForm& right);
+  ChainedProduct(FragmentEmitter& emitter, Op* dot, const PanelForm& left, const PanelForm& right, PairUnit unit);
 
   /// Packs the factor with the columns at hand before all loops of the program, if that can be.
   void fill_early();
   /// Packs the factors that are not packed yet.
   void fill();
-  /// The product of the rows and columns at hand, added to `from`.
+  /// In vector registers: the product of the rows and columns at hand, added to `from`.
   Value* add_to(Value* from) { return product_.add_to(from); }
+  /// In a matrix unit: the product of `rows_at_once` rows and the columns at hand, which are those of the unit. `store`
+  /// is called for a few rows of it at a time, with the product and what it is added to, null for zeros.
+  bool is_matrix() const { return unit_ == PairUnit::Matrix; }
+  int64_t rows_at_once() const { return left_.form().width; }
+  void multiply(const std::function<void(Value* product, Value* added)>& store);
 
  private:
   void fill(Panels& panels);
 
   FragmentEmitter& emitter_;
+  Op* dot_;
+  PairUnit unit_;
   Panels left_, right_;
   PairProduct product_;
   bool is_early_;  ///< the right factor is packed before all loops

@@ -521,6 +521,8 @@ FragmentStages::Stage FragmentStages::alone(Op* op, const std::vector<int>& arou
 void FragmentStages::write_nested(const Root& root_op, const std::vector<int>& axes, size_t depth) {
   if (depth == axes.size()) {
     Op* op = root_op.op;
+    ChainedProduct* product = product_of(op);
+    if (product && product->is_matrix()) return write_matrix(op, product, root_op.unbound);
     write(alone(op, root_op.unbound));
     if (kind_of(op) != OpKind::Store && !emitter_.failed()) {
       emitter_.store(emitter_.demand(left_by(op)), scratch_for(left_by(op), root_op.unbound));
@@ -528,7 +530,7 @@ void FragmentStages::write_nested(const Root& root_op, const std::vector<int>& a
     return;
   }
   int axis = axes[depth];
-  int64_t width = axis == emitter_.column() ? width_of(axis) : axis == emitter_.row() ? shape_.rows : 1;
+  int64_t width = axis == emitter_.column() ? width_of(axis) : axis == emitter_.row() ? rows_of(root_op.op) : 1;
   emitter_.loop(axis, width, domain_on(root_op.op, axis), TailKind::Limited, {},
                 [&](const FragmentEmitter::Values&) {
                   write_nested(root_op, axes, depth + 1);
@@ -583,6 +585,20 @@ bool FragmentStages::runs_along(Value* value, int axis) const {
 ChainedProduct* FragmentStages::product_of(Op* dot) const {
   auto found = products_.find(dot);
   return found == products_.end() ? nullptr : found->second;
+}
+
+int64_t FragmentStages::rows_of(Op* op) const {
+  ChainedProduct* product = product_of(op);
+  return product ? product->rows_at_once() : shape_.rows;
+}
+
+void FragmentStages::write_matrix(Op* dot, ChainedProduct* product, const std::vector<int>& unbound) {
+  product->multiply([&](Value* value, Value* added) {
+    Builder& builder = emitter_.builder();
+    builder.set_loc(dot->loc());
+    if (added) value = tile::elementwise(builder, ElementwiseKind::Add, {added, value});
+    emitter_.store(value, scratch_for(dot->result(), unbound));
+  });
 }
 
 void FragmentStages::write_dot(const Root& root) {

@@ -74,6 +74,10 @@ class FragmentStages {
   FragmentMemory keep(Value* value, const Stage& stage);
   void write_dot(const Root& root);
   ChainedProduct* product_of(Op* dot) const;
+  /// The product that a matrix unit makes of the rows and columns at hand, to its place in scratch memory.
+  void write_matrix(Op* dot, ChainedProduct* product, const std::vector<int>& unbound);
+  /// Rows of its fragments at a time.
+  int64_t rows_of(Op* op) const;
   void write_loop(const Root& root);
   void write_branch(const Root& root);
   FragmentEmitter::Values enter_loop(Op* loop, std::vector<bool>& in_memory);

@@ -225,10 +225,18 @@ class KernelSplit {
       choose_register_block(machine);
     }
     Attr fragment = schedule->get("fragment");
-    if (!fragment || fragment->elements.size() != 2) return;
+    if (chains_matrices(machine)) column_extent_ = pair_block;
+    if (!fragment || fragment->elements.size() != 2 || chains_matrices(machine)) return;
     int64_t lanes = shape_.lanes;
     if (row_ >= 0 || chained_) shape_.rows = fragment->elements[0]->integer;
     column_extent_ = std::max(lanes, fragment->elements[1]->integer / lanes * lanes);
+  }
+
+  /// Whether a matrix unit multiplies in a chain of products: the columns at hand are then as many as it takes.
+  bool chains_matrices(const Machine& machine) const {
+    return chained_ && pair_unit(machine) == PairUnit::Matrix && std::any_of(dots_.begin(), dots_.end(), [&](Op* dot) {
+             return chained_forms(dot, column_, pair_block, pair_block, axes_).has_value();
+           });
   }
 
   static PairUnit pair_unit(const Machine& machine) {
@@ -372,13 +380,15 @@ class KernelSplit {
     for (Panels& panels : panels_) panels.keep();
   }
 
-  /// Products that follow each other, where vector registers multiply pairs.
+  /// Products of pairs that follow each other.
   void chain(FragmentEmitter& emitter, FragmentStages& stages) {
-    if (!chained_ || !context_.machine->has_bf16_pairs) return;
+    PairUnit unit = pair_unit(*context_.machine);
+    if (!chained_ || unit == PairUnit::None) return;
+    int64_t rows = unit == PairUnit::Matrix ? pair_block : shape_.rows;
     for (Op* dot : dots_) {
-      auto forms = chained_forms(dot, column_, shape_.rows, column_extent_, axes_);
+      auto forms = chained_forms(dot, column_, rows, column_extent_, axes_);
       if (!forms) continue;
-      ChainedProduct& product = chain_.emplace_back(emitter, dot, forms->first, forms->second);
+      ChainedProduct& product = chain_.emplace_back(emitter, dot, forms->first, forms->second, unit);
       stages.multiply_by(dot, &product);
       paired_.insert(dot);
     }

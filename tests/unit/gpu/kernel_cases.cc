@@ -149,6 +149,13 @@ def f(p: Tensor[N, bf16], g: Tensor[N, bf16], m: Tensor[N, f32], v: Tensor[N, f3
     a, b, c = fused_adam(p, g, m, v * v, step * step + 1, lr)
     return a, b, c
 )", {{{"N", 1500}}, {{"N", 1}}}, 8e-3),
+      kernel_case("attention with functions of its scores", R"(
+@jit
+def f(q: Tensor[1, 4, S, 20, f16], k: Tensor[1, 2, T, 20, f16], bias: Tensor[4, 1, T, f32], n: Tensor[i64]):
+    a, l = flash_attention(q, k, k, bias=bias, return_lse=True,
+                           score_mod=lambda s, b, h, i, j: 2.0 * tanh(s / 2.0) - 0.1 * cast(i - j, f32))
+    return a, l, flash_attention(q, (k, k, n), causal=True, mask_mod=lambda b, h, i, j: i // 4 == j // 4, dropout=0.2)
+)", {{{"S", 9}, {"T", 35}}, {{"S", 1}, {"T", 8}}}, 4e-3),
       kernel_case("rotary embedding", R"(
 from tessera.rotary_embedding import rotary_embedding
 

@@ -301,3 +301,22 @@ TEST_CASE("allocate_shared gives every buffer a place of its own") {
                });
   }
 }
+
+TEST_CASE("attention is right in fragments of CPUs, whatever multiplies its pairs") {
+  for (std::string_view machine : {"cpu:x86-64-v4", "cpu:x86-64-v4-bf16", "cpu:x86-64-v4-amx"}) {
+    for (const GpuCase* each : cases_named({"attention"})) {
+      if (!each->source.empty()) continue;
+      GpuProgram program(*each, machine);
+      program.advance_to(PassId::tile_to_x86);
+      INFO(each->name << " for " << machine);
+      // One row alone is multiplied element by element.
+      bool rows = each->args.find("S x") != std::string::npos && each->args.find("bf16") != std::string::npos;
+      bool pairs = rows && machine != "cpu:x86-64-v4";
+      CHECK(program.count("tile.dot_pairs") >= (pairs ? 2u : 0u));
+      for (const DimValues& dims : each->sizes) {
+        Tensors arguments = program.arguments(dims);
+        CHECK(largest_difference(program.values(arguments, dims), program.expected(arguments)) <= each->bound);
+      }
+    }
+  }
+}
