@@ -256,7 +256,8 @@ bool GraphBuilder::kernel_operands(const Signature& signature, Scope& scope,
     if (is_cache(parameter.type)) {
       const auto* cache = value.object_as<StateValue>();
       if (cache && cache->policies().rolling_window) {
-        unsupported(locs[i], "a cache with @rolling_window as an argument of a kernel, which reads positions in order,");
+        unsupported(locs[i],
+                    "a cache with @rolling_window as an argument of a kernel, which reads positions in order,");
         return false;
       }
       std::vector<Datum> parts = cache_parts(value, locs[i]);
