@@ -4,6 +4,7 @@
 
 #include "frontend/dims.h"
 #include "frontend/evaluate.h"
+#include "frontend/kernel/kernel_scan.h"
 #include "frontend/session.h"
 #include "frontend/syntax/ast_walk.h"
 
@@ -528,6 +529,27 @@ bool Signature::declares_dtype(std::string_view name) const {
   return find_symbol(dtypes, name) != dtypes.end();
 }
 
+namespace {
+
+/// A kernel that draws without a seed has one more parameter, which its calls may leave out.
+void add_seed(const Function& function, Signature& signature) {
+  static const ast::None nothing{{{ast::NodeKind::None, {}}}};
+  if (function.kind != FunctionKind::Kernel) return;
+  std::vector<const ast::Call*> draws = draws_by_call(*function.def);
+  if (draws.empty()) return;
+  SignatureParameter seed;
+  seed.name = std::string(seed_of_call);
+  seed.type.kind = PatternKind::Tensor;
+  seed.type.dtype = DType::U64;
+  seed.type.loc = draws[0]->loc;
+  seed.default_value = &nothing;
+  seed.keyword_only = true;
+  seed.loc = draws[0]->loc;
+  signature.parameters.push_back(std::move(seed));
+}
+
+}  // namespace
+
 Signature read_signature(Evaluator& evaluator, const Function& function) {
   const ast::Def& def = *function.def;
   Scope& scope = *function.scope;
@@ -549,6 +571,7 @@ Signature read_signature(Evaluator& evaluator, const Function& function) {
     }
     signature.parameters.push_back(std::move(read));
   }
+  add_seed(function, signature);
   if (def.return_type) {
     TypeReader result(evaluator, scope, &signature, false);
     signature.result = result.read(*def.return_type);

@@ -70,6 +70,9 @@ struct TypePattern {
   Loc loc;
 };
 
+/// The name of the parameter by which a kernel that draws without a seed takes that of its call. No source can name it.
+inline constexpr std::string_view seed_of_call = "call.seed";
+
 struct SignatureParameter {
   std::string name;
   TypePattern type;

@@ -52,6 +52,13 @@ def seed_02(seed):
     close(got, block(x, 2, safetensors_io.load(params)), 2e-2)
     length = seed.call("step", "cache.length", params=params, half=True, x=x, **held)
     assert length == 20, f"length {length}"
+    # The seed of what is dropped is hidden: an input of the entry, and of no entry that drops nothing.
+    shown = run(BIN / "tsr", "inspect", seed.bundle)
+    assert re.findall(r"(\w+)\(.*seed: u64\[\] = 0\)", shown) == ["train"], shown
+    dropped = [seed.call("train", "train.0", params=params, half=True, x=x, seed=np.array(number, np.uint64), **held)
+               for number in range(12)]
+    assert np.abs(dropped[0] - dropped[1]).max() > 0.1 and np.isfinite(dropped).all()
+    assert np.abs(np.mean(dropped, axis=0) - got).mean() < 0.5 * np.abs(dropped[0] - got).mean()
 
 
 def seed_03(seed):
@@ -60,6 +67,25 @@ def seed_03(seed):
     q, keys, values = (bf16.to_bf16(random(2, 3, n, 64)) for n in (20, 96, 96))
     got = seed.call("attend", "attend", half=True, q=q, keys=keys, values=values, held=np.array(70))
     close(got, attention(q, keys, values, 70), 1.6e-2)
+
+    def weights(first, number):
+        """Those of 64 keys from `first` on, which values of one 1 each show, after a quarter of them was dropped."""
+        ones = np.zeros((2, 3, 96, 64), np.float32)
+        ones[:, :, first:first + 64] = np.eye(64)[:96 - first]
+        given = {"q": q, "keys": keys, "values": ones, "held": np.array(70), "seed": np.array(number, np.uint64)}
+        return seed.call("drop", "drop", half=True, **given), attention(q, keys, ones, 70)
+
+    draws = ((0, 5), (0, 5), (0, 6), (32, 5))
+    (got, whole), (again, _), (other, _), (behind, all_behind) = (weights(*given) for given in draws)
+    np.testing.assert_array_equal(got, again)
+    seen = whole > 1e-4
+    assert abs((got == 0)[seen].mean() - 0.25) < 0.02, (got == 0)[seen].mean()
+    kept = seen & (got != 0)
+    close(got[kept], whole[kept] / 0.75, 1.6e-2)
+    assert ((got == 0) != (other == 0))[seen].mean() > 0.3  # another seed, other weights: 2 * 0.25 * 0.75 of them
+    assert ((got[0] == 0) != (got[1] == 0))[seen[0] & seen[1]].mean() > 0.3
+    both = seen[..., 32:] & (all_behind[..., :32] > 1e-4)
+    np.testing.assert_array_equal((got[..., 32:] == 0)[both], (behind[..., :32] == 0)[both])
 
 
 def seed_04(seed):

@@ -177,6 +177,7 @@ class GraphBuilder : public Evaluator {
   // Calls (graph_calls.cc).
   /// Binds the arguments that are in `scope` to a signature and defines its symbols there; false
   /// when a mistake was reported.
+  bool bind_seed(const Function& function, const Signature& signature, Scope& scope, std::vector<Loc>& locs, Loc loc);
   static void define_symbols(const Bindings& bindings, const Function& function, Scope& scope);
   bool bind_signature(const Function& function, const Signature& signature, Scope& scope,
                       const std::vector<Loc>& locs, Loc loc);

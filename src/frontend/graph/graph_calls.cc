@@ -5,8 +5,10 @@
 
 #include "frontend/dims.h"
 #include "frontend/graph/graph_builder.h"
+#include "frontend/kernel/kernel_scan.h"
 #include "frontend/runtime_range.h"
 #include "frontend/syntax/ast_walk.h"
+#include "ir/core/philox.h"
 
 namespace tessera::frontend {
 
@@ -278,6 +280,29 @@ bool GraphBuilder::kernel_operands(const Signature& signature, Scope& scope,
   return true;
 }
 
+/// Gives a kernel that draws without a seed one of this call, unless nothing is drawn: the probabilities are
+/// parameters that are 0.
+bool GraphBuilder::bind_seed(const Function& function, const Signature& signature, Scope& scope,
+                             std::vector<Loc>& locs, Loc loc) {
+  if (signature.parameters.empty() || signature.parameters.back().name != seed_of_call) return true;
+  Datum value = Datum::none();
+  for (const ast::Call* draw : draws_by_call(*function.def)) {
+    const auto* name = ast::as<ast::Name>(probability_of(*draw));
+    Binding* given = name ? scope.find_here(name->text) : nullptr;
+    bool never = given && given->value.is(DatumKind::Float) && given->value.as_double() == 0;
+    if (never || value.is_ir()) continue;
+    Value* source = seed(loc);
+    if (!source) return false;
+    record_effect("rng", loc);
+    std::string stream = fmt::format("{}.{}", symbol_name(function_), streams_++);
+    Value* own = graph::scalar(builder_, int64_t(philox::stream_of(stream) >> 1), DType::U64);
+    value = handle(graph::elementwise(builder_, ElementwiseKind::Xor, {source, own}), {DType::U64, {}, false}, loc);
+  }
+  scope.set(seed_of_call, value, signature.parameters.back().loc);
+  locs.push_back(loc);
+  return true;
+}
+
 /// A call of a user's kernel: its operands as they are stored, its compile-time arguments by name.
 Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgument> arguments,
                                 Loc loc) {
@@ -293,7 +318,7 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   Scope* scope = session().new_scope(function.scope);
   std::vector<Loc> locs;
   if (!bind_parameters(function, std::move(arguments), *scope, loc, locs, &signature) ||
-      !bind_signature(function, signature, *scope, locs, loc)) {
+      !bind_seed(function, signature, *scope, locs, loc) || !bind_signature(function, signature, *scope, locs, loc)) {
     return Datum::poison();
   }
   if (!record_numerics(function)) return Datum::poison();

@@ -301,6 +301,10 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
       for (const Region& region : regions_) {
         if (region.parameter == &parameter && !memory) memory = region.out;
       }
+      if (parameter.name == seed_of_call) {
+        seed_of_call_ = memory;
+        continue;
+      }
       IrValue tensor = ops_.handle(memory, parameter.loc).as_ir();
       tensor.name = parameter.name;
       value = Datum::ir(tensor);

@@ -152,11 +152,12 @@ class KernelBuilder : public Evaluator {
 
   // Random numbers (kernel_random.cc).
   Datum random_uniform(const BoundArguments& arguments);
-  Datum undropped(const BoundArguments& arguments, double p, const std::vector<Dim>& dims);
+  Datum load_seed_of_call(Loc loc);
+  Datum undropped(const BoundArguments& arguments, double p, const std::vector<Dim>& dims, bool weights);
   Datum dropout(const BoundArguments& arguments);
   Datum dropped(const Datum& x, const Datum& kept, double factor, Loc loc);
   Value* seed_key(const Datum& seed, size_t rank, Loc loc);
-  Value* element_numbers(const std::vector<Dim>& dims, Loc loc);
+  Value* element_numbers(const std::vector<Dim>& dims, bool weights, Loc loc);
 
   // Branches (kernel_branch.cc).
   struct Arm;
@@ -218,6 +219,8 @@ class KernelBuilder : public Evaluator {
   std::shared_ptr<CacheParameter> cache_;  ///< null where there is none
   Value* cache_index_ = nullptr;           ///< of the loop over the cache that is being built
   std::set<const Value*> softmax_sums_;  ///< what division by gives 0 where it is 0
+  Value* seed_of_call_ = nullptr;        ///< memory of the seed that the kernel's call gives; null where it gives none
+  int64_t draws_by_call_ = 0;            ///< that take it so far
 };
 
 }  // namespace tessera::frontend

@@ -120,7 +120,7 @@ std::optional<schedule::KernelRequest> SourceKernels::own_request(const Function
   schedule::KernelRequest request;
   for (const SignatureParameter* parameter : ordered_parameters(signature)) {
     const TypePattern& type = parameter->type;
-    if (parameter->default_value) {
+    if (parameter->default_value && parameter->name != seed_of_call) {
       if (is_operand(type)) request.operands.push_back(nullptr);
       continue;
     }

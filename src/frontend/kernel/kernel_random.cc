@@ -105,8 +105,9 @@ Value* KernelBuilder::seed_key(const Datum& seed, size_t rank, Loc loc) {
 }
 
 /// The number of each element of a tile in the space of all of them: of the grid's axes, then of the loops around, the
-/// last fastest. Axes of the tile are told by their extents, in the order of their declaration.
-Value* KernelBuilder::element_numbers(const std::vector<Dim>& dims, Loc loc) {
+/// last fastest. Axes of the tile are told by their extents, in the order of their declaration. Weights of a softmax in
+/// a loop have its axis last, and are the same along axes that they lack: those of the values.
+Value* KernelBuilder::element_numbers(const std::vector<Dim>& dims, bool weights, Loc loc) {
   struct Coordinate {
     const KernelAxis* axis;
     Value* index;
@@ -122,7 +123,9 @@ Value* KernelBuilder::element_numbers(const std::vector<Dim>& dims, Loc loc) {
     if (loop != loop_axes_.end()) loops.push_back({loop->second, block->arg(0)});
   }
   coordinates.insert(coordinates.end(), loops.rbegin(), loops.rend());
-  for (size_t i = 0; i < dims.size(); ++i) {
+  bool by_loop = weights && !loops.empty() && loops.front().axis->tile == dims.back();
+  if (by_loop) coordinates.back().dim = int(dims.size()) - 1;
+  for (size_t i = 0; i + by_loop < dims.size(); ++i) {
     if (dims[i]->is_constant(1)) continue;
     auto found = std::find_if(coordinates.begin(), coordinates.end(),
                               [&](const Coordinate& c) { return c.dim < 0 && c.axis->tile == dims[i]; });
@@ -134,9 +137,9 @@ Value* KernelBuilder::element_numbers(const std::vector<Dim>& dims, Loc loc) {
     }
     found->dim = int(i);
   }
-  bool shares = std::any_of(coordinates.begin(), coordinates.end(),
-                            [](const Coordinate& c) { return c.dim < 0 && !c.axis->tile->is_constant(1); });
-  if (shares) {
+  auto is_shared = [](const Coordinate& c) { return c.dim < 0 && !c.axis->tile->is_constant(1); };
+  if (weights) std::erase_if(coordinates, is_shared);
+  if (std::any_of(coordinates.begin(), coordinates.end(), is_shared)) {
     return unsupported(loc, "dropout of a tile that lacks an axis along which a program has several elements"), nullptr;
   }
   Builder& builder = ops_.builder();
@@ -178,16 +181,31 @@ Datum KernelBuilder::random_uniform(const BoundArguments& arguments) {
   return ops_.handle(TilePhilox(ops_.builder(), numbers).uniform(seed, *stream), arguments.call);
 }
 
+/// The seed that the kernel's call gives; poison, with a diagnostic, where it gives none.
+Datum KernelBuilder::load_seed_of_call(Loc loc) {
+  if (!seed_of_call_) {
+    report(diag::missing_argument, loc, "seed", "dropout_in_kernel")
+        .help("only the kernel's own body may leave it out, in a call that knows the probability is not 0");
+    return Datum::poison();
+  }
+  ops_.builder().set_loc(loc);
+  Value* tile = ops_.builder().value(info(OpKind::Load), {{seed_of_call_}, {}}, context().tile({}, DType::U64));
+  return ops_.handle(ops_.builder().value(info(OpKind::Extract), {{tile}}, context().scalar(DType::U64)), loc);
+}
+
 /// Which elements of a tile of those dims have a random number of at least p; poison where a mistake was reported.
-Datum KernelBuilder::undropped(const BoundArguments& arguments, double p, const std::vector<Dim>& dims) {
+Datum KernelBuilder::undropped(const BoundArguments& arguments, double p, const std::vector<Dim>& dims, bool weights) {
   enum Argument : size_t { Tile, Probability, Seed, Index, Stream };
   auto stream = expect_int(arguments[Stream], arguments.locs[Stream], "the stream");
   if (!stream) return Datum::poison();
-  Value* seed = seed_key(arguments[Seed], dims.size(), arguments.locs[Seed]);
+  bool by_call = arguments[Seed].is_none();
+  Datum given = by_call ? load_seed_of_call(arguments.call) : arguments[Seed];
+  if (by_call) *stream += draws_by_call_++;
+  Value* seed = given.is_poison() ? nullptr : seed_key(given, dims.size(), arguments.locs[Seed]);
   if (!seed) return Datum::poison();
   Value* numbers = nullptr;
   if (arguments[Index].is_none()) {
-    numbers = element_numbers(dims, arguments.call);
+    numbers = element_numbers(dims, weights, arguments.call);
   } else if (is_integer_ir(arguments[Index], TypeKind::Tile)) {
     Datum whole = ops_.broadcast(arguments[Index], dims, arguments.locs[Index]);
     if (!whole.is_poison()) numbers = ops_.convert(whole.as_ir().value, DType::U64);
@@ -220,7 +238,7 @@ Datum KernelBuilder::dropout(const BoundArguments& arguments) {
     return Datum::poison();
   }
   if (*p == 0) return arguments[Tile];
-  Datum kept = undropped(arguments, *p, x.as_ir().value->type()->dims);
+  Datum kept = undropped(arguments, *p, x.as_ir().value->type()->dims, deferred);
   double factor = 1 / (1 - *p);
   if (kept.is_poison() || !deferred) return dropped(x, kept, factor, arguments.call);
   return Datum::object(std::make_shared<OnlineSoftmax>(x, weights->part, weights->loc, kept, factor));

@@ -115,6 +115,28 @@ KernelScan scan_kernel(const ast::Def& def) {
   return Scanner().scan(def);
 }
 
+std::vector<const ast::Call*> draws_by_call(const ast::Def& def) {
+  std::vector<const ast::Call*> draws;
+  for (const ast::Stmt* stmt : def.body) {
+    ast::walk(*stmt, [&](const ast::Node& node) {
+      const auto* call = ast::as<ast::Call>(&node);
+      if (!call || name_of(call->callee) != "dropout_in_kernel") return;
+      bool named = std::any_of(call->arguments.begin(), call->arguments.end(),
+                               [](const ast::Argument& argument) { return argument.name.text == "seed"; });
+      if (!named) draws.push_back(call);
+    });
+  }
+  return draws;
+}
+
+const ast::Expr* probability_of(const ast::Call& draw) {
+  for (size_t i = 0; i < draw.arguments.size(); ++i) {
+    const ast::Argument& argument = draw.arguments[i];
+    if (argument.name.text == "p" || (argument.name.text.empty() && i == 1)) return argument.value;
+  }
+  return nullptr;
+}
+
 std::vector<std::string_view> assigned_names(ast::StmtList body) {
   std::vector<std::string_view> names;
   for (const ast::Stmt* stmt : body) {

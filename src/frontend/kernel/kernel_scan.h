@@ -39,6 +39,11 @@ struct KernelScan {
 
 KernelScan scan_kernel(const ast::Def& def);
 
+/// Calls of `dropout_in_kernel` in a kernel that name no seed: they draw by that of the kernel's call.
+std::vector<const ast::Call*> draws_by_call(const ast::Def& def);
+/// The probability that such a call gives; null when it gives none.
+const ast::Expr* probability_of(const ast::Call& draw);
+
 /// Names that the statements assign, in the order of first appearance.
 std::vector<std::string_view> assigned_names(ast::StmtList body);
 
