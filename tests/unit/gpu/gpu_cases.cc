@@ -173,6 +173,11 @@ std::vector<GpuCase> attentions() {
        "%1: tensor<1 x 4 x S x D, f32> = gir.flash_attention %q, %k, %k, [], [], [] {window = 5}\n"
        "gir.return [%0, %1]\n",
        2, two, {{{"S", 20}, {"T", 33}, {"D", 24}}, {{"S", 1}, {"T", 9}, {"D", 70}}}, 1e-5},
+      {"attention of one row of f32", "%q: tensor<1 x 4 x 1 x 24, f32>, %k: tensor<1 x 2 x T x 24, f32>, %n: tensor<i64>",
+       "%0: tensor<1 x 4 x 1 x 24, f32> = gir.flash_attention %q, %k, %k, [], [%n], [] {causal = true}\n"
+       "%1: tensor<1 x 4 x 1 x 24, f32> = gir.flash_attention %q, %k, %k, [], [], [] {causal = true, window = 50}\n"
+       "gir.return [%0, %1]\n",
+       2, {}, {{{"T", 70}}, {{"T", 1}}}, 1e-5},
       {"attention written out", "%q: tensor<1 x 2 x S x 300, f32>, %n: tensor<i64>",
        "%0: tensor<1 x 2 x S x 300, f32> = gir.flash_attention %q, %q, %q, [], [%n], [] {causal = true}\n"
        "%1: tensor<1 x 2 x S x 300, f32> = gir.flash_attention %q, %q, %q, [], [%n], [] {window = 2, rolling = true}\n"
