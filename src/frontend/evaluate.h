@@ -33,6 +33,7 @@ struct CallFrame {
   std::string_view kind = "call";      ///< or "instance"
   const Function* function = nullptr;  ///< null for a module
   Loc call;  ///< where it is called; unknown for the outermost
+  bool is_clause = false;  ///< a `where` clause of the function is looked at, not its body
   Datum result = Datum::none();
   Loc result_loc;                      ///< of the `return` that was reached
   std::map<std::string, Loc> effects;  ///< found so far, with the first place of each

@@ -107,20 +107,28 @@ class ArgumentMatcher {
   std::vector<const CallArgument*> chosen_;
 };
 
-/// What the names of an expression stand for, when they are sizes: ", where D is 7".
-std::string sizes_text(const ast::Expr& expr, Scope& scope) {
-  std::map<std::string, std::string> sizes;
+/// What the names of an expression stand for, when they are sizes, numbers or texts: ", where D is 7".
+std::string values_text(const ast::Expr& expr, Scope& scope) {
+  std::map<std::string, std::string> values;
   ast::walk(expr, [&](const ast::Node& node) {
     const auto* name = ast::as<ast::Name>(&node);
     Binding* binding = name ? scope.find_here(name->text) : nullptr;
     if (!binding) return;
     const Datum& value = binding->value;
-    if (value.is(DatumKind::Int) || value.is(DatumKind::Dim)) {
-      sizes[std::string(name->text)] = to_text(value);
+    switch (value.kind()) {
+      case DatumKind::Int:
+      case DatumKind::Float:
+      case DatumKind::Dim:
+      case DatumKind::String:
+      case DatumKind::DType:
+        values[std::string(name->text)] = to_text(value);
+        break;
+      default:
+        break;
     }
   });
   std::string text;
-  for (const auto& [name, value] : sizes) {
+  for (const auto& [name, value] : values) {
     text += fmt::format("{}{} is {}", text.empty() ? ", where " : " and ", name, value);
   }
   return text;
@@ -295,13 +303,14 @@ bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope
     frames_.back().name = callee.name;
     frames_.back().kind = callee.call;
     frames_.back().call = loc;
+    frames_.back().is_clause = true;
     Datum holds = evaluate(*clause, scope);
     auto truth = expect_bool(holds, clause->loc, "a 'where' clause");
     frames_.pop_back();
     if (!truth) return false;
     if (*truth) continue;
     report(diag::false_where, loc, source_text(session_.sources(), clause->loc),
-           sizes_text(*clause, scope))
+           values_text(*clause, scope))
         .note(clause->loc, fmt::format("'{}' asks for it here", callee.name));
     return false;
   }

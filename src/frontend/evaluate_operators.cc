@@ -388,8 +388,18 @@ std::optional<bool> Evaluator::decide_dims(ast::CompareOp op, Dim a, Dim b, Loc 
   std::optional<bool> holds = decide(dims(), op, a, b, facts_);
   if (holds) return holds;
   std::string relation = fmt::format("{} {} {}", a->text, ast::spelling(op), b->text);
-  report(diag::undecided_condition, loc, relation)
-      .help(fmt::format("if it always holds, say so in the signature{}: `where {}`", of_entry(),
+  // A clause is the caller's to keep.
+  std::optional<CallFrame> asked;
+  if (!frames_.empty() && frames_.back().is_clause) {
+    asked = std::move(frames_.back());
+    frames_.pop_back();
+  }
+  auto builder = report(diag::undecided_condition, asked ? asked->call : loc, relation);
+  if (asked) {
+    builder.note(loc, fmt::format("'{}' asks for it here", asked->name));
+    frames_.push_back(std::move(*asked));
+  }
+  builder.help(fmt::format("if it always holds, say so in the signature{}: `where {}`", of_entry(),
                         relation));
   return std::nullopt;
 }
