@@ -78,6 +78,7 @@ class ManifestReader {
     manifest.tools = root["tools"].texts();
     manifest.targets = root["targets"].texts();
     manifest.debug = root["debug"].texts();
+    if (!root["fast"].is_null()) manifest.fast = root["fast"].texts();
     root["entries"].each([&](JsonCursor item) { manifest.entries.push_back(read_entry(item)); });
     root["params"].each([&](JsonCursor item) {
       manifest.params.push_back(read_tensor(item, TensorRole::Param, all_dims_));
@@ -217,15 +218,17 @@ std::string write_manifest(const Manifest& manifest) {
     files.push_back(
         {{"name", file.name}, {"size", file.size}, {"crc32", file.crc32}, {"xxh3", file.xxh3}});
   }
-  return print_json({{"format", manifest.format},
-                     {"abi", {{"major", manifest.abi_major}, {"minor", manifest.abi_minor}}},
-                     {"compiler", manifest.compiler},
-                     {"tools", manifest.tools},
-                     {"targets", manifest.targets},
-                     {"debug", manifest.debug},
-                     {"entries", entries},
-                     {"params", tensors_json(manifest.params, TensorRole::Param)},
-                     {"files", files}});
+  Json json = {{"format", manifest.format},
+               {"abi", {{"major", manifest.abi_major}, {"minor", manifest.abi_minor}}},
+               {"compiler", manifest.compiler},
+               {"tools", manifest.tools},
+               {"targets", manifest.targets},
+               {"debug", manifest.debug},
+               {"entries", entries},
+               {"params", tensors_json(manifest.params, TensorRole::Param)},
+                     {"files", files}};
+  if (!manifest.fast.empty()) json["fast"] = manifest.fast;
+  return print_json(json);
 }
 
 Result<Manifest> read_manifest(std::string_view json) {

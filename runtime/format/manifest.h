@@ -69,6 +69,7 @@ struct Manifest {
   std::vector<std::string> tools;      ///< versions of outside tools that shaped the bytes
   std::vector<std::string> targets;    ///< in order of preference, worst first
   std::vector<std::string> debug;      ///< checks that the code makes: "bounds"
+  std::vector<std::string> fast = {};  ///< rules that were given up: "nondet"; absent where there are none
   std::vector<ManifestEntry> entries;  ///< in order of name
   std::vector<ManifestTensor> params;  ///< in order of name
   std::vector<ManifestFile> files;     ///< in order of name, without the manifest itself

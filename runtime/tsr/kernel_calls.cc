@@ -33,7 +33,7 @@ bool fits(Op* program, Op* call) {
   return true;
 }
 
-/// Runs a host program whose steps are launches, and other views of what they leave.
+/// Runs a host program whose steps are launches, copies and other views of what is there.
 class ProgramRun {
  public:
   ProgramRun(Op* program, const DimValues& dims, DiagnosticEngine& diagnostics)
@@ -46,7 +46,7 @@ class ProgramRun {
     }
     for (Op* op : *body) {
       if (op->is_terminator()) break;
-      if (op->is(host::info(host::OpKind::Alias))) {
+      if (op->is(host::info(host::OpKind::Alias)) || op->is(host::info(host::OpKind::Copy))) {
         if (alias(op).failed()) return failure;
         continue;
       }
@@ -91,14 +91,16 @@ class ProgramRun {
       dims[name] = *extent;
     }
     std::vector<TensorValue*> parameters;
-    for (unsigned i = 0; i < op->operand_count(); ++i) {
-      parameters.push_back(&values_.at(op->operand(i)));
-    }
+    for (Value* operand : op->ins(host::in::Launch::operands)) parameters.push_back(&values_.at(operand));
+    std::vector<int64_t> places = op->has_attr("places") ? op->ints_attr("places") : std::vector<int64_t>();
     for (unsigned i = 0; i < op->result_count(); ++i) {
       Type type = op->result(i)->type();
       std::optional<std::vector<int64_t>> extents = evaluate(type->dims, dims_);
       if (!extents) return refuse(op);
-      std::optional<TensorValue> made = TensorValue::make(type->dtype, std::move(*extents));
+      int64_t place = places.empty() ? -1 : places[i];
+      Value* over = place < 0 ? nullptr : op->in(host::in::Launch::over, unsigned(place));
+      std::optional<TensorValue> made = over ? values_.at(over).clone()
+                                             : TensorValue::make(type->dtype, std::move(*extents));
       if (!made) return too_large(op->result(i));
       parameters.push_back(&values_.emplace(op->result(i), std::move(*made)).first->second);
     }

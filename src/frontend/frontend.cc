@@ -154,6 +154,7 @@ Result<FrontendResult> compile_source(Context& context, FileId file, const Front
   session.parse.include_paths = options.include_paths;
   session.parse.read = options.read;
   session.check_promises = options.check_promises;
+  session.nondet = options.nondet;
   for (const auto& [name, value] : options.defines) session.parse.defines[name] = value;
   return Compilation(context, diagnostics, std::move(session)).run(file);
 }

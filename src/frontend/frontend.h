@@ -26,6 +26,8 @@ struct FrontendOptions {
   std::function<bool(const std::string& path, std::string& text, std::string& error)> read;
   /// A call ends where the result of a function breaks the bounds that its `@verify.numerics` gives.
   bool check_promises = false;
+  /// Whether sums may be made in no order (--fast=nondet).
+  bool nondet = false;
 };
 
 /// The kernels of one compilation: those of the user's files and of the standard library. It holds

@@ -81,6 +81,7 @@ class ParamReference : public Object {
 struct SessionOptions {
   ParseOptions parse;
   bool check_promises = false;  ///< FrontendOptions::check_promises
+  bool nondet = false;  ///< sums may be made in no order
 };
 
 class Session {
@@ -91,6 +92,7 @@ class Session {
   Context& context() const { return *context_; }
   DimTable& dims() const { return context_->dims(); }
   DiagnosticEngine& diagnostics() const { return *diagnostics_; }
+  const SessionOptions& options() const { return options_; }
   SourceManager& sources() const { return diagnostics_->sources(); }
 
   /// Parses a file and enters its names. A second call with the same file gives the same module.

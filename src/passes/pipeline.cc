@@ -51,6 +51,8 @@ constexpr std::array cpu_passes = joined(kernel_passes, std::array{
     PassId::schedule_to_tile,
     // What a launch computes and moves is plain while tiles are whole.
     PassId::measure_work,
+    // One thread runs a program, and needs no copies that others wait for.
+    PassId::use_scratch,
     // A loop over blocks of an axis that is only summed up is one op over the whole axis; how it is
     // cut is decided below, where registers are known.
     PassId::merge_loops,

@@ -106,6 +106,7 @@ class BundleBuilder {
     manifest.compiler = input_.compiler;
     manifest.tools = input_.tools;
     manifest.debug = input_.debug;
+    manifest.fast = input_.fast;
     if (!manifest.debug.empty()) manifest.abi_minor = 1;  // a library of 1.0 gives kernels no log
     for (const BundleTarget& target : input_.targets)
       manifest.targets.push_back(target.machine->name);

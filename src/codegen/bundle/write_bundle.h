@@ -35,6 +35,7 @@ struct BundleInput {
   std::vector<BundleTarget> targets;
   std::string compiler;  ///< name and version: "tesserac 0.1.0"
   std::vector<std::string> debug{};  ///< checks that the code makes: "bounds"
+  std::vector<std::string> fast{};   ///< rules that were given up: "nondet"
   /// Versions of other programs whose output is in the bundle.
   std::vector<std::string> tools;
   /// Modules of level tile: a host.func that makes a call of the graph, and the kernel called.

@@ -333,6 +333,13 @@ class FunctionTranslator {
     return global;
   }
 
+  llvm::Value* atomic_add(Op* op) {
+    DType dtype = op->result()->type()->dtype;
+    return builder_.CreateAtomicRMW(is_float(dtype) ? llvm::AtomicRMWInst::FAdd : llvm::AtomicRMWInst::Add,
+                                    in(op, in::AtomicAdd::address), in(op, in::AtomicAdd::value),
+                                    llvm::MaybeAlign(byte_size(dtype)), llvm::AtomicOrdering::Monotonic);
+  }
+
   llvm::Value* memory_op(Op* op) {
     switch (target::kind_of(op)) {
       case OpKind::Offset: return builder_.CreateGEP(builder_.getInt8Ty(), in(op, 0), in(op, 1));
@@ -344,9 +351,7 @@ class FunctionTranslator {
       }
       case OpKind::Gather: return gather(op);
       case OpKind::AtomicAdd:
-        return builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, in(op, in::AtomicAdd::address),
-                                        in(op, in::AtomicAdd::value), llvm::MaybeAlign(8),
-                                        llvm::AtomicOrdering::Monotonic);
+        return atomic_add(op);
       case OpKind::Store:
         return builder_.CreateAlignedStore(in(op, in::Store::value), in(op, in::Store::address),
                                            align_of(op, op->in(in::Store::value)->type()));

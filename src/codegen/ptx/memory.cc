@@ -187,9 +187,11 @@ void Emitter::emit_store(const Lanes& value, const Lanes& pointer, const Lanes* 
 
 void Emitter::emit_atomic_add(Op* op) {
   const Lanes &place = in(op, in_::AtomicAdd::address), &value = in(op, in_::AtomicAdd::value);
-  Operand added = in_register(value.words[0], WordClass::Double);
-  define(op, {make(WordClass::Double, "atom.{1}.add.u64 {0}, {2}, {3}", is_shared(place.type) ? "shared" : "global",
-                   address(place), text(added))});
+  DType dtype = op->result()->type()->dtype;
+  WordClass cls = class_of(dtype);
+  Operand added = in_register(value.words[0], cls);
+  define(op, {make(cls, "atom.{1}.add.{4}{5} {0}, {2}, {3}", is_shared(place.type) ? "shared" : "global",
+                   address(place), text(added), is_float(dtype) ? "f" : "u", 8 * byte_size(dtype))});
 }
 
 void Emitter::emit_gather(Op* op) {

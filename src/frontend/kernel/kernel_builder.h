@@ -134,12 +134,17 @@ class KernelBuilder : public Evaluator {
     Value* out = nullptr;          ///< the kernel's parameter that holds what it becomes
     Loc stored = {};               ///< the last tile.store so far
     std::vector<Dim> parts = {};   ///< of a sum: how many parts, along each axis of the grid that shares tiles
+    bool keeps = false;            ///< what is not stored stays as it was
+    bool adds = false;             ///< sums are made in memory
   };
   using Place = std::vector<std::pair<Value*, Dim>>;  ///< per dimension: the index and extent of a tile
   bool check_privileges(const TypePattern& type);
   bool declare_regions();
   Region* region_of(const Value* tensor);
   bool check_load(const Value* tensor, Loc loc);
+  /// The region that is written to, and what is written in its dtype; null when a mistake was reported.
+  Region* written_region(const Datum& tensor, Loc loc, std::string_view by);
+  Value* value_for(const Region& region, const Datum& stored, Loc loc);
   Datum store(const BoundArguments& arguments);
   std::optional<Place> stored_place(const IrValue& tensor, Value* value, const BoundArguments& arguments);
   std::vector<const KernelAxis*> unused_axes(const Place& place) const;
@@ -149,6 +154,25 @@ class KernelBuilder : public Evaluator {
   bool check_regions();
   void describe_regions(schedule::KernelInstance& instance,
                         const std::map<std::string, Dim, std::less<>>& to_caller);
+
+  // Explicit memory (kernel_memory.cc).
+  bool is_memory(const Datum& datum) const;
+  Datum alloc(const BoundArguments& arguments);
+  Datum slot(const Datum& memory, ast::ExprList indices, Scope& scope, Loc loc);
+  Datum load_memory(const Datum& memory, const BoundArguments& arguments);
+  Datum store_memory(const Datum& memory, const Datum& stored, const BoundArguments& arguments);
+  Datum async_copy(const BoundArguments& arguments);
+  Datum wait(const BoundArguments& arguments);
+  Datum barrier(const BoundArguments& arguments);
+  bool check_memory();
+
+  // Elements by their coordinates (kernel_coordinates.cc).
+  std::optional<std::vector<Value*>> coordinates_of(const IrValue& tensor, const Datum& given, Loc loc,
+                                                    std::vector<Dim>& dims);
+  std::optional<Datum> rows_and_columns(const IrValue& tensor, const Datum& rows, Type tile, Loc loc);
+  bool check_scatter(const Region& region, bool adds, const BoundArguments& arguments);
+  Datum take(const IrValue& tensor, const BoundArguments& arguments);
+  Datum scatter(const BoundArguments& arguments, bool adds);
 
   // Random numbers (kernel_random.cc).
   Datum random_uniform(const BoundArguments& arguments);

@@ -145,11 +145,15 @@ void KernelBuilder::choose_grid() {
   }
   for (size_t r = 0; r < regions_.size(); ++r) {
     const TypePattern& type = regions_[r].parameter->type;
-    if (is_summed(type) && (returned_ > 0 || regions_.size() > 1)) continue;
+    if (is_summed(type)) continue;
     for (const KernelAxis* axis : match_axes(type.dims, result_dims_[returned_ + r])) {
       if (axis && !scan_.looped.count(axis->name)) axes_[size_t(axis - axes_.data())].grid = true;
     }
   }
+  // What is summed up or scattered may be made by programs along any axis.
+  bool sums = std::ranges::any_of(regions_, [](const Region& region) { return is_summed(region.parameter->type); });
+  if (!scan_.scatters && (!sums || returned_ > 0 || regions_.size() > 1)) return;
+  for (KernelAxis& axis : axes_) axis.grid |= scan_.looped.count(axis.name) == 0;
 }
 
 const KernelAxis* KernelBuilder::find_axis(std::string_view name) const {

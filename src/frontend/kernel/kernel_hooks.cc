@@ -48,6 +48,7 @@ Datum KernelBuilder::attribute(const Datum& object, const ast::Identifier& name,
 
 /// `x[:, None]` inserts axes of extent 1.
 Datum KernelBuilder::subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) {
+  if (is_memory(object)) return slot(object, indices, scope, loc);
   bool is_tile = object.is_ir() && object.as_ir().value->type()->is(TypeKind::Tile);
   if (!is_tile) return Evaluator::subscript(object, indices, scope, loc);
   const std::vector<Dim>& old = object.as_ir().value->type()->dims;

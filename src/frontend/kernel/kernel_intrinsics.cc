@@ -102,6 +102,18 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& giv
       return load(arguments);
     case TileBuiltin::Store:
       return store(arguments);
+    case TileBuiltin::Alloc:
+      return alloc(arguments);
+    case TileBuiltin::AsyncCopy:
+      return async_copy(arguments);
+    case TileBuiltin::Wait:
+      return wait(arguments);
+    case TileBuiltin::Barrier:
+      return barrier(arguments);
+    case TileBuiltin::Scatter:
+      return scatter(arguments, false);
+    case TileBuiltin::AtomicAdd:
+      return scatter(arguments, true);
     case TileBuiltin::Gather:
       return gather(arguments);
     case TileBuiltin::Zeros:

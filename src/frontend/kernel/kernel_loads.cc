@@ -27,6 +27,7 @@ std::string subject(const IrValue& tensor) {
 
 Datum KernelBuilder::load(const BoundArguments& arguments) {
   const Datum& x = arguments[Tensor];
+  if (is_memory(x) && arguments[Index].is_none()) return load_memory(x, arguments);
   if (!x.is_ir() || !x.as_ir().value->type()->is(TypeKind::Tensor)) {
     report(diag::wrong_kind, arguments.locs[Tensor], "what 'tile.load' reads", describe(x),
            "a tensor");
@@ -197,6 +198,9 @@ Datum KernelBuilder::gather(const BoundArguments& arguments) {
   const Datum& table = arguments[0];
   const Datum& rows = arguments[1];
   bool is_tensor = table.is_ir() && table.as_ir().value->type()->is(TypeKind::Tensor);
+  if (is_tensor && !check_load(table.as_ir().value, arguments.call)) return Datum::poison();
+  bool by_element = rows.is_sequence() || (is_tensor && table.as_ir().value->type()->rank() == 1);
+  if (is_tensor && by_element) return take(table.as_ir(), arguments);
   if (!is_tensor || table.as_ir().value->type()->rank() != 2) {
     report(diag::wrong_kind, arguments.locs[0], "the table of 'tile.gather'", describe(table),
            "a tensor of rank 2");

@@ -1,5 +1,6 @@
 // Region parameters: tensors that a kernel changes. A call gives them back changed, after the kernel's results; what
-// was passed keeps its value. A region is stored once and whole: its tiles by the grid's programs and by loops.
+// was passed keeps its value. A region is stored at one place of the source, by the grid's programs and by loops; what
+// that leaves out stays as it was.
 //
 //   Region[write]        tile.store replaces elements; nothing is read
 //   Region[read_write]   the same, and tile.load gives what the region held when the kernel began
@@ -175,31 +176,42 @@ bool KernelBuilder::covers(const Region& region, const Place& place) {
   return loops.empty();
 }
 
+KernelBuilder::Region* KernelBuilder::written_region(const Datum& tensor, Loc loc, std::string_view by) {
+  bool is_tensor = tensor.is_ir() && tensor.as_ir().value->type()->is(TypeKind::Tensor);
+  Region* region = is_tensor ? region_of(tensor.as_ir().value) : nullptr;
+  if (!region) {
+    report(diag::wrong_kind, loc, fmt::format("what '{}' writes to", by), describe(tensor), "a region")
+        .help("a parameter that the kernel changes is declared so: y: Region[write] Tensor[…]");
+  }
+  return region;
+}
+
+Value* KernelBuilder::value_for(const Region& region, const Datum& stored, Loc loc) {
+  if (!stored.is_ir() || !stored.as_ir().value->type()->is(TypeKind::Tile)) {
+    report(diag::wrong_kind, loc, fmt::format("what is stored in {}", quoted(*region.parameter)), describe(stored),
+           "a tile");
+    return nullptr;
+  }
+  ops_.builder().set_loc(loc);
+  Value* value = stored.as_ir().value;
+  DType dtype = region.out->type()->dtype;
+  if (value->type()->dtype != dtype && !widens_to(value->type()->dtype, dtype)) {
+    report(diag::narrowing, loc, fmt::format("what is stored in {}", quoted(*region.parameter)),
+           to_string(value->type()->dtype), to_string(dtype))
+        .help(fmt::format("write the rounding: tile.cast(…, {})", to_string(dtype)));
+    return nullptr;
+  }
+  return ops_.convert(value, dtype);
+}
+
 Datum KernelBuilder::store(const BoundArguments& arguments) {
   enum Argument : size_t { Stored, Tensor, Index };
   const Datum& to = arguments[Tensor];
-  bool is_tensor = to.is_ir() && to.as_ir().value->type()->is(TypeKind::Tensor);
-  Region* region = is_tensor ? region_of(to.as_ir().value) : nullptr;
-  if (!region) {
-    report(diag::wrong_kind, arguments.locs[Tensor], "what 'tile.store' writes to", describe(to), "a region")
-        .help("a parameter that the kernel changes is declared so: y: Region[write] Tensor[…]");
-    return Datum::poison();
-  }
-  const Datum& stored = arguments[Stored];
-  if (!stored.is_ir() || !stored.as_ir().value->type()->is(TypeKind::Tile)) {
-    report(diag::wrong_kind, arguments.locs[Stored], "what 'tile.store' writes", describe(stored), "a tile");
-    return Datum::poison();
-  }
+  if (is_memory(to) && arguments[Index].is_none()) return store_memory(to, arguments[Stored], arguments);
+  Region* region = written_region(to, arguments.locs[Tensor], "tile.store");
+  Value* value = region ? value_for(*region, arguments[Stored], arguments.locs[Stored]) : nullptr;
+  if (!value) return Datum::poison();
   ops_.builder().set_loc(arguments.call);
-  Value* value = stored.as_ir().value;
-  DType dtype = region->out->type()->dtype;
-  if (value->type()->dtype != dtype && !widens_to(value->type()->dtype, dtype)) {
-    report(diag::narrowing, arguments.locs[Stored], fmt::format("what is stored in {}", quoted(*region->parameter)),
-           to_string(value->type()->dtype), to_string(dtype))
-        .help(fmt::format("write the rounding: tile.cast(…, {})", to_string(dtype)));
-    return Datum::poison();
-  }
-  value = ops_.convert(value, dtype);
   auto place = stored_place(to.as_ir(), value, arguments);
   if (!place) return Datum::poison();
   std::vector<Dim> part;
@@ -229,9 +241,8 @@ bool KernelBuilder::store_tile(Region& region, Value* value, const Place& place,
         .help("index it by that axis's tile, or add up: Region[reduce_sum]");
     return false;
   }
-  if (region.stored.known() || !covers(region, place)) {
-    return unsupported(loc, "a region that is not stored once and whole"), false;
-  }
+  if (region.stored.known()) return unsupported(loc, "a region that is stored twice"), false;
+  region.keeps = !covers(region, place);
   std::vector<Value*> index;
   for (const auto& [at, extent] : place) index.push_back(at);
   ops_.builder().op(info(OpKind::Store), {{value}, {region.out}, index}, {});
@@ -279,7 +290,7 @@ void KernelBuilder::describe_regions(schedule::KernelInstance& instance,
     const Region& region = regions_[r];
     const TypePattern& type = region.parameter->type;
     schedule::KernelRegion described{unsigned(region.operand), unsigned(returned_ + r), {}, is_read(type),
-                                     is_summed(type)};
+                                     is_summed(type) && !region.adds, region.keeps};
     for (Dim part : region.parts) described.parts.push_back(dims().substitute(part, to_caller));
     instance.regions.push_back(std::move(described));
   }

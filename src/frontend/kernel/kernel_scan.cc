@@ -74,6 +74,7 @@ class Scanner {
     if (function == "store" && !argument(*call, "index", 2)) {
       scan_.whole_loads.insert(name_of(argument(*call, "x", 1)));
     }
+    scan_.scatters |= function == "scatter" || function == "atomic_add";
     if (function != "range" && function != "range_n") return;
     std::string_view axis = axis_of(argument(*call, "step", 1));
     if (!axis.empty()) scan_.looped.insert(axis);

@@ -31,6 +31,7 @@ struct KernelScan {
   std::vector<TiedLoad> tied_loads;        ///< in order
   std::vector<TiedRange> tied_ranges;
   std::set<std::string_view> looped;       ///< axes whose tiles a loop counts
+  bool scatters = false;  ///< elements go to computed places
   bool uses_tiles = false;  ///< something of `tile` is mentioned
 
   /// The expression of an axis's extent; null when the context does not name it.

@@ -444,6 +444,31 @@ Value* TileOps::index(const Datum& datum, Loc loc, std::string_view what) {
   return materialise(datum, DType::I64, {}, false);
 }
 
+std::optional<std::vector<Value*>> TileOps::index_tiles(std::span<const Datum> index, std::vector<Dim>& dims,
+                                                        Loc loc) {
+  builder_.set_loc(loc);
+  for (const Datum& each : index) {
+    Type type = each.is_ir() ? each.as_ir().value->type() : nullptr;
+    bool integer = type ? is_integer(type->dtype) && !type->is(TypeKind::Tensor) && !type->is(TypeKind::View)
+                        : each.is(DatumKind::Int) || each.is(DatumKind::Dim);
+    if (integer && type && type->dtype == DType::U64) integer = false;  // past what coordinates are
+    if (integer) continue;
+    evaluator_.report(diag::wrong_kind, loc, "a coordinate", describe(each), "a tile of integers of up to 63 bits");
+    return std::nullopt;
+  }
+  auto common = common_dims(index, loc, "the coordinates");
+  if (!common) return std::nullopt;
+  auto both = dims.empty() ? common : broadcast_dims(dims, *common);
+  if (!both || (!dims.empty() && *both != dims)) {
+    evaluator_.report(diag::tile_broadcast, loc, to_text(dims), to_text(*common), "elements and their coordinates");
+    return std::nullopt;
+  }
+  dims = *both;
+  std::vector<Value*> tiles;
+  for (const Datum& each : index) tiles.push_back(materialise(each, DType::I64, dims, true));
+  return tiles;
+}
+
 Value* TileOps::coordinates(Dim extent, Value* index, Loc loc) {
   builder_.set_loc(loc);
   Context& context = builder_.context();

@@ -53,6 +53,9 @@ class TileOps {
   /// index * extent + 0, 1, 2, …: a tile [extent] of i64.
   Value* coordinates(Dim extent, Value* index, Loc loc);
 
+  /// Integers as i64 tiles of one shape: `dims`, or where that is empty what they broadcast to, which it then is.
+  std::optional<std::vector<Value*>> index_tiles(std::span<const Datum> index, std::vector<Dim>& dims, Loc loc);
+
   // Plain building blocks; operands are known to fit.
   Value* reshape(Value* tile, std::vector<Dim> dims);
   Value* broadcast_to(Value* tile, const std::vector<Dim>& dims);

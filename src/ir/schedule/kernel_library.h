@@ -57,6 +57,7 @@ struct KernelRegion {
   std::vector<Dim> parts;  ///< leading dims of a sum's parts, in the caller's symbols
   bool reads = false;      ///< the operand is a parameter of the kernel
   bool sums = false;
+  bool keeps = false;  ///< elements that are not written stay as they were: the output begins as the operand
 };
 
 /// A kernel built for a request. Operands that are regions come last in a request; those of them that are not read are

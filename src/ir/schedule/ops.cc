@@ -97,6 +97,67 @@ void verify_gather(Op* op, OpVerifier& verifier) {
   }
 }
 
+/// A coordinate for each axis of the memory and each element of the tile.
+void verify_coordinates(Op* op, unsigned slot, Type memory, Type tile, OpVerifier& verifier) {
+  check_dtype(memory, tile, verifier);
+  if (op->slot_size(slot) != memory->rank()) {
+    return verifier.error("it has {} coordinates for memory of rank {}", op->slot_size(slot), memory->rank());
+  }
+  for (Value* index : op->ins(slot)) {
+    Type type = index->type();
+    if (!is_integer(type->dtype)) verifier.error("coordinates are integers, not {}", to_string(type->dtype));
+    if (type->dims != tile->dims) verifier.error("coordinates {} for elements {}", type->text, tile->text);
+  }
+}
+
+void verify_take(Op* op, OpVerifier& verifier) {
+  verify_coordinates(op, in::Take::index, op->in(in::Take::memory)->type(), op->result()->type(), verifier);
+}
+
+void verify_scatter(Op* op, OpVerifier& verifier) {
+  verify_coordinates(op, in::Scatter::index, op->in(in::Scatter::memory)->type(),
+                     op->in(in::Scatter::value)->type(), verifier);
+}
+
+bool is_shared(Type type) { return type->is(TypeKind::View) && type->space == MemorySpace::Shared; }
+
+void verify_alloc(Op* op, OpVerifier& verifier) {
+  Type type = op->result()->type();
+  if (!is_shared(type)) return verifier.error("its result must be a view in shared space, not {}", type->text);
+  if (type != op->module()->context().contiguous_view(type->dims, type->dtype, MemorySpace::Shared)) {
+    verifier.error("its result must be contiguous, not {}", type->text);
+  }
+  for (Dim dim : type->dims) {
+    if (!dim->constant()) verifier.error("its extents must be numbers, not {}", dim->text);
+  }
+}
+
+void verify_slot(Op* op, OpVerifier& verifier) {
+  Type memory = op->in(in::Slot::memory)->type(), result = op->result()->type();
+  if (!is_shared(memory) || memory->rank() == 0) {
+    return verifier.error("it takes a view in shared space of at least one axis, not {}", memory->text);
+  }
+  std::vector<Dim> dims(memory->dims.begin() + 1, memory->dims.end());
+  Type wanted = op->module()->context().contiguous_view(std::move(dims), memory->dtype, MemorySpace::Shared);
+  if (result != wanted) verifier.error("its result must be {}, not {}", wanted->text, result->text);
+}
+
+void verify_copy_async(Op* op, OpVerifier& verifier) {
+  Type from = op->in(in::CopyAsync::from)->type(), to = op->in(in::CopyAsync::to)->type();
+  check_dtype(from, to, verifier);
+  if (!is_shared(to)) return verifier.error("it copies to a view in shared space, not {}", to->text);
+  if (is_shared(from)) verifier.error("it copies from global memory, not {}", from->text);
+  size_t indices = op->slot_size(in::CopyAsync::index);
+  if (indices != from->rank() || to->rank() > from->rank()) {
+    verifier.error("memory of rank {}, a tile of rank {} and {} indices do not fit together", from->rank(), to->rank(),
+                   indices);
+  }
+}
+
+void verify_copy_wait(Op* op, OpVerifier& verifier) {
+  if (op->int_attr("pending") < 0) verifier.error("no less than 0 copies are under way");
+}
+
 /// The value is one of the dtype: whole and in range for integers, 0 or 1 for bool.
 void verify_constant(Op* op, OpVerifier& verifier) {
   DType dtype = op->result()->type()->dtype;

@@ -105,6 +105,8 @@ void KernelRun::run_op(Op* op) {
     case OpKind::Load: return run_load(op);
     case OpKind::Store: return run_store(op);
     case OpKind::Gather: return run_gather(op);
+    case OpKind::Take: return run_take(op);
+    case OpKind::Scatter: return run_scatter(op);
     case OpKind::Full:
     case OpKind::Splat: return fill(op, number(op));
     case OpKind::Iota: return run_iota(op);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "ir/tile/eval_run.h"
 #include "ir/tile/shared_memory.h"
@@ -196,6 +197,58 @@ void KernelRun::run_store(Op* op) {
     uint8_t warp = warps.empty() ? many_warps : warps[flat];
     touch(*window.memory, *at_byte, byte_size(dtype), made, warp);
     store_element(dtype, value.elements[flat], window.memory->bytes + *at_byte);
+  });
+}
+
+/// The place of an element by its coordinates; nothing where it lies outside of the memory.
+std::optional<size_t> KernelRun::place_of(const EvalValue& window, const std::vector<Value*>& index, size_t flat,
+                                          DType dtype) {
+  Position place;
+  for (size_t i = 0; i < index.size(); ++i) {
+    int64_t coordinate = at(index[i]).elements[flat].i;
+    if (coordinate < 0 || coordinate >= window.dims[i]) return std::nullopt;
+    place.push_back(coordinate);
+  }
+  return address(window, place, dtype);
+}
+
+void KernelRun::run_take(Op* op) {
+  EvalValue& window = at(op->in(in::Take::memory));
+  DType dtype = op->result()->type()->dtype;
+  std::vector<Value*> index = op->ins(in::Take::index);
+  AccessMade made = plain_access(window, false);
+  EvalValue& result = make(op);
+  for (size_t flat = 0; flat < result.elements.size() && !failed_; ++flat) {
+    Element& element = result.elements[flat];
+    element = is_float(dtype) ? Element{.f = std::nan("")} : Element{.i = 0};
+    std::optional<size_t> byte = place_of(window, index, flat, dtype);
+    if (!byte) continue;
+    touch(*window.memory, *byte, byte_size(dtype), made, many_warps);
+    element = load_element(dtype, window.memory->bytes + *byte);
+  }
+}
+
+void KernelRun::run_scatter(Op* op) {
+  EvalValue& window = at(op->in(in::Scatter::memory));
+  EvalValue& value = at(op->in(in::Scatter::value));
+  DType dtype = op->in(in::Scatter::value)->type()->dtype;
+  std::vector<Value*> index = op->ins(in::Scatter::index), limits = op->ins(in::Scatter::limits);
+  AccessMade made = plain_access(window, true);
+  std::set<size_t> written;
+  for_each_index(value.dims, [&](const Position& position, size_t flat) {
+    if (failed_ || !below(position, limits)) return;
+    std::optional<size_t> byte = place_of(window, index, flat, dtype);
+    if (!byte) return;
+    Element element = value.elements[flat];
+    if (op->flag("add")) {
+      Element there = load_element(dtype, window.memory->bytes + *byte);
+      Element operands[] = {there, element};
+      element = evaluate_elementwise(ElementwiseKind::Add, dtype, dtype, operands);
+    } else if (!written.insert(*byte).second) {
+      return fail("it writes two elements to one place");
+    }
+    touch(*window.memory, *byte, byte_size(dtype), made, many_warps);
+    store_element(dtype, element, window.memory->bytes + *byte);
   });
 }
 

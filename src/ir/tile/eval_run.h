@@ -105,6 +105,9 @@ class KernelRun {
   Position shifted(const std::vector<Value*>& offsets, const Position& position);
   void run_load(Op* op);
   void run_store(Op* op);
+  std::optional<size_t> place_of(const EvalValue& window, const std::vector<Value*>& index, size_t flat, DType dtype);
+  void run_take(Op* op);
+  void run_scatter(Op* op);
   void run_gather(Op* op);
   AccessMade make_access(Stream stream, uint32_t number, bool write);
   AccessMade plain_access(const EvalValue& window, bool write);

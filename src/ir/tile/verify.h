@@ -19,6 +19,8 @@ void verify_view(Op* op, OpVerifier& verifier);
 void verify_alloc(Op* op, OpVerifier& verifier);
 void verify_load(Op* op, OpVerifier& verifier);
 void verify_store(Op* op, OpVerifier& verifier);
+void verify_take(Op* op, OpVerifier& verifier);
+void verify_scatter(Op* op, OpVerifier& verifier);
 void verify_gather(Op* op, OpVerifier& verifier);
 
 // Shared memory, asynchronous copies, barriers, matrix units (verify_async.cc).

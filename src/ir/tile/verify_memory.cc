@@ -67,6 +67,39 @@ void verify_store(Op* op, OpVerifier& verifier) {
                op->slot_size(in::Store::offsets), op->slot_size(in::Store::limits));
 }
 
+namespace {
+
+/// A coordinate for each axis of the memory and each element of the tile.
+void check_coordinates(OpVerifier& verifier, Type memory, Type tile, const std::vector<Value*>& index) {
+  if (index.size() != memory->rank()) {
+    return verifier.error("it has {} coordinates for memory of rank {}", index.size(), memory->rank());
+  }
+  if (tile->dtype != memory->dtype) {
+    return verifier.error("a tile of {} on memory of {}", to_string(tile->dtype), to_string(memory->dtype));
+  }
+  for (Value* coordinate : index) {
+    Type type = coordinate->type();
+    if (!is_integer(type->dtype)) {
+      verifier.error("coordinates must be of an integer dtype, not {}", to_string(type->dtype));
+    }
+    if (type->dims != tile->dims) verifier.error("coordinates {} for elements {}", type->text, tile->text);
+  }
+}
+
+}  // namespace
+
+void verify_take(Op* op, OpVerifier& verifier) {
+  check_coordinates(verifier, op->in(in::Take::memory)->type(), op->result()->type(), op->ins(in::Take::index));
+}
+
+void verify_scatter(Op* op, OpVerifier& verifier) {
+  Type value = op->in(in::Scatter::value)->type();
+  check_coordinates(verifier, op->in(in::Scatter::memory)->type(), value, op->ins(in::Scatter::index));
+  expect_limits(verifier, op->slot_size(in::Scatter::limits), value->rank());
+  bool adds = op->flag("add") && value->dtype == DType::Bool;
+  if (adds) verifier.error("it does not add bool");
+}
+
 void verify_gather(Op* op, OpVerifier& verifier) {
   Type table = op->in(in::Gather::table)->type(), rows = op->in(in::Gather::rows)->type();
   Type result = op->result()->type();

@@ -114,6 +114,24 @@ class KernelLowering {
         return lower_store(op);
       case SOp::Gather:
         return lower_gather(op);
+      case SOp::Take:
+        return same(op, tile::OpKind::Take);
+      case SOp::Scatter:
+        return lower_scatter(op);
+      case SOp::Alloc:
+        define(op, builder_.value(tile::info(tile::OpKind::AllocShared), {}, op->result()->type(),
+                                  {{"written", context().boolean(true)}}));
+        return;
+      case SOp::Slot:
+        return same(op, tile::OpKind::Slot);
+      case SOp::CopyAsync:
+        return lower_copy(op);
+      case SOp::CopyWait:
+        builder_.op(tile::info(tile::OpKind::CopyWait), {}, {}, {{"pending", op->attr("pending")}});
+        return;
+      case SOp::Barrier:
+        builder_.op(tile::info(tile::OpKind::Barrier), {}, {});
+        return;
       case SOp::Full:
         return same(op, tile::OpKind::Full);
       case SOp::Splat:
@@ -351,6 +369,41 @@ class KernelLowering {
     Value* value = op->in(schedule::in::Store::value);
     Access a = access(op->ins(schedule::in::Store::index), value->type(), memory->type());
     tile::store(builder_, mapped(value), mapped(memory), a.offsets, a.limits);
+  }
+
+  /// Elements that take no part are found by propagate_masks.
+  void lower_scatter(Op* op) {
+    std::vector<OpAttr> attributes(op->attributes().begin(), op->attributes().end());
+    builder_.op(tile::info(tile::OpKind::Scatter),
+                {{mapped(op->in(schedule::in::Scatter::value))},
+                 {mapped(op->in(schedule::in::Scatter::memory))},
+                 mapped(op->ins(schedule::in::Scatter::index)),
+                 {}},
+                {}, std::move(attributes));
+  }
+
+  /// Each copy is a group of its own.
+  void lower_copy(Op* op) {
+    Value *from = op->in(schedule::in::CopyAsync::from), *to = op->in(schedule::in::CopyAsync::to);
+    std::vector<Dim> tile(from->type()->rank() - to->type()->rank(), context().dims().constant(1));
+    size_t lead = tile.size();
+    tile.insert(tile.end(), to->type()->dims.begin(), to->type()->dims.end());
+    Access a = access(op->ins(schedule::in::CopyAsync::index), context().tile(tile, to->type()->dtype), from->type());
+    if (!a.limits.empty()) a.limits = copied_limits(a, lead);
+    builder_.op(tile::info(tile::OpKind::CopyAsync), {{mapped(from)}, a.offsets, a.limits, {mapped(to)}, {}}, {});
+    builder_.op(tile::info(tile::OpKind::CopyCommit), {}, {});
+  }
+
+  /// The limits of the last axes. Where an index of the axes before them is past its end there is nothing to copy.
+  std::vector<Value*> copied_limits(const Access& a, size_t lead) {
+    std::vector<Value*> limits(a.limits.begin() + int64_t(lead), a.limits.end());
+    for (size_t i = 0; i < lead; ++i) {
+      if (tile::known_index(a.limits[i]).value_or(0) > 0) continue;
+      Value* none = tile::index(builder_, 0);
+      Value* there = tile::elementwise(builder_, ElementwiseKind::Gt, {a.limits[i], none});
+      limits[0] = tile::elementwise(builder_, ElementwiseKind::Select, {there, limits[0], none});
+    }
+    return limits;
   }
 
   void lower_gather(Op* op) {

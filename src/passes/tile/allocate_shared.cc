@@ -81,6 +81,8 @@ class Lifetimes {
 
   void find(Buffer& buffer) {
     if (has_roles_ || !buffer.op->is(tile::info(OpKind::AllocShared))) return;
+    // What the source copies may still be under way behind the last op that it writes.
+    if (buffer.op->flag("written")) return;
     buffer.shares = collect(buffer.op->result(), buffer) && !buffer.uses.empty();
     if (!buffer.shares) return;
     buffer.first = buffer.last = position(buffer.uses[0]);

@@ -374,6 +374,8 @@ FragmentEmitter::Known FragmentEmitter::write(Value* old) {
       return write_load(op);
     case OpKind::Gather:
       return write_gather(op);
+    case OpKind::Take:
+      return write_take(op);
     case OpKind::Iota:
       return write_iota(op);
     case OpKind::Reshape:

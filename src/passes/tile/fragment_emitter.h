@@ -139,6 +139,10 @@ class FragmentEmitter {
   /// The memory of an old load or store.
   FragmentMemory memory_of(Op* access, unsigned memory_slot, unsigned offsets_slot,
                            unsigned limits_slot, Value* tile);
+  /// Loads the fragment of an old load now, from memory that the program itself writes.
+  Value* load_here(Op* load);
+  /// Writes the fragments of an old scatter.
+  void scatter(Op* op);
   /// New scratch memory, made at the start of the kernel.
   Value* scratch(Dim elements, DType dtype);
   /// A view at the start of the kernel.
@@ -169,6 +173,9 @@ class FragmentEmitter {
   Known write_memory_load(const FragmentMemory& memory, Type type, Attr fill);
   Known write_load(Op* op);
   Known write_gather(Op* op);
+  Known write_take(Op* op);
+  Value* whole_memory(Value* memory);
+  Value* own_memory(Value* alloc);
   Known write_iota(Op* op);
   Known write_broadcast(Value* from, size_t level, Type type);
   Known write_scalar(Op* op);

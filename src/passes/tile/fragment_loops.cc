@@ -20,6 +20,14 @@ bool FragmentStages::may_choose_rows() const {
 }
 
 void FragmentStages::store_all(Value* value, const std::vector<int>& axes, const FragmentMemory& memory) {
+  if (axes.size() > 1) {
+    std::vector<int> inner(axes.begin() + 1, axes.end());
+    emitter_.loop(axes[0], 1, nullptr, TailKind::Limited, {}, [&](const FragmentEmitter::Values&) {
+      store_all(value, inner, memory);
+      return FragmentEmitter::Values{};
+    });
+    return;
+  }
   int row = emitter_.row(), column = emitter_.column();
   int axis = axes.back();
   bool rows = may_choose_rows();
@@ -95,7 +103,7 @@ FragmentEmitter::Values FragmentStages::enter_loop(Op* loop, std::vector<bool>& 
       inits.push_back(emitter_.demand(loop->in(in::For::inits, i)));
       continue;
     }
-    if (!shape_.keeps || unbound.size() != 1 || !changes_in_place(loop, i)) {
+    if (!shape_.keeps || !changes_in_place(loop, i)) {
       emitter_.reject(loop, "it carries a tile that does not fit in one fragment");
       return inits;
     }
@@ -147,7 +155,7 @@ void FragmentStages::write_branch(const Root& root) {
     std::vector<int> unbound = emitter_.unbound(result);
     if (unbound.empty()) {
       types.push_back(result->type()->is(TypeKind::Tile) ? emitter_.fragment_type(result) : result->type());
-    } else if (!shape_.keeps || unbound.size() != 1) {
+    } else if (!shape_.keeps) {
       return emitter_.reject(op, "it gives a tile that does not fit in one fragment");
     } else {
       emitter_.keep_in(result, scratch_for(result, unbound));

@@ -15,8 +15,9 @@ FragmentMemory FragmentEmitter::memory_of(Op* access, unsigned memory_slot, unsi
   Value* memory = access->in(memory_slot);
   FragmentMemory found;
   found.type = memory->type();
-  if (memory->def()) memory = memory->def()->operand(0);  // a view of a parameter
-  found.memory = find(memory)->value;
+  bool is_alloc = memory->def() && memory->def()->is(tile::info(OpKind::Alloc));
+  if (memory->def() && !is_alloc) memory = memory->def()->operand(0);  // a view of a parameter
+  found.memory = is_alloc && !find(memory) ? own_memory(memory) : find(memory)->value;
   if (found.type->is(TypeKind::Tensor)) {
     found.type =
         context().contiguous_view(found.type->dims, found.type->dtype, MemorySpace::Global);
@@ -31,6 +32,15 @@ FragmentMemory FragmentEmitter::memory_of(Op* access, unsigned memory_slot, unsi
     found.limits[lead + i] = tile_limit(access, limits_slot, i, tile->type()->dims[i]);
   }
   return found;
+}
+
+/// The memory of an old alloc.
+Value* FragmentEmitter::own_memory(Value* alloc) {
+  Dim elements = context().dims().constant(1);
+  for (Dim dim : alloc->type()->dims) elements = context().dims().mul(elements, dim);
+  Value* made = scratch(elements, alloc->type()->dtype);
+  scopes_[0].known[alloc] = {made, 0};
+  return made;
 }
 
 Value* FragmentEmitter::window(const FragmentMemory& memory, const std::vector<int>& order) {
@@ -132,6 +142,64 @@ FragmentEmitter::Known FragmentEmitter::write_load(Op* op) {
 void FragmentEmitter::store(Value* value, const FragmentMemory& memory) {
   Access a = access(memory, value->type());
   tile::store(builder(), value, a.memory, a.offsets, a.limits);
+}
+
+Value* FragmentEmitter::load_here(Op* load) {
+  Type type = fragment_type(load->result());
+  Access a = access(memory_of(load, in::Load::memory, in::Load::offsets, in::Load::limits, load->result()), type);
+  return tile::load(builder(), a.memory, a.offsets, a.limits, type, load->attr("fill"));
+}
+
+/// A parameter, or a view of one, as it is.
+Value* FragmentEmitter::whole_memory(Value* memory) {
+  if (!memory->def()) return find(memory)->value;
+  Value* parameter = find(memory->def()->operand(0))->value;
+  std::vector<int> order;
+  for (size_t i = 0; i < memory->type()->rank(); ++i) order.push_back(int(i));
+  return window({parameter, memory->type(), std::vector<int>(order.size(), -1), {}, {}, {}}, order);
+}
+
+FragmentEmitter::Known FragmentEmitter::write_take(Op* op) {
+  size_t level = level_of(axes_.of(op->result()));
+  Values index;
+  for (Value* coordinate : op->ins(in::Take::index)) {
+    Known known = resolve(coordinate);
+    level = std::max(level, known.level);
+    index.push_back(known.value);
+  }
+  Value* memory = whole_memory(op->in(in::Take::memory));
+  Type type = fragment_type(op->result());
+  enter(level);
+  return {builder_.value(tile::info(OpKind::Take), {{memory}, index}, type), level};
+}
+
+void FragmentEmitter::scatter(Op* op) {
+  Value* stored = op->in(in::Scatter::value);
+  Value* value = demand(stored);
+  Values index, limits;
+  for (Value* coordinate : op->ins(in::Scatter::index)) index.push_back(demand(coordinate));
+  Value* memory = whole_memory(op->in(in::Scatter::memory));
+  Value* ends[2] = {nullptr, nullptr};
+  for (size_t i = 0; i < stored->type()->rank(); ++i) {
+    int axis = axes_.of(stored, i);
+    size_t level = 0;
+    Value* limit = fragment_limit(axis, tile_limit(op, in::Scatter::limits, i, stored->type()->dims[i]), level);
+    if (!limit) continue;
+    // One of a single element switches the rows or columns off, where there is one of them.
+    bool one_row = value->type()->dims[0]->is_constant(1), one_column = value->type()->dims[1]->is_constant(1);
+    size_t which = axis == column_ && axis >= 0 ? 1 : axis == row_ && axis >= 0 ? 0 : one_row ? 0 : 1;
+    if (axis != column_ && axis != row_ && !one_row && !one_column) {
+      reject(op, "it is limited along more axes than a fragment has");
+    }
+    ends[which] = ends[which] ? tile::min(builder(), ends[which], limit) : limit;
+  }
+  if (ends[0] || ends[1]) {
+    for (size_t i = 0; i < 2; ++i) {
+      limits.push_back(ends[i] ? ends[i] : this->index(*value->type()->dims[i]->constant()));
+    }
+  }
+  std::vector<OpAttr> attributes(op->attributes().begin(), op->attributes().end());
+  builder().op(tile::info(OpKind::Scatter), {{value}, {memory}, index, limits}, {}, std::move(attributes));
 }
 
 FragmentEmitter::Known FragmentEmitter::write_gather(Op* op) {

@@ -10,13 +10,22 @@ using tile::kind_of;
 using tile::OpKind;
 namespace in = tile::in;
 
+bool is_private_load(Op* op) {
+  if (!op->is(tile::info(OpKind::Load))) return false;
+  Op* memory = op->in(in::Load::memory)->def();
+  return memory && memory->is(tile::info(OpKind::Alloc));
+}
+
 bool is_fragment_root(Op* op, const TileAxes& axes) {
   switch (kind_of(op)) {
     case OpKind::Store:
+    case OpKind::Scatter:
     case OpKind::Dot:
     case OpKind::For:
     case OpKind::If:
       return true;
+    case OpKind::Load:
+      return is_private_load(op);
     case OpKind::Reduce:
     case OpKind::Scan:
       return axes.of(op->operand(0), size_t(op->int_attr("axis"))) >= 0;
@@ -31,7 +40,9 @@ bool is_scan(Op* op) { return op->is(tile::info(OpKind::Scan)); }
 bool combines(Op* op) { return is_scan(op) || op->is(tile::info(OpKind::Reduce)); }
 /// The result that a loop over the axis leaves.
 Value* left_by(Op* op) { return op->result(is_scan(op) ? 1 : 0); }
-
+bool scatters(Op* op) { return op->is(tile::info(OpKind::Scatter)); }
+bool writes(Op* op) { return scatters(op) || op->is(tile::info(OpKind::Store)); }
+Value* written_by(Op* op) { return op->in(scatters(op) ? unsigned(in::Scatter::value) : unsigned(in::Store::value)); }
 
 bool is_readable(Value* value, const TileAxes& axes, std::set<Value*>& seen) {
   Op* def = value->def();
@@ -146,11 +157,11 @@ Value* FragmentStages::domain_on(Op* op, int axis) const {
   if (combines(op) && axis == combined_axis(axes, op))
     return is_scan(op) ? op->in(in::Scan::limit) : op->in(in::Reduce::limit);
   if (kind_of(op) == OpKind::Dot) return read_up_to(op, axis);
-  if (kind_of(op) != OpKind::Store) return nullptr;
-  Value* value = op->in(in::Store::value);
+  if (!writes(op)) return nullptr;
+  Value* value = written_by(op);
+  unsigned limits = scatters(op) ? unsigned(in::Scatter::limits) : unsigned(in::Store::limits);
   for (size_t i = 0; i < value->type()->rank(); ++i) {
-    if (axes.of(value, i) == axis)
-      return tile_limit(op, in::Store::limits, i, value->type()->dims[i]);
+    if (axes.of(value, i) == axis) return tile_limit(op, limits, i, value->type()->dims[i]);
   }
   return nullptr;
 }
@@ -173,8 +184,8 @@ FragmentStages::Root FragmentStages::root(Op* op) {
   Root root{op, {}};
   OpKind kind = kind_of(op);
   if (kind == OpKind::For || kind == OpKind::If) return root;
-  root.unbound = emitter_.unbound(kind == OpKind::Store ? op->in(in::Store::value) : left_by(op));
-  if (kind == OpKind::Store && root.unbound.size() == 1) root.axis = root.unbound[0];
+  root.unbound = emitter_.unbound(writes(op) ? written_by(op) : left_by(op));
+  if (writes(op) && root.unbound.size() == 1) root.axis = root.unbound[0];
   if (combines(op) && root.unbound.empty()) root.axis = combined_axis(emitter_.axes(), op);
   if (root.axis >= 0) root.domain = domain_on(op, root.axis);
   return root;
@@ -365,9 +376,15 @@ void FragmentStages::write(const Stage& stage) {
   if (kind_of(first.op) == OpKind::If) return write_branch(first);
   if (!first.unbound.empty()) return write_nested(first);
   if (kind_of(first.op) == OpKind::Dot) return write_dot(first);
-  FragmentMemory memory = emitter_.memory_of(first.op, in::Store::memory, in::Store::offsets,
-                                             in::Store::limits, first.op->in(in::Store::value));
-  emitter_.store(emitter_.demand(first.op->in(in::Store::value)), memory);
+  if (kind_of(first.op) == OpKind::Load) return emitter_.remember(first.op->result(), emitter_.load_here(first.op));
+  write_out(first.op);
+}
+
+void FragmentStages::write_out(Op* op) {
+  if (scatters(op)) return emitter_.scatter(op);
+  FragmentMemory memory = emitter_.memory_of(op, in::Store::memory, in::Store::offsets,
+                                             in::Store::limits, op->in(in::Store::value));
+  emitter_.store(emitter_.demand(op->in(in::Store::value)), memory);
 }
 
 Value* FragmentStages::reduce(const Root& root, Value* before) {
@@ -416,10 +433,8 @@ FragmentEmitter::Values FragmentStages::combine(const Stage& stage,
   for (const Root& root : stage.roots) {
     Builder* b = &emitter_.builder();
     b->set_loc(root.op->loc());
-    if (kind_of(root.op) == OpKind::Store) {
-      FragmentMemory memory = emitter_.memory_of(root.op, in::Store::memory, in::Store::offsets,
-                                                 in::Store::limits, root.op->in(in::Store::value));
-      emitter_.store(emitter_.demand(root.op->in(in::Store::value)), memory);
+    if (writes(root.op)) {
+      write_out(root.op);
       continue;
     }
     Value* before = carried[next.size()];
@@ -502,7 +517,7 @@ void FragmentStages::write_nested(const Root& root) {
   }
   write_nested(root, axes, 0);
   emitter_.set_shape(row, column);
-  if (kind_of(root.op) == OpKind::Store) return;
+  if (writes(root.op)) return;
   Value* left = left_by(root.op);
   emitter_.keep_in(left, scratch_for(left, root.unbound));
   if (is_scan(root.op)) emitter_.keep_in(root.op->result(0), keep(root.op->result(0), alone(root.op, root.unbound)));
@@ -524,7 +539,7 @@ void FragmentStages::write_nested(const Root& root_op, const std::vector<int>& a
     ChainedProduct* product = product_of(op);
     if (product && product->is_matrix()) return write_matrix(op, product, root_op.unbound);
     write(alone(op, root_op.unbound));
-    if (kind_of(op) != OpKind::Store && !emitter_.failed()) {
+    if (!writes(op) && !emitter_.failed()) {
       emitter_.store(emitter_.demand(left_by(op)), scratch_for(left_by(op), root_op.unbound));
     }
     return;

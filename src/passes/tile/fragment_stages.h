@@ -63,6 +63,8 @@ class FragmentStages {
   /// The stages of a block, of which what is kept stays kept for what the block yields.
   void write_stages(Block* old);
   void write(const Stage& stage);
+  /// The fragment of a store or scatter.
+  void write_out(Op* op);
   void write_shared_loop(const Stage& stage);
   FragmentEmitter::Values combine(const Stage& stage, const FragmentEmitter::Values& carried);
   void write_nested(const Root& root);
@@ -100,6 +102,9 @@ class FragmentStages {
   std::map<Op*, ChainedProduct*> products_;
   std::map<std::pair<Value*, std::vector<int>>, FragmentMemory> scratch_;
 };
+
+/// True for a load of memory that the program itself writes.
+bool is_private_load(Op* op);
 
 /// True for ops that become loops over fragments: everything with an effect on memory and all that
 /// combines elements.

@@ -6,6 +6,8 @@
 // counting turns from tile to tile. `order = "grouped"` numbers the programs of a two-dimensional grid in bands of
 // `group` rows, column by column, so that those running at once share rows of one operand and columns of the other.
 
+#include <algorithm>
+
 #include "passes/pass.h"
 #include "passes/tile/gpu/builders.h"
 #include "passes/tile/gpu/gpu_schedule.h"
@@ -48,6 +50,11 @@ class Persistence {
     std::vector<Value*> turns;
     for (size_t i = 0; i < channels.size(); ++i) turns.push_back(count_turns(channels[i], body->arg(unsigned(i) + 1)));
     builder_.set_end(body);
+    if (std::ranges::any_of(all(OpKind::AllocShared), [](Op* alloc) { return alloc->flag("written"); })) {
+      // The next tile begins when all that this one did to the source's memory is over.
+      builder_.op(tile::info(OpKind::CopyWait), {}, {}, {{"pending", builder_.context().integer(0)}});
+      tile::barrier(builder_);
+    }
     tile::yield(builder_, turns);
     kernel_->set_attr("persistent", builder_.context().boolean(true));
   }

@@ -31,6 +31,14 @@ void set_stages(Op* channel, int64_t stages) {
   }
 }
 
+/// Loops over memory that the source asks for stay as it says.
+bool has_written_memory(Op* kernel) {
+  for (Op* op : *kernel->region()->front()) {
+    if (op->is(tile::info(OpKind::AllocShared)) && op->flag("written")) return true;
+  }
+  return false;
+}
+
 bool is_between_roles(Op* channel) {
   for (Use* use = channel->result()->first_use(); use; use = use->next()) {
     Op* op = use->owner();
@@ -50,7 +58,7 @@ Status multi_buffer(Module& module, PassContext& context) {
     for (Op* op : *kernel->region()->front()) {
       if (op->is(tile::info(OpKind::Channel)) && is_between_roles(op)) set_stages(op, stages);
     }
-    if (stages == 1) continue;
+    if (stages == 1 || has_written_memory(kernel)) continue;
     std::vector<Op*> loops;
     walk(kernel, [&](Op* op) {
       if (op->is(tile::info(OpKind::For))) loops.push_back(op);

@@ -107,6 +107,7 @@ class Padding {
     if (op->is(tile::info(OpKind::Load))) return limit_access(op, op->result(), in::Load::limits);
     if (op->is(tile::info(OpKind::Store))) return limit_access(op, op->in(in::Store::value), in::Store::limits);
     if (op->is(tile::info(OpKind::Gather))) return limit_access(op, op->result(), in::Gather::limits);
+    if (op->is(tile::info(OpKind::Scatter))) return limit_access(op, op->in(in::Scatter::value), in::Scatter::limits);
     bool scans = op->is(tile::info(OpKind::Scan));
     if (!scans && !op->is(tile::info(OpKind::Reduce))) return;
     size_t axis = size_t(op->int_attr("axis"));

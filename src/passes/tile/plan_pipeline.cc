@@ -38,6 +38,7 @@ class PipelinePlan {
       : kernel_(kernel), machine_(machine), known_(kernel), builder_(*kernel->module()) {}
 
   void run() {
+    place_written();
     std::vector<Op*> dots;
     walk(kernel_, [&](Op* op) {
       if (op->is(tile::info(OpKind::Dot))) dots.push_back(op);
@@ -57,7 +58,66 @@ class PipelinePlan {
     Op* load;  ///< null: computed
     std::optional<SharedLayout> layout;
     bool by_engine = false;
+    Value* written = nullptr;  ///< memory of the source that holds it already
   };
+
+  /// Memory that the source asks for gets its layout, and what the source orders by barriers is seen by matrix units.
+  void place_written() {
+    std::vector<Op*> allocs, barriers;
+    walk(kernel_, [&](Op* op) {
+      if (op->is(tile::info(OpKind::AllocShared))) allocs.push_back(op);
+      if (op->is(tile::info(OpKind::Barrier))) barriers.push_back(op);
+    });
+    for (Op* alloc : allocs) {
+      lay_out(alloc->result());
+      alloc->move_before(kernel_->region()->front()->front());
+    }
+    for (Op* barrier : barriers) {
+      if (!machine_.gpu.has_wgmma) break;
+      builder_.set_before(barrier);
+      builder_.set_loc(barrier->loc());
+      tile::fence_async(builder_);
+    }
+    has_written_ = !allocs.empty();
+  }
+
+  /// The last two axes as products read them; of slots each has its own tile.
+  void lay_out(Value* memory) {
+    Type type = memory->type();
+    size_t rank = std::min<size_t>(type->rank(), 2);
+    std::vector<Dim> dims(type->dims.end() - int64_t(rank), type->dims.end());
+    Type tile = context().tile(dims, type->dtype);
+    std::optional<SharedLayout> layout;
+    if (rank == 2) {
+      layout = staged_layout(context(), context().contiguous_view(dims, type->dtype, MemorySpace::Global), tile);
+    } else {
+      int32_t extents[] = {int32_t(*dims[0]->constant())};
+      int order[] = {0};
+      layout = SharedLayout::rows(extents, byte_size(type->dtype), order);
+    }
+    TSR_CHECK(layout, "no layout in shared memory for " + type->text);
+    set_layout(memory, layout::print(*layout));
+  }
+
+  void set_layout(Value* memory, const std::string& layout) {
+    memory->set_type(context().with_layout(memory->type(), context().intern(layout)));
+    for (Use* use = memory->first_use(); use; use = use->next()) {
+      if (use->owner()->is(tile::info(OpKind::Slot))) set_layout(use->owner()->result(), layout);
+    }
+  }
+
+  static bool is_shared(Value* memory) {
+    return memory->type()->is(TypeKind::View) && memory->type()->space == MemorySpace::Shared;
+  }
+
+  /// Whether the product may read the memory itself: nothing has been ordered between the load and it.
+  static bool still_holds(Op* load, Op* dot) {
+    if (load->block() != dot->block() || load->in(in::Load::memory)->type()->rank() != 2) return false;
+    for (Op* op = load->next(); op != dot; op = op->next()) {
+      if (!op || op->is(tile::info(OpKind::Barrier)) || op->region_count() > 0) return false;
+    }
+    return true;
+  }
 
   Context& context() { return builder_.context(); }
 
@@ -117,10 +177,12 @@ class PipelinePlan {
     if (load->result()->unused()) load->erase();
   }
 
-  Operand operand(Value* value) {
+  Operand operand(Value* value, Op* dot) {
     Operand found{value, nullptr, {}, false};
     Op* def = value->def();
-    if (def && def->is(tile::info(OpKind::Load))) found.load = def;
+    bool loaded = def && def->is(tile::info(OpKind::Load));
+    if (loaded && !is_shared(def->in(in::Load::memory))) found.load = def;
+    if (loaded && !found.load && still_holds(def, dot)) found.written = def->in(in::Load::memory);
     Type type = value->type();
     Type memory = found.load ? found.load->in(in::Load::memory)->type()
                              : context().contiguous_view(type->dims, type->dtype, MemorySpace::Global);
@@ -139,16 +201,18 @@ class PipelinePlan {
   }
 
   void stage(Op* dot) {
-    Operand a = operand(dot->in(in::Dot::a)), b = operand(dot->in(in::Dot::b));
+    Operand a = operand(dot->in(in::Dot::a), dot), b = operand(dot->in(in::Dot::b), dot);
     builder_.set_loc(dot->loc());
     Op* loop = turn_loop(dot);
-    if (a.by_engine && b.by_engine && loop) {
+    if (a.by_engine && b.by_engine && loop && !has_written_) {
       through_channel(dot, loop, a, b);
     } else {
       by_threads(dot, a, b);
     }
     for (const Operand& used : {a, b}) {
       if (used.load && used.load->result()->unused()) used.load->erase();
+      Op* read = used.written ? used.value->def() : nullptr;
+      if (read && used.value->unused()) read->erase();
     }
   }
 
@@ -189,11 +253,13 @@ class PipelinePlan {
 
   void by_threads(Op* dot, const Operand& a, const Operand& b) {
     at_kernel_start();
-    Value* a_tile = shared_tile(a, 0);
-    Value* b_tile = shared_tile(b, 0);
+    Value* a_tile = a.written ? a.written : shared_tile(a, 0);
+    Value* b_tile = b.written ? b.written : shared_tile(b, 0);
+    if (a.written && b.written) return replace(dot, multiply(dot, a_tile, b_tile));
     bool copies = false;
     for (auto [operand, memory] : {std::pair(&a, a_tile), std::pair(&b, b_tile)}) {
       builder_.set_before(dot);
+      if (operand->written) continue;
       if (is_loaded_before(*operand, dot)) {
         builder_.set_after(operand->load);
         tile::copy_async(builder_, operand->load, memory, nullptr);
@@ -243,6 +309,7 @@ class PipelinePlan {
 
   /// Elements past the limit of k are zero in both operands, so the product needs no limit.
   Value* multiply(Op* dot, Value* a, Value* b) {
+    builder_.set_before(dot);
     Value* c = dot->in(in::Dot::c);
     Value* product = builder_.value(tile::info(OpKind::Mma), {{a}, {b}, {c}, {}}, c->type());
     return tile::mma_wait(builder_, product, 0);
@@ -258,6 +325,7 @@ class PipelinePlan {
   const Machine& machine_;
   Divisibility known_;
   Builder builder_;
+  bool has_written_ = false;  ///< the source has memory of its own, and its loops stay as they are
 };
 
 }  // namespace

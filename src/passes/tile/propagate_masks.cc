@@ -32,10 +32,12 @@ class MaskPropagation {
     std::vector<Op*> combining;
     walk(kernel_, [&](Op* op) {
       bool combines = op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Scan));
+      combines |= op->is(tile::info(OpKind::Scatter));
       if (combines || op->is(tile::info(OpKind::Dot))) combining.push_back(op);
     });
     for (Op* op : combining) {
-      if (limit(op).failed()) return failure;
+      bool scatters = op->is(tile::info(OpKind::Scatter));
+      if ((scatters ? limit_scatter(op) : limit(op)).failed()) return failure;
     }
     return success;
   }
@@ -53,10 +55,42 @@ class MaskPropagation {
     size_t position = multiplies ? 1 : size_t(op->int_attr("axis"));
     axis_ = axes_.of(op->operand(0), position);
     if (axis_ < 0) return success;
+    std::vector<Value*> computed_from{op->operand(0)};
+    if (multiplies) computed_from.push_back(op->in(in::Dot::b));
+    Result<Value*> least = least_limit(op, computed_from);
+    if (!least) return failure;
+    if (*least) op->set_slot(slot, std::vector<Value*>{*least});
+    return success;
+  }
+
+  /// What lies past an edge goes nowhere.
+  Status limit_scatter(Op* op) {
+    if (op->slot_size(in::Scatter::limits)) return success;
+    Value* stored = op->in(in::Scatter::value);
+    std::vector<Value*> computed_from = op->ins(in::Scatter::index), limits;
+    computed_from.push_back(stored);
+    bool limited = false;
+    for (size_t i = 0; i < stored->type()->rank(); ++i) {
+      axis_ = axes_.of(stored, i);
+      Value* limit = nullptr;
+      if (axis_ >= 0) {
+        Result<Value*> least = least_limit(op, computed_from);
+        if (!least) return failure;
+        limit = *least;
+      }
+      limited |= limit != nullptr;
+      builder_.set_before(op);
+      limits.push_back(limit ? limit : tile::dim(builder_, stored->type()->dims[i]));
+    }
+    if (limited) op->set_slot(in::Scatter::limits, limits);
+    return success;
+  }
+
+  /// The least of the limits along the axis of what the tiles are computed from; null where there is none.
+  Result<Value*> least_limit(Op* op, const std::vector<Value*>& computed_from) {
     seen_.clear();
     found_.clear();
-    visit(op->operand(0));
-    if (multiplies) visit(op->in(in::Dot::b));
+    for (Value* value : computed_from) visit(value);
     builder_.set_before(op);
     builder_.set_loc(op->loc());
     Value* least = nullptr;
@@ -71,8 +105,7 @@ class MaskPropagation {
       }
       least = least ? tile::min(builder_, least, here) : here;
     }
-    if (least) op->set_slot(slot, std::vector<Value*>{least});
-    return success;
+    return least;
   }
 
   /// Collects the limits along the axis of all loads that `value` is computed from.

@@ -78,6 +78,7 @@ class KernelSplit {
       if (op->is(tile::info(OpKind::Load)) || op->is(tile::info(OpKind::Store)))
         accesses_.push_back(op);
       if (op->is(tile::info(OpKind::Gather))) accesses_.push_back(op);
+      if (op->is(tile::info(OpKind::Scatter))) scatters_.push_back(op);
       if (is_fragment_root(op, axes_) && op->result_count()) roots_.push_back(op);
     });
   }
@@ -89,8 +90,10 @@ class KernelSplit {
   }
 
   static Value* memory_of(Op* access) {
-    Value* memory = access->operand(access->is(tile::info(OpKind::Store)) ? 1 : 0);
-    return memory->def() ? memory->def()->operand(0) : memory;
+    bool writes = access->is(tile::info(OpKind::Store)) || access->is(tile::info(OpKind::Scatter));
+    Value* memory = access->operand(writes ? 1 : 0);
+    bool is_view = memory->def() && memory->def()->operand_count() > 0;
+    return is_view ? memory->def()->operand(0) : memory;
   }
 
   bool check() {
@@ -100,16 +103,18 @@ class KernelSplit {
     }
     std::set<Value*> written;
     for (Op* store : stores_) written.insert(memory_of(store));
+    for (Op* scatter : scatters_) written.insert(memory_of(scatter));
     for (Op* access : accesses_) {
-      if (!access->is(tile::info(OpKind::Store)) && written.contains(memory_of(access))) {
+      bool reads = !access->is(tile::info(OpKind::Store)) && !is_private_load(access);
+      if (reads && written.contains(memory_of(access))) {
         return reject(access, "it reads what the kernel writes");
       }
     }
     bool fine = true;
     walk(kernel_, [&](Op* op) {
       OpKind kind = kind_of(op);
-      bool unknown = kind == OpKind::Alloc || kind == OpKind::Merge;
-      if (fine && unknown) fine = reject(op, "it is not expected before fragments are made");
+      if (fine && kind == OpKind::Merge) fine = reject(op, "it is not expected before fragments are made");
+      if (fine && kind == OpKind::AllocShared) fine = reject(op, "its kernel holds tiles larger than its registers");
       bool keeps = kind == OpKind::Reduce && op->flag("keep");
       if (fine && keeps) fine = reject(op, "it keeps the axis that it combines");
     });
@@ -135,6 +140,9 @@ class KernelSplit {
   bool is_outer(int axis) const {
     for (Op* store : stores_) {
       if (!runs_along(store->in(in::Store::value), axis)) return false;
+    }
+    for (Op* scatter : scatters_) {
+      if (!runs_along(scatter->in(in::Scatter::value), axis)) return false;
     }
     for (Op* root : roots_) {
       for (unsigned i = 0; i < root->result_count(); ++i) {
@@ -430,7 +438,7 @@ class KernelSplit {
   Op* kernel_;
   PassContext& context_;
   TileAxes axes_;
-  std::vector<Op*> stores_, dots_, accesses_;
+  std::vector<Op*> stores_, scatters_, dots_, accesses_;
   std::vector<Op*> roots_;  ///< with results
   std::vector<int> outer_;  ///< axes with loops outside of everything, outermost first
   int row_ = -1;

@@ -104,6 +104,12 @@ void TileAxes::relate(Op* op) {
       return;
     case OpKind::ConvertLayout:
       return join_all(op->operand(0), op->result());
+    case OpKind::Take:
+      for (Value* index : op->ins(in::Take::index)) join_all(index, op->result());
+      return;
+    case OpKind::Scatter:
+      for (Value* index : op->ins(in::Scatter::index)) join_all(index, op->in(in::Scatter::value));
+      return;
     case OpKind::Gather:
       return join(op->in(in::Gather::rows), 0, op->result(), 0);
     case OpKind::For: {

@@ -157,7 +157,7 @@ std::vector<Stage> parse_stage(std::string_view text) {
 Status Compiler::run() {
   if (!check_pass_names(options_.print_before, diagnostics_)) return failure;
   if (!check_pass_names(options_.print_after, diagnostics_)) return failure;
-  if (!choose_stages() || !choose_targets() || !check_disabled_passes()) return failure;
+  if (!choose_stages() || !choose_targets() || !check_disabled_passes() || !check_fast()) return failure;
   if (!read_input()) return failure;
   leave_out_needless_targets();
   if (!check_stages() || !lower_all()) return failure;
@@ -188,6 +188,19 @@ Status Compiler::check_disabled_passes() {
       if (is_optional(pass)) optional += (optional.empty() ? "" : ", ") + std::string(pass.name);
     }
     diagnostics_.report(diag::needed_pass, {}, name).help("these can be left out: " + optional);
+    return failure;
+  }
+  return success;
+}
+
+bool Compiler::gives_up(std::string_view rule) const {
+  return std::find(options_.fast.begin(), options_.fast.end(), rule) != options_.fast.end();
+}
+
+Status Compiler::check_fast() {
+  for (const std::string& rule : options_.fast) {
+    if (rule == "nondet") continue;
+    diagnostics_.report(diag::unknown_relaxation, {}, rule).help("nondet lets kernels add up in memory, in no order");
     return failure;
   }
   return success;
@@ -239,6 +252,7 @@ Status Compiler::read_input() {
       options.include_paths = options_.include_paths;
       options.defines = options_.defines;
       options.check_promises = options_.debug;
+      options.nondet = gives_up("nondet");
       Result<frontend::FrontendResult> result =
           frontend::compile_source(state_->context, *file, options, diagnostics_);
       if (!result) return failure;
@@ -512,6 +526,7 @@ Status Compiler::write_bundle() {
     if (!tool.empty() && !std::count(input.tools.begin(), input.tools.end(), tool)) input.tools.push_back(tool);
   }
   if (options_.debug) input.debug.push_back("bounds");
+  if (gives_up("nondet")) input.fast.push_back("nondet");
   return timed("bundle", [&]() -> Status {
     Result<std::string> bytes = codegen::write_bundle(input, diagnostics_);
     if (!bytes) return failure;

@@ -27,6 +27,7 @@ struct CompileOptions {
   std::vector<std::string> print_before;
   std::vector<std::string> print_after;
   std::vector<std::string> disabled_passes;  ///< by name; only such as nothing relies on
+  std::vector<std::string> fast;  ///< rules that are given up, as spelt
   bool verify_each = false;
   bool cubin = false;      ///< assemble PTX, and put both into the bundle
   bool debug = false;      ///< accesses to memory are checked before they happen
@@ -60,6 +61,8 @@ class Compiler {
   Status choose_targets_of_dump();
   Status choose_stages();
   Status check_disabled_passes();
+  Status check_fast();
+  bool gives_up(std::string_view rule) const;
   Status check_stages();
   Status read_input();
   void leave_out_needless_targets();

@@ -80,6 +80,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--disable-pass", compile.disabled_passes, "leave out these passes; results stay within their bounds")
       ->delimiter(',')
       ->allow_extra_args(false);
+  app.add_option("--fast", compile.fast,
+                 "give up rules by name: nondet lets kernels add up in memory, in an order that chance decides")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_flag("--cubin", compile.cubin, "assemble code for GPUs with ptxas; without it the bundle holds PTX alone");
   app.add_flag("--lineinfo", compile.line_info, "with --cubin: name the source's lines in it, for profilers; it grows");
   app.add_flag("--debug", compile.debug,

@@ -134,6 +134,90 @@ def counted(x: Tensor[M, N, f32], sums: Region[reduce_sum] Tensor[N, f32]) -> Te
 def f(x: Tensor[M, 72, f32], w: Tensor[72, f32]) -> (Tensor[M, 72, f32], Tensor[72, f32]):
     return counted(x, w)
 )", {{{"M", 9}}, {{"M", 1}}}, 1e-5),
+      kernel_case("memory by hand", R"(
+@kernel.schedule(Schedule(BM=64, BN=64, BK=32, warps=4))
+def staged(a: Tensor[M, K, bf16], b: Tensor[K, N, bf16]) -> Tensor[M, N, f32]:
+    t   = tile.context(m=M, n=N, k=K)
+    sa  = tile.alloc((t.m, t.k), bf16)
+    sb  = tile.alloc((t.k, t.n), bf16)
+    acc = tile.zeros((t.m, t.n), f32)
+    for k in tile.range(K, t.k):
+        tile.async_copy(a, (t.i, k), sa)
+        tile.async_copy(b, (k, t.j), sb)
+        tile.wait()
+        tile.barrier()
+        acc = tile.dot(tile.load(sa), tile.load(sb), acc)
+        tile.barrier()
+    return acc
+
+@jit
+def f(a: Tensor[M, K, bf16], b: Tensor[K, N, bf16]) -> Tensor[M, N, f32]:
+    return staged(a, b)
+)", {{{"M", 70}, {"K", 72}, {"N", 80}}, {{"M", 1}, {"K", 1}, {"N", 1}}}, 1e-4),
+      kernel_case("slots by hand", R"(
+@kernel.schedule(Schedule(BM=64, BN=64, BK=32, warps=4, stages=3))
+def ahead(a: Tensor[M, K, f32], b: Tensor[K, N, f32]) -> Tensor[M, N, f32]:
+    t   = tile.context(m=M, n=N, k=K)
+    sa  = tile.alloc((2, t.m, t.k), f32)
+    sb  = tile.alloc((2, t.k, t.n), f32)
+    acc = tile.zeros((t.m, t.n), f32)
+    tile.async_copy(a, (t.i, 0), sa[0])
+    tile.async_copy(b, (0, t.j), sb[0])
+    for k in tile.range(K, t.k):
+        tile.async_copy(a, (t.i, k + 1), sa[k + 1])
+        tile.async_copy(b, (k + 1, t.j), sb[k + 1])
+        tile.wait(pending=2)
+        tile.barrier()
+        acc = tile.dot(tile.load(sa[k]), tile.load(sb[k]), acc)
+        tile.barrier()
+    tile.wait()
+    return acc
+
+@jit
+def f(a: Tensor[M, K, f32], b: Tensor[K, N, f32]) -> Tensor[M, N, f32]:
+    return ahead(a, b)
+)", {{{"M", 70}, {"K", 75}, {"N", 66}}, {{"M", 1}, {"K", 1}, {"N", 1}}}, 1e-4),
+      kernel_case("memory for what is computed", R"(
+@kernel.schedule(Schedule(BM=16, BN=64, warps=4))
+def kept(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.alloc((t.m, t.n), f32)
+    r = tile.alloc((t.n,), f32)
+    tile.store(tile.load(x) * 2.0, s)
+    tile.store(tile.sum(tile.load(x), axis=0), r)
+    tile.barrier()
+    v = tile.load(s) * tile.load(r)
+    tile.barrier()
+    tile.store(v + 1.0, s)
+    tile.barrier()
+    return v * tile.load(s)
+
+@jit
+def f(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
+    return kept(x)
+)", {{{"M", 30}, {"N", 70}}, {{"M", 1}, {"N", 1}}}, 1e-4),
+      kernel_case("elements by their coordinates", R"(
+@kernel.schedule(Schedule(BM=8, BN=32, warps=2))
+def turned(x: Tensor[M, N, f32], y: Region[write] Tensor[N, M, f32]):
+    t = tile.context(m=M, n=N)
+    v = tile.gather(x, (M - 1 - tile.row_index(), tile.col_index())) + tile.load(x)
+    tile.scatter(v, y, (tile.col_index(), (tile.row_index() + 1) % M))
+
+@jit
+def f(x: Tensor[M, N, f32], y: Tensor[N, M, f32]) -> Tensor[N, M, f32]:
+    return turned(x, y)
+)", {{{"M", 11}, {"N", 45}}, {{"M", 1}, {"N", 1}}}, 1e-5),
+      kernel_case("regions stored in parts", R"(
+@kernel.schedule(Schedule(BM=8, BN=32, warps=2))
+def part(x: Tensor[M, N, f32], y: Region[read_write] Tensor[M, N, f32]):
+    t = tile.context(m=M, n=N)
+    if t.i % 2 == 0:
+        tile.store(tile.load(x) + tile.load(y), y)
+
+@jit
+def f(x: Tensor[M, N, f32], y: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
+    return part(x, y)
+)", {{{"M", 21}, {"N", 45}}, {{"M", 1}, {"N", 1}}}, 1e-5),
       kernel_case("efficient_layernorm", R"(
 from tessera.efficient_layernorm import efficient_layernorm
 

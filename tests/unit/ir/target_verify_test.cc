@@ -102,7 +102,7 @@ const std::vector<Refused>& refused() {
       {"%r: reg<f32 x 8> = target.load_masked %buffers, %m, %n", "the fill must be reg<f32 x 8>, not reg<i32 x 8>"},
       {"%r: reg<f32 x 8> = target.load_masked %buffers, %m, %x {align = 3}", "'align' must be a power of two"},
       {"target.store_masked %x, %scratch, %m {align = 3}", "'align' must be a power of two"},
-      {"%sum: f32 = target.atomic_add %scratch, %f", "the number"},
+      {"%sum: bool = target.atomic_add %scratch, %yes", "it adds numbers of 4 or 8 bytes, not bool"},
       {"%r: reg<f32 x 8> = target.gather %buffers, %x, %m, %x", "the offsets must be 8 lanes of i32 or i64"},
       {"%r: reg<f32 x 8> = target.gather %buffers, %n, %n, %x", "the mask must be reg<bool x 8>"},
       {"target.store %yes, %scratch", "memory has no elements of bool"},

@@ -172,6 +172,12 @@ Status GraphLowering::add_parts(Op* anchor, const AnchorForm& form, const schedu
   return success;
 }
 
+/// A copy of what the region held, to be written over.
+Value* GraphLowering::kept_region(Op* anchor, const schedule::KernelRegion& region) {
+  Value* buffer = host_.buffer(reads_.read(anchor, region.operand).base);
+  return host_.copy(host_.under(buffer, anchor->result(region.output)->type()->dims));
+}
+
 // Where it depends on sizes which schedule is the one, there is a kernel for each that may be; the one that always
 // may be is built last.
 Status GraphLowering::lower_anchor(const FusionGroup& group) {
@@ -203,7 +209,11 @@ Status GraphLowering::lower_anchor(const FusionGroup& group) {
     for (unsigned i = 0; i < group.anchor->result_count(); ++i)
       outputs.push_back(group.anchor->result(i));
   }
-  Op* launch = host_.launch(anchor.kernel, variants, anchor.operands, anchor.dims, outputs);
+  std::vector<Value*> places(outputs.size());
+  for (const schedule::KernelRegion& region : anchor.regions) {
+    if (region.keeps) places[region.output] = kept_region(group.anchor, region);
+  }
+  Op* launch = host_.launch(anchor.kernel, variants, anchor.operands, anchor.dims, outputs, places);
   for (const schedule::KernelRegion& region : anchor.regions) {
     if (region.sums && add_parts(group.anchor, form, region, launch).failed()) return failure;
   }

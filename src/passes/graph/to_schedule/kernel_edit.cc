@@ -42,7 +42,8 @@ void change_dtype(Value* memory, DType stored, const std::vector<DType>& casts) 
   for (Use* use : uses_of(memory)) {
     Op* owner = use->owner();
     bool reads = owner->is(schedule::info(OpKind::Load)) ||
-                 (owner->is(schedule::info(OpKind::Gather)) && use->index() == 0);
+                 (owner->is(schedule::info(OpKind::Gather)) && use->index() == 0) ||
+                 (owner->is(schedule::info(OpKind::Take)) && use->index() == 0);
     if (owner->is(schedule::info(OpKind::View))) {
       change_dtype(owner->result(), stored, casts);
     } else {

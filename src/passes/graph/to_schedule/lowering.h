@@ -61,6 +61,7 @@ class GraphLowering {
   Result<schedule::KernelInstance> instantiate(const FusionGroup& group, const AnchorForm& form, size_t choice);
   Op* finish_anchor(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form);
   void use_caller_symbols(AnchorKernel& anchor);
+  Value* kept_region(Op* anchor, const schedule::KernelRegion& region);
   Status add_parts(Op* anchor, const AnchorForm& form, const schedule::KernelRegion& region, Op* launch);
   void bind_operands(AnchorKernel& anchor, Op* op, const AnchorForm& form);
   void fold_members(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form,

@@ -56,6 +56,8 @@ class LayoutAgreement {
       case OpKind::Broadcast: return want(op, 0, broadcast_source(op));
       case OpKind::Reshape: return want(op, 0, reshape_source(op));
       case OpKind::Transpose: return want(op, 0, transpose_source(op));
+      case OpKind::Take: return coordinates(op, in::Take::index, op->result());
+      case OpKind::Scatter: return coordinates(op, in::Scatter::index, op->in(in::Scatter::value));
       case OpKind::Gather: return want(op, op->slot_begin(in::Gather::rows), row_numbers(op));
       case OpKind::Reduce: return reduced(op);
       case OpKind::Scan: return scanned(op);
@@ -65,6 +67,11 @@ class LayoutAgreement {
         return;
       default: return;
     }
+  }
+
+  /// Each element has its coordinates in the same thread.
+  void coordinates(Op* op, unsigned slot, Value* like) {
+    for (unsigned i = 0; i < op->slot_size(slot); ++i) want(op, op->slot_begin(slot) + i, like);
   }
 
   void loop(Op* op) {

@@ -113,6 +113,11 @@ class NvLowering {
   void lower_store(Op* op);
   void lower_gather(Op* op);
 
+  // lower_coordinates.cc
+  std::pair<Value*, Value*> place_of(Memory memory, const std::vector<Value*>& index, int64_t r);
+  void lower_take(Op* op);
+  void lower_scatter(Op* op);
+
   // check_access.cc: with a log, accesses outside of memory are reported and do not happen.
   void check_access(Op* op);
   std::vector<CheckedRange> checked_ranges(Value* memory, Type tile, const std::vector<Value*>& offsets,

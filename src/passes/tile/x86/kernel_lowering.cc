@@ -123,6 +123,8 @@ void KernelLowering::lower(Op* op) {
     case OpKind::Load: return lower_load(op);
     case OpKind::Store: return lower_store(op);
     case OpKind::Gather: return lower_gather(op);
+    case OpKind::Take: return lower_take(op);
+    case OpKind::Scatter: return lower_scatter(op);
     case OpKind::Iota: return lower_iota(op);
     case OpKind::Broadcast: return lower_broadcast(op);
     case OpKind::Reshape: return lower_reshape(op);

@@ -37,6 +37,13 @@ class KernelLowering {
     std::vector<Value*> limits;
   };
 
+  /// Elements by their coordinates: bytes from the base, and whether they are in the memory.
+  struct Places {
+    Value* base;
+    Value* bytes;
+    Value* inside;
+  };
+
   // kernel_lowering.cc: kernel, programs, scalars, elementwise ops.
   void make_entry();
   void lower_block(Block* block);
@@ -81,6 +88,13 @@ class KernelLowering {
   void store_part(const Access& access, Value* row, Value* count, int64_t part, Value* value);
   void store_one(Value* value, Value* address, Value* count);
   void lower_gather(Op* op);
+
+  // lower_coordinates.cc
+  Places places_of(Memory memory, const std::vector<Value*>& index, size_t part, int64_t lanes);
+  void lower_take(Op* op);
+  Value* take_lanes(const Places& places, int64_t lanes, Value* outside);
+  void lower_scatter(Op* op);
+  void put_element(bool adds, Value* element, Value* address, Value* wanted);
   static bool is_turned(const Access& access);
   static Access turned(const Access& access);
 
