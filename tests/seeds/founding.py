@@ -3,6 +3,7 @@ import hashlib
 import json
 import pathlib
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -73,6 +74,13 @@ class Seed:
 
     def compile(self, target="cpu:x86-64-v3"):
         run(BIN / "tesserac", self.source, f"--target={target}", "-o", self.bundle)
+
+    def assemble(self):
+        """Its kernels for Hopper: their PTX, which ptxas takes where there is one."""
+        code = self.dump("ptx", "cuda:sm_90a")
+        if shutil.which("ptxas"):
+            run(BIN / "tesserac", self.source, "--target=cuda:sm_90a", "--cubin", "-o", self.folder / "cubin.bundle")
+        return code
 
     def dump(self, stage, target):
         return run(BIN / "tesserac", self.source, f"--target={target}", f"--dump={stage}", "-o", "-")

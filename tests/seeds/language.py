@@ -21,6 +21,7 @@ def seed_01(seed):
     seed.compile()
     q, k, v = (bf16.to_bf16(random(2, 3, 50 + i, 64)[:, :, :50]) for i in range(3))
     close(seed.call("flash_attention", "flash_attention", half=True, Q=q, K=k, V=v), attention(q, k, v, 50), 1.6e-2)
+    assert "wgmma.mma_async" in seed.assemble()
 
 
 def block(x, heads, weights):
@@ -86,6 +87,8 @@ def seed_03(seed):
     assert ((got[0] == 0) != (got[1] == 0))[seen[0] & seen[1]].mean() > 0.3
     both = seen[..., 32:] & (all_behind[..., :32] > 1e-4)
     np.testing.assert_array_equal((got[..., 32:] == 0)[both], (behind[..., :32] == 0)[both])
+    code = seed.assemble()
+    assert "mma" in code and "cp.async.bulk.tensor" in code
 
 
 def seed_04(seed):
