@@ -4,6 +4,7 @@
 Usage: kernel_language_test.py BUILD_DIR
 """
 import pathlib
+import shutil
 import tempfile
 
 import numpy as np
@@ -357,6 +358,16 @@ def check(folder, name, source, inputs, wanted, bound=1e-5, flags=()):
             assert got.size == 0 or np.max(apart) <= bound, (name, mode, key, got.shape, np.max(apart))
 
 
+def assemble(folder):
+    """Code for GPUs is what ptxas takes, where that is installed."""
+    by_hand = "BM=64, BN=64, BK=32, warps=4"
+    for source in (MEMORY.format(by_hand, "f32"), MEMORY.format(by_hand, "bf16"), PLACES, SUMS.format("f32"), REGIONS):
+        (folder / "gpu.tsr").write_text(source)
+        cubin = ["--cubin"] if shutil.which("ptxas") else []
+        run(BIN / "tesserac", folder / "gpu.tsr", "--target=cuda:sm_80,cuda:sm_90a", "--fast=nondet", *cubin, "-o",
+            folder / "gpu.bundle")
+
+
 def main():
     rng = np.random.default_rng(5)
     with tempfile.TemporaryDirectory() as name:
@@ -395,6 +406,7 @@ def main():
             i = rng.integers(-1, 8, 1000).astype(np.int32)
             check(folder, f"sums_{dtype}", SUMS.format(dtype), {"x": x, "i": i, "y": y}, sums(x, i, y), 0,
                   ("--fast=nondet",))
+        assemble(folder)
         for rows, columns in ((1, 8), (50, 300)):
             def array(*dims):
                 return rng.standard_normal(dims).astype(np.float32)
