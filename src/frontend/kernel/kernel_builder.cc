@@ -198,6 +198,7 @@ bool KernelBuilder::define_symbols() {
       if (!value) return false;
       dtype = *value;
     }
+    stated_dtypes_.push_back(dtype);
     result_dtypes_.push_back(i < request_.results.size() ? request_.results[i] : dtype);
     auto extents = evaluate_dims(*this, results[i], *scope_);
     if (!extents) return false;
@@ -348,20 +349,21 @@ bool KernelBuilder::store_results(const Datum& result) {
   return true;
 }
 
-/// The value in the dtype of result `n`. A request that sets the dtype replaces a cast that ends
-/// the source's kernel.
+/// The value in the dtype of result `n`. It fits what the source states, unless a hook gave it. A request that sets
+/// the dtype replaces a cast that ends the source's kernel.
 Value* KernelBuilder::with_result_dtype(Value* value, DType dtype, size_t n, Loc loc) {
   Op* last = value->def();
   bool replaces = n < request_.results.size();
+  DType given = value->type()->dtype, stated = stated_dtypes_[n];
+  bool is_open = last && last->is(info(OpKind::Hook));
+  if (!is_open && given != stated && !widens_to(given, stated)) {
+    report(diag::narrowing, loc, fmt::format("the result of '{}'", function_.name), to_string(given), to_string(stated))
+        .help(fmt::format("write the rounding: tile.cast(…, {})", to_string(stated)));
+    return nullptr;
+  }
   if (replaces && last && last->is(info(ElementwiseKind::Cast)) && value->type()->dtype != dtype) {
     value = last->operand(0);
     if (last->result()->unused()) last->erase();
-  }
-  if (!replaces && value->type()->dtype != dtype && !widens_to(value->type()->dtype, dtype)) {
-    report(diag::narrowing, loc, fmt::format("the result of '{}'", function_.name),
-           to_string(value->type()->dtype), to_string(dtype))
-        .help(fmt::format("write the rounding: tile.cast(…, {})", to_string(dtype)));
-    return nullptr;
   }
   return ops_.convert(value, dtype);
 }
@@ -391,7 +393,18 @@ bool KernelBuilder::store_result(const Datum& result, size_t n) {
     return false;
   }
   std::vector<Value*> index;
-  for (const KernelAxis* axis : axes) index.push_back(axis ? axis->index : ops_.index_constant(0));
+  Place place;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    index.push_back(axes[i] ? axes[i]->index : ops_.index_constant(0));
+    place.emplace_back(index[i], part[i]);
+  }
+  if (std::vector<const KernelAxis*> unused = unused_axes(place); !unused.empty()) {
+    report(diag::wrong_kind, loc, fmt::format("the tile that '{}' returns", function_.name),
+           fmt::format("the same part of a result for programs along axis '{}'", unused[0]->name),
+           "a part for each program")
+        .help("add up: Region[reduce_sum], or let one program have the whole axis");
+    return false;
+  }
   Block* body = kernel_->region()->front();
   Value* memory = body->arg(body->arg_count() - unsigned(result_dims_.size() - n));
   ops_.builder().op(info(OpKind::Store), {{ops_.reshape(value, part)}, {memory}, index}, {});

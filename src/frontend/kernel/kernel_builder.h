@@ -228,6 +228,7 @@ class KernelBuilder : public Evaluator {
   Scope* scope_ = nullptr;
   std::vector<std::vector<Dim>> result_dims_;
   std::vector<DType> result_dtypes_;
+  std::vector<DType> stated_dtypes_;  ///< of the results that the source returns, as it says
   size_t returned_ = 0;  ///< results that the source returns; those of regions follow
   std::vector<Region> regions_;
   std::map<const Value*, const SignatureParameter*> parameters_;
