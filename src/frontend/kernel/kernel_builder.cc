@@ -28,15 +28,14 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
   errors_before_ = session().diagnostics().error_count();
   signature_ = &session().signature(*this, function_);
   scan_ = scan_kernel(*function_.def);
-  if (!check_signature() || !bind_operands() || !check_operands() || !define_symbols() ||
-      !check_where()) {
+  if (!check_signature() || !bind_operands() || !check_operands() || !define_symbols()) {
     return failure;
   }
   if (!read_decorators(layers_) || !create_kernel()) return failure;
   std::vector<Loc> locs;
   auto given = arguments();
   Datum result = Datum::poison();
-  if (given && bind_parameters(function_, std::move(*given), *scope_, request_.loc, locs)) {
+  if (given && bind_parameters(function_, std::move(*given), *scope_, request_.loc, locs) && check_where()) {
     // A kernel that is compiled for itself is called by nobody.
     result = run_body(function_, *scope_, request_.loc == function_.loc ? Loc{} : request_.loc);
   }
