@@ -95,10 +95,14 @@ Outcome PendingFiles::write(const std::string& path, std::string_view bytes) {
     if (file.fd < 0) return system_error("write", path);
     return write_all(file.fd, path, bytes);
   }
-  std::string aside = path + ".XXXXXX";
-  Descriptor file{::mkostemp(aside.data(), O_CLOEXEC)};
-  if (file.fd < 0) return system_error("write", path);
-  pending_.push_back({aside, path});
+  // It is on the list before it is there: nothing that needs memory comes between.
+  pending_.push_back({path + ".XXXXXX", path});
+  Descriptor file{::mkostemp(pending_.back().aside.data(), O_CLOEXEC)};
+  if (file.fd < 0) {
+    Error failed = system_error("write", path);
+    pending_.pop_back();
+    return failed;
+  }
   mode_t mask = ::umask(0);
   ::umask(mask);
   ::fchmod(file.fd, 0666 & ~mask);

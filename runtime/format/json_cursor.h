@@ -1,26 +1,16 @@
 #pragma once
-// Reading untrusted JSON with one place for errors. Internal to the .cc files of this folder: the
-// JSON library is included by no other header.
+// Reading untrusted JSON with one place for errors.
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "runtime/format/result.h"
+#include "runtime/format/json.h"
 #include "runtime/format/text.h"
 
 namespace tessera::format {
-
-using Json = nlohmann::json;
-
-/// Parses text of bounded size and depth (the library's printer recurses).
-Result<Json> parse_json(std::string_view text);
-
-/// Sorted keys, two spaces of indentation, a final newline.
-std::string print_json(const Json& value);
 
 /// A place in a document. A wrong type is recorded once, with its path, and gives a neutral value.
 class JsonCursor {

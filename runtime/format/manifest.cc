@@ -226,9 +226,9 @@ std::string write_manifest(const Manifest& manifest) {
                {"debug", manifest.debug},
                {"entries", entries},
                {"params", tensors_json(manifest.params, TensorRole::Param)},
-                     {"files", files}};
+               {"files", files}};
   if (!manifest.fast.empty()) json["fast"] = manifest.fast;
-  return print_json(json);
+  return json.indented();
 }
 
 Result<Manifest> read_manifest(std::string_view json) {

@@ -229,9 +229,10 @@ Outcome check_descriptor(const KernelMeta& kernel, const KernelDescriptor& descr
 
 std::string yaml_list(const Json& items) {
   std::string out = "[";
-  for (size_t i = 0; i < items.size(); ++i) {
-    if (i) out += ", ";
-    out += items[i].is_string() ? items[i].get<std::string>() : items[i].dump();
+  for (const Json& item : *items.as<Json::Array>()) {
+    if (out.size() > 1) out += ", ";
+    const auto* text = item.as<std::string>();
+    out += text ? *text : item.compact();
   }
   return out + "]";
 }
@@ -291,7 +292,7 @@ std::string write_reflection(const Reflection& reflection) {
     for (const KernelMeta& kernel : kernels) list.push_back(kernel_json(kernel));
     targets[target] = list;
   }
-  return print_json({{"format", reflection_format}, {"kernels", targets}, {"steps", Json(reflection.steps)}});
+  return Json({{"format", reflection_format}, {"kernels", targets}, {"steps", reflection.steps}}).indented();
 }
 
 Result<Reflection> read_reflection(std::string_view json) {

@@ -157,7 +157,7 @@ Result<std::string> write_safetensors(std::vector<TensorView> tensors,
                            {"data_offsets", {at, at + tensor.bytes.size()}}};
     at += tensor.bytes.size();
   }
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = header.compact();
   text.append((data_alignment - (8 + text.size()) % data_alignment) % data_alignment, ' ');
   std::string out;
   out.reserve(8 + text.size() + at);

@@ -112,8 +112,12 @@ class AttentionBounds {
     return u_ * (4 * std::min(far, 800.0) + 4 * std::fabs(scores.most) + 6 * blocks + 2 * double(keys()) + 16);
   }
 
+  /// Scores so large that the rounding of one is a difference that counts.
+  bool is_beyond_precision(const Scores& scores) const { return relative(scores) > 0.25; }
+
   Range column(const Scores& scores, int64_t row, int64_t c) const {
     if (scores.most == -infinity) return {{.f = -0.0}, {.f = 0.0}};
+    if (is_beyond_precision(scores)) return any_value(accum_);
     long double all_low = 0, all_high = 0;
     for (size_t i = 0; i < scores.low.size(); ++i) {
       all_low += std::exp(static_cast<long double>(scores.low[i] - scores.most));
@@ -129,7 +133,8 @@ class AttentionBounds {
       if (value.nan || !std::isfinite(magnitude(value))) return any_value(accum_);
       long double own_low = std::exp(static_cast<long double>(scores.low[size_t(key)] - scores.most));
       long double own_high = std::exp(static_cast<long double>(scores.high[size_t(key)] - scores.most));
-      long double least = own_low / (own_low + (all_high - own_high)), greatest = own_high / (own_high + (all_low - own_low));
+      long double least = own_low / (own_low + (all_high - own_high));
+      long double greatest = own_high / (own_high + (all_low - own_low));
       low += std::min(least * value.low.f, greatest * value.low.f);
       high += std::max(least * value.high.f, greatest * value.high.f);
       total += greatest * magnitude(value);
@@ -147,6 +152,7 @@ class AttentionBounds {
 
   Range log_sum(const Scores& scores) const {
     if (scores.most == -infinity) return point_range(accum_, {.f = -infinity});
+    if (is_beyond_precision(scores)) return any_value(accum_);
     long double low = 0, high = 0;
     for (size_t i = 0; i < scores.low.size(); ++i) {
       low += std::exp(static_cast<long double>(scores.low[i] - scores.most));

@@ -38,12 +38,11 @@ class Program:
         self.name, self.folder, self.command, self.output = name, folder, [str(part) for part in command], output
         self.outputs, self.temporary = output.parent, folder / "tmp"
         self.failures = 0
-        self.least = 0 if name.startswith("tesserac") else 1024
 
     def start(self, call, at=0, count=1, code=0):
         log = self.folder / "calls"
         environment = dict(os.environ, LD_PRELOAD=str(SHIM), FAULT_CALL=call, FAULT_AT=str(at), FAULT_COUNT=str(count),
-                           FAULT_ERRNO=str(code), FAULT_LEAST=str(self.least), FAULT_LOG=str(log),
+                           FAULT_ERRNO=str(code), FAULT_LOG=str(log),
                            TMPDIR=str(self.temporary), TSR_THREADS="1")
         log.unlink(missing_ok=True)
         result = subprocess.run(self.command, capture_output=True, env=environment, timeout=300)
@@ -80,9 +79,8 @@ class Program:
         assert self.failures, self.name
 
     def check_memory(self, begin):
-        """Memory ends once at calls spread evenly over the orders of magnitude; for the compiler also for good. The
-        runtime is a library, which may not end the process, and reads JSON by one whose destructors want a few bytes:
-        there what is refused are requests of some size."""
+        """Memory ends once at calls spread evenly over the orders of magnitude; for the compiler also for good, which
+        the C library itself ends a process for that a library has no word in (a thread's destructors are memory)."""
         end = self.calls("malloc")
         for at in np.geomspace(min(begin, end), end, ALLOCATIONS).astype(int):
             self.fail("malloc", at, 1, errno.ENOMEM)

@@ -1,8 +1,7 @@
 /* Makes calls of the system fail, for programs that are started with this library in LD_PRELOAD.
  *
  * FAULT_CALL names the function, FAULT_AT the first call that fails (1 for the first), FAULT_COUNT how many fail from
- * there on (1 if not given), FAULT_ERRNO what they fail with. Of malloc, requests of fewer than FAULT_LEAST bytes are
- * neither counted nor refused. Of write, half of what was asked for is written by the
+ * there on (1 if not given), FAULT_ERRNO what they fail with. Of write, half of what was asked for is written by the
  * call before the one that fails, as on a disk that is full. FAULT_LOG is a file for the number of calls that were made.
  */
 #define _GNU_SOURCE
@@ -26,7 +25,6 @@ extern void* __libc_memalign(size_t, size_t);
 
 static const char* call_name;
 static long first, count = 1;
-static size_t least;
 static int code = EIO;
 static atomic_long calls;
 
@@ -39,7 +37,6 @@ __attribute__((constructor)) static void start(void) {
   call_name = getenv("FAULT_CALL");
   first = number_of("FAULT_AT", 0);
   count = number_of("FAULT_COUNT", 1);
-  least = (size_t)number_of("FAULT_LEAST", 0);
   code = (int)number_of("FAULT_ERRNO", EIO);
 }
 
@@ -68,16 +65,14 @@ static int fails(const char* name) {
   return 1;
 }
 
-static int refuses(size_t size) { return size >= least && fails("malloc"); }
-
-void* malloc(size_t size) { return refuses(size) ? NULL : __libc_malloc(size); }
-void* calloc(size_t number, size_t size) { return refuses(number * size) ? NULL : __libc_calloc(number, size); }
-void* realloc(void* old, size_t size) { return refuses(size) ? NULL : __libc_realloc(old, size); }
+void* malloc(size_t size) { return fails("malloc") ? NULL : __libc_malloc(size); }
+void* calloc(size_t number, size_t size) { return fails("malloc") ? NULL : __libc_calloc(number, size); }
+void* realloc(void* old, size_t size) { return fails("malloc") ? NULL : __libc_realloc(old, size); }
 void* aligned_alloc(size_t alignment, size_t size) {
-  return refuses(size) ? NULL : __libc_memalign(alignment, size);
+  return fails("malloc") ? NULL : __libc_memalign(alignment, size);
 }
 int posix_memalign(void** out, size_t alignment, size_t size) {
-  if (refuses(size)) return ENOMEM;
+  if (fails("malloc")) return ENOMEM;
   *out = __libc_memalign(alignment, size);
   return *out || !size ? 0 : ENOMEM;
 }

@@ -2,6 +2,8 @@
 
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -92,6 +94,26 @@ void optimise(llvm::Module& module, llvm::TargetMachine& target) {
   }
 }
 
+/// Chooses between floats of 16 bits as between integers. LLVM takes a choice by a comparison for a maximum, and has
+/// only a library's for floats that the processor cannot compare.
+void choose_halves_as_bits(llvm::Module& module) {
+  std::vector<llvm::SelectInst*> choices;
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* choice = llvm::dyn_cast<llvm::SelectInst>(&instruction);
+      if (choice && choice->getType()->getScalarType()->is16bitFPTy()) choices.push_back(choice);
+    }
+  }
+  for (llvm::SelectInst* choice : choices) {
+    llvm::IRBuilder<> builder(choice);
+    llvm::Type* bits = choice->getType()->getWithNewType(builder.getInt16Ty());
+    llvm::Value* chosen = builder.CreateSelect(choice->getCondition(), builder.CreateBitCast(choice->getTrueValue(), bits),
+                                               builder.CreateBitCast(choice->getFalseValue(), bits));
+    choice->replaceAllUsesWith(builder.CreateBitCast(chosen, choice->getType()));
+    choice->eraseFromParent();
+  }
+}
+
 /// A module on its way to machine code.
 struct Lowered {
   llvm::LLVMContext context;
@@ -111,6 +133,7 @@ struct Lowered {
     TSR_CHECK(!llvm::verifyModule(*module, &stream), "the LLVM module is malformed: " + stream.str());
     timings.translate = watch.lap();
     optimise(*module, *target);
+    choose_halves_as_bits(*module);
     timings.optimise = watch.lap();
   }
 

@@ -277,6 +277,21 @@ def f(x: Tensor[12, f32], y: Tensor[12, 12, f32]) -> Tensor[12, 12, f32]:
   };
 }
 
+/// What compilers below take for a maximum.
+std::vector<GpuCase> choices() {
+  return {kernel_case("the greater of a half and a number", R"(
+@kernel.schedule(Schedule(BM=4))
+def least(x: Tensor[M, f16]) -> Tensor[M, f16]:
+    t = tile.context(m=M)
+    v = tile.load(x, (t.i,), (t.m,))
+    return tile.where(v > 0.25, v, 0.25)
+
+@jit
+def f(x: Tensor[M, f16]) -> Tensor[M, f16]:
+    return least(x)
+)", {{{"M", 1}}, {{"M", 70}}}, 0)};
+}
+
 /// Comparisons on accumulators of tensor cores, whose results the copy engine stores.
 std::vector<GpuCase> compared() {
   return {kernel_case("comparison of a product", R"(
@@ -313,6 +328,7 @@ def f(a: Tensor[M, 32, {1}], b: Tensor[32, N, {1}]) -> Tensor[M, N, {1}]:
 std::vector<GpuCase> kernel_cases() {
   std::vector<GpuCase> all = scans();
   for (GpuCase& each : programs()) all.push_back(std::move(each));
+  for (GpuCase& each : choices()) all.push_back(std::move(each));
   for (GpuCase& each : compared()) all.push_back(std::move(each));
   for (GpuCase& each : odd_blocks()) all.push_back(std::move(each));
   for (GpuCase& each : squares()) all.push_back(std::move(each));

@@ -154,13 +154,16 @@ TEST_CASE("touching a guard page says what was running", "[runtime][debug]") {
   pid_t child = fork();
   if (child == 0) {
     dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
     close(STDOUT_FILENO);
     run(loaded, std::vector<float>(16, 1));
     _exit(0);
   }
   close(ends[1]);
-  std::string text(4096, '\0');
-  text.resize(size_t(std::max<ssize_t>(0, read(ends[0], text.data(), text.size()))));
+  // What the child writes is read to its end, or it would wait for room.
+  std::string text;
+  char part[4096];
+  for (ssize_t count; (count = read(ends[0], part, sizeof part)) > 0;) text.append(part, size_t(count));
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
