@@ -107,8 +107,9 @@ void choose_halves_as_bits(llvm::Module& module) {
   for (llvm::SelectInst* choice : choices) {
     llvm::IRBuilder<> builder(choice);
     llvm::Type* bits = choice->getType()->getWithNewType(builder.getInt16Ty());
-    llvm::Value* chosen = builder.CreateSelect(choice->getCondition(), builder.CreateBitCast(choice->getTrueValue(), bits),
-                                               builder.CreateBitCast(choice->getFalseValue(), bits));
+    llvm::Value* yes = builder.CreateBitCast(choice->getTrueValue(), bits);
+    llvm::Value* no = builder.CreateBitCast(choice->getFalseValue(), bits);
+    llvm::Value* chosen = builder.CreateSelect(choice->getCondition(), yes, no);
     choice->replaceAllUsesWith(builder.CreateBitCast(chosen, choice->getType()));
     choice->eraseFromParent();
   }
