@@ -157,6 +157,7 @@ class GraphBuilder : public Evaluator {
   bool index_axis(Slicing& slicing, const ast::Expr& index, Scope& scope);
   bool slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& scope);
   Dim slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope);
+  Dim as_written(Dim dim);
   bool check_bound(Dim low, Dim high, Loc loc, const std::string& what);
   Datum gather_axis(const Datum& x, size_t axis, const Datum& indices, Loc loc);
 

@@ -64,12 +64,26 @@ bool GraphBuilder::check_bound(Dim low, Dim high, Loc loc, const std::string& wh
   if (holds == true) return true;
   if (holds == false) {
     report(diag::index_out_of_range, loc, low->text, what);
-  } else {
+  } else if (as_written(low) == low && as_written(high) == high) {
     report(diag::unproved_bound, loc, low->text, high->text)
         .help(fmt::format("if it always holds, say so in the signature{}: `where {} <= {}`", of_entry(),
                           low->text, high->text));
+  } else {
+    report(diag::unproved_bound, loc, as_written(low)->text, as_written(high)->text)
+        .help("let the loop end before: it has to hold in each turn");
   }
   return false;
+}
+
+/// A size in which the counters of loops have the names that the source gives them.
+Dim GraphBuilder::as_written(Dim dim) {
+  std::map<std::string, Dim, std::less<>> names;
+  for (const Turn& turn : turns_) {
+    std::string counter = turn.counter ? turn.counter->text : std::string();
+    size_t number = counter.rfind('_');
+    if (number != std::string::npos) names[counter] = dims().symbol(counter.substr(0, number));
+  }
+  return names.empty() ? dim : dims().substitute(dim, names);
 }
 
 /// A bound of a slice; a negative one counts from the end. Null when a mistake was reported.
