@@ -258,7 +258,8 @@ TEST_CASE("the C example runs against the shared library", "[tsr]") {
   CHECK(ran.output == "TSR_ENOTFOUND: the bundle has no entry 'last'; it has next\n");
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(TESSERA_FUZZ)  // sanitizers add to all three
+// Sanitizers add to all three.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(TESSERA_FUZZ)
 TEST_CASE("libtessera is small, exports its interface only and needs little", "[tsr]") {
   CHECK(fs::file_size(fs::canonical(TESSERA_LIBRARY)) < (size_t(2) << 20));
   std::istringstream symbols(run("nm -D --defined-only " TESSERA_LIBRARY).output);
