@@ -9,7 +9,7 @@ import tempfile
 
 import numpy as np
 
-from tools import BIN, run
+from tools import BIN, DEVICE, run
 
 SCANS = """
 @kernel.schedule(Schedule(BM=4))
@@ -382,7 +382,7 @@ def main():
                 check(folder, f"dropout{n}", DROPOUT.format(schedule), {"x": x, "seed": seed}, dropout(x, int(seed)), 0)
         for shape in ((1, 1), (9, 37), (4, 200)):
             x, y = rng.standard_normal((2, *shape)).astype(np.float32)
-            for flag in (1, 2, 5):
+            for flag in (1, 2, 5) if DEVICE == "cpu" else ():  # a GPU's branches give no rows of unknown length
                 check(folder, "branches", BRANCHES, {"x": x, "y": y, "flag": np.array(flag, np.int32)},
                       branches(x, y, flag))
         for shape in ((1, 1), (9, 37), (70, 130)):
