@@ -458,8 +458,8 @@ bool GraphBuilder::join(Op* draft, Block* const (&blocks)[2], const Branches& br
       fits = first[k].value->type()->dims == second[k].value->type()->dims && first[k].storage == second[k].storage;
     }
     if (!fits) {
-      std::string left = first.size() == 1 ? type_text(first[0]) : describe(a);
-      std::string right = second.size() == 1 ? type_text(second[0]) : describe(b);
+      std::string left = first.size() == 1 && a.is_ir() ? type_text(first[0]) : describe(a);
+      std::string right = second.size() == 1 && b.is_ir() ? type_text(second[0]) : describe(b);
       report(diag::branch_types, loc, branches.names[i], left, right);
       return false;
     }

@@ -122,9 +122,11 @@ Datum GraphBuilder::conform_state(const TypePattern& pattern, const Datum& value
 
 bool GraphBuilder::is_current(const StateValue& state, Loc loc) {
   if (!state.spent()) return true;
+  std::string next = state.kind() == StateKind::KVCache ? fmt::format("{0} = {0}.append(…)", state.name())
+                                                        : fmt::format("w, {0} = adamw(w, {0}, …)", state.name());
   report(diag::state_spent, loc, state.name())
       .note(*state.spent(), "it is updated here")
-      .help(fmt::format("go on with what the update gives: {0} = {0}.append(…)", state.name()));
+      .help("go on with what the update gives: " + next);
   return false;
 }
 
