@@ -177,6 +177,25 @@ bool KernelBuilder::define_sizes(Scope& scope) {
   return true;
 }
 
+/// Enters the parameters that dtypes of results may be (`total: dtype = accum(T)`).
+bool KernelBuilder::define_dtypes() {
+  for (const SignatureParameter& parameter : signature_->parameters) {
+    if (parameter.type.kind != PatternKind::DTypeParam || bindings_.dtypes.count(parameter.name)) continue;
+    auto given = request_.arguments.find(parameter.name);
+    Datum value = Datum::poison();
+    if (given != request_.arguments.end()) {
+      value = from_attr(given->second);
+    } else if (parameter.default_value) {
+      value = evaluate(*parameter.default_value, *scope_);
+    } else {
+      report(diag::missing_argument, request_.loc, parameter.name, function_.name);
+    }
+    if (!expect_dtype(value, parameter.loc, fmt::format("'{}'", parameter.name))) return false;
+    scope_->set(parameter.name, value, parameter.loc);
+  }
+  return true;
+}
+
 /// Gives the symbols their values inside the kernel: a number, or a symbol of the kernel's own.
 bool KernelBuilder::define_symbols() {
   scope_ = session().new_scope(function_.scope);
@@ -188,6 +207,7 @@ bool KernelBuilder::define_symbols() {
   for (const auto& [name, dtype] : bindings_.dtypes) {
     scope_->set(name, Datum::dtype(dtype.dtype, dtype.policies), function_.loc);
   }
+  if (!define_dtypes()) return false;
   std::vector<TypePattern> results = result_patterns();
   for (size_t i = 0; i < results.size(); ++i) {
     DType dtype = results[i].dtype;

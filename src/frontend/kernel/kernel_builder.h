@@ -57,6 +57,7 @@ class KernelBuilder : public Evaluator {
   bool bind_operands();
   bool check_operands();
   bool define_sizes(Scope& scope);
+  bool define_dtypes();
   bool define_symbols();
   bool check_where();
   std::vector<TypePattern> result_patterns() const;
