@@ -59,11 +59,10 @@ class TileRunner : public HostRunner {
   bool failed() const { return failed_; }
 
  protected:
+  void begin_result(TensorValue& result) override {
+    if (result.count()) std::memset(result.data(), 0x5b, result.byte_count());
+  }
   void run_kernel(Op* kernel, const std::vector<TensorValue*>& parameters, const DimValues& dims) override {
-    size_t outputs = size_t(kernel->int_attr("outputs"));
-    for (size_t i = parameters.size() - outputs; i < parameters.size(); ++i) {
-      if (parameters[i]->count()) std::memset(parameters[i]->data(), 0x5b, parameters[i]->byte_count());
-    }
     failed_ = failed_ || tile::run_kernel(kernel, parameters, dims, diagnostics_, options_).failed();
   }
 
