@@ -19,7 +19,7 @@ NOTE = "Made by tools/gen_textmate.py of tessera.tmLanguage.in.json and the comp
 # What the words of the lexer do; those that are not named here steer control flow.
 KEYWORD_CONSTANTS = {"False", "None", "True"}
 KEYWORD_OPERATORS = {"and", "in", "is", "not", "or"}
-KEYWORD_IMPORTS = {"as", "from", "import"}
+KEYWORD_IMPORTS = {"from", "import"}
 KEYWORD_DEFINITIONS = {"def", "lambda"}
 # Names that act as keywords in places of their own: the second group are rules of the template.
 DECLARATORS = {"const", "dim", "param"}

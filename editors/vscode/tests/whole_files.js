@@ -1,0 +1,78 @@
+// Colours the examples of the documentation and the library whole: none of their text may be taken for a mistake, and
+// no bracket, string or header may stay open at their end. Then looks whether tests/*.tsr expect every scope of the grammar.
+
+const fs = require("fs");
+const path = require("path");
+const oniguruma = require("vscode-oniguruma");
+const textmate = require("vscode-textmate");
+
+const root = path.resolve(__dirname, "../../..");
+const grammarFile = path.join(__dirname, "../syntaxes/tessera.tmLanguage.json");
+
+async function loadGrammar() {
+  const wasm = fs.readFileSync(require.resolve("vscode-oniguruma/release/onig.wasm"));
+  await oniguruma.loadWASM(wasm.buffer.slice(wasm.byteOffset, wasm.byteOffset + wasm.length));
+  const registry = new textmate.Registry({
+    onigLib: Promise.resolve({
+      createOnigScanner: (patterns) => new oniguruma.OnigScanner(patterns),
+      createOnigString: (text) => new oniguruma.OnigString(text),
+    }),
+    loadGrammar: async () => textmate.parseRawGrammar(fs.readFileSync(grammarFile, "utf8"), grammarFile),
+  });
+  return registry.loadGrammar("source.tessera");
+}
+
+/** [name, text] of each file of a folder of the repository that ends in .tsr. */
+function sources(folder) {
+  return fs.readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const name = path.posix.join(folder, entry.name);
+    if (entry.isDirectory()) return sources(name);
+    return name.endsWith(".tsr") ? [[name, fs.readFileSync(path.join(root, name), "utf8")]] : [];
+  });
+}
+
+/** [name:line, text] of each example of a page. */
+function examples(page) {
+  const text = fs.readFileSync(path.join(root, page), "utf8").replace(/\r/g, "");
+  return [...text.matchAll(/^```python\n([^]*?)^```/gm)].map((match) => [
+    `${page}:${text.slice(0, match.index).split("\n").length + 1}`,
+    match[1],
+  ]);
+}
+
+function mistakes(grammar, [name, text]) {
+  const found = [];
+  let state = textmate.INITIAL;
+  text.replace(/\n$/, "").split("\n").forEach((line, at) => {
+    const result = grammar.tokenizeLine(line, state);
+    state = result.ruleStack;
+    for (const token of result.tokens) {
+      const wrong = token.scopes.find((scope) => scope.startsWith("invalid."));
+      const part = line.slice(token.startIndex, token.endIndex);
+      if (wrong) found.push(`${name}: line ${at + 1}: '${part}' is ${wrong}`);
+    }
+  });
+  if (state.depth !== 1) found.push(`${name}: something is still open at the end`);
+  return found;
+}
+
+function unexpectedScopes() {
+  const tests = fs.readdirSync(__dirname).filter((name) => name.endsWith(".tsr"));
+  const lines = tests.flatMap((name) => fs.readFileSync(path.join(__dirname, name), "utf8").split("\n"));
+  const expected = new Set(lines.filter((line) => /^#\s*[\^<]/.test(line)).flatMap((line) => line.split(/\s+/)));
+  const names = [...fs.readFileSync(grammarFile, "utf8").matchAll(/"name": "([^"]*\.tessera)"/g)];
+  const scopes = new Set(names.flatMap((match) => match[1].split(" ")));
+  return [...scopes].filter((scope) => !expected.has(scope)).map((scope) => `no test expects ${scope}`);
+}
+
+async function main() {
+  const grammar = await loadGrammar();
+  const texts = [...examples("docs/language.md"), ...examples("docs/kernels.md"), ...sources("stdlib"), ...sources("examples")];
+  if (texts.length < 50) throw new Error(`only ${texts.length} examples were found`);
+  const found = [...texts.flatMap((text) => mistakes(grammar, text)), ...unexpectedScopes()];
+  found.forEach((line) => console.log(line));
+  console.log(`${texts.length} sources, ${found.length} mistakes`);
+  process.exitCode = found.length > 0 ? 1 : 0;
+}
+
+main();
