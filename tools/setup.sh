@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs every Debian package that building, testing and benchmarking Tessera needs.
-# Usage: tools/setup.sh        (uses sudo when not root; does nothing when all are present)
+# Usage: tools/setup.sh            (uses sudo when not root; does nothing when all are present)
+#        tools/setup.sh --editors  also fetches what tests the extension for editors, from the registry of npm; without
+#                                  one in reach it says so, and ctest skips that test
 set -euo pipefail
 
 build_packages=(
@@ -11,26 +13,44 @@ build_packages=(
   zlib1g-dev
 )
 test_packages=(python3 python3-numpy libmpfr-dev unzip)
+command -v npm >/dev/null || test_packages+=(nodejs npm)  # a Node from elsewhere will do
 bench_packages=(libdnnl-dev libopenblas-dev)
+
+fetch_npm_packages() {
+  cd "$(dirname "$0")/../editors/vscode"
+  local installed=node_modules/.package-lock.json
+  if [ -f "$installed" ] && [ ! package-lock.json -nt "$installed" ]; then
+    return
+  fi
+  echo "tools/setup.sh: fetching what tests editors/vscode"
+  timeout 180 npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0 >/dev/null 2>&1 ||
+    echo "tools/setup.sh: npm could not fetch it; the test editors_vscode will be skipped" >&2
+}
 
 packages=("${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}")
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
 done
-if [ ${#missing[@]} -eq 0 ]; then
-  exit 0
-fi
 
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null || {
-    echo "tools/setup.sh: run as root or install sudo; missing: ${missing[*]}" >&2
-    exit 1
-  }
-  as_root=(sudo)
+install_packages() {
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || {
+      echo "tools/setup.sh: run as root or install sudo; missing: ${missing[*]}" >&2
+      exit 1
+    }
+    as_root=(sudo)
+  fi
+  echo "tools/setup.sh: installing ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    "${missing[@]}" >/dev/null
+}
+
+if [ ${#missing[@]} -gt 0 ]; then
+  install_packages
 fi
-echo "tools/setup.sh: installing ${missing[*]}"
-"${as_root[@]}" apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-  "${missing[@]}" >/dev/null
+if [ "${1:-}" = "--editors" ]; then
+  fetch_npm_packages
+fi

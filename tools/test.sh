@@ -18,4 +18,5 @@ if [ "${1:-}" = "--sanitize" ]; then
   exit
 fi
 tools/build.sh
+tools/setup.sh --editors
 ctest --test-dir build --output-on-failure -j "$(nproc)" "$@"
