@@ -21,7 +21,7 @@ KEYWORD_CONSTANTS = {"False", "None", "True"}
 KEYWORD_OPERATORS = {"and", "in", "is", "not", "or"}
 KEYWORD_IMPORTS = {"from", "import"}
 KEYWORD_DEFINITIONS = {"def", "lambda"}
-# Names that act as keywords in places of their own: the second group are rules of the template.
+# Names that act as keywords in places of their own; the second set are rules of the template.
 DECLARATORS = {"const", "dim", "param"}
 PLACED_WORDS = {"module", "on", "where", "Region"}
 
