@@ -4,17 +4,12 @@
 
 #include "frontend/dims.h"
 #include "frontend/graph/graph_builder.h"
+#include "ir/core/dim_facts.h"
 #include "ir/core/printer.h"
 
 namespace tessera::frontend {
 
 namespace {
-
-bool mentions(Dim dim, std::string_view symbol) {
-  bool found = false;
-  for_each_symbol(dim, [&](std::string_view name) { found = found || name == symbol; });
-  return found;
-}
 
 /// Where the dims of a type are written; nothing when one place holds several.
 std::vector<Loc> places_of(const TypePattern& pattern) {

@@ -212,4 +212,10 @@ std::vector<DimFact> read_facts(Attr list) {
   return facts;
 }
 
+bool mentions(Dim dim, std::string_view symbol) {
+  bool found = false;
+  for_each_symbol(dim, [&](std::string_view name) { found = found || name == symbol; });
+  return found;
+}
+
 }  // namespace tessera

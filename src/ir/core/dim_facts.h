@@ -43,4 +43,7 @@ std::optional<DimFact> read_fact(Attr attribute);
 /// Those of a list; null is an empty one, and what is no fact is left out.
 std::vector<DimFact> read_facts(Attr list);
 
+/// True if the dim depends on the symbol.
+bool mentions(Dim dim, std::string_view symbol);
+
 }  // namespace tessera

@@ -23,12 +23,6 @@ bool is_dim_name(std::string_view text) {
   return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), is_part);
 }
 
-bool mentions(Dim dim, std::string_view symbol) {
-  bool found = false;
-  for_each_symbol(dim, [&](std::string_view name) { found = found || name == symbol; });
-  return found;
-}
-
 }  // namespace
 
 void verify_update_slice(Op* op, OpVerifier& verifier) {

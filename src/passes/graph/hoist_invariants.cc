@@ -9,6 +9,7 @@
 // A loop without turns then computes what it did not before, which costs time and changes nothing:
 // an op without effects has a value for all operands.
 
+#include "ir/core/dim_facts.h"
 #include "ir/graph/ops.h"
 #include "passes/pass.h"
 
@@ -17,12 +18,6 @@ namespace tessera {
 namespace {
 
 using graph::OpKind;
-
-bool mentions(Dim dim, std::string_view symbol) {
-  bool found = false;
-  for_each_symbol(dim, [&](std::string_view name) { found = found || name == symbol; });
-  return found;
-}
 
 bool mentions(Attr attribute, std::string_view symbol) {
   if (attribute->is(AttrKind::Dim)) return mentions(attribute->dim, symbol);
