@@ -23,7 +23,7 @@ Datum KernelBuilder::alloc(const BoundArguments& arguments) {
   auto shape = expect_shape(arguments[Shape], arguments.locs[Shape], "the shape of 'tile.alloc'");
   auto dtype = expect_dtype(arguments[Dtype], arguments.locs[Dtype], "the dtype of 'tile.alloc'");
   if (!shape || !dtype) return Datum::poison();
-  std::string_view space = arguments[Space].is(DatumKind::String) ? arguments[Space].as_string() : "";
+  std::string space = arguments[Space].is(DatumKind::String) ? arguments[Space].as_string() : "";
   if (space != "shared" && space != "register") {
     report(diag::wrong_kind, arguments.locs[Space], "the space of 'tile.alloc'", describe(arguments[Space]),
            "'shared' or 'register'");
