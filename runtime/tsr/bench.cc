@@ -246,7 +246,7 @@ class Bench {
     return fail(cat(in_quotes(info.name), " has no extent ", text, " for these dims"));
   }
 
-  int make_random(const tsr_tensor_info_t& info, OwnedTensor*& tensor) {
+  int make_random(const tsr_tensor_info_t& info, bool is_donated, OwnedTensor*& tensor) {
     std::vector<int64_t> shape;
     if (int code = shape_of(info, shape)) return code;
     Dtype dtype = *format::find_dtype(info.dtype);
@@ -261,7 +261,8 @@ class Bench {
     } else {
       fill_random(dtype, content, random_);
     }
-    return session_.make_tensor(dtype, shape, content, tensor);
+    return is_donated ? session_.make_donated(dtype, shape, content, tensor)
+                      : session_.make_tensor(dtype, shape, content, tensor);
   }
 
   int bind_random_parameters(tsr_function_t function) {
@@ -272,7 +273,7 @@ class Bench {
       tsrGetFunctionParameterInfo(function, i, &info);
       if (info.flags & TSR_TENSOR_BOUND) continue;
       OwnedTensor* tensor = nullptr;
-      if (int code = make_random(info, tensor)) return code;
+      if (int code = make_random(info, false, tensor)) return code;
       if (int code = session_.bind(info.name, *tensor)) return code;
     }
     return exit_ok;
@@ -283,14 +284,15 @@ class Bench {
     if (int code = session_.find(entry, function)) return code;
     if (int code = bind_random_parameters(function)) return code;
     std::vector<const tsr_tensor_t*> inputs;
-    std::set<std::string> updated = updated_inputs(function);
+    std::set<std::string> donated = donated_inputs(function);
     std::vector<Count> counts;
     for (const tsr_tensor_info_t& info : input_infos(function)) {
       OwnedTensor *tensor = nullptr, *begin = nullptr;
-      if (int code = make_random(info, tensor)) return code;
+      bool is_donated = donated.count(info.name) != 0;
+      if (int code = make_random(info, is_donated, tensor)) return code;
       inputs.push_back(&tensor->tensor);
-      if (info.ndim != 0 || !updated.count(info.name)) continue;
-      if (int code = make_random(info, begin)) return code;
+      if (info.ndim != 0 || !is_donated) continue;
+      if (int code = make_random(info, is_donated, begin)) return code;
       counts.push_back({tensor->tensor.data, begin->tensor.data, size_t(info.element.bits) / 8});
     }
     std::vector<tsr_tensor_t*> outputs;
@@ -327,15 +329,6 @@ class Bench {
     const void* begin;
     size_t bytes;
   };
-
-  /// The names of the inputs that an entry updates.
-  static std::set<std::string> updated_inputs(tsr_function_t function) {
-    std::set<std::string> names;
-    for (const tsr_tensor_info_t& info : output_infos(function)) {
-      if (info.flags & TSR_TENSOR_DONATED) names.insert(info.alias_of);
-    }
-    return names;
-  }
 
   int measure(const std::string& entry, const Stopwatch::Call& reset, const Stopwatch::Call& call,
               Timing& timing) {

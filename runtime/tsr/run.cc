@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
@@ -118,6 +119,7 @@ class Run {
   int read_inputs() {
     inputs_.assign(input_infos_.size(), nullptr);
     input_tensors_.assign(input_infos_.size(), nullptr);
+    std::set<std::string> donated = donated_inputs(function_);
     for (const std::string& text : options_.inputs) {
       Assignment from;
       size_t index = 0;
@@ -125,7 +127,10 @@ class Run {
       if (int code = place_of(from.name, input_infos_, "input", index)) return code;
       if (inputs_[index]) return fail(cat("input ", in_quotes(from.name), " is given twice"));
       OwnedTensor* tensor = nullptr;
-      if (int code = read_input(session_, from, input_infos_[index], tensor)) return code;
+      if (int code = read_input(session_, from, input_infos_[index], donated.count(from.name) != 0,
+                                tensor)) {
+        return code;
+      }
       inputs_[index] = &tensor->tensor;
       input_tensors_[index] = tensor;
     }

@@ -195,6 +195,12 @@ int Session::make_tensor(format::Dtype dtype, std::vector<int64_t> shape, std::s
   return status == TSR_SUCCESS ? exit_ok : fail_status(status);
 }
 
+int Session::make_donated(format::Dtype dtype, std::vector<int64_t> shape, std::string_view content,
+                          OwnedTensor*& tensor) {
+  if (int code = make_tensor(dtype, std::move(shape), "", tensor)) return code;
+  return write(*tensor, content);
+}
+
 int Session::allocate(OwnedTensor& tensor, bool on_host) {
   tensor.tensor.device = on_host ? host_place : device_;
   tsr_status_t status =
@@ -231,6 +237,14 @@ std::vector<tsr_tensor_info_t> output_infos(tsr_function_t function) {
   size_t count = 0;
   tsrGetSignature(function, nullptr, &count);
   return infos(function, count, tsrGetOutputInfo);
+}
+
+std::set<std::string> donated_inputs(tsr_function_t function) {
+  std::set<std::string> names;
+  for (const tsr_tensor_info_t& info : output_infos(function)) {
+    if (info.flags & TSR_TENSOR_DONATED) names.insert(info.alias_of);
+  }
+  return names;
 }
 
 }  // namespace tessera::tool

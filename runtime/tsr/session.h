@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,9 @@ class Session {
   /// content stays in memory of the host, where dimensions are read.
   int make_tensor(format::Dtype dtype, std::vector<int64_t> shape, std::string_view content,
                   OwnedTensor*& tensor);
+  /// The same for an input that the entry may write: always in memory of the device.
+  int make_donated(format::Dtype dtype, std::vector<int64_t> shape, std::string_view content,
+                   OwnedTensor*& tensor);
   /// Copies the content of a whole tensor, from memory of the host.
   int write(const OwnedTensor& tensor, std::string_view content) const;
   /// The bytes of a tensor; `storage` holds them when they are fetched from a GPU.
@@ -77,5 +81,7 @@ class Session {
 /// Inputs or outputs of an entry.
 std::vector<tsr_tensor_info_t> input_infos(tsr_function_t function);
 std::vector<tsr_tensor_info_t> output_infos(tsr_function_t function);
+/// The names of the inputs whose memory is that of outputs.
+std::set<std::string> donated_inputs(tsr_function_t function);
 
 }  // namespace tessera::tool

@@ -108,8 +108,7 @@ int read_state(Session& session, const StateFile& state, const tsr_tensor_info_t
   if (!view) return fail(cat(state.path, ": ", view.error().text));
   const format::TensorView* found = view->find(info.name);
   if (!found) return fail(cat(state.path, " has no tensor ", in_quotes(info.name)));
-  if (int code = session.make_tensor(found->dtype, found->shape, "", tensor)) return code;
-  return session.write(*tensor, found->bytes);
+  return session.make_donated(found->dtype, found->shape, found->bytes, tensor);
 }
 
 int write_state(const Session& session, format::PendingFiles& files, const StateFile& state,

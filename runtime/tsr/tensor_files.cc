@@ -63,15 +63,13 @@ bool encode_number(const std::string& text, Dtype dtype, std::string& bytes) {
   return false;
 }
 
-int read_number(Session& session, const Assignment& from, const tsr_tensor_info_t& info,
-                OwnedTensor*& tensor) {
-  Dtype dtype = *format::find_dtype(info.dtype);
-  std::string bytes;
-  if (!encode_number(from.value, dtype, bytes)) {
+/// The bytes of a number, as an array of rank 0.
+int read_number(const Assignment& from, const tsr_tensor_info_t& info, std::string& bytes) {
+  if (!encode_number(from.value, *format::find_dtype(info.dtype), bytes)) {
     return fail(cat("input ", in_quotes(from.name), ": ", in_quotes(from.value),
                     " is neither a file (.npy, .safetensors) nor a number of dtype ", info.dtype));
   }
-  return session.make_tensor(dtype, {}, bytes, tensor);
+  return exit_ok;
 }
 
 }  // namespace
@@ -90,23 +88,29 @@ int split_assignment(const std::string& text, const std::string& option, Assignm
 }
 
 int read_input(Session& session, const Assignment& from, const tsr_tensor_info_t& info,
-               OwnedTensor*& tensor) {
+               bool is_donated, OwnedTensor*& tensor) {
+  auto make = [&](Dtype dtype, const std::vector<int64_t>& shape, std::string_view content) {
+    return is_donated ? session.make_donated(dtype, shape, content, tensor)
+                      : session.make_tensor(dtype, shape, content, tensor);
+  };
   bool is_npy = from.value.ends_with(".npy");
   if (!is_npy && !is_safetensors(from.value) && info.ndim == 0) {
-    return read_number(session, from, info, tensor);
+    std::string bytes;
+    if (int code = read_number(from, info, bytes)) return code;
+    return make(*format::find_dtype(info.dtype), {}, bytes);
   }
   auto file = format::MappedFile::open(from.value);
   if (!file) return fail(file.error().text);
   if (!is_safetensors(from.value)) {
     auto array = format::read_npy(file->bytes());
     if (!array) return fail(cat(from.value, ": ", array.error().text));
-    return session.make_tensor(array->dtype, array->shape, array->bytes, tensor);
+    return make(array->dtype, array->shape, array->bytes);
   }
   auto view = format::SafetensorsView::open(file->bytes());
   if (!view) return fail(cat(from.value, ": ", view.error().text));
   const format::TensorView* found = view->find(from.name);
   if (!found) return fail(cat(from.value, " has no tensor ", in_quotes(from.name)));
-  return session.make_tensor(found->dtype, found->shape, found->bytes, tensor);
+  return make(found->dtype, found->shape, found->bytes);
 }
 
 int write_output(const Session& session, format::PendingFiles& files, const Assignment& to,

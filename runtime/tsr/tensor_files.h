@@ -22,9 +22,9 @@ int split_assignment(const std::string& text, const std::string& option, Assignm
 bool is_tensor_file(const std::string& path);
 
 /// Reads the input from an .npy file, from the tensor of its name in a .safetensors file, or, for
-/// rank 0, from a number.
+/// rank 0, from a number. A donated input is one that the entry may write.
 int read_input(Session& session, const Assignment& from, const tsr_tensor_info_t& info,
-               OwnedTensor*& tensor);
+               bool is_donated, OwnedTensor*& tensor);
 
 /// Writes a tensor aside, in the form that the path's ending names.
 int write_output(const Session& session, format::PendingFiles& files, const Assignment& to,
