@@ -52,7 +52,9 @@ class Printer {
       name = fmt::format("%{}", next_value_++);
     } else {
       name = fmt::format("%{}", value->name());
-      for (int n = 1; !taken_.insert(name).second; ++n) name = fmt::format("%{}_{}", value->name(), n);
+      for (int& n = suffixes_[name]; !taken_.insert(name).second;) {
+        name = fmt::format("%{}_{}", value->name(), ++n);
+      }
     }
     it->second = name;
     return name;
@@ -166,6 +168,7 @@ class Printer {
   std::unordered_map<Value*, std::string> values_;
   std::unordered_map<Block*, int> blocks_;
   std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> suffixes_;  ///< the last that was tried, by name
   int next_value_ = 0;
   int next_block_ = 0;
 };
