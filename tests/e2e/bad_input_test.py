@@ -12,10 +12,9 @@ import time
 
 import numpy as np
 
-from tools import BIN, EXAMPLES, refuse, run
+from tools import BIN, EXAMPLES, SANITIZED, refuse, run
 
 # AddressSanitizer reserves terabytes of addresses and takes its time.
-SANITIZED = "ASAN_OPTIONS" in os.environ
 SECONDS = 100 if SANITIZED else 10
 BYTES = 2 << 30
 

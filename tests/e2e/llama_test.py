@@ -9,7 +9,7 @@ import tempfile
 import numpy as np
 
 import models
-from tools import BIN, peak_memory
+from tools import BIN, SANITIZED, peak_memory
 
 PROMPT = b"The first program that"
 
@@ -26,7 +26,7 @@ def check_memory(model):
         return peak_memory(BIN / "llama_generate", model.bundle, model.weights, PROMPT.decode(), "--count", str(count))
 
     few, many = peak(4), peak(160)
-    assert many < few + 500_000, f"{few} bytes for 4 bytes of text, {many} for 160"
+    assert SANITIZED or many < few + 500_000, f"{few} bytes for 4 bytes of text, {many} for 160"
 
 
 def main():

@@ -15,6 +15,8 @@ sys.path.insert(0, str(EXAMPLES))  # what the NumPy programs there share
 
 DEVICE = os.environ.get("TESSERA_DEVICE", "cpu")
 TARGET = os.environ.get("TESSERA_TARGET", "cuda:sm_90a")
+# Programs with sanitizers take memory that is never given back, and address space without end.
+SANITIZED = bool({"ASAN_OPTIONS", "UBSAN_OPTIONS"} & os.environ.keys())
 
 
 def on_device(command, environment=None):

@@ -9,7 +9,7 @@ import tempfile
 
 import numpy as np
 
-from tools import BIN, peak_memory, run
+from tools import BIN, SANITIZED, peak_memory, run
 
 import bf16
 from safetensors_io import load as load_safetensors
@@ -126,7 +126,7 @@ def check_memory(folder):
               "w": np.zeros(shape, np.float32), "rate": np.float32(RATE)}
     entry = Entry(folder, "train", half=True)
     few, many = (peak_memory(*entry.command("train", inputs, "--repeat", count)) for count in (2, 200))
-    assert many < few + 500_000, f"{few} bytes after 2 steps, {many} after 200"
+    assert SANITIZED or many < few + 500_000, f"{few} bytes after 2 steps, {many} after 200"
     plan = run(BIN / "tsr", "inspect", folder / "t.bundle", "--ir", "plan")
     assert not re.search(r"copy", plan), plan
 
