@@ -34,6 +34,8 @@ class FusionBuilder {
   // All groups.
   int group_of(Op* op) const;
   void claim(Op* op, int group);
+  /// About how many instructions an element of the group takes.
+  size_t weight(int group) const { return weights_.at(group); }
   void find_outputs();
   std::vector<FusionGroup> in_order();
   /// Whether an op stands in the block that is grouped: what stands around it has been computed.
@@ -44,9 +46,11 @@ class FusionBuilder {
   DimTable& table_;
   std::vector<FusionGroup> groups_;
   std::map<Op*, int> group_of_;
+  std::map<int, size_t> weights_;  ///< of groups
 };
 
-/// Ops a group may have, so that kernels stay of bounded size; random numbers take more than a hundred.
-inline constexpr size_t max_group_members = 1024;
+/// About how many instructions an element of a group may take, so that kernels stay of bounded size and compile in
+/// bounded time; random numbers take more than a hundred.
+inline constexpr size_t max_group_weight = 1024;
 
 }  // namespace tessera

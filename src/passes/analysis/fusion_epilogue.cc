@@ -39,18 +39,19 @@ void FusionBuilder::grow_epilogue(Op* anchor) {
     }
     group.whole.resize(group.extents.size());
     group.maps[chained] = map;
-    while (group.members.size() < max_group_members) {
+    while (weight(number) < max_group_weight) {
       const std::vector<ReadSite>& sites = reads_.sites(chained);
       Op* next = sites.empty() ? nullptr : sites[0].op;
       // One op may read it twice (x * x).
       bool only =
           std::all_of(sites.begin(), sites.end(), [&](const ReadSite& s) { return s.op == next; });
       if (!next || !only || group_of(next) >= 0 || !is_elementwise(next)) break;
+      size_t folded = group.members.size();
       if (!fold_consumer(group, result_axes, next, chained)) break;
+      for (; folded < group.members.size(); ++folded) claim(group.members[folded], number);
       chained = next->result();
     }
   }
-  for (Op* op : group.members) claim(op, number);
   groups_.push_back(std::move(group));
 }
 

@@ -77,7 +77,7 @@ void FusionBuilder::grow_generated(Op* root) {
   };
   groups_.push_back(std::move(group));
   add_producers(root);
-  while (!candidates.empty() && groups_[size_t(number)].members.size() < max_group_members) {
+  while (!candidates.empty() && weight(number) < max_group_weight) {
     Op* op = candidates.top();
     candidates.pop();
     if (!try_join(groups_[size_t(number)], op)) continue;

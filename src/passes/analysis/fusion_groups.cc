@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/core/transcendental.h"
 #include "ir/graph/ops.h"
 #include "passes/analysis/fusion_builder.h"
 
@@ -87,7 +88,9 @@ int FusionBuilder::group_of(Op* op) const {
 }
 
 void FusionBuilder::claim(Op* op, int group) {
+  constexpr size_t of_transcendentals = 16;
   group_of_[op] = group;
+  weights_[group] += is_transcendental(op->info().elementwise) ? of_transcendentals : 1;
 }
 
 bool FusionBuilder::is_inside(Op* op) const {

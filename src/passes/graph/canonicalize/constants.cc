@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "ir/core/transcendental.h"
 #include "passes/graph/canonicalize/patterns.h"
 
 namespace tessera::canonical {
@@ -19,33 +20,10 @@ using graph::OpKind;
 /// Larger constants are left to the program: folding them would make the bundle grow.
 constexpr size_t most_elements = 1024;
 
-bool is_fixed(ElementwiseKind kind) {
-  switch (kind) {
-    case ElementwiseKind::Exp:
-    case ElementwiseKind::Exp2:
-    case ElementwiseKind::Expm1:
-    case ElementwiseKind::Log:
-    case ElementwiseKind::Log2:
-    case ElementwiseKind::Log1p:
-    case ElementwiseKind::Sin:
-    case ElementwiseKind::Cos:
-    case ElementwiseKind::Tanh:
-    case ElementwiseKind::Sigmoid:
-    case ElementwiseKind::Erf:
-    case ElementwiseKind::Gelu:
-    case ElementwiseKind::Silu:
-    case ElementwiseKind::Pow:
-    case ElementwiseKind::None:
-      return false;
-    default:
-      return true;
-  }
-}
-
 /// A cast whose type asks for more than rounding is left alone.
 bool is_foldable(Op* op) {
   ElementwiseKind kind = op->info().elementwise;
-  if (!is_fixed(kind)) return false;  // also what is not elementwise, and may have no result
+  if (kind == ElementwiseKind::None || is_transcendental(kind)) return false;
   const Policies& policies = op->result()->type()->policies;
   if (kind == ElementwiseKind::Cast && (policies.saturate || policies.stochastic_round))
     return false;
