@@ -10,7 +10,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <charconv>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -27,9 +30,24 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// Of `of` parts of the seeds, that number, from 1.
+struct Shard {
+  uint64_t index = 1, of = 1;
+};
+
+/// Reads "3/40"; CLI11 calls it for options of this type, and refuses what gives false.
+bool lexical_cast(const std::string& text, Shard& shard) {
+  const char* end = text.data() + text.size();
+  auto index = std::from_chars(text.data(), end, shard.index);
+  if (index.ec != std::errc() || index.ptr == end || *index.ptr != '/') return false;
+  auto of = std::from_chars(index.ptr + 1, end, shard.of);
+  return of.ec == std::errc() && of.ptr == end && shard.index >= 1 && shard.index <= shard.of;
+}
+
 struct Options {
   uint64_t seed = 1, count = 1;
-  std::string shard = "1/1", resume, json, failures;
+  Shard shard;
+  std::string resume, json, failures;
   std::vector<std::string> summary;
   bool thorough = false, show = false, keep = false;
   int timeout = 120, seconds = 0;
@@ -131,35 +149,40 @@ class Run {
   explicit Run(const Options& options) : options_(options) {}
 
   int run() {
-    read_log();
+    if (!read_log() || !open(json_, options_.json, std::ios::trunc)) return 2;
     std::vector<uint64_t> seeds = seeds_to_run();
     total_ = seeds.size();
     for (size_t next = 0; next < seeds.size() && !is_over();) next = run_batch(seeds, next);
     for (const Json& failure : summary_.failures()) report(failure);
     std::cout << summary_.text();
-    if (!options_.json.empty()) std::ofstream(options_.json) << summary_.json().dump(1) << "\n";
+    if (json_.is_open()) json_ << summary_.json().dump(1) << "\n";
     return summary_.has_failures() ? 1 : 0;
   }
 
  private:
-  void read_log() {
-    if (options_.resume.empty()) return;
+  /// Opens a file that was asked for; false, with a message, when it cannot be written.
+  static bool open(std::ofstream& file, const std::string& path, std::ios::openmode mode) {
+    if (path.empty()) return true;
+    file.open(path, std::ios::out | mode);
+    if (!file) std::cerr << fmt::format("tessera-check: cannot write '{}': {}\n", path, std::strerror(errno));
+    return bool(file);
+  }
+
+  bool read_log() {
     std::ifstream file(options_.resume);
     for (std::string line; std::getline(file, line);) {
       Json parsed = Json::parse(line, nullptr, false);
       if (parsed.is_discarded()) continue;  // cut off when a run was killed
       if (done_.insert(parsed["seed"].get<uint64_t>()).second) summary_.add(parsed);
     }
-    log_.open(options_.resume, std::ios::app);
+    return open(log_, options_.resume, std::ios::app);
   }
 
   std::vector<uint64_t> seeds_to_run() const {
-    size_t slash = options_.shard.find('/');
-    uint64_t index = std::stoull(options_.shard), of = std::stoull(options_.shard.substr(slash + 1));
     std::vector<uint64_t> seeds;
     for (uint64_t i = 0; i < options_.count; ++i) {
       uint64_t seed = options_.seed + i;
-      if (i % of + 1 == index && !done_.contains(seed)) seeds.push_back(seed);
+      if (i % options_.shard.of + 1 == options_.shard.index && !done_.contains(seed)) seeds.push_back(seed);
     }
     return seeds;
   }
@@ -232,7 +255,7 @@ class Run {
 
   const Options& options_;
   std::set<uint64_t> done_;
-  std::ofstream log_;
+  std::ofstream log_, json_;
   Summary summary_;
   size_t recorded_ = 0, total_ = 0;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
@@ -260,12 +283,12 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app{"Checks random programs in every way that they can be computed."};
   app.add_option("--seed", options.seed, "the first seed");
-  app.add_option("--count", options.count, "how many seeds");
-  app.add_option("--shard", options.shard, "i/n: every n-th of them, beginning with the i-th");
+  app.add_option("--count", options.count, "how many seeds")->check(CLI::Range(uint64_t(1), uint64_t(1) << 32));
+  app.add_option("--shard", options.shard, "i/n: every n-th of them, beginning with the i-th")->type_name("I/N");
   app.add_option("--resume", options.resume, "a log of what was checked, read and continued");
   app.add_option("--json", options.json, "a file for the summary");
-  app.add_option("--failures", options.failures, "a folder for the programs that fail, made small");
-  app.add_option("--summary", options.summary, "only sum up these logs");
+  app.add_option("--failures", options.failures, "a folder for the programs that fail, made small")->check(CLI::ExistingDirectory);
+  app.add_option("--summary", options.summary, "only sum up these logs")->check(CLI::ExistingFile);
   app.add_option("--timeout", options.timeout, "seconds for a program");
   app.add_option("--seconds", options.seconds, "start no program after that; 0: check all");
   app.add_flag("--thorough", options.thorough, "each program on every CPU and GPU");
