@@ -93,8 +93,9 @@ class Run {
     std::vector<std::string> names = names_of(infos);
     index = size_t(std::find(names.begin(), names.end(), name) - names.begin());
     if (index != names.size()) return exit_ok;
-    return fail(
-        cat(options_.entry, " has no ", kind, " ", in_quotes(name), suggestion(name, names)));
+    std::string help = suggestion(name, names);
+    if (help.empty() && !names.empty()) help = cat("; its ", kind, "s are ", listed(names));
+    return fail(cat(options_.entry, " has no ", kind, " ", in_quotes(name), help));
   }
 
   int check_outputs() {

@@ -51,8 +51,8 @@ bool encode_number(const std::string& text, Dtype dtype, std::string& bytes) {
     case Dtype::U8:
       return put(uint8_t());
     case Dtype::Bool:
-      bytes.assign(1, text == "true" ? '\1' : '\0');
-      return text == "true" || text == "false";
+      bytes.assign(1, text == "true" || text == "True" || text == "1" ? '\1' : '\0');
+      return bytes[0] || text == "false" || text == "False" || text == "0";
     case Dtype::Bf16:
     case Dtype::F16:
     case Dtype::F8E4M3:
@@ -67,7 +67,8 @@ bool encode_number(const std::string& text, Dtype dtype, std::string& bytes) {
 int read_number(const Assignment& from, const tsr_tensor_info_t& info, std::string& bytes) {
   if (!encode_number(from.value, *format::find_dtype(info.dtype), bytes)) {
     return fail(cat("input ", in_quotes(from.name), ": ", in_quotes(from.value),
-                    " is neither a file (.npy, .safetensors) nor a number of dtype ", info.dtype));
+                    " is neither a file (.npy, .safetensors) nor ",
+                    info.dtype == std::string_view("bool") ? "true or false" : cat("a number of dtype ", info.dtype)));
   }
   return exit_ok;
 }
