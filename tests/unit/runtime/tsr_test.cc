@@ -127,7 +127,7 @@ TEST_CASE("tsr run names what is wrong and leaves no file", "[tsr]") {
          "the parameter 'layer.w', f32[D], has no value; --params names a file with it");
   expect("layer --params w.safetensors",
          "input 'x', f32[B, D], is missing; --input x=FILE gives it");
-  expect("layer --params w.safetensors --input z=x.npy", "layer has no input 'z'");
+  expect("layer --params w.safetensors --input z=x.npy", "layer has no input 'z'; its only input is x");
   expect("layer --params w.safetensors --input x=none.npy",
          "cannot read 'none.npy': No such file or directory");
   expect("layer --params w.safetensors --input x=w.safetensors", "w.safetensors has no tensor 'x'");
