@@ -1,0 +1,107 @@
+#include "frontend/format/readings.h"
+
+#include <algorithm>
+
+#include "frontend/syntax/lexer.h"
+#include "frontend/syntax/parse.h"
+
+namespace tessera::formatter {
+
+bool cut(std::string_view text, const std::string& name, CutText& out) {
+  SourceManager& sources = out.messages->sources;
+  DiagnosticEngine& diagnostics = out.messages->diagnostics;
+  FileId file = sources.add(name, std::string(text));
+  out.lexed = lex_file(file, sources, diagnostics);
+  if (diagnostics.has_errors()) return false;
+  out.lines = cut_lines(out.lexed, out.text());
+  Result<Branches> branches = Branches::find(out.lines, out.lexed, diagnostics);
+  if (!branches) return false;
+  out.branches = std::move(*branches);
+  return true;
+}
+
+std::string read_tree(std::string text, const std::string& name, Messages& messages) {
+  messages.diagnostics.set_error_limit(0);
+  FileId file = messages.sources.add(name, std::move(text));
+  ParseOptions options;
+  options.read = [](const std::string&, std::string& text, std::string&) {
+    text.clear();
+    return true;
+  };
+  return print_ast(parse_source(file, messages.sources, options, messages.diagnostics));
+}
+
+namespace {
+
+/// Leaves the branches with errors as they are; false if an error is outside of all.
+bool set_aside(Branches& branches, const Messages& messages) {
+  bool any = false;
+  for (const Diagnostic& diagnostic : messages.diagnostics.all()) {
+    if (diagnostic.severity != Severity::Error) continue;
+    if (!diagnostic.loc.known() || !branches.is_inside(diagnostic.loc.line - 1)) return false;
+    any |= branches.make_raw(diagnostic.loc.line - 1);
+  }
+  return any;
+}
+
+}  // namespace
+
+std::unique_ptr<Messages> read_trees(CutText& cut, const std::string& name,
+                                     std::vector<std::string>& trees) {
+  // Each time round a branch has become raw, and then its reading is gone.
+  for (size_t number = 0; number < cut.branches->reading_count();) {
+    auto messages = std::make_unique<Messages>();
+    std::string tree = read_tree(cut.branches->reading(cut.text(), number), name, *messages);
+    if (!messages->diagnostics.has_errors()) {
+      trees.push_back(std::move(tree));
+      ++number;
+      continue;
+    }
+    if (!set_aside(*cut.branches, *messages)) return messages;
+    trees.clear();
+    number = 0;
+  }
+  return nullptr;
+}
+
+namespace {
+
+/// The tokens that formatting keeps, with their texts; what it may add or drop is left out.
+std::vector<std::pair<TokenKind, std::string_view>> kept_tokens(const CutText& cut) {
+  std::vector<std::pair<TokenKind, std::string_view>> found;
+  for (const RawToken& token : cut.lexed.tokens) {
+    bool may_change = token.kind == TokenKind::Comma || token.kind == TokenKind::Semicolon ||
+                      token.kind == TokenKind::Lparen || token.kind == TokenKind::Rparen;
+    if (is_trivia(token.kind) || may_change) continue;
+    found.emplace_back(token.kind, cut.text().substr(token.offset, token.length));
+  }
+  return found;
+}
+
+/// In alphabetical order: one may move to the end of its line.
+std::vector<std::string_view> comments(const CutText& cut) {
+  std::vector<std::string_view> found;
+  for (const RawToken& token : cut.lexed.tokens) {
+    if (token.kind != TokenKind::Comment) continue;
+    std::string_view text = cut.text().substr(token.offset, token.length);
+    found.push_back(text.substr(0, text.find_last_not_of(" \t") + 1));
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace
+
+std::string find_difference(const CutText& before, const std::vector<std::string>& trees,
+                            std::string_view after, const std::string& name) {
+  CutText other;
+  if (!cut(after, name, other)) return "the formatted text has broken tokens";
+  if (kept_tokens(before) != kept_tokens(other)) return "the formatted text has other tokens";
+  if (comments(before) != comments(other)) return "the formatted text has other comments";
+  // A branch keeps its place among the branches, so that its line in the one text says it for both.
+  std::vector<std::string> others;
+  if (read_trees(other, name, others) != nullptr) return "the formatted text does not parse";
+  return others == trees ? "" : "the formatted text has another tree";
+}
+
+}  // namespace tessera::formatter

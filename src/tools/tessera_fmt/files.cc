@@ -1,0 +1,88 @@
+#include "tools/tessera_fmt/files.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "support/file.h"
+
+namespace tessera::tools {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+bool is_below(const fs::path& path, const fs::path& folder) {
+  auto [rest, end] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return rest == folder.end() || (std::next(rest) == folder.end() && rest->empty());
+}
+
+class Finder {
+ public:
+  Finder(const std::vector<std::string>& excluded, std::vector<std::string>& problems) : problems_(problems) {
+    for (const std::string& name : excluded) excluded_.push_back(fs::path(name).lexically_normal());
+  }
+
+  void folder(const fs::path& root, std::vector<std::string>& out) {
+    std::error_code error;
+    std::vector<std::string> found;
+    fs::recursive_directory_iterator at(root, error), end;
+    while (!error && at != end) {
+      fs::path path = at->path();
+      bool hidden = path.filename().string().starts_with('.');
+      bool skipped = hidden || is_excluded(path);
+      std::error_code kind_error;
+      if (at->is_directory(kind_error)) {
+        if (skipped) at.disable_recursion_pending();
+      } else if (!skipped && path.extension() == ".tsr") {
+        found.push_back(path.string());
+      }
+      at.increment(error);
+    }
+    if (error) problems_.push_back(root.string() + ": " + error.message());
+    std::sort(found.begin(), found.end());
+    out.insert(out.end(), found.begin(), found.end());
+  }
+
+ private:
+  bool is_excluded(const fs::path& path) const {
+    fs::path normal = path.lexically_normal();
+    return std::any_of(excluded_.begin(), excluded_.end(),
+                       [&](const fs::path& folder) { return is_below(normal, folder); });
+  }
+
+  std::vector<fs::path> excluded_;
+  std::vector<std::string>& problems_;
+};
+
+}  // namespace
+
+std::vector<std::string> find_sources(const std::vector<std::string>& names,
+                                      const std::vector<std::string>& excluded,
+                                      std::vector<std::string>& problems) {
+  std::vector<std::string> found;
+  Finder finder(excluded, problems);
+  for (const std::string& name : names) {
+    std::error_code error;
+    if (name != "-" && fs::is_directory(name, error)) {
+      finder.folder(name, found);
+    } else {
+      found.push_back(name);
+    }
+  }
+  return found;
+}
+
+bool rewrite_file(const std::string& path, std::string_view contents, std::string& error) {
+  std::error_code problem;
+  fs::path target = fs::canonical(path, problem);
+  fs::perms permissions = problem ? fs::perms::none : fs::status(target, problem).permissions();
+  if (problem) {
+    error = problem.message();
+    return false;
+  }
+  if (!write_file(target.string(), contents, error)) return false;
+  fs::permissions(target, permissions, problem);
+  return true;
+}
+
+}  // namespace tessera::tools

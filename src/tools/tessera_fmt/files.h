@@ -1,0 +1,21 @@
+#pragma once
+// The .tsr files that a command line names.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::tools {
+
+/// Replaces folders by the .tsr files below them, in order of their names; hidden folders, links to
+/// folders and what lies in `excluded` are left out. Other names stay as they are. A folder that
+/// cannot be read is added to `problems`, with why.
+std::vector<std::string> find_sources(const std::vector<std::string>& names,
+                                      const std::vector<std::string>& excluded,
+                                      std::vector<std::string>& problems);
+
+/// Gives a file other contents, aside first. It keeps its permissions, and what a link points to is
+/// written, not the link. False with the reason in `error`.
+bool rewrite_file(const std::string& path, std::string_view contents, std::string& error);
+
+}  // namespace tessera::tools

@@ -1,0 +1,175 @@
+// tessera-fmt: writes .tsr files in the one style, or says which are not in it.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "frontend/format/format.h"
+#include "support/file.h"
+#include "support/out_of_memory.h"
+#include "tools/driver/io.h"
+#include "tools/driver/version.h"
+#include "tools/tessera_fmt/files.h"
+#include "tools/tessera_fmt/unified_diff.h"
+
+using namespace tessera;
+
+namespace {
+
+constexpr int exit_bug = 70;
+
+struct Options {
+  std::vector<std::string> inputs;
+  std::vector<std::string> excluded;
+  std::string range;
+  std::string stdin_name = "<stdin>";
+  std::optional<formatter::LineRange> lines;
+  bool check = false;
+  bool diff = false;
+  bool to_stdout = false;
+};
+
+constexpr const char* footer =
+    "Files are written in place, aside first and then renamed. Comments, preprocessor lines and strings stay as they\n"
+    "are, and so does what the program means: the new text is compared with the old one, tree by tree, before it is\n"
+    "written. A file with syntax errors is not touched.\n"
+    "\n"
+    "Exit status: 0 on success, 1 when --check finds a file that would change, or a file has syntax errors or cannot\n"
+    "be read or written, 70 on a bug of ours.\n"
+    "\n"
+    "Environment:\n"
+    "  NO_COLOR  any text turns the colours of messages off\n"
+    "\n"
+    "Examples:\n"
+    "  tessera-fmt model.tsr layers/           format a file, and all .tsr files below a folder\n"
+    "  tessera-fmt --check --diff .            show what would change and fail if anything does\n"
+    "  tessera-fmt - < model.tsr               from standard input to standard output\n"
+    "  tessera-fmt --range=10:20 model.tsr     the statements on lines 10 to 20 alone";
+
+void add_options(CLI::App& app, Options& options) {
+  app.add_option("inputs", options.inputs, "files, folders of them, or - for standard input")
+      ->type_name("PATH ...")
+      ->required();
+  app.add_flag("--check", options.check, "write nothing; name the files that would change and exit with 1")
+      ->group("Modes");
+  app.add_flag("--diff", options.diff, "write nothing; print what would change as a unified diff")->group("Modes");
+  app.add_flag("--stdout", options.to_stdout, "write nothing; print the formatted text")->group("Modes");
+  app.add_option("--range", options.range, "format only the statements on these lines, counted from 1")
+      ->type_name("LINE:LINE")
+      ->group("What is formatted");
+  app.add_option("--exclude", options.excluded, "leave out this file or folder below the folders that are given")
+      ->type_name("PATH")
+      ->allow_extra_args(false)
+      ->group("What is formatted");
+  app.add_option("--stdin-name", options.stdin_name, "what messages call standard input")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group("What is formatted");
+  app.set_version_flag("--version", std::string(driver::version_line("tessera-fmt")));
+  app.footer(footer);
+}
+
+/// "10:20"; false when it is no range.
+bool read_range(const std::string& text, formatter::LineRange& range) {
+  auto number = [](std::string_view digits, uint32_t& value) {
+    bool good = !digits.empty() && digits.size() < 10 && digits.find_first_not_of("0123456789") == digits.npos;
+    if (good) value = uint32_t(std::stoul(std::string(digits)));
+    return good && value > 0;
+  };
+  size_t colon = std::min(text.find(':'), text.size());
+  std::string_view first = std::string_view(text).substr(0, colon);
+  std::string_view last = colon < text.size() ? std::string_view(text).substr(colon + 1) : first;
+  return number(first, range.first) && number(last, range.last) && range.first <= range.last;
+}
+
+class Run {
+ public:
+  explicit Run(const Options& options) : options_(options) {}
+
+  int run() {
+    std::vector<std::string> problems;
+    for (const std::string& name : tools::find_sources(options_.inputs, options_.excluded, problems)) file(name);
+    for (const std::string& problem : problems) report(diag::command_line, problem);
+    if (is_bug_) return exit_bug;
+    return failed_ ? driver::exit_user_error : driver::exit_success;
+  }
+
+ private:
+  template <typename Kind, typename... Args>
+  void report(Kind kind, const Args&... args) {
+    formatter::Messages messages;
+    messages.diagnostics.report(kind, {}, args...);
+    driver::show(messages.diagnostics);
+    failed_ = true;
+  }
+  void file(const std::string& path);
+  void failure(const std::string& name, const formatter::FormatResult& result);
+  void success(const std::string& path, const std::string& name, const std::string& before,
+               const formatter::FormatResult& result);
+
+  const Options& options_;
+  bool failed_ = false;
+  bool is_bug_ = false;
+};
+
+void Run::failure(const std::string& name, const formatter::FormatResult& result) {
+  failed_ = true;
+  if (result.outcome == formatter::Outcome::SyntaxErrors) return driver::show(result.messages->diagnostics);
+  is_bug_ |= result.is_bug;
+  fmt::print(stderr, "{}: {}: {}; the file is as it was\n", escape_control(name),
+             result.is_bug ? "internal error" : "error", result.problem);
+}
+
+void Run::success(const std::string& path, const std::string& name, const std::string& before,
+                  const formatter::FormatResult& result) {
+  bool changed = result.text != before;
+  if (options_.check && changed) {
+    fmt::print(stderr, "{} is not formatted\n", escape_control(name));
+    failed_ = true;
+  }
+  if (options_.diff) fmt::print("{}", tools::unified_diff(name, before, result.edits));
+  if (options_.check || options_.diff) return;
+  bool to_stdout = options_.to_stdout || path == "-";
+  if (!changed && !to_stdout) return;
+  std::string error;
+  bool good = to_stdout ? write_file("-", result.text, error) : tools::rewrite_file(path, result.text, error);
+  if (!good) report(diag::cannot_write, name, error);
+}
+
+void Run::file(const std::string& path) {
+  std::string text, error;
+  std::string name = path == "-" ? options_.stdin_name : path;
+  if (!read_file(path, text, error)) return report(diag::cannot_read, name, error);
+  formatter::FormatResult result = formatter::format(text, {.name = name, .lines = options_.lines});
+  if (result.outcome == formatter::Outcome::Formatted) {
+    success(path, name, text, result);
+  } else {
+    failure(name, result);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  install_memory_handler();
+  Options options;
+  CLI::App app{"Formats Tessera source.", "tessera-fmt"};
+  add_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& request) {  // --help and --version
+    return app.exit(request);
+  } catch (const CLI::ParseError& error) {
+    return driver::command_line_error("tessera-fmt", error.what());
+  }
+  if (!options.range.empty()) {
+    options.lines.emplace();
+    if (!read_range(options.range, *options.lines)) {
+      return driver::command_line_error("tessera-fmt", "--range takes LINE:LINE, not '" + options.range + "'");
+    }
+    if (options.inputs.size() != 1) {
+      return driver::command_line_error("tessera-fmt", "--range is about the lines of one file");
+    }
+  }
+  return Run(options).run();
+}
