@@ -45,7 +45,10 @@ Evaluator::Nesting::Nesting(Evaluator& evaluator, Loc loc) : evaluator_(evaluato
 Datum Evaluator::evaluate(const ast::Expr& expr, Scope& scope) {
   if (!count_step(expr.loc)) return Datum::poison();
   Nesting nesting(*this, expr.loc);
-  return nesting.allowed() ? evaluate_unguarded(expr, scope) : Datum::poison();
+  if (!nesting.allowed()) return Datum::poison();
+  Datum value = evaluate_unguarded(expr, scope);
+  observe(expr, value);
+  return value;
 }
 
 Datum Evaluator::evaluate_unguarded(const ast::Expr& expr, Scope& scope) {
@@ -140,6 +143,7 @@ Datum Evaluator::evaluate_binaries(const ast::Binary& root, Scope& scope) {
       continue;
     }
     value = binary(node.op, value, evaluate(*node.right, scope), node.op_loc);
+    if (i > 0) observe(node, value);  // the root is the caller's to tell
   }
   return value;
 }
@@ -287,6 +291,7 @@ Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, 
     value = place(value, scope.module()->key_prefix, place_name);
     binding.value = value;
     binding.state = Binding::State::Ready;
+    observe(name, binding.loc, value);
   }
   if (const auto* reference = binding.value.object_as<ParamReference>()) {
     return param(reference->declaration(), loc);
@@ -297,6 +302,7 @@ Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, 
 Datum Evaluator::evaluate_attribute(const ast::Attribute& node, Scope& scope) {
   Datum object = evaluate(*node.object, scope);
   if (object.is_poison() || node.name.text.empty()) return Datum::poison();
+  if (session_.observer()) observe_member(object, node.name);
   if (object.is(DatumKind::Namespace)) return member_of(object.as_namespace(), node.name);
   return attribute(object, node.name, node.loc);
 }

@@ -178,6 +178,11 @@ class Evaluator {
   Scope* capture(Scope& scope);
   /// Runs the body of a def or lambda, whose parameters are defined in `scope`, in a new frame.
   Datum run_body(const Function& function, Scope& scope, Loc loc);
+  /// Tells the observer that a name has a value.
+  void observe(std::string_view name, Loc loc, const Datum& value) {
+    EvaluationObserver* observer = session_.observer();
+    if (observer && !value.is_poison()) observer->bound(name, loc, value);
+  }
   /// False, with a diagnostic, when the function is being called already or calls nest too deep.
   bool may_call(const Function& function, Loc loc);
   /// The function in progress does something beside giving its result.
@@ -212,6 +217,17 @@ class Evaluator {
   /// Checks what was found against `@pure` and `!{…}`.
   void check_effects(const CallFrame& frame);
   bool count_step(Loc loc);
+
+  // What the observer is told beside that (evaluate_observed.cc).
+  void observe(const ast::Expr& expr, const Datum& value) {
+    EvaluationObserver* observer = session_.observer();
+    if (observer && !value.is_poison()) observer->evaluated(expr, value);
+  }
+  void observe_parameters(const Function& function, Scope& scope);
+  void observe_member(const Datum& object, const ast::Identifier& name);
+  /// Says where what follows is computed.
+  void set_device(std::string device);
+
   /// The value of a constant of that name.
   Datum constant(const ast::Expr& expr, const ast::Identifier& name, Scope& scope);
 
@@ -300,6 +316,7 @@ class Evaluator {
   const Continuation* continuation_ = nullptr;
   std::vector<const ModuleApplication*> instantiating_;
   std::vector<DimFact> facts_;
+  std::string device_;  ///< only for the observer
   size_t steps_ = 0;
   unsigned nesting_ = 0;
 };

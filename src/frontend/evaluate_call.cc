@@ -154,7 +154,9 @@ Datum Evaluator::evaluate_call(const ast::Call& node, Scope& scope) {
     poisoned = poisoned || given.value.is_poison();
     arguments.push_back(std::move(given));
   }
-  return poisoned ? Datum::poison() : call(callee, std::move(arguments), node.loc);
+  if (poisoned) return Datum::poison();
+  if (EvaluationObserver* observer = session_.observer()) observer->called(node, callee);
+  return call(callee, std::move(arguments), node.loc);
 }
 
 Datum Evaluator::call(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) {
@@ -351,6 +353,8 @@ Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
   frames_.back().function = &function;
   frames_.back().call = loc;
   const Continuation* after = std::exchange(continuation_, nullptr);
+  if (session_.observer()) observe_parameters(function, scope);
+  std::string device = device_;
   if (function.lambda) {
     frames_.back().result_loc = function.lambda->body->loc;
     frames_.back().result = evaluate(*function.lambda->body, scope);
@@ -358,7 +362,11 @@ Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
     execute(function.def->body, scope);
   }
   continuation_ = after;
+  set_device(std::move(device));
   check_effects(frames_.back());
+  if (EvaluationObserver* observer = session_.observer()) {
+    observer->returned(function, frames_.back().result, frames_.back().effects);
+  }
   finished_ = std::move(frames_.back());
   frames_.pop_back();
   if (!frames_.empty()) {

@@ -157,6 +157,7 @@ Datum Evaluator::instantiate(const ModuleApplication& application, const std::st
   Scope* scope = session_.new_scope(module.scope());
   auto instance = std::make_shared<ModuleInstance>(application, scope);
   for (const ModuleApplication::Argument& argument : application.arguments()) {
+    observe(argument.name, argument.loc, argument.value);
     scope->set(argument.name, argument.value, argument.loc);
     instance->set_member(argument.name, argument.value);
   }
@@ -185,6 +186,7 @@ bool Evaluator::make_members(const ModuleApplication& application, const std::st
     if (const auto* constant = ast::as<ast::Const>(stmt)) {
       Datum value = this->constant(*constant->value, constant->name, scope);
       if (value.is_poison()) return false;
+      observe(constant->name.text, constant->name.loc, value);
       scope.set(constant->name.text, value, constant->name.loc);
       instance.set_member(constant->name.text, std::move(value));
     } else if (const auto* assign = ast::as<ast::Assign>(stmt)) {
@@ -192,6 +194,7 @@ bool Evaluator::make_members(const ModuleApplication& application, const std::st
       if (!name || !assign->annotation) return false;
       Datum value = field(*assign, scope, path, application.loc());
       if (value.is_poison()) return false;
+      if (!value.object_as<ParamReference>()) observe(name->text, name->loc, value);
       instance.set_member(name->text, std::move(value));
     }
   }

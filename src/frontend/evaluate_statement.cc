@@ -115,7 +115,9 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       break;
     case ast::NodeKind::Const: {
       const auto& node = ast::cast<ast::Const>(stmt);
-      scope.set(node.name.text, evaluate(*node.value, scope), node.name.loc);
+      Datum value = evaluate(*node.value, scope);
+      observe(node.name.text, node.name.loc, value);
+      scope.set(node.name.text, std::move(value), node.name.loc);
       break;
     }
     case ast::NodeKind::Pass:
@@ -143,8 +145,9 @@ void Evaluator::execute_assign(const ast::Assign& stmt, Scope& scope) {
 
 void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope) {
   if (const auto* name = ast::as<ast::Name>(&target)) {
-    scope.set(name->text, value.is_poison() ? value : assigned(name->text, value, name->loc),
-              name->loc);
+    Datum named = value.is_poison() ? value : assigned(name->text, value, name->loc);
+    observe(name->text, name->loc, named);
+    scope.set(name->text, std::move(named), name->loc);
     return;
   }
   const auto* tuple = ast::as<ast::Tuple>(&target);

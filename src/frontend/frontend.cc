@@ -4,6 +4,7 @@
 #include <set>
 
 #include "frontend/graph/graph_builder.h"
+#include "frontend/kernel/kernel_check.h"
 #include "frontend/kernel/kernel_library.h"
 #include "ir/core/verifier.h"
 
@@ -39,14 +40,17 @@ Result<schedule::KernelInstance> SourceLibrary::instantiate_exported(Module& mod
 /// One run of the front end.
 class Compilation {
  public:
-  Compilation(Context& context, DiagnosticEngine& diagnostics, SessionOptions options)
+  Compilation(Context& context, DiagnosticEngine& diagnostics, SessionOptions options,
+              std::string kernels_for)
       : diagnostics_(diagnostics),
+        kernels_for_(std::move(kernels_for)),
         state_(std::make_unique<SourceLibrary::State>(context, diagnostics, std::move(options))) {}
 
   Result<FrontendResult> run(FileId file) {
     size_t first = diagnostics_.all().size();
     size_t errors = diagnostics_.error_count();
     Session& session = state_->session;
+    if (session.observer()) session.observer()->started(session);
     state_->main = session.load_file(file);
     auto graph = std::make_unique<Module>(session.context(), session.sources(), module_name(file),
                                           Level::Graph);
@@ -61,9 +65,16 @@ class Compilation {
     for (const ParamDeclaration& declaration : session.params()) {
       builder.build_initialiser(declaration);
     }
+    if (!kernels_for_.empty() && !state_->main->broken) {
+      build_kernels(session, state_->kernels, *state_->main, *graph, kernels_for_);
+    }
     FrontendResult result;
     for (const auto& request : state_->kernels.own_kernels(*state_->main, "")) {
       result.exported_kernels.push_back(request.symbol);
+    }
+    if (session.observer()) {
+      observe_the_rest(builder, module_name(file));
+      session.observer()->finished(session);
     }
     diagnostics_.sort_from(first);
     if (!parsed || diagnostics_.error_count() != errors) return failure;
@@ -143,7 +154,27 @@ class Compilation {
     }
   }
 
+  /// Functions that nothing calls, and those of a file with mistakes in its layout, are evaluated as
+  /// if they were entries: an observer hears what they come to, and nobody of mistakes.
+  void observe_the_rest(const GraphBuilder& builder, std::string name) {
+    Session& session = state_->session;
+    Session::Quiet quiet(session);
+    Module scratch(session.context(), session.sources(), std::move(name), Level::Graph);
+    GraphBuilder silent(session, scratch, state_->kernels);
+    for (const ast::Declaration& declaration : state_->main->unit.declarations) {
+      const auto* def = ast::as<ast::Def>(declaration.stmt);
+      Binding* binding = def ? state_->main->scope->find_here(def->name.text) : nullptr;
+      if (!binding || !binding->value.is(DatumKind::Function)) continue;
+      const Function& function = binding->value.as_function();
+      bool known = builder.was_called(function) ||
+                   (function.kind == FunctionKind::Jit && !state_->main->broken);
+      if (known || function.def != def || function.kind == FunctionKind::Kernel) continue;
+      silent.build_entry(function, function.name);
+    }
+  }
+
   DiagnosticEngine& diagnostics_;
+  std::string kernels_for_;
   std::unique_ptr<SourceLibrary::State> state_;
   std::set<const ModuleInstance*> with_entries_;
 };
@@ -155,13 +186,14 @@ Result<FrontendResult> compile_source(Context& context, FileId file, const Front
   session.parse.read = options.read;
   session.check_promises = options.check_promises;
   session.nondet = options.nondet;
+  session.observer = options.observer;
   for (const auto& [name, value] : options.defines) session.parse.defines[name] = value;
-  return Compilation(context, diagnostics, std::move(session)).run(file);
+  return Compilation(context, diagnostics, std::move(session), options.kernels_for).run(file);
 }
 
 FrontendResult library_only(Context& context, DiagnosticEngine& diagnostics) {
   FrontendResult result;
-  result.library = Compilation(context, diagnostics, {}).library();
+  result.library = Compilation(context, diagnostics, {}, {}).library();
   return result;
 }
 

@@ -16,6 +16,8 @@
 
 namespace tessera::frontend {
 
+class EvaluationObserver;
+
 struct FrontendOptions {
   /// Folders searched for imports and %include after the file's own.
   std::vector<std::string> include_paths;
@@ -28,6 +30,13 @@ struct FrontendOptions {
   bool check_promises = false;
   /// Whether sums may be made in no order (--fast=nondet).
   bool nondet = false;
+  /// Hears what the evaluation learns (observer.h); null: nobody does. It outlives the compilation
+  /// and what comes of it.
+  EvaluationObserver* observer = nullptr;
+  /// A machine's name: the kernels of the file and those that the graph calls are built for it and
+  /// dropped, so that their mistakes are found and the observer sees them. Empty: kernels are built
+  /// when the lowering asks for them.
+  std::string kernels_for;
 };
 
 /// The kernels of one compilation: those of the user's files and of the standard library. It holds

@@ -183,6 +183,7 @@ bool Evaluator::enter_context(const Datum& context, Loc loc) {
     unsupported(loc, "work on another device than the first of its kind");
     return false;
   }
+  if (on) set_device(on->device().name());
   enter(*placement, loc);
   return true;
 }
@@ -190,19 +191,25 @@ bool Evaluator::enter_context(const Datum& context, Loc loc) {
 /// The suite is run in the scope around it.
 Flow Evaluator::execute_with(const ast::With& stmt, Scope& scope) {
   bool good = true;
+  std::string device = device_;
   for (const ast::WithItem& item : stmt.items) {
     Datum context = evaluate(*item.context, scope);
     good = enter_context(context, item.context->loc) && good;
     if (item.target) assign(*item.target, context, scope);
   }
-  return good ? execute(stmt.body, scope) : skip(stmt.body, scope);
+  Flow flow = good ? execute(stmt.body, scope) : skip(stmt.body, scope);
+  set_device(std::move(device));
+  return flow;
 }
 
 /// Without a suite it holds for what follows.
 Flow Evaluator::execute_on(const ast::On& stmt, Scope& scope) {
+  std::string device = device_;
   bool good = enter_context(evaluate(*stmt.place, scope), stmt.place->loc);
   if (!stmt.has_body) return Flow::Next;
-  return good ? execute(stmt.body, scope) : skip(stmt.body, scope);
+  Flow flow = good ? execute(stmt.body, scope) : skip(stmt.body, scope);
+  set_device(std::move(device));
+  return flow;
 }
 
 }  // namespace tessera::frontend

@@ -74,6 +74,11 @@ const Signature& Session::signature(Evaluator& evaluator, const Function& functi
   return it->second;
 }
 
+const Signature* Session::known_signature(const Function& function) const {
+  auto it = signatures_.find({function.def, function.scope});
+  return it == signatures_.end() ? nullptr : &it->second;
+}
+
 void Session::build_prelude() {
   prelude_ = new_scope(nullptr, nullptr);
   Namespace* ops = new_namespace();

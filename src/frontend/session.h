@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "frontend/modules.h"
+#include "frontend/observer.h"
 #include "frontend/scope.h"
 #include "frontend/syntax/parse.h"
 #include "frontend/type_expr.h"
@@ -82,6 +83,7 @@ struct SessionOptions {
   ParseOptions parse;
   bool check_promises = false;  ///< FrontendOptions::check_promises
   bool nondet = false;  ///< sums may be made in no order
+  EvaluationObserver* observer = nullptr;  ///< FrontendOptions::observer
 };
 
 class Session {
@@ -114,10 +116,17 @@ class Session {
   Namespace* new_namespace();
   /// The signature of a def, read once for each place its definition was evaluated.
   const Signature& signature(Evaluator& evaluator, const Function& function);
+  /// The same where it has been read already, else null.
+  const Signature* known_signature(const Function& function) const;
   /// Adds a param; null, with a diagnostic, when another has its key.
   const ParamDeclaration* add_param(ParamDeclaration declaration);
   /// The params of all files and instances, in the order of loading, declaration and making.
   const std::deque<ParamDeclaration>& params() const { return params_; }
+
+  /// The files that were loaded, in the order of loading.
+  const std::deque<std::unique_ptr<SourceModule>>& modules() const { return modules_; }
+  /// Null when nobody listens.
+  EvaluationObserver* observer() const { return options_.observer; }
 
   bool checks_promises() const { return options_.check_promises; }
   /// How many instances of modules and params of theirs there are, with one more.
@@ -127,10 +136,26 @@ class Session {
   bool is_builtin(Loc loc) const;
   /// True the first time that it is called with this text.
   bool say_once(std::string text) { return said_.insert(std::move(text)).second; }
+  /// While it lives, mistakes are counted and not reported: what is evaluated for an observer alone
+  /// may have some that no compilation meets.
+  class Quiet {
+   public:
+    explicit Quiet(Session& session) : session_(session) { session_.quiet_ = true; }
+    ~Quiet() { session_.quiet_ = false; }
+    Quiet(const Quiet&) = delete;
+
+   private:
+    Session& session_;
+  };
+  /// Errors so far, said or not.
+  size_t error_count() const { return diagnostics_->error_count() + unsaid_errors_; }
+
   /// Reports, unless the same diagnostic was already reported at that place.
   template <int N, typename... Args>
   DiagnosticEngine::Builder report(DiagKind<N> kind, Loc loc, const Args&... args) {
-    if (!reported_.insert({uint16_t(kind.id), loc.file, loc.line, loc.column}).second) {
+    bool says = !quiet_ && reported_.insert({uint16_t(kind.id), loc.file, loc.line, loc.column}).second;
+    if (!says) {
+      unsaid_errors_ += quiet_ && diag_info(kind.id).severity == Severity::Error;
       repeated_ = {};
       return DiagnosticEngine::Builder(&repeated_);
     }
@@ -178,6 +203,8 @@ class Session {
   std::set<std::tuple<uint16_t, FileId, uint32_t, uint32_t>> reported_;
   std::set<std::string> said_;
   size_t made_ = 0;
+  bool quiet_ = false;
+  size_t unsaid_errors_ = 0;
   Diagnostic repeated_{};
 };
 

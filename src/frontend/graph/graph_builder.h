@@ -50,6 +50,8 @@ class GraphBuilder : public Evaluator {
   void build_entry(const Function& function, std::string_view symbol);
   /// Reports entries that leave a dtype open and that no other entry calls.
   void finish_entries();
+  /// Whether a call of the function was looked at.
+  bool was_called(const Function& function) const { return called_.count(&function) != 0; }
   /// Adds the function that gives a param its initial value.
   void build_initialiser(const ParamDeclaration& declaration);
 

@@ -151,6 +151,8 @@ const ParamType* GraphBuilder::param_type(const ParamDeclaration& declaration) {
   auto type = written_type(pattern, *declaration.scope);
   auto extents = type ? evaluate_dims(*this, pattern, *declaration.scope) : std::nullopt;
   if (!extents) return nullptr;
+  observe(declaration.name, declaration.loc,
+          Datum::type(context().tensor(*extents, type->storage, type->policies)));
   it->second = ParamType{std::move(*extents), places_of(pattern), type->storage, type->policies};
   return &*it->second;
 }
@@ -461,7 +463,7 @@ void GraphBuilder::add_facts() {
 }
 
 void GraphBuilder::build_entry(const Function& function, std::string_view symbol) {
-  size_t errors = session().diagnostics().error_count();
+  size_t errors = session().error_count();
   const Signature& signature = session().signature(*this, function);
   if (signature.failed) return;
   if (open_dtype(signature) || open_parameter(signature)) return open_entries_.push_back(&function);
@@ -473,7 +475,7 @@ void GraphBuilder::build_entry(const Function& function, std::string_view symbol
   begin_function("entry", symbol, function.loc);
   Scope* scope = session().new_scope(function.scope);
   bool good = add_body(function, signature, *scope);
-  if (good && session().diagnostics().error_count() == errors) {
+  if (good && session().error_count() == errors) {
     settle_arguments();
     check_argument_names(function);
     add_facts();
@@ -484,7 +486,7 @@ void GraphBuilder::build_entry(const Function& function, std::string_view symbol
 }
 
 void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
-  size_t errors = session().diagnostics().error_count();
+  size_t errors = session().error_count();
   const ParamType* type = param_type(declaration);
   if (!type || !declaration.initialiser) return;
   for (Dim dim : type->dims) {
@@ -512,7 +514,7 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
     good = value.is_ir();
     if (good) check_sizes();
   }
-  if (good && session().diagnostics().error_count() == errors) {
+  if (good && session().error_count() == errors) {
     builder_.op(graph::info(graph::OpKind::Return), {{value.as_ir().value}}, {});
     std::string text = source_text(session().sources(), expr.loc);
     function_->set_attr("results",

@@ -133,7 +133,9 @@ Flow KernelBuilder::for_each(const Datum& iterable, const ast::For& loop, Scope&
   if (const KernelAxis* axis = axis_of_range(*range)) loop_axes_[index] = axis;
   Scope* inner = session().new_scope(&scope);
   loop_scopes_.insert(inner);
-  inner->set(target->text, ops_.handle(index, target->loc), target->loc);
+  Datum counter = ops_.handle(index, target->loc);
+  observe(target->text, target->loc, counter);
+  inner->set(target->text, std::move(counter), target->loc);
   for (const Carried& name : names) {
     Value* argument = body->add_arg(name.before.as_ir().value->type(), module_.intern(name.name));
     inner->set(name.name, ops_.handle(argument, loop.loc), loop.loc);

@@ -1,0 +1,12 @@
+#pragma once
+// Values of the evaluation in words of the language.
+
+#include "frontend/index/semantic_index.h"
+#include "frontend/value.h"
+
+namespace tessera::frontend {
+
+/// The facts of a value that is not poison; its device is the caller's to say.
+ValueFacts facts_of(const Datum& value);
+
+}  // namespace tessera::frontend
