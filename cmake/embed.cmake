@@ -1,5 +1,6 @@
-# Embeds text files into a C++ source: cmake -DOUTPUT=x.cc -DROOT=dir -DFILES=a;b -P embed.cmake
-# Each file is found at run time by its path below ROOT (src/frontend/embedded.h).
+# Embeds text files into a C++ source: cmake -DOUTPUT=x.cc -DROOT=dir -DFILES=a;b -DHEADER=h -DNAMESPACE=n -DTYPE=T
+# -DFUNCTION=f -P embed.cmake
+# HEADER declares struct n::T of path (below ROOT) and text, and f, which returns a span of all files.
 set(rows "")
 foreach(file IN LISTS FILES)
   file(RELATIVE_PATH name ${ROOT} ${file})
@@ -18,13 +19,14 @@ foreach(file IN LISTS FILES)
   endif()
   string(APPEND rows "    {\"${name}\",${pieces}},\n")
 endforeach()
-set(content "// Made by cmake/embed.cmake.\n#include \"frontend/embedded.h\"\n
-namespace tessera::frontend {\n
+set(content "// Made by cmake/embed.cmake.\n#include \"${HEADER}\"\n
+#include <iterator>\n
+namespace ${NAMESPACE} {\n
 namespace {
-constexpr EmbeddedFile files[] = {
+constexpr ${TYPE} files[] = {
 ${rows}    {\"\", \"\"},
 };
 }  // namespace\n
-std::span<const EmbeddedFile> embedded_files() { return {files, std::size(files) - 1}; }\n
-}  // namespace tessera::frontend\n")
+std::span<const ${TYPE}> ${FUNCTION}() { return {files, std::size(files) - 1}; }\n
+}  // namespace ${NAMESPACE}\n")
 file(WRITE ${OUTPUT} "${content}")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs every Debian package that building, testing and benchmarking Tessera needs.
 # Usage: tools/setup.sh            (uses sudo when not root; does nothing when all are present)
-#        tools/setup.sh --editors  also fetches what tests the extension for editors, from the registry of npm; without
-#                                  one in reach it says so, and ctest skips that test
+#        tools/setup.sh --editors  also what tests the extension for editors, from the registry of npm, and the
+#                                  inspector's page, a browser; where one cannot be had it says so, and ctest skips its test
 set -euo pipefail
 
 build_packages=(
@@ -25,6 +25,12 @@ fetch_npm_packages() {
   echo "tools/setup.sh: fetching what tests editors/vscode"
   timeout 180 npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0 >/dev/null 2>&1 ||
     echo "tools/setup.sh: npm could not fetch it; the test editors_vscode will be skipped" >&2
+}
+
+install_browser() {
+  command -v chromium >/dev/null && return
+  missing=(chromium)
+  install_packages || echo "tools/setup.sh: there is no Chromium; the test browser_inspector will be skipped" >&2
 }
 
 packages=("${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}")
@@ -53,4 +59,5 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 if [ "${1:-}" = "--editors" ]; then
   fetch_npm_packages
+  install_browser
 fi

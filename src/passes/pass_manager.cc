@@ -101,6 +101,7 @@ Status PassManager::run_step(Module& module, const PassStep& step, PassContext& 
   bool lowers = pass.reads != pass.leaves;
   set_properties(module, (lowers ? 0 : had) | pass.gives);
   if (wants(options_.print_after, pass.name)) print("after", step, module);
+  if (options_.ran) options_.ran(module, step, elapsed.count());
   if (options_.verify_each && verify(module, context.diagnostics).failed()) return failure;
   return success;
 }

@@ -122,10 +122,10 @@ struct Lowered {
   std::unique_ptr<llvm::Module> module;
   CodegenTimings timings;
 
-  Lowered(std::span<const DistinctKernel> kernels, const Machine& machine) {
+  Lowered(std::span<const DistinctKernel> kernels, const Machine& machine, Places places = Places::Dropped) {
     Stopwatch watch;
     target = make_target_machine(machine);
-    module = translate(kernels, machine, context);
+    module = translate(kernels, machine, context, places);
     module->setTargetTriple(triple);
     module->setDataLayout(target->createDataLayout());
     module->setPICLevel(llvm::PICLevel::BigPIC);
@@ -209,8 +209,8 @@ std::string print_llvm(std::span<Module* const> modules, const Machine& machine)
   return stream.str();
 }
 
-std::string print_assembly(std::span<Module* const> modules, const Machine& machine) {
-  return Lowered(distinct_kernels(modules), machine).emit(llvm::CodeGenFileType::AssemblyFile);
+std::string print_assembly(std::span<Module* const> modules, const Machine& machine, Places places) {
+  return Lowered(distinct_kernels(modules), machine, places).emit(llvm::CodeGenFileType::AssemblyFile);
 }
 
 }  // namespace tessera::codegen

@@ -60,7 +60,7 @@ KernelObject compile_kernels(std::span<Module* const> modules, const Machine& ma
 
 /// The text of the LLVM module after optimisation.
 std::string print_llvm(std::span<Module* const> modules, const Machine& machine);
-/// The assembly text of the object.
-std::string print_assembly(std::span<Module* const> modules, const Machine& machine);
+/// The assembly text of the object; with places, `.loc` says what each instruction is for.
+std::string print_assembly(std::span<Module* const> modules, const Machine& machine, Places places = Places::Dropped);
 
 }  // namespace tessera::codegen

@@ -6,9 +6,11 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "codegen/llvm/debug_places.h"
 #include "ir/core/printer.h"
 #include "ir/target/ops.h"
 #include "support/check.h"
@@ -50,8 +52,9 @@ std::vector<Block*> ordered_blocks(Region* region) {
 
 class FunctionTranslator {
  public:
-  FunctionTranslator(llvm::Module& module, llvm::Function* function)
-      : module_(module), context_(module.getContext()), builder_(context_), function_(function) {}
+  /// `places` may be null.
+  FunctionTranslator(llvm::Module& module, llvm::Function* function, DebugPlaces* places)
+      : module_(module), context_(module.getContext()), builder_(context_), function_(function), places_(places) {}
 
   void run(Region* region) {
     std::vector<Block*> order = ordered_blocks(region);
@@ -105,6 +108,7 @@ class FunctionTranslator {
   }
 
   void emit(Op* op) {
+    if (places_) builder_.SetCurrentDebugLocation(places_->of(op));
     llvm::Value* value = op->info().elementwise != Kind::None ? elementwise(op) : machine_op(op);
     if (op->result_count()) values_[op->result()] = value;
   }
@@ -389,6 +393,7 @@ class FunctionTranslator {
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> builder_;
   llvm::Function* function_;
+  DebugPlaces* places_;
   std::unordered_map<Value*, llvm::Value*> values_;
   std::unordered_map<Block*, llvm::BasicBlock*> blocks_;
 };
@@ -444,15 +449,19 @@ std::vector<DistinctKernel> distinct_kernels(std::span<Module* const> modules) {
 }
 
 std::unique_ptr<llvm::Module> translate(std::span<const DistinctKernel> kernels, const Machine& machine,
-                                        llvm::LLVMContext& context) {
+                                        llvm::LLVMContext& context, Places places) {
   auto out = std::make_unique<llvm::Module>("kernels", context);
+  std::optional<DebugPlaces> kept;
+  if (places == Places::Kept) kept.emplace(*out);
   for (const DistinctKernel& kernel : kernels) {
     llvm::Function* function = declare(kernel.function, *out, machine);
-    FunctionTranslator(*out, function).run(kernel.function->region());
+    if (kept) kept->begin(*function, kernel.function);
+    FunctionTranslator(*out, function, kept ? &*kept : nullptr).run(kernel.function->region());
     for (Op* twin : kernel.twins) {
       llvm::GlobalAlias::create(llvm::GlobalValue::ExternalLinkage, std::string(symbol_name(twin)), function);
     }
   }
+  if (kept) kept->finish();
   return out;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Target IR to LLVM IR, one instruction or intrinsic for each op.
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,9 +26,12 @@ struct DistinctKernel {
 /// The kernels of modules of level target, in their order.
 std::vector<DistinctKernel> distinct_kernels(std::span<Module* const> modules);
 
+/// Whether LLVM is told the place of each op, which changes no code.
+enum class Places : uint8_t { Dropped, Kept };
+
 /// One LLVM function for each kernel, and an alias of it for each twin. bf16, f16 and f8 values are integers of their
 /// size in LLVM's eyes, so that none of its own rules for these types applies; bool is i1.
 std::unique_ptr<llvm::Module> translate(std::span<const DistinctKernel> kernels, const Machine& machine,
-                                        llvm::LLVMContext& context);
+                                        llvm::LLVMContext& context, Places places = Places::Dropped);
 
 }  // namespace tessera::codegen

@@ -7,6 +7,20 @@
 
 namespace tessera {
 
+struct PrintNames::Tables {
+  std::unordered_map<Value*, std::string> values;
+  std::unordered_map<Block*, int> blocks;
+  std::unordered_set<std::string> taken;
+  std::unordered_map<std::string, int> suffixes;  ///< the last that was tried, by name
+  int next_value = 0;
+  int next_block = 0;
+};
+
+PrintNames::PrintNames() : tables_(std::make_unique<Tables>()) {}
+PrintNames::~PrintNames() = default;
+PrintNames::PrintNames(PrintNames&&) noexcept = default;
+PrintNames& PrintNames::operator=(PrintNames&&) noexcept = default;
+
 namespace {
 
 class Printer {
@@ -26,18 +40,17 @@ class Printer {
       }
       out_ += "}";
     }
-    out_ += " {\n";
+    out_ += " {";
+    end_line();
     indent_ = 1;
     for (Op* op : *m.body()) top_level(op);
-    out_ += "}\n";
+    out_ += '}';
+    end_line();
   }
 
   void top_level(Op* op) {
-    values_.clear();
-    blocks_.clear();
-    taken_.clear();
-    next_value_ = 0;
-    next_block_ = 0;
+    if (!options_.names) own_names_ = PrintNames();
+    names_ = &(options_.names ? options_.names : &own_names_)->tables();
     statement(op);
   }
 
@@ -45,14 +58,14 @@ class Printer {
 
  private:
   std::string name_of(Value* value) {
-    auto [it, inserted] = values_.try_emplace(value);
+    auto [it, inserted] = names_->values.try_emplace(value);
     if (!inserted) return it->second;
     std::string name;
     if (value->name().empty()) {
-      name = fmt::format("%{}", next_value_++);
+      name = fmt::format("%{}", names_->next_value++);
     } else {
       name = fmt::format("%{}", value->name());
-      for (int& n = suffixes_[name]; !taken_.insert(name).second;) {
+      for (int& n = names_->suffixes[name]; !names_->taken.insert(name).second;) {
         name = fmt::format("%{}_{}", value->name(), ++n);
       }
     }
@@ -61,9 +74,14 @@ class Printer {
   }
 
   std::string name_of(Block* block) {
-    auto [it, inserted] = blocks_.try_emplace(block, next_block_);
-    if (inserted) ++next_block_;
+    auto [it, inserted] = names_->blocks.try_emplace(block, names_->next_block);
+    if (inserted) ++names_->next_block;
     return fmt::format("^{}", it->second);
+  }
+
+  void end_line(Loc loc = {}) {
+    out_ += '\n';
+    if (options_.lines) options_.lines->push_back(loc);
   }
 
   void indent() { out_.append(size_t(indent_) * 2, ' '); }
@@ -87,7 +105,7 @@ class Printer {
       std::string_view file = sources_.ir_name(op->loc().file);
       out_ += fmt::format(" loc({}:{}:{})", quote(file), op->loc().line, op->loc().column);
     }
-    out_ += '\n';
+    end_line(op->loc());
   }
 
   void parameters(Block* block) {
@@ -145,14 +163,16 @@ class Printer {
       out_ += " do";
       if (entry && entry->arg_count()) parameters(entry);
     }
-    out_ += " {\n";
+    out_ += " {";
+    end_line(op->loc());
     ++indent_;
     for (Block* block = entry; block; block = block->next()) {
       if (block != entry || region->block_count() > 1) {
         out_.append(size_t(indent_) * 2 - 1, ' ');
         out_ += name_of(block);
         if (block != entry && block->arg_count()) parameters(block);
-        out_ += ":\n";
+        out_ += ':';
+        end_line();
       }
       for (Op* inner : *block) statement(inner);
     }
@@ -165,12 +185,8 @@ class Printer {
   const PrintOptions& options_;
   std::string out_;
   int indent_ = 0;
-  std::unordered_map<Value*, std::string> values_;
-  std::unordered_map<Block*, int> blocks_;
-  std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, int> suffixes_;  ///< the last that was tried, by name
-  int next_value_ = 0;
-  int next_block_ = 0;
+  PrintNames own_names_;
+  PrintNames::Tables* names_ = nullptr;
 };
 
 }  // namespace

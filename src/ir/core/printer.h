@@ -13,14 +13,36 @@
 // symbol and the parameters of its region instead. Values are named by their hint, made unique within the
 // function, or numbered in order.
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "ir/core/module.h"
 
 namespace tessera {
 
+/// Names that values and blocks keep from one print of a function to the next, so that its texts before and after a
+/// pass differ where the function does and nowhere else. For one function of one module, which outlives it.
+class PrintNames {
+ public:
+  PrintNames();
+  ~PrintNames();
+  PrintNames(PrintNames&&) noexcept;
+  PrintNames& operator=(PrintNames&&) noexcept;
+
+  struct Tables;
+  Tables& tables() const { return *tables_; }
+
+ private:
+  std::unique_ptr<Tables> tables_;
+};
+
 struct PrintOptions {
   bool locations = true;
+  /// Of print(Op*): names that are kept; null numbers anew.
+  PrintNames* names = nullptr;
+  /// Filled with the place of each line; that of a label of a block is unknown.
+  std::vector<Loc>* lines = nullptr;
 };
 
 std::string print(Module& module, const PrintOptions& options = {});

@@ -243,6 +243,7 @@ Status Compiler::choose_targets() {
 Status Compiler::read_input() {
   Result<FileId> file = read_source(options_.input, diagnostics_);
   if (!file) return failure;
+  input_ = *file;
   SourceManager& sources = diagnostics_.sources();
   std::string folder = std::filesystem::path(options_.input).parent_path();
   sources.set_root(folder);
@@ -258,6 +259,7 @@ Status Compiler::read_input() {
       if (!result) return failure;
       state_->source = std::move(*result);
       state_->graph = std::move(state_->source.graph);
+      if (options_.observer) options_.observer->starts(*state_->graph, nullptr);
       return run_passes(*state_->graph, graph_pipeline(), nullptr, {});
     });
   }
@@ -405,6 +407,7 @@ Status Compiler::finish(std::unique_ptr<Module> module, std::span<const PassId> 
                         const Machine& machine) {
   Attr entry = module->attr("entry");
   std::string what = what_of(*module, machine);
+  if (options_.observer) options_.observer->starts(*module, &machine);
   size_t begin = 0;
   while (begin < passes.size()) {
     size_t end = begin + 1;
@@ -431,6 +434,11 @@ Status Compiler::run_passes(Module& module, std::span<const PassId> passes, cons
   manager_options.print_after = {options_.print_after.begin(), options_.print_after.end()};
   manager_options.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
   manager_options.verify_each = options_.verify_each;
+  if (options_.observer) {
+    manager_options.ran = [&](Module& changed, const PassStep& step, double seconds) {
+      options_.observer->ran(changed, step, seconds * 1e3);
+    };
+  }
   manager_options.reproducer = reproducer_path("tesserac");
   PassManager manager(std::move(manager_options));
   PassContext context{diagnostics_, machine, state_->source.library.get(), entry, {}};
@@ -511,9 +519,20 @@ Status Compiler::generate_ptx() {
   return success;
 }
 
+/// Objects are compiled without places, which only a reader needs.
+void Compiler::show_code() {
+  for (TargetOutput& target : state_->targets) {
+    std::vector<Module*> modules = pointers(target.modules);
+    if (modules.empty()) continue;
+    options_.observer->emitted(*target.machine, modules, target.machine->is_gpu() ? target.ptx
+                               : codegen::print_assembly(modules, *target.machine, codegen::Places::Kept));
+  }
+}
+
 Status Compiler::write_bundle() {
   if (!check_has_entries() || !lower_called_kernels()) return failure;
   if (!generate_code() || !generate_ptx()) return failure;
+  if (options_.observer) show_code();
   codegen::BundleInput input;
   input.graph = state_->graph.get();
   input.called = pointers(state_->called);

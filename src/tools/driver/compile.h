@@ -11,6 +11,7 @@
 #include "passes/pass_manager.h"
 #include "support/diagnostic.h"
 #include "support/result.h"
+#include "tools/driver/observer.h"
 
 namespace tessera::driver {
 
@@ -33,6 +34,7 @@ struct CompileOptions {
   bool debug = false;      ///< accesses to memory are checked before they happen
   bool keep_bundle = false;  ///< for bundle(); it is written only where `output` names it
   bool line_info = false;  ///< the cubin tells the lines of the source
+  CompileObserver* observer = nullptr;  ///< of the compile of a bundle; outlives it
 };
 
 struct StageTime {
@@ -52,6 +54,8 @@ class Compiler {
   Status run();
   /// The bundle's bytes, with `keep_bundle`.
   const std::string& bundle() const { return bundle_; }
+  /// The file that was read; 0 before `run` and where there is none.
+  FileId input() const { return input_; }
   /// How long each stage took, in the order they first ran.
   const std::vector<StageTime>& times() const { return times_; }
 
@@ -81,6 +85,7 @@ class Compiler {
   Status generate_code();
   Status generate_ptx();
   Status write_dump();
+  void show_code();
   Status write_bundle();
   template <typename F>
   auto timed(const std::string& stage, F&& work);
@@ -90,6 +95,7 @@ class Compiler {
   std::unique_ptr<State> state_;
   std::vector<StageTime> times_;
   std::string bundle_;
+  FileId input_ = 0;
 };
 
 }  // namespace tessera::driver

@@ -11,6 +11,7 @@
 #include "tools/driver/compile.h"
 #include "tools/driver/io.h"
 #include "tools/driver/version.h"
+#include "tools/inspect/inspection.h"
 #include "tools/report/report.h"
 
 using namespace tessera;
@@ -21,6 +22,7 @@ struct Options {
   driver::CompileOptions compile;
   std::vector<std::string> defines;
   std::string report;
+  std::string inspect;
   std::vector<std::string> dims;
   report::Options sizes;
   bool time = false;
@@ -93,6 +95,10 @@ void add_options(CLI::App& app, Options& options) {
                "print what each kernel and entry costs: work, bytes, registers, a roofline estimate, and when each\n"
                "temporary lives; as text or, with --report=json, for programs. Writes a bundle only with -o")
       ->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--inspect", options.inspect,
+                 "write a page for a browser that shows the lowering: each stage beside the source, what each pass\n"
+                 "changed, memory and kernels; a name in .json gets its data. Writes a bundle only with -o;\n"
+                 "docs/inspector.md");
   app.add_option("--dims", options.dims, "sizes to report for, as B=8,S=256; an entry with all sizes has numbers")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -135,26 +141,45 @@ Status write_times(const std::vector<driver::StageTime>& times, const std::strin
 namespace {
 
 /// What is wrong with them; empty when nothing is.
-std::string read_report_options(Options& options, bool is_wanted) {
+std::string read_report_options(Options& options, bool is_reported) {
   driver::CompileOptions& compile = options.compile;
+  bool is_inspected = !options.inspect.empty(), is_wanted = is_reported || is_inspected;
   compile.keep_bundle = is_wanted;
-  if (!options.dims.empty() && !is_wanted) return "--dims needs --report";
+  if (!options.dims.empty() && !is_wanted) return "--dims needs --report or --inspect";
   for (const std::string& dim : options.dims) {
     if (!report::read_dim(dim, options.sizes.dims)) return "--dims takes NAME=SIZE, not '" + dim + "'";
   }
   options.sizes.json = options.report == "json";
-  if (is_wanted && !compile.stages.empty()) return "--report is about a bundle; --dump makes none";
-  if (is_wanted && compile.output == "-") {
-    return "the report goes to standard output; the bundle needs another name";
+  const char* option = is_reported ? "--report" : "--inspect";
+  if (is_wanted && !compile.stages.empty()) return fmt::format("{} is about a bundle; --dump makes none", option);
+  if (is_reported && (compile.output == "-" || options.inspect == "-")) {
+    return "the report goes to standard output; the bundle and the page need other names";
   }
+  if (is_inspected && compile.output == options.inspect) return "the bundle and the page need different names";
   return {};
+}
+
+int no_report(const format::Error& error) {
+  return driver::command_line_error("tesserac", "there is no report: " + error.text);
 }
 
 int print_report(const std::string& bundle, const Options& options) {
   format::Result<std::string> text = report::report_of(bundle, options.sizes);
-  if (!text) return driver::command_line_error("tesserac", "there is no report: " + text.error().text);
+  if (!text) return no_report(text.error());
   bool is_written = std::fwrite(text->data(), 1, text->size(), stdout) == text->size() && std::fflush(stdout) == 0;
   return is_written ? driver::exit_success : driver::command_line_error("tesserac", "the report cannot be written");
+}
+
+/// Writes the page, or its data.
+int write_inspection(const inspect::Trace& trace, const driver::Compiler& compiler, const Options& options,
+                     DiagnosticEngine& diagnostics) {
+  format::Result<std::string> report = report::report_of(compiler.bundle(), {options.sizes.dims, true});
+  if (!report) return no_report(report.error());
+  std::string json = inspect::json_of(trace, {compiler.input(), compiler.times(), std::move(*report)});
+  bool is_data = options.inspect.ends_with(".json");
+  Status written = driver::write_text(options.inspect, is_data ? json : inspect::page_of(json), diagnostics);
+  if (written.failed()) driver::show(diagnostics);
+  return written.failed() ? driver::exit_user_error : driver::exit_success;
 }
 
 }  // namespace
@@ -175,7 +200,7 @@ int main(int argc, char** argv) {
     return driver::command_line_error("tesserac", "no input file is given");
   }
   if (options.compile.input == "-" && options.compile.output.empty() && options.compile.stages.empty() &&
-      app.count("--report") == 0) {
+      app.count("--report") == 0 && options.inspect.empty()) {
     return driver::command_line_error("tesserac", "the bundle of a source from standard input needs a name: -o");
   }
   if (std::string problem = read_report_options(options, app.count("--report") > 0); !problem.empty()) {
@@ -185,6 +210,8 @@ int main(int argc, char** argv) {
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
   diagnostics.set_error_limit(options.error_limit);
+  inspect::Trace trace(sources);
+  if (!options.inspect.empty()) options.compile.observer = &trace;
   driver::Compiler compiler(options.compile, diagnostics);
   bool ok = bool(compiler.run());
   if (options.time) print_times(compiler.times());
@@ -192,6 +219,10 @@ int main(int argc, char** argv) {
     ok = bool(write_times(compiler.times(), options.time_json, diagnostics));
   }
   driver::show(diagnostics);
-  if (ok && options.compile.keep_bundle) return print_report(compiler.bundle(), options);
+  if (ok && !options.inspect.empty()) {
+    int written = write_inspection(trace, compiler, options, diagnostics);
+    if (written != driver::exit_success) return written;
+  }
+  if (ok && app.count("--report") > 0) return print_report(compiler.bundle(), options);
   return ok ? driver::exit_success : driver::exit_user_error;
 }

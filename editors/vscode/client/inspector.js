@@ -1,0 +1,38 @@
+// The lowering inspector's page in a panel.
+
+'use strict';
+const fs = require('fs');
+const path = require('path');
+const vscode = require('vscode');
+const { run } = require('./programs.js');
+
+/** The page begins with the colours of the editor; its own switch may change them. */
+function withTheme(page, isDark) {
+  return page.replace('<html lang="en">', `<html lang="en" data-theme="${isDark ? 'dark' : 'light'}">`);
+}
+
+async function openInspector(context, compiler, args, file) {
+  await fs.promises.mkdir(context.globalStorageUri.fsPath, { recursive: true });
+  const page = path.join(context.globalStorageUri.fsPath, 'inspector.html');
+  const result = await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title: `Lowering ${path.basename(file)}` },
+    () => run(compiler, [...args, '--inspect', page], { cwd: path.dirname(file) }),
+  );
+  if (result.code !== 0) {
+    vscode.window.showErrorMessage(
+      `${path.basename(file)} does not compile: ${result.errors.split('\n')[0] || 'the compiler was ended'}`,
+    );
+    return;
+  }
+  const panel = vscode.window.createWebviewPanel(
+    'tessera.inspector',
+    `Lowering of ${path.basename(file)}`,
+    vscode.ViewColumn.Active,
+    { enableScripts: true, enableFindWidget: true, retainContextWhenHidden: true, localResourceRoots: [] },
+  );
+  const { kind } = vscode.window.activeColorTheme;
+  const isDark = kind === vscode.ColorThemeKind.Dark || kind === vscode.ColorThemeKind.HighContrast;
+  panel.webview.html = withTheme(await fs.promises.readFile(page, 'utf8'), isDark);
+}
+
+module.exports = { openInspector, withTheme };

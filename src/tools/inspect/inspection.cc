@@ -1,0 +1,169 @@
+#include "tools/inspect/inspection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tools/driver/version.h"
+
+namespace tessera::inspect {
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::string quoted(std::string_view text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Writes the arrays of numbers, which make up nearly all of it, without building a tree of them.
+class Writer {
+ public:
+  Writer(const Trace& trace, const Subject& subject) : trace_(trace), subject_(subject) {}
+
+  std::string run() {
+    number_files();
+    out_ = fmt::format("{{\"format\":\"tessera-inspect\",\"version\":{},\"compiler\":{},\"input\":{}", inspection_version,
+                       quoted(driver::version_line("tesserac")), quoted(trace_.sources().ir_name(subject_.input)));
+    write_files();
+    write_texts();
+    write_places();
+    write_times();
+    write_passes();
+    list("modules", trace_.modules(), [&](const auto& module) { write_module(*module); });
+    list("code", trace_.code(), [&](const CodeRecord& code) { write_code(code); });
+    out_ += fmt::format(",\"report\":{}}}\n", subject_.report);
+    return std::move(out_);
+  }
+
+ private:
+  template <typename Range, typename F>
+  void list(std::string_view key, const Range& range, F&& write) {
+    out_ += fmt::format(",\"{}\":", key);
+    items(range, write);
+  }
+
+  template <typename Range, typename F>
+  void items(const Range& range, F&& write) {
+    out_ += '[';
+    bool first = true;
+    for (const auto& item : range) {
+      if (!first) out_ += ',';
+      first = false;
+      write(item);
+    }
+    out_ += ']';
+  }
+
+  /// The source itself is the first; the others follow in the order in which places name them.
+  void number_files() {
+    files_.push_back(subject_.input);
+    for (const Loc& place : trace_.pool().places()) {
+      if (std::find(files_.begin(), files_.end(), place.file) == files_.end()) files_.push_back(place.file);
+    }
+    for (size_t i = 0; i < files_.size(); ++i) number_of_[files_[i]] = i;
+  }
+
+  void write_files() {
+    list("files", files_, [&](FileId id) {
+      const SourceFile& file = trace_.sources().file(id);
+      out_ += fmt::format("{{\"name\":{}", quoted(trace_.sources().ir_name(id)));
+      if (file.has_text()) out_ += fmt::format(",\"text\":{}", quoted(file.text()));
+      out_ += '}';
+    });
+  }
+
+  void write_texts() {
+    list("texts", trace_.pool().texts(), [&](std::string_view text) { out_ += quoted(text); });
+  }
+
+  void write_places() {
+    list("places", trace_.pool().places(), [&](const Loc& place) {
+      out_ += fmt::format("{},{},{},{}", number_of_.at(place.file), place.line, place.column, place.length);
+    });
+  }
+
+  void write_times() {
+    list("times", subject_.times, [&](const driver::StageTime& time) {
+      out_ += fmt::format("{{\"stage\":{},\"ms\":{:.3f}}}", quoted(time.stage), time.milliseconds);
+    });
+  }
+
+  /// Of the passes that ran, what each does.
+  void write_passes() {
+    std::map<std::string_view, std::string_view> summaries;
+    for (const auto& module : trace_.modules()) {
+      for (const PassRecord& record : module->passes) {
+        if (record.pass) summaries[record.pass->name] = record.pass->summary;
+      }
+    }
+    out_ += ",\"passes\":{";
+    bool first = true;
+    for (auto [name, summary] : summaries) {
+      out_ += fmt::format("{}{}:{}", first ? "" : ",", quoted(name), quoted(summary));
+      first = false;
+    }
+    out_ += '}';
+  }
+
+  void write_module(const ModuleRecord& module) {
+    out_ += fmt::format("{{\"name\":{},\"target\":{},\"level\":\"{}\"", quoted(module.name),
+                        module.machine ? quoted(module.machine->name) : "null", to_string(module.level));
+    list("units", module.units, [&](const std::string& unit) { out_ += quoted(unit); });
+    list("states", module.passes, [&](const PassRecord& record) { write_state(record, module); });
+    out_ += '}';
+  }
+
+  void write_state(const PassRecord& record, const ModuleRecord& module) {
+    Level level = record.pass ? record.pass->leaves : module.level;
+    out_ += fmt::format("{{\"level\":\"{}\"", to_string(level));
+    if (record.pass) out_ += fmt::format(",\"pass\":\"{}\",\"ms\":{:.3f}", record.pass->name, record.milliseconds);
+    if (!record.order.empty()) {
+      list("order", record.order, [&](uint32_t unit) { out_ += std::to_string(unit); });
+    }
+    list("changes", record.changes, [&](const UnitChange& change) {
+      out_ += fmt::format("{{\"unit\":{}", change.unit);
+      if (change.is_gone) {
+        out_ += ",\"gone\":true";
+      } else {
+        list("edits", change.edits, [&](const LineEdit& edit) {
+          out_ += fmt::format("[{},{}", edit.at, edit.removed);
+          for (Line line : edit.added) out_ += fmt::format(",{},{}", line.text, line.place);
+          out_ += ']';
+        });
+      }
+      out_ += '}';
+    });
+    out_ += '}';
+  }
+
+  void write_code(const CodeRecord& code) {
+    out_ += fmt::format("{{\"target\":{},\"kind\":\"{}\"", quoted(code.machine->name),
+                        code.machine->is_gpu() ? "ptx" : "asm");
+    list("kernels", code.kernels, [&](const CodeRecord::Kernel& kernel) {
+      out_ += fmt::format("{{\"name\":{}", quoted(kernel.name));
+      if (!kernel.same_as.empty()) {
+        out_ += fmt::format(",\"same_as\":{}}}", quoted(kernel.same_as));
+        return;
+      }
+      list("lines", kernel.lines, [&](Line line) { out_ += fmt::format("{},{}", line.text, line.place); });
+      out_ += '}';
+    });
+    out_ += '}';
+  }
+
+  const Trace& trace_;
+  const Subject& subject_;
+  std::vector<FileId> files_;
+  std::map<FileId, size_t> number_of_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string json_of(const Trace& trace, const Subject& subject) { return Writer(trace, subject).run(); }
+
+}  // namespace tessera::inspect

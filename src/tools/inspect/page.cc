@@ -1,0 +1,72 @@
+#include <zlib.h>
+
+#include "support/check.h"
+#include "tools/inspect/inspection.h"
+#include "tools/inspect/page_files.h"
+
+namespace tessera::inspect {
+
+namespace {
+
+/// A gzip stream. Its header has no time and no name, so equal texts give equal bytes.
+std::string compressed(const std::string& text) {
+  constexpr int gzip_window = 15 + 16, memory = 8;
+  z_stream stream{};
+  int started = deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, gzip_window, memory, Z_DEFAULT_STRATEGY);
+  TSR_CHECK(started == Z_OK, "zlib cannot start");
+  std::string out(deflateBound(&stream, uLong(text.size())), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = uInt(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = uInt(out.size());
+  int ended = deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  TSR_CHECK(ended == Z_STREAM_END, "zlib wrote less than everything");
+  return out;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    auto byte = [&](size_t n) { return i + n < bytes.size() ? uint32_t(uint8_t(bytes[i + n])) : 0; };
+    uint32_t three = byte(0) << 16 | byte(1) << 8 | byte(2);
+    out += digits[three >> 18];
+    out += digits[three >> 12 & 63];
+    out += i + 1 < bytes.size() ? digits[three >> 6 & 63] : '=';
+    out += i + 2 < bytes.size() ? digits[three & 63] : '=';
+  }
+  return out;
+}
+
+std::string_view page_file(std::string_view path) {
+  for (const PageFile& file : page_files()) {
+    if (file.path == path) return file.text;
+  }
+  TSR_UNREACHABLE("the page has no " + std::string(path));
+}
+
+void replace(std::string& text, std::string_view mark, const std::string& with) {
+  size_t at = text.find(mark);
+  TSR_CHECK(at != std::string::npos, "the page has no place for " + std::string(mark));
+  text.replace(at, mark.size(), with);
+}
+
+}  // namespace
+
+std::string page_of(const std::string& json) {
+  // What the scripts define comes before what makes use of it.
+  constexpr std::string_view scripts[] = {"data.js",   "text.js",   "listing.js", "code.js",
+                                          "passes.js", "report.js", "memory.js",  "page.js"};
+  std::string script;
+  for (std::string_view path : scripts) script += page_file(path);
+  std::string page(page_file("page.html"));
+  replace(page, "/* style */", std::string(page_file("page.css")));
+  replace(page, "/* script */", script);
+  replace(page, "<!-- data -->", base64(compressed(json)));
+  return page;
+}
+
+}  // namespace tessera::inspect

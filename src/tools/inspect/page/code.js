@@ -1,0 +1,476 @@
+// The stages side by side. Lines that come from one place light up together.
+//
+// A line of a kernel belongs to its kernel: `acc = tile.dot(…)` of the standard library is in every product, and only the
+// lines of the kernel at hand are lit. What launches the kernel is marked in turn, in the host program, in the graph and
+// in the source. A line of the source or of the graph lights up all that comes from it, and marks kernels it launches.
+
+const STAGES = [
+  { id: 'source', title: 'Source' },
+  { id: 'graph', title: 'Graph' },
+  { id: 'schedule', title: 'Schedule' },
+  { id: 'tile', title: 'Tile' },
+  { id: 'target', title: 'Target' },
+  { id: 'code', title: 'Assembly' },
+];
+
+/** A text of several units, one after the other with an empty line between them. */
+class Document {
+  constructor(inspection, units) {
+    this.texts = [];
+    this.keys = [];
+    this.columns = [];
+    this.units = [];
+    for (const unit of units) {
+      if (this.texts.length) this.add('', -1, 0, this.units.at(-1));
+      if (unit.sameAs) this.add(`; ${unit.name}: the same code as ${unit.sameAs}`, -1, 0, unit.name);
+      else
+        for (let i = 0; i < unit.lines.length; i += 2) {
+          const place = inspection.place(unit.lines[i + 1]);
+          this.add(
+            inspection.texts[unit.lines[i]],
+            place ? place.key : -1,
+            place ? place.column : 0,
+            unit.name,
+          );
+        }
+    }
+  }
+
+  static ofSource(inspection, file) {
+    const document = new Document(inspection, []);
+    inspection.fileTexts[file].forEach((text, i) => document.add(text, keyOf(file, i + 1), 0, null));
+    return document;
+  }
+
+  add(text, key, column, unit) {
+    this.texts.push(text);
+    this.keys.push(key);
+    this.columns.push(column);
+    this.units.push(unit);
+  }
+
+  get length() {
+    return this.texts.length;
+  }
+  text(i) {
+    return this.texts[i];
+  }
+
+  linesOf(key) {
+    if (!this.byKey) {
+      this.byKey = new Map();
+      this.keys.forEach((k, i) => {
+        if (k < 0) return;
+        if (!this.byKey.has(k)) this.byKey.set(k, []);
+        this.byKey.get(k).push(i);
+      });
+    }
+    return this.byKey.get(key) || [];
+  }
+
+  /** Lines that launch: [{line, key, kernels}]. */
+  launches() {
+    return (this.launchLines ??= this.texts.flatMap((text, line) =>
+      /\bhost\.launch\b/.test(text)
+        ? [{ line, key: this.keys[line], kernels: [...text.matchAll(/@([\w.$]+)/g)].map((m) => m[1]) }]
+        : [],
+    ));
+  }
+}
+
+/** Are two selections, or none, the same line and column of the same kernel? */
+const isSame = (a, b) =>
+  a === b || (a && b && a.key === b.key && a.column === b.column && a.unit === b.unit && a.pane === b.pane);
+
+class CodeView {
+  constructor(root, inspection, onStatus) {
+    Object.assign(this, { root, inspection, onStatus });
+    this.columnsOfKey = new Map();
+    for (let n = 1; n <= inspection.places.length / 4; n++) {
+      const place = inspection.place(n);
+      if (!this.columnsOfKey.has(place.key)) this.columnsOfKey.set(place.key, []);
+      this.columnsOfKey.get(place.key).push(place);
+    }
+    for (const places of this.columnsOfKey.values()) places.sort((a, b) => a.column - b.column);
+    this.hovered = null;
+    this.pinned = null;
+    this.build();
+  }
+
+  build() {
+    this.kernel = el('select', { id: 'kernel', onchange: () => this.fill() });
+    const chips = el('div', { class: 'chips', role: 'group', 'aria-label': 'Stages shown' });
+    this.panes = STAGES.map((stage) => this.makePane(stage));
+    for (const pane of this.panes) chips.append(pane.chip);
+    this.strip = el('div', { class: 'strip' }, ...this.panes.map((pane) => pane.element));
+    this.root.append(
+      el(
+        'div',
+        { class: 'toolbar' },
+        chips,
+        el('label', { class: 'choice', for: 'kernel' }, 'Kernel ', this.kernel),
+      ),
+      this.strip,
+    );
+  }
+
+  makePane(stage) {
+    const pane = { stage, isShown: true, marks: new Map() };
+    pane.language = stage.id === 'source' ? 'source' : stage.id === 'code' ? 'code' : 'ir';
+    pane.listing = new Listing(stage.title, {
+      draw: (node, line, text, isFirst) => this.drawRow(pane, node, line, text, isFirst),
+      mark: (line) =>
+        ['', 'near', 'hit', 'exact'][
+          pane.marks.get(line) || (this.nearUnits?.has(pane.doc.units[line]) ? 1 : 0)
+        ],
+      onCursor: (line, how, event) => this.onCursor(pane, line, how, event),
+      onSide: (step) => this.focusBeside(pane, step),
+    });
+    pane.ruler = el('canvas', {
+      class: 'ruler',
+      'aria-hidden': true,
+      onclick: (event) => this.jump(pane, event),
+    });
+    pane.title = el('h2', {}, stage.title);
+    pane.size = el('span', { class: 'muted' });
+    pane.found = el('span', { class: 'found' });
+    pane.before = el(
+      'button',
+      {
+        class: 'icon',
+        'aria-label': `Previous lit line in ${stage.title}`,
+        onclick: () => this.step(pane, -1),
+      },
+      '↑',
+    );
+    pane.after = el(
+      'button',
+      { class: 'icon', 'aria-label': `Next lit line in ${stage.title}`, onclick: () => this.step(pane, 1) },
+      '↓',
+    );
+    pane.nav = el('span', { class: 'nav' }, pane.found, pane.before, pane.after);
+    const head = el('header', {}, pane.title, pane.size, pane.nav);
+    if (stage.id === 'source') {
+      this.file = el('select', {
+        'aria-label': 'File',
+        onchange: () => this.showFile(Number(this.file.value)),
+      });
+      this.inspection.fileTexts.forEach(
+        (text, i) => text && this.file.append(el('option', { value: i }, this.inspection.files[i].name)),
+      );
+      pane.size.replaceWith(this.file);
+    }
+    pane.empty = el('p', { class: 'empty' });
+    pane.element = el(
+      'section',
+      { class: `pane stage-${stage.id}`, 'aria-label': stage.title },
+      head,
+      el('div', { class: 'sheet' }, pane.listing.element, pane.ruler, pane.empty),
+    );
+    pane.chip = el(
+      'button',
+      { class: `chip stage-${stage.id}`, 'aria-pressed': 'true', onclick: () => this.toggle(pane) },
+      stage.title,
+    );
+    new ResizeObserver(() => this.drawRuler(pane)).observe(pane.ruler);
+    return pane;
+  }
+
+  toggle(pane) {
+    pane.isShown = !pane.isShown;
+    pane.chip.setAttribute('aria-pressed', pane.isShown);
+    pane.element.hidden = !pane.isShown;
+  }
+
+  /** Another program: an entry, or a kernel that stands for itself, for one target. */
+  show(program) {
+    this.program = program;
+    const kernels = this.inspection
+      .unitsAfter(program, program.states.length - 1)
+      .map((unit) => unit.name)
+      .filter((name) => name !== program.name || program.level !== 'graph');
+    this.kernel.replaceChildren(
+      el('option', { value: '' }, 'all'),
+      ...kernels.map((name) => el('option', { value: name }, name)),
+    );
+    this.fill();
+  }
+
+  showKernel(name) {
+    this.kernel.value = name;
+    this.fill();
+  }
+
+  pane(id) {
+    return this.panes.find((pane) => pane.stage.id === id);
+  }
+
+  fill() {
+    const { inspection, program } = this,
+      only = this.kernel.value;
+    const code = inspection.codeOf(program);
+    this.pane('code').title.textContent = this.pane('code').chip.textContent =
+      code?.kind === 'ptx' ? 'PTX' : 'Assembly';
+    for (const pane of this.panes) {
+      let units = [];
+      if (pane.stage.id === 'code') units = code ? code.units : [];
+      else if (pane.stage.id !== 'source') {
+        const state = inspection.lastStateAt(program, pane.stage.id);
+        if (state >= 0) units = inspection.unitsAfter(program, state);
+      }
+      const chosen = only && pane.stage.id !== 'graph' ? units.filter((unit) => unit.name === only) : units;
+      if (pane.stage.id !== 'source') this.setDocument(pane, new Document(inspection, chosen));
+    }
+    const all = new Document(
+      inspection,
+      inspection.unitsAfter(program, program.states.length - 1).filter((unit) => unit.name === program.name),
+    );
+    this.launches = all.launches();
+    this.pinned = this.hovered = this.lit = null;
+    this.showFile(0);
+  }
+
+  setDocument(pane, doc) {
+    pane.doc = doc;
+    pane.marks = new Map();
+    pane.listing.setLines(doc);
+    pane.size.textContent = doc.length ? count(doc.length, 'line') : '';
+    pane.empty.textContent = doc.length
+      ? ''
+      : pane.stage.id === 'source'
+        ? 'No source is at hand.'
+        : 'There is nothing at this level.';
+  }
+
+  showFile(file) {
+    if (!this.inspection.fileTexts[file]) file = this.inspection.fileTexts.findIndex((text) => text);
+    this.shownFile = file;
+    this.file.value = file;
+    const pane = this.pane('source');
+    this.setDocument(
+      pane,
+      file < 0 ? new Document(this.inspection, []) : Document.ofSource(this.inspection, file),
+    );
+    this.light(this.hovered || this.pinned);
+  }
+
+  drawRow(pane, node, line, text, isFirst) {
+    const gutter = el('span', { class: 'gutter', 'aria-hidden': true }, isFirst ? line + 1 : '');
+    const body = el('span', { class: 'body' }, coloured(text, pane.language));
+    if (pane.stage.id === 'source' && isFirst) this.addSpot(body, pane.doc.keys[line], text);
+    node.append(gutter, body);
+  }
+
+  /** A rule below the words of the place at hand. */
+  addSpot(body, key, text) {
+    const lit = this.lit;
+    if (!lit || lit.key !== key || !lit.column) return;
+    const place = this.columnsOfKey.get(key)?.find((p) => p.column === lit.column);
+    if (!place) return;
+    const from = indexOfByte(text, place.column - 1),
+      to = Math.max(from + 1, indexOfByte(text, place.column - 1 + place.length));
+    const spot = el('span', { class: 'spot', 'aria-hidden': true });
+    spot.style.left = `${from}ch`;
+    spot.style.width = `${to - from}ch`;
+    body.append(spot);
+  }
+
+  onCursor(pane, line, how, event) {
+    const selected = line < 0 ? null : this.selectionAt(pane, line, event);
+    if (how === 'pin') {
+      this.pinned = isSame(this.pinned, selected) ? null : selected;
+      this.hovered = null;
+      this.light(this.pinned);
+      if (this.pinned) this.follow(pane);
+      return;
+    }
+    const hovered = selected && selected.key >= 0 ? selected : null;
+    if (isSame(hovered, this.hovered)) return;
+    this.hovered = hovered;
+    this.light(this.hovered || this.pinned);
+  }
+
+  selectionAt(pane, line, event) {
+    const key = pane.doc.keys[line];
+    let column = pane.doc.columns[line];
+    if (pane.stage.id === 'source') column = event ? this.columnAt(pane, key, line, event) : 0;
+    const unit = pane.doc.units[line];
+    return {
+      key,
+      column,
+      unit: unit === this.program.name && this.program.level === 'graph' ? null : unit,
+      pane: pane.stage.id,
+    };
+  }
+
+  /** Of the places on a line of the source the last one that begins before the pointer. */
+  columnAt(pane, key, line, event) {
+    const row = pane.listing.shown.get(pane.listing.firstRow[line])?.querySelector('.body');
+    if (!row || !row.firstChild) return 0;
+    this.charWidth ??= this.measure(row);
+    const index = Math.floor((event.clientX - row.getBoundingClientRect().left) / this.charWidth);
+    const text = pane.doc.text(line);
+    const at = (this.columnsOfKey.get(key) || []).filter(
+      (place) => indexOfByte(text, place.column - 1) <= index,
+    );
+    return index < text.length && at.length ? at.at(-1).column : 0;
+  }
+
+  measure(row) {
+    const probe = el('span', {}, '0'.repeat(100));
+    row.append(probe);
+    const width = probe.getBoundingClientRect().width / 100;
+    probe.remove();
+    return width;
+  }
+
+  /** Lights up what belongs to a selection; null puts all lights out. */
+  light(selection) {
+    this.lit = selection;
+    const callers = selection?.unit ? this.launches.filter((l) => l.kernels.includes(selection.unit)) : [];
+    const called = selection && !selection.unit ? this.launches.filter((l) => l.key === selection.key) : [];
+    this.nearUnits = new Set(called.flatMap((launch) => launch.kernels));
+    for (const pane of this.panes) this.lightPane(pane, selection, callers);
+    this.pane('source').listing.redraw();
+    this.tell(selection);
+  }
+
+  lightPane(pane, selection, callers) {
+    const marks = new Map();
+    pane.hits = [];
+    if (selection) {
+      const isPlain = pane.stage.id === 'source' || pane.stage.id === 'graph';
+      for (const launch of callers) {
+        if (isPlain) pane.doc.linesOf(launch.key).forEach((line) => marks.set(line, 1));
+      }
+      for (const launch of isPlain ? [] : pane.doc.launches()) {
+        if (selection.unit && launch.kernels.includes(selection.unit)) marks.set(launch.line, 1);
+      }
+      if (selection.key >= 0) {
+        for (const line of pane.doc.linesOf(selection.key)) {
+          if (!isPlain && selection.unit && pane.doc.units[line] !== selection.unit) continue;
+          const isExact =
+            selection.column > 0 &&
+            (pane.stage.id === 'source' || pane.doc.columns[line] === selection.column);
+          marks.set(line, isExact ? 3 : 2);
+          pane.hits.push(line);
+        }
+      }
+      if (pane.hits.length === 0) pane.hits = [...marks.keys()].sort((a, b) => a - b);
+      if (pane.hits.length === 0 && this.nearUnits.size) {
+        pane.hits = pane.doc.units.flatMap((unit, i) =>
+          this.nearUnits.has(unit) && unit !== pane.doc.units[i - 1] ? [i] : [],
+        );
+      }
+    }
+    pane.marks = marks;
+    pane.found.textContent = selection && pane.hits.length ? pane.hits.length.toLocaleString('en') : '';
+    pane.nav.classList.toggle('idle', !selection || pane.hits.length === 0);
+    pane.listing.refresh();
+    this.drawRuler(pane);
+  }
+
+  /** Says in words what is lit. */
+  tell(selection) {
+    if (!selection || selection.key < 0) return this.onStatus(null);
+    const file = Math.floor(selection.key / 0x100000),
+      line = selection.key % 0x100000;
+    const text = this.inspection.fileTexts[file]?.[line - 1];
+    const counts = this.panes
+      .filter((pane) => pane.isShown && pane.stage.id !== 'source')
+      .map((pane) => [pane.title.textContent, [...pane.marks.values()].filter((mark) => mark > 1).length]);
+    this.onStatus({
+      place: `${this.inspection.files[file].name}:${line}${selection.column ? ':' + selection.column : ''}`,
+      text: text ? text.trim() : '',
+      counts,
+      isPinned: selection === this.pinned,
+    });
+  }
+
+  /** Brings the lines that a pin has lit into sight. */
+  follow(from) {
+    const file = Math.floor(this.pinned.key / 0x100000);
+    if (
+      this.pinned.key >= 0 &&
+      from.stage.id !== 'source' &&
+      file !== this.shownFile &&
+      this.inspection.fileTexts[file]
+    )
+      this.showFile(file);
+    for (const pane of this.panes) {
+      if (pane === from || pane.hits.length === 0) continue;
+      const rows = pane.hits.map((line) => pane.listing.firstRow[line]);
+      if (!rows.some((row) => pane.listing.isInSight(row))) pane.listing.scrollTo(rows[0]);
+    }
+  }
+
+  /** To the next lit line of a listing, round the end. */
+  step(pane, by) {
+    if (!pane.hits?.length) return;
+    const rows = pane.hits.map((line) => pane.listing.firstRow[line]);
+    const at =
+      pane.listing.cursor >= 0 && pane.listing.isInSight(pane.listing.cursor)
+        ? pane.listing.cursor
+        : pane.listing.firstRowInSight() + by * -1;
+    const next =
+      by > 0 ? (rows.find((row) => row > at) ?? rows[0]) : (rows.findLast((row) => row < at) ?? rows.at(-1));
+    pane.listing.cursor = next;
+    pane.listing.scrollTo(next);
+    pane.listing.refresh();
+  }
+
+  focusBeside(pane, by) {
+    const shown = this.panes.filter((p) => p.isShown && p.doc.length);
+    const next = shown[shown.indexOf(pane) + by];
+    next?.listing.element.focus();
+    next?.element.scrollIntoView({ inline: 'nearest', block: 'nearest' });
+  }
+
+  /** The whole text at a glance: where lines are lit. */
+  drawRuler(pane) {
+    const { ruler, doc } = pane,
+      height = ruler.clientHeight,
+      width = ruler.clientWidth,
+      scale = devicePixelRatio || 1;
+    if (!height || !doc) return;
+    ruler.height = height * scale;
+    ruler.width = width * scale;
+    const paint = ruler.getContext('2d'),
+      style = getComputedStyle(ruler),
+      rows = pane.listing.length;
+    paint.scale(scale, scale);
+    const scaleY = height / Math.max(rows, height / ROW),
+      levels = new Uint8Array(Math.ceil(height) + 1);
+    const raise = (line, level) => {
+      const y = Math.floor(pane.listing.firstRow[line] * scaleY);
+      if (levels[y] < level) levels[y] = level;
+    };
+    if (this.nearUnits?.size) doc.units.forEach((unit, i) => this.nearUnits.has(unit) && raise(i, 1));
+    for (const [line, mark] of pane.marks) raise(line, mark);
+    const colours = ['', '--near', '--hit-edge', '--accent'].map(
+      (name) => name && style.getPropertyValue(name),
+    );
+    levels.forEach((level, y) => {
+      if (level === 0) return;
+      paint.fillStyle = colours[level];
+      paint.fillRect(level === 1 ? width - 4 : 2, y, level === 1 ? 4 : width - 2, 2);
+    });
+  }
+
+  jump(pane, event) {
+    const part = event.offsetY / pane.ruler.clientHeight;
+    pane.listing.element.scrollTop =
+      part * Math.max(pane.listing.length * ROW, pane.ruler.clientHeight) - pane.ruler.clientHeight / 2;
+  }
+
+  key(event) {
+    if (event.key === 'Escape' && this.pinned) {
+      this.pinned = null;
+      this.light(this.hovered);
+    } else if (event.key === 'n' || event.key === 'p') {
+      const pane = this.panes.find((p) => p.element.contains(document.activeElement)) || this.panes[0];
+      this.step(pane, event.key === 'n' ? 1 : -1);
+    } else return false;
+    return true;
+  }
+}

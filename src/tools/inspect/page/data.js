@@ -1,0 +1,99 @@
+// The inspection that the compiler wrote (docs/inspector.md), unpacked, and the texts that follow from it by edits.
+
+async function readInspection() {
+  const packed = atob(document.getElementById('data').textContent.trim());
+  const bytes = new Uint8Array(packed.length);
+  for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
+  const text = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Inspection(await new Response(text).json());
+}
+
+const LEVELS = ['graph', 'schedule', 'tile', 'target'];
+
+/** The line of a place and its file as one number, by which listings are linked. */
+const keyOf = (file, line) => file * 0x100000 + line;
+
+/** Lines are pairs of numbers: text, place. An edit is [at, removed, then the lines that are added]. */
+function applyEdits(lines, edits) {
+  const out = [];
+  let at = 0;
+  for (const edit of edits) {
+    for (; at < 2 * edit[0]; at++) out.push(lines[at]);
+    for (let i = 2; i < edit.length; i++) out.push(edit[i]);
+    at = 2 * (edit[0] + edit[1]);
+  }
+  for (; at < lines.length; at++) out.push(lines[at]);
+  return out;
+}
+
+class Inspection {
+  constructor(data) {
+    Object.assign(this, data);
+    this.fileTexts = this.files.map((file) =>
+      file.text === undefined ? null : file.text.replace(/\n$/, '').split('\n'),
+    );
+    this.graphs = this.modules.filter((module) => module.target === null);
+    this.programs = this.modules.filter((module) => module.target !== null);
+  }
+
+  /** Of place n, from 1: file, line, column and length in bytes. */
+  place(n) {
+    if (n === 0) return null;
+    const [file, line, column, length] = this.places.slice(4 * (n - 1), 4 * n);
+    return { file, line, column, length, key: keyOf(file, line) };
+  }
+
+  /** Units in their order after state `s` of a module: [{name, lines}]. */
+  unitsAfter(module, s) {
+    const units = new Map();
+    let order = [];
+    for (let i = 0; i <= s; i++) {
+      const state = module.states[i];
+      for (const change of state.changes) {
+        if (change.gone) units.delete(change.unit);
+        else units.set(change.unit, applyEdits(units.get(change.unit) || [], change.edits));
+      }
+      if (state.order) order = state.order;
+    }
+    return order.map((unit) => ({ name: module.units[unit], lines: units.get(unit) || [] }));
+  }
+
+  /** Lines of one unit after state `s`; none before it is there. */
+  linesAfter(module, unit, s) {
+    let lines = [];
+    for (let i = 0; i <= s; i++) {
+      for (const change of module.states[i].changes) {
+        if (change.unit === unit) lines = change.gone ? [] : applyEdits(lines, change.edits);
+      }
+    }
+    return lines;
+  }
+
+  /** The last state of a module at a level, or -1. */
+  lastStateAt(module, level) {
+    return module.states.findLastIndex((state) => state.level === level);
+  }
+
+  /** Kernels with their code for a target, of the program's units alone. */
+  codeOf(program) {
+    const code = this.code.find((c) => c.target === program.target);
+    if (!code) return null;
+    const byName = new Map(code.kernels.map((kernel) => [kernel.name, kernel]));
+    const units = [];
+    for (const name of program.units) {
+      const kernel = byName.get(name);
+      if (kernel)
+        units.push({
+          name,
+          sameAs: kernel.same_as,
+          lines: (kernel.same_as ? byName.get(kernel.same_as) : kernel).lines,
+        });
+    }
+    return { kind: code.kind, units };
+  }
+
+  reportOf(program) {
+    const target = this.report.targets.find((t) => t.target === program.target);
+    return target && { target, entry: target.entries.find((entry) => entry.name === program.name) };
+  }
+}

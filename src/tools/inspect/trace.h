@@ -1,0 +1,96 @@
+#pragma once
+// What a run of the compiler did to each module: its text at the start, and the edits of each pass.
+//
+// A text is kept once, as it was at first; every later one follows by edits. Texts are those of top-level ops, here
+// called units: an entry's function or host program, a kernel. Values keep their numbers from pass to pass, so that an
+// edit is what the pass changed and no renumbering. They are numbered anew where a pass lowers the module, and where
+// it leaves less than a third of a unit as it was.
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/core/printer.h"
+#include "tools/driver/observer.h"
+#include "tools/inspect/line_diff.h"
+#include "tools/inspect/line_pool.h"
+
+namespace tessera::inspect {
+
+struct LineEdit {
+  uint32_t at = 0;
+  uint32_t removed = 0;
+  std::vector<Line> added;
+};
+
+struct UnitChange {
+  uint32_t unit = 0;
+  bool is_gone = false;
+  std::vector<LineEdit> edits;
+};
+
+struct PassRecord {
+  const PassInfo* pass = nullptr;  ///< null for the state before the first pass
+  double milliseconds = 0;
+  std::vector<UnitChange> changes;
+  std::vector<uint32_t> order;  ///< of the units that are there afterwards; empty where it is as it was
+};
+
+struct ModuleRecord {
+  std::string name;
+  const Machine* machine = nullptr;  ///< null for the graph of the file
+  Level level = Level::Graph;        ///< at the start
+  std::vector<std::string> units;    ///< by number; a name may come back after it was gone
+  std::vector<PassRecord> passes;    ///< the first is the state before any pass
+};
+
+struct CodeRecord {
+  const Machine* machine = nullptr;
+  struct Kernel {
+    std::string name;
+    std::string same_as;  ///< the kernel whose code it shares; empty for one of its own
+    std::vector<Line> lines;
+  };
+  std::vector<Kernel> kernels;
+};
+
+/// Watches a compile. Sources must outlive it.
+class Trace : public driver::CompileObserver {
+ public:
+  explicit Trace(SourceManager& sources) : sources_(sources) {}
+
+  void starts(Module& module, const Machine* machine) override;
+  void ran(Module& module, const PassStep& step, double milliseconds) override;
+  void emitted(const Machine& machine, std::span<Module* const> modules, const std::string& text) override;
+
+  const LinePool& pool() const { return pool_; }
+  const std::vector<std::unique_ptr<ModuleRecord>>& modules() const { return modules_; }
+  const std::vector<CodeRecord>& code() const { return code_; }
+  SourceManager& sources() const { return sources_; }
+
+ private:
+  struct Unit {
+    std::vector<Line> lines;
+    PrintNames names;
+    bool is_there = false;
+  };
+  struct State {
+    ModuleRecord* record = nullptr;
+    std::unordered_map<std::string, uint32_t> numbers;
+    std::vector<Unit> units;
+    std::vector<uint32_t> order;
+  };
+  void take(State& state, Module& module, PassRecord record);
+  uint32_t unit_of(State& state, Op* op, size_t position);
+  void compare(Unit& unit, uint32_t number, Op* op, PassRecord& record);
+  std::vector<Line> text_of(Op* op, PrintNames& names);
+
+  SourceManager& sources_;
+  LinePool pool_;
+  std::vector<std::unique_ptr<ModuleRecord>> modules_;
+  std::unordered_map<const Module*, State> states_;
+  std::vector<CodeRecord> code_;
+};
+
+}  // namespace tessera::inspect

@@ -1,0 +1,302 @@
+// The inspector's page in a browser: `node inspector_test.js BUILD_DIR [--screenshots DIR]`. Exits with 77, which counts as
+// skipped, where there is no Chromium.
+
+'use strict';
+const assert = require('assert');
+const { execFileSync } = require('child_process');
+const fs = require('fs');
+const os = require('os');
+const path = require('path');
+const { pathToFileURL } = require('url');
+const { Chromium, findChromium } = require('./chromium.js');
+
+const build = path.resolve(process.argv[2]),
+  root = path.resolve(__dirname, '../..');
+const pictures = process.argv[3] === '--screenshots' ? process.argv[4] : null;
+const program = findChromium();
+if (!program) {
+  console.log('skipped: needs Chromium (tools/setup.sh --editors)');
+  process.exit(77);
+}
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tessera-inspect-'));
+
+function inspect(source, name, ...options) {
+  const page = path.join(folder, name);
+  execFileSync(path.join(build, 'bin/tesserac'), [source, '--inspect', page, ...options], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    timeout: 120000,
+  });
+  return page;
+}
+
+async function load(browser, page, options) {
+  const tab = await browser.open(pathToFileURL(page).href, options);
+  await tab.until('document.body && document.body.dataset.ready');
+  assert.strictEqual(
+    await tab.value('document.body.dataset.ready'),
+    'yes',
+    await tab.value('document.body.innerText'),
+  );
+  await tab.frame();
+  return tab;
+}
+
+/** A row in sight of a stage's listing whose text matches. */
+const row = (stage, pattern) =>
+  `[...document.querySelectorAll('.pane.stage-${stage} .row')].find((row) => ${pattern}.test(row.textContent))`;
+const lit = (stage, mark) =>
+  `[...document.querySelectorAll('.pane.stage-${stage} .row[data-mark=${mark}]')].map((row) => row.querySelector('.body').textContent.trim())`;
+const marked = (stage) => `page.views.code.pane('${stage}').marks.size`;
+const STAGES = ['graph', 'schedule', 'tile', 'target', 'code'];
+
+let shot = 0;
+async function picture(tab, name) {
+  if (pictures) await tab.screenshot(path.join(pictures, `${String(shot++).padStart(2, '0')}-${name}.png`));
+}
+
+/** Pointing at a line lights up those of the same place, and nothing else. */
+async function testLinks(tab) {
+  await tab.point(row('graph', '/gir\\.gelu/'));
+  assert.deepStrictEqual(await tab.value(lit('source', 'exact')), ['h = gelu(rmsnorm_safe(x) @ w_in)']);
+  assert.ok((await tab.value(lit('graph', 'exact'))).every((text) => text.includes('gir.gelu')));
+  for (const stage of STAGES) assert.ok((await tab.value(marked(stage))) > 0, `nothing of ${stage} is lit`);
+  assert.match(await tab.value("document.querySelector('.status .place').textContent"), /^mlp\.tsr:7:9$/);
+  await picture(tab, 'hover');
+  await tab.point("document.querySelector('.top h1')");
+  assert.strictEqual(
+    await tab.value("document.querySelectorAll('.row[data-mark=hit], .row[data-mark=exact]').length"),
+    0,
+  );
+}
+
+/** A line of the library's product lights up in its own kernel only, and marks the launch of that kernel. */
+async function testKernels(tab) {
+  await tab.click(row('schedule', '/sched\\.dot/'));
+  const units = await tab.value(
+    "(() => { const p = page.views.code.pane('tile'); return [...new Set([...p.marks.keys()].map((i) => p.doc.units[i]))]; })()",
+  );
+  const pinned = await tab.value('page.views.code.pinned.unit');
+  assert.ok(
+    units.every((unit) => unit === pinned || unit === 'mlp'),
+    `${pinned} lit ${units}`,
+  );
+  assert.ok((await tab.value(lit('graph', 'near'))).some((text) => text.includes('gir.gemm')));
+  assert.strictEqual(
+    await tab.value("document.querySelector('.pane.stage-source select').selectedOptions[0].text"),
+    'stdlib/matmul.tsr',
+  );
+  assert.ok(
+    (await tab.value(lit('target', 'exact'))).length > 0,
+    'pinning did not bring the lines of Target into sight',
+  );
+  await picture(tab, 'pinned');
+  await tab.press('Escape');
+  assert.strictEqual(await tab.value('page.views.code.pinned'), null);
+}
+
+async function testKeyboard(tab) {
+  await tab.value("document.querySelector('.pane.stage-graph .listing').focus()");
+  await tab.press('Home');
+  for (let i = 0; i < 3; i++) await tab.press('ArrowDown');
+  assert.match((await tab.value(lit('graph', 'exact'))).join(), /gir\./);
+  const active = await tab.value(
+    "document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).textContent",
+  );
+  assert.match(active, /gir\./);
+  await tab.press('Enter');
+  assert.ok(await tab.value('page.views.code.pinned.key >= 0'));
+  await tab.press('ArrowRight');
+  assert.strictEqual(await tab.value("document.activeElement.getAttribute('aria-label')"), 'Schedule');
+  await tab.press('n');
+  assert.ok(await tab.value("document.activeElement.querySelector('.row.cursor')?.dataset.mark"));
+  await tab.press('Escape');
+  for (const [key, view] of [
+    ['2', 'passes'],
+    ['3', 'kernels'],
+    ['4', 'memory'],
+    ['1', 'code'],
+  ]) {
+    await tab.press(key);
+    assert.strictEqual(
+      await tab.value("document.querySelector('[role=tabpanel]:not([hidden])').id"),
+      `view-${view}`,
+    );
+  }
+  await tab.press('?');
+  assert.ok(await tab.value("document.getElementById('keys').open"));
+  await tab.press('Escape');
+  const nameless = (await tab.focusable()).filter(
+    (node) => !node.name && !['RootWebArea', 'main', 'generic'].includes(node.role),
+  );
+  assert.deepStrictEqual(nameless, []);
+}
+
+async function testPasses(tab) {
+  await tab.press('2');
+  await tab.frame();
+  const passes = await tab.value(
+    "[...document.querySelectorAll('.pass')].map((p) => ({ name: p.querySelector('.name').textContent, open: p.open, idle: p.classList.contains('idle'), ms: p.querySelector('.ms').textContent }))",
+  );
+  for (const name of [
+    'canonicalize',
+    'graph_to_schedule',
+    'schedule_to_tile',
+    'tile_to_x86',
+    'expand_math',
+  ]) {
+    assert.ok(
+      passes.some((pass) => pass.name === name),
+      `there is no ${name}`,
+    );
+  }
+  assert.ok(passes.every((pass) => pass.open === !pass.idle && /\d/.test(pass.ms)));
+  assert.ok(passes.some((pass) => pass.idle) && passes.some((pass) => pass.open));
+  await picture(tab, 'passes');
+  const diff =
+    '[...document.querySelectorAll(".pass")].find((p) => p.querySelector(".name").textContent === "expand_math")';
+  await tab.value(`${diff}.scrollIntoView()`);
+  await tab.until(`${diff}.querySelector('.row.plus') && ${diff}.querySelector('.row.minus')`);
+  assert.match(await tab.value(`${diff}.querySelector('.row.minus .body').textContent`), /target\./);
+  await picture(tab, 'diff');
+}
+
+async function testPictures(tab) {
+  await tab.press('3');
+  assert.strictEqual(await tab.value("document.querySelectorAll('#view-kernels circle').length"), 3);
+  assert.match(
+    await tab.value("document.querySelector('#view-kernels').innerText"),
+    /mlp\.1[\s\S]*FLOP\/byte/,
+  );
+  await picture(tab, 'kernels');
+  await tab.click(
+    "[...document.querySelectorAll('#view-kernels .link')].find((link) => link.textContent === 'mlp.2')",
+  );
+  assert.strictEqual(await tab.value("document.getElementById('kernel').value"), 'mlp.2');
+  assert.ok(await tab.value("page.views.code.pane('target').doc.units.every((unit) => unit === 'mlp.2')"));
+  await tab.value("page.views.code.showKernel('')");
+  await tab.press('4');
+  assert.ok((await tab.value("document.querySelectorAll('#view-memory rect.temp').length")) >= 2);
+  await picture(tab, 'memory');
+  await tab.press('1');
+}
+
+async function testTarget(tab, target) {
+  await tab.value(
+    `(() => { const t = document.getElementById('target'); t.value = '${target}'; t.onchange(); })()`,
+  );
+  await tab.frame();
+}
+
+async function testThemes(tab) {
+  const paper = () => tab.value('getComputedStyle(document.body).backgroundColor');
+  const light = await paper();
+  await tab.setDark(true);
+  const dark = await paper();
+  assert.notStrictEqual(light, dark);
+  await picture(tab, 'dark');
+  await tab.press('t');
+  assert.strictEqual(await paper(), light);
+  await tab.setDark(false);
+  await tab.press('t');
+  assert.strictEqual(await paper(), dark);
+  await tab.press('t');
+  assert.strictEqual(await paper(), light);
+}
+
+/** Nothing of a source becomes markup, and line ends of any kind do no harm. */
+async function testHostile(browser) {
+  const source = path.join(folder, '</script><b>&amp;.tsr');
+  fs.mkdirSync(path.dirname(source), { recursive: true });
+  fs.writeFileSync(
+    source,
+    '# </script><img src=x onerror="document.title=1"><!-- é 漢字 \u2028 ]]>\n@jit\ndef f(x: Tensor[N, f32]) -> Tensor[N, f32]:\n    return x + 1.0\n',
+  );
+  const tab = await load(browser, inspect(source, 'hostile.html', '--target=cpu:x86-64-v3'));
+  assert.strictEqual(
+    await tab.value("document.querySelectorAll('img, b:not(.figure b):not(.lead b)').length"),
+    0,
+  );
+  assert.match(
+    await tab.value("document.querySelector('.pane.stage-source .row').textContent"),
+    /<\/script><img src=x onerror="document\.title=1">/,
+  );
+  assert.deepStrictEqual(tab.problems, []);
+}
+
+/** Twelve layers: the page stays small, and only what is in sight is in it. */
+async function testLarge(browser) {
+  const page = inspect(
+    path.join(root, 'examples/gpt/gpt.tsr'),
+    'gpt.html',
+    '--target=cpu:x86-64-v4',
+    '--dims',
+    'B=1,S=256',
+  );
+  const size = fs.statSync(page).size;
+  assert.ok(size < 8e6, `the page has ${size} bytes`);
+  const tab = await load(browser, page);
+  assert.ok((await tab.value("page.views.code.pane('target').doc.length")) > 10000);
+  await tab.value("page.views.code.pane('target').listing.element.scrollTop = 1e9");
+  await tab.frame();
+  for (const key of ['2', '3', '4', '1']) await tab.press(key);
+  const nodes = await tab.value("document.querySelectorAll('*').length");
+  assert.ok(nodes < 30000, `there are ${nodes} elements`);
+  await tab.point(row('graph', '/gir\\.gelu|gir\\.gemm/'));
+  await picture(tab, 'gpt');
+  await tab.press('2');
+  await picture(tab, 'gpt-passes');
+  await tab.press('3');
+  await picture(tab, 'gpt-kernels');
+  await tab.press('4');
+  await picture(tab, 'gpt-memory');
+  assert.deepStrictEqual(tab.problems, []);
+}
+
+async function main() {
+  const browser = new Chromium(program);
+  try {
+    const page = inspect(
+      path.join(root, 'examples/mlp/mlp.tsr'),
+      'mlp.html',
+      '--dims',
+      'B=8,D=768',
+      '--target=cpu:x86-64-v4,cuda:sm_90a',
+    );
+    const tab = await load(browser, page);
+    await testTarget(tab, 'cpu:x86-64-v4');
+    for (const test of [testLinks, testKernels, testKeyboard, testPasses, testPictures, testThemes]) {
+      console.log(test.name);
+      await test(tab);
+    }
+    await testTarget(tab, 'cuda:sm_90a');
+    assert.strictEqual(await tab.value("page.views.code.pane('code').title.textContent"), 'PTX');
+    await tab.point(row('graph', '/gir\\.gelu/'));
+    assert.ok((await tab.value(marked('code'))) > 0);
+    await picture(tab, 'ptx');
+    assert.deepStrictEqual(
+      tab.requests.filter((url) => !url.startsWith('file:')),
+      [],
+    );
+    assert.strictEqual(tab.requests.length, 1);
+    assert.deepStrictEqual(tab.problems, []);
+    for (const test of [testHostile, testLarge]) {
+      console.log(test.name);
+      await test(browser);
+    }
+  } finally {
+    await browser.close();
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const limit = setTimeout(() => {
+  console.error('the browser took more than 150 s');
+  process.exit(1);
+}, 150000);
+main().then(
+  () => clearTimeout(limit),
+  (problem) => {
+    console.error(problem);
+    process.exit(1);
+  },
+);
