@@ -159,6 +159,7 @@ class Tab {
   }
 
   async click(expression) {
+    await this.value(`(${expression}).scrollIntoView({ block: 'nearest', inline: 'nearest' })`);
     const { x, y } = await this.middle(expression);
     for (const type of ['mouseMoved', 'mousePressed', 'mouseReleased']) {
       await this.send('Input.dispatchMouseEvent', {

@@ -165,14 +165,14 @@ async function testPictures(tab) {
   assert.strictEqual(await tab.value("document.querySelectorAll('#view-kernels circle').length"), 3);
   assert.match(
     await tab.value("document.querySelector('#view-kernels').innerText"),
-    /mlp\.1[\s\S]*FLOP\/byte/,
+    /FLOP\/byte[\s\S]*mlp\.1\.v2/,
   );
   await picture(tab, 'kernels');
   await tab.click(
-    "[...document.querySelectorAll('#view-kernels .link')].find((link) => link.textContent === 'mlp.2')",
+    "[...document.querySelectorAll('#view-kernels .link')].find((link) => link.textContent === 'mlp.2.v2')",
   );
-  assert.strictEqual(await tab.value("document.getElementById('kernel').value"), 'mlp.2');
-  assert.ok(await tab.value("page.views.code.pane('target').doc.units.every((unit) => unit === 'mlp.2')"));
+  assert.strictEqual(await tab.value("document.getElementById('kernel').value"), 'mlp.2.v2');
+  assert.ok(await tab.value("page.views.code.pane('target').doc.units.every((unit) => unit === 'mlp.2.v2')"));
   await tab.value("page.views.code.showKernel('')");
   await tab.press('4');
   assert.ok((await tab.value("document.querySelectorAll('#view-memory rect.temp').length")) >= 2);

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -27,7 +27,7 @@ class Writer {
   std::string run() {
     number_files();
     out_ = fmt::format("{{\"format\":\"tessera-inspect\",\"version\":{},\"compiler\":{},\"input\":{}", inspection_version,
-                       quoted(driver::version_line("tesserac")), quoted(trace_.sources().ir_name(subject_.input)));
+                       json_text(driver::version_line("tesserac")), json_text(trace_.sources().ir_name(subject_.input)));
     write_files();
     write_texts();
     write_places();
@@ -70,14 +70,14 @@ class Writer {
   void write_files() {
     list("files", files_, [&](FileId id) {
       const SourceFile& file = trace_.sources().file(id);
-      out_ += fmt::format("{{\"name\":{}", quoted(trace_.sources().ir_name(id)));
-      if (file.has_text()) out_ += fmt::format(",\"text\":{}", quoted(file.text()));
+      out_ += fmt::format("{{\"name\":{}", json_text(trace_.sources().ir_name(id)));
+      if (file.has_text()) out_ += fmt::format(",\"text\":{}", json_text(file.text()));
       out_ += '}';
     });
   }
 
   void write_texts() {
-    list("texts", trace_.pool().texts(), [&](std::string_view text) { out_ += quoted(text); });
+    list("texts", trace_.pool().texts(), [&](std::string_view text) { out_ += json_text(text); });
   }
 
   void write_places() {
@@ -88,7 +88,7 @@ class Writer {
 
   void write_times() {
     list("times", subject_.times, [&](const driver::StageTime& time) {
-      out_ += fmt::format("{{\"stage\":{},\"ms\":{:.3f}}}", quoted(time.stage), time.milliseconds);
+      out_ += fmt::format("{{\"stage\":{},\"ms\":{:.3f}}}", json_text(time.stage), time.milliseconds);
     });
   }
 
@@ -103,16 +103,16 @@ class Writer {
     out_ += ",\"passes\":{";
     bool first = true;
     for (auto [name, summary] : summaries) {
-      out_ += fmt::format("{}{}:{}", first ? "" : ",", quoted(name), quoted(summary));
+      out_ += fmt::format("{}{}:{}", first ? "" : ",", json_text(name), json_text(summary));
       first = false;
     }
     out_ += '}';
   }
 
   void write_module(const ModuleRecord& module) {
-    out_ += fmt::format("{{\"name\":{},\"target\":{},\"level\":\"{}\"", quoted(module.name),
-                        module.machine ? quoted(module.machine->name) : "null", to_string(module.level));
-    list("units", module.units, [&](const std::string& unit) { out_ += quoted(unit); });
+    out_ += fmt::format("{{\"name\":{},\"target\":{},\"level\":\"{}\"", json_text(module.name),
+                        module.machine ? json_text(module.machine->name) : "null", to_string(module.level));
+    list("units", module.units, [&](const std::string& unit) { out_ += json_text(unit); });
     list("states", module.passes, [&](const PassRecord& record) { write_state(record, module); });
     out_ += '}';
   }
@@ -141,12 +141,12 @@ class Writer {
   }
 
   void write_code(const CodeRecord& code) {
-    out_ += fmt::format("{{\"target\":{},\"kind\":\"{}\"", quoted(code.machine->name),
+    out_ += fmt::format("{{\"target\":{},\"kind\":\"{}\"", json_text(code.machine->name),
                         code.machine->is_gpu() ? "ptx" : "asm");
     list("kernels", code.kernels, [&](const CodeRecord::Kernel& kernel) {
-      out_ += fmt::format("{{\"name\":{}", quoted(kernel.name));
+      out_ += fmt::format("{{\"name\":{}", json_text(kernel.name));
       if (!kernel.same_as.empty()) {
-        out_ += fmt::format(",\"same_as\":{}}}", quoted(kernel.same_as));
+        out_ += fmt::format(",\"same_as\":{}}}", json_text(kernel.same_as));
         return;
       }
       list("lines", kernel.lines, [&](Line line) { out_ += fmt::format("{},{}", line.text, line.place); });

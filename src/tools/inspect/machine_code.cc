@@ -74,7 +74,11 @@ class CodeSplitter {
 
   void read_file(const std::vector<std::string_view>& words) {
     if (words.size() < 3) return;
-    auto file = files_by_name_.find(unquoted(words.size() > 3 && words[3][0] == '"' ? words[3] : words[2]));
+    std::string name(unquoted(words[2]));
+    if (words.size() > 3 && words[3][0] == '"') {  // a folder and a name in it
+      name += (name.empty() ? "" : "/") + std::string(unquoted(words[3]));
+    }
+    auto file = files_by_name_.find(name);
     if (file != files_by_name_.end()) files_[number(words[1])] = file->second;
   }
 

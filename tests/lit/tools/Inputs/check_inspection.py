@@ -65,7 +65,7 @@ def main():
     assert len(set(texts)) == len(texts), "a text is there twice"
     for file, line, column, length in zip(*(places[i::4] for i in range(4))):
         lines = files[file]["text"].split("\n")
-        assert 1 <= line <= len(lines) and 1 <= column <= len(lines[line - 1].encode()) + 1, (files[file]["name"], line, column)
+        assert 1 <= line <= len(lines) and 0 <= column <= len(lines[line - 1].encode()) + 1, (files[file]["name"], line, column)
 
     for argument in sys.argv[2:]:
         stage, _, path = argument.partition("=")
@@ -76,7 +76,7 @@ def main():
             linked = [p for code in data["code"] for kernel in code["kernels"]
                       for t, p in zip(kernel.get("lines", [])[::2], kernel.get("lines", [])[1::2]) if instructions([texts[t]])]
             share = sum(p > 0 for p in linked) / len(linked)
-            assert share > 0.9, f"only {share:.0%} of the instructions have a place"
+            assert share > (0.98 if stage == "ptx" else 0.75), f"only {share:.0%} of the instructions have a place"
         else:
             modules = [m for m in data["modules"] if (m["target"] is None) == (stage == "graph")]
             units = [unit for m in modules for unit in replay(m, LEVELS.get(stage, stage)) or []]
