@@ -26,8 +26,9 @@ class Writer {
 
   std::string run() {
     number_files();
-    out_ = fmt::format("{{\"format\":\"tessera-inspect\",\"version\":{},\"compiler\":{},\"input\":{}", inspection_version,
-                       json_text(driver::version_line("tesserac")), json_text(trace_.sources().ir_name(subject_.input)));
+    out_ = fmt::format("{{\"format\":\"tessera-inspect\",\"version\":{},\"compiler\":{},\"input\":{}",
+                       inspection_version, json_text(driver::version_line("tesserac")),
+                       json_text(trace_.sources().ir_name(subject_.input)));
     write_files();
     write_texts();
     write_places();

@@ -35,12 +35,17 @@ std::string_view unquoted(std::string_view text) {
   return is_quoted ? text.substr(1, text.size() - 2) : text;
 }
 
+bool is_for_debuggers(std::string_view word) {
+  return word.starts_with(".cfi_") || word.starts_with(".Ltmp") || word.starts_with(".Lfunc_begin");
+}
+
 class CodeSplitter {
  public:
   CodeSplitter(std::span<Module* const> modules, const SourceManager& sources, LinePool& pool) : pool_(pool) {
     for (Module* module : modules) {
       for (Op* function : *module->body()) {
-        if (function->info().has(Function)) names_[codegen::ptx::ptx_name(symbol_name(function))] = symbol_name(function);
+        std::string_view name = function->info().has(Function) ? symbol_name(function) : "";
+        names_[codegen::ptx::ptx_name(name)] = name;
         walk(function, [&](Op* op) {
           if (op->loc().known()) files_by_name_[sources.ir_name(op->loc().file)] = op->loc().file;
         });
@@ -64,7 +69,7 @@ class CodeSplitter {
       if (words[0] == ".file") return read_file(words);
       if (words[0] == ".loc") return read_place(words);
       if (words[0] == ".set" && words.size() == 3) return share(words[1], words[2]);
-      if (words[0].starts_with(".cfi_") || words[0].starts_with(".Ltmp") || words[0].starts_with(".Lfunc_begin")) return;
+      if (is_for_debuggers(words[0])) return;
       if (words[0] == ".visible" && words.size() > 2) return open(words[2].substr(0, words[2].find('(')), line);
       if (words[0] == ".size") return close(line, unquoted(words[1]));
     }
@@ -108,7 +113,8 @@ class CodeSplitter {
 
   void end_kernel() {
     auto known = names_.find(std::string(codegen::ptx::ptx_name(name_)));
-    kernels_.push_back({known == names_.end() ? std::string(name_) : std::string(known->second), {}, std::move(lines_)});
+    std::string_view name = known == names_.end() ? name_ : known->second;
+    kernels_.push_back({std::string(name), {}, std::move(lines_)});
     lines_.clear();
     place_ = 0;
   }

@@ -74,7 +74,8 @@ void Trace::take(State& state, Module& module, PassRecord record) {
 }
 
 uint32_t Trace::unit_of(State& state, Op* op, size_t position) {
-  std::string name = op->info().has(Function) ? std::string(symbol_name(op)) : fmt::format("{} {}", op->name(), position);
+  bool is_named = op->info().has(Function);
+  std::string name = is_named ? std::string(symbol_name(op)) : fmt::format("{} {}", op->name(), position);
   auto [it, is_new] = state.numbers.try_emplace(name, uint32_t(state.units.size()));
   if (is_new) {
     state.units.emplace_back();

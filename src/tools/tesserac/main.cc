@@ -152,9 +152,10 @@ std::string read_report_options(Options& options, bool is_reported) {
   options.sizes.json = options.report == "json";
   const char* option = is_reported ? "--report" : "--inspect";
   if (is_wanted && !compile.stages.empty()) return fmt::format("{} is about a bundle; --dump makes none", option);
-  if (is_reported && (compile.output == "-" || options.inspect == "-")) {
-    return "the report goes to standard output; the bundle and the page need other names";
+  if (is_reported && compile.output == "-") {
+    return "the report goes to standard output; the bundle needs another name";
   }
+  if (is_reported && options.inspect == "-") return "the report goes to standard output; the page needs another name";
   if (is_inspected && compile.output == options.inspect) return "the bundle and the page need different names";
   return {};
 }

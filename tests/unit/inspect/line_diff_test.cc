@@ -14,7 +14,8 @@ std::vector<Line> lines(std::string_view letters) {
   return out;
 }
 
-std::vector<Line> apply(const std::vector<Line>& before, const std::vector<Line>& after, const std::vector<Edit>& edits) {
+std::vector<Line> apply(const std::vector<Line>& before, const std::vector<Line>& after,
+                        const std::vector<Edit>& edits) {
   std::vector<Line> out;
   size_t at = 0;
   for (const Edit& edit : edits) {
@@ -32,7 +33,9 @@ size_t removed(const std::vector<Edit>& edits) {
   return sum;
 }
 
-std::vector<Edit> diff(std::string_view before, std::string_view after) { return diff_lines(lines(before), lines(after)); }
+std::vector<Edit> diff(std::string_view before, std::string_view after) {
+  return diff_lines(lines(before), lines(after));
+}
 
 }  // namespace
 

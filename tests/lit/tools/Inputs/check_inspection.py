@@ -1,11 +1,14 @@
-"""Compares the data of an inspection with the dumps of the same file: check_inspection.py DATA.json [STAGE=DUMP ...].
+"""Compares the data of an inspection with the dumps of the same file: check_inspection.py STAGE,STAGE,... SOURCE [OPTION ...].
 
 Replayed edits give the text of each stage at the end of its level; the code is the code of the dump; places are in the
 files. Numbers of values differ between the two by design, so both texts are numbered anew.
 """
 import json
+import os
 import re
+import subprocess
 import sys
+import tempfile
 
 LEVELS = {"sched": "schedule"}
 
@@ -58,8 +61,21 @@ def instructions(lines):
     return [line for line in lines if line.startswith("\t") and not line.startswith("\t.")]
 
 
+def compile(*arguments):
+    return subprocess.run(["tesserac", *arguments], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+
+
+def inspect(arguments):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "data.json")
+        compile(*arguments, "--inspect", path)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+
 def main():
-    data = json.load(open(sys.argv[1], encoding="utf-8"))
+    stages, arguments = sys.argv[1].split(","), sys.argv[2:]
+    data = inspect(arguments)
     texts, places, files = data["texts"], data["places"], data["files"]
     assert (data["format"], data["version"]) == ("tessera-inspect", 1)
     assert len(set(texts)) == len(texts), "a text is there twice"
@@ -67,9 +83,8 @@ def main():
         lines = files[file]["text"].split("\n")
         assert 1 <= line <= len(lines) and 0 <= column <= len(lines[line - 1].encode()) + 1, (files[file]["name"], line, column)
 
-    for argument in sys.argv[2:]:
-        stage, _, path = argument.partition("=")
-        dump = open(path, encoding="utf-8").read()
+    for stage in stages:
+        dump = compile(*arguments, f"--dump={stage}")
         if stage in ("asm", "ptx"):
             shown = [texts[t] for code in data["code"] for kernel in code["kernels"] for t in kernel.get("lines", [])[::2]]
             assert instructions(shown) == instructions(dump.split("\n")), f"the code is not that of --dump={stage}"
@@ -82,7 +97,7 @@ def main():
             units = [unit for m in modules for unit in replay(m, LEVELS.get(stage, stage)) or []]
             shown = sorted(renumber("\n".join(texts[t] for t, _ in unit)) for unit in units)
             assert shown == sorted(renumber(text) for text in functions(dump)), f"the text is not that of --dump={stage}"
-    print("the inspection agrees with", len(sys.argv) - 2, "dumps")
+    print("the inspection agrees with", len(stages), "dumps")
 
 
 main()
