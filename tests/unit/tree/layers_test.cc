@@ -18,12 +18,13 @@ const std::map<std::string, std::vector<std::string>> allowed = {
     {"ir/tile", {"support", "ir/layout", "ir/core"}},
     {"ir/target", {"support", "ir/layout", "ir/core"}},
     {"frontend", {"support", "ir/core", "ir/graph", "ir/schedule"}},
+    {"lsp", {"support", "ir/core", "ir/graph", "ir/schedule", "frontend"}},
     {"passes",
      {"support", "ir/layout", "ir/core", "ir/graph", "ir/schedule", "ir/host", "ir/tile", "ir/target"}},
     {"codegen", {"support", "ir/layout", "ir/core", "ir/schedule", "ir/host", "ir/target", "runtime/format"}},
     {"tools",
      {"support", "ir/layout", "ir/core", "ir/graph", "ir/schedule", "ir/host", "ir/tile", "ir/target",
-      "frontend", "passes", "codegen", "runtime/format"}},
+      "frontend", "lsp", "passes", "codegen", "runtime/format"}},
 };
 
 std::string layer_of(const std::string& path) {

@@ -1,0 +1,80 @@
+#include "lsp/capabilities.h"
+
+#include <nlohmann/json.hpp>
+
+#include "lsp/features/features.h"
+
+namespace tessera::lsp {
+
+ClientAbilities read_abilities(const Json& params) {
+  const Json& text = at_path(params, "capabilities.textDocument");
+  const Json& workspace = at_path(params, "capabilities.workspace");
+  ClientAbilities made;
+  made.markdown_hover = has_text(at_path(text, "hover.contentFormat"), "markdown");
+  made.markdown_completion = has_text(at_path(text, "completion.completionItem.documentationFormat"), "markdown");
+  made.snippets = is_set(at_path(text, "completion.completionItem"), "snippetSupport");
+  made.hierarchical_symbols = is_set(member(text, "documentSymbol"), "hierarchicalDocumentSymbolSupport");
+  made.link_support = is_set(member(text, "definition"), "linkSupport");
+  made.label_offsets = is_set(at_path(text, "signatureHelp.signatureInformation.parameterInformation"), "labelOffsetSupport");
+  made.code_action_literals = at_path(text, "codeAction.codeActionLiteralSupport").is_object();
+  made.related_information = is_set(member(text, "publishDiagnostics"), "relatedInformation");
+  made.line_folding_only = is_set(member(text, "foldingRange"), "lineFoldingOnly");
+  made.document_changes = is_set(member(workspace, "workspaceEdit"), "documentChanges");
+  made.refresh_inlay_hints = is_set(member(workspace, "inlayHint"), "refreshSupport");
+  made.refresh_code_lens = is_set(member(workspace, "codeLens"), "refreshSupport");
+  made.watched_files = is_set(member(workspace, "didChangeWatchedFiles"), "dynamicRegistration");
+  return made;
+}
+
+Encoding choose_encoding(const Json& params) {
+  bool utf8 = has_text(at_path(params, "capabilities.general.positionEncodings"), "utf-8");
+  return utf8 ? Encoding::Utf8 : Encoding::Utf16;
+}
+
+Json server_capabilities(Encoding encoding, const std::string& version) {
+  constexpr int incremental = 2;
+  Json made;
+  made["positionEncoding"] = encoding == Encoding::Utf8 ? "utf-8" : "utf-16";
+  made["textDocumentSync"] = {{"openClose", true}, {"change", incremental}, {"save", {{"includeText", false}}}};
+  made["hoverProvider"] = true;
+  made["definitionProvider"] = true;
+  made["referencesProvider"] = true;
+  made["documentHighlightProvider"] = true;
+  made["documentSymbolProvider"] = true;
+  made["workspaceSymbolProvider"] = true;
+  made["foldingRangeProvider"] = true;
+  made["selectionRangeProvider"] = true;
+  made["callHierarchyProvider"] = true;
+  made["renameProvider"] = {{"prepareProvider", true}};
+  made["completionProvider"] = {{"triggerCharacters", {".", "@", "[", "(", ",", "%"}}, {"resolveProvider", true}};
+  made["signatureHelpProvider"] = {{"triggerCharacters", {"(", ","}}, {"retriggerCharacters", {"="}}};
+  made["semanticTokensProvider"] = {{"legend", semantic_token_legend()}, {"full", true}, {"range", true}};
+  made["workspace"] = {{"workspaceFolders", {{"supported", true}, {"changeNotifications", true}}}};
+  return {{"capabilities", std::move(made)}, {"serverInfo", {{"name", "tessera-lsp"}, {"version", version}}}};
+}
+
+void read_settings(const Json& settings, WorkspaceOptions& options) {
+  const Json& paths = member(settings, "includePaths");
+  if (paths.is_array()) {
+    options.include_paths.clear();
+    for (const Json& path : paths) {
+      if (path.is_string()) options.include_paths.push_back(path.get<std::string>());
+    }
+  }
+  const Json& defines = member(settings, "defines");
+  if (!defines.is_object()) return;
+  options.defines.clear();
+  for (const auto& [name, value] : defines.items()) {
+    options.defines[name] = value.is_string() ? value.get<std::string>() : to_line(value);
+  }
+}
+
+Json watched_files() {
+  Json watcher = {{"globPattern", "**/*.tsr"}};
+  Json options = {{"watchers", Json::array({std::move(watcher)})}};
+  Json registration = {
+      {"id", "files"}, {"method", "workspace/didChangeWatchedFiles"}, {"registerOptions", std::move(options)}};
+  return {{"registrations", Json::array({std::move(registration)})}};
+}
+
+}  // namespace tessera::lsp

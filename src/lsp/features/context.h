@@ -1,0 +1,56 @@
+#pragma once
+// What every feature works with.
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "lsp/json.h"
+#include "lsp/positions.h"
+#include "lsp/resolve.h"
+#include "lsp/workspace.h"
+
+namespace tessera::lsp {
+
+/// What the client said it can show.
+struct ClientAbilities {
+  bool markdown_hover = false;
+  bool markdown_completion = false;
+  bool snippets = false;
+  bool hierarchical_symbols = false;
+  bool link_support = false;
+  bool label_offsets = false;      ///< of parameters in signatures
+  bool document_changes = false;   ///< of edits of a workspace
+  bool code_action_literals = false;
+  bool related_information = false;
+  bool diagnostic_tags = false;
+  bool refresh_inlay_hints = false;
+  bool refresh_code_lens = false;
+  bool line_folding_only = false;
+  bool watched_files = false;
+};
+
+struct Context {
+  Workspace& workspace;
+  ClientAbilities client;
+  /// Asked in long work: nobody waits for the answer any more.
+  std::function<bool()> is_cancelled = [] { return false; };
+
+  Encoding encoding() const { return workspace.options.encoding; }
+};
+
+/// The file that `textDocument` names: an open one, or one that can be read; null for any other.
+FileModel* file_of(Context& context, const Json& params);
+/// The offset that `position` names.
+uint32_t offset_of(Context& context, const FileModel& file, const Json& params);
+/// The offsets of a range of the client's.
+Range range_of(Context& context, const FileModel& file, const Json& range);
+
+Json range_json(const Context& context, const FileModel& file, Range range);
+Json location_json(const Context& context, const FileModel& file, Range range);
+/// {"kind": "markdown" or "plaintext", "value": text}.
+Json markup(bool markdown, const std::string& text);
+/// The range as in a text that is not open: of a piece's place in its file.
+Range document_range(const Piece& piece, Loc loc);
+
+}  // namespace tessera::lsp

@@ -1,0 +1,75 @@
+#include "lsp/features/cursor.h"
+
+namespace tessera::lsp {
+
+Cursor::Cursor(const FileModel& file, uint32_t offset) {
+  piece_ = file.piece_at(offset);
+  // Between two pieces the cursor goes on with what is above, unless it touches what is below.
+  if (!piece_) return;
+  offset_ = offset - piece_->begin;
+  bool line_open = false;
+  size_t depth = 0;
+  for (const RawToken& token : piece_->tokens) {
+    if (token.offset >= offset_) break;
+    uint32_t end = token.offset + token.length;
+    bool inside = end > offset_ || (end == offset_ && (token.kind == TokenKind::Comment ||
+                                                       token.kind == TokenKind::UnterminatedString));
+    bool is_text = token.kind == TokenKind::String || token.kind == TokenKind::UnterminatedString ||
+                   token.kind == TokenKind::Comment;
+    in_text_ = inside && is_text;
+    in_directive_ = token.role == TokenRole::Directive;
+    bool word = token.kind == TokenKind::Name || is_keyword(token.kind);
+    if (end >= offset_ && word) {
+      prefix_ = piece_->text().substr(token.offset, offset_ - token.offset);
+      break;
+    }
+    if (token.kind == TokenKind::Newline && depth == 0) line_open = false;
+    if (is_trivia(token.kind) || token.role == TokenRole::Inactive) continue;
+    if (!line_open) line_begin_ = before_.size();
+    line_open = true;
+    if (is_opening(token.kind)) ++depth;
+    if (is_closing(token.kind) && depth > 0) --depth;
+    before_.push_back(&token);
+  }
+  if (!line_open) line_begin_ = before_.size();
+  read_brackets();
+}
+
+void Cursor::read_brackets() {
+  for (size_t i = 0; i < before_.size(); ++i) {
+    const RawToken& token = *before_[i];
+    if (is_opening(token.kind)) {
+      OpenBracket open;
+      open.kind = token.kind;
+      open.offset = token.offset;
+      open.before = int32_t(i) - 1;
+      brackets_.push_back(open);
+      continue;
+    }
+    if (is_closing(token.kind)) {
+      if (!brackets_.empty()) brackets_.pop_back();
+      continue;
+    }
+    if (brackets_.empty()) continue;
+    OpenBracket& open = brackets_.back();
+    if (token.kind == TokenKind::Comma) {
+      ++open.commas;
+      open.keyword.clear();
+      open.has_colon = false;
+    }
+    if (token.kind == TokenKind::Colon) open.has_colon = true;
+    if (token.kind == TokenKind::Assign) open.has_colon = false;
+    bool names = token.kind == TokenKind::Assign && i > 0 && before_[i - 1]->kind == TokenKind::Name;
+    if (names) open.keyword = piece_->text(*before_[i - 1]);
+  }
+}
+
+std::string_view Cursor::last_text(size_t back) const {
+  return back < before_.size() ? piece_->text(*before_[before_.size() - 1 - back]) : std::string_view();
+}
+
+TokenKind Cursor::line_kind() const {
+  return line_begin_ < before_.size() ? before_[line_begin_]->kind : TokenKind::EndOfFile;
+}
+
+}  // namespace tessera::lsp

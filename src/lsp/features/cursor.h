@@ -1,0 +1,62 @@
+#pragma once
+// What stands around a cursor, from tokens alone: half-typed text has no tree.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lsp/file_model.h"
+
+namespace tessera::lsp {
+
+/// A bracket that is open at the cursor.
+struct OpenBracket {
+  TokenKind kind = TokenKind::Lparen;
+  uint32_t offset = 0;       ///< in the piece
+  int32_t before = -1;       ///< index in code() of the token before it; -1: none
+  size_t commas = 0;         ///< between it and the cursor, at its level
+  std::string keyword;       ///< `name=` of the argument that the cursor is in
+  bool has_colon = false;    ///< since the last comma: an annotation has begun
+};
+
+class Cursor {
+ public:
+  /// `offset` counts from the start of the document.
+  Cursor(const FileModel& file, uint32_t offset);
+
+  const Piece* piece() const { return piece_; }
+  uint32_t offset() const { return offset_; }  ///< in the piece
+  /// The part of a name that ends at the cursor.
+  std::string_view prefix() const { return prefix_; }
+  Range prefix_range() const { return {offset_ - uint32_t(prefix_.size()), offset_}; }
+  /// In a comment or string.
+  bool in_text() const { return in_text_; }
+  bool in_directive() const { return in_directive_; }
+  /// Code tokens before the cursor (its prefix left out).
+  const std::vector<const RawToken*>& before() const { return before_; }
+  TokenKind last(size_t back = 0) const {
+    return back < before_.size() ? before_[before_.size() - 1 - back]->kind : TokenKind::EndOfFile;
+  }
+  std::string_view last_text(size_t back = 0) const;
+  /// Open brackets, the innermost last.
+  const std::vector<OpenBracket>& brackets() const { return brackets_; }
+  /// Index in before() of the first token of the logical line.
+  size_t line_begin() const { return line_begin_; }
+  /// Kind of the first token of the logical line; EndOfFile at its start.
+  TokenKind line_kind() const;
+  bool at_line_start() const { return line_begin_ >= before_.size(); }
+
+ private:
+  void read_brackets();
+  const Piece* piece_ = nullptr;
+  uint32_t offset_ = 0;
+  std::string_view prefix_;
+  bool in_text_ = false;
+  bool in_directive_ = false;
+  std::vector<const RawToken*> before_;
+  std::vector<OpenBracket> brackets_;
+  size_t line_begin_ = 0;
+};
+
+}  // namespace tessera::lsp

@@ -1,0 +1,205 @@
+#include "lsp/features/describe_symbol.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lsp/features/symbol_kinds.h"
+
+namespace tessera::lsp {
+
+namespace {
+
+/// Text on one line: each run of white space, and what a comment says in between, is one space.
+std::string one_line(const Piece& piece, Range range) {
+  std::string out;
+  for (const RawToken& token : piece.tokens) {
+    if (token.offset < range.begin || token.offset >= range.end) continue;
+    bool gap = is_trivia(token.kind);
+    if (!gap) {
+      out += piece.text(token);
+    } else if (!out.empty() && out.back() != ' ' && out.back() != '(' && out.back() != '[') {
+      out += ' ';
+    }
+  }
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  for (size_t at; (at = out.find(",)")) != std::string::npos;) out.erase(at, 1);
+  return out;
+}
+
+/// From the name of a def or module to the colon of its body.
+Range header_range(const Piece& piece, uint32_t begin) {
+  size_t depth = 0;
+  for (const RawToken& token : piece.tokens) {
+    if (token.offset < begin || token.role != TokenRole::Code) continue;
+    if (is_opening(token.kind)) ++depth;
+    if (is_closing(token.kind) && depth > 0) --depth;
+    if (token.kind == TokenKind::Colon && depth == 0) return {begin, token.offset};
+  }
+  return {begin, uint32_t(piece.text().size())};
+}
+
+std::span<const ast::Parameter> parameters_of(const Symbol& symbol) {
+  const ast::Stmt* stmt = symbol.declared ? symbol.declared->stmt : nullptr;
+  if (symbol.local && symbol.local->def) stmt = symbol.local->def;
+  if (const auto* module = ast::as<ast::Module>(stmt)) return module->parameters;
+  const auto* def = ast::as<ast::Def>(stmt);
+  if (!def) return {};
+  bool has_self = symbol.kind == SymbolKind::Method && !def->parameters.empty();
+  return has_self ? def->parameters.subspan(1) : def->parameters;
+}
+
+bool is_callable(const Symbol& symbol) {
+  switch (symbol.kind) {
+    case SymbolKind::Function:
+    case SymbolKind::Entry:
+    case SymbolKind::Kernel:
+    case SymbolKind::Method:
+    case SymbolKind::Module:
+    case SymbolKind::Builtin: return true;
+    default: return false;
+  }
+}
+
+std::string clean_comment(std::string_view line) {
+  while (line.starts_with('#')) line.remove_prefix(1);
+  if (line.starts_with(' ')) line.remove_prefix(1);
+  return std::string(line);
+}
+
+/// The comment lines right above an offset.
+std::string comment_above(std::string_view text, uint32_t offset) {
+  std::vector<std::string> lines;
+  size_t begin = text.rfind('\n', offset == 0 ? 0 : offset - 1);
+  begin = begin == std::string_view::npos ? 0 : begin + 1;
+  while (begin > 0) {
+    size_t end = begin - 1;
+    size_t start = end == 0 ? std::string_view::npos : text.rfind('\n', end - 1);
+    start = start == std::string_view::npos ? 0 : start + 1;
+    std::string_view line = text.substr(start, end - start);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    size_t first = line.find_first_not_of(" \t");
+    if (first == std::string_view::npos || line[first] != '#') break;
+    lines.push_back(clean_comment(line.substr(first)));
+    begin = start;
+  }
+  std::reverse(lines.begin(), lines.end());
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+std::string docstring(ast::StmtList body) {
+  const auto* first = body.empty() ? nullptr : ast::as<ast::ExprStmt>(body[0]);
+  const auto* text = first ? ast::as<ast::String>(first->value) : nullptr;
+  return text ? std::string(text->value) : "";
+}
+
+std::string code(const std::string& text) { return fmt::format("```tessera\n{}\n```", text); }
+
+std::string describe_builtin(const frontend::Builtin& builtin) {
+  const Specification& known = specification(builtin);
+  std::string prefix = builtin.table == "ops" ? "" : "tile.";
+  std::string out = code(prefix + signature_text(builtin));
+  if (!known.meaning.empty()) out += "\n\n" + known.meaning;
+  for (const auto& [name, fact] : known.facts) out += fmt::format("\n\n*{}*: {}", name, fact);
+  return out;
+}
+
+}  // namespace
+
+Signature signature_of(const Symbol& symbol) {
+  Signature made;
+  if (symbol.builtin) {
+    made.label = signature_text(*symbol.builtin, &made.parameters);
+    for (const frontend::BuiltinParameter& parameter : symbol.builtin->parameters) {
+      made.names.push_back(parameter.name);
+      if (parameter.kind == frontend::BuiltinParameterKind::Rest) made.rest_positional = true;
+      bool by_place = !parameter.keyword_only && parameter.kind != frontend::BuiltinParameterKind::Keywords;
+      made.positional += by_place ? 1 : 0;
+    }
+    return made;
+  }
+  if (!is_callable(symbol) || !symbol.piece) return made;
+  Range name{symbol.range.begin - symbol.piece->begin, symbol.range.end - symbol.piece->begin};
+  std::span<const ast::Parameter> parameters = parameters_of(symbol);
+  made.label = symbol.name + "(";
+  bool keywords = false;
+  for (const ast::Parameter& parameter : parameters) {
+    if (!made.names.empty()) made.label += ", ";
+    if (parameter.keyword_only && !keywords) made.label += "*, ";
+    keywords = keywords || parameter.keyword_only;
+    uint32_t begin = uint32_t(made.label.size());
+    bool own = parameter.loc.file == symbol.piece->file;
+    made.label += own ? one_line(*symbol.piece, symbol.piece->range(parameter.loc)) : std::string(parameter.name.text);
+    made.parameters.emplace_back(begin, uint32_t(made.label.size()));
+    made.names.emplace_back(parameter.name.text);
+    made.positional += keywords ? 0 : 1;
+  }
+  made.label += ")";
+  // What follows the parameters, as written.
+  Range header = header_range(*symbol.piece, name.begin);
+  size_t depth = 0;
+  for (const RawToken& token : symbol.piece->tokens) {
+    if (token.offset < name.end || token.offset >= header.end || token.role != TokenRole::Code) continue;
+    if (is_opening(token.kind)) ++depth;
+    if (!is_closing(token.kind) || depth == 0 || --depth != 0) continue;
+    made.label += one_line(*symbol.piece, {token.offset + token.length, header.end}).insert(0, " ");
+    break;
+  }
+  while (made.label.ends_with(' ')) made.label.pop_back();
+  for (size_t at; (at = made.label.find(")  ")) != std::string::npos;) made.label.erase(at + 1, 1);
+  return made;
+}
+
+std::string declaration_text(const Symbol& symbol) {
+  if (symbol.builtin) return signature_text(*symbol.builtin);
+  if (!symbol.piece) return symbol.name;
+  if (symbol.kind == SymbolKind::Module) return "module " + signature_of(symbol).label;
+  if (is_callable(symbol)) {
+    std::string head = symbol.kind == SymbolKind::Entry ? "@jit\n" : symbol.kind == SymbolKind::Kernel ? "@kernel\n" : "";
+    return head + "def " + signature_of(symbol).label;
+  }
+  Range range{symbol.full_range.begin - symbol.piece->begin, symbol.full_range.end - symbol.piece->begin};
+  if (symbol.local && symbol.local->parameter) range = symbol.piece->range(symbol.local->parameter->loc);
+  constexpr size_t longest = 300;
+  std::string text = one_line(*symbol.piece, range);
+  if (text.size() > longest) text = text.substr(0, longest) + " …";
+  return text.empty() ? symbol.name : text;
+}
+
+std::string documentation(const Symbol& symbol) {
+  if (symbol.builtin) return specification(*symbol.builtin).meaning;
+  if (symbol.word) return symbol.word->meaning;
+  if (!symbol.piece) return "";
+  const ast::Stmt* stmt = symbol.declared ? symbol.declared->stmt : nullptr;
+  if (symbol.local && symbol.local->def) stmt = symbol.local->def;
+  std::string text;
+  if (const auto* def = ast::as<ast::Def>(stmt)) text = docstring(def->body);
+  if (const auto* module = ast::as<ast::Module>(stmt)) text = docstring(module->body);
+  if (!text.empty()) return text;
+  if (symbol.kind == SymbolKind::File) {
+    std::vector<ast::Declaration> const& declarations = symbol.piece->declarations;
+    const ast::Stmt* first = declarations.empty() ? nullptr : declarations[0].stmt;
+    return first ? docstring(ast::StmtList(&first, 1)) : "";
+  }
+  if (symbol.local && !symbol.local->def) return "";
+  return comment_above(symbol.piece->text(), symbol.full_range.begin - symbol.piece->begin);
+}
+
+std::string describe(const Symbol& symbol) {
+  if (symbol.builtin) return describe_builtin(*symbol.builtin);
+  if (symbol.word) return symbol.word->meaning;
+  std::string out;
+  if (symbol.kind == SymbolKind::File) {
+    out = fmt::format("file `{}`", symbol.file->path());
+  } else if (symbol.kind == SymbolKind::Namespace) {
+    return fmt::format("namespace `{}`", symbol.prefix);
+  } else {
+    out = code(declaration_text(symbol));
+    out += fmt::format("\n\n*{}*", describe(symbol.kind));
+    if (symbol.file && symbol.file->is_library()) out += fmt::format(" of `{}`", symbol.file->path());
+  }
+  std::string text = documentation(symbol);
+  return text.empty() ? out : out + "\n\n" + text;
+}
+
+}  // namespace tessera::lsp

@@ -1,0 +1,78 @@
+#include "lsp/features/diagnostics.h"
+
+#include <nlohmann/json.hpp>
+
+namespace tessera::lsp {
+
+namespace {
+
+int severity_number(Severity severity) {
+  switch (severity) {
+    case Severity::Error: return 1;
+    case Severity::Warning: return 2;
+    case Severity::Note: return 3;
+  }
+  return 1;
+}
+
+/// At least one character of the line, so that the mark can be seen.
+Range visible(const FileModel& file, Range range) {
+  if (range.end > range.begin) return range;
+  const std::string& text = file.text();
+  bool at_end = range.begin >= text.size() || text[range.begin] == '\n' || text[range.begin] == '\r';
+  if (!at_end) return {range.begin, range.begin + 1};
+  bool has_before = range.begin > 0 && text[range.begin - 1] != '\n';
+  return has_before ? Range{range.begin - 1, range.begin} : range;
+}
+
+}  // namespace
+
+std::vector<PlacedDiagnostic> syntax_diagnostics(const FileModel& file) {
+  std::vector<PlacedDiagnostic> out;
+  for (const std::shared_ptr<Piece>& piece : file.pieces()) {
+    for (const Diagnostic& diagnostic : piece->diagnostics) {
+      PlacedDiagnostic made;
+      bool own = diagnostic.loc.file == piece->file || diagnostic.loc.file == 0;
+      made.path = own ? file.path() : piece->sources->file(diagnostic.loc.file).name();
+      Range range = piece->range(diagnostic.loc);
+      made.range = own ? piece->in_document(range) : range;
+      made.severity = diagnostic.severity;
+      made.id = diagnostic.id;
+      made.message = diagnostic.message;
+      made.helps = diagnostic.helps;
+      for (const DiagnosticNote& note : diagnostic.notes) {
+        bool here = note.loc.file == piece->file && note.loc.known();
+        bool placed = note.loc.file != 0 && note.loc.known();
+        Range place = piece->range(note.loc);
+        std::string path = !placed ? "" : here ? file.path() : piece->sources->file(note.loc.file).name();
+        made.notes.push_back({path, here ? piece->in_document(place) : place, note.message});
+      }
+      out.push_back(std::move(made));
+    }
+  }
+  return out;
+}
+
+Json diagnostic_json(Context& context, const FileModel& file, const PlacedDiagnostic& diagnostic) {
+  std::string message = diagnostic.message;
+  Json related = Json::array();
+  for (const PlacedNote& note : diagnostic.notes) {
+    FileModel* where = note.path.empty() ? nullptr : context.workspace.model(note.path);
+    if (where && context.client.related_information) {
+      Json location = location_json(context, *where, visible(*where, note.range));
+      related.push_back({{"location", std::move(location)}, {"message", note.message}});
+    } else {
+      message += "\nnote: " + note.message;
+    }
+  }
+  for (const std::string& help : diagnostic.helps) message += "\nhelp: " + help;
+  Json made = {{"range", range_json(context, file, visible(file, diagnostic.range))},
+               {"severity", severity_number(diagnostic.severity)},
+               {"code", diag_tag(diagnostic.id)},
+               {"source", "tessera"},
+               {"message", std::move(message)}};
+  if (!related.empty()) made["relatedInformation"] = std::move(related);
+  return made;
+}
+
+}  // namespace tessera::lsp

@@ -1,0 +1,18 @@
+#pragma once
+// The standard library is inside the program; an editor that follows a name into it needs files.
+
+#include <string>
+#include <string_view>
+
+namespace tessera::lsp {
+
+/// What paths of the library begin with: "stdlib/nn.tsr".
+inline constexpr std::string_view library_folder = "stdlib/";
+
+/// Writes the library's file (once, with all others, into the user's cache) and gives its path there;
+/// the library path itself where nothing can be written.
+std::string write_library_file(const std::string& library_path);
+/// The library path of a file in the cache; empty for any other.
+std::string library_path_of(std::string_view path);
+
+}  // namespace tessera::lsp

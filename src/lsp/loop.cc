@@ -1,0 +1,159 @@
+#include "lsp/loop.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "lsp/rpc.h"
+#include "lsp/server.h"
+#include "lsp/transport.h"
+
+namespace tessera::lsp {
+
+namespace {
+
+/// Cancellations of requests that are unknown are forgotten past this many.
+constexpr size_t most_cancelled = 1000;
+/// A client that sends faster than the server works waits.
+constexpr size_t most_queued_bytes = size_t(256) << 20;
+
+struct Incoming {
+  std::string body;
+  std::string error;  ///< why there is no body
+  bool is_edit = false;
+};
+
+/// What passes between the two threads.
+class Inbox {
+ public:
+  void put(Incoming message) {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [&] { return bytes_ < most_queued_bytes || closed_; });
+    bytes_ += message.body.size();
+    if (message.is_edit) ++edits_;
+    queue_.push_back(std::move(message));
+    ready_.notify_one();
+  }
+  void cancel(std::string id) {
+    std::lock_guard lock(mutex_);
+    if (cancelled_.size() >= most_cancelled) cancelled_.clear();
+    cancelled_.insert(std::move(id));
+  }
+  void close() {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    ready_.notify_one();
+    room_.notify_one();
+  }
+  /// The next message. Without one: waits if `wait`, else false; also false at the end.
+  bool take(Incoming& message, bool wait) {
+    std::unique_lock lock(mutex_);
+    if (wait) ready_.wait(lock, [&] { return !queue_.empty() || closed_; });
+    if (queue_.empty()) return false;
+    message = std::move(queue_.front());
+    queue_.pop_front();
+    bytes_ -= message.body.size();
+    if (message.is_edit) --edits_;
+    room_.notify_one();
+    return true;
+  }
+  bool at_end() {
+    std::lock_guard lock(mutex_);
+    return closed_ && queue_.empty();
+  }
+  bool is_cancelled(const std::string& id) {
+    std::lock_guard lock(mutex_);
+    return cancelled_.count(id) != 0;
+  }
+  bool has_edit() const { return edits_ != 0; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::condition_variable room_;
+  std::deque<Incoming> queue_;
+  size_t bytes_ = 0;
+  std::atomic<size_t> edits_ = 0;
+  std::set<std::string> cancelled_;
+  bool closed_ = false;
+};
+
+bool is_edit(std::string_view body) {
+  // Keys may come in any order, but texts are long only in the parameters.
+  return body.find("\"textDocument/didChange\"") != std::string_view::npos;
+}
+
+/// Reads until the pipe ends or `stop` is closed.
+void read_messages(int in, int stop, Inbox& inbox) {
+  FrameReader reader;
+  std::string buffer(size_t(1) << 16, '\0');
+  while (true) {
+    pollfd waits[2] = {{in, POLLIN, 0}, {stop, POLLIN, 0}};
+    if (poll(waits, 2, -1) < 0 && errno == EINTR) continue;
+    if (waits[1].revents != 0) break;
+    ssize_t count = read(in, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    reader.append(std::string_view(buffer).substr(0, size_t(count)));
+    Incoming message;
+    for (FrameReader::Status status; (status = reader.next(message.body, message.error)) != FrameReader::Status::NeedsMore;) {
+      if (status == FrameReader::Status::Error) {
+        message.body.clear();
+      } else {
+        message.error.clear();
+        std::string id = cancelled_id(message.body);
+        if (!id.empty()) inbox.cancel(std::move(id));
+        message.is_edit = is_edit(message.body);
+      }
+      inbox.put(std::exchange(message, {}));
+    }
+  }
+  inbox.close();
+}
+
+bool write_all(int out, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t count = write(out, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    bytes.remove_prefix(size_t(count));
+  }
+  return true;
+}
+
+}  // namespace
+
+int serve(int in, int out, const std::string& version) {
+  Inbox inbox;
+  bool broken = false;
+  ServerOptions options;
+  options.version = version;
+  options.is_cancelled = [&](const std::string& id) { return inbox.is_cancelled(id); };
+  options.has_newer_edit = [&] { return inbox.has_edit(); };
+  Server server([&](const std::string& body) { broken = broken || !write_all(out, frame(body)); }, options);
+  int stop[2];
+  if (pipe(stop) != 0) return 1;
+  std::thread reading(read_messages, in, stop[0], std::ref(inbox));
+  while (!server.has_exited() && !broken && !inbox.at_end()) {
+    Incoming message;
+    if (inbox.take(message, !server.has_work())) {
+      message.error.empty() ? server.receive(message.body) : server.refuse(message.error);
+    } else {
+      server.work();
+    }
+  }
+  inbox.close();
+  ::close(stop[1]);
+  reading.join();
+  ::close(stop[0]);
+  return server.exit_code();
+}
+
+}  // namespace tessera::lsp

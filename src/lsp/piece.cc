@@ -1,0 +1,61 @@
+#include "lsp/piece.h"
+
+#include <algorithm>
+#include <map>
+
+#include "frontend/syntax/lines.h"
+#include "frontend/syntax/preprocessor.h"
+#include "lsp/place.h"
+
+namespace tessera::lsp {
+
+namespace {
+
+/// As many as a reader looks at; more are counted and dropped.
+constexpr size_t syntax_error_limit = 200;
+
+/// The raw tokens, once the names that act as keywords are told apart.
+std::vector<RawToken> read_tokens(FileId file, SourceManager& sources, const ParseOptions& options) {
+  DiagnosticEngine ignored(sources);
+  Preprocessed text = preprocess(file, sources, options, ignored);
+  promote_keywords(text.buffer);
+  std::map<uint32_t, TokenKind> promoted;
+  for (const Token& token : text.buffer.tokens) {
+    bool is_own = token.file == file && token.expansion == 0 && token.length != 0;
+    if (is_own) promoted[token.offset] = token.kind;
+  }
+  for (LexedFile& lexed : text.files) {
+    if (lexed.file != file) continue;
+    for (RawToken& token : lexed.tokens) {
+      auto found = promoted.find(token.offset);
+      bool acts = token.kind == TokenKind::Name && found != promoted.end() && found->second != TokenKind::Error;
+      if (acts) token.kind = found->second;
+    }
+    return std::move(lexed.tokens);
+  }
+  return {};
+}
+
+}  // namespace
+
+Range Piece::range(Loc loc) const {
+  return place_in(*sources, loc);
+}
+
+std::shared_ptr<Piece> parse_piece(std::shared_ptr<SourceManager> sources, std::string name, std::string text,
+                                   const ParseOptions& options) {
+  auto piece = std::make_shared<Piece>();
+  piece->sources = std::move(sources);
+  piece->file = piece->sources->add(std::move(name), std::move(text));
+  DiagnosticEngine diagnostics(*piece->sources);
+  diagnostics.set_error_limit(syntax_error_limit);
+  ast::SourceUnit unit = parse_source(piece->file, *piece->sources, options, diagnostics);
+  piece->declarations = std::move(unit.declarations);
+  piece->files = std::move(unit.files);
+  piece->diagnostics = diagnostics.all();
+  piece->tokens = read_tokens(piece->file, *piece->sources, options);
+  piece->names = bind_names(*piece);
+  return piece;
+}
+
+}  // namespace tessera::lsp

@@ -1,0 +1,42 @@
+#pragma once
+// One piece of a file (cut.h), parsed: its tokens, its declarations, its syntax errors and what its
+// names are. A piece is a file of its own to the front end, so that nothing in it changes when lines
+// are added above it; `begin` says where it stands now.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/syntax/ast.h"
+#include "frontend/syntax/parse.h"
+#include "frontend/syntax/token.h"
+#include "lsp/names.h"
+#include "lsp/positions.h"
+#include "support/diagnostic.h"
+
+namespace tessera::lsp {
+
+struct Piece {
+  std::shared_ptr<SourceManager> sources;  ///< has the text of `file`
+  FileId file = 0;
+  uint32_t begin = 0;  ///< offset in the document
+  std::vector<RawToken> tokens;  ///< of the file, with names that act as keywords as such
+  std::vector<ast::Declaration> declarations;
+  std::vector<FileId> files;  ///< that took part; more than one where it includes
+  std::vector<Diagnostic> diagnostics;
+  PieceNames names;
+
+  std::string_view text() const { return sources->file(file).text(); }
+  std::string_view text(const RawToken& token) const { return text().substr(token.offset, token.length); }
+  /// The bytes of a place in this file, counted from the start of the piece.
+  Range range(Loc loc) const;
+  /// The same in the document.
+  Range in_document(Range range) const { return {begin + range.begin, begin + range.end}; }
+};
+
+/// Parses a text under a name that `sources` does not have yet.
+std::shared_ptr<Piece> parse_piece(std::shared_ptr<SourceManager> sources, std::string name, std::string text,
+                                   const ParseOptions& options);
+
+}  // namespace tessera::lsp

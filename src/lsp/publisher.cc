@@ -1,0 +1,106 @@
+#include "lsp/publisher.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace tessera::lsp {
+
+void Publisher::changed(const std::string& path) {
+  auto mark = [&](const std::string& uri) {
+    waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), uri), waiting_.end());
+    waiting_.push_back(uri);
+  };
+  for (const auto& [uri, document] : context_.workspace.documents()) {
+    auto result = results_.find(uri);
+    bool reads = result != results_.end() &&
+                 std::find(result->second.files.begin(), result->second.files.end(), path) != result->second.files.end();
+    if (reads && document.model->path() != path) mark(uri);
+  }
+  if (Document* own = context_.workspace.document_of(path)) mark(own->uri);
+}
+
+void Publisher::all_changed() {
+  waiting_.clear();
+  for (const auto& [uri, document] : context_.workspace.documents()) waiting_.push_back(uri);
+}
+
+void Publisher::closed(const std::string& uri, const std::string& path) {
+  waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), uri), waiting_.end());
+  results_.erase(uri);
+  changed(path);
+  publish();
+  // The client forgets a version with the document.
+  told_.erase(uri);
+}
+
+const AnalysisResult* Publisher::result(const std::string& uri) const {
+  auto found = results_.find(uri);
+  return found == results_.end() ? nullptr : &found->second;
+}
+
+bool Publisher::work() {
+  if (waiting_.empty()) return false;
+  std::string uri = waiting_.back();
+  waiting_.pop_back();
+  Document* document = context_.workspace.document(uri);
+  if (!document) return true;
+  AnalysisResult result = analyse(context_.workspace, *document->model, context_.is_cancelled);
+  if (!result.finished) {
+    waiting_.insert(waiting_.begin(), uri);
+    return true;
+  }
+  results_[uri] = std::move(result);
+  publish();
+  return true;
+}
+
+void Publisher::publish() {
+  std::map<std::string, std::vector<const PlacedDiagnostic*>> by_path;
+  for (const auto& [uri, document] : context_.workspace.documents()) {
+    if (results_.count(uri)) by_path[document.model->path()];
+  }
+  for (const auto& [uri, result] : results_) {
+    for (const PlacedDiagnostic& diagnostic : result.diagnostics) by_path[diagnostic.path].push_back(&diagnostic);
+  }
+  std::set<std::string> gone;
+  for (const auto& [uri, told] : told_) gone.insert(uri);
+  for (const auto& [path, list] : by_path) {
+    FileModel* file = context_.workspace.model(path);
+    if (!file) continue;
+    gone.erase(context_.workspace.uri(*file));
+    publish_file(path, list);
+  }
+  for (const std::string& uri : gone) {
+    notify_("textDocument/publishDiagnostics", {{"uri", uri}, {"diagnostics", Json::array()}});
+    told_.erase(uri);
+  }
+}
+
+void Publisher::publish_file(const std::string& path, const std::vector<const PlacedDiagnostic*>& list) {
+  FileModel* file = context_.workspace.model(path);
+  Document* document = context_.workspace.document_of(path);
+  std::vector<std::pair<uint32_t, Json>> made;
+  for (const PlacedDiagnostic* diagnostic : list) {
+    Json json = diagnostic_json(context_, *file, *diagnostic);
+    bool said = std::any_of(made.begin(), made.end(), [&](const auto& other) { return other.second == json; });
+    if (!said) made.emplace_back(diagnostic->range.begin, std::move(json));
+  }
+  std::stable_sort(made.begin(), made.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  Json diagnostics = Json::array();
+  for (auto& [place, json] : made) diagnostics.push_back(std::move(json));
+  std::string uri = context_.workspace.uri(*file);
+  // A document's result may be older than its text: it is then published after the next analysis.
+  bool waits = std::find(waiting_.begin(), waiting_.end(), uri) != waiting_.end();
+  int64_t version = document ? document->version : -1;
+  std::pair<int64_t, std::string> state(version, to_line(diagnostics));
+  auto known = told_.find(uri);
+  bool same = known != told_.end() && known->second == state;
+  if (same || (document && waits && known != told_.end())) return;
+  if (!document && diagnostics.empty() && known == told_.end()) return;
+  told_[uri] = std::move(state);
+  Json params = {{"uri", uri}, {"diagnostics", std::move(diagnostics)}};
+  if (document) params["version"] = version;
+  notify_("textDocument/publishDiagnostics", std::move(params));
+}
+
+}  // namespace tessera::lsp

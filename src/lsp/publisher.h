@@ -1,0 +1,43 @@
+#pragma once
+// Which diagnostics the client has been told of, and which it has to be told of. Analysis is
+// background work: an edit marks files, work() takes them one by one, and a result that an edit has
+// overtaken is dropped.
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lsp/features/diagnostics.h"
+
+namespace tessera::lsp {
+
+class Publisher {
+ public:
+  using Notify = std::function<void(const std::string& method, Json params)>;
+  Publisher(Context& context, Notify notify) : context_(context), notify_(std::move(notify)) {}
+
+  /// A file changed: it and the open files whose analysis read it are looked at again.
+  void changed(const std::string& path);
+  /// Anything may have changed.
+  void all_changed();
+  void closed(const std::string& uri, const std::string& path);
+  bool has_work() const { return !waiting_.empty(); }
+  /// Analyses one file and publishes what it found; false when there was nothing to do.
+  bool work();
+  /// The last result for an open file; null before the first.
+  const AnalysisResult* result(const std::string& uri) const;
+
+ private:
+  void publish();
+  void publish_file(const std::string& path, const std::vector<const PlacedDiagnostic*>& list);
+
+  Context& context_;
+  Notify notify_;
+  std::vector<std::string> waiting_;               ///< URIs, the next one last
+  std::map<std::string, AnalysisResult> results_;  ///< by URI
+  std::map<std::string, std::pair<int64_t, std::string>> told_;  ///< by URI: version and diagnostics
+};
+
+}  // namespace tessera::lsp

@@ -1,0 +1,48 @@
+#include "lsp/uri.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <filesystem>
+
+namespace tessera::lsp {
+
+namespace {
+
+constexpr std::string_view scheme = "file://";
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+bool is_plain(unsigned char c) {
+  return std::isalnum(c) || c == '-' || c == '.' || c == '_' || c == '~' || c == '/';
+}
+
+}  // namespace
+
+std::string path_of(std::string_view uri) {
+  if (!uri.starts_with(scheme)) return std::string(uri);
+  uri.remove_prefix(scheme.size());
+  size_t slash = uri.find('/');  // a host, if there is one, ends here
+  uri = slash == std::string_view::npos ? std::string_view() : uri.substr(slash);
+  std::string path;
+  for (size_t i = 0; i < uri.size(); ++i) {
+    bool escape = uri[i] == '%' && i + 2 < uri.size() && hex_digit(uri[i + 1]) >= 0 && hex_digit(uri[i + 2]) >= 0;
+    path += escape ? char(hex_digit(uri[i + 1]) * 16 + hex_digit(uri[i + 2])) : uri[i];
+    if (escape) i += 2;
+  }
+  return std::filesystem::path(path).lexically_normal().string();
+}
+
+std::string uri_of(std::string_view path) {
+  if (!path.starts_with('/')) return std::string(path);
+  std::string uri(scheme);
+  for (char c : path) uri += is_plain(static_cast<unsigned char>(c)) ? std::string(1, c) : fmt::format("%{:02X}", uint8_t(c));
+  return uri;
+}
+
+}  // namespace tessera::lsp

@@ -1,0 +1,364 @@
+// The server from the first message to the last.
+
+#include <catch2/catch.hpp>
+
+#include "unit/lsp/client.h"
+
+using lsp_test::Client;
+using lsp_test::Json;
+
+namespace {
+
+const std::string uri = "file:///work-space/model.tsr";
+
+const std::string program = R"(from tessera.nn import layernorm
+
+# How wide everything is.
+const WIDTH = 64
+
+def scaled(x: Tensor[B, D, T], by: float = 2.0) -> Tensor[B, D, T]:
+    """Each element times a number."""
+    y = x * by
+    return y
+
+@jit
+def entry(x: Tensor[B, WIDTH, f32]) -> Tensor[B, WIDTH, f32]:
+    h = scaled(layernorm(x), by=0.5)
+    return gelu(h)
+
+module Linear(I: dim, O: dim):
+    w: Param[I, O, f32] = normal(0.02)
+
+    def __call__(self, x: Tensor[N, I, f32]) -> Tensor[N, O, f32]:
+        return x @ self.w
+)";
+
+}  // namespace
+
+TEST_CASE("nothing is answered before 'initialize' or after 'shutdown'") {
+  std::vector<Json> out;
+  tessera::lsp::Server server([&](const std::string& body) { out.push_back(Json::parse(body)); }, {"test", {}, {}});
+  server.receive(R"({"jsonrpc": "2.0", "id": 1, "method": "textDocument/hover", "params": {}})");
+  REQUIRE(out.size() == 1);
+  CHECK(out[0]["error"]["code"] == -32002);
+  server.receive(R"({"jsonrpc": "2.0", "id": "two", "method": "initialize", "params": {"capabilities": {}}})");
+  CHECK(out[1]["id"] == "two");
+  CHECK(out[1]["result"]["capabilities"]["positionEncoding"] == "utf-16");
+  server.receive(R"({"jsonrpc": "2.0", "id": 3, "method": "shutdown"})");
+  CHECK(out[2]["result"].is_null());
+  server.receive(R"({"jsonrpc": "2.0", "id": 4, "method": "workspace/symbol", "params": {"query": ""}})");
+  CHECK(out[3]["error"]["code"] == -32600);
+  CHECK(!server.has_exited());
+  server.receive(R"({"jsonrpc": "2.0", "method": "exit"})");
+  CHECK(server.has_exited());
+  CHECK(server.exit_code() == 0);
+}
+
+TEST_CASE("messages that are no requests are refused, and the server goes on") {
+  Client client;
+  size_t before = client.messages().size();
+  client.raw("{");
+  client.raw("[]");
+  client.raw("null");
+  client.raw(R"({"id": {}, "method": "shutdown"})");
+  client.raw(R"({"id": 1.5, "method": "shutdown"})");
+  client.raw("{\"id\": 1, \"method\": \"\xFF\"}");
+  CHECK(client.messages().size() == before + 6);
+  for (size_t i = before; i < client.messages().size(); ++i) CHECK(client.messages()[i].contains("error"));
+  CHECK(client.failure("textDocument/nothing", Json::object())["code"] == -32601);
+  CHECK(client.request("workspace/symbol", {{"query", "x"}}).is_array());
+}
+
+TEST_CASE("a correct file has no diagnostics, and a mistake is published where it is") {
+  Client client;
+  client.open(uri, program);
+  client.settle();
+  CHECK(client.diagnostics(uri) == Json::array());
+  client.replace(uri, "return gelu(h)", "return gelu(hh)");
+  client.settle();
+  Json list = client.diagnostics(uri);
+  REQUIRE(list.size() == 1);
+  CHECK(list[0]["code"] == "unknown-name");
+  CHECK(client.in_range(uri, list[0]["range"]) == "hh");
+  client.replace(uri, "gelu(hh)", "gelu(h");
+  client.settle();
+  CHECK(client.diagnostics(uri).size() == 1);
+  client.replace(uri, "gelu(h", "gelu(h)");
+  client.settle();
+  CHECK(client.diagnostics(uri) == Json::array());
+  client.close(uri);
+  CHECK(client.diagnostics(uri) == Json::array());
+}
+
+TEST_CASE("mistakes of shapes come with the places that they come from") {
+  Client client;
+  client.open(uri, "@jit\ndef f(x: Tensor[B, 64, f32], w: Tensor[32, 8, f32]):\n    return x @ w\n");
+  client.settle();
+  REQUIRE(client.tags(uri) == std::vector<std::string>{"shape-mismatch"});
+  CHECK(client.diagnostics(uri)[0]["source"] == "tessera");
+  CHECK(client.diagnostics(uri)[0]["severity"] == 1);
+}
+
+TEST_CASE("a file that another one imports is read as it is typed") {
+  Client client;
+  std::string other = "file:///work-space/sizes.tsr";
+  client.open(other, "const D = 8\n");
+  client.open(uri, "from sizes import D\n@jit\ndef f(x: Tensor[D, f32]):\n    return reshape(x, (4, 2))\n");
+  client.settle();
+  CHECK(client.diagnostics(uri) == Json::array());
+  client.replace(other, "8", "9");
+  client.settle();
+  CHECK(client.tags(uri) == std::vector<std::string>{"bad-reshape"});
+  client.close(other);
+  client.settle();
+  CHECK(client.tags(uri) == std::vector<std::string>{"unknown-module"});
+}
+
+TEST_CASE("symbols of a file, also of one that is half typed") {
+  Client client;
+  client.open(uri, program);
+  auto names = [&] {
+    std::vector<std::string> list;
+    for (const Json& symbol : client.request("textDocument/documentSymbol", {{"textDocument", {{"uri", uri}}}})) {
+      list.push_back(symbol["name"]);
+    }
+    return list;
+  };
+  std::vector<std::string> all = {"WIDTH", "scaled", "entry", "Linear"};
+  CHECK(names() == all);
+  Json symbols = client.request("textDocument/documentSymbol", {{"textDocument", {{"uri", uri}}}});
+  CHECK(symbols[3]["children"].size() == 2);
+  client.replace(uri, "def entry(x: Tensor[B, WIDTH, f32]) -> Tensor[B, WIDTH, f32]:", "def entry(x: Tensor[B,");
+  CHECK(names() == all);
+  CHECK(client.request("workspace/symbol", {{"query", "sCl"}}).size() == 1);
+}
+
+TEST_CASE("a name leads to its declaration") {
+  Client client;
+  client.open(uri, program);
+  auto target = [&](const std::string& text, size_t into, size_t n = 0) {
+    Json found = client.request("textDocument/definition", client.at(uri, text, into, n));
+    if (found.is_null()) return std::string("nothing");
+    return found["uri"] == uri ? client.in_range(uri, found["range"]) : found["uri"].get<std::string>();
+  };
+  CHECK(target("scaled(layernorm", 2) == "scaled");
+  CHECK(target("by=0.5", 1) == "by");
+  CHECK(target("x * by", 4) == "by");
+  CHECK(target("return y", 7) == "y");
+  CHECK(target("-> Tensor[B, D", 10) == "B");
+  CHECK(target("WIDTH, f32]) ->", 0) == "WIDTH");
+  CHECK(target("self.w", 5) == "w");
+  CHECK(target("self.w", 0) == "self");
+  CHECK(target("N, O, f32", 3) == "O");
+  CHECK(target("gelu", 0) == "nothing");
+  CHECK(target("layernorm(x)", 0).ends_with("norms.tsr"));
+  CHECK(target("tessera.nn", 9).ends_with("nn.tsr"));
+}
+
+TEST_CASE("all uses of a name, and no other name of the same letters") {
+  Client client;
+  client.open(uri, program);
+  auto count = [&](const std::string& text, size_t into = 0) {
+    Json params = client.at(uri, text, into);
+    params["context"] = {{"includeDeclaration", true}};
+    return client.request("textDocument/references", params).size();
+  };
+  CHECK(count("WIDTH = 64") == 3);
+  CHECK(count("by: float") == 3);
+  CHECK(count("scaled(x: Tensor") == 2);
+  CHECK(count("x: Tensor[B, WIDTH") == 2);
+  CHECK(count("w: Param") == 2);
+  CHECK(client.request("textDocument/documentHighlight", client.at(uri, "y = x")).size() == 2);
+}
+
+TEST_CASE("renaming reaches other files and refuses what is not ours") {
+  Client client;
+  std::string other = "file:///work-space/user.tsr";
+  client.open(uri, program);
+  client.open(other, "from model import scaled, WIDTH as W\n@jit\ndef f(x: Tensor[W, 4, f32]):\n    return scaled(x, by=3.0)\n");
+  Json params = client.at(uri, "scaled(x: Tensor");
+  params["newName"] = "stretched";
+  Json changes = client.request("textDocument/rename", params)["documentChanges"];
+  size_t edits = 0;
+  for (const Json& change : changes) edits += change["edits"].size();
+  CHECK(changes.size() == 2);
+  CHECK(edits == 4);
+  params = client.at(uri, "WIDTH = 64");
+  params["newName"] = "wide";
+  edits = 0;
+  for (const Json& change : client.request("textDocument/rename", params)["documentChanges"]) edits += change["edits"].size();
+  CHECK(edits == 4);
+  params = client.at(uri, "by: float");
+  params["newName"] = "factor";
+  edits = 0;
+  for (const Json& change : client.request("textDocument/rename", params)["documentChanges"]) edits += change["edits"].size();
+  CHECK(edits == 4);
+  auto refused = [&](const std::string& text, const std::string& name) {
+    Json asked = client.at(uri, text);
+    asked["newName"] = name;
+    return client.failure("textDocument/rename", asked)["message"].get<std::string>();
+  };
+  CHECK(refused("gelu", "x") == "'gelu' is part of the language");
+  CHECK(refused("layernorm(x)", "x") == "'layernorm' is part of the standard library");
+  CHECK(refused("scaled", "if") == "'if' is a keyword");
+  CHECK(refused("scaled", "a b") == "'a b' is no name");
+  CHECK(refused("scaled", "entry") == "'entry' is already the name of a entry here");
+  CHECK(client.failure("textDocument/prepareRename", client.at(uri, "return y"))["code"] == -32803);
+  Json prepared = client.request("textDocument/prepareRename", client.at(uri, "y = x"));
+  CHECK(prepared["placeholder"] == "y");
+}
+
+TEST_CASE("hovers say what a name is") {
+  Client client;
+  client.open(uri, program);
+  auto text = [&](const std::string& name, size_t into = 0) {
+    Json found = client.request("textDocument/hover", client.at(uri, name, into));
+    return found.is_null() ? std::string() : found["contents"]["value"].get<std::string>();
+  };
+  using Catch::Contains;
+  CHECK_THAT(text("scaled(layernorm"), Contains("def scaled(x: Tensor[B, D, T], by: float = 2.0) -> Tensor[B, D, T]"));
+  CHECK_THAT(text("scaled(layernorm"), Contains("Each element times a number."));
+  CHECK_THAT(text("WIDTH, f32]"), Contains("How wide everything is."));
+  CHECK_THAT(text("gelu"), Contains("gelu(x)") && Contains("tanh"));
+  CHECK_THAT(text("f32]) ->"), Contains("float of 32 bits"));
+  CHECK_THAT(text("jit"), Contains("entry"));
+  CHECK_THAT(text("return gelu"), Contains("result"));
+  CHECK_THAT(text("Tensor[B, D, T], by"), Contains("symbolic size"));
+}
+
+TEST_CASE("completion offers what may stand there") {
+  Client client;
+  client.open(uri, program + "\n@\n\ndef typing(x: Tensor[B, S, f32], flag: bool):\n    local = x\n    \n\nfrom tessera.nn import \n");
+  auto labels = [&](const std::string& text, size_t into) {
+    std::vector<std::string> list;
+    for (const Json& item : client.request("textDocument/completion", client.at(uri, text, into))["items"]) {
+      list.push_back(item["label"]);
+    }
+    return list;
+  };
+  using Catch::VectorContains;
+  using Strings = std::vector<std::string>;
+  auto inside = labels("    local = x\n    ", 18);
+  for (std::string name : {"x", "flag", "local", "scaled", "WIDTH", "gelu", "return", "S"}) CHECK_THAT(inside, VectorContains(name));
+  CHECK_THAT(inside, !VectorContains(std::string("y")));
+  auto arguments = labels("by=0.5", 0);
+  CHECK(arguments[0] == "by=");
+  CHECK(labels("self.w", 5) == Strings{"w", "__call__", "I", "O"});
+  CHECK_THAT(labels("\n@\n", 2), VectorContains(std::string("kernel.schedule")));
+  CHECK_THAT(labels("Tensor[B, S, f32], flag", 13), VectorContains(std::string("bf16")));
+  CHECK_THAT(labels("from tessera.nn import \n", 23), VectorContains(std::string("conv2d")));
+  CHECK_THAT(labels("from tessera.nn import layer", 5), VectorContains(std::string("tessera.nn")));
+  Json items = client.request("textDocument/completion", client.at(uri, "return gelu", 7))["items"];
+  for (const Json& item : items) {
+    if (item["label"] != "rmsnorm") continue;
+    Json resolved = client.request("completionItem/resolve", item);
+    CHECK_THAT(resolved["documentation"]["value"].get<std::string>(), Catch::Contains("sqrt(mean(x^2) + eps)"));
+  }
+}
+
+TEST_CASE("signatures show which argument is being given") {
+  Client client;
+  client.open(uri, program + "\ndef half(x):\n    return scaled(x, rmsnorm(x, eps=1");
+  Json outer = client.request("textDocument/signatureHelp", client.at(uri, "scaled(x, rms", 10));
+  CHECK(outer["signatures"][0]["label"] == "scaled(x: Tensor[B, D, T], by: float = 2.0) -> Tensor[B, D, T]");
+  CHECK(outer["activeParameter"] == 1);
+  Json inner = client.request("textDocument/signatureHelp", client.at(uri, "eps=1", 5));
+  CHECK(inner["signatures"][0]["label"] == "rmsnorm(x, scale=None, eps=1e-6)");
+  CHECK(inner["activeParameter"] == 2);
+}
+
+TEST_CASE("names are coloured by what they mean") {
+  Client client;
+  client.open(uri, program);
+  Json legend = client.initialized()["capabilities"]["semanticTokensProvider"]["legend"]["tokenTypes"];
+  Json data = client.request("textDocument/semanticTokens/full", {{"textDocument", {{"uri", uri}}}})["data"];
+  REQUIRE(data.size() % 5 == 0);
+  std::map<std::string, std::string> colours;
+  int line = 0, character = 0;
+  for (size_t i = 0; i < data.size(); i += 5) {
+    int down = data[i];
+    line += down;
+    character = down == 0 ? character + data[i + 1].get<int>() : data[i + 1].get<int>();
+    Json range = {{"start", {{"line", line}, {"character", character}}},
+                  {"end", {{"line", line}, {"character", character + data[i + 2].get<int>()}}}};
+    colours[client.in_range(uri, range)] = legend[data[i + 3].get<size_t>()];
+  }
+  CHECK(colours["scaled"] == "function");
+  CHECK(colours["Linear"] == "class");
+  CHECK(colours["by"] == "parameter");
+  CHECK(colours["B"] == "typeParameter");
+  CHECK(colours["f32"] == "type");
+  CHECK(colours["jit"] == "decorator");
+  CHECK(colours["module"] == "keyword");
+  CHECK(colours["w"] == "property");
+  CHECK(colours["2.0"] == "number");
+  Json part = client.request("textDocument/semanticTokens/range",
+                             {{"textDocument", {{"uri", uri}}},
+                              {"range", {{"start", {{"line", 5}, {"character", 0}}}, {"end", {{"line", 6}, {"character", 0}}}}}});
+  CHECK(part["data"][0] == 5);
+  CHECK(part["data"].size() < data.size());
+}
+
+TEST_CASE("blocks, imports and comments can be folded") {
+  Client client;
+  client.open(uri, program);
+  Json folds = client.request("textDocument/foldingRange", {{"textDocument", {{"uri", uri}}}});
+  bool found = false;
+  for (const Json& fold : folds) found = found || (fold["startLine"] == 5 && fold["endLine"] == 8);
+  CHECK(found);
+}
+
+TEST_CASE("positions are counted as agreed") {
+  for (std::string encoding : {"utf-8", "utf-16"}) {
+    Client client(encoding);
+    CHECK(client.initialized()["capabilities"]["positionEncoding"] == encoding);
+    client.open(uri, "@jit\ndef f(x: Tensor[4, f32]):\n    \"\xF0\x9D\x84\x9E \xC3\xA9\"; return x + missing\n");
+    client.settle();
+    REQUIRE(client.tags(uri) == std::vector<std::string>{"unknown-name"});
+    CHECK(client.in_range(uri, client.diagnostics(uri)[0]["range"]) == "missing");
+  }
+}
+
+TEST_CASE("edits and places outside of a text mean its nearest end") {
+  Client client;
+  client.open(uri, "const A = 1\n");
+  Json range = {{"start", {{"line", 90}, {"character", 7}}}, {"end", {{"line", 3}, {"character", -4}}}};
+  Json change = {{"range", range}, {"text", "const B = 2\n"}};
+  client.notify("textDocument/didChange",
+                {{"textDocument", {{"uri", uri}, {"version", 2}}}, {"contentChanges", Json::array({change})}});
+  CHECK(client.request("textDocument/documentSymbol", {{"textDocument", {{"uri", uri}}}}).size() == 2);
+  Json far = {{"textDocument", {{"uri", uri}}}, {"position", {{"line", 4000000000}, {"character", 1}}}};
+  CHECK(client.request("textDocument/hover", far).is_null());
+  CHECK(client.request("textDocument/hover", {{"textDocument", 3}, {"position", "x"}}).is_null());
+}
+
+TEST_CASE("an include that vanishes is a diagnostic, and one that comes back is none") {
+  Client client;
+  std::string other = "file:///work-space/part.tsr";
+  client.open(other, "const D = 8\n");
+  client.open(uri, "%include \"part.tsr\"\n@jit\ndef f(x: Tensor[D, f32]):\n    return x\n");
+  client.settle();
+  CHECK(client.diagnostics(uri) == Json::array());
+  client.close(other);
+  client.settle();
+  CHECK(client.tags(uri)[0] == "include-not-found");
+  client.open(other, "const D = 8\n");
+  client.settle();
+  CHECK(client.diagnostics(uri) == Json::array());
+}
+
+TEST_CASE("who calls a function, and what it calls") {
+  Client client;
+  client.open(uri, program);
+  Json items = client.request("textDocument/prepareCallHierarchy", client.at(uri, "scaled(layernorm"));
+  REQUIRE(items.size() == 1);
+  CHECK(items[0]["name"] == "scaled");
+  Json incoming = client.request("callHierarchy/incomingCalls", {{"item", items[0]}});
+  REQUIRE(incoming.size() == 1);
+  CHECK(incoming[0]["from"]["name"] == "entry");
+  CHECK(client.in_range(uri, incoming[0]["fromRanges"][0]) == "scaled");
+  Json outgoing = client.request("callHierarchy/outgoingCalls", {{"item", incoming[0]["from"]}});
+  REQUIRE(outgoing.size() == 2);
+  CHECK(outgoing[0]["to"]["name"] == "scaled");
+  CHECK(outgoing[1]["to"]["name"] == "layernorm");
+}
