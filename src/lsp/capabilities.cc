@@ -15,7 +15,8 @@ ClientAbilities read_abilities(const Json& params) {
   made.snippets = is_set(at_path(text, "completion.completionItem"), "snippetSupport");
   made.hierarchical_symbols = is_set(member(text, "documentSymbol"), "hierarchicalDocumentSymbolSupport");
   made.link_support = is_set(member(text, "definition"), "linkSupport");
-  made.label_offsets = is_set(at_path(text, "signatureHelp.signatureInformation.parameterInformation"), "labelOffsetSupport");
+  const Json& parameters = at_path(text, "signatureHelp.signatureInformation.parameterInformation");
+  made.label_offsets = is_set(parameters, "labelOffsetSupport");
   made.code_action_literals = at_path(text, "codeAction.codeActionLiteralSupport").is_object();
   made.related_information = is_set(member(text, "publishDiagnostics"), "relatedInformation");
   made.line_folding_only = is_set(member(text, "foldingRange"), "lineFoldingOnly");

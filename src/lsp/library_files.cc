@@ -23,7 +23,9 @@ std::string make_folder() {
   }
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  fs::path base = cache && *cache == '/' ? fs::path(cache) : home && *home == '/' ? fs::path(home) / ".cache" : fs::path();
+  fs::path base;
+  if (home && *home == '/') base = fs::path(home) / ".cache";
+  if (cache && *cache == '/') base = cache;
   if (base.empty()) return "";
   return (base / "tessera" / ("stdlib-" + content_hash(all).substr(0, 16))).lexically_normal().string() + "/";
 }

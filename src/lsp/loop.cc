@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "lsp/rpc.h"
 #include "lsp/server.h"
@@ -102,17 +103,16 @@ void read_messages(int in, int stop, Inbox& inbox) {
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
     reader.append(std::string_view(buffer).substr(0, size_t(count)));
-    Incoming message;
-    for (FrameReader::Status status; (status = reader.next(message.body, message.error)) != FrameReader::Status::NeedsMore;) {
-      if (status == FrameReader::Status::Error) {
-        message.body.clear();
-      } else {
-        message.error.clear();
+    while (true) {
+      Incoming message;
+      FrameReader::Status status = reader.next(message.body, message.error);
+      if (status == FrameReader::Status::NeedsMore) break;
+      if (status == FrameReader::Status::Message) {
         std::string id = cancelled_id(message.body);
         if (!id.empty()) inbox.cancel(std::move(id));
         message.is_edit = is_edit(message.body);
       }
-      inbox.put(std::exchange(message, {}));
+      inbox.put(std::move(message));
     }
   }
   inbox.close();

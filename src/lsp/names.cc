@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 #include "frontend/syntax/ast_walk.h"
 #include "lsp/declared.h"

@@ -28,6 +28,7 @@ struct Piece {
   PieceNames names;
 
   std::string_view text() const { return sources->file(file).text(); }
+  std::string_view text(Range range) const { return text().substr(range.begin, range.end - range.begin); }
   std::string_view text(const RawToken& token) const { return text().substr(token.offset, token.length); }
   /// The bytes of a place in this file, counted from the start of the piece.
   Range range(Loc loc) const;

@@ -11,9 +11,8 @@ void Publisher::changed(const std::string& path) {
     waiting_.push_back(uri);
   };
   for (const auto& [uri, document] : context_.workspace.documents()) {
-    auto result = results_.find(uri);
-    bool reads = result != results_.end() &&
-                 std::find(result->second.files.begin(), result->second.files.end(), path) != result->second.files.end();
+    const AnalysisResult* known = result(uri);
+    bool reads = known && std::find(known->files.begin(), known->files.end(), path) != known->files.end();
     if (reads && document.model->path() != path) mark(uri);
   }
   if (Document* own = context_.workspace.document_of(path)) mark(own->uri);

@@ -29,7 +29,8 @@ std::string describe_dtype(DType dtype) {
   const DTypeInfo& info = dtype_info(dtype);
   switch (info.cls) {
     case DTypeClass::Float: return fmt::format("`{}`: a float of {} bits.", info.text, info.bits);
-    case DTypeClass::Signed: return fmt::format("`{}`: an integer of {} bits with sign; it wraps.", info.text, info.bits);
+    case DTypeClass::Signed:
+      return fmt::format("`{}`: an integer of {} bits with sign; it wraps.", info.text, info.bits);
     case DTypeClass::Unsigned:
       return fmt::format("`{}`: an integer of {} bits without sign; it wraps.", info.text, info.bits);
     case DTypeClass::Bool: return "`bool`: a truth value, stored in a byte.";

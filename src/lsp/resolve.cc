@@ -68,7 +68,8 @@ const Declared* find_member(const Declared& module, std::string_view name) {
 const ast::Expr* instance_expression(const Declared& declared) {
   const auto* assign = ast::as<ast::Assign>(declared.stmt);
   const auto* constant = ast::as<ast::Const>(declared.stmt);
-  const ast::Expr* expr = constant ? constant->value : !assign ? nullptr : assign->annotation ? assign->annotation : assign->value;
+  const ast::Expr* expr = constant ? constant->value : nullptr;
+  if (assign) expr = assign->annotation ? assign->annotation : assign->value;
   const auto* call = ast::as<ast::Call>(expr);
   return call ? call->callee : nullptr;
 }
@@ -300,7 +301,7 @@ std::optional<Symbol> Resolver::resolve(const NamePlace& place) {
   Deeper deeper(depth_);
   if (deeper.too_deep()) return std::nullopt;
   const Occurrence& occurrence = *place.occurrence;
-  std::string_view name = place.piece->text().substr(occurrence.range.begin, occurrence.range.end - occurrence.range.begin);
+  std::string_view name = place.piece->text(occurrence.range);
   switch (occurrence.kind) {
     case OccurrenceKind::Local: return local(*place.file, *place.piece, occurrence.local);
     case OccurrenceKind::Free: return free_name(*place.file, name);

@@ -41,7 +41,10 @@ std::string path_of(std::string_view uri) {
 std::string uri_of(std::string_view path) {
   if (!path.starts_with('/')) return std::string(path);
   std::string uri(scheme);
-  for (char c : path) uri += is_plain(static_cast<unsigned char>(c)) ? std::string(1, c) : fmt::format("%{:02X}", uint8_t(c));
+  for (char c : path) {
+    bool plain = is_plain(static_cast<unsigned char>(c));
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", uint8_t(c));
+  }
   return uri;
 }
 

@@ -48,7 +48,8 @@ class Completer {
   bool in_type() const;
   std::optional<Symbol> name_before(int32_t index);
   void add(const Symbol& symbol, char order);
-  void add_plain(const std::string& label, int kind, const std::string& detail, char order, const std::string& insert = "");
+  void add_plain(const std::string& label, int kind, const std::string& detail, char order,
+                 const std::string& insert = "");
   void add_word(const Word& word, char order, Range replaced);
 
   Context& context_;
@@ -149,7 +150,9 @@ void Completer::members() {
     }
     return;
   }
-  if (object->kind == SymbolKind::Kernel) add_plain("with_schedule", item_argument, "the kernel under another schedule", 'a');
+  if (object->kind == SymbolKind::Kernel) {
+    add_plain("with_schedule", item_argument, "the kernel under another schedule", 'a');
+  }
   words(WordKind::TensorMember, 'b');
   words(WordKind::CacheMember, 'c');
 }
@@ -296,6 +299,7 @@ Json Completer::run() {
   TokenKind last = cursor_.last();
   bool has_bracket = !cursor_.brackets().empty();
   bool in_def = cursor_.line_kind() == TokenKind::Def;
+  bool annotates = last == TokenKind::Colon && cursor_.before().size() > cursor_.line_begin() + 1 && !in_def;
   if (cursor_.in_directive() || last == TokenKind::Percent) {
     directives();
   } else if (cursor_.line_kind() == TokenKind::From || cursor_.line_kind() == TokenKind::Import) {
@@ -317,7 +321,7 @@ Json Completer::run() {
     dimensions();
   } else if (in_def && has_bracket && cursor_.brackets().size() == 1 && cursor_.brackets()[0].has_colon) {
     types();
-  } else if (last == TokenKind::Arrow || (last == TokenKind::Colon && cursor_.before().size() > cursor_.line_begin() + 1 && !in_def)) {
+  } else if (last == TokenKind::Arrow || annotates) {
     types();
   } else if (!(last == TokenKind::Def || last == TokenKind::Module || last == TokenKind::As)) {
     if (has_bracket && cursor_.brackets().back().kind == TokenKind::Lparen) arguments(cursor_.brackets().back());

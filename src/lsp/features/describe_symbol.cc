@@ -155,8 +155,10 @@ std::string declaration_text(const Symbol& symbol) {
   if (!symbol.piece) return symbol.name;
   if (symbol.kind == SymbolKind::Module) return "module " + signature_of(symbol).label;
   if (is_callable(symbol)) {
-    std::string head = symbol.kind == SymbolKind::Entry ? "@jit\n" : symbol.kind == SymbolKind::Kernel ? "@kernel\n" : "";
-    return head + "def " + signature_of(symbol).label;
+    std::string_view head;
+    if (symbol.kind == SymbolKind::Entry) head = "@jit\n";
+    if (symbol.kind == SymbolKind::Kernel) head = "@kernel\n";
+    return fmt::format("{}def {}", head, signature_of(symbol).label);
   }
   Range range{symbol.full_range.begin - symbol.piece->begin, symbol.full_range.end - symbol.piece->begin};
   if (symbol.local && symbol.local->parameter) range = symbol.piece->range(symbol.local->parameter->loc);

@@ -173,7 +173,8 @@ void Colourer::add(Range range, Coloured colour) {
 }
 
 void Colourer::add_line(Range range, Coloured colour) {
-  while (range.end > range.begin && (file_.text()[range.end - 1] == '\n' || file_.text()[range.end - 1] == '\r')) --range.end;
+  auto ends_line = [&](uint32_t at) { return file_.text()[at] == '\n' || file_.text()[at] == '\r'; };
+  while (range.end > range.begin && ends_line(range.end - 1)) --range.end;
   if (range.end <= range.begin) return;
   Position from = file_.lines().position(file_.text(), range.begin, context_.encoding());
   Position to = file_.lines().position(file_.text(), range.end, context_.encoding());

@@ -12,7 +12,8 @@ namespace tessera::lsp {
 namespace {
 
 /// The innermost call that the cursor is in, and what it calls.
-std::optional<std::pair<OpenBracket, Symbol>> enclosing_call(FileModel& file, const Cursor& cursor, Resolver& resolver) {
+std::optional<std::pair<OpenBracket, Symbol>> enclosing_call(FileModel& file, const Cursor& cursor,
+                                                             Resolver& resolver) {
   for (size_t i = cursor.brackets().size(); i-- > 0;) {
     const OpenBracket& open = cursor.brackets()[i];
     if (open.kind != TokenKind::Lparen || open.before < 0) continue;

@@ -14,8 +14,7 @@ std::vector<Usage> usages_in(Context& context, FileModel& file, const Symbol& sy
     // The name of a file is written as one of several parts.
     bool by_path = symbol.kind == SymbolKind::File;
     for (const Occurrence& occurrence : piece->names.occurrences) {
-      std::string_view text = piece->text().substr(occurrence.range.begin, occurrence.range.end - occurrence.range.begin);
-      if (text != symbol.name && !by_path) continue;
+      if (piece->text(occurrence.range) != symbol.name && !by_path) continue;
       auto other = resolver.resolve({&file, piece.get(), &occurrence});
       if (!other || other->key != symbol.key) continue;
       found.push_back({&file, piece->in_document(occurrence.range), occurrence.writes});

@@ -9,7 +9,7 @@
 #include "tools/driver/version.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("The language server of Tessera: an editor starts it and speaks the Language Server Protocol 3.17 with it.");
+  CLI::App app("The language server of Tessera: an editor starts it and speaks the Language Server Protocol with it.");
   app.set_version_flag("--version", std::string("tessera-lsp " TESSERA_VERSION));
   bool stdio = false;
   app.add_flag("--stdio", stdio, "speak on standard input and output; it always does");

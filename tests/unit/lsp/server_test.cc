@@ -176,23 +176,22 @@ TEST_CASE("renaming reaches other files and refuses what is not ours") {
   std::string other = "file:///work-space/user.tsr";
   client.open(uri, program);
   client.open(other, "from model import scaled, WIDTH as W\n@jit\ndef f(x: Tensor[W, 4, f32]):\n    return scaled(x, by=3.0)\n");
+  auto count_edits = [&](const Json& asked) {
+    Json changes = client.request("textDocument/rename", asked);
+    size_t edits = 0;
+    for (const Json& change : changes["documentChanges"]) edits += change["edits"].size();
+    return edits;
+  };
   Json params = client.at(uri, "scaled(x: Tensor");
   params["newName"] = "stretched";
-  Json changes = client.request("textDocument/rename", params)["documentChanges"];
-  size_t edits = 0;
-  for (const Json& change : changes) edits += change["edits"].size();
-  CHECK(changes.size() == 2);
-  CHECK(edits == 4);
+  CHECK(client.request("textDocument/rename", params)["documentChanges"].size() == 2);
+  CHECK(count_edits(params) == 4);
   params = client.at(uri, "WIDTH = 64");
   params["newName"] = "wide";
-  edits = 0;
-  for (const Json& change : client.request("textDocument/rename", params)["documentChanges"]) edits += change["edits"].size();
-  CHECK(edits == 4);
+  CHECK(count_edits(params) == 4);
   params = client.at(uri, "by: float");
   params["newName"] = "factor";
-  edits = 0;
-  for (const Json& change : client.request("textDocument/rename", params)["documentChanges"]) edits += change["edits"].size();
-  CHECK(edits == 4);
+  CHECK(count_edits(params) == 4);
   auto refused = [&](const std::string& text, const std::string& name) {
     Json asked = client.at(uri, text);
     asked["newName"] = name;
@@ -231,9 +230,8 @@ TEST_CASE("completion offers what may stand there") {
   client.open(uri, program + "\n@\n\ndef typing(x: Tensor[B, S, f32], flag: bool):\n    local = x\n    \n\nfrom tessera.nn import \n");
   auto labels = [&](const std::string& text, size_t into) {
     std::vector<std::string> list;
-    for (const Json& item : client.request("textDocument/completion", client.at(uri, text, into))["items"]) {
-      list.push_back(item["label"]);
-    }
+    Json found = client.request("textDocument/completion", client.at(uri, text, into));
+    for (const Json& item : found["items"]) list.push_back(item["label"]);
     return list;
   };
   using Catch::VectorContains;
@@ -242,7 +240,7 @@ TEST_CASE("completion offers what may stand there") {
   for (std::string name : {"x", "flag", "local", "scaled", "WIDTH", "gelu", "return", "S"}) CHECK_THAT(inside, VectorContains(name));
   CHECK_THAT(inside, !VectorContains(std::string("y")));
   auto arguments = labels("by=0.5", 0);
-  CHECK(arguments[0] == "by=");
+  CHECK_THAT(arguments, VectorContains(std::string("by=")));
   CHECK(labels("self.w", 5) == Strings{"w", "__call__", "I", "O"});
   CHECK_THAT(labels("\n@\n", 2), VectorContains(std::string("kernel.schedule")));
   CHECK_THAT(labels("Tensor[B, S, f32], flag", 13), VectorContains(std::string("bf16")));
