@@ -1,6 +1,18 @@
 #include "codegen/llvm/debug_places.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/IR/Instruction.h>
+
 namespace tessera::codegen {
+
+namespace {
+
+bool is_placed(const llvm::Instruction& instruction) {
+  const llvm::DebugLoc& place = instruction.getDebugLoc();
+  return place && place.getLine() != 0;
+}
+
+}  // namespace
 
 DebugPlaces::DebugPlaces(llvm::Module& module) : context_(module.getContext()), builder_(module) {
   // Version 4 has no checksums of files and counts them from 1.
@@ -39,6 +51,22 @@ llvm::DIScope* DebugPlaces::scope(Op* op) {
   auto [it, is_new] = scopes_.try_emplace(op->loc().file);
   if (is_new) it->second = builder_.createLexicalBlockFile(function_, file(op));
   return it->second;
+}
+
+void place_by_use(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    for (llvm::BasicBlock& block : llvm::reverse(function)) {  // users come before what they use, but for loops
+      for (llvm::Instruction& instruction : llvm::reverse(block)) {
+        if (is_placed(instruction)) continue;
+        for (llvm::User* user : instruction.users()) {
+          auto* reader = llvm::dyn_cast<llvm::Instruction>(user);
+          if (!reader || !is_placed(*reader)) continue;
+          instruction.setDebugLoc(reader->getDebugLoc());
+          break;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace tessera::codegen

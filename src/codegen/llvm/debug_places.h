@@ -34,4 +34,8 @@ class DebugPlaces {
   std::unordered_map<FileId, llvm::DIScope*> scopes_;  ///< of other files, within the function
 };
 
+/// Gives an instruction that lost its place, as it was moved out of a loop or merged with an equal one, that of its
+/// first user which has one: what it is for.
+void place_by_use(llvm::Module& module);
+
 }  // namespace tessera::codegen

@@ -22,6 +22,7 @@
 
 #include <chrono>
 
+#include "codegen/llvm/debug_places.h"
 #include "codegen/llvm/link_elf.h"
 #include "support/check.h"
 #include "support/out_of_memory.h"
@@ -135,6 +136,7 @@ struct Lowered {
     timings.translate = watch.lap();
     optimise(*module, *target);
     choose_halves_as_bits(*module);
+    if (places == Places::Kept) place_by_use(*module);
     timings.optimise = watch.lap();
   }
 

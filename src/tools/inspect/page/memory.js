@@ -113,6 +113,7 @@ class MemoryView {
       ),
     );
     temps.forEach((temp, i) => {
+      if (temp.bytes === 0) return;
       const y = toScale ? sy(temp.offset) : sy(i) + 2,
         h = toScale ? Math.max(1, sy(temp.offset + temp.bytes) - sy(temp.offset)) : rowHeight - 4;
       const x = sx(temp.first_step),
