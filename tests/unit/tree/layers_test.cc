@@ -18,13 +18,14 @@ const std::map<std::string, std::vector<std::string>> allowed = {
     {"ir/tile", {"support", "ir/layout", "ir/core"}},
     {"ir/target", {"support", "ir/layout", "ir/core"}},
     {"frontend", {"support", "ir/core", "ir/graph", "ir/schedule"}},
+    {"api", {"support", "ir/core", "ir/graph", "ir/schedule", "frontend"}},
     {"lsp", {"support", "ir/core", "ir/graph", "ir/schedule", "frontend"}},
     {"passes",
      {"support", "ir/layout", "ir/core", "ir/graph", "ir/schedule", "ir/host", "ir/tile", "ir/target"}},
     {"codegen", {"support", "ir/layout", "ir/core", "ir/schedule", "ir/host", "ir/target", "runtime/format"}},
     {"tools",
      {"support", "ir/layout", "ir/core", "ir/graph", "ir/schedule", "ir/host", "ir/tile", "ir/target",
-      "frontend", "lsp", "passes", "codegen", "runtime/format"}},
+      "frontend", "api", "lsp", "passes", "codegen", "runtime/format"}},
 };
 
 std::string layer_of(const std::string& path) {

@@ -1,0 +1,300 @@
+// The C interface of the front end, tessera_frontend.h.
+
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "api/include/tessera_frontend.h"
+#include "api/validate_shapes.h"
+#include "frontend/frontend.h"
+#include "ir/core/machine.h"
+#include "ir/core/parser.h"
+#include "ir/core/printer.h"
+#include "ir/core/verifier.h"
+#include "ir/graph/ops.h"
+#include "ir/schedule/ops.h"
+#include "support/diagnostic.h"
+
+namespace api = tessera::api;
+
+// The order is that of making: what comes later uses what comes before.
+struct tessera_module_ir {
+  tessera::SourceManager sources;
+  tessera::DiagnosticEngine diagnostics{sources};
+  tessera::Context context;
+  tessera::frontend::FrontendResult source;
+  std::unique_ptr<tessera::Module> graph;  ///< null when there are errors
+  std::string text;
+  std::string rendered;
+  std::vector<std::string> tags;  ///< beside the diagnostics
+  std::vector<std::string> entries;
+  mutable std::mutex mutex;  ///< of the context's dims, which grow when shapes are looked at
+};
+
+struct tessera_report {
+  std::vector<std::string> files;         ///< beside the findings; the module may go first
+  std::vector<std::string> kinds;
+  api::ShapeReport report;
+};
+
+namespace {
+
+constexpr size_t text_limit = size_t(1) << 31;  // places count in 32 bits
+
+bool is_valid(const tessera_source* source) {
+  return source && source->name && *source->name && (source->text || source->length == 0) &&
+         source->length < text_limit;
+}
+
+/// Whether an array of strings is there.
+bool has_strings(const char* const* strings, size_t count) {
+  if (count != 0 && !strings) return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (!strings[i]) return false;
+  }
+  return true;
+}
+
+bool is_valid(const tessera_frontend_options& options) {
+  return options.size == sizeof options && has_strings(options.include_paths, options.include_path_count) &&
+         has_strings(options.defines, options.define_count);
+}
+
+tessera_place place_of(const tessera::SourceManager& sources, tessera::Loc loc) {
+  return {sources.file(loc.file).name().c_str(), loc.line, loc.column, loc.length};
+}
+
+std::pair<std::string, std::string> split_define(const std::string& define) {
+  size_t equals = define.find('=');
+  if (equals == define.npos) return {define, "1"};
+  return {define.substr(0, equals), define.substr(equals + 1)};
+}
+
+tessera::frontend::FrontendOptions options_of(const tessera_frontend_options& raw) {
+  tessera::frontend::FrontendOptions options;
+  for (size_t i = 0; i < raw.include_path_count; ++i) options.include_paths.emplace_back(raw.include_paths[i]);
+  for (size_t i = 0; i < raw.define_count; ++i) options.defines.push_back(split_define(raw.defines[i]));
+  if (raw.kernels_for) options.kernels_for = raw.kernels_for;
+  if (!raw.read) return options;
+  options.read = [read = raw.read, user = raw.user](const std::string& path, std::string& text,
+                                                    std::string& error) {
+    const char* bytes = nullptr;
+    size_t length = 0;
+    bool found = read(user, path.c_str(), &bytes, &length) != 0;
+    if (!bytes) length = 0;
+    bool fits = length < text_limit;
+    if (found && fits && bytes) text.assign(bytes, length);
+    if (!found && bytes) error.assign(bytes, fits ? length : 0);
+    if (error.empty() && !found) error = "it cannot be read";
+    if (!fits) error = "it is too long";
+    return found && fits;
+  };
+  return options;
+}
+
+/// Fills what is asked for later. Functions that only read do not make anything then, so that a
+/// handle can be read from several threads.
+void settle(tessera_module_ir& ir) {
+  ir.rendered = render_all(ir.diagnostics, {});
+  for (const tessera::Diagnostic& diagnostic : ir.diagnostics.all()) {
+    ir.tags.push_back(diag_tag(diagnostic.id));
+  }
+  if (!ir.graph) return;
+  ir.text = print(*ir.graph);
+  for (tessera::Op* function : *ir.graph->body()) {
+    tessera::Attr role = function->attr("role");
+    if (role && role->string == "entry") ir.entries.emplace_back(symbol_name(function));
+  }
+  for (const std::string& kernel : ir.source.exported_kernels) ir.entries.push_back(kernel);
+}
+
+void register_levels(tessera::Context& context) {
+  tessera::graph::register_ops(context);
+  tessera::schedule::register_ops(context);
+}
+
+std::unique_ptr<tessera_module_ir> compile(const tessera_source& source,
+                                           const tessera_frontend_options& raw) {
+  auto ir = std::make_unique<tessera_module_ir>();
+  register_levels(ir->context);
+  ir->diagnostics.set_error_limit(raw.error_limit);
+  std::string text(source.text ? source.text : "", source.length);
+  tessera::FileId file = ir->sources.add(source.name, std::move(text));
+  if (raw.kernels_for && !tessera::find_machine(raw.kernels_for)) {
+    ir->diagnostics.report(tessera::diag::unknown_target, {}, raw.kernels_for);
+  } else {
+    auto result = compile_source(ir->context, file, options_of(raw), ir->diagnostics);
+    if (result) ir->source = std::move(*result);
+    if (!ir->diagnostics.has_errors()) ir->graph = std::move(ir->source.graph);
+  }
+  settle(*ir);
+  return ir;
+}
+
+std::unique_ptr<tessera_module_ir> read(const tessera_source& source) {
+  auto ir = std::make_unique<tessera_module_ir>();
+  register_levels(ir->context);
+  std::string text(source.text ? source.text : "", source.length);
+  tessera::FileId file = ir->sources.add(source.name, std::move(text));
+  auto modules = parse_modules(ir->context, file, ir->diagnostics);
+  if (modules) {
+    for (auto& module : *modules) {
+      if (module->level() == tessera::Level::Graph && !ir->graph) ir->graph = std::move(module);
+    }
+    if (!ir->graph) ir->diagnostics.report(tessera::diag::not_source, {}, source.name, "a text without a graph");
+  }
+  settle(*ir);
+  return ir;
+}
+
+/// A finding for each error of a source that has no graph.
+api::ShapeReport errors_of(const tessera_module_ir& ir) {
+  api::ShapeReport report;
+  for (const tessera::Diagnostic& diagnostic : ir.diagnostics.all()) {
+    if (diagnostic.severity != tessera::Severity::Error) continue;
+    report.findings.push_back({api::FindingKind::Malformed, api::FindingSeverity::Error, "", "",
+                               diagnostic.message, diagnostic.loc});
+  }
+  return report;
+}
+
+bool is_valid(const tessera_shape_policy& policy) {
+  if (policy.size != sizeof policy || (policy.dim_count != 0 && !policy.dims)) return false;
+  for (size_t i = 0; i < policy.dim_count; ++i) {
+    if (!policy.dims[i].name || policy.dims[i].value < 0) return false;
+  }
+  return true;
+}
+
+api::ShapePolicy policy_of(const tessera_shape_policy* raw) {
+  api::ShapePolicy policy;
+  if (!raw) return policy;
+  policy.run_time_guards = raw->run_time_guards;
+  policy.symbolic_dims = raw->symbolic_dims != 0;
+  policy.strict = raw->strict != 0;
+  for (size_t i = 0; i < raw->dim_count; ++i) policy.dims[raw->dims[i].name] = raw->dims[i].value;
+  return policy;
+}
+
+/// Memory that runs out is the caller's to know.
+template <typename F>
+auto guarded(F&& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+void tessera_frontend_version(uint32_t* major, uint32_t* minor) {
+  if (major) *major = TESSERA_FRONTEND_MAJOR;
+  if (minor) *minor = TESSERA_FRONTEND_MINOR;
+}
+
+tessera_module_ir* tessera_frontend_compile(const tessera_source* source,
+                                            const tessera_frontend_options* options) {
+  tessera_frontend_options defaults = {};
+  defaults.size = sizeof defaults;
+  if (!is_valid(source) || (options && !is_valid(*options))) return nullptr;
+  return guarded([&] { return compile(*source, options ? *options : defaults).release(); });
+}
+
+tessera_module_ir* tessera_frontend_read(const tessera_source* ir) {
+  if (!is_valid(ir)) return nullptr;
+  return guarded([&] { return read(*ir).release(); });
+}
+
+void tessera_module_ir_free(tessera_module_ir* ir) { delete ir; }
+
+int tessera_module_ir_ok(const tessera_module_ir* ir) { return ir && ir->graph ? 1 : 0; }
+
+const char* tessera_module_ir_text(const tessera_module_ir* ir) { return ir ? ir->text.c_str() : ""; }
+
+size_t tessera_module_ir_entry_count(const tessera_module_ir* ir) { return ir ? ir->entries.size() : 0; }
+
+const char* tessera_module_ir_entry(const tessera_module_ir* ir, size_t index) {
+  return ir && index < ir->entries.size() ? ir->entries[index].c_str() : nullptr;
+}
+
+size_t tessera_module_ir_diagnostic_count(const tessera_module_ir* ir) {
+  return ir ? ir->diagnostics.all().size() : 0;
+}
+
+int tessera_module_ir_diagnostic(const tessera_module_ir* ir, size_t index, tessera_diagnostic* diagnostic) {
+  if (!ir || !diagnostic || index >= ir->diagnostics.all().size()) return 0;
+  const tessera::Diagnostic& from = ir->diagnostics.all()[index];
+  diagnostic->severity = from.severity == tessera::Severity::Error     ? TESSERA_ERROR
+                         : from.severity == tessera::Severity::Warning ? TESSERA_WARNING
+                                                                       : TESSERA_NOTE;
+  diagnostic->tag = ir->tags[index].c_str();
+  diagnostic->message = from.message.c_str();
+  diagnostic->place = place_of(ir->sources, from.loc);
+  diagnostic->note_count = from.notes.size();
+  diagnostic->help_count = from.helps.size();
+  return 1;
+}
+
+int tessera_module_ir_note(const tessera_module_ir* ir, size_t diagnostic, size_t index, const char** message,
+                           tessera_place* place) {
+  if (!ir || diagnostic >= ir->diagnostics.all().size()) return 0;
+  const auto& notes = ir->diagnostics.all()[diagnostic].notes;
+  if (index >= notes.size()) return 0;
+  if (message) *message = notes[index].message.c_str();
+  if (place) *place = place_of(ir->sources, notes[index].loc);
+  return 1;
+}
+
+const char* tessera_module_ir_help(const tessera_module_ir* ir, size_t diagnostic, size_t index) {
+  if (!ir || diagnostic >= ir->diagnostics.all().size()) return nullptr;
+  const auto& helps = ir->diagnostics.all()[diagnostic].helps;
+  return index < helps.size() ? helps[index].c_str() : nullptr;
+}
+
+const char* tessera_module_ir_rendered(const tessera_module_ir* ir) { return ir ? ir->rendered.c_str() : ""; }
+
+tessera_report* tessera_validate_shapes(const tessera_module_ir* ir, const tessera_shape_policy* policy) {
+  if (!ir || (policy && !is_valid(*policy))) return nullptr;
+  return guarded([&] {
+    auto report = std::make_unique<tessera_report>();
+    std::lock_guard<std::mutex> lock(ir->mutex);
+    report->report = ir->graph ? api::validate_shapes(*ir->graph, policy_of(policy)) : errors_of(*ir);
+    for (const api::ShapeFinding& finding : report->report.findings) {
+      report->files.push_back(ir->sources.file(finding.loc.file).name());
+      report->kinds.emplace_back(to_string(finding.kind));
+    }
+    return report.release();
+  });
+}
+
+void tessera_report_free(tessera_report* report) { delete report; }
+
+int tessera_report_ok(const tessera_report* report) { return report && report->report.ok() ? 1 : 0; }
+
+size_t tessera_report_guard_count(const tessera_report* report) { return report ? report->report.guards : 0; }
+
+size_t tessera_report_open_dim_count(const tessera_report* report) {
+  return report ? report->report.open_dims : 0;
+}
+
+size_t tessera_report_finding_count(const tessera_report* report) {
+  return report ? report->report.findings.size() : 0;
+}
+
+int tessera_report_finding(const tessera_report* report, size_t index, tessera_finding* finding) {
+  if (!report || !finding || index >= report->report.findings.size()) return 0;
+  const api::ShapeFinding& from = report->report.findings[index];
+  finding->severity = tessera_severity(from.severity);
+  finding->kind = report->kinds[index].c_str();
+  finding->entry = from.entry.c_str();
+  finding->subject = from.subject.c_str();
+  finding->message = from.message.c_str();
+  finding->place = {report->files[index].c_str(), from.loc.line, from.loc.column, from.loc.length};
+  return 1;
+}
+
+}  // extern "C"

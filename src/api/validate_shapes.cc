@@ -1,0 +1,270 @@
+#include "api/validate_shapes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "ir/core/context.h"
+#include "ir/core/dim_facts.h"
+#include "ir/core/verifier.h"
+#include "ir/graph/ops.h"
+
+namespace tessera::api {
+
+namespace {
+
+GuardKinds kind_of(const DimFact& fact) {
+  bool equality = fact.relation == Relation::Equal || fact.relation == Relation::NotEqual;
+  if (!equality) return guards_of_order;
+  auto is_remainder = [](Dim dim) {
+    return std::any_of(dim->terms.begin(), dim->terms.end(), [](const DimTerm& term) {
+      return std::any_of(term.factors.begin(), term.factors.end(),
+                         [](const DimAtom* atom) { return atom->kind == DimAtomKind::Mod; });
+    });
+  };
+  return is_remainder(fact.left) || is_remainder(fact.right) ? guards_of_divisibility
+                                                             : guards_of_equality;
+}
+
+/// Calls `visit` for each division in a dim, inner ones included.
+void for_each_division(Dim dim, const std::function<void(Dim, Dim)>& visit) {
+  for (const DimTerm& term : dim->terms) {
+    for (const DimAtom* atom : term.factors) {
+      if (atom->a) for_each_division(atom->a, visit);
+      if (atom->b) for_each_division(atom->b, visit);
+      if (atom->kind == DimAtomKind::FloorDiv) visit(atom->a, atom->b);
+    }
+  }
+}
+
+/// Whether a // b is ceildiv(x, b) for some x: a ends in b - 1.
+bool rounds_up(Dim a, Dim b) {
+  std::optional<int64_t> divisor = b->constant();
+  if (!divisor || a->terms.empty() || !a->terms.back().factors.empty()) return false;
+  return a->terms.back().coefficient == *divisor - 1 && a->terms.size() > 1;
+}
+
+std::string text_of(Attr attribute, std::string_view key) {
+  Attr value = attribute->get(key);
+  return value ? value->string : std::string();
+}
+
+/// One entry of a graph.
+class EntryShapes {
+ public:
+  EntryShapes(Op* function, const ShapePolicy& policy, ShapeReport& report)
+      : function_(function),
+        policy_(policy),
+        report_(report),
+        dims_(function->module()->context().dims()),
+        name_(symbol_name(function)) {}
+
+  /// The sizes that the entry has are added to `known`.
+  void check(std::set<std::string, std::less<>>& known) {
+    facts_ = read_facts(function_->attr("guards"));
+    check_signature(known);
+    check_guards();
+    check_extents();
+  }
+
+ private:
+  void add(FindingKind kind, FindingSeverity severity, std::string subject, std::string message,
+           Loc loc) {
+    report_.findings.push_back(
+        {kind, severity, name_, std::move(subject), std::move(message), loc});
+  }
+  FindingSeverity doubt() const {
+    return policy_.strict ? FindingSeverity::Error : FindingSeverity::Warning;
+  }
+
+  /// "3*D is 2304", or the text of a number.
+  std::string with_value(Dim dim) const {
+    if (dim->constant()) return dim->text;
+    std::optional<int64_t> value = evaluate(dim, policy_.dims);
+    return value ? fmt::format("{} is {}", dim->text, *value) : dim->text;
+  }
+
+  /// ", where D is 100" for the sizes in a condition.
+  std::string values_of(const DimFact& fact) const {
+    std::set<std::string, std::less<>> names;
+    auto add_name = [&](std::string_view name) { names.emplace(name); };
+    for_each_symbol(fact.left, add_name);
+    for_each_symbol(fact.right, add_name);
+    std::string text;
+    for (const std::string& name : names) {
+      text += fmt::format("{}{} is {}", text.empty() ? ", where " : " and ", name, policy_.dims.find(name)->second);
+    }
+    return text;
+  }
+
+  /// A condition that holds or does not for the sizes that are given, or is left for calls.
+  void check_condition(const DimFact& fact, GuardKinds kind, const std::string& text) {
+    std::optional<int64_t> left = evaluate(fact.left, policy_.dims);
+    std::optional<int64_t> right = evaluate(fact.right, policy_.dims);
+    Loc loc = function_->loc();
+    if (left && right) {
+      if (holds(*left, fact.relation, *right)) return;
+      add(FindingKind::FalseGuard, FindingSeverity::Error, text,
+          fmt::format("{} does not hold: {} {} {}{}", text, *left, spelling(fact.relation), *right,
+                      values_of(fact)),
+          loc);
+      return;
+    }
+    ++report_.guards;
+    bool allowed = policy_.run_time_guards & kind;
+    add(FindingKind::Guard, allowed ? FindingSeverity::Note : FindingSeverity::Error, text,
+        fmt::format("{} is checked when '{}' is called", text, name_), loc);
+  }
+
+  /// Sizes are bound where they first stand alone; other extents are equations.
+  void check_signature(std::set<std::string, std::less<>>& known) {
+    Block* block = function_->region()->front();
+    const std::vector<Attr>& arguments = function_->attr("args")->elements;
+    std::set<std::string, std::less<>> bound;
+    auto bind = [&](std::string_view name, const std::string& by) {
+      if (!bound.insert(std::string(name)).second) return false;
+      known.insert(std::string(name));
+      if (policy_.dims.count(name)) return true;
+      ++report_.open_dims;
+      add(FindingKind::OpenDim,
+          policy_.symbolic_dims ? FindingSeverity::Note : FindingSeverity::Error,
+          std::string(name), fmt::format("size {} is that of {} when '{}' is called", name, by, name_),
+          function_->loc());
+      return true;
+    };
+    for (const Attr& argument : arguments) {
+      std::string size = text_of(argument, "dim");
+      if (!size.empty()) bind(size, fmt::format("'{}'", text_of(argument, "name")));
+    }
+    std::vector<std::pair<std::string, Dim>> equations;
+    for (unsigned i = 0; i < block->arg_count(); ++i) {
+      const std::vector<Dim>& extents = block->arg(i)->type()->dims;
+      for (size_t axis = 0; axis < extents.size(); ++axis) {
+        std::string what = fmt::format("axis {} of '{}'", axis, text_of(arguments[i], "name"));
+        bool binds = !extents[axis]->symbol().empty() && bind(extents[axis]->symbol(), what);
+        if (!binds && !extents[axis]->constant()) equations.emplace_back(what, extents[axis]);
+      }
+    }
+    for (const auto& [what, extent] : equations) check_equation(what, extent);
+  }
+
+  void check_equation(const std::string& what, Dim extent) {
+    // An argument's extent is what the call brings: the equation is open unless all of it is given.
+    std::string text = fmt::format("{} == {}", what, extent->text);
+    ++report_.guards;
+    bool allowed = policy_.run_time_guards & guards_of_signature;
+    add(FindingKind::Guard, allowed ? FindingSeverity::Note : FindingSeverity::Error, text,
+        fmt::format("{} is checked when '{}' is called{}", text, name_,
+                    evaluate(extent, policy_.dims) ? fmt::format("; {}", with_value(extent)) : ""),
+        function_->loc());
+  }
+
+  void check_guards() {
+    Attr guards = function_->attr("guards");
+    if (!guards) return;
+    for (Attr guard : guards->elements) {
+      std::optional<DimFact> fact = read_fact(guard);
+      if (!fact) continue;
+      std::string text = text_of(guard, "text");
+      check_condition(*fact, kind_of(*fact), text.empty() ? fact->text() : text);
+    }
+  }
+
+  /// Extents of all values: once for each dim, at the first op that has it.
+  void check_extents() {
+    walk(function_, [&](Op* op) {
+      for (unsigned i = 0; i < op->result_count(); ++i) check_type(op->result(i)->type(), op->loc());
+    });
+    Block* block = function_->region()->front();
+    for (unsigned i = 0; i < block->arg_count(); ++i) {
+      check_type(block->arg(i)->type(), function_->loc());
+    }
+  }
+
+  void check_type(Type type, Loc loc) {
+    if (!type->is(TypeKind::Tensor)) return;
+    for (Dim dim : type->dims) {
+      if (seen_.insert(dim).second) check_dim(dim, loc);
+    }
+    std::optional<int64_t> count = evaluate(element_count(dims_, type->dims), policy_.dims);
+    int64_t bytes = 0;
+    bool all_given = std::all_of(type->dims.begin(), type->dims.end(),
+                                 [&](Dim dim) { return evaluate(dim, policy_.dims).has_value(); });
+    bool fits = count && !__builtin_mul_overflow(*count, int64_t(byte_size(type->dtype)), &bytes);
+    if (!all_given || fits) return;
+    add(FindingKind::Overflow, FindingSeverity::Error, to_text(type->dims),
+        fmt::format("a tensor of shape {} has more bytes than 64 bits count", to_text(type->dims)), loc);
+  }
+
+  void check_dim(Dim dim, Loc loc) {
+    std::optional<int64_t> value = evaluate(dim, policy_.dims);
+    if (value ? *value < 0 : decide(dims_, {Relation::GreaterEqual, dim, dims_.constant(0)}, facts_) != true) {
+      add(FindingKind::NegativeDim, value ? FindingSeverity::Error : doubt(), dim->text,
+          value ? fmt::format("extent {}", with_value(dim))
+                : fmt::format("extent {} is negative for some sizes", dim->text),
+          loc);
+    }
+    for_each_division(dim, [&](Dim a, Dim b) {
+      Dim rest = dims_.mod(a, b);
+      std::optional<int64_t> left = evaluate(rest, policy_.dims);
+      bool exact = left ? *left == 0 : decide(dims_, {Relation::Equal, rest, dims_.constant(0)}, facts_) == true;
+      // What rounds up was made to: ceildiv(a, b) is (a + b - 1) // b.
+      if (exact || rounds_up(a, b) || !divided_.insert(rest).second) return;
+      add(FindingKind::InexactDim, policy_.strict ? FindingSeverity::Error : FindingSeverity::Note, dim->text,
+          fmt::format("extent {} is rounded down where {} is no multiple of {}", dim->text, a->text, b->text),
+          loc);
+    });
+  }
+
+  Op* function_;
+  const ShapePolicy& policy_;
+  ShapeReport& report_;
+  DimTable& dims_;
+  std::string name_;
+  std::vector<DimFact> facts_;
+  std::set<Dim> seen_;
+  std::set<Dim> divided_;
+};
+
+}  // namespace
+
+std::string_view to_string(FindingKind kind) {
+  static constexpr std::array<std::string_view, 8> names = {
+      "malformed",    "guard",       "false-guard", "open-dim",
+      "negative-dim", "inexact-dim", "overflow",    "unknown-dim"};
+  return names[size_t(kind)];
+}
+
+bool ShapeReport::ok() const {
+  return std::none_of(findings.begin(), findings.end(), [](const ShapeFinding& finding) {
+    return finding.severity == FindingSeverity::Error;
+  });
+}
+
+ShapeReport validate_shapes(Module& graph, const ShapePolicy& policy) {
+  TSR_CHECK(graph.level() == Level::Graph, "shapes are validated on graphs");
+  ShapeReport report;
+  DiagnosticEngine diagnostics(graph.sources());
+  if (verify(graph, diagnostics).failed()) {
+    for (const Diagnostic& diagnostic : diagnostics.all()) {
+      report.findings.push_back({FindingKind::Malformed, FindingSeverity::Error, "", "",
+                                 diagnostic.message, diagnostic.loc});
+    }
+    return report;
+  }
+  std::set<std::string, std::less<>> known;
+  for (Op* function : *graph.body()) {
+    Attr role = function->attr("role");
+    if (role && role->string == "entry") EntryShapes(function, policy, report).check(known);
+  }
+  for (const auto& [name, value] : policy.dims) {
+    if (known.count(name)) continue;
+    report.findings.push_back({FindingKind::UnknownDim, FindingSeverity::Warning, "", name,
+                               fmt::format("no entry has a size '{}'", name), Loc{}});
+  }
+  return report;
+}
+
+}  // namespace tessera::api

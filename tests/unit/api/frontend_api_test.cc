@@ -1,0 +1,229 @@
+// libtessera_frontend through its C header and the wrapper for C++.
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <tessera_frontend.hpp>
+#include <thread>
+
+namespace fe = tessera_frontend;
+
+namespace {
+
+const char* const mlp =
+    "const F = 3*8\n"
+    "@jit\n"
+    "def mlp(x: Tensor[B, D, bf16], w: Tensor[D, F, bf16]) -> Tensor[B, F, bf16]:\n"
+    "    return x @ w\n";
+
+/// "severity kind subject" of each finding, one on a line.
+std::string text_of(const fe::Report& report) {
+  std::string text;
+  for (const fe::Finding& finding : report.findings()) {
+    text += finding.severity == fe::Severity::Error     ? "error "
+            : finding.severity == fe::Severity::Warning ? "warning "
+                                                        : "note ";
+    text += finding.kind + " " + finding.subject + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("frontend_compile gives the graph, its entries and no diagnostics") {
+  fe::ModuleIr ir = fe::frontend_compile("mlp.tsr", mlp);
+  REQUIRE(ir);
+  CHECK(ir.ok());
+  CHECK(ir.diagnostics().empty());
+  CHECK(ir.entries() == std::vector<std::string>{"mlp"});
+  CHECK(ir.text().find("gir.func @mlp(") != std::string::npos);
+  fe::ModuleIr again = fe::frontend_read("mlp.tir", ir.text());
+  REQUIRE(again);
+  CHECK(again.rendered() == "");
+  CHECK(again.text() == ir.text());
+}
+
+TEST_CASE("what is wrong with a source is data") {
+  fe::ModuleIr ir = fe::frontend_compile("f.tsr",
+                                         "@jit\n"
+                                         "def f(x: Tensor[B, D, f32], w: Tensor[E, F, f32]):\n"
+                                         "    return x @ w\n");
+  REQUIRE(ir);
+  CHECK(!ir.ok());
+  CHECK(ir.text().empty());
+  std::vector<fe::Diagnostic> diagnostics = ir.diagnostics();
+  REQUIRE(diagnostics.size() == 1);
+  CHECK(diagnostics[0].severity == fe::Severity::Error);
+  CHECK(diagnostics[0].tag == "unrelated-symbols");
+  CHECK(diagnostics[0].place.file == "f.tsr");
+  CHECK(diagnostics[0].place.line == 3);
+  REQUIRE(!diagnostics[0].notes.empty());
+  CHECK(diagnostics[0].notes[0].place.line == 2);
+  REQUIRE(!diagnostics[0].helps.empty());
+  CHECK(diagnostics[0].helps[0].find("where D == E") != std::string::npos);
+  CHECK(ir.rendered().find("[unrelated-symbols]") != std::string::npos);
+  fe::Report report = fe::validate_shapes(ir);
+  REQUIRE(report);
+  CHECK(!report.ok());
+  CHECK(text_of(report) == "error malformed \n");
+}
+
+TEST_CASE("defines, imports through a function, and a limit of errors") {
+  fe::Options options;
+  options.defines = {"WIDE", "N=4"};
+  options.read = [](const std::string& path, std::string& error) -> std::optional<std::string> {
+    if (path == "parts.tsr") return "def twice(x: Tensor[B, f32]):\n    return x + x\n";
+    error = "it is nowhere";
+    return std::nullopt;
+  };
+  const std::string text =
+      "from parts import twice\n"
+      "%if WIDE == 1 and N == 4\n"
+      "@jit\n"
+      "def f(x: Tensor[B, f32]):\n"
+      "    return twice(x)\n"
+      "%endif\n";
+  CHECK(fe::frontend_compile("f.tsr", text, options).entries() == std::vector<std::string>{"f"});
+  fe::ModuleIr missing = fe::frontend_compile("f.tsr", "from nowhere import a\n", options);
+  REQUIRE(missing.diagnostics().size() == 1);
+  CHECK(missing.diagnostics()[0].tag == "unknown-module");
+  std::string wrong;
+  for (int i = 0; i < 9; ++i) wrong += "const A" + std::to_string(i) + " = nothing\n";
+  options.error_limit = 3;
+  CHECK(fe::frontend_compile("g.tsr", wrong, options).diagnostics().size() == 3);
+  options.error_limit = 0;
+  CHECK(fe::frontend_compile("g.tsr", wrong, options).diagnostics().size() == 9);
+}
+
+TEST_CASE("kernels are checked for a target where one is named") {
+  const std::string text =
+      "@kernel\n"
+      "def f(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:\n"
+      "    t = tile.context(m=M, n=N)\n"
+      "    return tile.nothing(x)\n";
+  CHECK(fe::frontend_compile("f.tsr", text).ok());
+  fe::Options options;
+  options.kernels_for = "cpu:x86-64-v4";
+  fe::ModuleIr ir = fe::frontend_compile("f.tsr", text, options);
+  CHECK(!ir.ok());
+  REQUIRE(ir.diagnostics().size() == 1);
+  CHECK(ir.diagnostics()[0].tag == "unknown-member");
+  options.kernels_for = "cpu:z80";
+  CHECK(fe::frontend_compile("f.tsr", text, options).diagnostics()[0].tag == "unknown-target");
+}
+
+TEST_CASE("arguments that break the rules give no handle, and no handle is nothing") {
+  tessera_source source = {"f.tsr", nullptr, 3};
+  CHECK(tessera_frontend_compile(nullptr, nullptr) == nullptr);
+  CHECK(tessera_frontend_compile(&source, nullptr) == nullptr);
+  source = {"", "pass\n", 5};
+  CHECK(tessera_frontend_compile(&source, nullptr) == nullptr);
+  source = {"f.tsr", "pass\n", 5};
+  tessera_frontend_options options = {};
+  CHECK(tessera_frontend_compile(&source, &options) == nullptr);  // no size
+  options.size = sizeof options;
+  options.define_count = 1;
+  CHECK(tessera_frontend_compile(&source, &options) == nullptr);
+  CHECK(tessera_frontend_read(nullptr) == nullptr);
+  CHECK(tessera_validate_shapes(nullptr, nullptr) == nullptr);
+  tessera_module_ir_free(nullptr);
+  tessera_report_free(nullptr);
+  CHECK(tessera_module_ir_ok(nullptr) == 0);
+  CHECK(std::string(tessera_module_ir_text(nullptr)).empty());
+  CHECK(tessera_module_ir_entry(nullptr, 0) == nullptr);
+  CHECK(tessera_report_ok(nullptr) == 0);
+  tessera_diagnostic diagnostic;
+  CHECK(tessera_module_ir_diagnostic(nullptr, 0, &diagnostic) == 0);
+  uint32_t major = 0, minor = 0;
+  tessera_frontend_version(&major, &minor);
+  CHECK(major == TESSERA_FRONTEND_MAJOR);
+  CHECK(minor == TESSERA_FRONTEND_MINOR);
+}
+
+TEST_CASE("bytes of any kind give a module with errors") {
+  std::string bytes;
+  for (int i = 0; i < 4096; ++i) bytes += char(i * 37 + i / 251);
+  for (const std::string& text : {bytes, std::string("def f(x):\n  \xff\xfe\n"), std::string(1, '\0')}) {
+    fe::ModuleIr source = fe::frontend_compile("f.tsr", text);
+    REQUIRE(source);
+    CHECK(!source.ok());
+    CHECK(!source.diagnostics().empty());
+    fe::ModuleIr ir = fe::frontend_read("f.tir", text);
+    REQUIRE(ir);
+    CHECK(!ir.ok());
+  }
+  // A graph that a sentence of text is not.
+  CHECK(!fe::frontend_read("f.tir", "module @f level(tile) version(1) {\n}\n").ok());
+}
+
+TEST_CASE("validate_shapes: what is left for calls") {
+  fe::ModuleIr ir = fe::frontend_compile("mlp.tsr", mlp);
+  fe::Report report = fe::validate_shapes(ir);
+  REQUIRE(report);
+  CHECK(report.ok());
+  CHECK(report.guard_count() == 1);
+  CHECK(report.open_dim_count() == 2);
+  CHECK(text_of(report) == "note open-dim B\nnote open-dim D\nnote guard axis 0 of 'w' == D\n");
+  CHECK(report.findings()[2].message == "axis 0 of 'w' == D is checked when 'mlp' is called");
+}
+
+TEST_CASE("validate_shapes: a policy that allows nothing at run time") {
+  fe::ModuleIr ir = fe::frontend_compile(
+      "f.tsr",
+      "@jit\n"
+      "def f(x: Tensor[S, D, f32]) -> Tensor[S, D, f32] where D % 64 == 0, S <= 4096:\n"
+      "    return x + 1.0\n");
+  REQUIRE(ir.ok());
+  fe::ShapePolicy policy;
+  policy.symbolic_dims = false;
+  policy.run_time_guards = 0;
+  fe::Report report = fe::validate_shapes(ir, policy);
+  CHECK(!report.ok());
+  CHECK(text_of(report) ==
+        "error open-dim S\nerror open-dim D\nerror guard D % 64 == 0\nerror guard S <= 4096\n");
+  policy.dims = {{"S", 128}, {"D", 768}};
+  CHECK(fe::validate_shapes(ir, policy).ok());
+  CHECK(fe::validate_shapes(ir, policy).findings().empty());
+  policy.dims = {{"S", 5000}, {"D", 100}, {"Q", 1}};
+  report = fe::validate_shapes(ir, policy);
+  CHECK(text_of(report) ==
+        "error false-guard D % 64 == 0\nerror false-guard S <= 4096\nwarning unknown-dim Q\n");
+  CHECK(report.findings()[0].message == "D % 64 == 0 does not hold: 36 == 0, where D is 100");
+  policy = {};
+  policy.run_time_guards = TESSERA_GUARD_ORDER;
+  CHECK(text_of(fe::validate_shapes(ir, policy)) ==
+        "note open-dim S\nnote open-dim D\nerror guard D % 64 == 0\nnote guard S <= 4096\n");
+}
+
+TEST_CASE("validate_shapes: extents that are sizes for some calls only") {
+  fe::ModuleIr ir = fe::frontend_compile("f.tsr",
+                                         "@jit\n"
+                                         "def f(x: Tensor[N, 4, f32]):\n"
+                                         "    return x[:N//2]\n");
+  INFO(ir.rendered());
+  REQUIRE(ir.ok());
+  CHECK(text_of(fe::validate_shapes(ir)) == "note open-dim N\nnote inexact-dim (N//2)\n");
+  fe::ShapePolicy policy;
+  policy.strict = true;
+  CHECK(text_of(fe::validate_shapes(ir, policy)) == "note open-dim N\nerror inexact-dim (N//2)\n");
+  policy.dims = {{"N", 8}};
+  CHECK(fe::validate_shapes(ir, policy).findings().empty());
+  policy.dims = {{"N", 9}};
+  CHECK(!fe::validate_shapes(ir, policy).ok());
+  policy.dims = {{"N", INT64_MAX / 2}};
+  CHECK(text_of(fe::validate_shapes(ir, policy)).find("error overflow") != std::string::npos);
+  policy.dims = {{"N", -1}};
+  CHECK(!fe::validate_shapes(ir, policy));
+}
+
+TEST_CASE("one module may be validated from several threads") {
+  fe::ModuleIr ir = fe::frontend_compile("mlp.tsr", mlp);
+  std::vector<std::thread> threads;
+  std::vector<size_t> guards(4);
+  for (size_t i = 0; i < guards.size(); ++i) {
+    threads.emplace_back([&, i] {
+      for (int n = 0; n < 50; ++n) guards[i] += fe::validate_shapes(ir).guard_count();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(guards == std::vector<size_t>(4, 50));
+}
