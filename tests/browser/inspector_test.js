@@ -60,7 +60,7 @@ async function testLinks(tab) {
   assert.deepStrictEqual(await tab.value(lit('source', 'exact')), ['h = gelu(rmsnorm_safe(x) @ w_in)']);
   assert.ok((await tab.value(lit('graph', 'exact'))).every((text) => text.includes('gir.gelu')));
   for (const stage of STAGES) assert.ok((await tab.value(marked(stage))) > 0, `nothing of ${stage} is lit`);
-  assert.match(await tab.value("document.querySelector('.status .place').textContent"), /^mlp\.tsr:7:9$/);
+  assert.match(await tab.value("document.querySelector('.status .place').textContent"), /^mlp\.tsr:8:9$/);
   await picture(tab, 'hover');
   await tab.point("document.querySelector('.top h1')");
   assert.strictEqual(

@@ -18,7 +18,8 @@ void align_run(std::vector<OutLine*>& run) {
   for (const OutLine* line : run) widest = std::max(widest, display_width(line->text));
   for (const OutLine* line : run) {
     uint32_t comment = display_width(line->comment) + 2;
-    bool overflows = widest + comment > line_width && display_width(line->text) + comment <= line_width;
+    bool overflows =
+        widest + comment > line_width && display_width(line->text) + comment <= line_width;
     if (overflows) widest = 0;
     if (overflows) break;
   }
@@ -51,7 +52,8 @@ void align_comments(std::vector<Piece>& pieces, const std::vector<bool>& chosen,
 
 class Assembler {
  public:
-  Assembler(const std::vector<SourceLine>& lines, const std::vector<bool>& chosen, std::string_view text)
+  Assembler(const std::vector<SourceLine>& lines, const std::vector<bool>& chosen,
+            std::string_view text)
       : lines_(lines), chosen_(chosen), text_(text), made_(lines.size()) {
     size_t first = text.find('\n');
     if (first != text.npos && first > 0 && text[first - 1] == '\r') end_ = "\r\n";
@@ -74,7 +76,7 @@ class Assembler {
   const std::vector<bool>& chosen_;
   std::string_view text_;
   std::string_view end_ = "\n";
-  std::vector<size_t> starts_;      ///< of the lines of the file, and its end
+  std::vector<size_t> starts_;     ///< of the lines of the file, and its end
   std::vector<std::string> made_;  ///< what each line becomes
 };
 
@@ -152,7 +154,8 @@ Assembled Assembler::take() const {
 }  // namespace
 
 Assembled assemble(const std::vector<SourceLine>& lines, const std::vector<bool>& chosen,
-                   std::vector<Piece> pieces, const std::vector<bool>& gaps, std::string_view text) {
+                   std::vector<Piece> pieces, const std::vector<bool>& gaps,
+                   std::string_view text) {
   align_comments(pieces, chosen, gaps);
   Assembler assembler(lines, chosen, text);
   for (size_t i = 0; i < lines.size(); ++i) {

@@ -119,8 +119,8 @@ void fill(std::vector<bool>& lines, size_t begin, size_t end, bool value) {
 
 }  // namespace
 
-/// Marks the lines that a reading keeps. A chain has a reading for each reading of each branch, then
-/// one without any; where the file has more, the first one stays.
+/// Marks the lines that a reading keeps. A chain has a reading for each reading of each branch,
+/// then one without any; where the file has more, the first one stays.
 void Branches::keep(const Branch& branch, size_t number, std::vector<bool>& kept) const {
   for (const Chain& chain : branch.chains) {
     fill(kept, chain.branches.front().directive, chain.end + 1, false);

@@ -1,8 +1,8 @@
 #pragma once
 // The branches of %if in a file of which none is known to be taken.
 //
-// A file is read as often as it takes for each branch to be read once: in each reading one branch of
-// a chain is kept, and everything else of the chain becomes white space, so that all that stays
+// A file is read as often as it takes for each branch to be read once: in each reading one branch
+// of a chain is kept, and everything else of the chain becomes white space, so that all that stays
 // keeps its place.
 
 #include <algorithm>
@@ -23,7 +23,8 @@ inline constexpr size_t max_nesting = 64;
 
 class Branches {
  public:
-  /// Finds the branches of a file; a chain that is not whole is reported. `lines` stay where they are.
+  /// Finds the branches of a file; a chain that is not whole is reported. `lines` stay where they
+  /// are.
   static Result<Branches> find(std::vector<SourceLine>& lines, const LexedFile& lexed,
                                DiagnosticEngine& diagnostics);
 

@@ -58,12 +58,18 @@ void Builder::close(Node& node, bool had_comma) {
 
 const Node* Builder::element(Content content) {
   switch (content) {
-    case Content::Elements: break;
-    case Content::Arguments: return argument();
-    case Content::Subscripts: return subscript();
-    case Content::Entries: return entry();
-    case Content::Parameters: return parameter();
-    case Content::Imports: return imported_name();
+    case Content::Elements:
+      break;
+    case Content::Arguments:
+      return argument();
+    case Content::Subscripts:
+      return subscript();
+    case Content::Entries:
+      return entry();
+    case Content::Parameters:
+      return parameter();
+    case Content::Imports:
+      return imported_name();
   }
   const Node* value = expression();
   return is(TokenKind::For) ? comprehension(value) : value;
@@ -78,7 +84,9 @@ const Node* Builder::argument() {
 
 const Node* Builder::subscript() {
   std::vector<const Node*> nodes;
-  auto ends = [&] { return is(TokenKind::Comma) || is(TokenKind::Rbracket) || is(TokenKind::Colon); };
+  auto ends = [&] {
+    return is(TokenKind::Comma) || is(TokenKind::Rbracket) || is(TokenKind::Colon);
+  };
   if (!ends()) nodes.push_back(expression());
   while (!failed_ && is(TokenKind::Colon)) {
     nodes.push_back(take());

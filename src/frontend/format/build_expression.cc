@@ -28,8 +28,10 @@ namespace {
 /// How tightly a binary operator binds; 0 for any other token.
 int precedence(TokenKind kind) {
   switch (kind) {
-    case TokenKind::Or: return 1;
-    case TokenKind::And: return 2;
+    case TokenKind::Or:
+      return 1;
+    case TokenKind::And:
+      return 2;
     case TokenKind::Equal:
     case TokenKind::NotEqual:
     case TokenKind::Less:
@@ -38,21 +40,30 @@ int precedence(TokenKind kind) {
     case TokenKind::GreaterEqual:
     case TokenKind::In:
     case TokenKind::Not:
-    case TokenKind::Is: return 3;
-    case TokenKind::Bar: return 4;
-    case TokenKind::Caret: return 5;
-    case TokenKind::Amp: return 6;
+    case TokenKind::Is:
+      return 3;
+    case TokenKind::Bar:
+      return 4;
+    case TokenKind::Caret:
+      return 5;
+    case TokenKind::Amp:
+      return 6;
     case TokenKind::LeftShift:
-    case TokenKind::RightShift: return 7;
+    case TokenKind::RightShift:
+      return 7;
     case TokenKind::Plus:
-    case TokenKind::Minus: return 8;
+    case TokenKind::Minus:
+      return 8;
     case TokenKind::Star:
     case TokenKind::Slash:
     case TokenKind::Floor:
     case TokenKind::Percent:
-    case TokenKind::At: return 9;
-    case TokenKind::Power: return 10;
-    default: return 0;
+    case TokenKind::At:
+      return 9;
+    case TokenKind::Power:
+      return 10;
+    default:
+      return 0;
   }
 }
 
@@ -180,7 +191,8 @@ const Node* Builder::expression() {
 
 const Node* Builder::operand() {
   std::vector<const Node*> nodes;
-  while (is(TokenKind::Plus) || is(TokenKind::Minus) || is(TokenKind::Tilde) || is(TokenKind::Not)) {
+  while (is(TokenKind::Plus) || is(TokenKind::Minus) || is(TokenKind::Tilde) ||
+         is(TokenKind::Not)) {
     bool is_word = is(TokenKind::Not);
     nodes.push_back(take());
     if (is_word) nodes.push_back(literal(" "));
@@ -215,12 +227,17 @@ const Node* Builder::atom() {
     case TokenKind::True:
     case TokenKind::False:
     case TokenKind::None:
-    case TokenKind::Ellipsis: return take();
-    case TokenKind::String: return strings();
+    case TokenKind::Ellipsis:
+      return take();
+    case TokenKind::String:
+      return strings();
     case TokenKind::Lparen:
-    case TokenKind::Lbracket: return brackets(Content::Elements);
-    case TokenKind::Lbrace: return brackets(Content::Entries);
-    default: return fail();
+    case TokenKind::Lbracket:
+      return brackets(Content::Elements);
+    case TokenKind::Lbrace:
+      return brackets(Content::Entries);
+    default:
+      return fail();
   }
 }
 

@@ -148,14 +148,17 @@ const Node* Builder::simple() {
       const Node* word = take();
       return document_.concat({word, literal(" "), separated(&Builder::import_item)});
     }
-    case TokenKind::From: return from_import();
-    case TokenKind::Pass: return take();
+    case TokenKind::From:
+      return from_import();
+    case TokenKind::Pass:
+      return take();
     case TokenKind::Return: {
       const Node* word = take();
       if (is(TokenKind::EndOfFile) || is(TokenKind::Semicolon)) return word;
       return document_.concat({word, literal(" "), value(true)});
     }
-    default: break;
+    default:
+      break;
   }
   bool declares = begins_soft("const") || begins_soft("param") || begins_soft("dim");
   return declares ? declaration() : expression_statement();

@@ -91,9 +91,9 @@ class Builder {
   uint32_t target_width_;
   size_t at_ = 0;
   bool failed_ = false;
-  size_t depth_ = 0;      ///< of brackets
+  size_t depth_ = 0;               ///< of brackets
   bool is_comprehension_ = false;  ///< the element that was read last
-  bool wrapping_ = false;  ///< in a value that gets parentheses where it does not fit
+  bool wrapping_ = false;          ///< in a value that gets parentheses where it does not fit
   /// Where comments go: above the part being read, or behind the one that was read last.
   Part* part_ = nullptr;
   Part* last_part_ = nullptr;

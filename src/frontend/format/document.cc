@@ -5,8 +5,8 @@
 namespace tessera::formatter {
 
 uint32_t display_width(std::string_view text) {
-  return uint32_t(std::count_if(text.begin(), text.end(),
-                                [](char c) { return (uint8_t(c) & 0xC0) != 0x80; }));
+  return uint32_t(
+      std::count_if(text.begin(), text.end(), [](char c) { return (uint8_t(c) & 0xC0) != 0x80; }));
 }
 
 namespace {

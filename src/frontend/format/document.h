@@ -8,7 +8,8 @@
 // each fits there, else into lines of their own between the two brackets:
 //
 //     y = conv2d(transpose(x, 0, 2, 3, 1), w, bias,      weights = reshape(
-//                strides=strides, groups=groups)             transpose(reshape(w, (Y, X, D))), (Y, X),
+//                strides=strides, groups=groups)             transpose(reshape(w, (Y, X, D))), (Y,
+//                X),
 //                                                        )
 //
 // The width of each part on one line is known as it is made, so that setting takes time
@@ -63,9 +64,9 @@ struct Node {
   bool keeps_rows = false;              ///< rows are those of the source
   bool rigid = false;                   ///< Chain: no line may end here, outside brackets
 
-  uint32_t flat = 0;         ///< width on one line; `unfit` if it cannot be on one
-  uint32_t lead = 0;         ///< width up to the first place where a line may end, or all
-  bool lead_ends = false;    ///< there is such a place
+  uint32_t flat = 0;       ///< width on one line; `unfit` if it cannot be on one
+  uint32_t lead = 0;       ///< width up to the first place where a line may end, or all
+  bool lead_ends = false;  ///< there is such a place
 };
 
 /// Wider than any line.

@@ -100,7 +100,8 @@ FormatResult Formatter::run() {
     return fail(Outcome::SyntaxErrors, std::move(messages));
   }
   if (!find_depths(cut_.lines, cut_.lexed)) {
-    return refuse("branches of a condition leave different blocks open for the line behind them", false);
+    return refuse("branches of a condition leave different blocks open for the line behind them",
+                  false);
   }
   pieces_ = make_pieces(cut_.lines, cut_.lexed, cut_.text());
   gaps_ = find_gaps(cut_.lines, cut_.lexed, cut_.text());

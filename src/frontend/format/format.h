@@ -1,13 +1,14 @@
 #pragma once
 // The one style of .tsr text.
 //
-// Four spaces a block, lines of 100 columns, one space around operators and behind commas, one empty
-// line between functions and never two, one statement a line. The authors choose empty lines between
-// statements, columns of `=` (a run of assignments keeps them in one column), and the rows of a list
-// that ends with a comma. Comments, preprocessor lines and strings stay as they are written.
+// Four spaces a block, lines of 100 columns, one space around operators and behind commas, one
+// empty line between functions and never two, one statement a line. The authors choose empty lines
+// between statements, columns of `=` (a run of assignments keeps them in one column), and the rows
+// of a list that ends with a comma. Comments, preprocessor lines and strings stay as they are
+// written.
 //
-// The branches of %if are all formatted, whatever -D would say; one that does not parse by itself is
-// left as it is. Files of %include are not read, and macros not expanded.
+// The branches of %if are all formatted, whatever -D would say; one that does not parse by itself
+// is left as it is. Files of %include are not read, and macros not expanded.
 //
 // Before a text is given out it is compared with the one it came from: the same trees for every
 // branch, the same tokens and comments. Formatting formatted text changes nothing.
@@ -57,7 +58,8 @@ struct Messages {
 struct FormatResult {
   Outcome outcome = Outcome::Formatted;
   std::string text;
-  std::vector<LineEdit> edits;  ///< what makes the text from the one before, in order; none: it is the same
+  std::vector<LineEdit>
+      edits;  ///< what makes the text from the one before, in order; none: it is the same
   std::unique_ptr<Messages> messages;
   std::string problem;
   bool is_bug = false;  ///< of ours: the formatted text would have meant something else

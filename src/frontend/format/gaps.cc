@@ -33,9 +33,9 @@ class GapFinder {
   const std::vector<SourceLine>& lines_;
   const LexedFile& lexed_;
   std::string_view text_;
-  std::vector<Head> heads_;     ///< by depth
+  std::vector<Head> heads_;             ///< by depth
   const SourceLine* before_ = nullptr;  ///< the line before that is not empty
-  bool was_empty_ = false;      ///< an empty line stands between the two
+  bool was_empty_ = false;              ///< an empty line stands between the two
 };
 
 TokenKind GapFinder::token(const SourceLine& line, size_t index) const {

@@ -21,7 +21,8 @@ struct LineToken {
   std::vector<LineComment> comments;
 };
 
-/// The tokens of a line of code; behind the last one of kind EndOfFile, with the comments at the end.
+/// The tokens of a line of code; behind the last one of kind EndOfFile, with the comments at the
+/// end.
 std::vector<LineToken> line_tokens(const SourceLine& line, const LexedFile& lexed,
                                    std::string_view text);
 

@@ -43,14 +43,20 @@ Target PieceMaker::find_target(const SourceLine& line) const {
   for (size_t i = line.begin; i < line.end; ++i) {
     const RawToken& token = lexed_.tokens[i];
     switch (token.kind) {
-      case TokenKind::Space: break;
+      case TokenKind::Space:
+        break;
       case TokenKind::Name:
-      case TokenKind::Dot: target.width += token.length; break;
-      case TokenKind::Comma: target.width += 2; break;
+      case TokenKind::Dot:
+        target.width += token.length;
+        break;
+      case TokenKind::Comma:
+        target.width += 2;
+        break;
       case TokenKind::Assign:
         target.column = line.column + token.offset - line.offset;
         return target;
-      default: return {};
+      default:
+        return {};
     }
   }
   return {};

@@ -8,8 +8,8 @@
 namespace tessera::formatter {
 
 inline constexpr std::string_view policies[] = {
-    "accum",   "checkpointable", "device",   "fp32_master",      "loss_scale",
-    "paged",   "rolling_window", "saturate", "stochastic_round",
+    "accum", "checkpointable", "device",   "fp32_master",      "loss_scale",
+    "paged", "rolling_window", "saturate", "stochastic_round",
 };
 
 inline bool is_policy(std::string_view name) {

@@ -73,14 +73,19 @@ void Setter::flat(const Node& node) {
 void Setter::node(const Node& node, uint32_t indent, Rest rest) {
   if (node.flat < unfit && column_ + node.flat + rest.width <= line_width) return flat(node);
   switch (node.kind) {
-    case NodeKind::Text: return text(node.text);
-    case NodeKind::Concat: return concat(node, indent, rest);
-    case NodeKind::Chain: return chain(node, indent, indent + indent_width, rest);
-    case NodeKind::Bracket: return bracket(node, indent, rest);
+    case NodeKind::Text:
+      return text(node.text);
+    case NodeKind::Concat:
+      return concat(node, indent, rest);
+    case NodeKind::Chain:
+      return chain(node, indent, indent + indent_width, rest);
+    case NodeKind::Bracket:
+      return bracket(node, indent, rest);
   }
 }
 
-/// What follows a part of a Concat: all of it behind the main part, else up to where a line may end.
+/// What follows a part of a Concat: all of it behind the main part, else up to where a line may
+/// end.
 void Setter::concat(const Node& node, uint32_t indent, Rest rest) {
   for (size_t i = 0; i < node.parts.size(); ++i) {
     Rest behind;

@@ -85,7 +85,8 @@ void Cutter::classify(SourceLine& line) {
   line.kind = has_code ? LineKind::Code : LineKind::Comment;
   if (first.kind != TokenKind::Percent) return;
   line.kind = LineKind::Directive;
-  if (line.begin + 1 < line.end) line.directive = directive_kind(token_text(tokens_[line.begin + 1]));
+  if (line.begin + 1 < line.end)
+    line.directive = directive_kind(token_text(tokens_[line.begin + 1]));
 }
 
 /// The widths of the blocks that are open, and whether the line before begins another.
