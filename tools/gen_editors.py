@@ -23,7 +23,8 @@ def lists():
     words = gen_textmate.keyword_lists() | gen_textmate.type_lists() | gen_textmate.other_lists()
     # A type written as a dtype is one of those; a word has one colour.
     words["type_words"] = [word for word in words["type_words"] if word not in words["dtypes"]]
-    words["builtins"] = [word for word in words["builtins"] if word not in words["dtypes"]]
+    # `where` is also a keyword: the templates say where it is which.
+    words["builtins"] = [word for word in words["builtins"] if word not in words["dtypes"] and word != "where"]
     return words
 
 

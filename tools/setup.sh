@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs every Debian package that building, testing and benchmarking Tessera needs.
 # Usage: tools/setup.sh            (uses sudo when not root; does nothing when all are present)
-#        tools/setup.sh --editors  also what tests the extension for editors, from the registry of npm, and the
-#                                  inspector's page, a browser; where one cannot be had it says so, and ctest skips its test
+#        tools/setup.sh --editors  also what tests the extension for editors, from the registry of npm, the inspector's
+#                                  page, a browser, and editors, shells and man pages; where one cannot be had it says
+#                                  so, and ctest skips its test
 set -euo pipefail
 
 build_packages=(
@@ -33,6 +34,16 @@ install_browser() {
   install_packages || echo "tools/setup.sh: there is no Chromium; the test browser_inspector will be skipped" >&2
 }
 
+install_editors() {
+  missing=()
+  local package
+  for package in neovim emacs-nox zsh fish bash-completion man-db groff; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] || install_packages ||
+    echo "tools/setup.sh: tests of what is missing will be skipped" >&2
+}
+
 packages=("${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}")
 missing=()
 for package in "${packages[@]}"; do
@@ -60,4 +71,5 @@ fi
 if [ "${1:-}" = "--editors" ]; then
   fetch_npm_packages
   install_browser
+  install_editors
 fi

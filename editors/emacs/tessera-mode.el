@@ -46,7 +46,7 @@
     (,(regexp-opt tessera-words-constants 'symbols) . font-lock-constant-face)
     (,(regexp-opt tessera-words-dtypes 'symbols) . font-lock-type-face)
     (,(regexp-opt tessera-words-types 'symbols) . font-lock-type-face)
-    (,(concat (regexp-opt tessera-words-builtins 'symbols) "\\s-*(") 1 font-lock-builtin-face)))
+    (,(concat (regexp-opt (cons "where" tessera-words-builtins) 'symbols) "\\s-*(") 1 font-lock-builtin-face)))
 
 (defvar tessera-mode-syntax-table
   (let ((table (make-syntax-table)))
@@ -77,11 +77,11 @@
 ;; Indentation.
 
 (defun tessera--statement-start ()
-  "Go to the line that the statement around point begins on, and return its indentation."
+  "Go to the line the statement at point begins on; return its indentation."
   (beginning-of-line)
   (let ((state (syntax-ppss)))
     (while (or (> (nth 0 state) 0) (nth 3 state))
-      (goto-char (nth 8 (if (nth 3 state) state (list nil nil nil nil nil nil nil nil (nth 1 state)))))
+      (goto-char (if (nth 3 state) (nth 8 state) (nth 1 state)))
       (beginning-of-line)
       (setq state (syntax-ppss))))
   (current-indentation))
@@ -135,11 +135,30 @@
   (interactive)
   (let ((column (tessera--indentation))
         (from-end (- (point-max) (point))))
-    (when (and (eq this-command last-command) (= column (current-indentation)))
+    (when (and (eq this-command 'indent-for-tab-command) (eq this-command last-command)
+               (= column (current-indentation)))
       (setq column (max 0 (- column tessera-indent-offset))))
     (indent-line-to column)
     (when (> (- (point-max) from-end) (point))
       (goto-char (- (point-max) from-end)))))
+
+(defun tessera-indent-region (begin end)
+  "Indent the lines from BEGIN to END.
+One that ends a block by its indentation still does, and one that is
+deeper in brackets stays so."
+  (save-excursion
+    (goto-char begin)
+    (beginning-of-line)
+    (setq end (copy-marker end))
+    (while (< (point) end)
+      (let* ((column (tessera--indentation))
+             (here (current-indentation))
+             (kept (if (zerop (nth 0 (syntax-ppss)))
+                       (and (< here column) (zerop (% here tessera-indent-offset)))
+                     (> here column))))
+        (unless (or kept (looking-at-p "[ \t]*$"))
+          (indent-line-to column)))
+      (forward-line))))
 
 ;; Formatting.
 
@@ -193,6 +212,7 @@
   (setq-local font-lock-defaults '(tessera-font-lock-keywords))
   (setq-local syntax-propertize-function tessera--syntax-propertize)
   (setq-local indent-line-function #'tessera-indent-line)
+  (setq-local indent-region-function #'tessera-indent-region)
   (setq-local indent-tabs-mode nil)
   (setq-local tab-width 4)
   (setq-local fill-column 100)

@@ -20,7 +20,7 @@ function! s:Format(first, last) abort
   endif
   let l:view = winsaveview()
   let l:range = "--range=" . a:first . ":" . a:last
-  let l:name = "--stdin-name=" . shellescape(expand("%:t"))
+  let l:name = empty(expand("%:t")) ? "" : "--stdin-name=" . shellescape(expand("%:t"))
   let l:lines = systemlist("tessera-fmt - " . l:name . " " . l:range, getline(1, "$"))
   if v:shell_error
     echohl ErrorMsg | echo join(l:lines, "\n") | echohl None

@@ -14,13 +14,26 @@ if exists("*TesseraIndent")
   finish
 endif
 
-function! s:Code(lnum) abort
-  return substitute(getline(a:lnum), '\v("[^"]*"|''[^'']*''|#.*$)', "", "g")
+function! s:InText() abort
+  return synIDattr(synID(line("."), col("."), 1), "name") =~# 'tessera\%(String\|Comment\|Escape\)'
 endfunction
 
-" How many brackets a line opens more than it closes.
-function! s:Opened(code) abort
-  return strlen(substitute(a:code, "[^([{]", "", "g")) - strlen(substitute(a:code, "[^])}]", "", "g"))
+" The bracket that is open where a line begins; [0, 0] if none is.
+function! s:OpenBracket(lnum) abort
+  call cursor(a:lnum, 1)
+  return searchpairpos("[([{]", "", "[])}]", "bnW", "s:InText()", max([1, a:lnum - 300]))
+endfunction
+
+" The line that the statement on a line begins with.
+function! s:Statement(lnum) abort
+  let l:lnum = a:lnum
+  while 1
+    let l:open = s:OpenBracket(l:lnum)[0]
+    if l:open == 0
+      return l:lnum
+    endif
+    let l:lnum = l:open
+  endwhile
 endfunction
 
 " That of the `if` which an `elif` or `else` behind a line belongs to.
@@ -40,6 +53,14 @@ function! s:BranchIndent(above) abort
 endfunction
 
 function! TesseraIndent(lnum) abort
+  let l:open = s:OpenBracket(a:lnum)
+  if l:open[0] > 0
+    if strpart(getline(l:open[0]), l:open[1]) !~# '^\s*\%(#.*\)\?$'
+      return l:open[1]
+    endif
+    let l:indent = indent(s:Statement(l:open[0]))
+    return getline(a:lnum) =~# '^\s*[])}]' ? l:indent : l:indent + shiftwidth()
+  endif
   let l:above = prevnonblank(a:lnum - 1)
   if l:above == 0
     return 0
@@ -47,26 +68,15 @@ function! TesseraIndent(lnum) abort
   if getline(a:lnum) =~# '\v^\s*(elif|else)>'
     return s:BranchIndent(l:above)
   endif
-  let l:code = s:Code(l:above)
-  let l:indent = indent(l:above)
-  let l:open = s:Opened(l:code)
-  if l:open > 0
-    let l:column = match(l:code, '[([{]\ze[^])}]*$')
-    let l:ends = l:code =~# '[([{]\s*$'
-    let l:indent = l:ends ? l:indent + shiftwidth() : l:column + 1
-    return getline(a:lnum) =~# '^\s*[])}]' ? indent(l:above) : l:indent
-  endif
-  if l:open < 0
-    " The line that opened the brackets has the indentation of the statement.
-    let l:depth = l:open
-    while l:depth < 0 && l:above > 1
-      let l:above -= 1
-      let l:depth += s:Opened(s:Code(l:above))
-    endwhile
-    let l:indent = indent(l:above)
-  endif
-  if l:code =~# ':\s*$'
+  let l:first = s:Statement(l:above)
+  let l:indent = indent(l:first)
+  if getline(l:above) =~# ':\s*\%(#.*\)\?$' && getline(l:above) !~# '^\s*#'
     return l:indent + shiftwidth()
   endif
-  return l:code =~# '\v^\s*(return|pass)>' ? max([0, l:indent - shiftwidth()]) : l:indent
+  " What is written back already ends its block.
+  let l:here = indent(a:lnum)
+  if getline(a:lnum) =~# '\S' && l:here < l:indent && l:here % shiftwidth() == 0
+    return l:here
+  endif
+  return getline(l:first) =~# '\v^\s*(return|pass)>' ? max([0, l:indent - shiftwidth()]) : l:indent
 endfunction
