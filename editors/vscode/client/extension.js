@@ -35,25 +35,25 @@ function programFor(name, settingName) {
   return null;
 }
 
+/** The compiler, and what the settings tell it of a file; null after the user was told what is missing. */
+function compilerFor(file) {
+  const compiler = programFor('tesserac', 'compilerPath'),
+    target = settings().get('target');
+  const folders = settings()
+    .get('includePaths')
+    .flatMap((folder) => ['-I', folder]);
+  return compiler && { compiler, args: [file, ...(target ? [`--target=${target}`] : []), ...folders] };
+}
+
 async function startServer() {
   const command = programFor('tessera-lsp', 'serverPath');
   if (!command) return;
-  client = new LanguageClient(
-    'tessera',
-    'Tessera',
-    { command, args: settings().get('serverArguments'), transport: TransportKind.stdio },
-    {
-      documentSelector: [{ language: 'tessera' }],
-      synchronize: {
-        configurationSection: 'tessera',
-        fileEvents: vscode.workspace.createFileSystemWatcher('**/*.tsr'),
-      },
-      initializationOptions: {
-        includePaths: settings().get('includePaths'),
-        target: settings().get('target'),
-      },
-    },
-  );
+  const server = { command, args: settings().get('serverArguments'), transport: TransportKind.stdio };
+  client = new LanguageClient('tessera', 'Tessera', server, {
+    documentSelector: [{ language: 'tessera' }],
+    synchronize: { configurationSection: 'tessera' },
+    initializationOptions: { includePaths: settings().get('includePaths'), commands: true },
+  });
   try {
     await client.start();
   } catch (problem) {
@@ -67,61 +67,46 @@ async function stopServer() {
   await old?.dispose();
 }
 
-/** The file at hand, saved, or null. */
-async function savedFile() {
+async function restartServer() {
+  await stopServer();
+  await startServer();
+}
+
+/** The compiler for the file at hand, which is saved; null after the user was told what is missing. */
+async function compilerForEditor() {
   const document = vscode.window.activeTextEditor?.document;
   if (document?.languageId !== 'tessera' || document.uri.scheme !== 'file') {
     vscode.window.showInformationMessage('Open a .tsr file first.');
     return null;
   }
   if (document.isDirty && !(await document.save())) return null;
-  return document.uri.fsPath;
-}
-
-/** Arguments that a compile of a file has from the settings. */
-function compilerArguments(file) {
-  const target = settings().get('target');
-  return [
-    file,
-    ...(target ? [`--target=${target}`] : []),
-    ...settings()
-      .get('includePaths')
-      .flatMap((folder) => ['-I', folder]),
-  ];
+  const tools = compilerFor(document.uri.fsPath);
+  return tools && { ...tools, file: document.uri.fsPath };
 }
 
 async function compile(channel) {
-  const file = await savedFile(),
-    compiler = file && programFor('tesserac', 'compilerPath');
-  if (!compiler) return;
-  const output = file.replace(/\.tsr$/, '') + '.bundle';
-  channel.appendLine(`${compiler} ${path.basename(file)} -o ${path.basename(output)}`);
+  const tools = await compilerForEditor();
+  if (!tools) return;
+  const bundle = tools.file.replace(/\.tsr$/, '') + '.bundle';
+  channel.appendLine(`tesserac ${path.basename(tools.file)} -o ${path.basename(bundle)}`);
   const result = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Window, title: 'Compiling' },
-    () => run(compiler, [...compilerArguments(file), '-o', output], { cwd: path.dirname(file) }),
+    () => run(tools.compiler, [...tools.args, '-o', bundle], { cwd: path.dirname(tools.file) }),
   );
   channel.append(result.errors + result.output);
-  if (result.code === 0) vscode.window.setStatusBarMessage(`$(check) ${path.basename(output)}`, 5000);
+  if (result.code === 0) vscode.window.setStatusBarMessage(`$(check) ${path.basename(bundle)}`, 5000);
   else channel.show(true);
 }
 
 async function inspect(context) {
-  const file = await savedFile(),
-    compiler = file && programFor('tesserac', 'compilerPath');
-  if (compiler) await openInspector(context, compiler, compilerArguments(file), file);
+  const tools = await compilerForEditor();
+  if (tools) await openInspector(context, tools);
 }
 
 async function activate(context) {
   const channel = vscode.window.createOutputChannel('Tessera compiler');
-  const panel = new IrPanel(() => client, settings);
-  const commands = {
-    restartServer: async () => {
-      await stopServer();
-      await startServer();
-    },
-    compile: () => compile(channel),
-    openInspector: () => inspect(context),
-  };
+  const panel = new IrPanel(compilerFor);
+  const commands = { restartServer, compile: () => compile(channel), openInspector: () => inspect(context) };
   for (const [name, stage] of Object.entries(STAGES)) commands[name] = (place) => panel.show(stage, place);
   for (const [name, work] of Object.entries(commands)) {
     context.subscriptions.push(vscode.commands.registerCommand(`tessera.${name}`, work));
@@ -130,7 +115,11 @@ async function activate(context) {
     channel,
     panel,
     vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration('tessera.serverPath')) commands.restartServer();
+      if (
+        event.affectsConfiguration('tessera.serverPath') ||
+        event.affectsConfiguration('tessera.serverArguments')
+      )
+        restartServer();
     }),
   );
   await startServer();

@@ -11,22 +11,23 @@ function withTheme(page, isDark) {
   return page.replace('<html lang="en">', `<html lang="en" data-theme="${isDark ? 'dark' : 'light'}">`);
 }
 
-async function openInspector(context, compiler, args, file) {
+async function openInspector(context, { compiler, args, file }) {
   await fs.promises.mkdir(context.globalStorageUri.fsPath, { recursive: true });
-  const page = path.join(context.globalStorageUri.fsPath, 'inspector.html');
+  const name = path.basename(file),
+    page = path.join(context.globalStorageUri.fsPath, 'inspector.html');
   const result = await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title: `Lowering ${path.basename(file)}` },
+    { location: vscode.ProgressLocation.Notification, title: `Lowering ${name}` },
     () => run(compiler, [...args, '--inspect', page], { cwd: path.dirname(file) }),
   );
   if (result.code !== 0) {
     vscode.window.showErrorMessage(
-      `${path.basename(file)} does not compile: ${result.errors.split('\n')[0] || 'the compiler was ended'}`,
+      `${name} does not compile: ${result.errors.split('\n')[0] || 'the compiler was ended'}`,
     );
     return;
   }
   const panel = vscode.window.createWebviewPanel(
     'tessera.inspector',
-    `Lowering of ${path.basename(file)}`,
+    `Lowering of ${name}`,
     vscode.ViewColumn.Active,
     { enableScripts: true, enableFindWidget: true, retainContextWhenHidden: true, localResourceRoots: [] },
   );

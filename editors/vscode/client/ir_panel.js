@@ -1,18 +1,21 @@
 // A stage of the function at the cursor beside the source, as a read-only document. Where the cursor is in one of the two,
-// the lines of the same place are marked in the other. The text is asked for again when the source is saved.
+// the lines of the same place are marked in the other. The text is made again when the source is saved.
 
 'use strict';
 const vscode = require('vscode');
+const { Inspections, pathOf } = require('./inspections.js');
+const { programAt, stageOf } = require('./ir_model.js');
 const { IrLinks, ranges } = require('./ir_links.js');
 
 const SCHEME = 'tessera-ir';
 const TITLES = { graph: 'Graph', schedule: 'Schedule', tile: 'Tile', target: 'Target', code: 'Code' };
 
 class IrPanel {
-  constructor(clientOf, settings) {
-    this.clientOf = clientOf;
-    this.settings = settings;
-    this.views = new Map(); // by the text of their uri: {source, position, stage, text, links}
+  /** `compilerFor(file)` gives {compiler, args}, or null after the user was told why there is none. */
+  constructor(compilerFor) {
+    this.compilerFor = compilerFor;
+    this.inspections = new Inspections();
+    this.views = new Map(); // by the text of their uri: {source, line, stage, title, text, links}
     this.changed = new vscode.EventEmitter();
     this.mark = vscode.window.createTextEditorDecorationType({
       isWholeLine: true,
@@ -39,21 +42,12 @@ class IrPanel {
 
   /** Shows a stage; `place` is {uri, position} of a code lens, or nothing for the cursor. */
   async show(stage, place) {
-    const editor = vscode.window.activeTextEditor;
-    const source = place?.uri ? vscode.Uri.parse(place.uri) : editor?.document.uri;
-    const position = place?.position ?? editor?.selection.active;
-    if (!source || !position || (!place && editor.document.languageId !== 'tessera')) {
-      vscode.window.showInformationMessage('Put the cursor into a function of a .tsr file first.');
-      return;
-    }
-    const view = { source, position: { line: position.line, character: position.character }, stage };
+    const source = await this.sourceOf(place);
+    if (!source) return;
+    const view = { source: source.document.uri, line: source.line, stage };
     if (!(await this.load(view))) return;
-    const file = source.path.split('/').at(-1);
-    const uri = vscode.Uri.from({
-      scheme: SCHEME,
-      path: `/${view.name || file} · ${TITLES[stage]}.tir`,
-      query: JSON.stringify([source.toString(), view.name, stage]),
-    });
+    const query = JSON.stringify([view.source.toString(), view.title]);
+    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${view.title}.tir`, query });
     const isOpen = this.views.has(uri.toString());
     this.views.set(uri.toString(), view);
     if (isOpen) this.changed.fire(uri);
@@ -63,24 +57,51 @@ class IrPanel {
       preserveFocus: true,
       preview: false,
     });
-    if (editor) this.follow(editor);
+    const editor = vscode.window.visibleTextEditors.find((e) => e.document === source.document);
+    if (editor) this.follow(editor, view.line);
   }
 
-  /** Asks the server; false after the user was told why there is nothing. */
-  async load(view) {
-    const client = this.clientOf();
-    if (!client) {
-      vscode.window.showErrorMessage('tessera-lsp is not running.');
-      return false;
+  /** The document and line that a command is about, saved; null after the user was told what is missing. */
+  async sourceOf(place) {
+    const editor = vscode.window.activeTextEditor;
+    const document = place?.uri
+      ? await vscode.workspace.openTextDocument(vscode.Uri.parse(place.uri))
+      : editor?.document;
+    if (document?.languageId !== 'tessera' || document.uri.scheme !== 'file') {
+      vscode.window.showInformationMessage('Put the cursor into a function of a .tsr file first.');
+      return null;
     }
+    if (document.isDirty && !(await document.save())) return null;
+    return { document, line: place?.position?.line ?? editor.selection.active.line };
+  }
+
+  /** Fills a view; false after the user was told why there is nothing. */
+  async load(view) {
+    const file = view.source.fsPath,
+      tools = this.compilerFor(file);
+    if (!tools) return false;
     try {
-      const answer = await client.sendRequest('tessera/ir', {
-        textDocument: { uri: view.source.toString() },
-        position: view.position,
-        stage: view.stage,
-        target: this.settings().get('target') || undefined,
+      const inspection = await vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Window, title: 'Lowering' },
+        () => this.inspections.of(tools.compiler, tools.args, file),
+      );
+      const program = programAt(inspection, view.line);
+      const { text, lines } = program ? stageOf(inspection, program, view.stage) : { text: '', lines: [] };
+      if (lines.length === 0) {
+        vscode.window.showInformationMessage(`There is no ${TITLES[view.stage]} of this function.`);
+        return false;
+      }
+      const uris = inspection.files
+        .map((_, i) => pathOf(inspection, i, file))
+        .map((name) => name && vscode.Uri.file(name).toString());
+      const places = lines.map((place) =>
+        place && uris[place.file] ? { uri: uris[place.file], line: place.line } : null,
+      );
+      Object.assign(view, {
+        title: `${program.name} ${TITLES[view.stage]} ${program.target.replace(':', ' ')}`,
+        text,
+        links: new IrLinks(places),
       });
-      Object.assign(view, { name: answer.name, text: answer.text, links: new IrLinks(answer.lines) });
       return true;
     } catch (problem) {
       vscode.window.showErrorMessage(problem.message);
@@ -96,21 +117,16 @@ class IrPanel {
   }
 
   /** Marks in all other editors in sight what belongs to the cursor's line in this one. */
-  follow(editor) {
-    const line = editor.selection.active.line,
-      view = this.views.get(editor.document.uri.toString());
-    const place = view ? view.links.sourceOf(line) : { uri: editor.document.uri.toString(), line };
+  follow(editor, line = editor.selection.active.line) {
+    const view = this.views.get(editor.document.uri.toString());
     if (!view && editor.document.languageId !== 'tessera') return;
+    const place = view ? view.links.sourceOf(line) : { uri: editor.document.uri.toString(), line };
     for (const other of vscode.window.visibleTextEditors) {
-      if (other === editor) {
-        other.setDecorations(this.mark, []);
-        continue;
-      }
       const uri = other.document.uri.toString(),
         otherView = this.views.get(uri);
       let lines = [];
-      if (place && otherView) lines = otherView.links.irOf(place.uri, place.line);
-      else if (place && place.uri === uri) lines = [place.line];
+      if (place && other !== editor && otherView) lines = otherView.links.irOf(place.uri, place.line);
+      else if (place && other !== editor && place.uri === uri) lines = [place.line];
       this.light(other, lines);
     }
   }
