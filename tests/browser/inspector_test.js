@@ -18,6 +18,14 @@ if (!program) {
   console.log('skipped: needs Chromium (tools/setup.sh --editors)');
   process.exit(77);
 }
+const MLP = `from tessera.nn import rmsnorm_safe, gelu
+const F = 3072
+
+@jit
+def mlp(x: Tensor[B, D, bf16 @accum(f32)], w_in: Tensor[D, F, bf16], w_out: Tensor[F, D, bf16]) -> Tensor[B, D, bf16]:
+    h = gelu(rmsnorm_safe(x) @ w_in)
+    return x + h @ w_out
+`;
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tessera-inspect-'));
 
 function inspect(source, name, ...options) {
@@ -60,7 +68,7 @@ async function testLinks(tab) {
   assert.deepStrictEqual(await tab.value(lit('source', 'exact')), ['h = gelu(rmsnorm_safe(x) @ w_in)']);
   assert.ok((await tab.value(lit('graph', 'exact'))).every((text) => text.includes('gir.gelu')));
   for (const stage of STAGES) assert.ok((await tab.value(marked(stage))) > 0, `nothing of ${stage} is lit`);
-  assert.match(await tab.value("document.querySelector('.status .place').textContent"), /^mlp\.tsr:8:9$/);
+  assert.match(await tab.value("document.querySelector('.status .place').textContent"), /^mlp\.tsr:6:9$/);
   await picture(tab, 'hover');
   await tab.point("document.querySelector('.top h1')");
   assert.strictEqual(
@@ -255,8 +263,10 @@ async function testLarge(browser) {
 async function main() {
   const browser = new Chromium(program);
   try {
+    const example = path.join(folder, 'mlp.tsr');
+    fs.writeFileSync(example, MLP);
     const page = inspect(
-      path.join(root, 'examples/mlp/mlp.tsr'),
+      example,
       'mlp.html',
       '--dims',
       'B=8,D=768',

@@ -14,7 +14,14 @@ const bin = process.env.TESSERA_BIN || path.join(root, 'build/bin');
 const built = (name) => fs.existsSync(path.join(bin, name)) && path.join(bin, name);
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tessera-client-'));
 const example = path.join(folder, 'mlp.tsr');
-fs.copyFileSync(path.join(root, 'examples/mlp/mlp.tsr'), example);
+fs.writeFileSync(example, `from tessera.nn import rmsnorm_safe, gelu
+const F = 3072
+
+@jit
+def mlp(x: Tensor[B, D, bf16 @accum(f32)], w_in: Tensor[D, F, bf16], w_out: Tensor[F, D, bf16]) -> Tensor[B, D, bf16]:
+    h = gelu(rmsnorm_safe(x) @ w_in)
+    return x + h @ w_out
+`);
 
 const { findProgram, run } = require('../client/programs.js');
 const { IrLinks, ranges } = require('../client/ir_links.js');
@@ -59,7 +66,7 @@ async function testModel(compiler) {
     inspections.of(compiler, [example, '--target=cpu:x86-64-v3'], example),
     inspections.known.get(example).promise,
   );
-  const program = programAt(inspection, 6);
+  const program = programAt(inspection, 5);
   assert.strictEqual(program.name, 'mlp');
   for (const [stage, word] of [
     ['graph', 'gir.gelu'],
@@ -73,8 +80,8 @@ async function testModel(compiler) {
     assert.strictEqual(split.length, lines.length + 1);
     assert.ok(text.includes(word), `${stage} has no ${word}`);
     assert.ok(
-      lines.some((place) => place && place.file === 0 && place.line === 6),
-      `${stage} has no line of line 7`,
+      lines.some((place) => place && place.file === 0 && place.line === 5),
+      `${stage} has no line of line 6`,
     );
   }
   const dump = (await run(compiler, [example, '--target=cpu:x86-64-v3', '--dump=graph'])).output;
@@ -301,7 +308,7 @@ async function testExtension(compiler) {
     save: async () => true,
   };
   shown.documents = [document];
-  const editor = (vscode.window.activeTextEditor = vscode.editorOf(document, 6));
+  const editor = (vscode.window.activeTextEditor = vscode.editorOf(document, 5));
   await shown.commands.get('tessera.showGraph')();
   assert.deepStrictEqual(shown.errors, []);
   const [ir] = shown.opened,
@@ -316,11 +323,11 @@ async function testExtension(compiler) {
   assert.ok(irEditor.revealed);
   irEditor.selection.active.line = text.findIndex((line) => line.includes('gir.add'));
   shown.listeners.selection.forEach((listener) => listener({ textEditor: irEditor }));
-  assert.deepStrictEqual(editor.marked, [[7, 7]]);
+  assert.deepStrictEqual(editor.marked, [[6, 6]]);
 
   await shown.commands.get('tessera.showTarget')({
     uri: document.uri.toString(),
-    position: { line: 7, character: 0 },
+    position: { line: 6, character: 0 },
   });
   assert.ok(shown.opened[1].getText().includes('target.'));
   await shown.commands.get('tessera.openInspector')();
