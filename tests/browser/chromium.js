@@ -11,8 +11,7 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 /** The program's name, or null. */
 function findChromium() {
   return (
-    NAMES.find((name) => spawnSync(name, ['--version'], { stdio: 'ignore', timeout: 20000 }).status === 0) ||
-    null
+    NAMES.find((name) => spawnSync(name, ['--version'], { stdio: 'ignore', timeout: 20000 }).status === 0) || null
   );
 }
 
@@ -85,9 +84,7 @@ class Chromium {
 
   async close() {
     await Promise.race([this.send('Browser.close'), new Promise((done) => setTimeout(done, 3000))]);
-    const ended = new Promise((done) =>
-      this.process.exitCode === null ? this.process.once('exit', done) : done(),
-    );
+    const ended = new Promise((done) => (this.process.exitCode === null ? this.process.once('exit', done) : done()));
     await Promise.race([ended, new Promise((done) => setTimeout(done, 3000))]);
     this.process.kill('SIGKILL');
     fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
@@ -140,16 +137,13 @@ class Tab {
   }
 
   async frame() {
-    await this.value(
-      'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))',
-    );
+    await this.value('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))');
   }
 
   /** The middle of the first element of a selector, or `inside` an element by expression. */
   async middle(expression) {
-    return this.value(
-      `(() => { const box = (${expression}).getBoundingClientRect(); return { x: box.x + Math.min(box.width / 2, 60), y: box.y + box.height / 2 }; })()`,
-    );
+    const box = await this.value(`(${expression}).getBoundingClientRect().toJSON()`);
+    return { x: box.x + Math.min(box.width / 2, 60), y: box.y + box.height / 2 };
   }
 
   async point(expression) {
@@ -208,9 +202,7 @@ class Tab {
   async focusable() {
     const { nodes } = await this.send('Accessibility.getFullAXTree');
     return nodes
-      .filter(
-        (node) => !node.ignored && node.properties?.some((p) => p.name === 'focusable' && p.value.value),
-      )
+      .filter((node) => !node.ignored && node.properties?.some((p) => p.name === 'focusable' && p.value.value))
       .map((node) => ({ role: node.role?.value, name: node.name?.value || '' }));
   }
 }

@@ -1,5 +1,5 @@
-// The inspector's page in a browser: `node inspector_test.js BUILD_DIR [--screenshots DIR]`. Exits with 77, which counts as
-// skipped, where there is no Chromium.
+// The inspector's page in a browser: `node inspector_test.js BUILD_DIR [--screenshots DIR]`. Exits with 77, which
+// counts as skipped, where there is no Chromium.
 
 'use strict';
 const assert = require('assert');
@@ -25,6 +25,14 @@ const F = 3072
 def mlp(x: Tensor[B, D, bf16 @accum(f32)], w_in: Tensor[D, F, bf16], w_out: Tensor[F, D, bf16]) -> Tensor[B, D, bf16]:
     h = gelu(rmsnorm_safe(x) @ w_in)
     return x + h @ w_out
+`;
+const CALLS = `def norm(x: Tensor[B, 64, f32]) -> Tensor[B, 64, f32]:
+    return x - mean(x, axis=1, keepdims=True)
+
+@jit
+def f(x: Tensor[B, 64, f32]) -> Tensor[B, 64, f32]:
+    y = norm(x)
+    return tanh(y)
 `;
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tessera-inspect-'));
 
@@ -53,7 +61,8 @@ async function load(browser, page, options) {
 const row = (stage, pattern) =>
   `[...document.querySelectorAll('.pane.stage-${stage} .row')].find((row) => ${pattern}.test(row.textContent))`;
 const lit = (stage, mark) =>
-  `[...document.querySelectorAll('.pane.stage-${stage} .row[data-mark=${mark}]')].map((row) => row.querySelector('.body').textContent.trim())`;
+  `[...document.querySelectorAll('.pane.stage-${stage} .row[data-mark=${mark}] .body')]` +
+  '.map((body) => body.textContent.trim())';
 const marked = (stage) => `page.views.code.pane('${stage}').marks.size`;
 const STAGES = ['graph', 'schedule', 'tile', 'target', 'code'];
 
@@ -81,7 +90,7 @@ async function testLinks(tab) {
 async function testKernels(tab) {
   await tab.click(row('schedule', '/sched\\.dot/'));
   const units = await tab.value(
-    "(() => { const p = page.views.code.pane('tile'); return [...new Set([...p.marks.keys()].map((i) => p.doc.units[i]))]; })()",
+    "(({ marks, doc }) => [...new Set([...marks.keys()].map((i) => doc.units[i]))])(page.views.code.pane('tile'))",
   );
   const pinned = await tab.value('page.views.code.pinned.unit');
   assert.ok(
@@ -100,6 +109,19 @@ async function testKernels(tab) {
   await picture(tab, 'pinned');
   await tab.press('Escape');
   assert.strictEqual(await tab.value('page.views.code.pinned'), null);
+}
+
+/** A line that calls functions marks what they became, and a line of theirs the line that calls them. */
+async function testCalls(tab) {
+  const lineWith = (text) => tab.value(`page.views.code.pane('source').doc.texts.findIndex((t) => t.includes('${text}'))`);
+  const call = await lineWith('norm(x)');
+  await tab.value(`page.views.code.onCursor(page.views.code.pane('source'), ${call}, 'pin')`);
+  const near = await tab.value(lit('graph', 'near'));
+  assert.ok(near.length > 0 && near.every((text) => !text.includes('gir.tanh')), near.join());
+  const inner = await lineWith('mean(');
+  await tab.value(`page.views.code.onCursor(page.views.code.pane('source'), ${inner}, 'pin')`);
+  assert.strictEqual(await tab.value(`page.views.code.pane('source').marks.get(${call})`), 1);
+  assert.deepStrictEqual(tab.problems, []);
 }
 
 async function testKeyboard(tab) {
@@ -125,10 +147,7 @@ async function testKeyboard(tab) {
     ['1', 'code'],
   ]) {
     await tab.press(key);
-    assert.strictEqual(
-      await tab.value("document.querySelector('[role=tabpanel]:not([hidden])').id"),
-      `view-${view}`,
-    );
+    assert.strictEqual(await tab.value("document.querySelector('[role=tabpanel]:not([hidden])').id"), `view-${view}`);
   }
   await tab.press('?');
   assert.ok(await tab.value("document.getElementById('keys').open"));
@@ -143,15 +162,11 @@ async function testPasses(tab) {
   await tab.press('2');
   await tab.frame();
   const passes = await tab.value(
-    "[...document.querySelectorAll('.pass')].map((p) => ({ name: p.querySelector('.name').textContent, open: p.open, idle: p.classList.contains('idle'), ms: p.querySelector('.ms').textContent }))",
+    `[...document.querySelectorAll('.pass')].map((pass) => ({
+      name: pass.querySelector('.name').textContent, open: pass.open, idle: pass.classList.contains('idle'),
+      ms: pass.querySelector('.ms').textContent }))`,
   );
-  for (const name of [
-    'canonicalize',
-    'graph_to_schedule',
-    'schedule_to_tile',
-    'tile_to_x86',
-    'expand_math',
-  ]) {
+  for (const name of ['canonicalize', 'graph_to_schedule', 'schedule_to_tile', 'tile_to_x86', 'expand_math']) {
     assert.ok(
       passes.some((pass) => pass.name === name),
       `there is no ${name}`,
@@ -171,10 +186,7 @@ async function testPasses(tab) {
 async function testPictures(tab) {
   await tab.press('3');
   assert.strictEqual(await tab.value("document.querySelectorAll('#view-kernels circle').length"), 3);
-  assert.match(
-    await tab.value("document.querySelector('#view-kernels').innerText"),
-    /FLOP\/byte[\s\S]*mlp\.1\.v2/,
-  );
+  assert.match(await tab.value("document.querySelector('#view-kernels').innerText"), /FLOP\/byte[\s\S]*mlp\.1\.v2/);
   await picture(tab, 'kernels');
   await tab.click(
     "[...document.querySelectorAll('#view-kernels .link')].find((link) => link.textContent === 'mlp.2.v2')",
@@ -189,9 +201,7 @@ async function testPictures(tab) {
 }
 
 async function testTarget(tab, target) {
-  await tab.value(
-    `(() => { const t = document.getElementById('target'); t.value = '${target}'; t.onchange(); })()`,
-  );
+  await tab.value(`(() => { const t = document.getElementById('target'); t.value = '${target}'; t.onchange(); })()`);
   await tab.frame();
 }
 
@@ -217,13 +227,11 @@ async function testHostile(browser) {
   fs.mkdirSync(path.dirname(source), { recursive: true });
   fs.writeFileSync(
     source,
-    '# </script><img src=x onerror="document.title=1"><!-- é 漢字 \u2028 ]]>\n@jit\ndef f(x: Tensor[N, f32]) -> Tensor[N, f32]:\n    return x + 1.0\n',
+    '# </script><img src=x onerror="document.title=1"><!-- é 漢字 \u2028 ]]>\n' +
+      '@jit\ndef f(x: Tensor[N, f32]) -> Tensor[N, f32]:\n    return x + 1.0\n',
   );
   const tab = await load(browser, inspect(source, 'hostile.html', '--target=cpu:x86-64-v3'));
-  assert.strictEqual(
-    await tab.value("document.querySelectorAll('img, b:not(.figure b):not(.lead b)').length"),
-    0,
-  );
+  assert.strictEqual(await tab.value("document.querySelectorAll('img, b:not(.figure b):not(.lead b)').length"), 0);
   assert.match(
     await tab.value("document.querySelector('.pane.stage-source .row').textContent"),
     /<\/script><img src=x onerror="document\.title=1">/,
@@ -265,13 +273,7 @@ async function main() {
   try {
     const example = path.join(folder, 'mlp.tsr');
     fs.writeFileSync(example, MLP);
-    const page = inspect(
-      example,
-      'mlp.html',
-      '--dims',
-      'B=8,D=768',
-      '--target=cpu:x86-64-v4,cuda:sm_90a',
-    );
+    const page = inspect(example, 'mlp.html', '--dims', 'B=8,D=768', '--target=cpu:x86-64-v4,cuda:sm_90a');
     const tab = await load(browser, page);
     await testTarget(tab, 'cpu:x86-64-v4');
     for (const test of [testLinks, testKernels, testKeyboard, testPasses, testPictures, testThemes]) {
@@ -289,6 +291,9 @@ async function main() {
     );
     assert.strictEqual(tab.requests.length, 1);
     assert.deepStrictEqual(tab.problems, []);
+    const calls = path.join(folder, 'calls.tsr');
+    fs.writeFileSync(calls, CALLS);
+    await testCalls(await load(browser, inspect(calls, 'calls.html', '--target=cpu:x86-64-v3')));
     for (const test of [testHostile, testLarge]) {
       console.log(test.name);
       await test(browser);

@@ -115,10 +115,7 @@ async function activate(context) {
     channel,
     panel,
     vscode.workspace.onDidChangeConfiguration((event) => {
-      if (
-        event.affectsConfiguration('tessera.serverPath') ||
-        event.affectsConfiguration('tessera.serverArguments')
-      )
+      if (event.affectsConfiguration('tessera.serverPath') || event.affectsConfiguration('tessera.serverArguments'))
         restartServer();
     }),
   );

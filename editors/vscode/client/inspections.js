@@ -27,8 +27,7 @@ class Inspections {
     try {
       const data = path.join(folder, 'inspection.json');
       const result = await run(compiler, [...args, '--inspect', data], { cwd: path.dirname(file) });
-      if (result.code !== 0)
-        throw new Error(result.errors.split('\n')[0] || `${compiler} ended without a word`);
+      if (result.code !== 0) throw new Error(result.errors.split('\n')[0] || `${compiler} ended without a word`);
       return new Inspection(JSON.parse(await fs.promises.readFile(data, 'utf8')));
     } finally {
       await fs.promises.rm(folder, { recursive: true, force: true });

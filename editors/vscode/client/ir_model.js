@@ -5,13 +5,11 @@
 const { Inspection, keyOf } = require('../../../src/tools/inspect/page/data.js');
 
 /**
- * The program that is shown for a line of the source, from 0: an entry or a kernel, or null where nothing was compiled. Of
- * several targets the last is taken, which is the one with the most instructions.
+ * The program that is shown for a line of the source, from 0: an entry or a kernel, or null where nothing was compiled.
+ * Of several targets the last is taken, which is the one with the most instructions.
  */
 function programAt(inspection, line) {
-  const programs = inspection.programs.filter(
-    (program) => program.target === inspection.programs.at(-1).target,
-  );
+  const programs = inspection.programs.filter((program) => program.target === inspection.programs.at(-1).target);
   const key = keyOf(0, line + 1);
   const begins = new Map(); // the last line at or before this one where a program begins
   for (const program of programs) {
@@ -46,8 +44,8 @@ function hasKey(inspection, program, key) {
 }
 
 /**
- * The text of a stage (graph, schedule, tile, target or code) of a program, and for each of its lines {file, line} or null:
- * `file` is an index of `files`, `line` counts from 0.
+ * The text of a stage (graph, schedule, tile, target or code) of a program, and for each of its lines {file, line} or
+ * null: `file` is an index of `files`, `line` counts from 0.
  */
 function stageOf(inspection, program, stage) {
   const state = inspection.lastStateAt(program, stage);

@@ -1,5 +1,5 @@
-// A stage of the function at the cursor beside the source, as a read-only document. Where the cursor is in one of the two,
-// the lines of the same place are marked in the other. The text is made again when the source is saved.
+// A stage of the function at the cursor beside the source, as a read-only document. Where the cursor is in one of
+// the two, the lines of the same place are marked in the other. The text is made again when the source is saved.
 
 'use strict';
 const vscode = require('vscode');
@@ -134,9 +134,7 @@ class IrPanel {
   light(editor, lines) {
     const marked = ranges(lines).map(([first, last]) => new vscode.Range(first, 0, last, 0));
     editor.setDecorations(this.mark, marked);
-    const isInSight = marked.some((range) =>
-      editor.visibleRanges.some((visible) => visible.intersection(range)),
-    );
+    const isInSight = marked.some((range) => editor.visibleRanges.some((visible) => visible.intersection(range)));
     if (marked.length && !isInSight) editor.revealRange(marked[0], vscode.TextEditorRevealType.InCenter);
   }
 }

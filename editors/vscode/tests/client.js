@@ -14,14 +14,17 @@ const bin = process.env.TESSERA_BIN || path.join(root, 'build/bin');
 const built = (name) => fs.existsSync(path.join(bin, name)) && path.join(bin, name);
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tessera-client-'));
 const example = path.join(folder, 'mlp.tsr');
-fs.writeFileSync(example, `from tessera.nn import rmsnorm_safe, gelu
+fs.writeFileSync(
+  example,
+  `from tessera.nn import rmsnorm_safe, gelu
 const F = 3072
 
 @jit
 def mlp(x: Tensor[B, D, bf16 @accum(f32)], w_in: Tensor[D, F, bf16], w_out: Tensor[F, D, bf16]) -> Tensor[B, D, bf16]:
     h = gelu(rmsnorm_safe(x) @ w_in)
     return x + h @ w_out
-`);
+`,
+);
 
 const { findProgram, run } = require('../client/programs.js');
 const { IrLinks, ranges } = require('../client/ir_links.js');
@@ -275,10 +278,7 @@ async function testAbsent() {
   const extension = loadExtension(vscode, clients);
   await extension.activate({ subscriptions: [], globalStorageUri: { fsPath: folder } });
   assert.deepStrictEqual(clients, []);
-  assert.match(
-    vscode.shown.errors.join(),
-    /tessera\.serverPath names \/nowhere\/tessera-lsp, which is no program/,
-  );
+  assert.match(vscode.shown.errors.join(), /tessera\.serverPath names \/nowhere\/tessera-lsp, which is no program/);
   const declared = JSON.parse(fs.readFileSync(path.join(__dirname, '../package.json')))
     .contributes.commands.map((c) => c.command)
     .sort();

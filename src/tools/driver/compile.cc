@@ -254,6 +254,7 @@ Status Compiler::read_input() {
       options.defines = options_.defines;
       options.check_promises = options_.debug;
       options.nondet = gives_up("nondet");
+      if (options_.observer) options.observer = options_.observer->evaluation();
       Result<frontend::FrontendResult> result =
           frontend::compile_source(state_->context, *file, options, diagnostics_);
       if (!result) return failure;

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "frontend/observer.h"
 #include "passes/pass_manager.h"
 
 namespace tessera::driver {
@@ -11,6 +12,8 @@ namespace tessera::driver {
 class CompileObserver {
  public:
   virtual ~CompileObserver() = default;
+  /// What hears the evaluation of the source; null: nobody does. It outlives the compiler.
+  virtual frontend::EvaluationObserver* evaluation() { return nullptr; }
   /// A module before its first pass. `machine` is null for the graph of the whole file, of which each entry is then
   /// taken for each target. Modules live as long as the compiler.
   virtual void starts(Module& module, const Machine* machine) = 0;

@@ -1,8 +1,10 @@
 #include "tools/inspect/inspection.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -22,7 +24,7 @@ std::string json_text(std::string_view text) {
 /// Writes the arrays of numbers, which make up nearly all of it, without building a tree of them.
 class Writer {
  public:
-  Writer(const Trace& trace, const Subject& subject) : trace_(trace), subject_(subject) {}
+  Writer(Trace& trace, const Subject& subject) : trace_(trace), subject_(subject), index_(trace.take_index()) {}
 
   std::string run() {
     number_files();
@@ -32,6 +34,7 @@ class Writer {
     write_files();
     write_texts();
     write_places();
+    write_calls();
     write_times();
     write_passes();
     list("modules", trace_.modules(), [&](const auto& module) { write_module(*module); });
@@ -85,6 +88,21 @@ class Writer {
     list("places", trace_.pool().places(), [&](const Loc& place) {
       out_ += fmt::format("{},{},{},{}", number_of_.at(place.file), place.line, place.column, place.length);
     });
+  }
+
+  /// Which lines call which functions. An instance of a module is made, not called, by the module's name.
+  void write_calls() {
+    std::set<std::array<size_t, 5>> calls;
+    for (const frontend::CallSite& call : index_.calls) {
+      const frontend::Symbol& callee = index_.symbols[index_.resolved(call.callee)];
+      auto caller_file = number_of_.find(call.extent.file), callee_file = number_of_.find(callee.extent.file);
+      if (callee.kind == frontend::SymbolKind::Module || !callee.extent.known()) continue;
+      if (caller_file == number_of_.end() || callee_file == number_of_.end()) continue;
+      for (uint32_t line = call.extent.line; line <= call.extent.end_line; ++line) {
+        calls.insert({caller_file->second, line, callee_file->second, callee.extent.line, callee.extent.end_line});
+      }
+    }
+    list("calls", calls, [&](const auto& call) { out_ += fmt::format("{}", fmt::join(call, ",")); });
   }
 
   void write_times() {
@@ -156,8 +174,9 @@ class Writer {
     out_ += '}';
   }
 
-  const Trace& trace_;
+  Trace& trace_;
   const Subject& subject_;
+  frontend::SemanticIndex index_;
   std::vector<FileId> files_;
   std::map<FileId, size_t> number_of_;
   std::string out_;
@@ -165,6 +184,6 @@ class Writer {
 
 }  // namespace
 
-std::string json_of(const Trace& trace, const Subject& subject) { return Writer(trace, subject).run(); }
+std::string json_of(Trace& trace, const Subject& subject) { return Writer(trace, subject).run(); }
 
 }  // namespace tessera::inspect

@@ -22,7 +22,7 @@ struct Subject {
   std::string report;  ///< of the bundle, as JSON
 };
 
-std::string json_of(const Trace& trace, const Subject& subject);
+std::string json_of(Trace& trace, const Subject& subject);
 std::string page_of(const std::string& json);
 
 }  // namespace tessera::inspect

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/index/collector.h"
 #include "ir/core/printer.h"
 #include "tools/driver/observer.h"
 #include "tools/inspect/line_diff.h"
@@ -60,6 +61,7 @@ class Trace : public driver::CompileObserver {
  public:
   explicit Trace(SourceManager& sources) : sources_(sources) {}
 
+  frontend::EvaluationObserver* evaluation() override { return &collector_; }
   void starts(Module& module, const Machine* machine) override;
   void ran(Module& module, const PassStep& step, double milliseconds) override;
   void emitted(const Machine& machine, std::span<Module* const> modules, const std::string& text) override;
@@ -67,6 +69,8 @@ class Trace : public driver::CompileObserver {
   const LinePool& pool() const { return pool_; }
   const std::vector<std::unique_ptr<ModuleRecord>>& modules() const { return modules_; }
   const std::vector<CodeRecord>& code() const { return code_; }
+  /// What names of the source mean; empty where a dump was compiled on. Can be asked for once.
+  frontend::SemanticIndex take_index() { return collector_.take(); }
   SourceManager& sources() const { return sources_; }
 
  private:
@@ -87,6 +91,7 @@ class Trace : public driver::CompileObserver {
   std::vector<Line> text_of(Op* op, PrintNames& names);
 
   SourceManager& sources_;
+  frontend::IndexCollector collector_;
   LinePool pool_;
   std::vector<std::unique_ptr<ModuleRecord>> modules_;
   std::unordered_map<const Module*, State> states_;

@@ -172,7 +172,7 @@ int print_report(const std::string& bundle, const Options& options) {
 }
 
 /// Writes the page, or its data.
-int write_inspection(const inspect::Trace& trace, const driver::Compiler& compiler, const Options& options,
+int write_inspection(inspect::Trace& trace, const driver::Compiler& compiler, const Options& options,
                      DiagnosticEngine& diagnostics) {
   format::Result<std::string> report = report::report_of(compiler.bundle(), {options.sizes.dims, true});
   if (!report) return no_report(report.error());

@@ -1,8 +1,9 @@
 // The stages side by side. Lines that come from one place light up together.
 //
-// A line of a kernel belongs to its kernel: `acc = tile.dot(…)` of the standard library is in every product, and only the
-// lines of the kernel at hand are lit. What launches the kernel is marked in turn, in the host program, in the graph and
-// in the source. A line of the source or of the graph lights up all that comes from it, and marks kernels it launches.
+// A line of a kernel belongs to its kernel: `acc = tile.dot(…)` of the standard library is in every product, and
+// only the lines of the kernel at hand are lit. What launches the kernel is marked in turn, in the host program, in
+// the graph and in the source. A line of the source or of the graph lights up all that comes from it, and marks
+// kernels it launches.
 
 const STAGES = [
   { id: 'source', title: 'Source' },
@@ -26,12 +27,7 @@ class Document {
       else
         for (let i = 0; i < unit.lines.length; i += 2) {
           const place = inspection.place(unit.lines[i + 1]);
-          this.add(
-            inspection.texts[unit.lines[i]],
-            place ? place.key : -1,
-            place ? place.column : 0,
-            unit.name,
-          );
+          this.add(inspection.texts[unit.lines[i]], place ? place.key : -1, place ? place.column : 0, unit.name);
         }
     }
   }
@@ -104,25 +100,18 @@ class CodeView {
     for (const pane of this.panes) chips.append(pane.chip);
     this.strip = el('div', { class: 'strip' }, ...this.panes.map((pane) => pane.element));
     this.root.append(
-      el(
-        'div',
-        { class: 'toolbar' },
-        chips,
-        el('label', { class: 'choice', for: 'kernel' }, 'Kernel ', this.kernel),
-      ),
+      el('div', { class: 'toolbar' }, chips, el('label', { class: 'choice', for: 'kernel' }, 'Kernel ', this.kernel)),
       this.strip,
     );
   }
 
   makePane(stage) {
-    const pane = { stage, isShown: true, marks: new Map() };
+    const pane = { stage, isWanted: true, marks: new Map() };
     pane.language = stage.id === 'source' ? 'source' : stage.id === 'code' ? 'code' : 'ir';
     pane.listing = new Listing(stage.title, {
       draw: (node, line, text, isFirst) => this.drawRow(pane, node, line, text, isFirst),
       mark: (line) =>
-        ['', 'near', 'hit', 'exact'][
-          pane.marks.get(line) || (this.nearUnits?.has(pane.doc.units[line]) ? 1 : 0)
-        ],
+        ['', 'near', 'hit', 'exact'][pane.marks.get(line) || (this.nearUnits?.has(pane.doc.units[line]) ? 1 : 0)],
       onCursor: (line, how, event) => this.onCursor(pane, line, how, event),
       onSide: (step) => this.focusBeside(pane, step),
     });
@@ -149,7 +138,18 @@ class CodeView {
       '↓',
     );
     pane.nav = el('span', { class: 'nav' }, pane.found, pane.before, pane.after);
-    const head = el('header', {}, pane.title, pane.size, pane.nav);
+    const widen = el(
+      'button',
+      {
+        class: 'icon',
+        'aria-label': `${stage.title} wide`,
+        'aria-pressed': 'false',
+        title: 'Wide',
+        onclick: () => this.widen(pane, widen),
+      },
+      '⇔',
+    );
+    const head = el('header', {}, pane.title, pane.size, pane.nav, widen);
     if (stage.id === 'source') {
       this.file = el('select', {
         'aria-label': 'File',
@@ -177,9 +177,24 @@ class CodeView {
   }
 
   toggle(pane) {
-    pane.isShown = !pane.isShown;
+    pane.isWanted = !pane.isWanted;
+    this.showPane(pane);
+  }
+
+  /** A stage that the program never was at has no listing. */
+  showPane(pane) {
+    const isEmpty = pane.doc.length === 0 && pane.stage.id !== 'source';
+    pane.isShown = pane.isWanted && !isEmpty;
+    pane.chip.disabled = isEmpty;
     pane.chip.setAttribute('aria-pressed', pane.isShown);
     pane.element.hidden = !pane.isShown;
+  }
+
+  widen(pane, button) {
+    const isWide = pane.element.classList.toggle('wide');
+    pane.element.style.width = '';
+    button.setAttribute('aria-pressed', isWide);
+    if (isWide) pane.element.scrollIntoView({ inline: 'nearest', block: 'nearest' });
   }
 
   /** Another program: an entry, or a kernel that stands for itself, for one target. */
@@ -235,11 +250,8 @@ class CodeView {
     pane.marks = new Map();
     pane.listing.setLines(doc);
     pane.size.textContent = doc.length ? count(doc.length, 'line') : '';
-    pane.empty.textContent = doc.length
-      ? ''
-      : pane.stage.id === 'source'
-        ? 'No source is at hand.'
-        : 'There is nothing at this level.';
+    pane.empty.textContent = doc.length ? '' : 'No source is at hand.';
+    this.showPane(pane);
   }
 
   showFile(file) {
@@ -247,10 +259,7 @@ class CodeView {
     this.shownFile = file;
     this.file.value = file;
     const pane = this.pane('source');
-    this.setDocument(
-      pane,
-      file < 0 ? new Document(this.inspection, []) : Document.ofSource(this.inspection, file),
-    );
+    this.setDocument(pane, file < 0 ? new Document(this.inspection, []) : Document.ofSource(this.inspection, file));
     this.light(this.hovered || this.pinned);
   }
 
@@ -310,9 +319,7 @@ class CodeView {
     this.charWidth ??= this.measure(row);
     const index = Math.floor((event.clientX - row.getBoundingClientRect().left) / this.charWidth);
     const text = pane.doc.text(line);
-    const at = (this.columnsOfKey.get(key) || []).filter(
-      (place) => indexOfByte(text, place.column - 1) <= index,
-    );
+    const at = (this.columnsOfKey.get(key) || []).filter((place) => indexOfByte(text, place.column - 1) <= index);
     return index < text.length && at.length ? at.at(-1).column : 0;
   }
 
@@ -327,22 +334,49 @@ class CodeView {
   /** Lights up what belongs to a selection; null puts all lights out. */
   light(selection) {
     this.lit = selection;
-    const callers = selection?.unit ? this.launches.filter((l) => l.kernels.includes(selection.unit)) : [];
-    const called = selection && !selection.unit ? this.launches.filter((l) => l.key === selection.key) : [];
-    this.nearUnits = new Set(called.flatMap((launch) => launch.kernels));
-    for (const pane of this.panes) this.lightPane(pane, selection, callers);
+    const related = this.relatedTo(selection);
+    this.nearUnits = related.units;
+    for (const pane of this.panes) this.lightPane(pane, selection, related);
     this.pane('source').listing.redraw();
     this.tell(selection);
   }
 
-  lightPane(pane, selection, callers) {
+  /**
+   * What belongs to a selection besides the lines of its place. `units` are the kernels that its line launches, `below`
+   * lines of functions that it calls; `launches` are keys of what launches its kernel, `above` lines by whose calls it
+   * is run.
+   */
+  relatedTo(selection) {
+    const none = { units: new Set(), below: new Set(), launches: new Set(), above: new Set() };
+    if (!selection || (selection.key < 0 && !selection.unit)) return none;
+    if (selection.unit) {
+      const keys = this.launches
+        .filter((launch) => launch.kernels.includes(selection.unit))
+        .map((launch) => launch.key);
+      const above = [selection.key, ...keys].flatMap((key) => [...this.inspection.linesCalling(key)]);
+      return { ...none, launches: new Set(keys), above: new Set(above) };
+    }
+    const below = this.inspection.linesCalledBy(selection.key);
+    const started = this.launches.filter((launch) => launch.key === selection.key || below.has(launch.key));
+    return {
+      ...none,
+      units: new Set(started.flatMap((launch) => launch.kernels)),
+      below,
+      above: this.inspection.linesCalling(selection.key),
+    };
+  }
+
+  lightPane(pane, selection, related) {
     const marks = new Map();
     pane.hits = [];
     if (selection) {
       const isPlain = pane.stage.id === 'source' || pane.stage.id === 'graph';
-      for (const launch of callers) {
-        if (isPlain) pane.doc.linesOf(launch.key).forEach((line) => marks.set(line, 1));
-      }
+      const near = [
+        ...related.below,
+        ...(isPlain ? related.launches : []),
+        ...(pane.stage.id === 'source' ? related.above : []),
+      ];
+      for (const key of near) pane.doc.linesOf(key).forEach((line) => marks.set(line, 1));
       for (const launch of isPlain ? [] : pane.doc.launches()) {
         if (selection.unit && launch.kernels.includes(selection.unit)) marks.set(launch.line, 1);
       }
@@ -350,8 +384,7 @@ class CodeView {
         for (const line of pane.doc.linesOf(selection.key)) {
           if (!isPlain && selection.unit && pane.doc.units[line] !== selection.unit) continue;
           const isExact =
-            selection.column > 0 &&
-            (pane.stage.id === 'source' || pane.doc.columns[line] === selection.column);
+            selection.column > 0 && (pane.stage.id === 'source' || pane.doc.columns[line] === selection.column);
           marks.set(line, isExact ? 3 : 2);
           pane.hits.push(line);
         }
@@ -447,9 +480,7 @@ class CodeView {
     };
     if (this.nearUnits?.size) doc.units.forEach((unit, i) => this.nearUnits.has(unit) && raise(i, 1));
     for (const [line, mark] of pane.marks) raise(line, mark);
-    const colours = ['', '--near', '--hit-edge', '--accent'].map(
-      (name) => name && style.getPropertyValue(name),
-    );
+    const colours = ['', '--near', '--hit-edge', '--accent'].map((name) => name && style.getPropertyValue(name));
     levels.forEach((level, y) => {
       if (level === 0) return;
       paint.fillStyle = colours[level];

@@ -36,6 +36,42 @@ class Inspection {
     this.programs = this.modules.filter((module) => module.target !== null);
   }
 
+  /** Keys of the lines that a line runs by calls, and by calls in those. */
+  linesCalledBy(key) {
+    return this.follow([key], (call, from) => (call.key === from ? call.body : []));
+  }
+
+  /** Keys of the lines by whose calls a line is run. */
+  linesCalling(key) {
+    return this.follow([key], (call, from) => (call.first <= from && from <= call.last ? [call.key] : []));
+  }
+
+  follow(from, next) {
+    if (!this.callSites) {
+      this.callSites = [];
+      for (let i = 0; i < this.calls.length; i += 5) {
+        const [file, line, calleeFile, begin, end] = this.calls.slice(i, i + 5),
+          first = keyOf(calleeFile, begin);
+        const body = Array.from({ length: end - begin + 1 }, (_, n) => first + n);
+        this.callSites.push({ key: keyOf(file, line), first, last: keyOf(calleeFile, end), body });
+      }
+    }
+    const found = new Set(),
+      waiting = [...from];
+    while (waiting.length) {
+      const key = waiting.pop();
+      for (const call of this.callSites) {
+        for (const reached of next(call, key)) {
+          if (found.has(reached)) continue;
+          found.add(reached);
+          waiting.push(reached);
+        }
+      }
+    }
+    for (const key of from) found.delete(key);
+    return found;
+  }
+
   /** Of place n, from 1: file, line, column and length in bytes. */
   place(n) {
     if (n === 0) return null;

@@ -24,8 +24,9 @@ let listings = 0;
 
 class Listing {
   /**
-   * `lines` has `length` and `text(i)`; `draw(row, i, text, isFirst)` fills the element of a row, `mark(i)` names its classes.
-   * `onCursor(i, how, event)` is told where pointer and keys are: how is 'point', 'key' or 'pin'; i is -1 where they leave.
+   * `lines` has `length` and `text(i)`; `draw(row, i, text, isFirst)` fills the element of a row, `mark(i)` says how it
+   * is lit. `onCursor(i, how, event)` is told where pointer and keys are: how is 'point', 'key' or 'pin'; i is -1 where
+   * they leave.
    */
   constructor(label, { draw, mark, onCursor, onSide }) {
     Object.assign(this, { draw, mark, onCursor, onSide });
@@ -180,8 +181,7 @@ class Listing {
     const top = this.element.scrollTop,
       height = this.element.clientHeight;
     if (isMoved && this.cursor * ROW < top) this.element.scrollTop = this.cursor * ROW;
-    if (isMoved && (this.cursor + 1) * ROW > top + height)
-      this.element.scrollTop = (this.cursor + 1) * ROW - height;
+    if (isMoved && (this.cursor + 1) * ROW > top + height) this.element.scrollTop = (this.cursor + 1) * ROW - height;
     this.render();
     this.refresh();
     this.element.setAttribute('aria-activedescendant', `${this.id}-${this.cursor}`);

@@ -28,9 +28,7 @@ function diffRows(texts, before, edits) {
       } else if (from > 0) rows.push({ kind: '…', text: count(from, 'line') });
       keep(from, at);
       const arePaired = gone.length === inserted;
-      gone.forEach((text, i) =>
-        rows.push({ kind: '-', text, line: at + i + 1, other: arePaired ? come[i] : null }),
-      );
+      gone.forEach((text, i) => rows.push({ kind: '-', text, line: at + i + 1, other: arePaired ? come[i] : null }));
       come.forEach((text, i) =>
         rows.push({ kind: '+', text, line: at + shift + i + 1, other: arePaired ? gone[i] : null }),
       );
@@ -223,7 +221,8 @@ class PassView {
         el(
           'p',
           {},
-          `Every line is new: ${count(lines(s - 1), 'line')} of ${step.before} became ${count(lines(s), 'line')} of ${step.state.level}. `,
+          `Every line is new: ${count(lines(s - 1), 'line')} of ${step.before} became `,
+          `${count(lines(s), 'line')} of ${step.state.level}. `,
           el('button', { class: 'link', onclick: () => this.onSideBySide() }, 'See them side by side'),
         ),
       );
@@ -268,8 +267,7 @@ class PassView {
         const row = rows[i];
         node.classList.add({ ' ': 'same', '-': 'minus', '+': 'plus', '…': 'gap' }[row.kind]);
         const body = el('span', { class: 'body' });
-        const [from, to] =
-          row.other && text.length === row.text.length ? difference(text, row.other) : [0, 0];
+        const [from, to] = row.other && text.length === row.text.length ? difference(text, row.other) : [0, 0];
         if (from < to && (from > 0 || to < text.length)) {
           body.append(
             coloured(text.slice(0, from), 'ir'),

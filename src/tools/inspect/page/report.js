@@ -1,5 +1,5 @@
-// What kernels cost and where temporaries lie, drawn from the report of the bundle (docs/debugging.md has the meaning of
-// each figure).
+// What kernels cost and where temporaries lie, drawn from the report of the bundle (docs/debugging.md has the
+// meaning of each figure).
 
 const svg = (name, attributes, ...children) => el('svg:' + name, attributes, ...children);
 const title = (text) => svg('title', {}, text);
@@ -16,11 +16,7 @@ function table(caption, columns, rows) {
       el(
         'thead',
         {},
-        el(
-          'tr',
-          {},
-          ...columns.map((c) => el('th', { scope: 'col', class: c.isNumber ? 'number' : null }, c.name)),
-        ),
+        el('tr', {}, ...columns.map((c) => el('th', { scope: 'col', class: c.isNumber ? 'number' : null }, c.name))),
       ),
       el(
         'tbody',
@@ -81,24 +77,18 @@ class KernelView {
     const names = entry ? new Set(entry.launches.map((launch) => launch.kernel)) : new Set([program.name]);
     const kernels = target.kernels.filter((kernel) => names.has(kernel.name));
     if (entry) {
-      if (hasSizes(entry))
-        page.append(this.figures(entry, target), roofline(entry, target), this.launches(entry));
+      if (hasSizes(entry)) page.append(this.figures(entry, target), roofline(entry, target), this.launches(entry));
       else page.append(openSizes(entry));
     }
     page.append(this.kernels(kernels, target));
   }
 
   link(name) {
-    return el(
-      'button',
-      { class: 'link code', onclick: () => this.onKernel(name), title: 'See its lowering' },
-      name,
-    );
+    return el('button', { class: 'link code', onclick: () => this.onKernel(name), title: 'See its lowering' }, name);
   }
 
   figures(entry, target) {
-    const sum = (of) =>
-      entry.launches.reduce((total, launch) => total + (of(launch) || 0) * (launch.times ?? 1), 0);
+    const sum = (of) => entry.launches.reduce((total, launch) => total + (of(launch) || 0) * (launch.times ?? 1), 0);
     const time = sum((launch) => launch.estimate_us);
     return el(
       'div',
@@ -111,7 +101,8 @@ class KernelView {
         el(
           'span',
           { class: 'muted' },
-          `. Times are the least that moving the bytes and doing the operations takes at the peak figures of ${target.figures.of}.`,
+          '. Times are the least that moving the bytes and doing the operations takes at the peak figures of ' +
+            `${target.figures.of}.`,
         ),
       ),
       el(
@@ -133,7 +124,9 @@ class KernelView {
   }
 
   launches(entry) {
-    const total = entry.launches.reduce((sum, l) => sum + (l.estimate_us || 0) * (l.times ?? 1), 0) || 1;
+    const times = entry.launches.map((launch) => (launch.estimate_us || 0) * (launch.times ?? 1));
+    const total = times.reduce((sum, time) => sum + time, 0) || 1,
+      longest = Math.max(...times) || 1;
     const columns = [
       { name: 'step', isNumber: true },
       { name: 'kernel' },
@@ -148,14 +141,15 @@ class KernelView {
     return table(
       'Launches in order',
       columns,
-      entry.launches.map((launch) => {
-        const share = ((launch.estimate_us || 0) * (launch.times ?? 1)) / total;
+      entry.launches.map((launch, i) => {
         const isIdle = launch.programs === 0;
-        const bar = isIdle ? '' : el('span', {
-          class: `bar ${launch.bound_by || ''}`,
-          title: launch.bound_by ? `bound by ${launch.bound_by}` : null,
-        });
-        if (!isIdle) bar.style.width = `${Math.max(0.5, share * 100)}%`;
+        const bar = isIdle
+          ? ''
+          : el('span', {
+              class: `bar ${launch.bound_by || ''}`,
+              title: launch.bound_by ? `bound by ${launch.bound_by}` : null,
+            });
+        if (!isIdle) bar.style.width = `${(times[i] / longest) * 4.5}rem`;
         return {
           cells: [
             String(launch.step),
@@ -171,7 +165,18 @@ class KernelView {
             launch.bytes_read === undefined ? null : bytesText(launch.bytes_read + launch.bytes_written),
             isIdle ? null : launch.intensity?.toPrecision(3),
             launch.estimate_us === undefined || isIdle ? null : timeText(launch.estimate_us),
-            el('span', { class: 'bars' }, bar, el('small', {}, isIdle ? 'nothing to do at these sizes' : launch.bound_by ?? '')),
+            el(
+              'span',
+              { class: 'bars' },
+              bar,
+              el(
+                'small',
+                {},
+                isIdle
+                  ? 'nothing to do at these sizes'
+                  : `${((times[i] / total) * 100).toPrecision(2)} %, ${launch.bound_by}`,
+              ),
+            ),
           ],
           isIdle,
         };
@@ -205,14 +210,14 @@ class KernelView {
         cells: [
           this.link(kernel.name),
           el('code', {}, kernel.source),
-          el('code', {}, kernel.grid.join(' × ') || '1'),
+          el('code', { class: 'formula' }, kernel.grid.join(' × ') || '1'),
           el(
             'code',
-            {},
+            { class: 'formula' },
             kernel.flops === null ? 'data decides' : (kernel.flops_at_most ? 'at most ' : '') + kernel.flops,
           ),
-          el('code', {}, kernel.bytes_read),
-          el('code', {}, kernel.bytes_written),
+          el('code', { class: 'formula' }, kernel.bytes_read),
+          el('code', { class: 'formula' }, kernel.bytes_written),
           ...(isGpu
             ? [
                 String(kernel.threads),
@@ -221,7 +226,7 @@ class KernelView {
                 kernel.spill_bytes === null ? null : bytesText(kernel.spill_bytes),
                 String(kernel.occupancy_blocks),
               ]
-            : [el('code', {}, kernel.scratch_bytes)]),
+            : [el('code', { class: 'formula' }, kernel.scratch_bytes)]),
         ],
       })),
     );

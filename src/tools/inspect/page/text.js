@@ -39,8 +39,7 @@ const timeText = (us) =>
       : us < 1
         ? `${(us * 1e3).toPrecision(3)}\u202fns`
         : scaled(us, ['µs', 'ms', 's'], 1000);
-const msText = (ms) =>
-  (ms < 0.0995 ? `${ms.toFixed(2)}` : ms < 9.95 ? ms.toFixed(1) : ms.toFixed(0)) + '\u202fms';
+const msText = (ms) => (ms < 0.0995 ? `${ms.toFixed(2)}` : ms < 9.95 ? ms.toFixed(1) : ms.toFixed(0)) + '\u202fms';
 
 /** UTF-16 position of a byte of a line. */
 function indexOfByte(text, byte) {
@@ -62,18 +61,21 @@ const KEYWORDS =
 const PATTERNS = {
   source: new RegExp(
     String.raw`(?<comment>#.*)|(?<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?<op>@[A-Za-z_][\w.]*)(?=\s*$|\()|` +
-      String.raw`(?<word>\b(?:${KEYWORDS})\b|^\s*%\w+)|(?<type>\b(?:Tensor|Param|Tile|KTile|KVCache|Region|${DTYPES})\b)|` +
+      String.raw`(?<word>\b(?:${KEYWORDS})\b|^\s*%\w+)|` +
+      String.raw`(?<type>\b(?:Tensor|Param|Tile|KTile|KVCache|Region|${DTYPES})\b)|` +
       String.raw`(?<number>\b\d[\w.]*)`,
     'g',
   ),
   ir: new RegExp(
-    String.raw`(?<string>"(?:[^"\\]|\\.)*")|(?<symbol>@[\w.$]+)|(?<value>%[\w.]+)|(?<op>\b(?:gir|sched|host|tile|target|x86|nv)\.[\w.]+)|` +
+    String.raw`(?<string>"(?:[^"\\]|\\.)*")|(?<symbol>@[\w.$]+)|(?<value>%[\w.]+)|` +
+      String.raw`(?<op>\b(?:gir|sched|host|tile|target|x86|nv)\.[\w.]+)|` +
       String.raw`(?<word>\^\d+|\bdo\b)|(?<type>\b(?:tensor|tile|view|reg|ptr|memory|shared)(?=<)|\b(?:${DTYPES})\b)|` +
       String.raw`(?<number>(?<![\w.])-?\d[\w.+-]*)`,
     'g',
   ),
   code: new RegExp(
-    String.raw`(?<comment>(?:#|//).*)|(?<string>"(?:[^"\\]|\\.)*")|(?<word>^[^\s:]+:)|(?<op>^\t(?:@!?%\w+ )?[a-z][\w.]*)|(?<type>^\t?\.\w+(?: \.\w+)*)|` +
+    String.raw`(?<comment>(?:#|//).*)|(?<string>"(?:[^"\\]|\\.)*")|(?<word>^[^\s:]+:)|` +
+      String.raw`(?<op>^\t(?:@!?%\w+ )?[a-z][\w.]*)|(?<type>^\t?\.\w+(?: \.\w+)*)|` +
       String.raw`(?<value>%[\w.]+)|(?<symbol>\b(?:BB_\d+|\.L\w+))|(?<number>\$?-?\b(?:0x[0-9a-f]+|\d+)\b)`,
     'g',
   ),
