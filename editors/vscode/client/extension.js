@@ -50,7 +50,10 @@ async function startServer() {
   if (!command) return;
   const server = { command, args: settings().get('serverArguments'), transport: TransportKind.stdio };
   client = new LanguageClient('tessera', 'Tessera', server, {
-    documentSelector: [{ language: 'tessera' }],
+    documentSelector: [
+      { language: 'tessera', scheme: 'file' },
+      { language: 'tessera', scheme: 'untitled' },
+    ],
     synchronize: { configurationSection: 'tessera' },
     initializationOptions: { includePaths: settings().get('includePaths'), commands: true },
   });

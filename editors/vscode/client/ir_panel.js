@@ -16,6 +16,7 @@ class IrPanel {
     this.compilerFor = compilerFor;
     this.inspections = new Inspections();
     this.views = new Map(); // by the text of their uri: {source, line, stage, title, text, links}
+    this.library = new Map(); // texts of files that are in the compiler alone, by the text of their uri
     this.changed = new vscode.EventEmitter();
     this.mark = vscode.window.createTextEditorDecorationType({
       isWholeLine: true,
@@ -28,8 +29,15 @@ class IrPanel {
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
         onDidChange: this.changed.event,
-        provideTextDocumentContent: (uri) => this.views.get(uri.toString())?.text ?? '',
+        provideTextDocumentContent: (uri) =>
+          this.views.get(uri.toString())?.text ?? this.library.get(uri.toString()) ?? '',
       }),
+      vscode.languages.registerDefinitionProvider(
+        { scheme: SCHEME },
+        {
+          provideDefinition: (document, position) => this.placeIn(document, position.line),
+        },
+      ),
       vscode.window.onDidChangeTextEditorSelection((event) => this.follow(event.textEditor)),
       vscode.workspace.onDidSaveTextDocument((document) => this.refresh(document)),
       vscode.workspace.onDidCloseTextDocument((document) => this.views.delete(document.uri.toString())),
@@ -91,9 +99,7 @@ class IrPanel {
         vscode.window.showInformationMessage(`There is no ${TITLES[view.stage]} of this function.`);
         return false;
       }
-      const uris = inspection.files
-        .map((_, i) => pathOf(inspection, i, file))
-        .map((name) => name && vscode.Uri.file(name).toString());
+      const uris = inspection.files.map((_, i) => this.uriOf(inspection, i, file));
       const places = lines.map((place) =>
         place && uris[place.file] ? { uri: uris[place.file], line: place.line } : null,
       );
@@ -107,6 +113,23 @@ class IrPanel {
       vscode.window.showErrorMessage(problem.message);
       return false;
     }
+  }
+
+  /** Where a file of an inspection can be seen, as the text of a uri: on disk, or as a document of ours. */
+  uriOf(inspection, index, file) {
+    const name = pathOf(inspection, index, file);
+    if (name) return vscode.Uri.file(name).toString();
+    const { name: known, text } = inspection.files[index];
+    if (text === undefined) return null;
+    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${known}`, query: '' }).toString();
+    this.library.set(uri, text);
+    return uri;
+  }
+
+  /** The place in the source of a line of IR. */
+  placeIn(document, line) {
+    const place = this.views.get(document.uri.toString())?.links.sourceOf(line);
+    return place ? new vscode.Location(vscode.Uri.parse(place.uri), new vscode.Position(place.line, 0)) : null;
   }
 
   async refresh(document) {

@@ -148,6 +148,22 @@ function standIn(config) {
       }
       intersection() {}
     },
+    Position: class {
+      constructor(line, character) {
+        Object.assign(this, { line, character });
+      }
+    },
+    Location: class {
+      constructor(uri, position) {
+        Object.assign(this, { uri, position });
+      }
+    },
+    languages: {
+      registerDefinitionProvider: (_, provider) => {
+        shown.definitions = provider;
+        return { dispose() {} };
+      },
+    },
     ThemeColor: class {},
     OverviewRulerLane: { Center: 2 },
     TextEditorRevealType: { InCenter: 1 },
@@ -330,6 +346,13 @@ async function testExtension(compiler) {
     position: { line: 6, character: 0 },
   });
   assert.ok(shown.opened[1].getText().includes('target.'));
+  const product = shown.opened[1]
+    .getText()
+    .split('\n')
+    .findIndex((line) => line.includes('target.fma'));
+  const definition = shown.definitions.provideDefinition(shown.opened[1], { line: product });
+  const library = shown.provider.provideTextDocumentContent(definition.uri).split('\n');
+  assert.ok(library[definition.position.line].includes('tile.dot'), library[definition.position.line]);
   await shown.commands.get('tessera.openInspector')();
   assert.match(shown.panels[0].webview.html, /^<!doctype html>\n<html lang="en" data-theme="dark">/);
   await shown.commands.get('tessera.compile')();
