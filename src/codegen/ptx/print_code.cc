@@ -89,7 +89,7 @@ class CodePrinter {
   void print(const Instruction& instruction, size_t position) {
     if (instruction.role == Role::Branch) return print_branch(instruction, position);
     Loc loc = instruction.op->loc();
-    bool moved = loc.file != last_.file || loc.line != last_.line;
+    bool moved = loc.file != last_.file || loc.line != last_.line || loc.column != last_.column;
     if (loc.known() && moved) {
       out_ += fmt::format("\t.loc\t{} {} {}\n", files_.number_of(loc.file), loc.line, loc.column);
       last_ = loc;
