@@ -11,18 +11,34 @@ function withTheme(page, isDark) {
   return page.replace('<html lang="en">', `<html lang="en" data-theme="${isDark ? 'dark' : 'light'}">`);
 }
 
+/** Asks for the sizes of dimensions that figures and pictures are for; undefined where the user thinks better of it. */
+async function askForSizes(context, file) {
+  const key = `sizes ${file}`;
+  const sizes = await vscode.window.showInputBox({
+    title: 'Lowering inspector',
+    prompt: 'Sizes that kernels and memory are shown for; without any they are formulas',
+    placeHolder: 'B=8, S=256',
+    value: context.workspaceState.get(key, ''),
+    validateInput: (text) =>
+      /^\s*(\w+\s*=\s*\d+\s*(,\s*|$))*$/.test(text) ? null : 'Names and numbers, as B=8, S=256',
+  });
+  if (sizes !== undefined) context.workspaceState.update(key, sizes);
+  return sizes?.replace(/\s+/g, '').replace(/,$/, '');
+}
+
 async function openInspector(context, { compiler, args, file }) {
+  const sizes = await askForSizes(context, file);
+  if (sizes === undefined) return;
   await fs.promises.mkdir(context.globalStorageUri.fsPath, { recursive: true });
   const name = path.basename(file),
     page = path.join(context.globalStorageUri.fsPath, 'inspector.html');
   const result = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title: `Lowering ${name}` },
-    () => run(compiler, [...args, '--inspect', page], { cwd: path.dirname(file) }),
+    () =>
+      run(compiler, [...args, ...(sizes ? ['--dims', sizes] : []), '--inspect', page], { cwd: path.dirname(file) }),
   );
   if (result.code !== 0) {
-    vscode.window.showErrorMessage(
-      `${name} does not compile: ${result.errors.split('\n')[0] || 'the compiler was ended'}`,
-    );
+    vscode.window.showErrorMessage(`${name}: ${result.errors.split('\n')[0] || 'the compiler was ended'}`);
     return;
   }
   const panel = vscode.window.createWebviewPanel(

@@ -218,6 +218,7 @@ function standIn(config) {
       },
       setStatusBarMessage: (text) => shown.infos.push(text),
       withProgress: (_, work) => work(),
+      showInputBox: async () => vscode.sizes,
       createWebviewPanel: (id, name) => {
         const panel = { name, webview: {} };
         shown.panels.push(panel);
@@ -292,7 +293,11 @@ async function testAbsent() {
   const vscode = standIn(settings({ serverPath: '/nowhere/tessera-lsp' })),
     clients = [];
   const extension = loadExtension(vscode, clients);
-  await extension.activate({ subscriptions: [], globalStorageUri: { fsPath: folder } });
+  await extension.activate({
+    subscriptions: [],
+    workspaceState: { get: (_, value) => value, update() {} },
+    globalStorageUri: { fsPath: folder },
+  });
   assert.deepStrictEqual(clients, []);
   assert.match(vscode.shown.errors.join(), /tessera\.serverPath names \/nowhere\/tessera-lsp, which is no program/);
   const declared = JSON.parse(fs.readFileSync(path.join(__dirname, '../package.json')))
@@ -308,7 +313,11 @@ async function testExtension(compiler) {
     clients = [],
     { shown } = vscode;
   const extension = loadExtension(vscode, clients);
-  await extension.activate({ subscriptions: [], globalStorageUri: { fsPath: folder } });
+  await extension.activate({
+    subscriptions: [],
+    workspaceState: { get: (_, value) => value, update() {} },
+    globalStorageUri: { fsPath: folder },
+  });
   assert.strictEqual(clients.length, 1);
   assert.strictEqual(clients[0].server.command, process.execPath);
   await shown.commands.get('tessera.restartServer')();
@@ -353,6 +362,9 @@ async function testExtension(compiler) {
   const definition = shown.definitions.provideDefinition(shown.opened[1], { line: product });
   const library = shown.provider.provideTextDocumentContent(definition.uri).split('\n');
   assert.ok(library[definition.position.line].includes('tile.dot'), library[definition.position.line]);
+  await shown.commands.get('tessera.openInspector')();
+  assert.deepStrictEqual(shown.panels, [], 'nothing is opened where the question for sizes is left');
+  vscode.sizes = 'B=8, D=768';
   await shown.commands.get('tessera.openInspector')();
   assert.match(shown.panels[0].webview.html, /^<!doctype html>\n<html lang="en" data-theme="dark">/);
   await shown.commands.get('tessera.compile')();
