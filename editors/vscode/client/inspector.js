@@ -8,7 +8,7 @@ const { run } = require('./programs.js');
 
 /** The page begins with the colours of the editor; its own switch may change them. */
 function withTheme(page, isDark) {
-  return page.replace('<html lang="en">', `<html lang="en" data-theme="${isDark ? 'dark' : 'light'}">`);
+  return page.replace('<html lang="en">', `<html lang="en" data-preset="${isDark ? 'dark' : 'light'}">`);
 }
 
 /** Asks for the sizes of dimensions that figures and pictures are for; undefined where the user thinks better of it. */

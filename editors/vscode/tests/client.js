@@ -366,7 +366,7 @@ async function testExtension(compiler) {
   assert.deepStrictEqual(shown.panels, [], 'nothing is opened where the question for sizes is left');
   vscode.sizes = 'B=8, D=768';
   await shown.commands.get('tessera.openInspector')();
-  assert.match(shown.panels[0].webview.html, /^<!doctype html>\n<html lang="en" data-theme="dark">/);
+  assert.match(shown.panels[0].webview.html, /^<!doctype html>\n<html lang="en" data-preset="dark">/);
   await shown.commands.get('tessera.compile')();
   assert.ok(fs.existsSync(path.join(folder, 'mlp.bundle')));
   await extension.deactivate();

@@ -152,19 +152,13 @@ class MemoryView {
       sum = memory.temporaries.reduce((total, temp) => total + temp.bytes, 0);
     const saved =
       sum > memory.arena_bytes
-        ? `. ${bytesText(sum)} of temporaries share ${bytesText(memory.arena_bytes)}: ` +
+        ? `${bytesText(sum)} of temporaries share ${bytesText(memory.arena_bytes)}: ` +
           'one takes the place of those that nobody reads any more.'
-        : '. Its temporaries are as below.';
+        : 'Its temporaries are as below.';
     return el(
       'div',
       {},
-      el(
-        'p',
-        { class: 'lead' },
-        el('b', {}, entry.name),
-        sizesOf(entry) ? ` at ${sizesOf(entry)}` : '',
-        el('span', { class: 'muted' }, saved),
-      ),
+      lead(entry, saved),
       el(
         'div',
         { class: 'figures' },

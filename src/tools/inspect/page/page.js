@@ -125,7 +125,9 @@ class Page {
     byId('theme').onclick = () => this.nextTheme();
     byId('help').onclick = () => byId('keys').showModal();
     document.addEventListener('keydown', (event) => this.key(event));
-    this.useTheme(memory.get('theme') || document.documentElement.dataset.theme || 'auto');
+    this.system = matchMedia('(prefers-color-scheme: dark)');
+    this.system.onchange = () => this.useTheme(this.theme);
+    this.useTheme(memory.get('theme') || document.documentElement.dataset.preset || 'auto');
   }
 
   key(event) {
@@ -152,8 +154,8 @@ class Page {
 
   useTheme(theme) {
     this.theme = theme;
-    if (theme === 'auto') delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
+    const isDark = theme === 'dark' || (theme === 'auto' && this.system.matches);
+    document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
     const names = { auto: ['◐', 'as the system has it'], light: ['○', 'light'], dark: ['●', 'dark'] };
     byId('theme').textContent = names[theme][0];
     byId('theme').setAttribute('aria-label', `Colours: ${names[theme][1]}`);

@@ -58,6 +58,15 @@ const sizesOf = (entry) =>
     .filter(([, size]) => size !== null)
     .map(([dim, size]) => `${dim} = ${size.toLocaleString('en')}`)
     .join(', ');
+/** What is shown, at which sizes, and a sentence about it. */
+const lead = (entry, words) =>
+  el(
+    'p',
+    { class: 'lead' },
+    el('b', {}, entry.name),
+    sizesOf(entry) ? ` at ${sizesOf(entry)}. ` : '. ',
+    el('span', { class: 'muted' }, words),
+  );
 const hasSizes = (entry) => entry.memory.arena_bytes !== undefined;
 
 class KernelView {
@@ -93,17 +102,10 @@ class KernelView {
     return el(
       'div',
       {},
-      el(
-        'p',
-        { class: 'lead' },
-        el('b', {}, entry.name),
-        sizesOf(entry) ? ` at ${sizesOf(entry)}` : '',
-        el(
-          'span',
-          { class: 'muted' },
-          '. Times are the least that moving the bytes and doing the operations takes at the peak figures of ' +
-            `${target.figures.of}.`,
-        ),
+      lead(
+        entry,
+        'Times are the least that moving the bytes and doing the operations takes at the peak figures of ' +
+          `${target.figures.of}.`,
       ),
       el(
         'div',
