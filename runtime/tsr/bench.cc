@@ -45,11 +45,14 @@ constexpr const char* epilogue =
     "times\n"
     "are the GPU's own; ten calls are queued at a time.\n"
     "\n"
-    "Example:\n"
+    "Examples:\n"
     "  tsr bench mlp.bundle mlp --dim B=64 --dim D=768\n"
     "  tsr bench llama.bundle decode --dim B=1 --dim caches.0.length=100\n"
     "\n"
-    "Exit status: 0 success, 1 an error in command line or bundle, 70 internal error.";
+    "Exit status:\n"
+    "  0   success\n"
+    "  1   an error in command line or bundle\n"
+    "  70  an internal error";
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).
 class Random {
@@ -398,26 +401,26 @@ class Bench {
 void add_bench_command(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<BenchOptions>();
   command.footer(epilogue);
-  command.add_option("BUNDLE", options->bundle, "Bundle that has the entries")->required();
-  command.add_option("ENTRY", options->entries, "Entries to time; all when none is named");
-  command.add_option("--dim", options->dims, "A dimension's extent; may be given several times")
+  command.add_option("BUNDLE", options->bundle, "bundle that has the entries")->required();
+  command.add_option("ENTRY", options->entries, "entries to time; all when none is named");
+  command.add_option("--dim", options->dims, "a dimension's extent; may be given several times")
       ->type_name("NAME=N")
       ->allow_extra_args(false);
-  command.add_option("--params", options->params, "Safetensors file with parameters")
+  command.add_option("--params", options->params, "safetensors file with parameters")
       ->type_name("FILE")
       ->allow_extra_args(false);
   add_device_options(command, options->device);
-  command.add_option("--warmup", options->warmup, "Calls before the timed ones")
+  command.add_option("--warmup", options->warmup, "calls before the timed ones")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str()
       ->type_name("N");
-  command.add_option("--runs", options->runs, "Timed calls; 0: as many as --seconds allow")
+  command.add_option("--runs", options->runs, "timed calls; 0: as many as --seconds allow")
       ->check(CLI::Range(0, 10000000))
       ->type_name("N");
-  command.add_option("--seconds", options->seconds, "Time for the timed calls of an entry")
+  command.add_option("--seconds", options->seconds, "time for the timed calls of an entry")
       ->check(CLI::Range(0.001, 86400.0))
       ->capture_default_str();
-  command.add_flag("--json", options->json, "Print JSON, times in seconds");
+  command.add_flag("--json", options->json, "print JSON, times in seconds");
   command.callback([options, &exit_code] { exit_code = Bench(*options).execute(); });
 }
 

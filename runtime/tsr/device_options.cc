@@ -7,23 +7,23 @@
 namespace tessera::tool {
 
 void add_device_options(CLI::App& command, DeviceOptions& options) {
-  command.add_option("--device", options.device, "Device to run on: cpu, or cuda:N for a GPU")
+  command.add_option("--device", options.device, "device to run on: cpu, or cuda:N for a GPU")
       ->type_name("DEVICE")
       ->capture_default_str();
   command
       .add_option("--threads", options.threads,
-                  "Threads that kernels use on a CPU; 0: all processors")
+                  "threads that kernels use on a CPU; 0: all processors")
       ->check(CLI::Range(0, 1024))
       ->type_name("N");
   command.add_flag("--allow-jit", options.allow_jit,
-                   "Let the GPU's driver compile bundles that have PTX only");
+                   "let the GPU's driver compile bundles that have PTX only");
 }
 
 void add_debug_option(CLI::App& command, DeviceOptions& options) {
   // A flag, which may have a value, takes no argument that follows it.
   command
       .add_flag("--debug{all}", options.checks,
-                "Look for mistakes of kernels: canaries around memory, guard pages, poison in what\n"
+                "look for mistakes of kernels: canaries around memory, guard pages, poison in what\n"
                 "is not written yet, the first NaN or infinity, @verify.numerics; or some of them:\n"
                 "--debug=canaries,guards,poison,nan,inf,numerics. Bounds of accesses are checked in\n"
                 "bundles of tesserac --debug, without this option, too")

@@ -34,10 +34,13 @@ constexpr const char* epilogue =
     "--params'\n"
     "and 'tsr bench --params' take them. The same bundle and seed give the same bytes.\n"
     "\n"
-    "Example:\n"
+    "Examples:\n"
     "  tsr init model.bundle --seed 42 -o w.safetensors\n"
     "\n"
-    "Exit status: 0 success, 1 an error in command line or files, 70 internal error.";
+    "Exit status:\n"
+    "  0   success\n"
+    "  1   an error in command line or files\n"
+    "  70  an internal error";
 
 TensorValue scalar(uint64_t seed) {
   TensorValue value = std::move(*TensorValue::make(DType::U64, {}));
@@ -107,15 +110,15 @@ int init(const InitOptions& options) {
 void add_init_command(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<InitOptions>();
   command.footer(epilogue);
-  command.add_option("BUNDLE", options->bundle, "Bundle whose parameters are wanted")->required();
-  command.add_option("--seed", options->seed, "Seed of the random numbers")
+  command.add_option("BUNDLE", options->bundle, "bundle whose parameters are wanted")->required();
+  command.add_option("--seed", options->seed, "seed of the random numbers")
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("-o,--output", options->output, "The file to write")
+  command.add_option("-o,--output", options->output, "the file to write")
       ->type_name("FILE")
       ->required();
   command.add_flag("--skip-missing", options->skip_missing,
-                   "Leave out parameters that have no initial value");
+                   "leave out parameters that have no initial value");
   command.callback([options, &exit_code] { exit_code = init(*options); });
 }
 

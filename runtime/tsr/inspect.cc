@@ -45,7 +45,10 @@ constexpr const char* epilogue =
     "of the stage. --report tells what\n"
     "kernels and entries cost, in numbers where --dims gives the sizes.\n"
     "\n"
-    "Exit status: 0 success, 1 the bundle cannot be read, 70 internal error.";
+    "Exit status:\n"
+    "  0   success\n"
+    "  1   the bundle cannot be read\n"
+    "  70  an internal error";
 
 std::string join(const std::vector<std::string>& items, std::string_view separator) {
   std::string out;
@@ -268,24 +271,24 @@ int inspect(const InspectOptions& options) {
 void add_inspect_command(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<InspectOptions>();
   command.footer(epilogue);
-  command.add_option("BUNDLE", options->bundle, "Bundle to show")->required();
-  CLI::Option* yaml = command.add_flag("--yaml", options->yaml, "Kernel metadata as YAML");
-  CLI::Option* json = command.add_flag("--json", options->json, "Manifest and reflection as JSON");
+  command.add_option("BUNDLE", options->bundle, "bundle to show")->required();
+  CLI::Option* yaml = command.add_flag("--yaml", options->yaml, "kernel metadata as YAML");
+  CLI::Option* json = command.add_flag("--json", options->json, "manifest and reflection as JSON");
   CLI::Option* ir =
-      command.add_option("--ir", options->ir, "Print a stage of the IR: graph or plan");
+      command.add_option("--ir", options->ir, "print a stage of the IR. One of: graph, plan");
   ir->type_name("STAGE");
-  command.add_option("--fn", options->fn, "Print this function of the stage alone")
+  command.add_option("--fn", options->fn, "print this function of the stage alone")
       ->type_name("NAME")
       ->needs(ir);
   yaml->excludes(json)->excludes(ir);
   json->excludes(ir);
   CLI::Option* report =
       command.add_flag("--report{text}", options->report,
-                       "What kernels and entries cost: work, bytes, registers, a roofline estimate,\n"
+                       "what kernels and entries cost: work, bytes, registers, a roofline estimate,\n"
                        "lives of temporaries; as text or, with --report=json, for programs");
   report->check(CLI::IsMember({"text", "json"}))->excludes(yaml)->excludes(json)->excludes(ir);
   command
-      .add_option("--dims", options->dims, "Sizes to report for, as B=8,S=256")
+      .add_option("--dims", options->dims, "sizes to report for, as B=8,S=256")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME=SIZE")

@@ -8,6 +8,7 @@
 #include "runtime/format/text.h"
 #include "runtime/include/tessera.h"
 #include "runtime/tsr/command.h"
+#include "tools/command_line/help.h"
 
 namespace {
 
@@ -27,7 +28,11 @@ constexpr const char* epilogue =
     "  TSR_POISON   1 fills temporaries and outputs with NaN patterns before a call\n"
     "  NO_COLOR     any text turns colours off\n"
     "\n"
-    "'tsr COMMAND --help' explains a command.";
+    "Examples:\n"
+    "  tsr COMMAND --help            explain a command\n"
+    "  tsr inspect mlp.bundle        what it has\n"
+    "  tsr run mlp.bundle mlp --input x=x.npy --output y=y.npy\n"
+    "  tsr bench mlp.bundle --dim B=64 --dim D=768";
 
 /// Says so when the first argument is no command; the parser would only say that one is missing.
 int check_command(const char* first) {
@@ -53,6 +58,7 @@ int run(int argc, char** argv) {
 #define COMMAND(name, summary) add_##name##_command(*app.add_subcommand(#name, summary), exit_code);
 #include "runtime/tsr/commands.def"
 #undef COMMAND
+  tessera::command_line::set_help_style(app);
   if (int code = check_command(argc < 2 ? nullptr : argv[1])) return code;
   try {
     app.parse(argc, argv);

@@ -38,8 +38,8 @@ constexpr const char* epilogue =
     "  .npy          NumPy arrays of version 1 or 2, little-endian, C order. bf16 is stored as\n"
     "                the dtype V2: .view(ml_dtypes.bfloat16) shows the numbers.\n"
     "  .safetensors  the tensor of the input's or output's name.\n"
-    "An input of rank 0 may be a number instead: --input seed=7. A seed that is not given is 0.\n"
-    "Output files appear only when the run has succeeded.\n"
+    "  An input of rank 0 may be a number instead: --input seed=7. A seed that is not given is 0.\n"
+    "  Output files appear only when the run has succeeded.\n"
     "\n"
     "State:\n"
     "  An entry with a parameter 'cache: KVCache[…]' has the inputs cache.K, cache.V and cache.length,\n"
@@ -50,10 +50,13 @@ constexpr const char* epilogue =
     "the\n"
     "types say, 'f64' keeps every float in double precision until the outputs are rounded.\n"
     "\n"
-    "Example:\n"
+    "Examples:\n"
     "  tsr run mlp.bundle mlp --params w.safetensors --input x=x.npy --output y=y.npy\n"
     "\n"
-    "Exit status: 0 success, 1 an error in command line, files or tensors, 70 internal error.";
+    "Exit status:\n"
+    "  0   success\n"
+    "  1   an error in command line, files or tensors\n"
+    "  70  an internal error";
 
 std::vector<std::string> names_of(const std::vector<tsr_tensor_info_t>& infos) {
   std::vector<std::string> names;
@@ -281,40 +284,40 @@ class Run {
 void add_run_command(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
   command.footer(epilogue);
-  command.add_option("BUNDLE", options->bundle, "Bundle that has the entry")->required();
-  command.add_option("ENTRY", options->entry, "Name of the entry; 'tsr inspect' lists them")
+  command.add_option("BUNDLE", options->bundle, "bundle that has the entry")->required();
+  command.add_option("ENTRY", options->entry, "name of the entry; 'tsr inspect' lists them")
       ->required();
   command
       .add_option("--params", options->params,
-                  "Safetensors file with parameters, by name; may be given several times")
+                  "safetensors file with parameters, by name; may be given several times")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  command.add_option("--input", options->inputs, "An input's value; may be given several times")
+  command.add_option("--input", options->inputs, "an input's value; may be given several times")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   command
-      .add_option("--output", options->outputs, "Where an output goes; may be given several times")
+      .add_option("--output", options->outputs, "where an output goes; may be given several times")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   command
       .add_option("--state", options->states,
-                  "File that holds a state object between runs; may be given several times")
+                  "file that holds a state object between runs; may be given several times")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   command
-      .add_option("--dim", options->dims, "A size that no input tells, for state that begins with zeros")
+      .add_option("--dim", options->dims, "a size that no input tells, for state that begins with zeros")
       ->type_name("NAME=N")
       ->allow_extra_args(false);
   add_device_options(command, options->device);
   add_debug_option(command, options->device);
   command
-      .add_option("--repeat", options->repeat, "Run so many times; the last run's results count")
+      .add_option("--repeat", options->repeat, "run so many times; the last run's results count")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
-  command.add_flag("--time", options->time, "Print how long the entry took to standard error");
+  command.add_flag("--time", options->time, "print how long the entry took to standard error");
   command
       .add_option("--interpret", options->interpret,
-                  "Interpret the graph instead of running compiled code: f64 or exact")
+                  "interpret the graph instead of running compiled code")
       ->check(CLI::IsMember({"f64", "exact"}))
       ->type_name("MODE");
   command.callback([options, &exit_code] { exit_code = Run(*options).execute(); });

@@ -22,7 +22,10 @@ constexpr const char* epilogue =
     "the kernels, every plan and the weights. Prints the bundle's identity, the XXH3-128 of its\n"
     "manifest, which lists the hashes of everything else.\n"
     "\n"
-    "Exit status: 0 all are sound, 1 one is not or cannot be read, 70 internal error.";
+    "Exit status:\n"
+    "  0   all are sound\n"
+    "  1   one is not or cannot be read\n"
+    "  70  an internal error";
 
 format::Outcome check_plans(const format::BundleView& bundle) {
   for (const format::ManifestEntry& entry : bundle.manifest().entries) {
@@ -71,7 +74,7 @@ int verify_file(const std::string& path) {
 void add_verify_command(CLI::App& command, int& exit_code) {
   auto paths = std::make_shared<std::vector<std::string>>();
   command.footer(epilogue);
-  command.add_option("BUNDLE", *paths, "Bundles to check")->required();
+  command.add_option("BUNDLE", *paths, "bundles to check")->required();
   command.callback([paths, &exit_code] {
     for (const std::string& path : *paths) exit_code = std::max(exit_code, verify_file(path));
   });

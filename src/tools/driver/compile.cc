@@ -154,6 +154,13 @@ std::vector<Stage> parse_stage(std::string_view text) {
   return {};
 }
 
+std::vector<std::string> stage_spellings() {
+  std::vector<std::string> names;
+  for (const auto& [name, stage] : stage_names) names.emplace_back(name);
+  names.insert(names.end(), {"tirh", "tirt"});
+  return names;
+}
+
 Status Compiler::run() {
   if (!check_pass_names(options_.print_before, diagnostics_)) return failure;
   if (!check_pass_names(options_.print_after, diagnostics_)) return failure;

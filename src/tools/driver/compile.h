@@ -44,6 +44,8 @@ struct StageTime {
 
 /// The stages of a spelling such as "tirh" or "tile"; empty when there is none.
 std::vector<Stage> parse_stage(std::string_view text);
+/// All spellings of stages.
+std::vector<std::string> stage_spellings();
 
 class Compiler {
  public:

@@ -18,7 +18,8 @@ bool is_below(const fs::path& path, const fs::path& folder) {
 
 class Finder {
  public:
-  Finder(const std::vector<std::string>& excluded, std::vector<std::string>& problems) : problems_(problems) {
+  Finder(const std::vector<std::string>& excluded, std::vector<std::string>& problems)
+      : problems_(problems) {
     for (const std::string& name : excluded) excluded_.push_back(fs::path(name).lexically_normal());
   }
 

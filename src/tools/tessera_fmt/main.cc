@@ -7,6 +7,7 @@
 #include "frontend/format/format.h"
 #include "support/file.h"
 #include "support/out_of_memory.h"
+#include "tools/command_line/help.h"
 #include "tools/driver/io.h"
 #include "tools/driver/version.h"
 #include "tools/tessera_fmt/files.h"
@@ -30,34 +31,42 @@ struct Options {
 };
 
 constexpr const char* footer =
-    "Files are written in place, aside first and then renamed. Comments, preprocessor lines and strings stay as they\n"
-    "are, and so does what the program means: the new text is compared with the old one, tree by tree, before it is\n"
-    "written. A file with syntax errors is not touched.\n"
-    "\n"
-    "Exit status: 0 on success, 1 when --check finds a file that would change, or a file has syntax errors or cannot\n"
-    "be read or written, 70 on a bug of ours.\n"
-    "\n"
-    "Environment:\n"
-    "  NO_COLOR  any text turns the colours of messages off\n"
+    "Files are written in place, aside first and then renamed. Comments, preprocessor lines and\n"
+    "strings stay as they are, and so does what the program means: the new text is compared with "
+    "the\n"
+    "old one, tree by tree, before it is written. A file with syntax errors is not touched.\n"
     "\n"
     "Examples:\n"
-    "  tessera-fmt model.tsr layers/           format a file, and all .tsr files below a folder\n"
-    "  tessera-fmt --check --diff .            show what would change and fail if anything does\n"
-    "  tessera-fmt - < model.tsr               from standard input to standard output\n"
-    "  tessera-fmt --range=10:20 model.tsr     the statements on lines 10 to 20 alone";
+    "  tessera-fmt model.tsr layers/        format a file, and all .tsr files below a folder\n"
+    "  tessera-fmt --check --diff .         show what would change, and fail if anything does\n"
+    "  tessera-fmt - < model.tsr            from standard input to standard output\n"
+    "  tessera-fmt --range=10:20 model.tsr  the statements on lines 10 to 20 alone\n"
+    "\n"
+    "Exit status:\n"
+    "  0   success\n"
+    "  1   --check found a file that would change, or a file has syntax errors or cannot be read "
+    "or\n"
+    "      written, or the command line has mistakes\n"
+    "  70  an internal error\n"
+    "\n"
+    "Environment:\n"
+    "  NO_COLOR  any text turns the colours of messages off";
 
 void add_options(CLI::App& app, Options& options) {
-  app.add_option("inputs", options.inputs, "files, folders of them, or - for standard input")
-      ->type_name("PATH ...")
+  app.add_option("PATH", options.inputs, "files, folders of them, or - for standard input")
       ->required();
-  app.add_flag("--check", options.check, "write nothing; name the files that would change and exit with 1")
-      ->group("Modes");
-  app.add_flag("--diff", options.diff, "write nothing; print what would change as a unified diff")->group("Modes");
-  app.add_flag("--stdout", options.to_stdout, "write nothing; print the formatted text")->group("Modes");
-  app.add_option("--range", options.range, "format only the statements on these lines, counted from 1")
+  app.add_flag("--check", options.check,
+               "write nothing; name the files that would change and exit with 1")
+      ->group("What is done");
+  app.add_flag("--diff", options.diff, "write nothing; print what would change as a unified diff")
+      ->group("What is done");
+  app.add_flag("--stdout", options.to_stdout, "write nothing; print the formatted text")
+      ->group("What is done");
+  app.add_option("--range", options.range, "only the statements on these lines, counted from 1")
       ->type_name("LINE:LINE")
       ->group("What is formatted");
-  app.add_option("--exclude", options.excluded, "leave out this file or folder below the folders that are given")
+  app.add_option("--exclude", options.excluded,
+                 "not this file or folder below the folders that are given")
       ->type_name("PATH")
       ->allow_extra_args(false)
       ->group("What is formatted");
@@ -67,12 +76,14 @@ void add_options(CLI::App& app, Options& options) {
       ->group("What is formatted");
   app.set_version_flag("--version", std::string(driver::version_line("tessera-fmt")));
   app.footer(footer);
+  command_line::set_help_style(app);
 }
 
 /// "10:20"; false when it is no range.
 bool read_range(const std::string& text, formatter::LineRange& range) {
   auto number = [](std::string_view digits, uint32_t& value) {
-    bool good = !digits.empty() && digits.size() < 10 && digits.find_first_not_of("0123456789") == digits.npos;
+    bool good = !digits.empty() && digits.size() < 10 &&
+                digits.find_first_not_of("0123456789") == digits.npos;
     if (good) value = uint32_t(std::stoul(std::string(digits)));
     return good && value > 0;
   };
@@ -88,7 +99,9 @@ class Run {
 
   int run() {
     std::vector<std::string> problems;
-    for (const std::string& name : tools::find_sources(options_.inputs, options_.excluded, problems)) file(name);
+    for (const std::string& name :
+         tools::find_sources(options_.inputs, options_.excluded, problems))
+      file(name);
     for (const std::string& problem : problems) report(diag::command_line, problem);
     if (is_bug_) return exit_bug;
     return failed_ ? driver::exit_user_error : driver::exit_success;
@@ -114,7 +127,8 @@ class Run {
 
 void Run::failure(const std::string& name, const formatter::FormatResult& result) {
   failed_ = true;
-  if (result.outcome == formatter::Outcome::SyntaxErrors) return driver::show(result.messages->diagnostics);
+  if (result.outcome == formatter::Outcome::SyntaxErrors)
+    return driver::show(result.messages->diagnostics);
   is_bug_ |= result.is_bug;
   fmt::print(stderr, "{}: {}: {}; the file is as it was\n", escape_control(name),
              result.is_bug ? "internal error" : "error", result.problem);
@@ -132,7 +146,8 @@ void Run::success(const std::string& path, const std::string& name, const std::s
   bool to_stdout = options_.to_stdout || path == "-";
   if (!changed && !to_stdout) return;
   std::string error;
-  bool good = to_stdout ? write_file("-", result.text, error) : tools::rewrite_file(path, result.text, error);
+  bool good = to_stdout ? write_file("-", result.text, error)
+                        : tools::rewrite_file(path, result.text, error);
   if (!good) report(diag::cannot_write, name, error);
 }
 
@@ -165,7 +180,8 @@ int main(int argc, char** argv) {
   if (!options.range.empty()) {
     options.lines.emplace();
     if (!read_range(options.range, *options.lines)) {
-      return driver::command_line_error("tessera-fmt", "--range takes LINE:LINE, not '" + options.range + "'");
+      return driver::command_line_error("tessera-fmt",
+                                        "--range takes LINE:LINE, not '" + options.range + "'");
     }
     if (options.inputs.size() != 1) {
       return driver::command_line_error("tessera-fmt", "--range is about the lines of one file");

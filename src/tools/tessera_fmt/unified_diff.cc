@@ -20,7 +20,8 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 class Hunk {
  public:
-  Hunk(const std::vector<std::string_view>& before, uint32_t first) : before_(before), first_(first), at_(first) {}
+  Hunk(const std::vector<std::string_view>& before, uint32_t first)
+      : before_(before), first_(first), at_(first) {}
 
   void keep_until(uint32_t line) {
     for (; at_ < line && at_ < before_.size(); ++at_, ++removed_, ++added_) put(' ', before_[at_]);

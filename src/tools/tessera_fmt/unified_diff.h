@@ -9,7 +9,8 @@
 
 namespace tessera::tools {
 
-/// The edits in hunks with three lines around each; empty without edits. Control characters are escaped.
+/// The edits in hunks with three lines around each; empty without edits. Control characters are
+/// escaped.
 std::string unified_diff(std::string_view name, std::string_view before,
                          const std::vector<formatter::LineEdit>& edits);
 

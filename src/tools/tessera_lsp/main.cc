@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "lsp/loop.h"
+#include "tools/command_line/help.h"
 #include "tools/driver/version.h"
 
 int main(int argc, char** argv) {
@@ -13,7 +14,13 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", tessera::driver::version_line("tessera-lsp"));
   bool stdio = false;
   app.add_flag("--stdio", stdio, "speak on standard input and output; it always does");
-  app.footer("docs/editors.md shows how editors are set up.");
+  app.footer("The server reads requests from standard input and answers on standard output until it is told to leave.\n"
+             "docs/editors.md shows how editors are set up, and lists its settings.\n"
+             "\n"
+             "Exit status:\n"
+             "  0  the client asked it to shut down, and then to leave\n"
+             "  1  the client left without that");
+  tessera::command_line::set_help_style(app);
   CLI11_PARSE(app, argc, argv);
   // A client that is gone is noticed where the answer is written.
   std::signal(SIGPIPE, SIG_IGN);

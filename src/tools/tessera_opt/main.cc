@@ -10,6 +10,7 @@
 #include "ir/core/printer.h"
 #include "ir/layout/text.h"
 #include "passes/phases.h"
+#include "tools/command_line/help.h"
 #include "tools/driver/io.h"
 #include "tools/driver/levels.h"
 #include "tools/driver/version.h"
@@ -87,27 +88,56 @@ Status show_layout(const std::string& text, SourceManager& sources, DiagnosticEn
 }
 
 void add_options(CLI::App& app, Options& options) {
-  app.add_option("input", options.input, "IR text (- for standard input)");
-  app.add_option("-o,--output", options.output, "where the result goes (- for standard output)");
-  app.add_option("--passes", options.passes, "passes or phases to run, in order: a,b{x=1},c; --list-passes lists both");
-  app.add_option("--target", options.target, "target that passes below Graph level lower to");
-  app.add_option("--entry", options.entry, "entry that graph_to_schedule lowers (the only one otherwise)");
+  app.add_option("FILE", options.input, "IR text of any level (- for standard input, which is the default)");
+  app.add_option("-o,--output", options.output, "where the result goes (- for standard output)")
+      ->type_name("FILE")
+      ->capture_default_str();
+  app.add_option("--passes", options.passes, "passes or phases to run, in order: a,b{x=1},c; --list-passes lists both")
+      ->type_name("PASS,...")
+      ->group("Passes");
+  app.add_option("--target", options.target, "target that passes below Graph level lower to, such as cuda:sm_90a")
+      ->type_name("TARGET")
+      ->group("Passes");
+  app.add_option("--entry", options.entry, "entry that graph_to_schedule lowers (the only one otherwise)")
+      ->type_name("NAME")
+      ->group("Passes");
   app.add_option("--print-before", options.print_before, "print the IR before these passes (or all)")
+      ->type_name("PASS,...")
+      ->group("What is printed")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--print-after", options.print_after, "print the IR after these passes (or all)")
+      ->type_name("PASS,...")
+      ->group("What is printed")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_flag("--time", options.time, "print the time of each pass to standard error");
-  app.add_flag("--no-verify", options.no_verify, "do not verify after each pass");
-  app.add_flag("--no-locations", options.no_locations, "print no source locations");
-  app.add_option("--show-layout", options.layout, "draw a layout and leave: who holds each element, or where it lies");
-  app.add_flag("--list-passes", options.list_passes, "list all passes and leave");
-  app.add_flag("--list-ops", options.list_ops, "list all ops and leave");
+  app.add_flag("--time", options.time, "print the time of each pass to standard error")
+      ->group("What is printed");
+  app.add_flag("--no-verify", options.no_verify, "do not verify after each pass")->group("Passes");
+  app.add_flag("--no-locations", options.no_locations, "print no source locations")
+      ->group("What is printed");
+  app.add_option("--show-layout", options.layout, "draw a layout and leave: who holds each element, or where it lies")
+      ->type_name("LAYOUT")
+      ->group("Other things to do");
+  app.add_flag("--list-passes", options.list_passes, "list all passes and leave")
+      ->group("Other things to do");
+  app.add_flag("--list-ops", options.list_ops, "list all ops and leave")->group("Other things to do");
   app.set_version_flag("--version", std::string(driver::version_line("tessera-opt")));
   app.footer(
-      "Exit status: 0 on success, 1 when the input or a pass reported errors, 70 on a bug of ours.\n"
-      "Example: tessera-opt --passes=canonicalize,cse graph.tir -o simpler.tir");
+      "Examples:\n"
+      "  tesserac mlp.tsr --dump=graph -o graph.tir\n"
+      "  tessera-opt --passes=canonicalize,cse graph.tir -o simpler.tir\n"
+      "  tessera-opt --passes=canonicalize --print-after=all graph.tir\n"
+      "  tessera-opt --show-layout='#wgmma<acc, 64 x 32>'\n"
+      "\n"
+      "Exit status:\n"
+      "  0   success\n"
+      "  1   the command line has mistakes, or the input or a pass reported errors\n"
+      "  70  an internal error; a file that shows it is named\n"
+      "\n"
+      "Environment:\n"
+      "  NO_COLOR  any text turns the colours of messages off");
+  command_line::set_help_style(app);
 }
 
 class Run {

@@ -7,7 +7,9 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "ir/core/machine.h"
 #include "support/out_of_memory.h"
+#include "tools/command_line/help.h"
 #include "tools/driver/compile.h"
 #include "tools/driver/io.h"
 #include "tools/driver/version.h"
@@ -31,22 +33,43 @@ struct Options {
 };
 
 constexpr const char* footer =
-    "Stages of --dump: graph, sched, tile, target, llvm, asm, for GPUs ptx and cubin instead of the last two; tirh is\n"
-    "graph and sched, tirt is tile and target.\n"
-    "A dump can be edited and compiled on: tesserac dump.tir -o x.bundle\n"
+    "A bundle holds the code of each target. Without --target these are cpu:x86-64-v3 and\n"
+    "cpu:x86-64-v4, and cpu:x86-64-v4-amx where the program multiplies bf16; the runtime takes the best\n"
+    "one that the processor supports. 'host' is the best that this machine has.\n"
     "\n"
-    "Targets: cpu:x86-64-v3, cpu:x86-64-v4, cpu:x86-64-v4-bf16, cpu:x86-64-v4-amx, or host for the\n"
-    "best this machine has. Without --target the bundle holds the first two, and the last one where the program\n"
-    "multiplies bf16; the runtime takes the best one that the processor supports. For GPUs: cuda:sm_80, cuda:sm_90a.\n"
+    "Of the stages of --dump, tirh is graph and sched, and tirt is tile and target. GPUs have ptx and\n"
+    "cubin in the place of llvm and asm. A dump can be edited and compiled on.\n"
     "\n"
-    "Exit status: 0 on success, 1 when the source or the command line has mistakes, 70 on a bug of ours. Output is\n"
-    "written aside and renamed: after a failure no part of it is left.\n"
+    "Output is written aside and renamed: after a failure no part of it is left.\n"
     "\n"
     "Examples:\n"
     "  tesserac mlp.tsr -o mlp.bundle\n"
+    "  tesserac mlp.tsr --target=cpu:x86-64-v4,cuda:sm_90a\n"
     "  tesserac mlp.tsr --dump=tirh,tirt,llvm --target=cpu:x86-64-v4\n"
-    "  tesserac mlp.tsr --dump=graph -o g.tir\n"
-    "  tesserac mlp.tsr --report --dims B=8 --target=cpu:x86-64-v4";
+    "  tesserac mlp.tsr --dump=graph -o g.tir && tesserac g.tir -o mlp.bundle\n"
+    "  tesserac mlp.tsr --report --dims B=8 --target=cpu:x86-64-v4\n"
+    "\n"
+    "Exit status:\n"
+    "  0   success\n"
+    "  1   the source or the command line has mistakes\n"
+    "  70  an internal error; a file that shows it is named\n"
+    "\n"
+    "Environment:\n"
+    "  NO_COLOR  any text turns the colours of messages off";
+
+// Sections of --help.
+constexpr const char* input_group = "Input";
+constexpr const char* output_group = "Output";
+constexpr const char* code_group = "Code";
+constexpr const char* pass_group = "Passes";
+constexpr const char* report_group = "Reports";
+
+std::vector<std::string> target_names() {
+  std::vector<std::string> names;
+  for (const Machine* machine : all_machines()) names.emplace_back(machine->name);
+  names.push_back("host");
+  return names;
+}
 
 /// Why a text is no definition; empty when it is one.
 std::string refuse_define(const std::string& define) {
@@ -59,57 +82,91 @@ std::string refuse_define(const std::string& define) {
 
 void add_options(CLI::App& app, Options& options) {
   driver::CompileOptions& compile = options.compile;
-  app.add_option("input", compile.input, "source (.tsr) or dump of IR (- for standard input)");
+  app.add_option("FILE", compile.input, "source (.tsr) or dump of IR (- for standard input)");
   app.add_option("-o,--output", compile.output,
-                 "the bundle, or the text of --dump (- for standard output); the input's name with .bundle otherwise");
-  app.add_option("--target", compile.targets, "what to compile for, separated by commas")
+                 "the bundle, or the text of --dump (- for standard output); the input's name with .bundle\n"
+                 "otherwise")
+      ->type_name("FILE")
+      ->group(output_group);
+  app.add_option("--target", compile.targets, command_line::one_of("what to compile for", target_names()))
+      ->type_name("TARGET,...")
+      ->group(code_group)
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--dump", compile.stages, "print these stages instead of writing a bundle")
+  app.add_option("--dump", compile.stages,
+                 command_line::one_of("print these stages instead of writing a bundle", driver::stage_spellings()))
+      ->type_name("STAGE,...")
+      ->group(output_group)
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("-I,--include", compile.include_paths, "also look here for includes and imports")
+  app.add_option("-I,--include", compile.include_paths,
+                 "also look here for includes and imports; may be given several times")
+      ->type_name("DIR")
+      ->group(input_group)
       ->allow_extra_args(false);
-  app.add_option("-D,--define", options.defines, "NAME or NAME=VALUE, for %if")
+  app.add_option("-D,--define", options.defines, "a name for %if, which is 1 if it is given no value")
+      ->type_name("NAME[=VALUE]")
+      ->group(input_group)
       ->allow_extra_args(false)
       ->check(CLI::Validator(refuse_define, ""));
   app.add_option("--print-before", compile.print_before, "print the IR before these passes (or all)")
+      ->type_name("PASS,...")
+      ->group(pass_group)
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--print-after", compile.print_after, "print the IR after these passes (or all)")
+      ->type_name("PASS,...")
+      ->group(pass_group)
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--disable-pass", compile.disabled_passes, "leave out these passes; results stay within their bounds")
+      ->type_name("PASS,...")
+      ->group(pass_group)
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--fast", compile.fast,
-                 "give up rules by name: nondet lets kernels add up in memory, in an order that chance decides")
+                 command_line::one_of("give up rules by name: nondet lets kernels add up in memory, in an order that "
+                                      "chance decides", {"nondet"}))
+      ->type_name("RULE,...")
+      ->group(code_group)
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_flag("--cubin", compile.cubin, "assemble code for GPUs with ptxas; without it the bundle holds PTX alone");
-  app.add_flag("--lineinfo", compile.line_info, "with --cubin: name the source's lines in it, for profilers; it grows");
+  app.add_flag("--cubin", compile.cubin, "assemble code for GPUs with ptxas; without it the bundle holds PTX alone")
+      ->group(code_group);
+  app.add_flag("--lineinfo", compile.line_info, "with --cubin: name the source's lines in it, for profilers; it grows")
+      ->group(code_group);
   app.add_flag("--debug", compile.debug,
                "check every access to memory before it happens; one outside is reported by the runtime with the place\n"
-               "in the source, and does not happen. Slow; docs/debugging.md");
+               "in the source, and does not happen. Slow; docs/debugging.md")
+      ->group(code_group);
   app.add_flag("--report{text}", options.report,
                "print what each kernel and entry costs: work, bytes, registers, a roofline estimate, and when each\n"
                "temporary lives; as text or, with --report=json, for programs. Writes a bundle only with -o")
-      ->check(CLI::IsMember({"text", "json"}));
+      ->check(CLI::IsMember({"text", "json"}))
+      ->group(report_group);
   app.add_option("--inspect", options.inspect,
                  "write a page for a browser that shows the lowering: each stage beside the source, what each pass\n"
                  "changed, memory and kernels; a name in .json gets its data. Writes a bundle only with -o;\n"
-                 "docs/inspector.md");
+                 "docs/inspector.md")
+      ->type_name("FILE")
+      ->group(report_group);
   app.add_option("--dims", options.dims, "sizes to report for, as B=8,S=256; an entry with all sizes has numbers")
+      ->type_name("NAME=SIZE,...")
+      ->group(report_group)
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_flag("--verify-each", compile.verify_each, "verify the IR after each pass");
-  app.add_flag("--time", options.time, "print how long each stage took to standard error");
-  app.add_option("--time-json", options.time_json, "write the times of the stages to this file");
+  app.add_flag("--verify-each", compile.verify_each, "verify the IR after each pass")->group(pass_group);
+  app.add_flag("--time", options.time, "print how long each stage took to standard error")
+      ->group(report_group);
+  app.add_option("--time-json", options.time_json, "write the times of the stages to this file")
+      ->type_name("FILE")
+      ->group(report_group);
   app.add_option("--error-limit", options.error_limit, "stop showing errors after this many (0: show all)")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   app.set_version_flag("--version", std::string(driver::version_line("tesserac")));
   app.footer(footer);
+  command_line::set_help_style(app);
 }
 
 void read_defines(Options& options) {

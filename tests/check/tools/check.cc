@@ -23,6 +23,7 @@
 #include "check/generate.h"
 #include "check/isolate.h"
 #include "check/reduce.h"
+#include "tools/command_line/help.h"
 
 namespace tessera::check {
 
@@ -281,19 +282,39 @@ int summarise(const std::vector<std::string>& files) {
 int main(int argc, char** argv) {
   using namespace tessera::check;
   Options options;
-  CLI::App app{"Checks random programs in every way that they can be computed."};
-  app.add_option("--seed", options.seed, "the first seed");
-  app.add_option("--count", options.count, "how many seeds")->check(CLI::Range(uint64_t(1), uint64_t(1) << 32));
+  CLI::App app{"Checks random programs in every way that they can be computed.", "tessera-check"};
+  app.add_option("--seed", options.seed, "the first seed")->type_name("N")->capture_default_str();
+  app.add_option("--count", options.count, "how many seeds")
+      ->check(CLI::Range(uint64_t(1), uint64_t(1) << 32))
+      ->type_name("N")
+      ->capture_default_str();
   app.add_option("--shard", options.shard, "i/n: every n-th of them, beginning with the i-th")->type_name("I/N");
-  app.add_option("--resume", options.resume, "a log of what was checked, read and continued");
-  app.add_option("--json", options.json, "a file for the summary");
-  app.add_option("--failures", options.failures, "a folder for the programs that fail, made small")->check(CLI::ExistingDirectory);
-  app.add_option("--summary", options.summary, "only sum up these logs")->check(CLI::ExistingFile);
-  app.add_option("--timeout", options.timeout, "seconds for a program");
-  app.add_option("--seconds", options.seconds, "start no program after that; 0: check all");
+  app.add_option("--resume", options.resume, "a log of what was checked, read and continued")->type_name("FILE");
+  app.add_option("--json", options.json, "a file for the summary")->type_name("FILE");
+  app.add_option("--failures", options.failures, "a folder for the programs that fail, made small")->check(CLI::ExistingDirectory)
+      ->type_name("DIR");
+  app.add_option("--summary", options.summary, "only sum up these logs")->check(CLI::ExistingFile)->type_name("FILE");
+  app.add_option("--timeout", options.timeout, "seconds for a program")->type_name("N")->capture_default_str();
+  app.add_option("--seconds", options.seconds, "start no program after so many seconds; 0: check all")
+      ->type_name("N")
+      ->capture_default_str();
   app.add_flag("--thorough", options.thorough, "each program on every CPU and GPU");
   app.add_flag("--show", options.show, "only show the program");
   app.add_flag("--as-is", options.keep, "do not make failures smaller");
+  app.footer(
+      "A program's seed is all that it depends on. Each is interpreted and compiled with several options and for all\n"
+      "targets that the machine runs, and every result is compared with the bounds that docs/numerics.md gives.\n"
+      "\n"
+      "Examples:\n"
+      "  tessera-check --count 300                  what the tests ask for\n"
+      "  tessera-check --count 20000 --shard 3/40 --resume log.3 --thorough\n"
+      "  tessera-check --seed 1234 --show           the program of one seed\n"
+      "  tessera-check --summary log.*              what some logs come to\n"
+      "\n"
+      "Exit status:\n"
+      "  0  all programs passed or were refused with a reason\n"
+      "  1  one failed, or the command line has mistakes");
+  tessera::command_line::set_help_style(app);
   CLI11_PARSE(app, argc, argv);
   setenv("TSR_POISON", "1", 1);
   if (!options.summary.empty()) return summarise(options.summary);
