@@ -1,9 +1,8 @@
 #include "frontend/frontend.h"
 
 #include <filesystem>
-#include <set>
 
-#include "frontend/graph/graph_builder.h"
+#include "frontend/entry_builder.h"
 #include "frontend/kernel/kernel_check.h"
 #include "frontend/kernel/kernel_library.h"
 #include "ir/core/verifier.h"
@@ -56,18 +55,17 @@ class Compilation {
                                           Level::Graph);
     bool parsed = diagnostics_.error_count() == errors;
     GraphBuilder builder(session, *graph, state_->kernels);
-    evaluate_constants(builder);
+    EntryBuilder entries(builder, *state_->main);
+    entries.evaluate_constants();
     for (const ast::Declaration& declaration : state_->main->unit.declarations) {
       // A broken layout cuts functions short; what is then missing in them is no second mistake.
-      if (!declaration.has_error && !state_->main->broken) build_entries(builder, declaration);
+      if (!declaration.has_error && !state_->main->broken) entries.build(*declaration.stmt);
     }
     builder.finish_entries();
     for (const ParamDeclaration& declaration : session.params()) {
       builder.build_initialiser(declaration);
     }
-    if (!kernels_for_.empty() && !state_->main->broken) {
-      build_kernels(session, state_->kernels, *state_->main, *graph, kernels_for_);
-    }
+    if (!state_->main->broken) check_kernels(*graph);
     FrontendResult result;
     for (const auto& request : state_->kernels.own_kernels(*state_->main, "")) {
       result.exported_kernels.push_back(request.symbol);
@@ -100,58 +98,13 @@ class Compilation {
     return starts ? name : "_" + name;
   }
 
-  /// Declarations nobody has asked for are evaluated, too, so that their mistakes are found.
-  void evaluate_constants(GraphBuilder& builder) {
-    Scope& scope = *state_->main->scope;
+  /// Those that can be compiled for themselves, and those that the graph calls, for kernels_for.
+  void check_kernels(Module& graph) {
+    KernelCheck check(state_->session, state_->kernels, kernels_for_);
     for (const ast::Declaration& declaration : state_->main->unit.declarations) {
-      for (std::string_view name : constant_names(*declaration.stmt)) {
-        Binding* binding = scope.find_here(name);
-        if (binding && binding->state == Binding::State::Pending) {
-          builder.resolve(*binding, scope, name, binding->loc);
-        }
-      }
+      check.build_own(*state_->main, *declaration.stmt);
     }
-  }
-
-  /// The names that a const or an assignment gives a value.
-  static std::vector<std::string_view> constant_names(const ast::Stmt& stmt) {
-    if (const auto* constant = ast::as<ast::Const>(&stmt)) return {constant->name.text};
-    std::vector<std::string_view> names;
-    if (const auto* assign = ast::as<ast::Assign>(&stmt)) {
-      for (const ast::Expr* target : assign->targets) {
-        if (const auto* name = ast::as<ast::Name>(target)) names.push_back(name->text);
-      }
-    }
-    return names;
-  }
-
-  /// What a declaration of the main file adds to the bundle: a def with @jit, or the methods with
-  /// @jit of an instance.
-  void build_entries(GraphBuilder& builder, const ast::Declaration& declaration) {
-    Scope& scope = *state_->main->scope;
-    if (const auto* def = ast::as<ast::Def>(declaration.stmt)) {
-      Binding* binding = scope.find_here(def->name.text);
-      if (!binding || !binding->value.is(DatumKind::Function)) return;
-      const Function& function = binding->value.as_function();
-      bool is_entry = function.def == def && function.kind == FunctionKind::Jit;
-      if (is_entry) builder.build_entry(function, function.name);
-      return;
-    }
-    for (std::string_view name : constant_names(*declaration.stmt)) {
-      Binding* binding = scope.find_here(name);
-      const auto* instance = binding ? binding->value.object_as<ModuleInstance>() : nullptr;
-      if (instance && with_entries_.insert(instance).second) build_methods(builder, *instance);
-    }
-  }
-
-  void build_methods(GraphBuilder& builder, const ModuleInstance& instance) {
-    for (const ast::Stmt* stmt : instance.module().stmt().body) {
-      const auto* def = ast::as<ast::Def>(stmt);
-      const Function* method =
-          def ? state_->session.method(*def, *instance.scope()) : nullptr;
-      if (!method || method->kind != FunctionKind::Jit) continue;
-      builder.build_entry(*method, joined_key(instance.name(), method->name));
-    }
+    check.build_called(graph.body()->front());
   }
 
   /// Functions that nothing calls, and those of a file with mistakes in its layout, are evaluated as
@@ -162,25 +115,20 @@ class Compilation {
     Module scratch(session.context(), session.sources(), std::move(name), Level::Graph);
     GraphBuilder silent(session, scratch, state_->kernels);
     for (const ast::Declaration& declaration : state_->main->unit.declarations) {
-      const auto* def = ast::as<ast::Def>(declaration.stmt);
-      Binding* binding = def ? state_->main->scope->find_here(def->name.text) : nullptr;
-      if (!binding || !binding->value.is(DatumKind::Function)) continue;
-      const Function& function = binding->value.as_function();
-      bool known = builder.was_called(function) ||
-                   (function.kind == FunctionKind::Jit && !state_->main->broken);
-      if (known || function.def != def || function.kind == FunctionKind::Kernel) continue;
-      silent.build_entry(function, function.name);
+      const Function* function = declared_function(*state_->main, *declaration.stmt);
+      if (!function || function->kind == FunctionKind::Kernel) continue;
+      bool known = builder.was_called(*function) ||
+                   (function->kind == FunctionKind::Jit && !state_->main->broken);
+      if (!known) silent.build_entry(*function, function->name);
     }
   }
 
   DiagnosticEngine& diagnostics_;
   std::string kernels_for_;
   std::unique_ptr<SourceLibrary::State> state_;
-  std::set<const ModuleInstance*> with_entries_;
 };
 
-Result<FrontendResult> compile_source(Context& context, FileId file, const FrontendOptions& options,
-                                      DiagnosticEngine& diagnostics) {
+SessionOptions session_options(const FrontendOptions& options) {
   SessionOptions session;
   session.parse.include_paths = options.include_paths;
   session.parse.read = options.read;
@@ -188,7 +136,12 @@ Result<FrontendResult> compile_source(Context& context, FileId file, const Front
   session.nondet = options.nondet;
   session.observer = options.observer;
   for (const auto& [name, value] : options.defines) session.parse.defines[name] = value;
-  return Compilation(context, diagnostics, std::move(session), options.kernels_for).run(file);
+  return session;
+}
+
+Result<FrontendResult> compile_source(Context& context, FileId file, const FrontendOptions& options,
+                                      DiagnosticEngine& diagnostics) {
+  return Compilation(context, diagnostics, session_options(options), options.kernels_for).run(file);
 }
 
 FrontendResult library_only(Context& context, DiagnosticEngine& diagnostics) {

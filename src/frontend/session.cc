@@ -141,6 +141,10 @@ FileId Session::find_import(std::string_view dotted, const SourceModule& importe
   for (const std::string& path : options_.parse.include_paths) folders.emplace_back(path);
   for (const std::filesystem::path& folder : folders) {
     std::string path = (folder / relative).lexically_normal().string();
+    if (options_.files) {
+      if (FileId file = options_.files->find(path)) return file;
+      continue;
+    }
     FileId known = sources().find(path);
     if (known != 0 && sources().file(known).has_text()) return known;
     std::string text;
@@ -190,13 +194,25 @@ SourceModule* Session::load(std::string name, FileId file, bool builtin, Loc imp
   if (!loading_.empty() || builtin) module.key_prefix = module.name;
   module.loading = true;
   loading_.push_back({&module, import});
-  size_t errors = diagnostics_->error_count();
-  module.unit = parse_source(file, sources(), options_.parse, *diagnostics_);
-  module.broken = diagnostics_->error_count() != errors;
-  enter_names(module);
+  parse(module);
   loading_.pop_back();
   module.loading = false;
   return &module;
+}
+
+/// Reads the declarations of a module and enters their names. Broken ones of a file that a tool has
+/// parsed stand for poison: what is wrong with them is said already.
+void Session::parse(SourceModule& module) {
+  std::vector<std::string> broken;
+  if (!options_.files || !options_.files->declarations(module.file, module.unit, broken)) {
+    size_t errors = diagnostics_->error_count();
+    module.unit = parse_source(module.file, sources(), options_.parse, *diagnostics_);
+    module.broken = diagnostics_->error_count() != errors;
+  }
+  enter_names(module);
+  for (const std::string& name : broken) {
+    if (!module.scope->find_here(name)) module.scope->set(name, Datum::poison(), Loc{});
+  }
 }
 
 SourceModule* Session::report_cycle(const SourceModule& module, Loc import) {

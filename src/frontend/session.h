@@ -13,6 +13,7 @@
 
 #include "frontend/modules.h"
 #include "frontend/observer.h"
+#include "frontend/parsed_files.h"
 #include "frontend/scope.h"
 #include "frontend/syntax/parse.h"
 #include "frontend/type_expr.h"
@@ -84,7 +85,12 @@ struct SessionOptions {
   bool check_promises = false;  ///< FrontendOptions::check_promises
   bool nondet = false;  ///< sums may be made in no order
   EvaluationObserver* observer = nullptr;  ///< FrontendOptions::observer
+  ParsedFiles* files = nullptr;  ///< asked before a file is read or parsed; null: all are
 };
+
+struct FrontendOptions;
+/// What the options of a compilation mean for its session.
+SessionOptions session_options(const FrontendOptions& options);
 
 class Session {
  public:
@@ -169,6 +175,7 @@ class Session {
   };
   void build_prelude();
   SourceModule* load(std::string name, FileId file, bool builtin, Loc import);
+  void parse(SourceModule& module);
   SourceModule* report_cycle(const SourceModule& module, Loc import);
   FileId find_import(std::string_view dotted, const SourceModule& importer);
 

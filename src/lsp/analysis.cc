@@ -2,92 +2,356 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
+#include "frontend/file_check.h"
 #include "frontend/frontend.h"
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
+#include "lsp/dependencies.h"
+#include "lsp/fact_collector.h"
+#include "lsp/library_files.h"
 #include "lsp/place.h"
+#include "support/hash.h"
 
 namespace tessera::lsp {
 
 namespace {
 
-constexpr size_t error_limit = 200;
+/// As many as a reader looks at; more are counted and dropped.
+constexpr size_t error_limit = 1000;
 /// The machine for which kernels are built to find their mistakes: the one that every build has.
 constexpr std::string_view checked_machine = "cpu:x86-64-v3";
 
-class Analysis {
+/// Diagnostics of the front end, with places in the texts of documents.
+class Placer {
  public:
-  Analysis(Workspace& workspace, const FileModel& file) : workspace_(workspace), file_(file) {}
+  Placer(const SourceManager& sources, const FileModel& file) : sources_(sources), file_(file) {}
 
-  AnalysisResult run(const std::function<bool()>& is_cancelled);
+  /// Places of the piece are in that file from now on.
+  void add(const FileModel& file, const Piece& piece) { pieces_[piece.file] = {&file, &piece}; }
+  PlacedDiagnostic place(const Diagnostic& diagnostic) const {
+    PlacedDiagnostic made;
+    auto [path, range] = place(diagnostic.loc);
+    made.path = path.empty() ? file_.path() : path;
+    made.range = range;
+    made.severity = diagnostic.severity;
+    made.id = diagnostic.id;
+    made.message = diagnostic.message;
+    made.helps = diagnostic.helps;
+    for (const DiagnosticNote& note : diagnostic.notes) {
+      auto [where, there] = place(note.loc);
+      made.notes.push_back({where, there, note.message});
+    }
+    return made;
+  }
 
  private:
-  frontend::FrontendOptions options();
-  void place(const Diagnostic& diagnostic);
-  std::string path_of_file(FileId file) const { return sources_.file(file).name(); }
+  std::pair<std::string, Range> place(Loc loc) const {
+    if (loc.file == 0 || !loc.known()) return {"", {0, 0}};
+    Range range = place_in(sources_, loc);
+    auto found = pieces_.find(loc.file);
+    if (found == pieces_.end()) return {sources_.file(loc.file).name(), range};
+    auto [file, piece] = found->second;
+    return {file->path(), piece->in_document(range)};
+  }
 
-  Workspace& workspace_;
+  const SourceManager& sources_;
   const FileModel& file_;
-  SourceManager sources_;
-  AnalysisResult result_;
-  std::set<std::string> read_;
+  std::unordered_map<FileId, std::pair<const FileModel*, const Piece*>> pieces_;
 };
 
-frontend::FrontendOptions Analysis::options() {
+frontend::FrontendOptions front_end_options(const WorkspaceOptions& options, FactCollector& collector) {
   frontend::FrontendOptions made;
-  made.include_paths = workspace_.options.include_paths;
-  for (const auto& [name, value] : workspace_.options.defines) made.defines.emplace_back(name, value);
-  made.read = [this](const std::string& path, std::string& text, std::string& error) {
-    read_.insert(path);
-    return workspace_.read(path, text, error);
-  };
+  made.include_paths = options.include_paths;
+  for (const auto& [name, value] : options.defines) made.defines.emplace_back(name, value);
+  made.observer = &collector;
+  made.kernels_for = checked_machine;
   return made;
 }
 
-void Analysis::place(const Diagnostic& diagnostic) {
-  PlacedDiagnostic made;
-  made.path = diagnostic.loc.file == 0 ? file_.path() : path_of_file(diagnostic.loc.file);
-  made.range = place_in(sources_, diagnostic.loc);
-  made.severity = diagnostic.severity;
-  made.id = diagnostic.id;
-  made.message = diagnostic.message;
-  made.helps = diagnostic.helps;
-  for (const DiagnosticNote& note : diagnostic.notes) {
-    bool placed = note.loc.file != 0 && note.loc.known();
-    made.notes.push_back({placed ? path_of_file(note.loc.file) : "", place_in(sources_, note.loc), note.message});
+/// Adds the diagnostics, each once.
+void add_placed(const Placer& placer, const std::vector<Diagnostic>& list, AnalysisResult& result,
+                std::set<std::string>& said) {
+  for (const Diagnostic& diagnostic : list) {
+    PlacedDiagnostic placed = placer.place(diagnostic);
+    std::string key = fmt::format("{}:{}:{}:{}", placed.path, placed.range.begin, int(placed.id), placed.message);
+    if (said.insert(key).second) result.diagnostics.push_back(std::move(placed));
   }
-  result_.diagnostics.push_back(std::move(made));
 }
 
-AnalysisResult Analysis::run(const std::function<bool()>& is_cancelled) {
-  FileId main = sources_.add(file_.path(), file_.text());
-  Context context;
+/// A file with directives is compiled from its text.
+AnalysisResult analyse_whole(Workspace& workspace, const FileModel& file) {
+  AnalysisResult result;
+  result.is_whole = true;
+  std::set<std::string> read;
+  SourceManager sources;
+  FileId main = sources.add(file.path(), file.text());
+  tessera::Context context;
   graph::register_ops(context);
   schedule::register_ops(context);
-  DiagnosticEngine diagnostics(sources_);
+  DiagnosticEngine diagnostics(sources);
   diagnostics.set_error_limit(error_limit);
-  auto compiled = frontend::compile_source(context, main, options(), diagnostics);
-  if (compiled) {
-    for (const std::string& name : compiled->exported_kernels) {
-      if (is_cancelled()) result_.finished = false;
-      if (!result_.finished) break;
-      Module module(context, sources_, name, Level::Schedule);
-      [[maybe_unused]] auto built = compiled->library->instantiate_exported(module, name, checked_machine);
+  FactCollector collector;
+  frontend::FrontendOptions options = front_end_options(workspace.options, collector);
+  options.read = [&](const std::string& path, std::string& text, std::string& error) {
+    read.insert(path);
+    return workspace.read(path, text, error);
+  };
+  auto everything = std::make_shared<DeclarationResult>();
+  collector.collect(*everything);
+  (void)frontend::compile_source(context, main, options, diagnostics);
+  std::set<std::pair<FileId, uint32_t>> ran;
+  collector.finish(ran);
+  std::set<std::string> said;
+  add_placed(Placer(sources, file), diagnostics.all(), result, said);
+  result.declarations.push_back(std::move(everything));
+  result.files.assign(read.begin(), read.end());
+  return result;
+}
+
+/// The front end's files: pieces of documents and of files on disk.
+class PieceFiles : public frontend::ParsedFiles {
+ public:
+  PieceFiles(Workspace& workspace, LibraryTrees& library, SourceManager& sources)
+      : workspace_(workspace), library_(library), sources_(sources) {}
+
+  FileId find(const std::string& path) override {
+    asked_.insert(path);
+    FileModel* file = workspace_.model(path);
+    if (!file) return 0;
+    has_whole_ = has_whole_ || file->is_whole();
+    used_.insert(file);
+    return sources_.intern_name(path);
+  }
+
+  bool declarations(FileId file, ast::SourceUnit& unit, std::vector<std::string>& broken) override {
+    unit.file = file;
+    std::string path = sources_.file(file).name();
+    if (path.starts_with(library_folder)) return library_file(file, unit);
+    FileModel* model = workspace_.model(path);
+    if (!model) return true;
+    for (const std::shared_ptr<Piece>& piece : model->pieces()) {
+      for (const ast::Declaration& declaration : piece->declarations) {
+        if (!declaration.has_error) {
+          unit.declarations.push_back({nullptr, declaration.stmt, declaration.token_hash, false});
+          continue;
+        }
+        for (const Declared& declared : piece->names.declared) {
+          if (!declared.stmt || declared.stmt == declaration.stmt) broken.push_back(declared.name);
+        }
+      }
+    }
+    return true;
+  }
+
+  /// A file that was asked for has directives.
+  bool has_whole() const { return has_whole_; }
+  const std::set<std::string>& asked() const { return asked_; }
+  const std::set<const FileModel*>& used() const { return used_; }
+
+ private:
+  /// Read once; what is given out does not own its trees.
+  bool library_file(FileId file, ast::SourceUnit& unit) {
+    auto known = library_.units.find(file);
+    if (known == library_.units.end()) {
+      DiagnosticEngine none(sources_);
+      known = library_.units.emplace(file, parse_source(file, sources_, {}, none)).first;
+    }
+    for (const ast::Declaration& declaration : known->second.declarations) {
+      unit.declarations.push_back({nullptr, declaration.stmt, declaration.token_hash, false});
+    }
+    return true;
+  }
+
+  Workspace& workspace_;
+  LibraryTrees& library_;
+  SourceManager& sources_;
+  std::set<std::string> asked_;
+  std::set<const FileModel*> used_;
+  bool has_whole_ = false;
+};
+
+/// One analysis of a file by its pieces.
+class PieceAnalysis {
+ public:
+  PieceAnalysis(Workspace& workspace, const FileModel& file, AnalysisCache& cache, LibraryTrees& library)
+      : workspace_(workspace),
+        file_(file),
+        cache_(cache),
+        sources_(*workspace.store().sources()),
+        files_(workspace, library, sources_),
+        diagnostics_(sources_),
+        dependencies_(file) {
+    diagnostics_.set_error_limit(error_limit);
+  }
+
+  /// False: it has to be compiled as a whole.
+  bool run(const std::function<bool()>& is_cancelled, AnalysisResult& result);
+
+ private:
+  struct Checked {
+    uint64_t key = 0;
+    size_t piece = 0;
+    std::shared_ptr<const DeclarationResult> result;
+    bool fresh = false;
+  };
+  using Step = void (frontend::FileCheck::*)(size_t);
+
+  void load();
+  Checked look_at(size_t index, Step step, uint64_t salt);
+  std::vector<Diagnostic> reported_since(size_t first) const {
+    const auto& all = diagnostics_.all();
+    return {all.begin() + ptrdiff_t(std::min(first, all.size())), all.end()};
+  }
+  void observe_the_rest();
+  void keep_reusable();
+  void collect(AnalysisResult& result);
+
+  Workspace& workspace_;
+  const FileModel& file_;
+  AnalysisCache& cache_;
+  SourceManager& sources_;
+  PieceFiles files_;
+  DiagnosticEngine diagnostics_;
+  Dependencies dependencies_;
+  tessera::Context context_;
+  FactCollector collector_;
+  std::unique_ptr<frontend::FileCheck> check_;
+  uint64_t imports_ = 0;  ///< of the states of the files that are imported
+  std::vector<Checked> checked_;
+  std::vector<Diagnostic> others_;  ///< of no declaration
+  std::shared_ptr<DeclarationResult> constants_;
+  std::set<std::pair<FileId, uint32_t>> ran_;
+};
+
+void PieceAnalysis::load() {
+  graph::register_ops(context_);
+  schedule::register_ops(context_);
+  frontend::FrontendOptions options = front_end_options(workspace_.options, collector_);
+  check_ = std::make_unique<frontend::FileCheck>(context_, files_, options, diagnostics_);
+  constants_ = std::make_shared<DeclarationResult>();
+  collector_.collect(*constants_);
+  check_->load(sources_.intern_name(file_.path()));
+  collector_.finish(ran_);
+  for (const FileModel* file : files_.used()) imports_ = hash_combine(imports_, file->stamp());
+}
+
+PieceAnalysis::Checked PieceAnalysis::look_at(size_t index, Step step, uint64_t salt) {
+  Checked made;
+  Loc loc = check_->declaration(index).loc;
+  made.piece = dependencies_.piece_of(loc.file);
+  uint64_t place = hash_combine(uint64_t(loc.line) << 32 | loc.column, salt);
+  made.key = hash_combine(hash_combine(dependencies_.key(made.piece), imports_), place);
+  auto known = cache_.results.find(made.key);
+  if (known != cache_.results.end()) {
+    made.result = known->second;
+    for (const FunctionFacts& function : made.result->functions) ran_.insert({function.loc.file, function.loc.line});
+    return made;
+  }
+  size_t before = diagnostics_.all().size();
+  auto result = std::make_shared<DeclarationResult>();
+  collector_.collect(*result);
+  (check_.get()->*step)(index);
+  collector_.finish(ran_);
+  result->diagnostics = reported_since(before);
+  made.result = std::move(result);
+  made.fresh = true;
+  return made;
+}
+
+/// Functions that nothing has run.
+void PieceAnalysis::observe_the_rest() {
+  constexpr uint64_t observed = 1;
+  for (size_t i = 0; i < check_->declaration_count(); ++i) {
+    const auto* def = ast::as<ast::Def>(&check_->declaration(i));
+    bool known = !def || ran_.count({def->name.loc.file, def->name.loc.line});
+    if (!known) checked_.push_back(look_at(i, &frontend::FileCheck::observe, observed));
+  }
+}
+
+/// A mistake in a declaration that several use is reported for the first of them alone. The results
+/// of the others would hide it when the first one changes: they are not kept.
+void PieceAnalysis::keep_reusable() {
+  std::map<FileId, std::set<const DeclarationResult*>> mistakes;
+  for (const Diagnostic& diagnostic : others_) mistakes[diagnostic.loc.file].insert(nullptr);
+  for (const Checked& checked : checked_) {
+    for (const Diagnostic& diagnostic : checked.result->diagnostics) {
+      mistakes[diagnostic.loc.file].insert(checked.result.get());
     }
   }
-  std::set<std::string> said;
-  for (const Diagnostic& diagnostic : diagnostics.all()) {
-    if (said.insert(render(diagnostic, sources_, {})).second) place(diagnostic);
+  std::map<uint64_t, std::shared_ptr<const DeclarationResult>> kept;
+  for (const Checked& checked : checked_) {
+    bool good = !dependencies_.uses_entry(checked.piece);
+    for (size_t piece : dependencies_.of(checked.piece)) {
+      auto found = mistakes.find(dependencies_.file_of(piece));
+      if (found == mistakes.end()) continue;
+      good = good && found->second.size() == 1 && *found->second.begin() == checked.result.get();
+    }
+    if (good) kept[checked.key] = checked.result;
   }
-  result_.files.assign(read_.begin(), read_.end());
-  return std::move(result_);
+  cache_.results = std::move(kept);
+}
+
+void PieceAnalysis::collect(AnalysisResult& result) {
+  Placer placer(sources_, file_);
+  std::set<std::string> said;
+  auto add_file = [&](const FileModel& file) {
+    for (const std::shared_ptr<Piece>& piece : file.pieces()) placer.add(file, *piece);
+  };
+  add_file(file_);
+  for (const FileModel* file : files_.used()) add_file(*file);
+  auto add_syntax = [&](const FileModel& file) {
+    for (const std::shared_ptr<Piece>& piece : file.pieces()) add_placed(placer, piece->diagnostics, result, said);
+  };
+  add_syntax(file_);
+  for (const FileModel* file : files_.used()) {
+    if (file != &file_) add_syntax(*file);
+  }
+  add_placed(placer, others_, result, said);
+  result.declarations.push_back(constants_);
+  for (const Checked& checked : checked_) {
+    add_placed(placer, checked.result->diagnostics, result, said);
+    result.declarations.push_back(checked.result);
+    result.evaluated += checked.fresh ? 1 : 0;
+  }
+  result.files.assign(files_.asked().begin(), files_.asked().end());
+}
+
+bool PieceAnalysis::run(const std::function<bool()>& is_cancelled, AnalysisResult& result) {
+  load();
+  if (files_.has_whole()) return false;
+  others_ = diagnostics_.all();
+  for (size_t i = 0; i < check_->declaration_count(); ++i) {
+    if (is_cancelled()) {
+      result.finished = false;
+      return true;
+    }
+    checked_.push_back(look_at(i, &frontend::FileCheck::check, 0));
+  }
+  size_t before = diagnostics_.all().size();
+  collector_.collect(*constants_);
+  check_->finish();
+  collector_.finish(ran_);
+  std::vector<Diagnostic> last = reported_since(before);
+  others_.insert(others_.end(), last.begin(), last.end());
+  observe_the_rest();
+  keep_reusable();
+  collect(result);
+  return true;
 }
 
 }  // namespace
 
-AnalysisResult analyse(Workspace& workspace, const FileModel& file, const std::function<bool()>& is_cancelled) {
-  return Analysis(workspace, file).run(is_cancelled);
+AnalysisResult analyse(Workspace& workspace, const FileModel& file, AnalysisCache& cache, LibraryTrees& library,
+                       const std::function<bool()>& is_cancelled) {
+  if (file.is_whole()) return analyse_whole(workspace, file);
+  const std::shared_ptr<SourceManager>& sources = workspace.store().sources();
+  if (cache.sources != sources) cache = {sources, {}};
+  if (library.sources != sources) library = {sources, {}};
+  AnalysisResult result;
+  if (PieceAnalysis(workspace, file, cache, library).run(is_cancelled, result)) return result;
+  return analyse_whole(workspace, file);
 }
 
 }  // namespace tessera::lsp

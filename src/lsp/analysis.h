@@ -1,10 +1,19 @@
 #pragma once
-// What the compiler says about a file: its front end is run on the texts as they are typed.
+// What the compiler says about a file, on the texts as they are typed.
+//
+// The front end is run on the declarations that have changed, or that use, in any number of steps, a
+// declaration that has; of the others what they came to before is kept. That is possible because a
+// place is a piece's own file, its line and its column: it means the same wherever the piece stands.
+// A file with directives, or one that imports such a file, is compiled as a whole.
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "frontend/index/semantic_index.h"
+#include "frontend/syntax/ast.h"
 #include "lsp/workspace.h"
 #include "support/diagnostic.h"
 
@@ -28,13 +37,57 @@ struct PlacedDiagnostic {
   std::vector<std::string> helps;
 };
 
+/// What a name, or an attribute, came to.
+struct PlaceFacts {
+  Loc loc;
+  bool binding = false;  ///< it is given the value here
+  std::vector<frontend::ValueFacts> values;  ///< each different one once
+};
+
+/// What a function did, in all its calls.
+struct FunctionFacts {
+  Loc loc;  ///< of its name
+  std::vector<frontend::ValueFacts> results;
+  std::vector<std::string> effects;
+};
+
+/// What one declaration came to; places are those of the analysis' source manager.
+struct DeclarationResult {
+  std::vector<Diagnostic> diagnostics;
+  std::map<FileId, std::vector<PlaceFacts>> facts;  ///< by place
+  std::vector<FunctionFacts> functions;             ///< that were run
+};
+
 struct AnalysisResult {
   std::vector<PlacedDiagnostic> diagnostics;
   std::vector<std::string> files;  ///< whose text took part, or would have, had it been there
-  bool finished = true;            ///< false: given up for a newer edit
+  std::vector<std::shared_ptr<const DeclarationResult>> declarations;
+  bool finished = true;   ///< false: given up for a newer edit
+  bool is_whole = false;  ///< places in `declarations` are those of the whole file, number 1
+  size_t evaluated = 0;   ///< declarations that were not known from before
 };
 
-/// Compiles the file for diagnostics, kernels that stand for themselves included.
-AnalysisResult analyse(Workspace& workspace, const FileModel& file, const std::function<bool()>& is_cancelled);
+/// What is kept from one analysis of a document to the next.
+struct AnalysisCache {
+  std::shared_ptr<SourceManager> sources;  ///< all of it is about these
+  std::map<uint64_t, std::shared_ptr<const DeclarationResult>> results;
+};
+
+/// Trees of the library's files, for all documents.
+struct LibraryTrees {
+  std::shared_ptr<SourceManager> sources;
+  std::map<FileId, ast::SourceUnit> units;
+};
+
+/// Checks a file, kernels included.
+AnalysisResult analyse(Workspace& workspace, const FileModel& file, AnalysisCache& cache, LibraryTrees& library,
+                       const std::function<bool()>& is_cancelled);
+
+/// The values of the name or attribute that begins at `offset` of a piece; null when none are known.
+const PlaceFacts* facts_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
+/// All of a piece, once for each place.
+std::vector<const PlaceFacts*> facts_of(const AnalysisResult& result, const Piece& piece);
+/// The function whose name begins at `offset` of a piece; null when it was never run.
+const FunctionFacts* function_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
 
 }  // namespace tessera::lsp

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "frontend/syntax/lines.h"
 #include "frontend/syntax/preprocessor.h"
@@ -36,6 +38,22 @@ std::vector<RawToken> read_tokens(FileId file, SourceManager& sources, const Par
   return {};
 }
 
+/// Dims may be named in strings.
+std::vector<std::string> read_words(const Piece& piece) {
+  std::set<std::string> words;
+  for (const RawToken& token : piece.tokens) {
+    if (token.kind == TokenKind::Name) words.emplace(piece.text(token));
+    if (token.kind != TokenKind::String) continue;
+    std::string word;
+    for (char c : piece.text(token)) {
+      bool part = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+      if (part) word += c;
+      if (!part && !word.empty()) words.insert(std::exchange(word, {}));
+    }
+  }
+  return {words.begin(), words.end()};
+}
+
 }  // namespace
 
 Range Piece::range(Loc loc) const {
@@ -55,6 +73,7 @@ std::shared_ptr<Piece> parse_piece(std::shared_ptr<SourceManager> sources, std::
   piece->diagnostics = diagnostics.all();
   piece->tokens = read_tokens(piece->file, *piece->sources, options);
   piece->names = bind_names(*piece);
+  piece->words = read_words(*piece);
   return piece;
 }
 

@@ -26,6 +26,7 @@ struct Piece {
   std::vector<FileId> files;  ///< that took part; more than one where it includes
   std::vector<Diagnostic> diagnostics;
   PieceNames names;
+  std::vector<std::string> words;  ///< names in the text and in its strings, each once
 
   std::string_view text() const { return sources->file(file).text(); }
   std::string_view text(Range range) const { return text().substr(range.begin, range.end - range.begin); }

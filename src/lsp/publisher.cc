@@ -20,12 +20,14 @@ void Publisher::changed(const std::string& path) {
 
 void Publisher::all_changed() {
   waiting_.clear();
+  caches_.clear();
   for (const auto& [uri, document] : context_.workspace.documents()) waiting_.push_back(uri);
 }
 
 void Publisher::closed(const std::string& uri, const std::string& path) {
   waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), uri), waiting_.end());
   results_.erase(uri);
+  caches_.erase(uri);
   changed(path);
   publish();
   // The client forgets a version with the document.
@@ -43,7 +45,8 @@ bool Publisher::work() {
   waiting_.pop_back();
   Document* document = context_.workspace.document(uri);
   if (!document) return true;
-  AnalysisResult result = analyse(context_.workspace, *document->model, context_.is_cancelled);
+  AnalysisResult result = analyse(context_.workspace, *document->model, caches_[uri], library_,
+                                  context_.is_cancelled);
   if (!result.finished) {
     waiting_.insert(waiting_.begin(), uri);
     return true;

@@ -37,6 +37,8 @@ class Publisher {
   Notify notify_;
   std::vector<std::string> waiting_;               ///< URIs, the next one last
   std::map<std::string, AnalysisResult> results_;  ///< by URI
+  std::map<std::string, AnalysisCache> caches_;    ///< by URI
+  LibraryTrees library_;
   std::map<std::string, std::pair<int64_t, std::string>> told_;  ///< by URI: version and diagnostics
 };
 

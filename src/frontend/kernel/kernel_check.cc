@@ -1,7 +1,5 @@
 #include "frontend/kernel/kernel_check.h"
 
-#include <set>
-
 #include "ir/graph/ops.h"
 
 namespace tessera::frontend {
@@ -39,18 +37,22 @@ std::string key_of(const schedule::KernelRequest& request) {
 
 }  // namespace
 
-void build_kernels(Session& session, SourceKernels& kernels, const SourceModule& file,
-                   Module& graph, std::string_view machine) {
-  Module scratch(session.context(), session.sources(), graph.name(), Level::Schedule);
-  for (const auto& request : kernels.own_kernels(file, machine)) {
-    (void)kernels.instantiate(scratch, request);  // a failure is reported
-  }
-  std::set<std::string> built;
-  for (Op* function : *graph.body()) {
+void KernelCheck::build_own(const SourceModule& file, const ast::Stmt& declaration) {
+  if (machine_.empty()) return;
+  auto request = kernels_.own_kernel(file, declaration, machine_);
+  if (!request) return;
+  Module scratch(session_.context(), session_.sources(), "kernels", Level::Schedule);
+  (void)kernels_.instantiate(scratch, *request);  // a failure is reported
+}
+
+void KernelCheck::build_called(Op* first) {
+  if (machine_.empty()) return;
+  Module scratch(session_.context(), session_.sources(), "kernels", Level::Schedule);
+  for (Op* function = first; function; function = function->next()) {
     walk(function, [&](Op* op) {
       if (!op->is(graph::info(graph::OpKind::KernelCall))) return;
-      schedule::KernelRequest request = request_of(op, machine);
-      if (built.insert(key_of(request)).second) (void)kernels.instantiate(scratch, request);
+      schedule::KernelRequest request = request_of(op, machine_);
+      if (built_.insert(key_of(request)).second) (void)kernels_.instantiate(scratch, request);
     });
   }
 }

@@ -139,15 +139,21 @@ std::vector<schedule::KernelRequest> SourceKernels::own_kernels(const SourceModu
                                                                 std::string_view machine) {
   std::vector<schedule::KernelRequest> requests;
   for (const ast::Declaration& declaration : module.unit.declarations) {
-    const auto* def = ast::as<ast::Def>(declaration.stmt);
-    const Function* function = def ? kernel_in(module, def->name.text) : nullptr;
-    if (!function || function->def != def || def->is_declaration()) continue;
-    if (auto request = own_request(*function)) {
-      request->machine = std::string(machine);
-      requests.push_back(std::move(*request));
-    }
+    auto request = own_kernel(module, *declaration.stmt, machine);
+    if (request) requests.push_back(std::move(*request));
   }
   return requests;
+}
+
+std::optional<schedule::KernelRequest> SourceKernels::own_kernel(const SourceModule& module,
+                                                                 const ast::Stmt& stmt,
+                                                                 std::string_view machine) {
+  const auto* def = ast::as<ast::Def>(&stmt);
+  const Function* function = def ? kernel_in(module, def->name.text) : nullptr;
+  if (!function || function->def != def || def->is_declaration()) return std::nullopt;
+  auto request = own_request(*function);
+  if (request) request->machine = std::string(machine);
+  return request;
 }
 
 }  // namespace tessera::frontend

@@ -41,6 +41,9 @@ class SourceKernels : public schedule::KernelLibrary {
   /// file.
   std::vector<schedule::KernelRequest> own_kernels(const SourceModule& module,
                                                    std::string_view machine);
+  /// The same for one declaration of the file; nothing when it is no such kernel.
+  std::optional<schedule::KernelRequest> own_kernel(const SourceModule& module, const ast::Stmt& stmt,
+                                                    std::string_view machine);
 
   Result<schedule::KernelInstance> instantiate(Module& module,
                                                const schedule::KernelRequest& request) override;

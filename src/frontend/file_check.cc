@@ -1,0 +1,72 @@
+#include "frontend/file_check.h"
+
+#include "frontend/entry_builder.h"
+#include "frontend/kernel/kernel_check.h"
+
+namespace tessera::frontend {
+
+struct FileCheck::State {
+  State(tessera::Context& context, DiagnosticEngine& diagnostics, SessionOptions options, std::string kernels_for)
+      : session(context, diagnostics, std::move(options)),
+        kernels(session),
+        graph(context, session.sources(), "checked", Level::Graph),
+        builder(session, graph, kernels),
+        called(session, kernels, std::move(kernels_for)) {}
+
+  Session session;
+  SourceKernels kernels;
+  Module graph;
+  GraphBuilder builder;
+  KernelCheck called;
+  SourceModule* file = nullptr;
+  std::unique_ptr<EntryBuilder> entries;
+};
+
+FileCheck::FileCheck(tessera::Context& context, ParsedFiles& files, const FrontendOptions& options,
+                     DiagnosticEngine& diagnostics) {
+  SessionOptions session = session_options(options);
+  session.files = &files;
+  state_ = std::make_unique<State>(context, diagnostics, std::move(session), options.kernels_for);
+}
+
+FileCheck::~FileCheck() = default;
+
+void FileCheck::load(FileId file) {
+  Session& session = state_->session;
+  if (session.observer()) session.observer()->started(session);
+  state_->file = session.load_file(file);
+  state_->entries = std::make_unique<EntryBuilder>(state_->builder, *state_->file);
+  state_->entries->evaluate_constants();
+}
+
+size_t FileCheck::declaration_count() const { return state_->file->unit.declarations.size(); }
+
+const ast::Stmt& FileCheck::declaration(size_t index) const {
+  return *state_->file->unit.declarations[index].stmt;
+}
+
+void FileCheck::check(size_t index) {
+  const ast::Stmt& stmt = declaration(index);
+  Op* last = state_->graph.body()->back();
+  state_->entries->build(stmt);
+  state_->called.build_own(*state_->file, stmt);
+  state_->called.build_called(last ? last->next() : state_->graph.body()->front());
+}
+
+void FileCheck::observe(size_t index) {
+  const Function* function = declared_function(*state_->file, declaration(index));
+  if (!function || function->kind != FunctionKind::Plain) return;
+  Session& session = state_->session;
+  Session::Quiet quiet(session);
+  Module scratch(session.context(), session.sources(), "observed", Level::Graph);
+  GraphBuilder(session, scratch, state_->kernels).build_entry(*function, function->name);
+}
+
+void FileCheck::finish() {
+  state_->builder.finish_entries();
+  for (const ParamDeclaration& declaration : state_->session.params()) {
+    state_->builder.build_initialiser(declaration);
+  }
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,38 @@
+#pragma once
+// The front end for a tool that looks at a file again and again: mistakes are looked for in one
+// declaration after the other, so that the tool knows whose they are and can leave out those that
+// have not changed.
+
+#include <memory>
+#include <string>
+
+#include "frontend/frontend.h"
+#include "frontend/parsed_files.h"
+
+namespace tessera::frontend {
+
+class FileCheck {
+ public:
+  /// `files` gives the file's declarations; it, the context and the diagnostics outlive this.
+  FileCheck(tessera::Context& context, ParsedFiles& files, const FrontendOptions& options,
+            DiagnosticEngine& diagnostics);
+  ~FileCheck();
+
+  /// Reads the file and what it imports, and evaluates constants.
+  void load(FileId file);
+  size_t declaration_count() const;
+  const ast::Stmt& declaration(size_t index) const;
+  /// Builds what a declaration adds to a bundle: an entry, entries of an instance, a kernel; and for
+  /// the machine of FrontendOptions::kernels_for the kernels that these call.
+  void check(size_t index);
+  /// Evaluates a function that nothing calls for the observer alone; no mistakes are reported.
+  void observe(size_t index);
+  /// Initial values of params, and entries that leave something open.
+  void finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tessera::frontend
