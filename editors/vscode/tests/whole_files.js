@@ -3,24 +3,8 @@
 
 const fs = require("fs");
 const path = require("path");
-const oniguruma = require("vscode-oniguruma");
 const textmate = require("vscode-textmate");
-
-const root = path.resolve(__dirname, "../../..");
-const grammarFile = path.join(__dirname, "../syntaxes/tessera.tmLanguage.json");
-
-async function loadGrammar() {
-  const wasm = fs.readFileSync(require.resolve("vscode-oniguruma/release/onig.wasm"));
-  await oniguruma.loadWASM(wasm.buffer.slice(wasm.byteOffset, wasm.byteOffset + wasm.length));
-  const registry = new textmate.Registry({
-    onigLib: Promise.resolve({
-      createOnigScanner: (patterns) => new oniguruma.OnigScanner(patterns),
-      createOnigString: (text) => new oniguruma.OnigString(text),
-    }),
-    loadGrammar: async () => textmate.parseRawGrammar(fs.readFileSync(grammarFile, "utf8"), grammarFile),
-  });
-  return registry.loadGrammar("source.tessera");
-}
+const { examples, grammarFile, loadGrammar, root } = require("./grammar.js");
 
 /** [name, text] of each file of a folder of the repository that ends in .tsr. */
 function sources(folder) {
@@ -29,15 +13,6 @@ function sources(folder) {
     if (entry.isDirectory()) return sources(name);
     return name.endsWith(".tsr") ? [[name, fs.readFileSync(path.join(root, name), "utf8")]] : [];
   });
-}
-
-/** [name:line, text] of each example of a page. */
-function examples(page) {
-  const text = fs.readFileSync(path.join(root, page), "utf8").replace(/\r/g, "");
-  return [...text.matchAll(/^```python\n([^]*?)^```/gm)].map((match) => [
-    `${page}:${text.slice(0, match.index).split("\n").length + 1}`,
-    match[1],
-  ]);
 }
 
 function mistakes(grammar, [name, text]) {
