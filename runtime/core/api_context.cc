@@ -136,6 +136,14 @@ tsr_status_t tsrSetThreads(tsr_context_t context, uint32_t threads) {
   });
 }
 
+tsr_status_t tsrSetTrace(tsr_context_t context, tsr_trace_t trace, void* user) {
+  return at_boundary([&] {
+    if (!context) return invalid("the context is NULL");
+    context->trace = {trace, user};
+    return ok();
+  });
+}
+
 tsr_status_t tsrAlloc(tsr_context_t context, size_t bytes, uint32_t flags, void** dptr) {
   return at_boundary([&] {
     if (!context) return invalid("the context is NULL");

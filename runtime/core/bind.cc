@@ -59,8 +59,9 @@ bool read_scalar(format::Dtype dtype, const char* data, int64_t& value) {
 
 class Binder {
  public:
-  Binder(const Plan& plan, std::span<const Argument> arguments, std::vector<int64_t>& dims)
-      : plan_(plan), arguments_(arguments), dims_(dims) {}
+  Binder(const Plan& plan, const DeclaredPlaces& places, std::span<const Argument> arguments,
+         std::vector<int64_t>& dims)
+      : plan_(plan), places_(places), arguments_(arguments), dims_(dims) {}
 
   Status bind() {
     dims_.assign(plan_.dims.size(), 0);
@@ -135,8 +136,7 @@ class Binder {
   Status extent_error(size_t index, size_t axis, const Expr& expr, format::EvalStatus status,
                       int64_t expected) const {
     std::string text = format::expr_text(expr, dim_names(plan_));
-    std::string place =
-        format::cat(plan_.entry, ": ", buffer_title(plan_.buffers[index]), ", axis ", axis, ": ");
+    std::string place = format::cat(plan_.entry, ": ", axis_title(index, axis), ": ");
     if (status != format::EvalStatus::Ok) {
       return invalid(place, "expected ", text, ", but ", format::eval_status_text(status),
                      values_of(expr, "; "));
@@ -147,6 +147,13 @@ class Binder {
                    values_of(expr, "; "));
   }
 
+  /// "input 'x', axis 1 (mlp.tsr:5:19)".
+  std::string axis_title(size_t buffer, size_t axis) const {
+    std::string_view place = places_.extent(buffer, axis);
+    return format::cat(buffer_title(plan_.buffers[buffer]), ", axis ", axis, place.empty() ? "" : " (",
+                       place, place.empty() ? "" : ")");
+  }
+
   /// "D = 768 from parameter 'w', axis 0" for each dim that the expression reads.
   std::string values_of(const Expr& expr, std::string_view lead) const {
     std::string out;
@@ -154,13 +161,25 @@ class Binder {
       if (!format::reads_dim(expr, uint32_t(dim))) continue;
       out += format::cat(out.empty() ? lead : ", ", plan_.dims[dim].name, " = ", dims_[dim]);
       if (const auto& source = source_[dim]) {
-        out += format::cat(" from ", buffer_title(plan_.buffers[source->buffer]), ", axis ",
-                           source->axis);
+        out += format::cat(" from ", axis_title(source->buffer, source->axis));
       } else if (plan_.dims[dim].source == DimSource::Scalar) {
         out += format::cat(" from ", buffer_title(plan_.buffers[plan_.dims[dim].buffer]));
       }
     }
     return out;
+  }
+
+  /// ": 36 == 0", the numbers that a comparison compares; empty for other conditions.
+  std::string sides_of(const Expr& expr) const {
+    std::optional<format::Comparison> comparison = format::comparison_of(expr);
+    int64_t left = 0;
+    int64_t right = 0;
+    if (!comparison) return {};
+    bool known = format::evaluate(comparison->left, dims_, left) == format::EvalStatus::Ok &&
+                 format::evaluate(comparison->right, dims_, right) == format::EvalStatus::Ok;
+    if (!known) return {};
+    Expr numbers = format::binary_expr(comparison->op, format::const_expr(left), format::const_expr(right));
+    return format::cat(": ", format::expr_text(numbers, {}));
   }
 
   Status check_guards() const {
@@ -171,13 +190,14 @@ class Binder {
       if (status == format::EvalStatus::Ok && holds != 0) continue;
       std::string_view why =
           status == format::EvalStatus::Ok ? "" : format::eval_status_text(status);
-      return invalid(plan_.entry, ": ", guard.message, why.empty() ? "" : "; ", why,
+      return invalid(plan_.entry, ": ", guard.message, sides_of(expr), why.empty() ? "" : "; ", why,
                      values_of(expr, "; "));
     }
     return ok();
   }
 
   const Plan& plan_;
+  const DeclaredPlaces& places_;
   std::span<const Argument> arguments_;
   std::vector<int64_t>& dims_;
   std::vector<std::optional<Source>> source_;
@@ -185,9 +205,14 @@ class Binder {
 
 }  // namespace
 
-Status bind_dims(const Plan& plan, std::span<const Argument> arguments,
-                 std::vector<int64_t>& dims) {
-  return Binder(plan, arguments, dims).bind();
+std::string_view DeclaredPlaces::extent(size_t buffer, size_t axis) const {
+  bool known = buffer < extents.size() && axis < extents[buffer].size();
+  return known ? std::string_view(extents[buffer][axis]) : std::string_view();
+}
+
+Status bind_dims(const Plan& plan, const DeclaredPlaces& places,
+                 std::span<const Argument> arguments, std::vector<int64_t>& dims) {
+  return Binder(plan, places, arguments, dims).bind();
 }
 
 std::string buffer_title(const PlanBuffer& buffer) {

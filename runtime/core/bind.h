@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/core/status.h"
@@ -23,12 +24,21 @@ struct Argument {
   const char* host_data() const { return bits ? reinterpret_cast<const char*>(&*bits) : data; }
 };
 
+/// Where a source declares the extents of arguments, as far as the bundle tells: "mlp.tsr:5:19".
+struct DeclaredPlaces {
+  std::vector<std::vector<std::string>> extents;  ///< by buffer and axis; an inner list may be empty
+
+  /// Empty where it is not known.
+  std::string_view extent(size_t buffer, size_t axis) const;
+};
+
 /// Gives every free dim its value: a bare dim at its first extent (inputs and params in the order
 /// of the buffers), a scalar from its input. Then checks all extents and guards. `arguments` has
 /// one element per buffer; those of inputs and params are read. Errors name tensor, axis, the
-/// expected expression with its value, and what is there.
-Status bind_dims(const format::Plan& plan, std::span<const Argument> arguments,
-                 std::vector<int64_t>& dims);
+/// expected expression with its value, and what is there; of a guard both sides with their values;
+/// and where the dims come from, with the places of their declarations.
+Status bind_dims(const format::Plan& plan, const DeclaredPlaces& places,
+                 std::span<const Argument> arguments, std::vector<int64_t>& dims);
 
 /// "input 'x'", "parameter 'w'", "output 'y'".
 std::string buffer_title(const format::PlanBuffer& buffer);

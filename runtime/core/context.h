@@ -9,6 +9,7 @@
 #include "runtime/core/debug_device.h"
 #include "runtime/core/module.h"
 #include "runtime/core/stream.h"
+#include "runtime/core/trace.h"
 
 struct tsr_context {
   /// Waits for the streams before anything that their work uses goes.
@@ -17,6 +18,7 @@ struct tsr_context {
   std::unique_ptr<tessera::runtime::Device> device;
   tessera::runtime::DebugDevice* debug = nullptr;  ///< the device, where there are checks
   uint32_t checks = 0;                             ///< TSR_CHECK_…
+  tessera::runtime::Trace trace;
   tsr_stream default_stream;
   std::mutex mutex;  ///< guards the tables below
   std::map<void*, tessera::runtime::Memory> memory;

@@ -248,7 +248,7 @@ Status bind_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> 
     return status;
   if (Status status = read_params(function, arguments); status.failed()) return status;
   if (Status status = fetch_scalars(function, arguments); status.failed()) return status;
-  if (Status status = bind_dims(function.plan, arguments, call.dims); status.failed()) {
+  if (Status status = bind_dims(function.plan, function.places, arguments, call.dims); status.failed()) {
     return status;
   }
   return find_placement(function, call.dims, call.placement);
@@ -315,7 +315,12 @@ Status run_call(Call& call, Queue& queue) {
     Frame frame{function.plan,           function.kernels, *call.placement,
                 std::move(call.dims), std::move(call.buffers), function, source};
     const tsr_context& context = *function.module->context;
+    if (context.trace.function) {
+      frame.trace = &context.trace;
+      trace_arguments(context.trace, frame);
+    }
     status = context.checks ? interpret_checked(context, frame, queue) : interpret(frame, queue);
+    if (frame.trace && !status.failed()) trace_outputs(context.trace, frame);
   }
   queue.arenas.release(std::move(arena));
   return status;

@@ -30,6 +30,7 @@ struct tsr_function {
   std::vector<std::string> input_shapes;  ///< texts, beside inputs
   std::vector<std::string> output_shapes;
   tessera::format::StepSources sources;  ///< beside plan.steps, where they are known
+  tessera::runtime::DeclaredPlaces places;
 
   std::mutex mutex;  ///< guards the cache
   std::map<std::vector<int64_t>, std::shared_ptr<const tessera::runtime::Placement>> placements;

@@ -4,6 +4,7 @@
 #include "runtime/core/call_checks.h"
 #include "runtime/core/function.h"
 #include "runtime/core/kernel_log.h"
+#include "runtime/core/trace.h"
 #include "runtime/cpu/guard_pages.h"
 
 namespace tessera::runtime {
@@ -43,6 +44,7 @@ class Interpreter {
     }
     Launch launch;
     Status sized = size_launch(*kernel.meta, dims_, launch.programs, launch.scratch_bytes);
+    if (frame_.trace && !sized.failed()) trace_launch(*frame_.trace, frame_, step_, step, launch.programs);
     if (sized.failed() || launch.programs == 0) return sized;
     pointers_.clear();
     for (uint32_t buffer : step.buffers) {
@@ -120,6 +122,7 @@ class Interpreter {
     if (bytes != frame_.placement.bytes[step.from]) {
       return bug("a copy of ", frame_.placement.bytes[step.from], " bytes to ", bytes);
     }
+    if (frame_.trace) trace_move(*frame_.trace, frame_, step_, "copy", step.from, step.to);
     if (bytes == 0) return ok();
     if (Status status = check_memory(step.to); status.failed()) return status;
     if (Status status = check_memory(step.from); status.failed()) return status;
@@ -128,6 +131,7 @@ class Interpreter {
 
   Status run_step(const format::FillStep& step, size_t&) {
     int64_t bytes = frame_.placement.bytes[step.buffer];
+    if (frame_.trace) trace_move(*frame_.trace, frame_, step_, "fill", format::no_index, step.buffer);
     if (bytes == 0) return ok();
     if (Status status = check_memory(step.buffer); status.failed()) return status;
     return queue_.fill(frame_.buffers[step.buffer], step.pattern, step.width, size_t(bytes));

@@ -22,6 +22,7 @@ struct BoundKernel {
 };
 
 class CallChecks;
+struct Trace;
 
 /// One call: the dims are bound and every buffer that is no view has its memory.
 struct Frame {
@@ -33,6 +34,7 @@ struct Frame {
   const tsr_function& function;
   MemorySource& memory;          ///< of the device, for logs
   CallChecks* checks = nullptr;  ///< in a context with checks
+  const Trace* trace = nullptr;  ///< where somebody watches
 };
 
 /// Puts all steps into the queue. The plan has been checked, so indices are not; what depends on

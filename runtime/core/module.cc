@@ -226,9 +226,22 @@ class ModuleLoader {
       }
       function.donors.push_back(input);
     }
+    find_places(function);
     for (uint32_t i : function.inputs) function.input_shapes.push_back(declared(plan, i));
     for (uint32_t i : function.outputs) function.output_shapes.push_back(declared(plan, i));
     return ok();
+  }
+
+  /// Where the source declares the extents that bind_dims checks.
+  void find_places(tsr_function& function) {
+    tessera::runtime::DeclaredPlaces& places = function.places;
+    places.extents.resize(function.plan.buffers.size());
+    for (size_t i = 0; i < function.inputs.size(); ++i) {
+      places.extents[function.inputs[i]] = function.entry->inputs[i].places;
+    }
+    for (size_t i = 0; i < function.params.size(); ++i) {
+      places.extents[function.params[i]] = module_.parameters[function.param_slots[i]].declared->places;
+    }
   }
 
   static std::string declared(const Plan& plan, uint32_t buffer) {

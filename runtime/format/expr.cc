@@ -142,6 +142,24 @@ std::string_view eval_status_text(EvalStatus status) {
   return "";
 }
 
+std::optional<Comparison> comparison_of(const Expr& expr) {
+  bool compares = !expr.empty() && expr.back().op >= ExprOp::Eq && expr.back().op <= ExprOp::Ge;
+  if (!compares) return std::nullopt;
+  // The right side is the shortest end that leaves one value.
+  size_t begin = expr.size() - 1;
+  for (size_t wanted = 1; wanted > 0 && begin > 0; --begin) {
+    ExprOp op = expr[begin - 1].op;
+    bool leaf = op == ExprOp::Const || op == ExprOp::Dim;
+    if (leaf) {
+      --wanted;
+    } else if (op != ExprOp::Not) {
+      ++wanted;
+    }
+  }
+  auto at = expr.begin() + ptrdiff_t(begin);
+  return Comparison{expr.back().op, Expr(expr.begin(), at), Expr(at, expr.end() - 1)};
+}
+
 bool reads_dim(std::span<const ExprInstr> expr, uint32_t dim) {
   for (const ExprInstr& instr : expr) {
     if (instr.op == ExprOp::Dim && instr.value == int64_t(dim)) return true;

@@ -10,6 +10,7 @@
 // error of the evaluation. Both sides of `and` and `or` are evaluated.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -82,6 +83,15 @@ std::string expr_text(std::span<const ExprInstr> expr, std::span<const std::stri
 
 /// Reads the text form; names must be among `dims`. print(parse(t)) is one form per expression.
 Result<Expr> parse_expr(std::string_view text, std::span<const std::string> dims);
+
+/// Code that ends in a comparison, taken apart.
+struct Comparison {
+  ExprOp op = ExprOp::Eq;
+  Expr left;
+  Expr right;
+};
+/// The two sides of checked code that ends in a comparison; nothing of other code.
+std::optional<Comparison> comparison_of(const Expr& expr);
 
 /// True when the code reads that dimension.
 bool reads_dim(std::span<const ExprInstr> expr, uint32_t dim);

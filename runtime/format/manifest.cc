@@ -18,6 +18,7 @@ Json tensor_json(const ManifestTensor& tensor, TensorRole role) {
               {"dtype", dtype_name(tensor.dtype)},
               {"policies", tensor.policies},
               {"shape", tensor.shape}};
+  if (!tensor.places.empty()) out["places"] = tensor.places;
   if (role == TensorRole::Input) out["seed"] = tensor.seed;
   if (role == TensorRole::Output) out["alias_of"] = tensor.alias_of;
   if (role == TensorRole::Param) out["initialiser"] = tensor.initialiser;
@@ -134,6 +135,12 @@ class ManifestReader {
       tensor.shape.push_back(item.text());
       check_expr_text(item, tensor.shape.back(), dims);
     });
+    if (!in["places"].is_null()) {
+      tensor.places = in["places"].texts();
+      if (tensor.places.size() != tensor.shape.size()) {
+        in["places"].refuse("places are not as many as extents");
+      }
+    }
     if (role == TensorRole::Input) tensor.seed = in["seed"].boolean();
     if (role == TensorRole::Output) tensor.alias_of = in["alias_of"].text();
     if (role == TensorRole::Param) tensor.initialiser = in["initialiser"].text();

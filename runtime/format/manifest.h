@@ -19,6 +19,9 @@ struct ManifestTensor {
   Dtype dtype = Dtype::F32;
   std::vector<std::string> policies;  ///< such as "accum(f32)"
   std::vector<std::string> shape;     ///< expressions in text form, over the entry's dims
+  /// Input and parameter: where each of these is written, "mlp.tsr:5:19"; empty where that is not
+  /// known.
+  std::vector<std::string> places = {};
   bool seed = false;                  ///< input: the Philox seed; a call may omit it, which means 0
   std::string alias_of;     ///< output: the donated input whose memory it is; empty if none
   std::string initialiser;  ///< parameter: such as "normal(0.02)"; empty if it has none

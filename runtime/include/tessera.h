@@ -25,7 +25,7 @@ extern "C" {
 /* The version of this interface. A bundle names the one it was built for and loads when the major
  * numbers agree and its minor number is not larger than this one. */
 #define TSR_ABI_MAJOR 1
-#define TSR_ABI_MINOR 1
+#define TSR_ABI_MINOR 2
 
 typedef struct tsr_context* tsr_context_t;
 typedef struct tsr_module* tsr_module_t;
@@ -213,6 +213,40 @@ TSR_API tsr_status_t tsrGetOutputShape(tsr_function_t function, const tsr_tensor
 TSR_API tsr_status_t tsrCall(tsr_function_t function, tsr_stream_t stream,
                              const tsr_tensor_t* const* inputs, size_t ninputs,
                              tsr_tensor_t* const* outputs, size_t noutputs);
+
+/* Watching calls. */
+
+typedef enum {
+  TSR_TRACE_INPUT = 0, /* what a call is given */
+  TSR_TRACE_PARAMETER, /* what is bound and the entry reads */
+  TSR_TRACE_OPERAND,   /* what a kernel, a copy or a fill is about to read */
+  TSR_TRACE_RESULT,    /* what it writes */
+  TSR_TRACE_OUTPUT     /* what the call gives */
+} tsr_trace_kind_t;
+
+/* One tensor at one moment of a call. Strings and shape are there during the callback; strings that
+ * are not known are "". */
+typedef struct {
+  tsr_trace_kind_t kind;
+  const char* entry;
+  size_t step;               /* of the plan, for operands and results */
+  const char* source;        /* where the step comes from, such as "mlp.tsr:7:12" */
+  const char* kernel;        /* of a launch; "copy" or "fill" of the steps that are these */
+  const char* kernel_source; /* where the kernel is written */
+  int64_t programs;          /* of the launch: how many instances of the kernel run; 0: none */
+  const char* name;          /* of the tensor */
+  const char* dtype;
+  const char* declared; /* the shape as the signature or the plan states it, such as "[B, 3*D]" */
+  int32_t ndim;
+  const int64_t* shape;
+} tsr_trace_tensor_t;
+
+typedef void (*tsr_trace_t)(void* user, const tsr_trace_tensor_t* tensor);
+
+/* Lets calls that are made from now on tell each of their tensors as it flows, in the order in which
+ * work is queued, on the thread that queues it; NULL ends it. Contents are not waited for. To be
+ * called while no call of the context runs. */
+TSR_API tsr_status_t tsrSetTrace(tsr_context_t context, tsr_trace_t trace, void* user);
 
 /* Parameters. */
 

@@ -11,6 +11,7 @@
 #include "runtime/tsr/state_files.h"
 #include "runtime/tsr/tensor_files.h"
 #include "runtime/tsr/terminal.h"
+#include "runtime/tsr/trace_shapes.h"
 
 namespace tessera::tool {
 
@@ -30,6 +31,7 @@ struct RunOptions {
   DeviceOptions device;
   int repeat = 1;
   bool time = false;
+  bool trace_shapes = false;
   std::string interpret;
 };
 
@@ -73,6 +75,9 @@ class Run {
     if (!options_.interpret.empty() && options_.device.device != "cpu") {
       return fail(cat("--interpret runs on the CPU, not on ", options_.device.device));
     }
+    if (!options_.interpret.empty() && options_.trace_shapes) {
+      return fail("--trace-shapes shows the steps of compiled code, and --interpret runs none");
+    }
     DeviceOptions device = options_.device;
     device.no_code = !options_.interpret.empty();  // then the bundle may be for any machine
     if (int code = session_.open(options_.bundle, device)) return code;
@@ -86,6 +91,10 @@ class Run {
     if (int code = read_states()) return code;
     if (int code = require_inputs()) return code;
     if (int code = make_outputs()) return code;
+    if (options_.trace_shapes) {
+      tsr_status_t status = tsrSetTrace(session_.context(), ShapePrinter::print, &shapes_);
+      if (status != TSR_SUCCESS) return fail_status(status);
+    }
     if (int code = call()) return code;
     return write_outputs();
   }
@@ -267,6 +276,7 @@ class Run {
   }
 
   const RunOptions& options_;
+  ShapePrinter shapes_;
   Session session_;
   tsr_function_t function_ = nullptr;
   std::vector<tsr_tensor_info_t> input_infos_;
@@ -315,6 +325,8 @@ void add_run_command(CLI::App& command, int& exit_code) {
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
   command.add_flag("--time", options->time, "print how long the entry took to standard error");
+  command.add_flag("--trace-shapes", options->trace_shapes,
+                   "print each tensor's shape as it flows, and the kernel that reads or makes it");
   command
       .add_option("--interpret", options->interpret,
                   "interpret the graph instead of running compiled code")

@@ -46,6 +46,41 @@ TEST_CASE("a chain of launches runs through temps", "[runtime]") {
   }
 }
 
+namespace {
+
+/// "0:x[3]" for each tensor that is told, the number being its kind.
+void note_tensor(void* user, const tsr_trace_tensor_t* tensor) {
+  std::string& text = *static_cast<std::string*>(user);
+  text += std::to_string(int(tensor->kind)) + ":" + tensor->name + "[";
+  for (int32_t i = 0; i < tensor->ndim; ++i) text += (i ? "," : "") + std::to_string(tensor->shape[i]);
+  text += "]";
+  if (*tensor->kernel) text += "@" + std::string(tensor->kernel) + std::to_string(tensor->step);
+  text += " ";
+}
+
+}  // namespace
+
+TEST_CASE("a watched call tells its tensors as they flow", "[runtime]") {
+  Loaded loaded(make_bundle({chain()}));
+  std::string told;
+  REQUIRE(tsrSetTrace(loaded.context, note_tensor, &told) == TSR_SUCCESS);
+  HostTensor x({3}, iota(3));
+  HostTensor y({3});
+  REQUIRE(call(loaded.function("chain"), {&x.tensor}, {&y.tensor}) == TSR_SUCCESS);
+  CHECK(told ==
+        "0:x[3] 2:x[3]@add_one0 3:t2[3]@add_one0 2:t2[3]@add_one1 3:t3[3]@add_one1 "
+        "2:t3[3]@add_one2 3:y[3]@add_one2 4:y[3] ");
+  // A call that is refused tells nothing.
+  told.clear();
+  HostTensor z({2});
+  CHECK(call(loaded.function("chain"), {&x.tensor}, {&z.tensor}) == TSR_EINVAL);
+  CHECK(told.empty());
+  REQUIRE(tsrSetTrace(loaded.context, nullptr, nullptr) == TSR_SUCCESS);
+  REQUIRE(call(loaded.function("chain"), {&x.tensor}, {&y.tensor}) == TSR_SUCCESS);
+  CHECK(told.empty());
+  CHECK(tsrSetTrace(nullptr, note_tensor, &told) == TSR_EINVAL);
+}
+
 TEST_CASE("a zero extent launches nothing", "[runtime]") {
   Loaded loaded(make_bundle({chain()}));
   HostTensor x({0});
@@ -237,7 +272,7 @@ TEST_CASE("an integer input may be a dimension", "[runtime]") {
   value = 7;
   CHECK(call(loaded.function("first_rows"), {&n.tensor, &in.tensor}, {&out.tensor}) == TSR_EINVAL);
   CHECK(last_error() ==
-        "first_rows: where count <= N (rows.tsr:3:9) does not hold; N = 4 from input 'x', axis 0, "
+        "first_rows: where count <= N (rows.tsr:3:9) does not hold: 7 <= 4; N = 4 from input 'x', axis 0, "
         "count = 7 from input 'count'");
   value = -1;
   CHECK(call(loaded.function("first_rows"), {&n.tensor, &in.tensor}, {&out.tensor}) == TSR_EINVAL);

@@ -92,7 +92,7 @@ TEST_CASE("wrong dtypes, ranks and extents are named", "[runtime]") {
     HostTensor y({2, 3});
     CHECK(call(c.loaded.function("layer"), {&x.tensor, &w.tensor}, {&y.tensor}) == TSR_EINVAL);
     CHECK(last_error() ==
-          "layer: where D % 2 == 0 (layer.tsr:4:7) does not hold; D = 3 from input 'x', axis 1");
+          "layer: where D % 2 == 0 (layer.tsr:4:7) does not hold: 1 == 0; D = 3 from input 'x', axis 1");
   }
   SECTION("an extent that overflows") {
     c.x.shape = {0, INT64_MAX / 2};
