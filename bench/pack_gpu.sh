@@ -28,7 +28,7 @@ cd "$(dirname "$0")/.."
 cmake --preset release >/dev/null
 cmake --build build --target tesserac tsr tessera >/dev/null
 mkdir -p "$folder/lib" "$folder/bundles"
-for program in gemm rows; do
+for program in gemm rows attention gated; do
   build/bin/tesserac "bench/gpu/$program.tsr" "${options[@]}" -o "$folder/bundles/$program.bundle"
 done
 
@@ -36,7 +36,7 @@ done
 cp -L build/lib/libtessera.so.1 "$folder/lib/"
 cp build/bin/tsr "$folder/lib/tsr"
 ldd build/bin/tsr | sed -nE 's/.*=> (\S*lib(tbb|fmt)\.so\S*) .*/\1/p' | xargs -I{} cp -L {} "$folder/lib/"
-cp bench/gpu/{tessera_ctypes,cases,run}.py "$folder/"
+cp bench/gpu/{tessera_ctypes,cases,attention_cases,run}.py "$folder/"
 cat >"$folder/run.sh" <<'SCRIPT'
 #!/usr/bin/env bash
 # Checks the bundles on cuda:0 against PyTorch, then measures them beside it; --help lists the options.

@@ -6,6 +6,8 @@ import itertools
 import torch
 import torch.nn.functional as functional
 
+import attention_cases
+
 
 @dataclasses.dataclass(frozen=True)
 class Case:
@@ -107,6 +109,8 @@ def checked_cases():
     for size in ROW_SIZES:
         yield rmsnorm_case(*size)
         yield softmax_case(*size)
+    yield from attention_cases.checked_attention(Case)
+    yield from attention_cases.checked_gated(Case)
 
 
 def measured_cases():
@@ -115,3 +119,5 @@ def measured_cases():
             yield product_case(kind, size, size, size, measured=True)
     yield rmsnorm_case(16384, 4096, measured=True)
     yield softmax_case(16384, 4096, measured=True)
+    yield from attention_cases.measured_attention(Case)
+    yield from attention_cases.measured_gated(Case)

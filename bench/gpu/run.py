@@ -115,12 +115,19 @@ def measured_row(case, bundles, rounds):
     theirs = torch.empty_like(ours)
     calls = {"tessera": bundles.function(case).prepare(inputs, [ours])}
     for name, peer in case.peers.items():
+        try:
+            peer(*inputs, theirs)
+        except RuntimeError as error:  # this machine's PyTorch has no such kernel
+            print(f"no {name} for {case.name}: {str(error).splitlines()[0]}", flush=True)
+            continue
         calls[name] = lambda peer=peer: peer(*inputs, theirs)
+    if len(calls) == 1:
+        return None
     if case.moves_memory:
         calls["copy"] = lambda: theirs.copy_(inputs[0])
     seconds = measure(calls, rounds)
     rates = {name: case.work / value for name, value in seconds.items()}
-    best = max(case.peers, key=lambda name: rates[name])
+    best = max((name for name in calls if name in case.peers), key=lambda name: rates[name])
     row = {"case": case.name, "unit": case.unit, "ours": rates["tessera"], "peer": rates[best],
            "peer_name": best, "ratio": rates["tessera"] / rates[best], "seconds": seconds}
     if case.moves_memory:
@@ -148,6 +155,8 @@ def run_measurements(bundles, only, rounds, failures):
         if not case.name.startswith(only) or case.name in failures:
             continue
         row = measured_row(case, bundles, rounds)
+        if row is None:
+            continue
         rows.append(row)
         print(f"{row['case']:28} {row['ours']:8.2f} {row['peer']:8.2f} {row['ratio']:6.3f}  "
               f"{row['unit']}, peer {row['peer_name']}", end="")

@@ -103,17 +103,20 @@ def seed_24(seed):
     for, two products in a loop, and the division at its end."""
     text = seed.after(until("SharedMemoryAllocationPass"))
     kernel = text[text.index("tile.kernel @flash_attention"):]
-    shared = re.findall(r"view<128 x 128, bf16, .*space = shared.*tile\.alloc_shared", kernel)
+    shared = re.findall(r"view<\d x 128 x 128, bf16, .*space = shared.*tile\.alloc_shared", kernel)
     assert len(shared) >= 3, shared
     registers = r"tile<128 x 128, f32, #wgmma<acc, 128 x 128, warps = \d+>>"
-    holds(kernel, r"tile\.copy_async %q", r"tile\.copy_commit", r"tile\.copy_wait", r"tile\.for",
-          rf"{registers} = tile\.mma ", r'tile\.reduce .*kind = "max"', r"tile\.exp2", rf"{registers} = tile\.mma ",
+    holds(kernel, r"tile\.barrier_expect", r"tile\.copy_async %q", r"tile\.for", r"tile\.copy_async ", r"tile\.copy_async %v",
+          r"tile\.role .*\"mma\"", r"tile\.barrier_wait", r"tile\.for", rf"{registers} = tile\.mma ", r'tile\.reduce .*kind = "max"', r"tile\.exp2", rf"{registers} = tile\.mma ",
           rf"{registers} = tile\.div ")
 
 
 def seed_25(seed):
-    """PTX: shared memory, asynchronous copies, wgmma of both products, a loop, code for sm_90a."""
+    """PTX: shared memory, bulk copies by tensor maps that barriers count, wgmma of both products, the second with weights
+    in registers, a loop, code for sm_90a."""
     code = seed.after(phases())
     holds(code, r"\.version 8", r"\.target sm_90a", r"\.address_size 64", r"\.visible \.entry flash_attention",
-          r"\.param \.u64", r"cp\.async", r"\n\$?\w+:", r"wgmma\.mma_async\.sync\.aligned\.m64n128k16\.f32\.bf16\.bf16",
-          r"ex2\.approx", r"wgmma\.mma_async\.sync\.aligned\.m64n128k16\.f32\.bf16\.bf16", r"\tret;")
+          r"\.param \.u64", r"mbarrier\.init", r"cp\.async\.bulk\.tensor\.4d\.shared::cluster\.global", r"\n\$?\w+:",
+          r"wgmma\.mma_async\.sync\.aligned\.m64n128k16\.f32\.bf16\.bf16 \{[^}]*\}, %d", r"ex2\.approx",
+          r"wgmma\.mma_async\.sync\.aligned\.m64n128k16\.f32\.bf16\.bf16 \{[^}]*\}, \{",
+          r"cp\.async\.bulk\.tensor\.4d\.global\.shared::cta", r"\tret;")

@@ -138,7 +138,7 @@ void KernelRun::run_mma(Op* op) {
   product->c = at(op->in(in::Mma::c));
   product->accumulate = !accumulate || index(accumulate) != 0;
   AccessMade made = make_access(Stream::Mma, product->number, false);
-  touch_all(product->a, a->type()->dtype, made);
+  if (product->a.memory) touch_all(product->a, a->type()->dtype, made);
   touch_all(product->b, b->type()->dtype, made);
   role_->products.push_back(product);
   make(op).product = std::move(product);
@@ -157,11 +157,13 @@ void KernelRun::multiply(EvalProduct& product) {
   Op* op = product.op;
   DType dtype = op->result()->type()->dtype;
   DType from = op->in(in::Mma::a)->type()->dtype;
-  std::vector<Element> a = contents(product.a, from, dtype), b = contents(product.b, from, dtype);
+  std::vector<Element> a = product.a.memory ? contents(product.a, from, dtype)
+                                            : widened(product.a.elements, from, dtype);
+  std::vector<Element> b = contents(product.b, from, dtype);
   std::vector<Element>& c = product.elements;
   c = product.c.product ? product.c.product->elements : product.c.elements;
   if (!product.accumulate) c.assign(c.size(), is_float(dtype) ? Element{.f = 0} : Element{.i = 0});
-  size_t k = size_t(product.a.dims[1]);
+  size_t k = size_t(product.b.dims[0]);
   add_product(dtype, a, b, c, size_t(product.b.dims[1]), k, k);
   product.c = {};
 }
@@ -193,7 +195,7 @@ void KernelRun::settle_operands(Op* op) {
     if (own && value.product->number <= role_->order.own[Stream::Mma]) {
       value.elements = value.product->elements;
       value.product.reset();
-    } else if (!own || !(passes || kind == OpKind::Mma)) {
+    } else if (!own || !(passes || (kind == OpKind::Mma && i == op->slot_begin(in::Mma::c)))) {
       return fail("it uses the result of a tile.mma that may be under way",
                   {{value.product->op->loc(), "the product"}}, "put a tile.mma_wait before");
     }

@@ -188,7 +188,8 @@ void verify_pending(Op* op, OpVerifier& verifier) {
 void verify_mma(Op* op, OpVerifier& verifier) {
   Type a = op->in(in::Mma::a)->type(), b = op->in(in::Mma::b)->type(),
        c = op->in(in::Mma::c)->type();
-  if (!expect_shared(verifier, "a", a) || !expect_shared(verifier, "b", b)) return;
+  if (!a->is(TypeKind::Tile) && !expect_shared(verifier, "a, where it is no tile,", a)) return;
+  if (!expect_shared(verifier, "b", b)) return;
   bool shapes = a->rank() == 2 && b->rank() == 2 && a->dims[1] == b->dims[0];
   if (!shapes) return verifier.error("{} x {} is no product", to_text(a->dims), to_text(b->dims));
   if (c->dims != std::vector<Dim>{a->dims[0], b->dims[1]}) {

@@ -107,9 +107,12 @@ class KernelNeeds {
     walk(kernel_, [&](Op* op) {
       if (!op->is(schedule::info(OpKind::Dot))) return;
       for (Value* operand : {op->in(in::Dot::a), op->in(in::Dot::b)}) {
-        Op* load = flat_load(operand);
+        std::set<Value*> seen;
+        if (is_made_of_products(operand, seen)) continue;  // which the threads hold
+        Value* window = turned(operand);
+        Op* load = flat_load(window);
         bool loads = load && load->is(schedule::info(OpKind::Load)) && !load->has_attr("fill");
-        possible &= loads && add_copy(load->in(in::Load::memory)->type(), operand->type(), facts);
+        possible &= loads && add_copy(load->in(in::Load::memory)->type(), window->type(), facts);
       }
     });
     return possible ? std::optional(facts) : std::nullopt;
@@ -156,10 +159,11 @@ class KernelNeeds {
     return found;
   }
 
-  bool multiplies() const {
-    bool found = false;
-    walk(kernel_, [&](Op* op) { found |= op->is(schedule::info(OpKind::Dot)); });
-    return found;
+  /// Whether there are products, and tiles with symbolic extents.
+  bool has_depths() const {
+    bool multiplies = false;
+    walk(kernel_, [&](Op* op) { multiplies |= op->is(schedule::info(OpKind::Dot)); });
+    return multiplies && !whole_extents().empty();
   }
 
   /// The one symbolic extent that tiles have; null when there is none, or several, or when something is combined along
@@ -193,6 +197,26 @@ class KernelNeeds {
   }
 
  private:
+  /// Whether a product's result is among what the tile is computed from, element by element.
+  static bool is_made_of_products(Value* value, std::set<Value*>& seen) {
+    Op* def = value->def();
+    if (!def || !seen.insert(value).second) return false;
+    if (def->is(schedule::info(OpKind::Dot))) return true;
+    if (def->info().elementwise == ElementwiseKind::None) return false;
+    for (unsigned i = 0; i < def->operand_count(); ++i) {
+      bool same = def->operand(i)->type()->dims == value->type()->dims;
+      if (same && is_made_of_products(def->operand(i), seen)) return true;
+    }
+    return false;
+  }
+
+  /// The tile of which the operand is the transposed one, or the operand itself.
+  static Value* turned(Value* operand) {
+    Op* def = operand->def();
+    bool turns = def && def->is(schedule::info(OpKind::Transpose)) && operand->type()->rank() == 2;
+    return turns ? def->operand(0) : operand;
+  }
+
   /// What loads the tile, as it is or with further axes of one element before its own (plan_pipeline drops those).
   static Op* flat_load(Value* tile) {
     Op* def = tile->def();
@@ -379,7 +403,16 @@ class Specialisation {
 
   bool has_roles(Op* kernel) const { return machine_.gpu.has_tma && kernel->attr("schedule")->get("roles"); }
 
+  /// What is not taken is among `were_used_`, and goes.
   void add_copying(Op* kernel, bool is_general, std::vector<Op*>& all) {
+    KernelNeeds needs(kernel);
+    std::vector<Op*> kernels{kernel};
+    if (needs.has_depths()) kernels = depth_copies(kernel, needs);
+    were_used_.insert(kernels.begin(), kernels.end());
+    for (Op* each : kernels) add_copying_one(each, is_general, all);
+  }
+
+  void add_copying_one(Op* kernel, bool is_general, std::vector<Op*>& all) {
     KernelNeeds needs(kernel);
     std::optional<Facts> copies = needs.operand_copies();
     if (!copies) {
@@ -399,7 +432,14 @@ class Specialisation {
   void add_vectorised(Op* kernel, std::vector<Op*>& all) {
     KernelNeeds needs(kernel);
     Facts vectors = needs.vectors();
-    if (needs.multiplies() && !needs.whole_extents().empty()) return add_depths(kernel, needs, vectors, all);
+    if (needs.has_depths()) {
+      std::vector<Op*> any = depth_copies(kernel, needs);
+      if (!vectors.empty()) {
+        for (Op* special : any) all.push_back(copy(special, vectors));
+      }
+      all.insert(all.end(), any.begin(), any.end());
+      return;
+    }
     if (Dim extent = needs.row_extent()) {
       for (int64_t row : row_extents) {
         int64_t warps = std::max<int64_t>(1, needs.largest_tile({{extent, row}}) / (32 * registers_per_tile));
@@ -435,7 +475,7 @@ class Specialisation {
   }
 
   /// A copy for each depth that registers can hold, in place of the kernel: a product has to have an end.
-  void add_depths(Op* kernel, const KernelNeeds& needs, const Facts& vectors, std::vector<Op*>& all) {
+  std::vector<Op*> depth_copies(Op* kernel, const KernelNeeds& needs) {
     int64_t threads = 32 * gpu_schedule(kernel, machine_).compute_warps;
     std::vector<Op*> any;
     for (int64_t depth : depths) {
@@ -448,10 +488,7 @@ class Specialisation {
       take_rows(special, extents);
       any.push_back(special);
     }
-    if (!vectors.empty()) {
-      for (Op* special : any) all.push_back(copy(special, vectors));
-    }
-    all.insert(all.end(), any.begin(), any.end());
+    return any;
   }
 
   /// The depth for each whole axis, or the first one that the kernel's assumptions keep it within.

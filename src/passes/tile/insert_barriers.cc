@@ -48,7 +48,6 @@ class ChannelExpansion {
     builder_.set_loc(channel_->loc());
     full_ = barriers(1);
     empty_ = barriers(arrivals(users));
-    tile::barrier(builder_);  // all warps see them before anyone waits
     for (Op* user : users) {
       builder_.set_before(user);
       builder_.set_loc(user->loc());
@@ -125,9 +124,16 @@ class ChannelExpansion {
 Status insert_barriers(Module& module, PassContext&) {
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
+    std::vector<Op*> channels;
     for (Op* op : *kernel->region()->front()) {
-      if (op->is(tile::info(OpKind::Channel))) ChannelExpansion(kernel, op).run();
+      if (op->is(tile::info(OpKind::Channel))) channels.push_back(op);
     }
+    if (channels.empty()) continue;
+    Builder builder(module);
+    builder.set_after(channels.back());
+    builder.set_loc(channels.back()->loc());
+    tile::barrier(builder);  // all warps see the channels' barriers before anyone waits
+    for (Op* channel : channels) ChannelExpansion(kernel, channel).run();
   }
   return success;
 }

@@ -112,36 +112,35 @@ class Persistence {
 
   /// Makes a channel's turns follow those of the tiles before: `done` of them. Gives the number after this tile.
   Value* count_turns(Op* channel, Value* done) {
-    Value* turns = nullptr;
-    std::vector<Op*> users;
-    for (Use* use = channel->result()->first_use(); use; use = use->next()) users.push_back(use->owner());
-    std::map<Value*, Value*> moved;
-    auto later = [&](Op* user, unsigned position) {
-      Value* turn = user->operand(position);
-      Value*& counted = moved[turn];
-      if (!counted) {
-        Block* block = turn->parent_block();
-        builder_.set_before(block->front());
-        counted = tile::add(builder_, done, turn);
-        Op* loop = block->parent_op();
-        turns = loop->in(in::For::hi);
-      }
-      user->set_operand(position, counted);
-    };
-    for (Op* user : users) {
+    Op* acquire = nullptr;
+    std::vector<std::pair<Op*, unsigned>> readers;
+    for (Use* use = channel->result()->first_use(); use; use = use->next()) {
+      Op* user = use->owner();
       if (user->is(tile::info(OpKind::CopyAsync))) continue;
-      later(user, user->slot_begin(in::ChannelAcquire::turn));
+      readers.emplace_back(user, user->slot_begin(in::ChannelAcquire::turn));
+      if (user->is(tile::info(OpKind::ChannelAcquire))) acquire = user;
     }
+    TSR_CHECK(acquire, "a channel that nobody fills");
     for (Value* ring : channel->ins(in::Channel::rings)) {
-      std::vector<Op*> slots;
       for (Use* use = ring->first_use(); use; use = use->next()) {
-        if (use->owner()->is(tile::info(OpKind::Slot))) slots.push_back(use->owner());
+        Op* user = use->owner();
+        if (user->is(tile::info(OpKind::Slot))) readers.emplace_back(user, user->slot_begin(in::Slot::index));
       }
-      for (Op* slot : slots) later(slot, slot->slot_begin(in::Slot::index));
     }
-    TSR_CHECK(turns, "a channel that no loop uses");
+    for (auto [reader, position] : readers) {
+      builder_.set_before(reader);
+      reader->set_operand(position, tile::add(builder_, done, reader->operand(position)));
+    }
     builder_.set_end(done->block());
-    return tile::add(builder_, done, turns);
+    return tile::add(builder_, done, turns_of_tile(acquire->parent(), done->block()->parent_op()));
+  }
+
+  /// How often a tile runs the body of `loop`, which is that of the tiles or one in it.
+  Value* turns_of_tile(Op* loop, Op* tiles) {
+    if (loop == tiles) return tile::index(builder_, 1);
+    Value *lo = loop->in(in::For::lo), *hi = loop->in(in::For::hi);
+    if (tile::known_index(lo) == 0) return hi;
+    return arithmetic(Kind::Max, tile::sub(builder_, hi, lo), tile::index(builder_, 0));
   }
 
   Op* kernel_;

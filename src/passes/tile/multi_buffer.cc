@@ -2,7 +2,7 @@
 //
 // A slot of a ring is chosen by its turn modulo the number of slots, so that more stages of a channel between roles are
 // only a larger extent. A channel that one and the same warps fill and empty keeps one stage: they would not fill a
-// second one earlier. Where the computing threads copy, their loop is written anew so that they do (copy_ring.h).
+// second one earlier; so does one that a program fills once. Where the computing threads copy, their loop is written anew so that they do (copy_ring.h).
 
 #include <algorithm>
 
@@ -48,6 +48,17 @@ bool is_between_roles(Op* channel) {
   return true;
 }
 
+/// Whether a program fills the channel again and again. Of a persistent kernel the outermost loop is over programs.
+bool has_turns(Op* channel, bool persistent) {
+  int loops = persistent ? -1 : 0;
+  for (Use* use = channel->result()->first_use(); use; use = use->next()) {
+    if (!use->owner()->is(tile::info(OpKind::ChannelAcquire))) continue;
+    for (Op* op = use->owner(); op; op = op->parent()) loops += op->is(tile::info(OpKind::For));
+    break;
+  }
+  return loops > 0;
+}
+
 }  // namespace
 
 Status multi_buffer(Module& module, PassContext& context) {
@@ -56,7 +67,8 @@ Status multi_buffer(Module& module, PassContext& context) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
     int64_t stages = std::max<int64_t>(1, context.option("stages", gpu_schedule(kernel, *context.machine).stages));
     for (Op* op : *kernel->region()->front()) {
-      if (op->is(tile::info(OpKind::Channel)) && is_between_roles(op)) set_stages(op, stages);
+      if (!op->is(tile::info(OpKind::Channel)) || !is_between_roles(op)) continue;
+      if (has_turns(op, kernel->flag("persistent"))) set_stages(op, stages);
     }
     if (stages == 1 || has_written_memory(kernel)) continue;
     std::vector<Op*> loops;

@@ -1,13 +1,18 @@
-// Keeps one product under way while the next is issued (GPU).
+// Keeps products of a loop's turn under way while those of the next are issued (GPU).
 //
 //   for t: wait t; d = mma(…, c); c' = mma_wait d {0}; release t            becomes
 //   for t: wait t; d = mma(…, c); c' = mma_wait d {1}; if t > first: release t - 1
 //   r = mma_wait c' {0}; release last
 //
-// The accumulator is not read between the products of a loop, so the tensor cores need not run dry at the end of each.
-// A slot is given back when the product that read it is known to be done, which is one turn later: a ring of one slot
-// would never be free for the next turn, and stays as it is. The loop has to run at least once: where nothing is
-// multiplied, the accumulator would be written while the hardware may read it.
+// Accumulators are not read between the products of a loop, so the tensor cores need not run dry at the end of each.
+// Several accumulators may be waited for at once; then as many products stay under way as a turn has. A slot is given
+// back when the products that read it are known to be done, which is one turn later: a ring of one slot would never be
+// free for the next turn, and stays as it is. The loop has to run at least once: where nothing is multiplied, the
+// accumulator would be written while the hardware may read it.
+
+#include <map>
+#include <optional>
+#include <vector>
 
 #include "passes/analysis/loop_bounds.h"
 #include "passes/pass.h"
@@ -27,39 +32,48 @@ class ProductOverlap {
   void run() {
     Op* wait = only(OpKind::MmaWait);
     Op* release = only(OpKind::ChannelRelease);
-    if (!wait || !release || wait->operand_count() != 1 || wait->int_attr("pending") != 0) return;
-    Op* mma = wait->operand(0)->def();
-    std::optional<unsigned> carried = carried_index(wait->result());
-    bool chained = mma && mma->block() == body_ && carried && mma->in(in::Mma::c) == body_->arg(*carried + 1);
-    if (!chained || !wait->result()->has_one_use() || !mma->result()->has_one_use()) return;
-    std::optional<Turn> turn = turn_of(release->in(in::ChannelRelease::turn));
+    if (!wait || !release || wait->int_attr("pending") != 0 || !is_chain(wait)) return;
     Value* channel = release->in(in::ChannelRelease::channel);
-    if (!turn || channel->def()->int_attr("stages") < 2) return;
-    wait->set_attr("pending", builder_.context().integer(1));
+    Value* turn = release->in(in::ChannelRelease::turn);
+    if (!follows(turn) || channel->def()->int_attr("stages") < 2) return;
+    wait->set_attr("pending", builder_.context().integer(wait->operand_count()));
     builder_.set_before(loop_);
     Value* one = tile::index(builder_, 1);
     builder_.set_before(release);
     builder_.set_loc(release->loc());
     Value* condition = tile::elementwise(builder_, ElementwiseKind::Gt, {body_->arg(0), loop_->in(in::For::lo)});
-    release_if(condition, channel, tile::sub(builder_, release->in(in::ChannelRelease::turn), one));
+    release_if(condition, channel, tile::sub(builder_, turn, one));
     release->erase();
 
     builder_.set_after(loop_);
-    Value* result = loop_->result(*carried);
-    Op* last = builder_.op(tile::info(OpKind::MmaWait), {{result}}, {result->type()},
-                           {{"pending", builder_.context().integer(0)}});
-    result->replace_all_uses(last->result());
-    last->set_operand(0, result);
-    Value* index = tile::sub(builder_, loop_->in(in::For::hi), one);
-    Value* final_turn = turn->base ? tile::add(builder_, turn->base, index) : index;
-    tile::channel_op(builder_, OpKind::ChannelRelease, channel, final_turn);
+    std::vector<Value*> results;
+    for (unsigned i = 0; i < wait->operand_count(); ++i) results.push_back(loop_->result(*carried_index(wait->result(i))));
+    Op* last = tile::mma_wait(builder_, results, 0);
+    for (unsigned i = 0; i < results.size(); ++i) {
+      results[i]->replace_all_uses(last->result(i));
+      last->set_operand(i, results[i]);
+    }
+    std::map<Value*, Value*> values{{body_->arg(0), tile::sub(builder_, loop_->in(in::For::hi), one)}};
+    tile::channel_op(builder_, OpKind::ChannelRelease, channel, outside(turn, values));
   }
 
  private:
-  /// A turn as base + index of the loop; null base: 0.
-  struct Turn {
-    Value* base;
-  };
+  /// Whether what is waited for are all products of the loop, each added to what the turn before left of it.
+  bool is_chain(Op* wait) {
+    size_t products = 0;
+    for (Op* op : *body_) products += op->is(tile::info(OpKind::Mma));
+    if (products != wait->operand_count()) return false;
+    for (unsigned i = 0; i < products; ++i) {
+      Op* mma = wait->operand(i)->def();
+      std::optional<unsigned> carried = carried_index(wait->result(i));
+      bool chained = mma && mma->is(tile::info(OpKind::Mma)) && mma->block() == body_ && carried &&
+                     mma->in(in::Mma::c) == body_->arg(*carried + 1);
+      // Registers of a left factor would be written anew while they are read.
+      bool stays = chained && mma->in(in::Mma::c)->has_one_use() && !mma->in(in::Mma::a)->type()->is(TypeKind::Tile);
+      if (!stays || !wait->result(i)->has_one_use() || !mma->result()->has_one_use()) return false;
+    }
+    return true;
+  }
 
   Op* only(OpKind kind) {
     Op* found = nullptr;
@@ -79,17 +93,27 @@ class ProductOverlap {
     return std::nullopt;
   }
 
-  std::optional<Turn> turn_of(Value* turn) {
-    Value* index = body_->arg(0);
-    if (turn == index) return Turn{nullptr};
-    Op* def = turn->def();
-    if (!def || def->info().elementwise != ElementwiseKind::Add) return std::nullopt;
-    for (unsigned i = 0; i < 2; ++i) {
-      Value* base = def->operand(1 - i);
-      bool outside = base->parent_block() != body_;
-      if (def->operand(i) == index && outside) return Turn{base};
+  /// Whether the number is computed from the loop's index and what is outside of the loop.
+  bool follows(Value* value) {
+    if (value->parent_block() != body_) return true;
+    Op* def = value->def();
+    if (!def) return value == body_->arg(0);
+    for (unsigned i = 0; i < def->operand_count(); ++i) {
+      if (!follows(def->operand(i))) return false;
     }
-    return std::nullopt;
+    return def->is_pure();
+  }
+
+  /// The number where the builder stands, with the index as in `values`.
+  Value* outside(Value* value, std::map<Value*, Value*>& values) {
+    if (value->parent_block() != body_) return value;
+    auto known = values.find(value);
+    if (known != values.end()) return known->second;
+    Op* def = value->def();
+    for (unsigned i = 0; i < def->operand_count(); ++i) values[def->operand(i)] = outside(def->operand(i), values);
+    Op* copy = builder_.module().clone(def, values);
+    builder_.insert(copy);
+    return values[value] = copy->result();
   }
 
   void release_if(Value* condition, Value* channel, Value* turn) {

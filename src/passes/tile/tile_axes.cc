@@ -98,6 +98,7 @@ void TileAxes::relate(Op* op) {
       join(op->in(in::Dot::a), 1, op->in(in::Dot::b), 0);
       return join_all(op->in(in::Dot::c), op->result());
     case OpKind::Mma:
+      if (op->in(in::Mma::a)->type()->is(TypeKind::Tile)) join(op->in(in::Mma::a), 0, op->result(), 0);
       return join_all(op->in(in::Mma::c), op->result());
     case OpKind::MmaWait:
       for (unsigned i = 0; i < op->result_count(); ++i) join_all(op->operand(i), op->result(i));

@@ -121,6 +121,33 @@ std::vector<GpuCase> products() {
   };
 }
 
+/// One role loads through rings, another keeps the weights in registers.
+std::vector<GpuCase> attentions_by_roles() {
+  SmallSchedule roles{.block = {{"m", 64}, {"n", 32}}, .warps = 4, .stages = 2, .roles = {{"load", 1}, {"mma", 1}}};
+  SmallSchedule persistent = roles;
+  persistent.persistent = true;
+  auto attention = [](const std::string& attributes) {
+    return "%0: tensor<1 x 2 x 70 x 64, f32> = gir.flash_attention %q, %k, %v, [], [], []" + attributes +
+           "\ngir.return [%0]\n";
+  };
+  const std::string known = "%q: tensor<1 x 2 x 70 x 32, bf16>, %k: tensor<1 x 1 x 80 x 32, bf16>, %v: tensor<1 x 1 x 80 x 64, bf16>";
+  const std::string any = "%q: tensor<B x H x S x 32, f16>, %k: tensor<B x H x T x 32, f16>";
+  return {
+      {"attention by roles", known, attention(""), 1, roles, {{}}, 8e-3},
+      {"attention by roles, causal, persistent", known, attention(" {causal = true}"), 1, persistent, {{}}, 8e-3},
+      {"attention by roles, a window", known, attention(" {causal = true, window = 9}"), 1, roles, {{}}, 8e-3},
+      {"attention by roles, any size", any,
+       "%0: tensor<B x H x S x 32, f32> = gir.flash_attention %q, %k, %k, [], [], [] {causal = true}\ngir.return [%0]\n", 1,
+       persistent,
+       {{{"B", 1}, {"H", 2}, {"S", 70}, {"T", 90}}, {{"B", 2}, {"H", 1}, {"S", 3}, {"T", 1}},
+        {{"B", 1}, {"H", 1}, {"S", 66}, {"T", 0}}},
+       2e-3},
+      {"attention by roles, any depth", "%q: tensor<1 x 2 x S x D, bf16>, %k: tensor<1 x 1 x T x D, bf16>",
+       "%0: tensor<1 x 2 x S x D, f32> = gir.flash_attention %q, %k, %k, [], [], [] {window = 40}\ngir.return [%0]\n", 1, roles,
+       {{{"S", 70}, {"T", 70}, {"D", 24}}, {{"S", 5}, {"T", 40}, {"D", 20}}}, 8e-3},
+  };
+}
+
 std::vector<GpuCase> attentions() {
   const SmallSchedule four{.block = {{"m", 64}, {"n", 32}}, .warps = 4};
   const SmallSchedule two{.block = {{"m", 16}, {"n", 16}}, .warps = 2};
@@ -340,6 +367,7 @@ const std::vector<GpuCase>& gpu_cases() {
   static const std::vector<GpuCase> all = [] {
     std::vector<GpuCase> cases = products();
     for (GpuCase& each : attentions()) cases.push_back(std::move(each));
+    for (GpuCase& each : attentions_by_roles()) cases.push_back(std::move(each));
     for (GpuCase& each : rows()) cases.push_back(std::move(each));
     for (GpuCase& each : kernel_cases()) cases.push_back(std::move(each));
     return cases;

@@ -250,6 +250,36 @@ def f(x: Tensor[B, S, 64, f32], c: Tensor[S, 32, f32], s: Tensor[S, 32, f32]) ->
   };
 }
 
+/// Two products that read one left factor.
+std::vector<GpuCase> gated() {
+  auto products = [](const char* name, const char* schedule, const char* left, const char* right,
+                     std::vector<DimValues> sizes) {
+    return kernel_case(name, fmt::format(R"(
+@kernel.schedule(Schedule({0}))
+def two(x: Tensor[M, K, bf16], g: Tensor[K, N, bf16], u: Tensor[K, N, bf16]) -> Tensor[M, N, bf16]:
+    t = tile.context(m=M, n=N, k=K)
+    a = tile.zeros((t.m, t.n), f32)
+    b = tile.zeros((t.m, t.n), f32)
+    for k in tile.range(K, t.k):
+        y = tile.load(x, (t.i, k), (t.m, t.k))
+        a = tile.dot(y, tile.load(g, (k, t.j), (t.k, t.n)), a)
+        b = tile.dot(y, tile.load(u, (k, t.j), (t.k, t.n)), b)
+    return tile.cast(tile.silu(a) * b, bf16)
+
+@jit
+def f(x: Tensor[{1}, bf16], g: Tensor[{2}, bf16], u: Tensor[{2}, bf16]):
+    return two(x, g, u)
+)", schedule, left, right), std::move(sizes), 2e-2);
+  };
+  const char* roles = "BM=64, BN=64, BK=16, stages=3, roles={\"load\": 1, \"mma\": 1}, persistent=True";
+  const char* threads = "BM=64, BN=32, BK=16, stages=3, warps=4";
+  const std::vector<DimValues> any = {
+      {{"M", 70}, {"N", 72}, {"K", 50}}, {{"M", 1}, {"N", 3}, {"K", 16}}, {{"M", 2}, {"N", 8}, {"K", 0}}};
+  return {products("gated products by threads", threads, "M, K", "K, N", any),
+          products("gated products by roles", roles, "M, K", "K, N", any),
+          products("gated products of known sizes", roles, "136, 72", "72, 64", {{}})};
+}
+
 /// Squares, whose two axes must not become one.
 std::vector<GpuCase> squares() {
   return {
@@ -331,6 +361,7 @@ std::vector<GpuCase> kernel_cases() {
   for (GpuCase& each : choices()) all.push_back(std::move(each));
   for (GpuCase& each : compared()) all.push_back(std::move(each));
   for (GpuCase& each : odd_blocks()) all.push_back(std::move(each));
+  for (GpuCase& each : gated()) all.push_back(std::move(each));
   for (GpuCase& each : squares()) all.push_back(std::move(each));
   return all;
 }

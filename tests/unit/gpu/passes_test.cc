@@ -161,6 +161,40 @@ TEST_CASE("plan_pipeline brings operands to shared memory") {
   }
 }
 
+TEST_CASE("plan_pipeline brings a tile that two products read once") {
+  check_pass(PassId::plan_pipeline, hopper, {"gated products of known"}, [](GpuProgram& program) {
+    CHECK(program.count("tile.mma") == 2);
+    CHECK(program.count("tile.mma_wait") == 1);
+    CHECK(program.count("tile.channel_acquire") == 1);
+    CHECK(program.count("tile.copy_async") == 3);
+    CHECK(program.count("tile.channel_release") == 1);
+  });
+  for (std::string_view machine : gpu_machines) {
+    check_pass(PassId::plan_pipeline, machine, {"gated products by threads"}, [](GpuProgram& program) {
+      CHECK(program.count("tile.mma") == 2);
+      CHECK(program.count("tile.copy_async") == 3);
+      CHECK(program.count("tile.copy_wait") == 1);
+      CHECK(program.count("tile.barrier") == 2);
+    });
+  }
+}
+
+TEST_CASE("plan_pipeline leaves a left factor in the registers of the sums it is made of") {
+  check_pass(PassId::plan_pipeline, hopper, {"attention by roles", "attention by roles, causal", "attention by roles, a w"},
+             [](GpuProgram& program) {
+               if (program.count("tile.channel") == 0) return;  // of any size: those that need nothing
+               CHECK(program.count("tile.channel") == 3);  // q once; k and v
+               CHECK(program.count("tile.copy_async") == 3);
+               CHECK(program.count("tile.barrier") == 0);
+               CHECK(program.count("tile.store") == 1);
+               std::vector<bool> in_registers;
+               walk(program.kernels().at(0), [&](Op* op) {
+                 if (op->is(tile::info(OpKind::Mma))) in_registers.push_back(op->operand(0)->type()->is(TypeKind::Tile));
+               });
+               CHECK(in_registers == std::vector<bool>{false, true});
+             });
+}
+
 TEST_CASE("make_persistent takes all tiles of the grid, whatever the number of workers") {
   check_pass(PassId::make_persistent, hopper, {"product bf16, b", "product f16", "product of a slice", "product, bias"},
              [](GpuProgram& program) {
@@ -203,8 +237,26 @@ TEST_CASE("overlap_products keeps a product under way where a slot is left for t
                CHECK(pending_waits(program) == std::vector<int64_t>{1, 0});
                CHECK(program.count("tile.channel_release") == 2);
              });
+  check_pass(PassId::overlap_products, hopper, {"gated products of known"}, [](GpuProgram& program) {
+    CHECK(pending_waits(program) == std::vector<int64_t>{2, 0});
+    CHECK(program.count("tile.channel_release") == 2);
+  });
   check_pass(PassId::overlap_products, hopper, {"product bf16, one role", "product f32, N x K", "product with a sum"},
              [](GpuProgram& program) { CHECK(pending_waits(program) == std::vector<int64_t>{0}); });
+}
+
+TEST_CASE("skip_masks asks once for all elements of a block") {
+  check_pass(PassId::skip_masks, hopper, {"attention by roles, a w", "attention of groups, causal"}, [](GpuProgram& program) {
+    size_t masks = 0;
+    walk(program.kernels().at(0), [&](Op* op) {
+      bool chooses = op->info().elementwise == ElementwiseKind::Select && op->result()->type()->is(TypeKind::Tile);
+      if (!chooses || op->result()->type()->rank() != 2 || op->result()->type()->dims[1]->is_constant(1)) return;
+      CHECK(op->parent()->is(tile::info(OpKind::If)));
+      CHECK(op->operand(0)->def()->operand(0)->type()->dtype != DType::I64);
+      ++masks;
+    });
+    CHECK(masks > 0);
+  });
 }
 
 TEST_CASE("simplify_tiles finds nothing more the second time") {

@@ -24,10 +24,11 @@ inline void fence_async(Builder& builder) { builder.op(info(OpKind::FenceAsync),
 inline Op* channel_op(Builder& builder, OpKind kind, Value* channel, Value* turn, std::vector<OpAttr> attributes = {}) {
   return builder.op(info(kind), {{channel}, {turn}}, {}, std::move(attributes));
 }
-/// Waits for mma: the values of those that are done.
-inline Value* mma_wait(Builder& builder, Value* value, int64_t pending) {
-  Attr count = builder.context().integer(pending);
-  return builder.op(info(OpKind::MmaWait), {{value}}, {value->type()}, {{"pending", count}})->result();
+/// Waits for mma: its results are the values of those that are done.
+inline Op* mma_wait(Builder& builder, const std::vector<Value*>& values, int64_t pending) {
+  std::vector<Type> types;
+  for (Value* value : values) types.push_back(value->type());
+  return builder.op(info(OpKind::MmaWait), {values}, types, {{"pending", builder.context().integer(pending)}});
 }
 /// Runs what `body` builds where the condition holds; the builder then stands behind it.
 template <typename F>

@@ -42,7 +42,7 @@ class CopyRing {
           if (op->region_count() > 0) return false;
       }
     }
-    if (copies_.empty() || commits != 1 || waits != 1 || products != 1 || barriers.size() != 2) return false;
+    if (copies_.empty() || commits != 1 || waits != 1 || products < 1 || barriers.size() != 2) return false;
     filled_ = barriers[0];
     used_ = barriers[1];
     return wait_->int_attr("pending") == 0 && std::ranges::all_of(copies_, [&](Op* copy) { return can_lead(copy); });

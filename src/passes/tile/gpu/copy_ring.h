@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-/// Where a loop brings the operands of one product to shared memory, waits and multiplies, gives their buffers `stages`
+/// Where a loop brings operands of products to shared memory, waits once and multiplies, gives their buffers `stages`
 /// slots, and lets the copies of a turn begin stages - 1 turns earlier:
 ///
 ///   for s < stages - 1: copy turn s -> slot s; commit

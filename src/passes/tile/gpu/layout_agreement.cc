@@ -49,7 +49,10 @@ class LayoutAgreement {
         want(op, op->slot_begin(in::Merge::a), op->result());
         want(op, op->slot_begin(in::Merge::b), op->result());
         return;
-      case OpKind::Mma: return want(op, op->slot_begin(in::Mma::c), op->result());
+      case OpKind::Mma:
+        want(op, op->slot_begin(in::Mma::c), op->result());
+        if (is_tile(op->in(in::Mma::a))) want(op, op->slot_begin(in::Mma::a), left_factor(op));
+        return;
       case OpKind::MmaWait:
         for (unsigned i = 0; i < op->result_count(); ++i) want(op, i, op->result(i));
         return;
@@ -123,6 +126,16 @@ class LayoutAgreement {
     std::vector<int> back(perm.size());
     for (size_t i = 0; i < perm.size(); ++i) back[size_t(perm[i])] = int(i);
     return layout_of(op->result()).transpose(back);
+  }
+
+  /// Accumulators of 16 columns are the fragments of a left factor of 16 bits.
+  Layout left_factor(Op* mma) {
+    Type a = mma->in(in::Mma::a)->type();
+    int warps = layout_of(mma->result()).warps();
+    std::optional<Layout> layout = layout::wgmma_accumulator(int(*a->dims[0]->constant()), int(*a->dims[1]->constant()),
+                                                             warps);
+    TSR_CHECK(layout, "a left factor in registers has no layout: " + a->text);
+    return *layout;
   }
 
   Layout row_numbers(Op* op) {

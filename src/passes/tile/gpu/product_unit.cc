@@ -14,7 +14,15 @@ namespace {
 constexpr int64_t k_step = 16;
 constexpr int64_t most_columns = 256;
 
+bool is_half(DType dtype) { return dtype == DType::BF16 || dtype == DType::F16; }
+
+bool has_tensor_core_shape(Type a, Type sum) {
+  return is_half(a->dtype) && sum->dtype == DType::F32 && *a->dims[1]->constant() % k_step == 0;
+}
+
+/// Registers hold a left factor as accumulators are held.
 bool is_wgmma_operand(Value* operand, int k_axis) {
+  if (operand->type()->is(TypeKind::Tile)) return k_axis == 1;
   std::optional<layout::SharedLayout> shared = layout::parse_shared_layout(operand->type()->layout);
   return shared && layout::wgmma_operand(*shared, k_axis);
 }
@@ -22,17 +30,19 @@ bool is_wgmma_operand(Value* operand, int k_axis) {
 }  // namespace
 
 bool takes_tensor_core(Op* mma) {
-  Type a = mma->in(in::Mma::a)->type();
-  bool half = a->dtype == DType::BF16 || a->dtype == DType::F16;
-  return half && mma->result()->type()->dtype == DType::F32 && *a->dims[1]->constant() % k_step == 0;
+  return has_tensor_core_shape(mma->in(in::Mma::a)->type(), mma->result()->type());
+}
+
+bool has_wgmma_shape(Type a, Type sum, int64_t warps, const Machine& machine) {
+  if (!machine.gpu.has_wgmma || warps % 4 || !has_tensor_core_shape(a, sum)) return false;
+  int64_t m = *sum->dims[0]->constant(), n = *sum->dims[1]->constant();
+  return m % (16 * warps) == 0 && n % 8 == 0 && n <= most_columns;
 }
 
 bool takes_wgmma(Op* mma, int64_t warps, const Machine& machine) {
-  if (!machine.gpu.has_wgmma || warps % 4 || !takes_tensor_core(mma)) return false;
-  Type sum = mma->result()->type();
-  int64_t m = *sum->dims[0]->constant(), n = *sum->dims[1]->constant();
-  bool fits = m % (16 * warps) == 0 && n % 8 == 0 && n <= most_columns;
-  return fits && is_wgmma_operand(mma->in(in::Mma::a), 1) && is_wgmma_operand(mma->in(in::Mma::b), 0);
+  Value *a = mma->in(in::Mma::a), *b = mma->in(in::Mma::b);
+  return has_wgmma_shape(a->type(), mma->result()->type(), warps, machine) && is_wgmma_operand(a, 1) &&
+         is_wgmma_operand(b, 0);
 }
 
 Op* product_of(Value* value) {

@@ -10,9 +10,12 @@ namespace tessera {
 /// True if the product is one that tensor cores compute: 16-bit floats, summed in f32, whole steps along k.
 bool takes_tensor_core(Op* mma);
 
-/// True if `warps` warps of the machine compute the product by wgmma: the shape is a multiple of the instruction's,
-/// and both operands lie in shared memory as it reads them. Tiles that are narrow along m or n may have no lines to be
-/// swizzled, and are for mma.sync.
+/// True if `warps` warps of the machine have a wgmma for a product of these types: the shape is a multiple of the
+/// instruction's.
+bool has_wgmma_shape(Type a, Type sum, int64_t warps, const Machine& machine);
+
+/// True if they compute the product by it: the operands lie in shared memory as it reads them, or the left one in
+/// registers. Tiles that are narrow along m or n may have no lines to be swizzled, and are for mma.sync.
 bool takes_wgmma(Op* mma, int64_t warps, const Machine& machine);
 
 /// The tile.mma that gave the value or the values that a loop carries; null if there is none.

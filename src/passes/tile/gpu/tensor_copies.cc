@@ -39,6 +39,31 @@ bool ends_with_memory(Value* limit, Value* offset, Dim extent, int64_t tile_exte
   return def->info().elementwise == ElementwiseKind::Sub && is_extent(def->operand(0)) && def->operand(1) == offset;
 }
 
+/// True for a condition that holds where the access's index lies on one of the memory's first axes, which it takes one
+/// index each of.
+bool is_on_axis(Value* condition, const std::vector<Value*>& offsets, Type memory, size_t lead) {
+  Op* def = condition->def();
+  if (!def || def->info().elementwise != ElementwiseKind::Gt || tile::known_index(def->operand(1)) != 0) return false;
+  Value* left = def->operand(0);
+  Op* most = left->def();
+  if (most && most->info().elementwise == ElementwiseKind::Max && tile::known_index(most->operand(1)) == 0)
+    left = most->operand(0);
+  for (size_t i = 0; i < lead; ++i) {
+    if (ends_with_memory(left, offsets[i], memory->dims[i], 1)) return true;
+  }
+  return false;
+}
+
+/// The limit where the index lies on the memory's first axes: elsewhere there is no memory, and the limit is 0.
+Value* limit_on_axes(Value* limit, const std::vector<Value*>& offsets, Type memory, size_t lead) {
+  for (Op* def = limit->def(); def && def->info().elementwise == ElementwiseKind::Select; def = limit->def()) {
+    bool past = tile::known_index(def->operand(2)) == 0 && is_on_axis(def->operand(0), offsets, memory, lead);
+    if (!past) break;
+    limit = def->operand(1);
+  }
+  return limit;
+}
+
 }  // namespace
 
 std::optional<SharedLayout> staged_layout(Context& context, Type memory, Type tile) {
@@ -87,7 +112,8 @@ bool is_tensor_copy(Op* access, const SharedLayout& shared, const Divisibility& 
   size_t lead = memory->rank() - tile->rank();
   for (size_t i = 0; i < limits.size(); ++i) {
     int64_t extent = *tile->dims[i]->constant();
-    if (!ends_with_memory(limits[i], offsets[lead + i], memory->dims[lead + i], extent)) return false;
+    Value* limit = limit_on_axes(limits[i], offsets, memory, lead);
+    if (!ends_with_memory(limit, offsets[lead + i], memory->dims[lead + i], extent)) return false;
   }
   return true;
 }

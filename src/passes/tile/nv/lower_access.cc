@@ -8,7 +8,8 @@
 #include <numeric>
 
 #include "ir/target/ops.h"
-#include "ir/tile/ops.h"
+#include "ir/tile/build.h"
+#include "passes/analysis/loop_bounds.h"
 #include "passes/tile/nv/emit_where.h"
 #include "support/check.h"
 
@@ -21,6 +22,8 @@ namespace in = tile::in;
 namespace {
 
 constexpr int widest_access = 16;  // bytes
+/// Registers to be masked from which on it pays to ask first whether anything is cut off.
+constexpr int fewest_masks = 16;
 
 /// A load or store of a vector, whose width was chosen so that it is aligned as a whole.
 Op* aligned(Op* access) {
@@ -68,6 +71,23 @@ NvLowering::Access NvLowering::edges(Type tile, const std::vector<Value*>& limit
 }
 
 /// Which registers are below the limits; null when all are.
+/// True where a limit cuts the op's first operand off. The blocks that a loop takes are whole but for the last one, and
+/// need no masks; null where that cannot be said of the limits, or where masks are few.
+Value* NvLowering::is_cut(Op* op, const std::vector<Value*>& limits) {
+  Type tile = op->operand(0)->type();
+  if (!is_in_loop(op) || layout_of(tile).registers_per_thread() < fewest_masks) return nullptr;
+  Value* cuts = nullptr;
+  for (size_t i = 0; i < limits.size(); ++i) {
+    int64_t extent = *tile->dims[i]->constant();
+    if (!limits[i] || tile::known_index(limits[i]).value_or(-1) >= extent) continue;
+    if (limits[i]->parent_block() != op->block()) return nullptr;
+    Value* limit = value(limits[i]);
+    Value* below = b_.op(Kind::Lt, limit, b_.integer(limit->type(), extent));
+    cuts = cuts ? b_.bit_or(cuts, below) : below;
+  }
+  return cuts;
+}
+
 Value* NvLowering::below_limits(Type tile, const std::vector<Value*>& limits) {
   Access access = edges(tile, limits);
   std::vector<Value*> conditions;

@@ -1,5 +1,7 @@
 // Loops, conditions and roles become blocks; what they carry becomes block arguments.
 
+#include <algorithm>
+
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
 #include "passes/analysis/loop_bounds.h"
@@ -62,11 +64,16 @@ void NvLowering::lower_if(Op* op) {
 
 namespace {
 
-/// True if the role works on no tiles in registers: one thread can do it.
+/// Scalars, and tiles of one element, which every thread holds.
+bool is_single(Type type) {
+  return !type->is(TypeKind::Tile) || std::ranges::all_of(type->dims, [](Dim dim) { return dim->is_constant(1); });
+}
+
+/// True if the role works on no tiles of several elements: one thread can do it.
 bool only_issues(Op* role) {
   bool issues = true;
   walk(role, [&](Op* op) {
-    for (unsigned i = 0; i < op->result_count(); ++i) issues &= !op->result(i)->type()->is(TypeKind::Tile);
+    for (unsigned i = 0; i < op->result_count(); ++i) issues &= is_single(op->result(i)->type());
     issues &= !op->is(tile::info(OpKind::Barrier)) && !op->is(tile::info(OpKind::BarrierArrive));
     issues &= !op->is(tile::info(OpKind::Store));
     if (op->is(tile::info(OpKind::CopyAsync))) issues &= op->in(in::CopyAsync::barrier) != nullptr;

@@ -1,5 +1,6 @@
 // Products: wgmma, mma.sync, or fused multiply-adds, as the layout of the accumulator says.
 
+#include <cmath>
 #include <numeric>
 
 #include "ir/layout/access.h"
@@ -26,59 +27,109 @@ void NvLowering::lower_mma(Op* op) {
   fragments ? lower_mma_sync(op) : lower_fma(op);
 }
 
+namespace {
+
+/// What a wgmma reads of an operand in shared memory.
+struct SharedOperand {
+  const layout::SharedLayout& layout;
+  int k_axis;
+  layout::WgmmaOperand facts;
+
+  SharedOperand(const layout::SharedLayout& layout, int k_axis) : layout(layout), k_axis(k_axis), facts() {
+    std::optional<layout::WgmmaOperand> found = layout::wgmma_operand(layout, k_axis);
+    TSR_CHECK(found, "wgmma cannot read an operand of a product");
+    facts = *found;
+  }
+  int64_t start(int32_t mn, int32_t k) const {
+    std::optional<int64_t> bytes = layout::wgmma_start(layout, k_axis, mn, k);
+    TSR_CHECK(bytes, "an operand of wgmma does not start here");
+    return *bytes;
+  }
+  std::string_view major() const { return facts.k_major ? "k" : "mn"; }
+};
+
+bool is_full_of_zeros(Value* tile_value) {
+  Op* def = tile_value->def();
+  if (!def || !def->is(tile::info(tile::OpKind::Full))) return false;
+  double number = def->attr("value")->number;
+  return number == 0 && !std::signbit(number);
+}
+
+}  // namespace
+
+/// The left factor of a wgmma for each 64 rows of the warpgroup and each step of k: descriptors of shared memory, or
+/// the registers that hold it.
+std::vector<Value*> NvLowering::left_factors(Op* mma, int32_t rows, int32_t steps) {
+  std::vector<Value*> factors;
+  Value* a = mma->in(in::Mma::a);
+  if (a->type()->is(TypeKind::Tile)) {
+    Value* held = value(a);
+    int64_t count = held->type()->lanes / (rows * steps);
+    for (int64_t i = 0; i < rows * steps; ++i) {
+      std::vector<int64_t> lanes(static_cast<size_t>(count));
+      std::iota(lanes.begin(), lanes.end(), i * count);
+      factors.push_back(pick(held, lanes));
+    }
+    return factors;
+  }
+  Memory memory = memories_.at(a);
+  SharedOperand operand(shared_layout_of(memory.type), 1);
+  int32_t groups = int32_t(threads_.warps / 4), step = operand.layout.extents()[1] / steps;
+  // Warpgroup g has rows 64 g … of each block of 64 * groups rows.
+  Value* base = memory.base;
+  if (groups > 1) base = b_.offset(base, b_.mul(b_.shr(threads_.warp, 2), i32(operand.start(64, 0))));
+  for (int32_t row = 0; row < rows; ++row) {
+    for (int32_t at = 0; at < steps; ++at) {
+      factors.push_back(matrix_descriptor(base, operand.start(row * 64 * groups, at * step), operand.facts));
+    }
+  }
+  return factors;
+}
+
+Value* NvLowering::matrix_descriptor(Value* base, int64_t bytes, const layout::WgmmaOperand& operand) {
+  return b_.at().value(target::info(OpKind::MatrixDescriptor), {{b_.offset(base, i32(bytes))}},
+                       b_.context().scalar(DType::I64),
+                       {{"bits", b_.context().integer(int64_t(operand.descriptor()))}});
+}
+
 /// One wgmma for each 64 rows of the warpgroup and each step of k, all in one group.
 void NvLowering::lower_wgmma(Op* op) {
   Context& context = b_.context();
-  Memory a = memories_.at(op->in(in::Mma::a)), b = memories_.at(op->in(in::Mma::b));
-  const layout::SharedLayout& a_layout = shared_layout_of(a.type);
-  const layout::SharedLayout& b_layout = shared_layout_of(b.type);
-  std::optional<layout::WgmmaOperand> a_operand = layout::wgmma_operand(a_layout, 1);
-  std::optional<layout::WgmmaOperand> b_operand = layout::wgmma_operand(b_layout, 0);
-  TSR_CHECK(a_operand && b_operand, "wgmma cannot read an operand of " + std::string(op->name()));
-  int32_t m = a_layout.extents()[0], k = a_layout.extents()[1], n = b_layout.extents()[1];
-  int32_t step = 32 / a_layout.element_bytes();
-  int32_t groups = int32_t(threads_.warps / 4);
+  Value *left = op->in(in::Mma::a), *accumulate = op->in(in::Mma::accumulate);
+  Memory b = memories_.at(op->in(in::Mma::b));
+  SharedOperand right(shared_layout_of(b.type), 0);
+  int32_t m = int32_t(*left->type()->dims[0]->constant());
+  int32_t k = right.layout.extents()[0], n = right.layout.extents()[1];
+  int32_t step = 32 / right.layout.element_bytes(), steps = k / step;
+  int32_t groups = int32_t(threads_.warps / 4), rows = m / (64 * groups);
   TSR_CHECK(n <= 256 && n % 8 == 0 && m % (64 * groups) == 0 && k % step == 0, "no wgmma has this shape");
-  auto start = [&](const layout::SharedLayout& layout, int k_axis, int32_t mn, int32_t at) {
-    std::optional<int64_t> bytes = layout::wgmma_start(layout, k_axis, mn, at);
-    TSR_CHECK(bytes, "an operand of wgmma does not start here");
-    return *bytes;
-  };
-  auto operand_descriptor = [&](Value* base, const layout::WgmmaOperand& operand, int64_t bytes) {
-    return b_.at().value(target::info(OpKind::MatrixDescriptor), {{b_.offset(base, i32(bytes))}},
-                         context.scalar(DType::I64), {{"bits", context.integer(int64_t(operand.descriptor()))}});
-  };
-  // Warpgroup g has rows 64 g … of each block of 64 * groups rows.
-  Value* a_base = a.base;
-  if (groups > 1) {
-    Value* group = b_.shr(threads_.warp, 2);
-    a_base = b_.offset(a_base, b_.mul(group, i32(start(a_layout, 1, 64, 0))));
-  }
-  Value* accumulate = op->in(in::Mma::accumulate);
+  std::string_view a_major = "k";
+  if (!left->type()->is(TypeKind::Tile)) a_major = SharedOperand(shared_layout_of(left->type()), 1).major();
+  std::vector<Value*> factors = left_factors(op, rows, steps);
   Type flag = context.scalar(DType::Bool);
   Value* initial = value(op->in(in::Mma::c));
+  // Sums that start from zero need no registers of zeros.
+  bool starts_anew = is_full_of_zeros(op->in(in::Mma::c));
   b_.at().op(target::info(OpKind::WgmmaFence), {}, {});
   std::vector<Value*> blocks;
-  int32_t rows = m / (64 * groups);
   for (int32_t row = 0; row < rows; ++row) {
     std::vector<int64_t> lanes;
     for (int32_t i = 0; i < n / 2; ++i) lanes.push_back(row * (n / 2) + i);
     Value* c = pick(initial, lanes);
-    for (int32_t at = 0; at < k; at += step) {
-      Value* reads_c = at == 0 && accumulate ? value(accumulate) : b_.integer(flag, 1);
-      c = b_.at().value(
-          target::info(OpKind::Wgmma),
-          {{operand_descriptor(a_base, *a_operand, start(a_layout, 1, row * 64 * groups, at))},
-           {operand_descriptor(b.base, *b_operand, start(b_layout, 0, 0, at))},
-           {c},
-           {reads_c}},
-          c->type(),
-          {{"a_major", context.string(a_operand->k_major ? "k" : "mn")},
-           {"b_major", context.string(b_operand->k_major ? "k" : "mn")},
-           {"dtype", context.dtype(a.type->dtype)},
-           {"k", context.integer(step)},
-           {"m", context.integer(64)},
-           {"n", context.integer(n)}});
+    for (int32_t at = 0; at < steps; ++at) {
+      Value* reads_c = at == 0 && accumulate ? value(accumulate) : b_.integer(flag, at > 0 || !starts_anew);
+      c = b_.at().value(target::info(OpKind::Wgmma),
+                        {{factors[size_t(row * steps + at)]},
+                         {matrix_descriptor(b.base, right.start(0, at * step), right.facts)},
+                         {c},
+                         {reads_c}},
+                        c->type(),
+                        {{"a_major", context.string(a_major)},
+                         {"b_major", context.string(right.major())},
+                         {"dtype", context.dtype(b.type->dtype)},
+                         {"k", context.integer(step)},
+                         {"m", context.integer(64)},
+                         {"n", context.integer(n)}});
     }
     blocks.push_back(c);
   }
@@ -99,6 +150,14 @@ void NvLowering::lower_mma_wait(Op* op) {
   if (!asynchronous) {
     for (unsigned i = 0; i < op->result_count(); ++i) define(op->result(i), values[i]);
     return;
+  }
+  // Registers of left factors are not written before either.
+  for (Value* waited : op->ins(in::MmaWait::values)) {
+    Op* product = product_of(waited);
+    bool reads_registers = product && product->in(in::Mma::a)->type()->is(TypeKind::Tile);
+    if (!reads_registers || product->block() != op->block()) continue;
+    values.push_back(value(product->in(in::Mma::a)));
+    types.push_back(values.back()->type());
   }
   Op* wait = b_.at().op(target::info(OpKind::WgmmaWait), {values}, types, {{"pending", op->attr("pending")}});
   for (unsigned i = 0; i < op->result_count(); ++i) define(op->result(i), wait->result(i));

@@ -38,7 +38,37 @@ void NvLowering::lower_reduce(Op* op) {
   layout::Reduction plan = layout::plan_reduction(from, int(op->int_attr("axis")), op->flag("keep"));
   TSR_CHECK(plan.result == layout_of(op->result()->type()), "a reduction's result has another layout than its plan");
   Kind kind = tile::reduction_op(op->string_attr("kind"));
-  Value* reg = mask_past_limit(op, op->in(in::Reduce::limit), value(op->operand(0)));
+  Value* partial = within_thread(op, plan, kind);
+  for (int mask : plan.lane_masks) {
+    Value* other = b_.at().value(target::info(target::OpKind::ShuffleXor), {{partial}}, partial->type(),
+                                 {{"mask", b_.context().integer(mask)}});
+    partial = b_.op(kind, partial, other);
+  }
+  if (plan.slot_count() > 1) partial = across_warps(op, plan, kind, partial);
+  define(op->result(), partial);
+}
+
+/// Combines what each thread holds, without masks where nothing is cut off.
+Value* NvLowering::within_thread(Op* op, const layout::Reduction& plan, Kind kind) {
+  Value* limit = op->in(in::Reduce::limit);
+  Value* reg = value(op->operand(0));
+  std::vector<Value*> limits(op->operand(0)->type()->rank(), nullptr);
+  limits[size_t(op->int_attr("axis"))] = limit;
+  Value* cuts = is_cut(op, limits);
+  if (!cuts) return combine_registers(plan, kind, mask_past_limit(op, limit, reg));
+  Block *cut = b_.new_block(), *whole = b_.new_block(), *join = b_.new_block();
+  b_.cond_branch(cuts, cut, {}, whole, {});
+  b_.at().set_end(cut);
+  Value* partial = combine_registers(plan, kind, mask_past_limit(op, limit, reg));
+  Value* joined = join->add_arg(partial->type());
+  b_.branch(join, {partial});
+  b_.at().set_end(whole);
+  b_.branch(join, {combine_registers(plan, kind, reg)});
+  b_.at().set_end(join);
+  return joined;
+}
+
+Value* NvLowering::combine_registers(const layout::Reduction& plan, Kind kind, Value* reg) {
   // The first elements to combine of every result, then the second, … are whole registers groups.
   size_t most = 0;
   for (const std::vector<int>& sources : plan.registers) most = std::max(most, sources.size());
@@ -51,14 +81,7 @@ void NvLowering::lower_reduce(Op* op) {
     }
     terms.push_back(pick(reg, lanes));
   }
-  Value* partial = combine(kind, std::move(terms));
-  for (int mask : plan.lane_masks) {
-    Value* other = b_.at().value(target::info(target::OpKind::ShuffleXor), {{partial}}, partial->type(),
-                                 {{"mask", b_.context().integer(mask)}});
-    partial = b_.op(kind, partial, other);
-  }
-  if (plan.slot_count() > 1) partial = across_warps(op, plan, kind, partial);
-  define(op->result(), partial);
+  return combine(kind, std::move(terms));
 }
 
 /// Partial results go to [slot][element of the result] in shared memory, from where every thread combines its own.

@@ -127,9 +127,20 @@ void NvLowering::lower_iota(Op* op) {
 }
 
 void NvLowering::lower_merge(Op* op) {
-  Value* a = value(op->in(tile::in::Merge::a));
-  Value* there = below_limits(op->result()->type(), op->ins(tile::in::Merge::limits));
-  define(op->result(), there ? b_.select(there, a, value(op->in(tile::in::Merge::b))) : a);
+  Value *a = value(op->in(tile::in::Merge::a)), *b = value(op->in(tile::in::Merge::b));
+  std::vector<Value*> limits = op->ins(tile::in::Merge::limits);
+  auto merged = [&] {
+    Value* there = below_limits(op->result()->type(), limits);
+    return there ? b_.select(there, a, b) : a;
+  };
+  Value* cuts = is_cut(op, limits);
+  if (!cuts) return define(op->result(), merged());
+  Block *cut = b_.new_block(), *join = b_.new_block();
+  define(op->result(), join->add_arg(a->type()));
+  b_.cond_branch(cuts, cut, {}, join, {a});
+  b_.at().set_end(cut);
+  b_.branch(join, {merged()});
+  b_.at().set_end(join);
 }
 
 void NvLowering::lower_convert(Op* op) {

@@ -16,6 +16,7 @@
 #include "ir/layout/reduction.h"
 #include "ir/layout/scan.h"
 #include "ir/layout/shared_layout.h"
+#include "ir/layout/wgmma_descriptor.h"
 #include "ir/core/dim_facts.h"
 #include "passes/analysis/divisibility.h"
 #include "passes/tile/access_check.h"
@@ -100,6 +101,7 @@ class NvLowering {
   // lower_access.cc: loads and stores.
   /// Limits are values of the tile level, null or left out where there are none.
   Access edges(Type tile, const std::vector<Value*>& limits);
+  Value* is_cut(Op* op, const std::vector<Value*>& limits);
   Value* below_limits(Type tile, const std::vector<Value*>& limits);
   Access global_access(Memory memory, Type tile, const std::vector<Value*>& offsets,
                        const std::vector<Value*>& limits);
@@ -158,6 +160,8 @@ class NvLowering {
   /// The operand of an op that combines elements along an axis, with what lies past the limit (null: nothing does)
   /// replaced by the number that changes nothing.
   Value* mask_past_limit(Op* op, Value* limit, Value* reg);
+  Value* within_thread(Op* reduce, const layout::Reduction& plan, ElementwiseKind kind);
+  Value* combine_registers(const layout::Reduction& plan, ElementwiseKind kind, Value* reg);
   Value* combine(ElementwiseKind kind, std::vector<Value*> values);
   Value* across_warps(Op* op, const layout::Reduction& plan, ElementwiseKind kind, Value* partial);
 
@@ -183,6 +187,8 @@ class NvLowering {
   void lower_barrier();
   void lower_mma(Op* op);
   void lower_wgmma(Op* op);
+  std::vector<Value*> left_factors(Op* mma, int32_t rows, int32_t steps);
+  Value* matrix_descriptor(Value* base, int64_t bytes, const layout::WgmmaOperand& operand);
   void lower_mma_sync(Op* op);
   void lower_fma(Op* op);
   void lower_mma_wait(Op* op);

@@ -1,0 +1,13 @@
+#pragma once
+// Shared memory that a kernel's source asks for (tile.alloc).
+
+#include "ir/core/machine.h"
+#include "ir/core/op.h"
+
+namespace tessera {
+
+/// Gives that memory layouts that products can read, and moves it to the kernel's start; what the source orders by
+/// barriers is then seen by matrix units, too. False if the kernel asks for none.
+bool place_written_memory(Op* kernel, const Machine& machine);
+
+}  // namespace tessera
