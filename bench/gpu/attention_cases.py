@@ -45,7 +45,8 @@ def attention_bound(how):
     def head(q, k, v):
         s = scores(q, k, how)
         sizes = q.double().abs() @ k.double().abs().mT / q.shape[-1]**0.5
-        off = (q.shape[-1] * 2.0**-23 * sizes + 2.0**-21 * s.abs().nan_to_num(posinf=0.0)).max()
+        offs = q.shape[-1] * 2.0**-23 * sizes + 2.0**-21 * s.abs().nan_to_num(posinf=0.0)
+        off = offs.max() if offs.numel() else 0.0
         p = weights(s)
         return (BF16 + 4 * off) * (p @ v.double().abs())
 

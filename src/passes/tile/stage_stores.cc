@@ -7,10 +7,12 @@
 //
 //   for each column c: store_wait; barrier; store slice c -> buffer; fence_async; barrier; store_async buffer -> memory
 //
-// The first store_wait and barrier fall away where the buffer cannot be in use.
+// The first store_wait and barrier fall away where the buffer cannot be in use. Where roles leave no shared memory for
+// the buffers, results are stored from registers.
 
 #include "ir/layout/families.h"
 #include "ir/layout/text.h"
+#include "ir/tile/shared_memory.h"
 #include "passes/analysis/loop_bounds.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/builders.h"
@@ -28,10 +30,24 @@ namespace {
 
 constexpr int64_t line_bytes = 128;
 constexpr int64_t buffer_count = 2;
+/// Shared memory for barriers and for what reductions exchange.
+constexpr int64_t kept_bytes = 2048;
+
+/// Shared memory that nothing of a kernel with roles takes; other kernels' buffers may share theirs.
+int64_t free_bytes(Op* kernel, const Machine& machine) {
+  int64_t bytes = machine.gpu.shared_per_block - kept_bytes;
+  bool has_roles = false;
+  walk(kernel, [&](Op* op) {
+    has_roles |= op->is(tile::info(OpKind::Role));
+    if (op->is(tile::info(OpKind::AllocShared))) bytes -= tile::shared_bytes(op->result()->type());
+  });
+  return has_roles ? bytes : machine.gpu.shared_per_block;
+}
 
 class StoreStaging {
  public:
-  StoreStaging(Op* store, const Divisibility& known) : store_(store), known_(known), builder_(*store->module()) {}
+  StoreStaging(Op* store, const Divisibility& known, const Machine& machine)
+      : store_(store), known_(known), machine_(machine), builder_(*store->module()) {}
 
   bool run() {
     Value* value = store_->in(in::Store::value);
@@ -51,9 +67,11 @@ class StoreStaging {
 
     Op* kernel = store_->parent();
     while (kernel->parent()) kernel = kernel->parent();
+    Type buffers = shared_type(context, plain, *shared, buffer_count);
+    if (tile::shared_bytes(buffers) > free_bytes(kernel, machine_)) return false;
     builder_.set_loc(store_->loc());
     builder_.set_before(kernel->region()->front()->front());
-    Value* ring = tile::alloc_shared(builder_, shared_type(context, plain, *shared, buffer_count));
+    Value* ring = tile::alloc_shared(builder_, buffers);
     builder_.set_before(store_);
     ColumnParts parts(builder_, *part);
     int64_t count = columns / width;
@@ -107,6 +125,7 @@ class StoreStaging {
 
   Op* store_;
   const Divisibility& known_;
+  const Machine& machine_;
   Builder builder_;
 };
 
@@ -122,7 +141,7 @@ Status stage_stores(Module& module, PassContext& context) {
     walk(kernel, [&](Op* op) {
       if (op->is(tile::info(OpKind::Store))) stores.push_back(op);
     });
-    for (Op* store : stores) StoreStaging(store, known).run();
+    for (Op* store : stores) StoreStaging(store, known, *context.machine).run();
   }
   return success;
 }
