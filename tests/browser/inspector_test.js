@@ -140,6 +140,12 @@ async function testKeyboard(tab) {
   await tab.press('n');
   assert.ok(await tab.value("document.activeElement.querySelector('.row.cursor')?.dataset.mark"));
   await tab.press('Escape');
+  await tab.press('/');
+  for (const key of 'GELU') await tab.press(key);
+  assert.ok((await tab.value(lit('graph', 'hit'))).every((text) => text.includes('gelu')));
+  assert.strictEqual(await tab.value("page.views.code.pane('source').marks.size"), 2);
+  await tab.press('Escape');
+  assert.strictEqual(await tab.value('page.views.code.pinned'), null);
   for (const [key, view] of [
     ['2', 'passes'],
     ['3', 'kernels'],

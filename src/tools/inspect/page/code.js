@@ -14,66 +14,6 @@ const STAGES = [
   { id: 'code', title: 'Assembly' },
 ];
 
-/** A text of several units, one after the other with an empty line between them. */
-class Document {
-  constructor(inspection, units) {
-    this.texts = [];
-    this.keys = [];
-    this.columns = [];
-    this.units = [];
-    for (const unit of units) {
-      if (this.texts.length) this.add('', -1, 0, this.units.at(-1));
-      if (unit.sameAs) this.add(`; ${unit.name}: the same code as ${unit.sameAs}`, -1, 0, unit.name);
-      else
-        for (let i = 0; i < unit.lines.length; i += 2) {
-          const place = inspection.place(unit.lines[i + 1]);
-          this.add(inspection.texts[unit.lines[i]], place ? place.key : -1, place ? place.column : 0, unit.name);
-        }
-    }
-  }
-
-  static ofSource(inspection, file) {
-    const document = new Document(inspection, []);
-    inspection.fileTexts[file].forEach((text, i) => document.add(text, keyOf(file, i + 1), 0, null));
-    return document;
-  }
-
-  add(text, key, column, unit) {
-    this.texts.push(text);
-    this.keys.push(key);
-    this.columns.push(column);
-    this.units.push(unit);
-  }
-
-  get length() {
-    return this.texts.length;
-  }
-  text(i) {
-    return this.texts[i];
-  }
-
-  linesOf(key) {
-    if (!this.byKey) {
-      this.byKey = new Map();
-      this.keys.forEach((k, i) => {
-        if (k < 0) return;
-        if (!this.byKey.has(k)) this.byKey.set(k, []);
-        this.byKey.get(k).push(i);
-      });
-    }
-    return this.byKey.get(key) || [];
-  }
-
-  /** Lines that launch: [{line, key, kernels}]. */
-  launches() {
-    return (this.launchLines ??= this.texts.flatMap((text, line) =>
-      /\bhost\.launch\b/.test(text)
-        ? [{ line, key: this.keys[line], kernels: [...text.matchAll(/@([\w.$]+)/g)].map((m) => m[1]) }]
-        : [],
-    ));
-  }
-}
-
 /** Are two selections, or none, the same line and column of the same kernel? */
 const isSame = (a, b) =>
   a === b || (a && b && a.key === b.key && a.column === b.column && a.unit === b.unit && a.pane === b.pane);
@@ -98,9 +38,24 @@ class CodeView {
     const chips = el('div', { class: 'chips', role: 'group', 'aria-label': 'Stages shown' });
     this.panes = STAGES.map((stage) => this.makePane(stage));
     for (const pane of this.panes) chips.append(pane.chip);
+    this.search = el('input', {
+      type: 'search',
+      id: 'find',
+      placeholder: 'Find in all listings',
+      'aria-label': 'Find in all listings',
+      'aria-keyshortcuts': '/',
+      oninput: () => this.find(this.search.value),
+      onkeydown: (event) => this.searchKey(event),
+    });
     this.strip = el('div', { class: 'strip' }, ...this.panes.map((pane) => pane.element));
     this.root.append(
-      el('div', { class: 'toolbar' }, chips, el('label', { class: 'choice', for: 'kernel' }, 'Kernel ', this.kernel)),
+      el(
+        'div',
+        { class: 'toolbar' },
+        chips,
+        el('label', { class: 'choice', for: 'kernel' }, 'Kernel ', this.kernel),
+        this.search,
+      ),
       this.strip,
     );
   }
@@ -367,51 +322,84 @@ class CodeView {
   }
 
   lightPane(pane, selection, related) {
-    const marks = new Map();
-    pane.hits = [];
-    if (selection) {
-      const isPlain = pane.stage.id === 'source' || pane.stage.id === 'graph';
-      const near = [
-        ...related.below,
-        ...(isPlain ? related.launches : []),
-        ...(pane.stage.id === 'source' ? related.above : []),
-      ];
-      for (const key of near) pane.doc.linesOf(key).forEach((line) => marks.set(line, 1));
-      for (const launch of isPlain ? [] : pane.doc.launches()) {
-        if (selection.unit && launch.kernels.includes(selection.unit)) marks.set(launch.line, 1);
-      }
-      if (selection.key >= 0) {
-        for (const line of pane.doc.linesOf(selection.key)) {
-          if (!isPlain && selection.unit && pane.doc.units[line] !== selection.unit) continue;
-          const isExact =
-            selection.column > 0 && (pane.stage.id === 'source' || pane.doc.columns[line] === selection.column);
-          marks.set(line, isExact ? 3 : 2);
-          pane.hits.push(line);
-        }
-      }
-      if (pane.hits.length === 0) pane.hits = [...marks.keys()].sort((a, b) => a - b);
-      if (pane.hits.length === 0 && this.nearUnits.size) {
-        pane.hits = pane.doc.units.flatMap((unit, i) =>
-          this.nearUnits.has(unit) && unit !== pane.doc.units[i - 1] ? [i] : [],
-        );
-      }
-    }
-    pane.marks = marks;
-    pane.found.textContent = selection && pane.hits.length ? pane.hits.length.toLocaleString('en') : '';
-    pane.nav.classList.toggle('idle', !selection || pane.hits.length === 0);
+    pane.marks = selection?.find
+      ? this.marksOfText(pane, selection.find)
+      : this.marksOfPlace(pane, selection, related);
+    pane.hits = this.hitsOf(pane);
+    const isIdle = !selection || pane.hits.length === 0;
+    pane.found.textContent = isIdle ? '' : pane.hits.length.toLocaleString('en');
+    pane.nav.classList.toggle('idle', isIdle);
     pane.listing.refresh();
     this.drawRuler(pane);
   }
 
+  marksOfText(pane, find) {
+    const marks = new Map();
+    pane.doc.texts.forEach((text, line) => text.toLowerCase().includes(find) && marks.set(line, 2));
+    return marks;
+  }
+
+  /** By line: 1 what belongs to the selection, 2 its line, 3 its line and column. */
+  marksOfPlace(pane, selection, related) {
+    const marks = new Map();
+    if (!selection) return marks;
+    const { key, column, unit } = selection,
+      { doc } = pane;
+    const isSource = pane.stage.id === 'source',
+      isPlain = isSource || pane.stage.id === 'graph';
+    const near = [...related.below, ...(isPlain ? related.launches : []), ...(isSource ? related.above : [])];
+    for (const other of near) doc.linesOf(other).forEach((line) => marks.set(line, 1));
+    for (const launch of isPlain ? [] : doc.launches()) {
+      if (unit && launch.kernels.includes(unit)) marks.set(launch.line, 1);
+    }
+    for (const line of key >= 0 ? doc.linesOf(key) : []) {
+      if (!isPlain && unit && doc.units[line] !== unit) continue;
+      marks.set(line, column > 0 && (isSource || doc.columns[line] === column) ? 3 : 2);
+    }
+    return marks;
+  }
+
+  /** Lines to go to: those of the place, else those that belong to it, else the first of each kernel that does. */
+  hitsOf({ marks, doc }) {
+    const lines = (least) =>
+      [...marks]
+        .filter(([, mark]) => mark >= least)
+        .map(([line]) => line)
+        .sort((a, b) => a - b);
+    const hits = [lines(2), lines(1)].find((some) => some.length > 0);
+    return hits || doc.units.flatMap((unit, i) => (this.nearUnits.has(unit) && unit !== doc.units[i - 1] ? [i] : []));
+  }
+
+  /** Lights up all lines with a text, whatever its case, until a line is pinned. */
+  find(text) {
+    this.pinned = text.trim() ? { find: text.trim().toLowerCase(), key: -1, column: 0, unit: null } : null;
+    this.hovered = null;
+    this.light(this.pinned);
+    if (this.pinned) this.follow(null);
+  }
+
+  searchKey(event) {
+    if (event.key === 'Enter') {
+      if (!this.pinned?.find) this.find(this.search.value);
+      for (const pane of this.panes) this.step(pane, event.shiftKey ? -1 : 1);
+    } else if (event.key === 'Escape') {
+      this.search.value = '';
+      this.find('');
+      this.search.blur();
+    } else return;
+    event.preventDefault();
+  }
+
   /** Says in words what is lit. */
   tell(selection) {
-    if (!selection || selection.key < 0) return this.onStatus(null);
+    if (!selection || (selection.key < 0 && !selection.find)) return this.onStatus(null);
+    const counts = this.panes
+      .filter((pane) => pane.isShown && (selection.find || pane.stage.id !== 'source'))
+      .map((pane) => [pane.title.textContent, [...pane.marks.values()].filter((mark) => mark > 1).length]);
+    if (selection.find) return this.onStatus({ place: `“${selection.find}”`, text: '', counts });
     const file = Math.floor(selection.key / 0x100000),
       line = selection.key % 0x100000;
     const text = this.inspection.fileTexts[file]?.[line - 1];
-    const counts = this.panes
-      .filter((pane) => pane.isShown && pane.stage.id !== 'source')
-      .map((pane) => [pane.title.textContent, [...pane.marks.values()].filter((mark) => mark > 1).length]);
     this.onStatus({
       place: `${this.inspection.files[file].name}:${line}${selection.column ? ':' + selection.column : ''}`,
       text: text ? text.trim() : '',
@@ -498,7 +486,8 @@ class CodeView {
     if (event.key === 'Escape' && this.pinned) {
       this.pinned = null;
       this.light(this.hovered);
-    } else if (event.key === 'n' || event.key === 'p') {
+    } else if (event.key === '/') this.search.focus();
+    else if (event.key === 'n' || event.key === 'p') {
       const pane = this.panes.find((p) => p.element.contains(document.activeElement)) || this.panes[0];
       this.step(pane, event.key === 'n' ? 1 : -1);
     } else return false;

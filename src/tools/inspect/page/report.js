@@ -69,6 +69,19 @@ const lead = (entry, words) =>
   );
 const hasSizes = (entry) => entry.memory.arena_bytes !== undefined;
 
+const formula = (text) => el('code', { class: 'formula' }, text);
+
+function operationsOf({ flops, flops_at_most: isBound }) {
+  return flops === null ? 'data decides' : (isBound ? 'at most ' : '') + flops;
+}
+
+/** A figure over a bar as long as its part of the most. */
+function meter(part, text) {
+  const bar = el('span', { class: 'bar' });
+  bar.style.width = `${part * 100}%`;
+  return el('span', { class: 'meter' }, el('span', {}, text), bar);
+}
+
 class KernelView {
   constructor(root, inspection, onKernel) {
     Object.assign(this, { root, inspection, onKernel });
@@ -90,6 +103,17 @@ class KernelView {
       else page.append(openSizes(entry));
     }
     page.append(this.kernels(kernels, target));
+    if (kernels.some((kernel) => kernel.registers === null)) {
+      page.append(
+        el(
+          'p',
+          { class: 'hint' },
+          'Registers and spills are known where ',
+          el('code', {}, '--cubin'),
+          ' assembles the code.',
+        ),
+      );
+    }
   }
 
   link(name) {
@@ -187,50 +211,40 @@ class KernelView {
   }
 
   kernels(kernels, target) {
-    const isGpu = target.target.startsWith('cuda');
+    const isGpu = target.target.startsWith('cuda'),
+      extra = isGpu
+        ? this.resources(kernels)
+        : [{ name: 'scratch', cell: (kernel) => formula(kernel.scratch_bytes) }];
     const columns = [
-      { name: 'kernel' },
-      { name: 'source' },
-      { name: 'programs' },
-      { name: 'operations' },
-      { name: 'bytes read' },
-      { name: 'bytes written' },
-      ...(isGpu
-        ? [
-            { name: 'threads', isNumber: true },
-            { name: 'shared', isNumber: true },
-            { name: 'registers', isNumber: true },
-            { name: 'spills', isNumber: true },
-            { name: 'blocks at once', isNumber: true },
-          ]
-        : [{ name: 'scratch' }]),
+      { name: 'kernel', cell: (kernel) => this.link(kernel.name) },
+      { name: 'source', cell: (kernel) => el('code', {}, kernel.source) },
+      { name: 'programs', cell: (kernel) => formula(kernel.grid.join(' × ') || '1') },
+      { name: 'operations', cell: (kernel) => formula(operationsOf(kernel)) },
+      { name: 'bytes read', cell: (kernel) => formula(kernel.bytes_read) },
+      { name: 'bytes written', cell: (kernel) => formula(kernel.bytes_written) },
+      ...extra,
     ];
+    const caption = isGpu ? 'Kernels, and what each asks of a multiprocessor' : 'Kernels';
     return table(
-      isGpu ? 'Kernels, and what each asks of a multiprocessor' : 'Kernels',
+      caption,
       columns,
-      kernels.map((kernel) => ({
-        cells: [
-          this.link(kernel.name),
-          el('code', {}, kernel.source),
-          el('code', { class: 'formula' }, kernel.grid.join(' × ') || '1'),
-          el(
-            'code',
-            { class: 'formula' },
-            kernel.flops === null ? 'data decides' : (kernel.flops_at_most ? 'at most ' : '') + kernel.flops,
-          ),
-          el('code', { class: 'formula' }, kernel.bytes_read),
-          el('code', { class: 'formula' }, kernel.bytes_written),
-          ...(isGpu
-            ? [
-                String(kernel.threads),
-                bytesText(kernel.shared_bytes),
-                kernel.registers === null ? null : String(kernel.registers),
-                kernel.spill_bytes === null ? null : bytesText(kernel.spill_bytes),
-                String(kernel.occupancy_blocks),
-              ]
-            : [el('code', { class: 'formula' }, kernel.scratch_bytes)]),
-        ],
-      })),
+      kernels.map((kernel) => ({ cells: columns.map((column) => column.cell(kernel)) })),
     );
+  }
+
+  /** Threads, shared memory and registers, each beside a bar that is longest where most is asked for. */
+  resources(kernels) {
+    const figures = [
+      { name: 'threads', of: (kernel) => kernel.threads, text: String },
+      { name: 'shared memory', of: (kernel) => kernel.shared_bytes, text: bytesText },
+      { name: 'registers', of: (kernel) => kernel.registers, text: String },
+      { name: 'spills', of: (kernel) => kernel.spill_bytes, text: bytesText },
+      { name: 'blocks at once', of: (kernel) => kernel.occupancy_blocks, text: String },
+    ];
+    const known = figures.filter(({ of }) => kernels.some((kernel) => of(kernel) !== null));
+    return known.map(({ name, of, text }) => {
+      const most = Math.max(1, ...kernels.map((kernel) => of(kernel) ?? 0));
+      return { name, cell: (kernel) => (of(kernel) === null ? null : meter(of(kernel) / most, text(of(kernel)))) };
+    });
   }
 }
