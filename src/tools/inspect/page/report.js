@@ -102,7 +102,7 @@ class KernelView {
       if (hasSizes(entry)) page.append(this.figures(entry, target), roofline(entry, target), this.launches(entry));
       else page.append(openSizes(entry));
     }
-    page.append(this.kernels(kernels, target));
+    page.append(...this.kernels(kernels, target));
     if (kernels.some((kernel) => kernel.registers === null)) {
       page.append(
         el(
@@ -211,25 +211,27 @@ class KernelView {
   }
 
   kernels(kernels, target) {
-    const isGpu = target.target.startsWith('cuda'),
-      extra = isGpu
-        ? this.resources(kernels)
-        : [{ name: 'scratch', cell: (kernel) => formula(kernel.scratch_bytes) }];
-    const columns = [
-      { name: 'kernel', cell: (kernel) => this.link(kernel.name) },
+    const isGpu = target.target.startsWith('cuda');
+    const name = { name: 'kernel', cell: (kernel) => this.link(kernel.name) };
+    const costs = [
+      name,
       { name: 'source', cell: (kernel) => el('code', {}, kernel.source) },
       { name: 'programs', cell: (kernel) => formula(kernel.grid.join(' × ') || '1') },
       { name: 'operations', cell: (kernel) => formula(operationsOf(kernel)) },
       { name: 'bytes read', cell: (kernel) => formula(kernel.bytes_read) },
       { name: 'bytes written', cell: (kernel) => formula(kernel.bytes_written) },
-      ...extra,
+      ...(isGpu ? [] : [{ name: 'scratch', cell: (kernel) => formula(kernel.scratch_bytes) }]),
     ];
-    const caption = isGpu ? 'Kernels, and what each asks of a multiprocessor' : 'Kernels';
-    return table(
-      caption,
-      columns,
-      kernels.map((kernel) => ({ cells: columns.map((column) => column.cell(kernel)) })),
-    );
+    const tableOf = (caption, columns) =>
+      table(
+        caption,
+        columns,
+        kernels.map((kernel) => ({ cells: columns.map((column) => column.cell(kernel)) })),
+      );
+    return [
+      tableOf('What a launch of each kernel does', costs),
+      isGpu ? tableOf('What each asks of a multiprocessor', [name, ...this.resources(kernels)]) : '',
+    ];
   }
 
   /** Threads, shared memory and registers, each beside a bar that is longest where most is asked for. */
