@@ -1,4 +1,5 @@
 """Examples 17 to 19: the C interface, a launch through it, and a kernel's metadata."""
+import os
 import re
 
 import numpy as np
@@ -6,6 +7,8 @@ import numpy as np
 from founding import BIN, BUILD, ROOT, bf16, original, random, run
 
 INCLUDE = ROOT / "runtime/include"
+# A library with sanitizers is for programs with them.
+SANITIZERS = ["-fsanitize=address,undefined"] if {"ASAN_OPTIONS", "UBSAN_OPTIONS"} & os.environ.keys() else []
 STANDARD = "#include <stddef.h>\n#include <stdint.h>\n"
 
 
@@ -47,8 +50,8 @@ def seed_18(seed):
     source = (ROOT / "tests/seeds/18.c").read_text()
     (seed.folder / "flow.c").write_text(source.replace("/* the flow */", c_text("18")))
     library = BUILD / "lib"
-    run("cc", "-std=c99", "-Wall", "-Werror", f"-I{INCLUDE}", seed.folder / "flow.c", f"-L{library}", "-ltessera",
-        f"-Wl,-rpath,{library}", "-o", program)
+    run("cc", "-std=c99", "-Wall", "-Werror", *SANITIZERS, f"-I{INCLUDE}", seed.folder / "flow.c", f"-L{library}",
+        "-ltessera", f"-Wl,-rpath,{library}", "-o", program)
     a, b = (bf16.to_bf16(random(*shape)) for shape in ((200, 96), (96, 150)))
     for name, value in (("a", a), ("b", b)):
         (seed.folder / name).write_bytes((value.view(np.uint32) >> 16).astype("<u2").tobytes())
