@@ -207,7 +207,7 @@ def zsh(help, commands):
 
 def shortened(text):
     """The first statement of a text, for a menu."""
-    return re.split(r"(?<=\w)[.;] |\(default| One of:", text)[0].strip().rstrip(".;")
+    return re.split(r"(?<=\w)[.;] |\((?:default|only with|not with)| One of:", text)[0].strip().rstrip(".;")
 
 
 def fish_quote(text):

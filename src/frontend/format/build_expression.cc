@@ -5,6 +5,7 @@
 
 #include "frontend/format/builder.h"
 #include "frontend/format/policies.h"
+#include "frontend/syntax/precedence.h"
 
 namespace tessera::formatter {
 
@@ -25,46 +26,9 @@ struct Builder::Operand {
 
 namespace {
 
-/// How tightly a binary operator binds; 0 for any other token.
+/// That of the operator that begins with the token: `not` begins `not in`.
 int precedence(TokenKind kind) {
-  switch (kind) {
-    case TokenKind::Or:
-      return 1;
-    case TokenKind::And:
-      return 2;
-    case TokenKind::Equal:
-    case TokenKind::NotEqual:
-    case TokenKind::Less:
-    case TokenKind::LessEqual:
-    case TokenKind::Greater:
-    case TokenKind::GreaterEqual:
-    case TokenKind::In:
-    case TokenKind::Not:
-    case TokenKind::Is:
-      return 3;
-    case TokenKind::Bar:
-      return 4;
-    case TokenKind::Caret:
-      return 5;
-    case TokenKind::Amp:
-      return 6;
-    case TokenKind::LeftShift:
-    case TokenKind::RightShift:
-      return 7;
-    case TokenKind::Plus:
-    case TokenKind::Minus:
-      return 8;
-    case TokenKind::Star:
-    case TokenKind::Slash:
-    case TokenKind::Floor:
-    case TokenKind::Percent:
-    case TokenKind::At:
-      return 9;
-    case TokenKind::Power:
-      return 10;
-    default:
-      return 0;
-  }
+  return binding(kind == TokenKind::Not ? TokenKind::In : kind);
 }
 
 /// What stands behind the end of a part stands behind the whole.
@@ -246,7 +210,7 @@ const Node* Builder::strings() {
   if (!is(TokenKind::String, 1)) return take();
   Node made;
   made.kind = NodeKind::Chain;
-  made.rigid = depth_ == 0;
+  made.rigid = depth_ == 0 && !wrapping_;
   while (is(TokenKind::String)) made.parts.push_back(document_.part(take()));
   return document_.add(std::move(made));
 }

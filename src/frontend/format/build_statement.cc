@@ -1,6 +1,8 @@
 // Statements. Outside brackets a line ends with its statement, so that a value which does not fit
 // gets parentheses (the tree has none), and everything else there stays on its line.
 
+#include <algorithm>
+
 #include "frontend/format/builder.h"
 
 namespace tessera::formatter {
@@ -9,6 +11,14 @@ namespace {
 
 constexpr std::string_view spaces =
     "                                                                                            ";
+
+/// A line may end in the node outside of its brackets.
+bool breaks_outside(const Node& node) {
+  if (node.kind == NodeKind::Chain) return !node.rigid;
+  return node.kind == NodeKind::Concat &&
+         std::any_of(node.parts.begin(), node.parts.end(),
+                     [](const Part* part) { return breaks_outside(*part->node); });
+}
 
 bool is_augmented(TokenKind kind) {
   return kind >= TokenKind::PowerAssign && kind <= TokenKind::BarAssign;
@@ -207,9 +217,9 @@ const Node* Builder::declaration() {
   return document_.concat(std::move(nodes));
 }
 
-/// A value which gets parentheses where it does not fit, unless it ends with brackets of its own.
+/// A value which gets parentheses where it does not fit, unless its lines only end in brackets of its
+/// own.
 const Node* Builder::value(bool is_list) {
-  bool is_lambda = is(TokenKind::Lambda);
   wrapping_ = true;
   Node made;
   made.kind = NodeKind::Bracket;
@@ -223,8 +233,7 @@ const Node* Builder::value(bool is_list) {
   }
   wrapping_ = false;
   if (made.commas && made.parts.size() == 1) return document_.concat({first, literal(",")});
-  bool wraps = made.commas || is_lambda || first->kind == NodeKind::Chain;
-  return wraps ? document_.add(std::move(made)) : first;
+  return made.commas || breaks_outside(*first) ? document_.add(std::move(made)) : first;
 }
 
 /// True if an assignment is still to come: what is read next is a target.

@@ -2,14 +2,9 @@
 
 namespace tessera::formatter {
 
-namespace {
-
-std::string_view without_end(std::string_view comment) {
-  size_t end = comment.find_last_not_of(" \t");
-  return comment.substr(0, end + 1);
+std::string_view without_end(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(" \t") + 1);
 }
-
-}  // namespace
 
 std::vector<LineToken> line_tokens(const SourceLine& line, const LexedFile& lexed,
                                    std::string_view text) {

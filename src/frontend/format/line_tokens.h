@@ -21,6 +21,9 @@ struct LineToken {
   std::vector<LineComment> comments;
 };
 
+/// Without white space at its end.
+std::string_view without_end(std::string_view text);
+
 /// The tokens of a line of code; behind the last one of kind EndOfFile, with the comments at the
 /// end.
 std::vector<LineToken> line_tokens(const SourceLine& line, const LexedFile& lexed,

@@ -8,10 +8,6 @@ namespace tessera::formatter {
 
 namespace {
 
-std::string_view without_end(std::string_view text) {
-  return text.substr(0, text.find_last_not_of(" \t") + 1);
-}
-
 /// An assignment whose `=` may stand in one column with those of its neighbours.
 struct Target {
   uint32_t width = 0;   ///< of the targets as they are set; 0: no such assignment

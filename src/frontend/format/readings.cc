@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/format/line_tokens.h"
 #include "frontend/syntax/lexer.h"
 #include "frontend/syntax/parse.h"
 
@@ -84,7 +85,7 @@ std::vector<std::string_view> comments(const CutText& cut) {
   for (const RawToken& token : cut.lexed.tokens) {
     if (token.kind != TokenKind::Comment) continue;
     std::string_view text = cut.text().substr(token.offset, token.length);
-    found.push_back(text.substr(0, text.find_last_not_of(" \t") + 1));
+    found.push_back(without_end(text));
   }
   std::sort(found.begin(), found.end());
   return found;

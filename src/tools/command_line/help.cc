@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 namespace tessera::command_line {
 
@@ -54,6 +55,13 @@ std::vector<std::string> allowed_values(const CLI::Option& option) {
   return CLI::detail::split(name.substr(begin + 1, end - begin - 1), ',');
 }
 
+/// In the order of the alphabet: sets of pointers have none.
+std::string names_of(const std::set<CLI::Option*>& options) {
+  std::set<std::string> names;
+  for (const CLI::Option* option : options) names.insert(option->get_name());
+  return CLI::detail::join(names, ", ");
+}
+
 class Help : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* app, std::string name) const override {
@@ -98,6 +106,8 @@ class Help : public CLI::Formatter {
     bool has_default = !option->get_default_str().empty() && option->get_type_size() != 0;
     if (has_default) description += " (default: " + option->get_default_str() + ")";
     if (option->get_required() && !is_positional) description += " (required)";
+    if (!option->get_needs().empty()) description += " (only with " + names_of(option->get_needs()) + ")";
+    if (!option->get_excludes().empty()) description += " (not with " + names_of(option->get_excludes()) + ")";
     return entry(is_positional ? option->get_name(true, false) : names(*option), description);
   }
 

@@ -88,6 +88,14 @@ TEST_CASE("a value of operators that is too long gets brackets") {
         "    )\n");
 }
 
+TEST_CASE("strings side by side are one value") {
+  std::string a = "\"" + std::string(60, 'a') + "\"", b = "\"" + std::string(50, 'b') + "\"";
+  CHECK(formatted("x = " + a + " " + b + "\n") == "x = (\n    " + a + "\n    " + b + "\n)\n");
+  CHECK(formatted(a + " " + b + ".x\n") == "(\n    " + a + "\n        " + b + ".x\n)\n");
+  CHECK(formatted("x = lambda v: f(" + a + ", " + b + ")\n") ==
+        "x = lambda v: f(" + a + ",\n                " + b + ")\n");
+}
+
 TEST_CASE("a comma at the end keeps the rows of a list") {
   CHECK(formatted("from tessera.nn import (\n  gelu,silu,\n        softmax,\n)\n") ==
         "from tessera.nn import (\n    gelu, silu,\n    softmax,\n)\n");

@@ -4,58 +4,13 @@
 // which is limited.
 
 #include "frontend/syntax/antlr/ast_builder.h"
+#include "frontend/syntax/precedence.h"
 
 namespace tessera {
 
 using namespace ast;
 
 namespace {
-
-/// How tightly an operator binds; the table of docs/grammar.md.
-enum Binding : int {
-  BindsNothing = 0,
-  BindsOr,
-  BindsAnd,
-  BindsNot,
-  BindsComparison,
-  BindsBar,
-  BindsCaret,
-  BindsAmp,
-  BindsShift,
-  BindsSum,
-  BindsProduct,
-  BindsPrefix,
-  BindsPower,
-};
-
-int binding(TokenKind op) {
-  switch (op) {
-    case TokenKind::Or: return BindsOr;
-    case TokenKind::And: return BindsAnd;
-    case TokenKind::Equal:
-    case TokenKind::NotEqual:
-    case TokenKind::Less:
-    case TokenKind::LessEqual:
-    case TokenKind::Greater:
-    case TokenKind::GreaterEqual:
-    case TokenKind::In:
-    case TokenKind::Is: return BindsComparison;
-    case TokenKind::Bar: return BindsBar;
-    case TokenKind::Caret: return BindsCaret;
-    case TokenKind::Amp: return BindsAmp;
-    case TokenKind::LeftShift:
-    case TokenKind::RightShift: return BindsShift;
-    case TokenKind::Plus:
-    case TokenKind::Minus: return BindsSum;
-    case TokenKind::Star:
-    case TokenKind::Slash:
-    case TokenKind::Floor:
-    case TokenKind::Percent:
-    case TokenKind::At: return BindsProduct;
-    case TokenKind::Power: return BindsPower;
-    default: TSR_UNREACHABLE("no binary operator");
-  }
-}
 
 BinaryOp binary_op(TokenKind op) {
   switch (op) {
