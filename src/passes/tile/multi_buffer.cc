@@ -2,7 +2,8 @@
 //
 // A slot of a ring is chosen by its turn modulo the number of slots, so that more stages of a channel between roles are
 // only a larger extent. A channel that one and the same warps fill and empty keeps one stage: they would not fill a
-// second one earlier; so does one that a program fills once. Where the computing threads copy, their loop is written anew so that they do (copy_ring.h).
+// second one earlier; so does one that a program fills once. Where the computing threads copy, their loop is
+// written anew so that they do (copy_ring.h).
 
 #include <algorithm>
 

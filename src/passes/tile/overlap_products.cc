@@ -47,7 +47,9 @@ class ProductOverlap {
 
     builder_.set_after(loop_);
     std::vector<Value*> results;
-    for (unsigned i = 0; i < wait->operand_count(); ++i) results.push_back(loop_->result(*carried_index(wait->result(i))));
+    for (unsigned i = 0; i < wait->operand_count(); ++i) {
+      results.push_back(loop_->result(*carried_index(wait->result(i))));
+    }
     Op* last = tile::mma_wait(builder_, results, 0);
     for (unsigned i = 0; i < results.size(); ++i) {
       results[i]->replace_all_uses(last->result(i));

@@ -11,9 +11,9 @@
 //   registers  a left factor that was computed from another product's sums stays where it is, if the matrix unit reads
 //              it there: the map of its accumulators is that of the factor.
 //
-// What is loaded before a loop and multiplied in it is brought once, where it is loaded. Products that follow each other
-// and wait for nothing of each other are a *group*: what they read in a turn shares a channel, a tile that several of
-// them read is brought once, and they are waited for together.
+// What is loaded before a loop and multiplied in it is brought once, where it is loaded. Products that follow
+// each other and wait for nothing of each other are a *group*: what they read in a turn shares a channel, a tile that
+// several of them read is brought once, and they are waited for together.
 //
 // All threads that the schedule has for computing do all of that; specialise_roles adds those that only load.
 

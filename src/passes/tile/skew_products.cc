@@ -239,7 +239,8 @@ class ProductSkew {
     }
     Value* before = tile::sub(builder_, turn->arg(0), tile::index(builder_, 1));
     Op* product = nullptr;
-    first_stage(values, 1, [&] { product = issue(turn->arg(turn->arg_count() - 1), turn->arg(*carried_ + 1), before); });
+    first_stage(values, 1,
+                [&] { product = issue(turn->arg(turn->arg_count() - 1), turn->arg(*carried_ + 1), before); });
     values[body_->arg(*carried_ + 1)] = await(product, before);
     late_ops(values);
     tile::yield(builder_, carried_on(values));

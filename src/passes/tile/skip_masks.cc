@@ -6,8 +6,9 @@
 // of coordinates holds everywhere follows from the least and the greatest number of either side, which are scalars: a
 // turn asks once for all elements.
 //
-// Where elements have to be asked one by one, 32 bits are enough. Either side is a tile of coordinates, which are small,
-// plus a scalar, and only the difference of the two scalars matters: beyond what any coordinate reaches it may be cut.
+// Where elements have to be asked one by one, 32 bits are enough. Either side is a tile of coordinates,
+// which are small, plus a scalar, and only the difference of the two scalars matters: beyond what
+// any coordinate reaches it may be cut.
 
 #include <algorithm>
 
@@ -132,7 +133,8 @@ class MaskSkipping {
     if (def->is(tile::info(OpKind::Full))) return {nullptr, range(value).low};
     if (def->is(tile::info(OpKind::Iota))) {
       Value* start = def->in(in::Iota::start);
-      Value* tile = builder_.value(tile::info(OpKind::Iota), {{}}, narrowed(value->type()), {{"axis", def->attr("axis")}});
+      Value* tile =
+          builder_.value(tile::info(OpKind::Iota), {{}}, narrowed(value->type()), {{"axis", def->attr("axis")}});
       return {tile, start ? start : tile::index(builder_, 0)};
     }
     Sum a = sum(def->operand(0));
