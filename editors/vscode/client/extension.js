@@ -20,14 +20,15 @@ let client = null;
 
 const settings = () => vscode.workspace.getConfiguration('tessera');
 
-/** A program by its setting, or null after the user was told why there is none. */
-function programFor(name, settingName) {
+/** Where a program is, by its setting or PATH: {file} or {problem}. */
+function find(name, settingName) {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath || '';
-  const found = findProgram(name, {
-    setting: settings().get(settingName),
-    settingName: `tessera.${settingName}`,
-    folder,
-  });
+  return findProgram(name, { setting: settings().get(settingName), settingName: `tessera.${settingName}`, folder });
+}
+
+/** A program, or null after the user was told why there is none. */
+function programFor(name, settingName) {
+  const found = find(name, settingName);
   if (found.file) return found.file;
   vscode.window.showErrorMessage(found.problem, 'Open Settings').then((choice) => {
     if (choice) vscode.commands.executeCommand('workbench.action.openSettings', `tessera.${settingName}`);
@@ -55,7 +56,10 @@ async function startServer() {
       { language: 'tessera', scheme: 'untitled' },
     ],
     synchronize: { configurationSection: 'tessera' },
-    initializationOptions: { includePaths: settings().get('includePaths'), commands: true },
+    initializationOptions: {
+      includePaths: settings().get('includePaths'),
+      compilerPath: find('tesserac', 'compilerPath').file,
+    },
   });
   try {
     await client.start();
