@@ -1,5 +1,7 @@
 #include <zlib.h>
 
+#include <algorithm>
+
 #include "support/check.h"
 #include "tools/inspect/inspection.h"
 #include "tools/inspect/page_files.h"
@@ -9,20 +11,26 @@ namespace tessera::inspect {
 namespace {
 
 /// A gzip stream. Its header has no time and no name, so equal texts give equal bytes.
-std::string compressed(const std::string& text) {
+std::string compressed(std::string_view text) {
   constexpr int gzip_window = 15 + 16, memory = 8;
+  constexpr size_t piece = size_t(1) << 20;
   z_stream stream{};
-  int started = deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, gzip_window, memory, Z_DEFAULT_STRATEGY);
-  TSR_CHECK(started == Z_OK, "zlib cannot start");
-  std::string out(deflateBound(&stream, uLong(text.size())), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = uInt(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = uInt(out.size());
-  int ended = deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
+  int state = deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, gzip_window, memory, Z_DEFAULT_STRATEGY);
+  TSR_CHECK(state == Z_OK, "zlib cannot start");
+  std::string out, room(piece, '\0');
+  while (state != Z_STREAM_END) {
+    if (stream.avail_in == 0) {
+      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+      stream.avail_in = uInt(std::min(piece, text.size()));
+      text.remove_prefix(stream.avail_in);
+    }
+    stream.next_out = reinterpret_cast<Bytef*>(room.data());
+    stream.avail_out = uInt(room.size());
+    state = deflate(&stream, text.empty() ? Z_FINISH : Z_NO_FLUSH);
+    TSR_CHECK(state == Z_OK || state == Z_STREAM_END, "zlib gave up");
+    out.append(room, 0, room.size() - stream.avail_out);
+  }
   deflateEnd(&stream);
-  TSR_CHECK(ended == Z_STREAM_END, "zlib wrote less than everything");
   return out;
 }
 

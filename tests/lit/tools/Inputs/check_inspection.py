@@ -1,8 +1,10 @@
 """Compares the data of an inspection with the dumps of the same file: check_inspection.py STAGE,STAGE,... SOURCE [OPTION ...].
 
-Replayed edits give the text of each stage at the end of its level; the code is the code of the dump; places are in the
+The page holds the same data. Replayed edits give the text of each stage at the end of its level; the code is the code of the dump; places are in the
 files. Numbers of values differ between the two by design, so both texts are numbered anew.
 """
+import base64
+import gzip
 import json
 import os
 import re
@@ -65,12 +67,23 @@ def compile(*arguments):
     return subprocess.run(["tesserac", *arguments], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
 
 
+def without_times(data):
+    if isinstance(data, dict):
+        return {key: without_times(value) for key, value in data.items() if key != "ms"}
+    return [without_times(value) for value in data] if isinstance(data, list) else data
+
+
 def inspect(arguments):
+    """The data by itself, which is that of the page."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "data.json")
         compile(*arguments, "--inspect", path)
         with open(path, encoding="utf-8") as file:
-            return json.load(file)
+            data = json.load(file)
+    packed = re.search(r'id="data">([^<]*)<', compile(*arguments, "--inspect", "-")).group(1)
+    shown = json.loads(gzip.decompress(base64.b64decode(packed)))
+    assert without_times(shown) == without_times(data), "the page holds other data"
+    return data
 
 
 def main():
