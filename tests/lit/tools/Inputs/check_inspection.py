@@ -1,7 +1,7 @@
 """Compares the data of an inspection with the dumps of the same file: check_inspection.py STAGE,STAGE,... SOURCE [OPTION ...].
 
-The page holds the same data. Replayed edits give the text of each stage at the end of its level; the code is the code of the dump; places are in the
-files. Numbers of values differ between the two by design, so both texts are numbered anew.
+The page holds the same data. Replayed edits give the text of each stage at the end of its level; the code is the code of
+the dump; places are in the files. Numbers of values differ between the two by design, so both texts are numbered anew.
 """
 import base64
 import gzip
