@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tests the configurations for Neovim and Emacs: colours, indentation, formatting, that they load without a warning.
-# Usage: editors/tests.sh neovim|emacs BUILD_DIR   exits with 77, which counts as skipped, where the editor is missing
+# Usage: editors/tests.sh neovim|emacs|helix BUILD_DIR   exits with 77, which counts as skipped, where the editor is
+#                                                        missing; of Helix, whose format is TOML, the file alone is read
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 PATH=$(cd "$2" && pwd)/bin:$PATH
@@ -22,5 +23,19 @@ case $1 in
     timeout 100 emacs -Q --batch -L "$work" -l "$root/editors/emacs/tests/tessera-mode-test.el" \
       -f ert-run-tests-batch-and-exit
     ;;
-  *) echo "usage: editors/tests.sh neovim|emacs BUILD_DIR" >&2; exit 1 ;;
+  helix)
+    /usr/bin/python3 - "$root/editors/helix" <<'EOF'
+import pathlib, sys, tomllib
+folder = pathlib.Path(sys.argv[1])
+settings = tomllib.loads((folder / "languages.toml").read_text())
+(language,) = settings["language"]
+assert language["name"] == "tessera" and language["file-types"] == ["tsr"] and language["comment-token"] == "#", language
+assert language["formatter"] == {"command": "tessera-fmt", "args": ["-"]}, language
+for server in language["language-servers"]:
+    assert settings["language-server"][server]["command"] == "tessera-lsp", settings
+for query in (folder / "queries/tessera").iterdir():
+    assert query.read_text() == f"; inherits: {language['grammar']}\n", query
+EOF
+    ;;
+  *) echo "usage: editors/tests.sh neovim|emacs|helix BUILD_DIR" >&2; exit 1 ;;
 esac

@@ -69,8 +69,9 @@ SourceLine Cutter::next() {
     bool is_white = token.kind == TokenKind::Comment ? false : is_trivia(token.kind);
     if (!is_white) line.end = at_ + 1;
   }
-  line.count = std::max(line_ - line.first, 1u);
-  if (at_ < tokens_.size()) ++at_;
+  bool is_ended = at_ < tokens_.size();  // the last line of a file may lack its end
+  line.count = line_ - line.first + (is_ended ? 0 : 1);
+  if (is_ended) ++at_;
   classify(line);
   return line;
 }

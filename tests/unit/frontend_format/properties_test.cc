@@ -103,7 +103,47 @@ class Mutator {
   std::string indent_;
 };
 
+/// The text with other spaces between the tokens of a line, but for those in targets and before `=`,
+/// whose columns are the author's.
+std::string respaced(const std::string& text, uint32_t seed) {
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  FileId file = sources.add("f.tsr", text);
+  std::vector<RawToken> tokens = lex_file(file, sources, diagnostics).tokens;
+  std::mt19937 random(seed);
+  std::string out;
+  bool at_start = true, directive = false;
+  int depth = 0;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const RawToken& token = tokens[i];
+    bool is_space = token.kind == TokenKind::Space;
+    if (is_opening(token.kind)) ++depth;
+    if (is_closing(token.kind)) --depth;
+    bool in_targets = depth == 0 && i > 0 && tokens[i - 1].kind == TokenKind::Comma;
+    bool before_assign = i + 1 < tokens.size() && tokens[i + 1].kind == TokenKind::Assign;
+    if (at_start && !is_space) directive = token.kind == TokenKind::Percent;
+    bool may_change = is_space && !at_start && !directive && !before_assign && !in_targets;
+    out += may_change ? std::string(1 + random() % 4, ' ') : text.substr(token.offset, token.length);
+    at_start = token.kind == TokenKind::Newline || (at_start && is_space);
+  }
+  return out;
+}
+
 }  // namespace
+
+TEST_CASE("spaces between the tokens of a line decide nothing") {
+  size_t done = 0;
+  uint32_t seed = 0;
+  for (const std::string& path : all_sources()) {
+    FormatResult result = format(read(path));
+    if (result.outcome != Outcome::Formatted) continue;
+    ++done;
+    std::string other = respaced(result.text, ++seed);
+    INFO(path << "\n" << other);
+    CHECK(format(other).text == result.text);
+  }
+  CHECK(done > 100);
+}
 
 TEST_CASE("every file of the repository is formatted, or has mistakes") {
   std::vector<std::string> files = all_sources();

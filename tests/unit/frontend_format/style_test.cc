@@ -129,6 +129,15 @@ TEST_CASE("lines in range alone are formatted") {
   CHECK(edited(text, result.edits) == result.text);
 }
 
+TEST_CASE("a last line without an end is formatted whole") {
+  std::string text = "x=1\n\"a\"\\\n\"b\"  # c";
+  FormatOptions options;
+  options.lines = {{3, 3}};
+  FormatResult result = format(text, options);
+  CHECK(result.text == "x=1\n\"a\" \"b\"  # c\n");
+  CHECK(edited(text, result.edits) == result.text);
+}
+
 TEST_CASE("a range in a function that is indented otherwise is the whole function") {
   FormatOptions options;
   options.lines = {{4, 4}};
