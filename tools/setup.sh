@@ -37,7 +37,7 @@ install_browser() {
 install_editors() {
   missing=()
   local package
-  for package in neovim emacs-nox zsh fish bash-completion man-db groff; do
+  for package in neovim emacs-nox elpa-eglot zsh fish bash-completion man-db groff; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
   done
   [ ${#missing[@]} -eq 0 ] || install_packages ||

@@ -20,6 +20,8 @@ namespace {
 
 /// As many as a reader looks at; more are counted and dropped.
 constexpr size_t error_limit = 1000;
+/// Files of more declarations are compiled as a whole: what depends on what is quadratic.
+constexpr size_t most_pieces = 2000;
 /// The machine for which kernels are built to find their mistakes: the one that every build has.
 constexpr std::string_view checked_machine = "cpu:x86-64-v3";
 
@@ -133,7 +135,7 @@ class PieceFiles : public frontend::ParsedFiles {
     if (!model) return true;
     for (const std::shared_ptr<Piece>& piece : model->pieces()) {
       for (const ast::Declaration& declaration : piece->declarations) {
-        if (!declaration.has_error) {
+        if (!declaration.has_error && declaration.stmt->loc.file == piece->file) {
           unit.declarations.push_back({nullptr, declaration.stmt, declaration.token_hash, false});
           continue;
         }
@@ -345,7 +347,8 @@ bool PieceAnalysis::run(const std::function<bool()>& is_cancelled, AnalysisResul
 
 AnalysisResult analyse(Workspace& workspace, const FileModel& file, AnalysisCache& cache, LibraryTrees& library,
                        const std::function<bool()>& is_cancelled) {
-  if (file.is_whole()) return analyse_whole(workspace, file);
+  if (file.is_library()) return {};  // correct, and the front end's own
+  if (file.is_whole() || file.pieces().size() > most_pieces) return analyse_whole(workspace, file);
   const std::shared_ptr<SourceManager>& sources = workspace.store().sources();
   if (cache.sources != sources) cache = {sources, {}};
   if (library.sources != sources) library = {sources, {}};

@@ -46,6 +46,12 @@ Json server_capabilities(Encoding encoding, const std::string& version) {
   made["foldingRangeProvider"] = true;
   made["selectionRangeProvider"] = true;
   made["callHierarchyProvider"] = true;
+  made["inlayHintProvider"] = true;
+  made["documentFormattingProvider"] = true;
+  made["documentRangeFormattingProvider"] = true;
+  made["documentOnTypeFormattingProvider"] = {{"firstTriggerCharacter", "\n"}};
+  made["codeLensProvider"] = {{"resolveProvider", false}};
+  made["executeCommandProvider"] = {{"commands", {"tessera.lower"}}};
   made["renameProvider"] = {{"prepareProvider", true}};
   made["completionProvider"] = {{"triggerCharacters", {".", "@", "[", "(", ",", "%"}}, {"resolveProvider", true}};
   made["signatureHelpProvider"] = {{"triggerCharacters", {"(", ","}}, {"retriggerCharacters", {"="}}};

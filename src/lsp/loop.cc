@@ -56,7 +56,8 @@ class Inbox {
   /// The next message. Without one: waits if `wait`, else false; also false at the end.
   bool take(Incoming& message, bool wait) {
     std::unique_lock lock(mutex_);
-    if (wait) ready_.wait(lock, [&] { return !queue_.empty() || closed_; });
+    if (wait) ready_.wait(lock, [&] { return !queue_.empty() || closed_ || woken_; });
+    woken_ = false;
     if (queue_.empty()) return false;
     message = std::move(queue_.front());
     queue_.pop_front();
@@ -64,6 +65,12 @@ class Inbox {
     if (message.is_edit) --edits_;
     room_.notify_one();
     return true;
+  }
+  /// There is work to do beside messages.
+  void wake() {
+    std::lock_guard lock(mutex_);
+    woken_ = true;
+    ready_.notify_one();
   }
   bool at_end() {
     std::lock_guard lock(mutex_);
@@ -84,6 +91,7 @@ class Inbox {
   std::atomic<size_t> edits_ = 0;
   std::set<std::string> cancelled_;
   bool closed_ = false;
+  bool woken_ = false;
 };
 
 bool is_edit(std::string_view body) {
@@ -136,6 +144,7 @@ int serve(int in, int out, const std::string& version) {
   ServerOptions options;
   options.version = version;
   options.is_cancelled = [&](const std::string& id) { return inbox.is_cancelled(id); };
+  options.wake = [&] { inbox.wake(); };
   options.has_newer_edit = [&] { return inbox.has_edit(); };
   Server server([&](const std::string& body) { broken = broken || !write_all(out, frame(body)); }, options);
   int stop[2];

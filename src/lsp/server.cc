@@ -7,6 +7,8 @@
 
 #include "lsp/capabilities.h"
 #include "lsp/features/features.h"
+#include "lsp/jobs.h"
+#include "lsp/lower.h"
 #include "lsp/publisher.h"
 #include "lsp/rpc.h"
 #include "lsp/uri.h"
@@ -35,6 +37,11 @@ const std::map<std::string_view, Request>& requests() {
       {"textDocument/completion", completion},
       {"completionItem/resolve", resolve_completion},
       {"textDocument/signatureHelp", signature_help},
+      {"textDocument/inlayHint", inlay_hints},
+      {"textDocument/formatting", format_document},
+      {"textDocument/rangeFormatting", format_range},
+      {"textDocument/onTypeFormatting", format_on_type},
+      {"textDocument/codeLens", code_lenses},
       {"textDocument/prepareCallHierarchy", prepare_call_hierarchy},
       {"callHierarchy/incomingCalls", incoming_calls},
       {"callHierarchy/outgoingCalls", outgoing_calls},
@@ -56,10 +63,16 @@ struct Server::State {
   State(std::function<void(const std::string&)> out, ServerOptions given)
       : send_body(std::move(out)),
         options(std::move(given)),
-        context{workspace, {}, {}},
+        context{workspace, {}, {}, {}},
         publisher(context, [this](const std::string& method, Json params) {
           send(make_notification(method, std::move(params)));
-        }) {}
+        }),
+        jobs(options.wake) {
+    context.analysis = [this](const FileModel& file) -> const AnalysisResult* {
+      Document* document = workspace.document_of(file.path());
+      return document ? publisher.result(document->uri) : nullptr;
+    };
+  }
 
   void send(const Json& message) { send_body(to_line(message)); }
   void log(const std::string& text) {
@@ -69,6 +82,9 @@ struct Server::State {
 
   void request(const Json& id, const std::string& method, const Json& params);
   void notification(const std::string& method, const Json& params);
+  void execute(const Json& id, const Json& params);
+  bool answer_jobs();
+  bool background();
   Json initialize(const Json& params);
   void initialized();
   void open(const Json& params);
@@ -86,6 +102,8 @@ struct Server::State {
   Life life = Life::New;
   bool shut_down = false;
   int64_t next_request = 1;
+  std::string compiler = find_compiler();
+  Jobs jobs;
 };
 
 Json Server::State::initialize(const Json& params) {
@@ -93,6 +111,8 @@ Json Server::State::initialize(const Json& params) {
   context.client = read_abilities(params);
   workspace.options.encoding = choose_encoding(params);
   read_settings(member(params, "initializationOptions"), workspace.options);
+  std::string own_compiler = text_at(member(params, "initializationOptions"), "compilerPath");
+  if (!own_compiler.empty()) compiler = own_compiler;
   const Json& list = member(params, "workspaceFolders");
   if (list.is_array()) {
     for (const Json& folder : list) workspace.add_root(text_at(folder, "uri"));
@@ -126,6 +146,7 @@ void Server::State::request(const Json& id, const std::string& method, const Jso
   auto is_cancelled = [&] { return options.is_cancelled && options.is_cancelled(id_text); };
   if (is_cancelled()) return send(make_error(id, ErrorCode::RequestCancelled, "cancelled"));
   context.is_cancelled = is_cancelled;
+  if (method == "workspace/executeCommand") return execute(id, params);
   auto plain = requests().find(method);
   auto fallible = fallible_requests().find(method);
   std::string error;
@@ -140,6 +161,41 @@ void Server::State::request(const Json& id, const std::string& method, const Jso
   if (is_cancelled()) return send(make_error(id, ErrorCode::RequestCancelled, "cancelled"));
   if (!error.empty()) return send(make_error(id, ErrorCode::RequestFailed, error));
   send(make_response(id, std::move(result)));
+}
+
+/// Commands are those of code lenses; `tessera.lower` takes the stage's command as `stage`.
+void Server::State::execute(const Json& id, const Json& params) {
+  const Json& arguments = member(params, "arguments");
+  Json argument = arguments.is_array() && !arguments.empty() ? arguments[0] : Json();
+  std::string command = text_at(params, "command");
+  if (command == "tessera.lower") command = text_at(argument, "stage");
+  std::string error;
+  auto job = lower_job(context, compiler, command, argument, error);
+  if (!job) return send(make_error(id, ErrorCode::InvalidParams, error));
+  std::string text = to_line(id);
+  auto is_cancelled = [this, text] { return options.is_cancelled && options.is_cancelled(text); };
+  if (!jobs.start(text, std::move(*job), is_cancelled)) {
+    send(make_error(id, ErrorCode::RequestFailed, "too many compilations are under way"));
+  }
+}
+
+bool Server::State::answer_jobs() {
+  if (!jobs.has_answers()) return false;
+  jobs.collect([this](const std::string& id, Json result, const std::string& error) {
+    Json request = Json::parse(id, nullptr, false);
+    send(error.empty() ? make_response(request, std::move(result))
+                       : make_error(request, ErrorCode::RequestFailed, error));
+  });
+  return true;
+}
+
+/// Analysis; hints and lenses are asked for again when there is none left to do.
+bool Server::State::background() {
+  context.is_cancelled = [this] { return options.has_newer_edit && options.has_newer_edit(); };
+  if (!publisher.work()) return false;
+  bool refresh = context.client.refresh_inlay_hints && !publisher.has_work();
+  if (refresh) send(make_request(next_request++, "workspace/inlayHint/refresh", nullptr));
+  return true;
 }
 
 void Server::State::open(const Json& params) {
@@ -250,12 +306,11 @@ void Server::receive(std::string_view body) {
   state_->send(make_error(is_id(id) ? id : Json(), ErrorCode::InvalidRequest, "the message is no request"));
 }
 
-bool Server::work() {
-  state_->context.is_cancelled = [this] { return state_->options.has_newer_edit && state_->options.has_newer_edit(); };
-  return state_->publisher.work();
-}
+bool Server::work() { return state_->answer_jobs() || state_->background(); }
 
-bool Server::has_work() const { return state_->publisher.has_work(); }
+bool Server::has_work() const { return state_->publisher.has_work() || state_->jobs.has_answers(); }
+
+bool Server::has_jobs() const { return state_->jobs.any(); }
 
 bool Server::has_exited() const { return state_->life == Life::Exited; }
 

@@ -17,6 +17,8 @@ struct ServerOptions {
   std::function<bool(const std::string& id)> is_cancelled;
   /// Whether a newer edit waits, so that background work should end.
   std::function<bool()> has_newer_edit;
+  /// Called, by another thread, when work() has something to do again.
+  std::function<void()> wake;
 };
 
 class Server {
@@ -32,6 +34,8 @@ class Server {
   /// Background work, a piece of it; false when there is none.
   bool work();
   bool has_work() const;
+  /// Another program works on the answer to a request.
+  bool has_jobs() const;
   bool has_exited() const;
   /// Of the process: 0 after `shutdown`, 1 without it.
   int exit_code() const;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "lsp/analysis.h"
 #include "lsp/json.h"
 #include "lsp/positions.h"
 #include "lsp/resolve.h"
@@ -35,6 +36,9 @@ struct Context {
   ClientAbilities client;
   /// Asked in long work: nobody waits for the answer any more.
   std::function<bool()> is_cancelled = [] { return false; };
+  /// What the last analysis of an open file found; null before the first. Pieces that have changed
+  /// since then are unknown to it.
+  std::function<const AnalysisResult*(const FileModel&)> analysis = [](const FileModel&) { return nullptr; };
 
   Encoding encoding() const { return workspace.options.encoding; }
 };

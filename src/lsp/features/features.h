@@ -32,6 +32,14 @@ Json resolve_completion(Context& context, const Json& item);
 Json prepare_call_hierarchy(Context& context, const Json& params);
 Json incoming_calls(Context& context, const Json& params);
 Json outgoing_calls(Context& context, const Json& params);
+// inlay_hints.cc
+Json inlay_hints(Context& context, const Json& params);
+// formatting.cc: null where the text does not parse.
+Json format_document(Context& context, const Json& params);
+Json format_range(Context& context, const Json& params);
+Json format_on_type(Context& context, const Json& params);
+// code_lens.cc
+Json code_lenses(Context& context, const Json& params);
 // signature_help.cc
 Json signature_help(Context& context, const Json& params);
 

@@ -27,6 +27,35 @@ Json keyword_hover(Context& context, const FileModel& file, const Piece& piece, 
           {"range", range_json(context, file, piece.in_document({token->offset, token->offset + token->length}))}};
 }
 
+std::string listed(const std::vector<frontend::ValueFacts>& values) {
+  std::string text;
+  for (const frontend::ValueFacts& value : values) {
+    text += fmt::format("{}`{}`", text.empty() ? "" : ", ", value.text);
+    bool rounds_later = !value.computed.empty() && value.computed != value.dtype;
+    if (rounds_later) text += fmt::format(" (computed in {})", value.computed);
+    if (!value.device.empty()) text += fmt::format(" on {}", value.device);
+  }
+  return text;
+}
+
+/// What the evaluation found at a name, and of a function what its calls gave.
+std::string describe_facts(Context& context, FileModel& file, const NamePlace& place, const Symbol& symbol) {
+  const AnalysisResult* result = context.analysis(file);
+  if (!result) return "";
+  std::string text;
+  const PlaceFacts* facts = facts_at(*result, *place.piece, place.occurrence->range.begin);
+  bool is_value = facts && !facts->values.empty() && facts->values[0].kind != frontend::ValueKind::Function;
+  if (is_value) text += "\n\nhere: " + listed(facts->values);
+  bool own = symbol.declared && symbol.file == &file;
+  uint32_t begin = own ? symbol.range.begin - symbol.piece->begin : 0;
+  const FunctionFacts* function = own ? function_at(*result, *symbol.piece, begin) : nullptr;
+  if (!function) return text;
+  if (!function->results.empty()) text += "\n\ngives: " + listed(function->results);
+  std::string effects = fmt::format("{}", fmt::join(function->effects, ", "));
+  text += fmt::format("\n\neffects: {}", effects.empty() ? "none" : effects);
+  return text;
+}
+
 }  // namespace
 
 Json hover(Context& context, const Json& params) {
@@ -39,7 +68,8 @@ Json hover(Context& context, const Json& params) {
   auto place = resolver.name_at(*file, offset);
   auto symbol = place ? resolver.resolve(*place) : std::nullopt;
   if (!symbol) return keyword_hover(context, *file, *piece, offset - piece->begin);
-  return {{"contents", markup(context.client.markdown_hover, describe(*symbol))},
+  std::string text = describe(*symbol) + describe_facts(context, *file, *place, *symbol);
+  return {{"contents", markup(context.client.markdown_hover, text)},
           {"range", range_json(context, *file, place->range())}};
 }
 

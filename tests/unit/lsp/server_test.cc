@@ -360,3 +360,81 @@ TEST_CASE("who calls a function, and what it calls") {
   CHECK(outgoing[0]["to"]["name"] == "scaled");
   CHECK(outgoing[1]["to"]["name"] == "layernorm");
 }
+
+TEST_CASE("types of variables and names of parameters are shown where they are not written") {
+  Client client;
+  client.open(uri, program + "\n@jit\ndef shown(x: Tensor[B, 8, f32]):\n    y = sum(x, 1, True)\n    return y\n");
+  client.settle();
+  Json range = {{"start", {{"line", 0}, {"character", 0}}}, {"end", {{"line", 99}, {"character", 0}}}};
+  Json hints = client.request("textDocument/inlayHint", {{"textDocument", {{"uri", uri}}}, {"range", range}});
+  std::vector<std::string> labels;
+  for (const Json& hint : hints) labels.push_back(hint["label"]);
+  CHECK(labels == std::vector<std::string>{": Tensor[B, 64, f32]", ": Tensor[B, 64, f32]", ": Tensor[B, 1, f32]", "axis=",
+                                           "keepdims="});
+  Json hover = client.request("textDocument/hover", client.at(uri, "y = sum"));
+  CHECK_THAT(hover["contents"]["value"].get<std::string>(), Catch::Contains("here: `Tensor[B, 1, f32]`"));
+  hover = client.request("textDocument/hover", client.at(uri, "entry(x"));
+  CHECK_THAT(hover["contents"]["value"].get<std::string>(),
+             Catch::Contains("gives: `Tensor[B, 64, f32]`") && Catch::Contains("effects: none"));
+}
+
+TEST_CASE("formatting a document, a range and a line that was ended") {
+  Client client;
+  client.open(uri, "@jit\ndef f( x:Tensor[4,f32] ):\n    y=x+1.0\n    z  =  y\n    return z\n");
+  Json options = {{"tabSize", 4}, {"insertSpaces", true}};
+  Json edits = client.request("textDocument/formatting", {{"textDocument", {{"uri", uri}}}, {"options", options}});
+  CHECK(!edits.empty());
+  Json range = {{"start", {{"line", 2}, {"character", 0}}}, {"end", {{"line", 3}, {"character", 0}}}};
+  edits = client.request("textDocument/rangeFormatting",
+                         {{"textDocument", {{"uri", uri}}}, {"range", range}, {"options", options}});
+  REQUIRE(edits.size() == 1);
+  CHECK(edits[0]["newText"] == "    y = x + 1.0\n");
+  edits = client.request("textDocument/onTypeFormatting", {{"textDocument", {{"uri", uri}}},
+                                                           {"position", {{"line", 3}, {"character", 4}}},
+                                                           {"ch", "\n"},
+                                                           {"options", options}});
+  REQUIRE(edits.size() == 1);
+  CHECK(edits[0]["range"]["start"]["line"] == 2);
+  client.replace(uri, "return z", "return (z");
+  CHECK(client.request("textDocument/formatting", {{"textDocument", {{"uri", uri}}}, {"options", options}}).is_null());
+}
+
+TEST_CASE("lenses stand above what is compiled, and unknown commands are refused") {
+  Client client;
+  client.open(uri, program);
+  Json lenses = client.request("textDocument/codeLens", {{"textDocument", {{"uri", uri}}}});
+  REQUIRE(lenses.size() == 5);
+  CHECK(lenses[0]["command"]["command"] == "tessera.showGraph");
+  CHECK(client.in_range(uri, lenses[0]["range"]) == "entry");
+  CHECK(client.failure("workspace/executeCommand", {{"command", "rm"}, {"arguments", Json::array()}})["code"] == -32602);
+}
+
+TEST_CASE("files of the library can be opened, and have nothing wrong") {
+  Client client;
+  client.open(uri, program);
+  client.settle();
+  Json found = client.request("textDocument/definition", client.at(uri, "layernorm(x)"));
+  std::string library = found["uri"];
+  client.open(library, "from tessera.ops import gelu\n\n\ndef layernorm(x):\n    return gelu(x)\n");
+  client.settle();
+  CHECK(client.diagnostics(library) == Json::array());
+  CHECK(client.request("textDocument/hover", client.at(library, "gelu(x)")).is_object());
+}
+
+TEST_CASE("a file of 5 MB, in one piece and in many") {
+  Client client;
+  std::string many;
+  for (int i = 0; many.size() < (size_t(5) << 20); ++i) {
+    many += "const NAME_" + std::to_string(i) + " = " + (i == 0 ? "1" : "NAME_" + std::to_string(i - 1)) + "  # " +
+            std::string(1000, 'x') + "\n";
+  }
+  client.open(uri, many);
+  client.replace(uri, "NAME_0 = 1", "NAME_0 = ");
+  client.settle();
+  CHECK(!client.diagnostics(uri).empty());
+  CHECK(client.request("textDocument/hover", client.at(uri, "NAME_7 =")).is_object());
+  std::string other = "file:///work-space/one.tsr";
+  client.open(other, "A = \"\"\"" + std::string(size_t(5) << 20, 'y') + "\n");
+  client.settle();
+  CHECK(client.tags(other) == std::vector<std::string>{"unterminated-string"});
+}

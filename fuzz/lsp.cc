@@ -1,0 +1,32 @@
+// Any bytes as a client of the language server: framing, messages, and what they ask for.
+
+#include <cstdint>
+#include <string>
+
+#include "lsp/server.h"
+#include "lsp/transport.h"
+
+using namespace tessera::lsp;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  FrameReader reader;
+  Server server([](const std::string&) {}, {"fuzz", {}, {}, {}});
+  server.receive(R"({"id": 0, "method": "initialize", "params": {"capabilities": {}}})");
+  reader.append(std::string_view(reinterpret_cast<const char*>(data), size));
+  std::string body, error;
+  while (true) {
+    FrameReader::Status status = reader.next(body, error);
+    if (status == FrameReader::Status::NeedsMore) break;
+    // Other programs are not started by chance.
+    bool starts = body.find("executeCommand") != std::string::npos;
+    if (status == FrameReader::Status::Error) {
+      server.refuse(error);
+    } else if (!starts) {
+      server.receive(body);
+      server.work();
+    }
+  }
+  while (server.work()) {
+  }
+  return 0;
+}

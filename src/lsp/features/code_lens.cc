@@ -1,0 +1,50 @@
+// "Graph | Schedule | Tile | Target | Code" above each entry and kernel. The commands are the
+// client's own where it has them (editors/vscode); a client that has none asks the server
+// (lower.cc).
+
+#include <nlohmann/json.hpp>
+
+#include "lsp/features/features.h"
+#include "lsp/features/stages.h"
+
+namespace tessera::lsp {
+
+namespace {
+
+bool is_compiled(const Declared& declared) {
+  if (declared.kind == DeclaredKind::Entry || declared.kind == DeclaredKind::Kernel) return true;
+  const auto* def = declared.kind == DeclaredKind::Method ? ast::as<ast::Def>(declared.stmt) : nullptr;
+  if (!def) return false;
+  for (const ast::Decorator& decorator : def->decorators) {
+    if (ast::dotted(decorator.path) == "jit" || ast::dotted(decorator.path) == "tessera.jit") return true;
+  }
+  return false;
+}
+
+void add_lenses(Context& context, const FileModel& file, const Piece& piece, const Declared& declared, Json& out) {
+  if (is_compiled(declared)) {
+    Json range = range_json(context, file, piece.in_document(declared.name_range));
+    Json place = {{"uri", context.workspace.uri(file)}, {"position", range["start"]}};
+    for (const Stage& stage : stages) {
+      Json command = {{"title", std::string(stage.title)},
+                      {"command", std::string(stage.command)},
+                      {"arguments", Json::array({place})}};
+      out.push_back({{"range", range}, {"command", std::move(command)}});
+    }
+  }
+  for (const Declared& member : declared.members) add_lenses(context, file, piece, member, out);
+}
+
+}  // namespace
+
+Json code_lenses(Context& context, const Json& params) {
+  FileModel* file = file_of(context, params);
+  Json out = Json::array();
+  if (!file || file->is_library()) return out;
+  for (const std::shared_ptr<Piece>& piece : file->pieces()) {
+    for (const Declared& declared : piece->names.declared) add_lenses(context, *file, *piece, declared, out);
+  }
+  return out;
+}
+
+}  // namespace tessera::lsp
