@@ -70,9 +70,13 @@ std::vector<std::string_view> cut_to(const std::string& dump, const std::string&
   for (size_t i = 0; i < all.size(); ++i) {
     if (!begins_function(all[i], function)) continue;
     size_t margin = indentation(all[i]);
+    auto ends = [&](std::string_view line) {
+      size_t begin = indentation(line);
+      return begin <= margin && line.substr(begin).starts_with('}');
+    };
     do {
       own.push_back(all[i]);
-    } while (++i < all.size() && !(indentation(all[i]) <= margin && all[i].substr(indentation(all[i])).starts_with('}')));
+    } while (++i < all.size() && !ends(all[i]));
     if (i < all.size()) own.push_back(all[i]);
   }
   return own.empty() ? all : own;
