@@ -431,6 +431,20 @@ async function testServer(server) {
   assert.match((await published).diagnostics[0].message, /y/);
   const symbols = await connection.sendRequest('textDocument/documentSymbol', { textDocument: { uri } });
   assert.strictEqual(symbols[0].name, 'f');
+  const document = { textDocument: { uri } };
+  const lenses = await connection.sendRequest('textDocument/codeLens', document);
+  const commands = require('../package.json').contributes.commands.map((command) => command.command);
+  assert.ok(lenses.length >= 5);
+  for (const { command } of lenses) {
+    assert.ok(commands.includes(command.command), `the client has no ${command.command}`);
+    assert.strictEqual(command.arguments[0].uri, uri);
+    assert.strictEqual(command.arguments[0].position.line, 1);
+  }
+  const edits = await connection.sendRequest('textDocument/formatting', {
+    ...document,
+    options: { tabSize: 4, insertSpaces: true },
+  });
+  assert.deepStrictEqual(edits, [], 'a text in the style is not changed');
   await connection.sendRequest('shutdown');
   const ended = new Promise((done) => child.once('exit', done));
   await connection.sendNotification('exit');
