@@ -106,8 +106,10 @@ class Help : public CLI::Formatter {
     bool has_default = !option->get_default_str().empty() && option->get_type_size() != 0;
     if (has_default) description += " (default: " + option->get_default_str() + ")";
     if (option->get_required() && !is_positional) description += " (required)";
-    if (!option->get_needs().empty()) description += " (only with " + names_of(option->get_needs()) + ")";
-    if (!option->get_excludes().empty()) description += " (not with " + names_of(option->get_excludes()) + ")";
+    if (!option->get_needs().empty())
+      description += " (only with " + names_of(option->get_needs()) + ")";
+    if (!option->get_excludes().empty())
+      description += " (not with " + names_of(option->get_excludes()) + ")";
     return entry(is_positional ? option->get_name(true, false) : names(*option), description);
   }
 
@@ -122,7 +124,9 @@ class Help : public CLI::Formatter {
     // A flag with a value of its own may be given another.
     if (!option.get_fnames().empty())
       return out + "[=" + (allowed_values(option).empty() ? "LIST" : "KIND") + "]";
-    return option.get_items_expected() == 0 ? out : out + " " + value_name(option);
+    if (option.get_items_expected_max() == 0) return out;
+    bool may_lack = option.get_items_expected_min() == 0;
+    return out + (may_lack ? " [" + value_name(option) + "]" : " " + value_name(option));
   }
 
   /// Without what its checks say behind a colon: `N:INT in [1 - 9]`, `KIND:{a,b}`, `DIR:DIR`.
