@@ -1,13 +1,15 @@
 // Beyond not crashing: what is refused is reported, what is accepted is a graph that verifies and reads back as it was
-// printed, and the same text gives the same result again.
+// printed, and the same text gives the same result again, also when somebody listens, who gets a sound index.
 
 #include "frontend_check.h"
 
 #include "frontend/frontend.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
+#include "frontend/index/collector.h"
 #include "ir/core/parser.h"
 #include "ir/core/printer.h"
 #include "ir/core/verifier.h"
@@ -61,14 +63,46 @@ void check_reads_back(const std::string& text) {
   TSR_CHECK(print(*modules->front()) == text, "a graph reads back as another one");
 }
 
-std::string compile(const std::string& text) {
+/// Numbers and places are of what there is, and in order.
+void check_index(const frontend::SemanticIndex& index, const SourceManager& sources) {
+  auto is_place = [&](const frontend::Extent& extent) {
+    auto begin = std::make_pair(extent.line, extent.column), end = std::make_pair(extent.end_line, extent.end_column);
+    return begin <= end && extent.end_line <= sources.file(extent.file).line_count();
+  };
+  auto before = [](const frontend::PlaceFacts& a, const frontend::PlaceFacts& b) {
+    return std::tie(a.extent.file, a.extent.line, a.extent.column) < std::tie(b.extent.file, b.extent.line, b.extent.column);
+  };
+  size_t count = index.symbols.size();
+  for (const frontend::Symbol& symbol : index.symbols) {
+    TSR_CHECK(!symbol.container || *symbol.container < count, "a symbol is in one that is not there");
+    TSR_CHECK(!symbol.target || *symbol.target < count, "a symbol stands for one that is not there");
+    TSR_CHECK(is_place(symbol.extent), "a symbol lies outside of its file");
+  }
+  for (const frontend::Reference& reference : index.references) {
+    TSR_CHECK(reference.symbol < count && reference.loc.known(), "a reference to nothing");
+    TSR_CHECK(index.symbol_at(reference.loc).has_value(), "a reference that is not found");
+  }
+  for (const auto* places : {&index.bindings, &index.expressions}) {
+    TSR_CHECK(std::is_sorted(places->begin(), places->end(), before), "facts are out of order");
+    for (const frontend::PlaceFacts& place : *places) {
+      TSR_CHECK(is_place(place.extent) && !place.values.empty(), "facts of no place, or none");
+    }
+  }
+  for (const frontend::CallSite& call : index.calls) TSR_CHECK(call.callee < count, "a call of nothing");
+}
+
+std::string compile(const std::string& text, bool observed) {
   Context context;
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
   graph::register_ops(context);
   schedule::register_ops(context);
   FileId file = sources.add("main.tsr", text);
-  auto compiled = frontend::compile_source(context, file, make_options(text), diagnostics);
+  frontend::IndexCollector collector;
+  frontend::FrontendOptions options = make_options(text);
+  if (observed) options.observer = &collector;
+  auto compiled = frontend::compile_source(context, file, options, diagnostics);
+  if (observed) check_index(collector.take(), sources);
   if (!compiled) {
     TSR_CHECK(diagnostics.has_errors(), "a source was refused without a message");
     return render_all(diagnostics, {});
@@ -83,5 +117,5 @@ std::string compile(const std::string& text) {
 }  // namespace
 
 void check_frontend(const std::string& text) {
-  TSR_CHECK(compile(text) == compile(text), "the same text gave another result");
+  TSR_CHECK(compile(text, false) == compile(text, true), "the same text gave another result");
 }

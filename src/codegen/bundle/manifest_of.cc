@@ -29,6 +29,18 @@ format::ManifestTensor tensor_of(std::string name, Type type,
   return tensor;
 }
 
+/// Where the extents of an argument are written; nothing where a dump does not say so of all.
+std::vector<std::string> places_of(Attr argument, Type type) {
+  Attr places = argument->get("places");
+  if (!places || !places->is(AttrKind::Array) || places->elements.size() != type->rank()) return {};
+  std::vector<std::string> texts;
+  for (Attr place : places->elements) {
+    if (!place->is(AttrKind::String)) return {};
+    texts.push_back(place->string);
+  }
+  return texts;
+}
+
 std::vector<std::string> effects_of(Op* function) {
   std::vector<std::string> effects;
   Attr listed = function->attr("effects");
@@ -117,6 +129,7 @@ format::ManifestEntry manifest_entry(Op* function) {
     }
     entry.inputs.push_back(tensor_of(name, body->arg(i)->type(), entry.dims));
     entry.inputs.back().seed = is_seed(function, name, body->arg(i)->type());
+    entry.inputs.back().places = places_of(args[i], body->arg(i)->type());
   }
   Op* end = body->terminator();
   const std::vector<Attr>& results = function->attr("results")->elements;
@@ -147,6 +160,7 @@ std::vector<format::ManifestTensor> manifest_params(const std::vector<Op*>& func
       if (text_of(args[i], "kind") != "param" || params.count(name)) continue;
       params[name] = tensor_of(name, body->arg(i)->type(), dims);
       params[name].initialiser = initialiser_of(graph, name);
+      params[name].places = places_of(args[i], body->arg(i)->type());
     }
   }
   std::vector<format::ManifestTensor> list;

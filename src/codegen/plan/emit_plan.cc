@@ -482,6 +482,7 @@ class PlanEmitter {
       format::Expr condition = fact_expr(*read_fact(guard), names_);
       std::string message = text_of(guard, "text");
       if (message.empty()) message = format::expr_text(condition, names_);
+      if (std::string place = text_of(guard, "place"); !place.empty()) message += " (" + place + ")";
       plan_.guards.push_back({format::intern_expr(plan_, condition), "where " + message + " does not hold"});
     }
   }

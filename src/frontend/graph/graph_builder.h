@@ -217,7 +217,8 @@ class GraphBuilder : public Evaluator {
   void report_open(const Function& function, const DeclaredSymbol& symbol);
   static const SignatureParameter* open_parameter(const Signature& signature);
   void report_open_state(const SignatureParameter& parameter);
-  void add_guard(const DimFact& fact, std::string_view text);
+  /// `loc`: where the condition is written.
+  void add_guard(const DimFact& fact, std::string_view text, Loc loc);
   bool compares_sizes(const ast::Compare& compare, Scope& scope);
   bool check_entry_clause(const ast::Expr& clause, Scope& scope);
 
@@ -283,6 +284,7 @@ class GraphBuilder : public Evaluator {
   bool add_body(const Function& function, const Signature& signature, Scope& scope);
   bool check_bound_symbols(const Function& function);
   void begin_function(std::string_view role, std::string_view symbol, Loc loc);
+  std::string place_text(Loc loc) const;
   Value* add_argument(std::string_view name, std::string_view kind, Type type,
                       std::vector<Loc> dim_places = {});
   void check_sizes();

@@ -49,10 +49,20 @@ void GraphBuilder::begin_function(std::string_view role, std::string_view symbol
   streams_ = 0;
 }
 
+/// A place as calls that fail name it: "mlp.tsr:5:19".
+std::string GraphBuilder::place_text(Loc loc) const {
+  return fmt::format("{}:{}:{}", session().sources().ir_name(loc.file), loc.line, loc.column);
+}
+
 Value* GraphBuilder::add_argument(std::string_view name, std::string_view kind, Type type,
                                   std::vector<Loc> dim_places) {
-  arguments_.push_back(
-      context().dict({{"kind", context().string(kind)}, {"name", context().string(name)}}));
+  std::vector<NamedAttr> description = {{"kind", context().string(kind)}, {"name", context().string(name)}};
+  if (!dim_places.empty()) {
+    std::vector<Attr> places;
+    for (Loc place : dim_places) places.push_back(context().string(place_text(place)));
+    description.emplace_back("places", context().array(std::move(places)));
+  }
+  arguments_.push_back(context().dict(std::move(description)));
   Value* argument = function_->region()->front()->add_arg(type, context().intern(name));
   if (!dim_places.empty()) dim_places_[argument] = std::move(dim_places);
   return argument;
@@ -74,7 +84,7 @@ void GraphBuilder::settle_arguments() {
   for (const auto& [declaration, value] : params_) leaving.insert(value);
   for (const ParamDeclaration* declaration : order) {
     Value* before = params_[declaration];
-    params_[declaration] = add_argument(declaration->key, "param", before->type());
+    params_[declaration] = add_argument(declaration->key, "param", before->type(), dim_places_[before]);
     before->replace_all_uses(params_[declaration]);
   }
   std::vector<Attr> kept;
@@ -236,7 +246,7 @@ bool GraphBuilder::assume(const ast::Compare& compare, const Signature& signatur
       continue;
     }
     facts().push_back(fact);
-    add_guard(fact, source_text(session().sources(), compare.loc));
+    add_guard(fact, source_text(session().sources(), compare.loc), compare.loc);
   }
   return true;
 }

@@ -107,7 +107,7 @@ bool GraphBuilder::add_size(const Function& function, const SignatureParameter& 
   Dim meant = as_dimension(dims(), scope.find_here(parameter.name)->value);
   if (meant != bound) {
     // `where` says that it is another size.
-    add_guard({Relation::Equal, bound, meant}, fmt::format("{} == {}", bound->text, meant->text));
+    add_guard({Relation::Equal, bound, meant}, fmt::format("{} == {}", bound->text, meant->text), parameter.loc);
   }
   return true;
 }
@@ -121,15 +121,17 @@ Dim GraphBuilder::size_of(const IrValue& value) {
   Dim size = dims().symbol(name->string);
   if (description->get("dim")) return size;
   description = context().dict({{"dim", name}, {"kind", description->get("kind")}, {"name", name}});
-  add_guard({Relation::GreaterEqual, size, dims().constant(0)}, fmt::format("{} >= 0", size->text));
+  add_guard({Relation::GreaterEqual, size, dims().constant(0)}, fmt::format("{} >= 0", size->text), value.origin);
   return size;
 }
 
-void GraphBuilder::add_guard(const DimFact& fact, std::string_view text) {
-  guards_.push_back(context().dict({{"left", context().dim(fact.left)},
-                                    {"relation", context().string(spelling(fact.relation))},
-                                    {"right", context().dim(fact.right)},
-                                    {"text", context().string(text)}}));
+void GraphBuilder::add_guard(const DimFact& fact, std::string_view text, Loc loc) {
+  std::vector<NamedAttr> guard = {{"left", context().dim(fact.left)},
+                                  {"relation", context().string(spelling(fact.relation))},
+                                  {"right", context().dim(fact.right)},
+                                  {"text", context().string(text)}};
+  if (loc.known()) guard.insert(guard.begin() + 1, {"place", context().string(place_text(loc))});
+  guards_.push_back(context().dict(std::move(guard)));
 }
 
 bool GraphBuilder::compares_sizes(const ast::Compare& compare, Scope& scope) {

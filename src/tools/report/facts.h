@@ -87,6 +87,8 @@ format::Result<EntryFacts> entry_facts(const format::ManifestEntry& entry, forma
                                        const Options& options);
 
 std::string text_of(const std::vector<TargetFacts>& targets, const Options& options);
+/// What the report says of one kernel below its name: for editors, which show it where a kernel is written.
+std::string kernel_text(const KernelFacts& facts, const Machine& machine, const Options& options);
 std::string json_of(const std::vector<TargetFacts>& targets, const Options& options);
 
 }  // namespace tessera::report

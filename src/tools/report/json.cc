@@ -24,6 +24,16 @@ Json cost_json(const Cost& cost, const format::KernelMeta& kernel, const PeakFig
           {"bound_by", time.is_memory_bound ? "memory" : "compute"}};
 }
 
+/// The kernel with the cost of its first launch, where it has none of its own.
+KernelFacts launched(KernelFacts kernel, const TargetFacts& target) {
+  for (const EntryFacts& entry : target.entries) {
+    for (const LaunchFacts& launch : entry.launches) {
+      if (!kernel.cost && launch.kernel == kernel.kernel) kernel.cost = launch.cost;
+    }
+  }
+  return kernel;
+}
+
 Json kernel_json(const KernelFacts& facts, const Machine& machine) {
   const format::KernelMeta& kernel = *facts.kernel;
   auto text = [&](const format::Expr& expr) { return format::expr_text(expr, kernel.dims); };
@@ -114,7 +124,10 @@ std::string json_of(const std::vector<TargetFacts>& targets, const Options& opti
   Json list = Json::array();
   for (const TargetFacts& target : targets) {
     Json kernels = Json::array(), entries = Json::array();
-    for (const KernelFacts& kernel : target.kernels) kernels.push_back(kernel_json(kernel, *target.machine));
+    for (const KernelFacts& kernel : target.kernels) {
+      kernels.push_back(kernel_json(kernel, *target.machine));
+      kernels.back()["text"] = kernel_text(launched(kernel, target), *target.machine, options);
+    }
     for (const EntryFacts& entry : target.entries) {
       entries.push_back(entry_json(entry, *target.machine, options));
     }

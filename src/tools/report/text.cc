@@ -79,6 +79,14 @@ class TextWriter {
     return std::move(out_);
   }
 
+  /// What stands below a kernel's name, without its indentation.
+  std::string run(const KernelFacts& facts, const Machine& machine) {
+    write_facts(facts, machine);
+    constexpr size_t indentation = 4;
+    for (size_t line = 0; line < out_.size(); line = out_.find('\n', line) + 1) out_.erase(line, indentation);
+    return std::move(out_);
+  }
+
  private:
   template <typename... Args>
   void put(fmt::format_string<Args...> format, Args&&... args) {
@@ -88,6 +96,11 @@ class TextWriter {
   void write_kernel(const KernelFacts& facts, const Machine& machine) {
     const format::KernelMeta& kernel = *facts.kernel;
     put("\n  kernel {}{}{}\n", kernel.name, kernel.source.empty() ? "" : "  ", kernel.source);
+    write_facts(facts, machine);
+  }
+
+  void write_facts(const KernelFacts& facts, const Machine& machine) {
+    const format::KernelMeta& kernel = *facts.kernel;
     put("    programs   {}{}\n", grid_text(kernel), kernel.persistent ? ", taken in turn by resident blocks" : "");
     put("    flops      {}\n", flops_text(kernel));
     put("    read       {} bytes\n", expr_of(kernel.work.reads, kernel));
@@ -232,6 +245,10 @@ class TextWriter {
 
 std::string text_of(const std::vector<TargetFacts>& targets, const Options& options) {
   return TextWriter(options).run(targets);
+}
+
+std::string kernel_text(const KernelFacts& facts, const Machine& machine, const Options& options) {
+  return TextWriter(options).run(facts, machine);
 }
 
 }  // namespace tessera::report
