@@ -45,19 +45,6 @@ Stage stage_of(Level level) {
   TSR_UNREACHABLE("no module is of level host");
 }
 
-/// Text that starts with a module, after comments, is a dump.
-bool is_dump(std::string_view text) {
-  while (!text.empty()) {
-    size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    size_t first = line.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos || line.substr(first, 2) == "//") continue;
-    return line.substr(first, 8) == "module @";
-  }
-  return false;
-}
-
 std::vector<Module*> pointers(const std::vector<std::unique_ptr<Module>>& modules) {
   std::vector<Module*> all;
   for (const auto& module : modules) all.push_back(module.get());
@@ -112,6 +99,18 @@ struct TargetOutput {
   std::string ptx;                               ///< of a GPU
   codegen::Cubin cubin;                          ///< where it is asked for
 };
+
+bool is_dump(std::string_view text) {
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    size_t first = line.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos || line.substr(first, 2) == "//") continue;
+    return line.substr(first, 8) == "module @";
+  }
+  return false;
+}
 
 struct Compiler::State {
   Context context;

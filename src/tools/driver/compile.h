@@ -47,6 +47,9 @@ std::vector<Stage> parse_stage(std::string_view text);
 /// All spellings of stages.
 std::vector<std::string> stage_spellings();
 
+/// Text that starts with a module, after comments, is a dump.
+bool is_dump(std::string_view text);
+
 class Compiler {
  public:
   Compiler(const CompileOptions& options, DiagnosticEngine& diagnostics);

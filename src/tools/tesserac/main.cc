@@ -12,6 +12,7 @@
 #include "tools/command_line/help.h"
 #include "tools/driver/compile.h"
 #include "tools/driver/io.h"
+#include "tools/driver/show_shapes.h"
 #include "tools/driver/version.h"
 #include "tools/inspect/inspection.h"
 #include "tools/report/report.h"
@@ -24,6 +25,7 @@ struct Options {
   driver::CompileOptions compile;
   std::vector<std::string> defines;
   std::string report;
+  std::string shapes;
   std::string inspect;
   std::vector<std::string> dims;
   report::Options sizes;
@@ -144,6 +146,11 @@ void add_options(CLI::App& app, Options& options) {
                "temporary lives; as text or, with --report=json, for programs. Writes a bundle only with -o")
       ->check(CLI::IsMember({"text", "json"}))
       ->group(report_group);
+  app.add_flag("--shapes{text}", options.shapes,
+               "print the source with the shapes of its values beside each line, and compile no further; as text or,\n"
+               "with --shapes=json, for programs; docs/debugging.md")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->group(report_group);
   app.add_option("--inspect", options.inspect,
                  "write a page for a browser that shows the lowering: each stage beside the source, what each pass\n"
                  "changed, memory and kernels; a name in .json gets its data. Writes a bundle only with -o;\n"
@@ -217,6 +224,12 @@ std::string read_report_options(Options& options, bool is_reported) {
   return {};
 }
 
+/// The same of --shapes, which makes no bundle.
+std::string check_shapes_options(const Options& options, bool is_reported) {
+  bool is_alone = options.compile.stages.empty() && !is_reported && options.inspect.empty();
+  return is_alone ? "" : "--shapes compiles no further than the source; it goes with neither --dump, --report nor --inspect";
+}
+
 int no_report(const format::Error& error) {
   return driver::command_line_error("tesserac", "there is no report: " + error.text);
 }
@@ -258,16 +271,25 @@ int main(int argc, char** argv) {
     return driver::command_line_error("tesserac", "no input file is given");
   }
   if (options.compile.input == "-" && options.compile.output.empty() && options.compile.stages.empty() &&
-      app.count("--report") == 0 && options.inspect.empty()) {
+      app.count("--report") == 0 && options.inspect.empty() && options.shapes.empty()) {
     return driver::command_line_error("tesserac", "the bundle of a source from standard input needs a name: -o");
   }
   if (std::string problem = read_report_options(options, app.count("--report") > 0); !problem.empty()) {
+    return driver::command_line_error("tesserac", problem);
+  }
+  if (std::string problem = check_shapes_options(options, app.count("--report") > 0);
+      !options.shapes.empty() && !problem.empty()) {
     return driver::command_line_error("tesserac", problem);
   }
   read_defines(options);
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
   diagnostics.set_error_limit(options.error_limit);
+  if (!options.shapes.empty()) {
+    Status shown = driver::show_shapes(options.compile, options.shapes == "json", diagnostics);
+    driver::show(diagnostics);
+    return shown.failed() ? driver::exit_user_error : driver::exit_success;
+  }
   inspect::Trace trace(sources);
   if (!options.inspect.empty()) options.compile.observer = &trace;
   driver::Compiler compiler(options.compile, diagnostics);

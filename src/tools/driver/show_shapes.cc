@@ -1,0 +1,63 @@
+#include "tools/driver/show_shapes.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "frontend/frontend.h"
+#include "frontend/index/collector.h"
+#include "tools/driver/host_machine.h"
+#include "tools/driver/io.h"
+#include "tools/driver/levels.h"
+#include "tools/shapes/shapes.h"
+
+namespace tessera::driver {
+
+namespace {
+
+const Machine* first_machine(const CompileOptions& options, DiagnosticEngine& diagnostics) {
+  if (options.targets.empty()) return default_machines().front();
+  const std::string& name = options.targets.front();
+  return name == "host" ? host_machine(diagnostics) : target_named(name, diagnostics);
+}
+
+/// Columns of the terminal that standard output is; of files and pipes, what most screens have room for.
+size_t output_width() {
+  constexpr size_t of_files = 160;
+  winsize size{};
+  bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : of_files;
+}
+
+}  // namespace
+
+Status show_shapes(const CompileOptions& options, bool json, DiagnosticEngine& diagnostics) {
+  const Machine* machine = first_machine(options, diagnostics);
+  if (!machine) return failure;
+  Result<FileId> file = read_source(options.input, diagnostics);
+  if (!file) return failure;
+  SourceManager& sources = diagnostics.sources();
+  if (is_dump(sources.file(*file).text())) {
+    diagnostics.report(diag::not_source, {}, sources.file(*file).name(), "a dump of IR")
+        .help("the types in a dump say their shapes");
+    return failure;
+  }
+  sources.set_root(std::filesystem::path(options.input).parent_path());
+  Context context;
+  register_all_levels(context);
+  frontend::IndexCollector collector;
+  frontend::FrontendOptions source;
+  source.include_paths = options.include_paths;
+  source.defines = options.defines;
+  source.observer = &collector;
+  source.kernels_for = machine->name;
+  bool good = !frontend::compile_source(context, *file, source, diagnostics).failed();
+  frontend::SemanticIndex index = collector.take();
+  std::string text = json ? shapes::shapes_json(index, sources, *file)
+                          : shapes::shapes_text(index, sources, *file, output_width());
+  Status written = write_text(options.output.empty() ? "-" : options.output, text, diagnostics);
+  return good && !written.failed() ? success : failure;
+}
+
+}  // namespace tessera::driver

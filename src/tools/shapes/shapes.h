@@ -1,0 +1,31 @@
+#pragma once
+// `tesserac --shapes`: the lines of a source with what the values on them are.
+
+#include <string>
+#include <vector>
+
+#include "frontend/index/semantic_index.h"
+
+namespace tessera::shapes {
+
+/// What a line says of one value.
+struct LineValue {
+  std::string label;  ///< the name that is given the value, or "return"
+  const frontend::PlaceFacts* facts = nullptr;
+};
+
+/// The values of a file, in the order of their places: names where they are given one, and results.
+/// What the text says already is left out: functions, files, and numbers that are written there.
+std::vector<LineValue> values_of(const frontend::SemanticIndex& index, const SourceManager& sources,
+                                 FileId file);
+
+/// Each line with its values beside it, or below it where there is no room for that in a terminal
+/// of `width` columns. Several values that a place has in several calls stand below each other.
+std::string shapes_text(const frontend::SemanticIndex& index, const SourceManager& sources,
+                        FileId file, size_t width);
+
+/// The same as one JSON object; docs/debugging.md states its form.
+std::string shapes_json(const frontend::SemanticIndex& index, const SourceManager& sources,
+                        FileId file);
+
+}  // namespace tessera::shapes

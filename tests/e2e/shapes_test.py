@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""What the tools show of shapes: a call's tensors as they flow, and calls whose sizes do not fit.
+
+Usage: shapes_test.py BUILD_DIR
+"""
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import numpy as np
+
+from tools import BIN, EXAMPLES, refuse, run
+
+PROGRAM = """\
+param w: Param[64, 3*64, f32] = normal(0.02)
+
+@jit
+def qkv(x: Tensor[B, S, D, f32], scale: Tensor[D, f32]) where D % 64 == 0, S <= 16, D == 64:
+    h = x * scale
+    return h @ w
+
+@jit
+def turns(x: Tensor[N, 8, f32], k: int):
+    total = x
+    for i in range(k):
+        total = total * 0.5 + x
+    return total
+
+@jit
+def split(x: Tensor[B, D, f32], y: Tensor[B, 2*D, f32]) where D % 8 == 0:
+    return x @ y.T[:D]
+"""
+
+
+def trace(folder, entry, *words):
+    return run(BIN / "tsr", "run", folder / "f.bundle", entry, "--trace-shapes", *words).splitlines()
+
+
+def check_trace(folder):
+    lines = trace(folder, "qkv", "--params", folder / "w.safetensors", "--input", f"x={folder}/x.npy",
+                  "--input", f"scale={folder}/scale.npy")
+    assert lines[:4] == ["qkv is called", "  input      x: f32[2, 3, 64] = [B, S, 64]",
+                         "  input      scale: f32[64]", "  parameter  w: f32[64, 192]"], lines
+    steps = [line for line in lines if ", step " in line]
+    assert steps and all(line.startswith("f.tsr:5:") or line.startswith("f.tsr:6:") for line in steps), lines
+    assert any("kernel 'qkv." in line for line in steps), lines
+    assert "  reads      x: f32[2, 3, 64] = [B, S, 64]" in lines, lines
+    assert lines[-3] == "qkv gives" and lines[-2] == "  output     qkv: f32[2, 3, 192] = [B, S, 192]", lines
+    # Each turn of a loop is told.
+    lines = trace(folder, "turns", "--input", f"x={folder}/t.npy", "--input", "k=3")
+    writes = [line for line in lines if line.startswith("  writes") and "f32[5, 8]" in line]
+    assert len(writes) >= 3, lines
+    message = refuse(BIN / "tsr", "run", folder / "f.bundle", "turns", "--trace-shapes", "--interpret", "exact")
+    assert "--interpret runs none" in message, message
+
+
+def check_refusals(folder):
+    def call(entry, *words):
+        return refuse(BIN / "tsr", "run", folder / "f.bundle", entry, *words)
+
+    np.save(folder / "a.npy", np.ones((2, 12), np.float32))
+    np.save(folder / "b.npy", np.ones((2, 24), np.float32))
+    np.save(folder / "c.npy", np.ones((2, 25), np.float32))
+    message = call("split", "--input", f"x={folder}/a.npy", "--input", f"y={folder}/b.npy")
+    place = "f.tsr:17:22"  # of D in the type of x
+    assert ("split: where D % 8 == 0 (f.tsr:17:60) does not hold: 4 == 0; "
+            f"D = 12 from input 'x', axis 1 ({place})") in message, message
+    message = call("split", "--input", f"x={folder}/a.npy", "--input", f"y={folder}/c.npy")
+    assert ("split: input 'y', axis 1 (f.tsr:17:46): expected 2*D = 24, got 25; "
+            f"D = 12 from input 'x', axis 1 ({place})") in message, message
+    np.save(folder / "long.npy", np.ones((2, 17, 64), np.float32))
+    message = call("qkv", "--params", folder / "w.safetensors", "--input", f"x={folder}/long.npy",
+                   "--input", f"scale={folder}/scale.npy")
+    assert "where S <= 16 (f.tsr:4:77) does not hold: 17 <= 16; S = 17 from input 'x', axis 1 (f.tsr:4:21)" in message, message
+
+
+SHOWN = """\
+from tessera.nn import gelu
+const F = 3*1024
+%if defined(WIDE)
+const N = 2*F
+%else
+const N = F
+%endif
+
+def double(x: Tensor[M, K, bf16]):
+    return x + x
+
+@jit
+def mlp(x: Tensor[B, D, bf16], w: Tensor[D, N, bf16]) -> Tensor[B, N, bf16]:
+    h = gelu(double(x) @ w)
+    y, z = (h, double(w))
+    return y
+"""
+
+
+def check_shapes(folder):
+    path = folder / "shown.tsr"
+    path.write_text(SHOWN)
+    lines = run(BIN / "tesserac", "--shapes", path).splitlines()
+    columns = {line.index(mark) for line in lines for mark in ("  h: ", "  y: ", "  return Tensor") if mark in line}
+    assert len(columns) == 1, lines
+    text = "\n".join(lines)
+    for wanted in ["   9 | def double(x: Tensor[M, K, bf16]):", "  x: Tensor[B, D, bf16]\n",
+                   "   | Tensor[D, 3072, bf16]\n", "  h: Tensor[B, 3072, bf16]\n", "  return Tensor[B, 3072, bf16]",
+                   "  F: 3072\n", "  y: Tensor[B, 3072, bf16]  z: Tensor[D, 3072, bf16]\n"]:
+        assert wanted in text + "\n", f"{wanted!r} is not in\n{text}"
+    assert max(map(len, lines)) <= 160, text
+    # Standard input, and a definition.
+    shown = subprocess.run([BIN / "tesserac", "--shapes=json", "-", "-D", "WIDE"], input=SHOWN, text=True,
+                           capture_output=True, check=True)
+    data = json.loads(shown.stdout)
+    assert data["version"] == 1 and data["file"] == "<stdin>", data
+    found = {(value["name"], value["line"]): value for value in data["values"]}
+    assert found["h", 14]["values"] == [{"kind": "tensor", "type": "Tensor[B, 6144, bf16]", "shape": ["B", "6144"],
+                                         "dtype": "bf16", "computed": "f32"}], found
+    assert found["h", 14]["column"] == 5 and found["h", 14]["end_column"] == 6, found
+    assert [each["shape"] for each in found["x", 9]["values"]] == [["B", "D"], ["D", "6144"]], found
+    # Mistakes are told, and what is right is shown.
+    path.write_text(SHOWN + "@jit\ndef bad(x: Tensor[B, f32]):\n    good = x * 2.0\n    return good @ nothing\n")
+    result = subprocess.run([BIN / "tesserac", "--shapes", path], text=True, capture_output=True)
+    assert result.returncode == 1 and "[unknown-name]" in result.stderr, result
+    assert "good: Tensor[B, f32]" in result.stdout and "h: Tensor[B, 3072, bf16]" in result.stdout, result.stdout
+    message = refuse(BIN / "tesserac", "--shapes", path, "--dump=graph")
+    assert "--shapes" in message, message
+
+
+def check_examples():
+    """Every parameter with a type of tensors has its shapes, in each example."""
+    for path in sorted(EXAMPLES.rglob("*.tsr")):
+        data = json.loads(run(BIN / "tesserac", "--shapes=json", path))
+        assert data["values"], path
+        shown = {(value["line"], value["column"]) for value in data["values"]}
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            code = line.split("#")[0]
+            for parameter in re.finditer(r"\b(\w+): (?:Region\[\w+\] )?Tensor\[", code):
+                place = (number, len(code[:parameter.start()].encode()) + 1)
+                assert place in shown, f"{path}:{number}: nothing is shown of {parameter[1]}"
+        lines = run(BIN / "tesserac", "--shapes", path).splitlines()
+        assert max(map(len, lines)) <= 200, path
+
+
+def main():
+    check_examples()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "f.tsr").write_text(PROGRAM)
+        run(BIN / "tesserac", folder / "f.tsr", "-o", folder / "f.bundle")
+        run(BIN / "tsr", "init", folder / "f.bundle", "-o", folder / "w.safetensors")
+        np.save(folder / "x.npy", np.ones((2, 3, 64), np.float32))
+        np.save(folder / "scale.npy", np.ones(64, np.float32))
+        np.save(folder / "t.npy", np.ones((5, 8), np.float32))
+        check_shapes(folder)
+        check_trace(folder)
+        check_refusals(folder)
+
+
+if __name__ == "__main__":
+    main()
