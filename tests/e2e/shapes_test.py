@@ -17,7 +17,7 @@ PROGRAM = """\
 param w: Param[64, 3*64, f32] = normal(0.02)
 
 @jit
-def qkv(x: Tensor[B, S, D, f32], scale: Tensor[D, f32]) where D % 64 == 0, S <= 16, D == 64:
+def qkv(x: Tensor[B, S, D, f32], scale: Tensor[D, f32]) where D == 64, S <= 16:
     h = x * scale
     return h @ w
 
@@ -34,6 +34,12 @@ def split(x: Tensor[B, D, f32], y: Tensor[B, 2*D, f32]) where D % 8 == 0:
 """
 
 
+def place(text):
+    """Where the program has a text, of which `^` marks the place: f.tsr:4:19."""
+    before = PROGRAM[:PROGRAM.index(text.replace("^", "")) + text.index("^")]
+    return f"f.tsr:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
+
+
 def trace(folder, entry, *words):
     return run(BIN / "tsr", "run", folder / "f.bundle", entry, "--trace-shapes", *words).splitlines()
 
@@ -44,7 +50,7 @@ def check_trace(folder):
     assert lines[:4] == ["qkv is called", "  input      x: f32[2, 3, 64] = [B, S, 64]",
                          "  input      scale: f32[64]", "  parameter  w: f32[64, 192]"], lines
     steps = [line for line in lines if ", step " in line]
-    assert steps and all(line.startswith("f.tsr:5:") or line.startswith("f.tsr:6:") for line in steps), lines
+    assert steps and all(line.startswith(("f.tsr:5:", "f.tsr:6:")) for line in steps), lines
     assert any("kernel 'qkv." in line for line in steps), lines
     assert "  reads      x: f32[2, 3, 64] = [B, S, 64]" in lines, lines
     assert lines[-3] == "qkv gives" and lines[-2] == "  output     qkv: f32[2, 3, 192] = [B, S, 192]", lines
@@ -64,16 +70,17 @@ def check_refusals(folder):
     np.save(folder / "b.npy", np.ones((2, 24), np.float32))
     np.save(folder / "c.npy", np.ones((2, 25), np.float32))
     message = call("split", "--input", f"x={folder}/a.npy", "--input", f"y={folder}/b.npy")
-    place = "f.tsr:17:22"  # of D in the type of x
-    assert ("split: where D % 8 == 0 (f.tsr:17:60) does not hold: 4 == 0; "
-            f"D = 12 from input 'x', axis 1 ({place})") in message, message
+    declared = place("def split(x: Tensor[B, ^D")
+    assert (f"split: where D % 8 == 0 ({place('^D % 8 == 0')}) does not hold: 4 == 0; "
+            f"D = 12 from input 'x', axis 1 ({declared})") in message, message
     message = call("split", "--input", f"x={folder}/a.npy", "--input", f"y={folder}/c.npy")
-    assert ("split: input 'y', axis 1 (f.tsr:17:46): expected 2*D = 24, got 25; "
-            f"D = 12 from input 'x', axis 1 ({place})") in message, message
+    assert (f"split: input 'y', axis 1 ({place('y: Tensor[B, ^2*D')}): expected 2*D = 24, got 25; "
+            f"D = 12 from input 'x', axis 1 ({declared})") in message, message
     np.save(folder / "long.npy", np.ones((2, 17, 64), np.float32))
     message = call("qkv", "--params", folder / "w.safetensors", "--input", f"x={folder}/long.npy",
                    "--input", f"scale={folder}/scale.npy")
-    assert "where S <= 16 (f.tsr:4:77) does not hold: 17 <= 16; S = 17 from input 'x', axis 1 (f.tsr:4:21)" in message, message
+    assert (f"where S <= 16 ({place('^S <= 16')}) does not hold: 17 <= 16; "
+            f"S = 17 from input 'x', axis 1 ({place('def qkv(x: Tensor[B, ^S')})") in message, message
 
 
 SHOWN = """\
