@@ -227,7 +227,8 @@ std::string read_report_options(Options& options, bool is_reported) {
 /// The same of --shapes, which makes no bundle.
 std::string check_shapes_options(const Options& options, bool is_reported) {
   bool is_alone = options.compile.stages.empty() && !is_reported && options.inspect.empty();
-  return is_alone ? "" : "--shapes compiles no further than the source; it goes with neither --dump, --report nor --inspect";
+  if (is_alone) return "";
+  return "--shapes compiles no further than the source; it goes with neither --dump, --report nor --inspect";
 }
 
 int no_report(const format::Error& error) {
