@@ -182,6 +182,22 @@ class KernelNeeds {
     return ends ? found[0] : nullptr;
   }
 
+  /// Registers that so many threads hold each at once in a loop of products, at least: all sums, and the largest tile
+  /// that is computed from them. What stands for coordinates alone counts as computed where it is read.
+  int64_t held_in_loops(int64_t threads) const {
+    int64_t sums = 0, largest = 0;
+    walk(kernel_, [&](Op* op) {
+      if (!op->parent() || !op->parent()->is(schedule::info(OpKind::Pipeline)) || op->result_count() != 1) return;
+      Type tile = op->result()->type();
+      if (!tile->is(TypeKind::Tile) || tile->dtype == DType::Bool) return;
+      int64_t registers = std::max<int64_t>(1, byte_size(tile->dtype) / 4);
+      for (Dim dim : tile->dims) registers *= dim->constant().value_or(1);
+      if (op->is(schedule::info(OpKind::Dot))) sums += registers;
+      if (op->info().elementwise != ElementwiseKind::None) largest = std::max(largest, registers);
+    });
+    return (sums + largest) / threads;
+  }
+
   /// Registers of the largest tile with those extents, or of two where a scan holds what it takes beside what it gives.
   int64_t largest_tile(const Extents& extents) const {
     int64_t largest = 0, held = 1;
@@ -415,7 +431,10 @@ class Specialisation {
   void add_copying_one(Op* kernel, bool is_general, std::vector<Op*>& all) {
     KernelNeeds needs(kernel);
     std::optional<Facts> copies = needs.operand_copies();
-    if (!copies) {
+    GpuSchedule schedule = gpu_schedule(kernel, machine_);
+    bool fits = !schedule.compute_registers ||
+                needs.held_in_loops(32 * schedule.compute_warps) <= schedule.compute_registers;
+    if (!copies || (!fits && !is_general)) {
       if (is_general) all.push_back(kernel);
       return;
     }
