@@ -32,10 +32,13 @@ class PieceMaker {
   std::vector<Target> targets_;
 };
 
-/// Names with commas and dots before an `=`.
+/// Names with commas and dots before an `=`, and no statement behind it: that gets a line of its own.
 Target PieceMaker::find_target(const SourceLine& line) const {
   Target target;
   if (line.kind != LineKind::Code || line.raw) return target;
+  for (size_t i = line.begin; i < line.end; ++i) {
+    if (lexed_.tokens[i].kind == TokenKind::Semicolon) return target;
+  }
   for (size_t i = line.begin; i < line.end; ++i) {
     const RawToken& token = lexed_.tokens[i];
     switch (token.kind) {

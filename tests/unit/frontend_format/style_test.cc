@@ -105,6 +105,7 @@ TEST_CASE("a comma at the end keeps the rows of a list") {
 TEST_CASE("assignments with their = in one column keep one") {
   CHECK(formatted("def f():\n  t    = 1\n  acc  = 2\n  a, b = 3\n  long_name = 4\n") ==
         "def f():\n    t    = 1\n    acc  = 2\n    a, b = 3\n    long_name = 4\n");
+  CHECK(formatted("t    = 1\nacc  = 2; b = 3\ncdef = 4\n") == "t = 1\nacc = 2\nb = 3\ncdef = 4\n");
   CHECK(formatted("t    = 1\n\nacc  = 2\n") == "t = 1\n\nacc = 2\n");
 }
 
