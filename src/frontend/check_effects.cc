@@ -39,8 +39,9 @@ void Evaluator::check_effects(const CallFrame& frame) {
     std::string effect = effect_text(*expr);
     if (effect.empty()) {
       const auto* name = ast::as<ast::Name>(expr);
-      report(diag::unknown_effect, expr->loc, name ? name->text : "…")
-          .help("effects are rng, io, state(name) and collective(axis)");
+      auto builder = report(diag::unknown_effect, expr->loc, name ? name->text : "…");
+      bool is_near = name && builder.suggest(session_.sources(), expr->loc, name->text, {"rng", "io", "state", "collective"});
+      if (!is_near) builder.help("effects are rng, io, state(name) and collective(axis)");
       return;
     }
     declared.insert(effect);
@@ -54,7 +55,7 @@ void Evaluator::check_effects(const CallFrame& frame) {
                                  : fmt::format("declares only {}", fmt::join(declared, ", "));
     }
     report(diag::impure_call, place, effect, function.name, promise)
-        .note(function.loc, fmt::format("'{}' is defined here", function.name));
+        .label(function.loc, fmt::format("'{}' is defined here", function.name));
   }
 }
 

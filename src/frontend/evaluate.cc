@@ -15,14 +15,46 @@ constexpr size_t shown_calls = 8;
 
 }  // namespace
 
-void Evaluator::add_call_notes(DiagnosticEngine::Builder& builder) {
+Evaluator::Report Evaluator::place_of_report(Loc loc) const {
+  if (!session_.is_builtin(loc)) return {loc, frames_.size()};
+  for (size_t i = frames_.size(); i-- > 0;) {
+    Loc call = frames_[i].call;
+    if (call.known() && !session_.is_builtin(call)) return {call, i};
+  }
+  return {loc, frames_.size()};
+}
+
+void Evaluator::add_call_notes(DiagnosticEngine::Builder& builder, const Report& report, Loc loc) {
+  if (report.loc != loc) {
+    builder.label(loc, fmt::format("in '{}' of the standard library", frames_.back().name));
+  }
   size_t shown = 0;
-  for (size_t i = frames_.size(); i-- > 0 && shown < shown_calls;) {
+  for (size_t i = report.frames; i-- > 0 && shown < shown_calls;) {
     if (!frames_[i].call.known()) continue;
-    builder.note(frames_[i].call,
-                 fmt::format("in this {} of '{}'", frames_[i].kind, frames_[i].name));
+    builder.note(frames_[i].call, fmt::format("in this {} of '{}'", frames_[i].kind, frames_[i].name), NoteKind::Call);
     ++shown;
   }
+}
+
+void Evaluator::help_conversion(DiagnosticEngine::Builder& builder, Loc operand, DType to, std::string_view function) {
+  std::string message = fmt::format("write the conversion: {}(…, {})", function, to_string(to));
+  size_t line = session_.sources().file(operand.file).line(operand.line).size();
+  bool is_on_line = operand.known() && operand.length != 0 && operand.column - 1 + operand.length <= line;
+  if (!is_on_line || session_.is_builtin(operand)) {
+    builder.help(std::move(message));
+  } else {
+    builder.fix(std::move(message), {{operand.before(), fmt::format("{}(", function)},
+                                     {operand.behind(), fmt::format(", {})", to_string(to))}});
+  }
+}
+
+void Evaluator::help_conversion(DiagnosticEngine::Builder& builder, DType left, DType right, DType to,
+                                std::string_view function) {
+  if (operands_.left.known()) {
+    builder.label(operands_.left, fmt::format("{}", to_string(left)));
+    builder.label(operands_.right, fmt::format("{}", to_string(right)));
+  }
+  help_conversion(builder, left == to ? operands_.right : operands_.left, to, function);
 }
 
 Datum Evaluator::unsupported(Loc loc, std::string_view what) {
@@ -142,7 +174,10 @@ Datum Evaluator::evaluate_binaries(const ast::Binary& root, Scope& scope) {
       value = dtype ? Datum::dtype(dtype->dtype, dtype->policies) : Datum::poison();
       continue;
     }
-    value = binary(node.op, value, evaluate(*node.right, scope), node.op_loc);
+    Datum right = evaluate(*node.right, scope);
+    operands_ = {node.left->loc, node.right->loc};
+    value = binary(node.op, value, right, node.op_loc);
+    operands_ = {};
     if (i > 0) observe(node, value);  // the root is the caller's to tell
   }
   return value;
@@ -238,6 +273,33 @@ bool is_reserved(std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
+/// Helps with a name that other languages have; false for any other.
+bool help_foreign_name(DiagnosticEngine::Builder& builder, std::string_view name, Loc loc) {
+  constexpr std::pair<std::string_view, std::string_view> same[] = {
+      {"true", "True"}, {"false", "False"}, {"null", "None"}, {"nil", "None"}};
+  for (const auto& [foreign, ours] : same) {
+    if (foreign != name) continue;
+    builder.fix(fmt::format("write '{}'", ours), loc, std::string(ours));
+    return true;
+  }
+  constexpr std::string_view no_prefix = "functions such as sum, exp and softmax stand here without a prefix";
+  constexpr std::pair<std::string_view, std::string_view> helps[] = {
+      {"print", "a program shows nothing of itself; return the value, and 'tsr run' prints it"},
+      {"len", "the extent of an axis is x.shape[0]"},
+      {"break", "a loop ends with its range or its condition; where(condition, a, b) keeps a value as it is"},
+      {"continue", "put the rest of the turn into an 'if', or keep a value with where(condition, a, b)"},
+      {"np", no_prefix},
+      {"numpy", no_prefix},
+      {"jnp", no_prefix},
+      {"torch", no_prefix}};
+  for (const auto& [foreign, help] : helps) {
+    if (foreign != name) continue;
+    builder.help(std::string(help));
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
@@ -245,10 +307,9 @@ Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
   if (Binding* binding = scope.find(name, &where)) return resolve(*binding, *where, name, loc);
   if (is_reserved(name)) return unsupported(loc, fmt::format("'{}'", name));
   auto builder = report(diag::unknown_name, loc, name);
-  std::string nearest = nearest_name(name, scope.visible_names());
-  if (!nearest.empty()) {
-    builder.help(fmt::format("did you mean '{}'?", nearest));
-  } else if (name.size() == 1 && name[0] >= 'A' && name[0] <= 'Z') {
+  if (help_foreign_name(builder, name, loc)) return Datum::poison();
+  bool is_near = builder.suggest(session_.sources(), loc, name, scope.visible_names());
+  if (!is_near && name.size() == 1 && name[0] >= 'A' && name[0] <= 'Z') {
     builder.help(fmt::format("a size is declared where it stands alone as a dimension of a parameter, or by "
                              "'dim {}' in the file", name));
   }
@@ -280,7 +341,7 @@ Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, 
     return resolve(*target, *binding.alias_scope, binding.alias, loc);
   }
   if (binding.state == Binding::State::Running) {
-    report(diag::cyclic_definition, binding.loc, name).note(loc, "it is asked for here");
+    report(diag::cyclic_definition, binding.loc, name).label(loc, "it is asked for here");
     return Datum::poison();
   }
   if (binding.state == Binding::State::Pending) {
@@ -326,8 +387,7 @@ Datum Evaluator::member_of(const Namespace& name_space, const ast::Identifier& n
   for (const auto& [member, value] : name_space.members) known.push_back(member);
   auto builder = report(diag::unknown_member, name.loc,
                         fmt::format("module '{}'", name_space.name), name.text);
-  std::string nearest = nearest_name(name.text, known);
-  if (!nearest.empty()) builder.help(fmt::format("did you mean '{}'?", nearest));
+  builder.suggest(session_.sources(), name.loc, name.text, known);
   return Datum::poison();
 }
 

@@ -88,13 +88,20 @@ class Evaluator {
   /// The value of a binding, evaluating a pending declaration.
   Datum resolve(Binding& binding, Scope& scope, std::string_view name, Loc loc);
 
-  /// Reports with a note for each call in progress, unless already reported at that place.
+  /// Reports with a note for each call in progress, unless already reported at that place. What goes wrong inside a
+  /// function of the standard library is reported where the user's source calls it.
   template <int N, typename... Args>
   DiagnosticEngine::Builder report(DiagKind<N> kind, Loc loc, const Args&... args) {
-    auto builder = session_.report(kind, loc, args...);
-    add_call_notes(builder);
+    Report place = place_of_report(loc);
+    auto builder = session_.report(kind, place.loc, args...);
+    add_call_notes(builder, place, loc);
     return builder;
   }
+  /// Says to convert an operand, as a fix where it is written on one line.
+  void help_conversion(DiagnosticEngine::Builder& builder, Loc operand, DType to, std::string_view function = "cast");
+  /// The same of two operands of which neither widens to the other, which are labelled with their dtypes.
+  void help_conversion(DiagnosticEngine::Builder& builder, DType left, DType right, DType to,
+                       std::string_view function = "cast");
   /// " of 'f'" inside a call from entry f, whose signature is the one that sizes come from.
   std::string of_entry() const {
     return frames_.size() > 1 ? fmt::format(" of '{}'", frames_[0].name) : "";
@@ -112,6 +119,14 @@ class Evaluator {
   std::optional<std::vector<Dim>> expect_shape(const Datum& datum, Loc loc, std::string_view what);
 
  protected:
+  /// Where something is reported, and how many calls that place is in.
+  struct Report {
+    Loc loc;
+    size_t frames;
+  };
+  /// For a place in the standard library, the place of the user's call that led there.
+  Report place_of_report(Loc loc) const;
+
   // Hooks. Operands are never poison, and at least one is an Ir or an Object, or a Dim whose value
   // the operation needs at run time (sqrt(D), B / 2).
 
@@ -213,7 +228,11 @@ class Evaluator {
     Evaluator& evaluator_;
     bool allowed_ = true;
   };
-  void add_call_notes(DiagnosticEngine::Builder& builder);
+  void add_call_notes(DiagnosticEngine::Builder& builder, const Report& report, Loc loc);
+  /// Where the operands of a binary operator are written.
+  struct OperandPlaces {
+    Loc left, right;
+  };
   /// Checks what was found against `@pure` and `!{…}`.
   void check_effects(const CallFrame& frame);
   bool count_step(Loc loc);
@@ -313,6 +332,7 @@ class Evaluator {
   Session& session_;
   std::vector<CallFrame> frames_;
   CallFrame finished_;
+  OperandPlaces operands_;  ///< of the operator that is applied; unknown outside of one
   const Continuation* continuation_ = nullptr;
   std::vector<const ModuleApplication*> instantiating_;
   std::vector<DimFact> facts_;

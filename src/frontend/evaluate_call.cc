@@ -77,16 +77,17 @@ class ArgumentMatcher {
       if (slots_[i].name == argument.name) return take(i, argument);
       names.emplace_back(slots_[i].name);
     }
-    auto builder = evaluator_.report(diag::unknown_keyword, argument.loc, callee_, argument.name);
-    std::string nearest = nearest_name(argument.name, names);
-    if (!nearest.empty()) builder.help(fmt::format("did you mean '{}'?", nearest));
+    Loc loc = argument.name_loc.known() ? argument.name_loc : argument.loc;
+    auto builder = evaluator_.report(diag::unknown_keyword, loc, callee_, argument.name);
+    bool is_near = builder.suggest(evaluator_.session().sources(), loc, argument.name, names);
+    if (!is_near && !names.empty()) builder.help(fmt::format("its parameters are {}", fmt::join(names, ", ")));
     note_definition(builder);
     return false;
   }
 
   void note_definition(DiagnosticEngine::Builder builder) {
     if (definition_.known())
-      builder.note(definition_, fmt::format("'{}' is defined here", callee_));
+      builder.label(definition_, fmt::format("'{}' is defined here", callee_));
   }
 
   bool take(size_t i, const CallArgument& argument) {
@@ -95,7 +96,7 @@ class ArgumentMatcher {
       return true;
     }
     evaluator_.report(diag::repeated_argument, argument.loc, slots_[i].name, callee_)
-        .note(chosen_[i]->loc, "it is given here first");
+        .label(chosen_[i]->loc, "it is given here first");
     return false;
   }
 
@@ -149,6 +150,7 @@ Datum Evaluator::evaluate_call(const ast::Call& node, Scope& scope) {
   for (const ast::Argument& argument : node.arguments) {
     CallArgument given;
     given.name = std::string(argument.name.text);
+    given.name_loc = argument.name.loc;
     given.value = evaluate(*argument.value, scope);
     given.loc = argument.value->loc;
     poisoned = poisoned || given.value.is_poison();
@@ -221,7 +223,7 @@ std::optional<BoundArguments> Evaluator::bind_arguments(const Builtin& builtin,
       auto [first, is_new] = keyword_locs.emplace(argument.name, argument.loc);
       if (!is_new) {
         report(diag::repeated_argument, argument.loc, argument.name, builtin.name)
-            .note(first->second, "it is given here first");
+            .label(first->second, "it is given here first");
         return std::nullopt;
       }
       keyword_values.entries.emplace_back(argument.name, std::move(argument.value));
@@ -313,7 +315,7 @@ bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope
     if (*truth) continue;
     report(diag::false_where, loc, source_text(session_.sources(), clause->loc),
            values_text(*clause, scope))
-        .note(clause->loc, fmt::format("'{}' asks for it here", callee.name));
+        .label(clause->loc, fmt::format("'{}' asks for it here", callee.name));
     return false;
   }
   return true;

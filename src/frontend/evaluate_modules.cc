@@ -247,8 +247,7 @@ Datum Evaluator::instance_member(const ModuleInstance& instance, const ast::Iden
     if (def) known.emplace_back(def->name.text);
   }
   auto builder = report(diag::unknown_member, name.loc, instance.describe(), name.text);
-  std::string nearest = nearest_name(name.text, known);
-  if (!nearest.empty()) builder.help(fmt::format("did you mean '{}'?", nearest));
+  builder.suggest(session_.sources(), name.loc, name.text, known);
   return Datum::poison();
 }
 

@@ -341,7 +341,9 @@ Datum Evaluator::evaluate_compare(const ast::Compare& node, Scope& scope) {
   for (size_t i = 0; i < node.ops.size(); ++i) {
     Datum right = evaluate(*node.operands[i + 1], scope);
     if (left.is_poison() || right.is_poison()) return Datum::poison();
+    operands_ = {node.operands[i]->loc, node.operands[i + 1]->loc};
     Datum result = compare(node.ops[i], left, right, node.loc);
+    operands_ = {};
     if (result.is_poison()) return result;
     if (is_dynamic(result)) {
       Datum operands[] = {dynamic.value_or(result), result};
@@ -396,7 +398,7 @@ std::optional<bool> Evaluator::decide_dims(ast::CompareOp op, Dim a, Dim b, Loc 
   }
   auto builder = report(diag::undecided_condition, asked ? asked->call : loc, relation);
   if (asked) {
-    builder.note(loc, fmt::format("'{}' asks for it here", asked->name));
+    builder.label(loc, fmt::format("'{}' asks for it here", asked->name));
     frames_.push_back(std::move(*asked));
   }
   builder.help(fmt::format("if it always holds, say so in the signature{}: `where {}`", of_entry(),

@@ -119,8 +119,7 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
     auto it = decorators().find(name);
     if (it == decorators().end()) {
       auto builder = report(diag::unknown_decorator, decorator.loc, name);
-      std::string nearest = nearest_name(name, decorator_names());
-      if (!nearest.empty()) builder.help(fmt::format("did you mean '@{}'?", nearest));
+      builder.suggest(sources(), decorator.loc, name, decorator_names());
       continue;
     }
     switch (it->second) {
@@ -157,7 +156,7 @@ bool Session::is_new_name(SourceModule& module, const ast::Identifier& name) {
   if (name.text.empty()) return false;
   Binding* earlier = module.scope->find_here(name.text);
   if (!earlier) return true;
-  report(diag::duplicate_name, name.loc, name.text).note(earlier->loc, "it is defined here first");
+  report(diag::duplicate_name, name.loc, name.text).label(earlier->loc, "it is defined here first");
   return false;
 }
 
@@ -291,8 +290,7 @@ void Session::enter_from_import(SourceModule& module, const ast::FromImport& stm
                           item.name.text);
     std::vector<std::string> members;
     for (const auto& [member, binding] : scope->names_here()) members.push_back(member);
-    std::string nearest = nearest_name(item.name.text, members);
-    if (!nearest.empty()) builder.help(fmt::format("did you mean '{}'?", nearest));
+    builder.suggest(sources(), item.name.loc, item.name.text, members);
   }
 }
 

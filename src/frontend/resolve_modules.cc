@@ -31,9 +31,9 @@ const ParamDeclaration* Session::add_param(ParamDeclaration declaration) {
     const ParamDeclaration& earlier = *it->second;
     Loc here = declaration.instance.known() ? declaration.instance : declaration.loc;
     auto builder = report(diag::duplicate_key, here, declaration.key);
-    if (declaration.instance.known()) builder.note(declaration.loc, "it is this field");
+    if (declaration.instance.known()) builder.label(declaration.loc, "it is this field");
     builder
-        .note(earlier.instance.known() ? earlier.instance : earlier.loc,
+        .label(earlier.instance.known() ? earlier.instance : earlier.loc,
               earlier.instance.known() ? "the other one is made here"
                                        : "the other one is declared here")
         .help("keys begin with the name of an instance: name=\"encoder\" as its last argument");
@@ -65,7 +65,7 @@ void Session::check_module(const ast::Module& stmt, Scope& scope) {
     auto [it, fresh] = names.try_emplace(parameter.name.text, parameter.loc);
     if (fresh) continue;
     report(diag::duplicate_parameter, parameter.loc, parameter.name.text)
-        .note(it->second, "it is declared here first");
+        .label(it->second, "it is declared here first");
   }
   for (const ast::Stmt* each : stmt.body) {
     if (is_quiet(*each) || !check_field(*each)) continue;
@@ -73,7 +73,7 @@ void Session::check_module(const ast::Module& stmt, Scope& scope) {
     auto [it, fresh] = names.try_emplace(name.text, name.loc);
     if (!fresh && !name.text.empty()) {
       report(diag::duplicate_member, name.loc, name.text, stmt.name.text)
-          .note(it->second, "it is defined here first");
+          .label(it->second, "it is defined here first");
     }
     // Its decorators are looked at now; calls have functions of their own, one for each instance.
     const auto* def = ast::as<ast::Def>(each);

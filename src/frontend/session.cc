@@ -170,6 +170,15 @@ SourceModule* Session::load_import(std::string_view dotted, Loc loc, const Sourc
   return load(std::string(dotted), file, false, loc);
 }
 
+void Session::add_written_dim(Loc written, std::vector<NamedPlace> constants) {
+  written_dims_[{written.file, written.line, written.column}] = std::move(constants);
+}
+
+const std::vector<NamedPlace>* Session::written_dim(Loc written) const {
+  auto found = written_dims_.find({written.file, written.line, written.column});
+  return found == written_dims_.end() ? nullptr : &found->second;
+}
+
 bool Session::is_builtin(Loc loc) const {
   auto module = by_file_.find(loc.file);
   return module != by_file_.end() && module->second->builtin;
@@ -220,8 +229,8 @@ SourceModule* Session::report_cycle(const SourceModule& module, Loc import) {
   bool inside = false;
   for (const Loading& loading : loading_) {
     if (inside) {
-      builder.note(loading.import, fmt::format("'{}' is imported here",
-                                               sources().file(loading.module->file).name()));
+      std::string_view name = sources().file(loading.module->file).name();
+      builder.note(loading.import, fmt::format("'{}' is imported here", name), NoteKind::Import);
     }
     inside = inside || loading.module == &module;
   }

@@ -92,6 +92,12 @@ struct FrontendOptions;
 /// What the options of a compilation mean for its session.
 SessionOptions session_options(const FrontendOptions& options);
 
+/// A name and where it is declared.
+struct NamedPlace {
+  std::string text;  ///< "'D' is 768"
+  Loc loc;
+};
+
 class Session {
  public:
   Session(Context& context, DiagnosticEngine& diagnostics, SessionOptions options);
@@ -133,6 +139,10 @@ class Session {
   const std::deque<std::unique_ptr<SourceModule>>& modules() const { return modules_; }
   /// Null when nobody listens.
   EvaluationObserver* observer() const { return options_.observer; }
+  /// Remembers the constants that a dimension is written with, for messages.
+  void add_written_dim(Loc written, std::vector<NamedPlace> constants);
+  /// Those of the dimension written there; null for any other place.
+  const std::vector<NamedPlace>* written_dim(Loc written) const;
 
   bool checks_promises() const { return options_.check_promises; }
   /// How many instances of modules and params of theirs there are, with one more.
@@ -208,6 +218,7 @@ class Session {
   std::map<std::pair<const ast::Def*, Scope*>, Signature> signatures_;
   std::map<std::pair<const ast::Def*, Scope*>, Function*> methods_;
   std::set<std::tuple<uint16_t, FileId, uint32_t, uint32_t>> reported_;
+  std::map<std::tuple<FileId, uint32_t, uint32_t>, std::vector<NamedPlace>> written_dims_;
   std::set<std::string> said_;
   size_t made_ = 0;
   bool quiet_ = false;

@@ -267,10 +267,11 @@ bool TypeReader::apply_state_policy(const ast::Expr& policy, TypePattern& patter
   if (name && !call && name->text == "paged") return policies.paged = true;
   if (name && !call && name->text == "checkpointable") return policies.checkpointable = true;
   if (policy.kind == ast::NodeKind::ErrorExpr) return false;
-  evaluator_.report(diag::unknown_policy, policy.loc, name ? name->text : "…")
-      .help(cache ? "policies of a cache are @rolling_window, @paged, @checkpointable and @device(…)"
-                  : "policies of an optimiser's state are @fp32_master, @paged, @checkpointable and "
-                    "@device(…)");
+  auto builder = evaluator_.report(diag::unknown_policy, policy.loc, name ? name->text : "…");
+  std::vector<std::string> names = {"paged", "checkpointable", "device", cache ? "rolling_window" : "fp32_master"};
+  if (name && builder.suggest(evaluator_.session().sources(), name->loc, name->text, names)) return false;
+  builder.help(cache ? "policies of a cache are @rolling_window, @paged, @checkpointable and @device(…)"
+                     : "policies of an optimiser's state are @fp32_master, @paged, @checkpointable and @device(…)");
   return false;
 }
 
@@ -459,8 +460,10 @@ bool TypeReader::apply_policy(const ast::Expr& policy, TypePattern& pattern) {
     return scale.has_value();
   }
   if (policy.kind == ast::NodeKind::ErrorExpr) return false;
-  evaluator_.report(diag::unknown_policy, policy.loc, name ? name->text : "…")
-      .help("policies are @accum(dtype), @stochastic_round, @saturate and @loss_scale(k)");
+  auto builder = evaluator_.report(diag::unknown_policy, policy.loc, name ? name->text : "…");
+  std::vector<std::string> names = {"accum", "stochastic_round", "saturate", "loss_scale"};
+  if (name && builder.suggest(evaluator_.session().sources(), name->loc, name->text, names)) return false;
+  builder.help("policies are @accum(dtype), @stochastic_round, @saturate and @loss_scale(k)");
   return false;
 }
 
@@ -492,15 +495,14 @@ void check_dtype_symbols(Evaluator& evaluator, const ast::Def& def, const Scope&
     auto dim = find_symbol(signature.dims, symbol.name);
     if (dim != signature.dims.end()) {
       evaluator.report(diag::dtype_is_dimension, symbol.loc, symbol.name)
-          .note(dim->loc, "it is a dimension here")
+          .label(dim->loc, "it is a dimension here")
           .help("write dims first and the dtype last: Tensor[B, D, f32]");
       signature.failed = true;
     } else if (!library && symbol.uses == 1 && count_mentions(def, symbol.name) == 0) {
       auto builder = evaluator.report(diag::unused_dtype_parameter, symbol.loc, symbol.name);
       std::vector<std::string> names;
       for (std::string_view name : dtype_names()) names.emplace_back(name);
-      std::string nearest = nearest_name(symbol.name, names);
-      if (!nearest.empty()) builder.help(fmt::format("did you mean '{}'?", nearest));
+      builder.suggest(evaluator.session().sources(), symbol.loc, symbol.name, names);
     }
   }
 }
@@ -566,7 +568,7 @@ Signature read_signature(Evaluator& evaluator, const Function& function) {
     for (const SignatureParameter& earlier : signature.parameters) {
       if (earlier.name != read.name || read.name.empty()) continue;
       evaluator.report(diag::duplicate_parameter, parameter.loc, read.name)
-          .note(earlier.loc, "it is declared here first");
+          .label(earlier.loc, "it is declared here first");
       signature.failed = true;
     }
     signature.parameters.push_back(std::move(read));

@@ -130,17 +130,18 @@ struct ArgumentType {
   Loc loc;           ///< of the argument, where it is written
   Loc origin;        ///< where the argument's value was declared or computed; may be unknown
   std::string what;  ///< how messages call it: "argument 'x'"
-  std::vector<Loc> dim_places;  ///< where each dim was written, when that is known
+  std::vector<Loc> dim_places;  ///< where each dim comes from, when that is known
 
   /// Where a dim comes from, as far as is known.
   Loc place(size_t axis) const;
 };
 
-/// A dimension with its place, for messages about two that differ.
+/// A dimension with the place where it comes from, for messages about two that differ.
 struct DimPlace {
   Dim dim = nullptr;
   Loc loc;
   std::string what;  ///< "dimension 1 of 'x'"
+  std::string from;  ///< the same of the tensor at `loc`, where it is another one
 };
 
 /// Reports a tensor whose size in bytes does not fit in 64 bits; false when it does not.

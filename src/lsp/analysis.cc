@@ -13,6 +13,7 @@
 #include "lsp/library_files.h"
 #include "lsp/place.h"
 #include "support/hash.h"
+#include "support/render/remarks.h"
 
 namespace tessera::lsp {
 
@@ -40,8 +41,8 @@ class Placer {
     made.severity = diagnostic.severity;
     made.id = diagnostic.id;
     made.message = diagnostic.message;
-    made.helps = diagnostic.helps;
-    for (const DiagnosticNote& note : diagnostic.notes) {
+    made.helps = advice(diagnostic);
+    for (const DiagnosticNote& note : remarks(diagnostic)) {
       auto [where, there] = place(note.loc);
       made.notes.push_back({where, there, note.message});
     }

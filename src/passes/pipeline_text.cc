@@ -26,8 +26,8 @@ void report_unknown_pass(std::string_view name, DiagnosticEngine& diagnostics) {
   for (const PassInfo& pass : all_passes()) known.emplace_back(pass.name);
   for (const Phase& phase : all_phases()) known.emplace_back(phase.name);
   auto builder = diagnostics.report(diag::unknown_pass, {}, name);
-  std::string near = nearest_name(name, known);
-  builder.help(near.empty() ? "'tessera-opt --list-passes' lists them" : fmt::format("did you mean '{}'?", near));
+  bool is_near = builder.suggest(diagnostics.sources(), {}, name, known);
+  if (!is_near) builder.help("'tessera-opt --list-passes' lists them");
 }
 
 /// An option that was given to a phase and belongs to one of the pipeline's passes.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <tuple>
 
 namespace tessera {
@@ -15,45 +14,16 @@ constexpr DiagInfo diag_table[] = {
 #undef DIAG
 };
 
-struct Colours {
-  std::string_view error, warning, note, help, bold, off;
-};
-constexpr Colours no_colours{};
-constexpr Colours ansi_colours{"\x1b[1;31m", "\x1b[1;35m", "\x1b[1;36m",
-                               "\x1b[1;32m", "\x1b[1m",    "\x1b[0m"};
-
-std::string place(const SourceManager& sources, Loc loc) {
-  std::string text = escape_control(sources.file(loc.file).name());
-  if (loc.known()) text += fmt::format(":{}:{}", loc.line, loc.column);
-  return text;
-}
-
-/// The source line and a caret line under it. Tabs become one space so that carets stay aligned.
-void append_snippet(std::string& out, const SourceManager& sources, Loc loc) {
-  std::string_view line = sources.file(loc.file).line(loc.line);
-  if (line.empty() || loc.column == 0 || loc.column > line.size() + 1) return;
-  constexpr size_t widest = 160;
-  size_t begin = 0;
-  if (loc.column > widest / 2) begin = loc.column - widest / 2;
-  std::string_view shown = line.substr(begin, widest);
-  auto clean = [](std::string_view text) {
-    std::string copy(text);
-    std::replace(copy.begin(), copy.end(), '\t', ' ');
-    return escape_control(copy);
-  };
-  size_t before = loc.column - 1 - begin;
-  size_t room = shown.size() - std::min(before, shown.size());
-  size_t carets = std::max<size_t>(1, std::min<size_t>(loc.length, room));
-  std::string head = clean(shown.substr(0, before));
-  size_t indent = std::count_if(head.begin(), head.end(),
-                                [](unsigned char c) { return (c & 0xC0) != 0x80; });
-  out += fmt::format("{:>5} | {}\n      | {}{}\n", loc.line, clean(shown), std::string(indent, ' '),
-                     std::string(carets, '^'));
-}
-
 }  // namespace
 
 const DiagInfo& diag_info(DiagId id) { return diag_table[size_t(id)]; }
+
+std::optional<DiagId> find_diagnostic(std::string_view tag) {
+  for (DiagId id : all_diagnostics()) {
+    if (diag_tag(id) == tag) return id;
+  }
+  return std::nullopt;
+}
 
 std::vector<DiagId> all_diagnostics() {
   std::vector<DiagId> ids;
@@ -67,15 +37,53 @@ std::string diag_tag(DiagId id) {
   return tag;
 }
 
-DiagnosticEngine::Builder DiagnosticEngine::add(DiagId id, Loc loc, std::string message) {
-  Diagnostic diagnostic{id, diag_info(id).severity, loc, std::move(message), {}, {}};
-  if (diagnostic.severity == Severity::Error) ++errors_;
-  if (error_limit_ != 0 && diagnostics_.size() >= error_limit_) {
-    dropped_ = std::move(diagnostic);
-    return Builder(&dropped_);
+DiagnosticEngine::Builder DiagnosticEngine::drop(Diagnostic diagnostic) {
+  dropped_ = std::move(diagnostic);
+  return Builder(&dropped_);
+}
+
+/// The chain of includes by which the compiler came to the file.
+void DiagnosticEngine::add_includes(Diagnostic& diagnostic) const {
+  constexpr size_t most_links = 8;
+  FileId file = diagnostic.loc.file;
+  for (size_t i = 0; i < most_links && sources_->file(file).included_at().known(); ++i) {
+    Loc at = sources_->file(file).included_at();
+    diagnostic.notes.push_back({at, fmt::format("'{}' is included here", sources_->file(file).name()), NoteKind::Include});
+    file = at.file;
   }
+}
+
+DiagnosticEngine::Builder DiagnosticEngine::add(DiagId id, Loc loc, std::string message) {
+  Diagnostic diagnostic{id, diag_info(id).severity, loc, std::move(message), {}, {}, {}, {}};
+  auto level = levels_.find(id);
+  if (diagnostic.severity == Severity::Warning && level != levels_.end()) {
+    if (level->second == WarningLevel::Off) return drop(std::move(diagnostic));
+    if (level->second == WarningLevel::Error) {
+      diagnostic.severity = Severity::Error;
+      diagnostic.notes.push_back({{}, "-Werror makes this warning an error"});
+    }
+  }
+  size_t& count = diagnostic.severity == Severity::Error ? errors_ : warnings_;
+  if (++count > limit_ && limit_ != 0) return drop(std::move(diagnostic));
+  add_includes(diagnostic);
   diagnostics_.push_back(std::move(diagnostic));
   return Builder(&diagnostics_.back());
+}
+
+bool DiagnosticEngine::Builder::suggest(const SourceManager& sources, Loc loc, std::string_view name,
+                                        const std::vector<std::string>& candidates) {
+  std::string nearest = nearest_name(name, candidates);
+  if (nearest.empty()) return false;
+  std::string message = fmt::format("did you mean '{}'?", nearest);
+  std::string_view line = sources.file(loc.file).line(loc.line);
+  std::string_view text = loc.column == 0 || loc.column > line.size() ? "" : line.substr(loc.column - 1, loc.length);
+  size_t at = text.find(name);
+  if (name.empty() || at == text.npos || text.find(name, at + 1) != text.npos) {
+    help(std::move(message));
+  } else {
+    fix(std::move(message), {loc.file, loc.line, uint32_t(loc.column + at), uint32_t(name.size())}, std::move(nearest));
+  }
+  return true;
 }
 
 void DiagnosticEngine::sort_from(size_t first) {
@@ -84,55 +92,6 @@ void DiagnosticEngine::sort_from(size_t first) {
   };
   std::stable_sort(diagnostics_.begin() + ptrdiff_t(first), diagnostics_.end(),
                    [&](const Diagnostic& a, const Diagnostic& b) { return place(a) < place(b); });
-}
-
-std::string render(const Diagnostic& diagnostic, const SourceManager& sources,
-                   const RenderOptions& options) {
-  const Colours& c = options.colour ? ansi_colours : no_colours;
-  std::string out;
-  if (diagnostic.loc.file != 0) out += place(sources, diagnostic.loc) + ": ";
-  bool is_error = diagnostic.severity == Severity::Error;
-  out += fmt::format("{}{}:{} {}{}{} [{}]\n", is_error ? c.error : c.warning,
-                     is_error ? "error" : "warning", c.off, c.bold,
-                     escape_control(diagnostic.message), c.off, diag_tag(diagnostic.id));
-  append_snippet(out, sources, diagnostic.loc);
-  for (const DiagnosticNote& note : diagnostic.notes) {
-    if (note.loc.file != 0) out += place(sources, note.loc) + ": ";
-    out += fmt::format("{}note:{} {}\n", c.note, c.off, escape_control(note.message));
-    append_snippet(out, sources, note.loc);
-  }
-  for (const std::string& help : diagnostic.helps) {
-    out += fmt::format("{}help:{} {}\n", c.help, c.off, escape_control(help));
-  }
-  return out;
-}
-
-std::string render_all(const DiagnosticEngine& engine, const RenderOptions& options) {
-  std::string out;
-  size_t errors = 0;
-  std::set<std::string> said;
-  for (const Diagnostic& diagnostic : engine.all()) {
-    if (diagnostic.severity == Severity::Error) ++errors;
-    std::string text = render(diagnostic, engine.sources(), options);
-    if (said.insert(text).second) out += text;
-  }
-  if (engine.error_count() > errors) {
-    out += fmt::format("{} more errors not shown\n", engine.error_count() - errors);
-  }
-  return out;
-}
-
-std::string escape_control(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (unsigned char c : text) {
-    if (c < 0x20 || c == 0x7f) {
-      out += fmt::format("\\x{:02x}", c);
-    } else {
-      out += char(c);
-    }
-  }
-  return out;
 }
 
 namespace {

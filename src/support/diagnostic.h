@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +32,8 @@ const DiagInfo& diag_info(DiagId id);
 std::vector<DiagId> all_diagnostics();
 /// The printed tag: the name with dashes.
 std::string diag_tag(DiagId id);
+/// The row with that tag.
+std::optional<DiagId> find_diagnostic(std::string_view tag);
 
 /// Number of arguments a text takes: one more than its largest {n}.
 consteval int count_arguments(std::string_view text) {
@@ -59,10 +63,33 @@ namespace diag {
 #undef DIAG
 }  // namespace diag
 
-/// A secondary line below a diagnostic.
+/// A second place of the situation, with what is the case there: "'K' is 64".
+struct Label {
+  Loc loc;
+  std::string message;
+};
+
+/// What a note is part of: a chain has a link for each call, include or import, the innermost first.
+enum class NoteKind : uint8_t { Note, Call, Include, Import };
+
+/// A line below a diagnostic, with a place where that is known.
 struct DiagnosticNote {
   Loc loc;
   std::string message;
+  NoteKind kind = NoteKind::Note;
+};
+
+/// Text that takes the place of a span; a span of length 0 is the point before its column.
+struct Edit {
+  Loc loc;
+  std::string replacement;
+};
+
+/// A change to the source that mends the mistake, as far as the compiler can tell. Its edits are of one file and do not
+/// overlap; a span lies on one line, but for a last column that takes the end of the line along.
+struct Fix {
+  std::string message;
+  std::vector<Edit> edits;
 };
 
 struct Diagnostic {
@@ -70,26 +97,46 @@ struct Diagnostic {
   Severity severity;
   Loc loc;
   std::string message;
+  std::vector<Label> labels;
   std::vector<DiagnosticNote> notes;
   std::vector<std::string> helps;
+  std::vector<Fix> fixes;
 };
+
+/// What becomes of a warning.
+enum class WarningLevel : uint8_t { On, Off, Error };
 
 class DiagnosticEngine {
  public:
   explicit DiagnosticEngine(SourceManager& sources) : sources_(&sources) {}
 
-  /// Adds notes and helps to the diagnostic just reported; valid until the next report.
+  /// Adds to the diagnostic just reported; valid until the next report.
   class Builder {
    public:
     explicit Builder(Diagnostic* diagnostic) : diagnostic_(diagnostic) {}
-    Builder& note(Loc loc, std::string message) {
-      diagnostic_->notes.push_back({loc, std::move(message)});
+    Builder& label(Loc loc, std::string message) {
+      diagnostic_->labels.push_back({loc, std::move(message)});
+      return *this;
+    }
+    Builder& note(Loc loc, std::string message, NoteKind kind = NoteKind::Note) {
+      diagnostic_->notes.push_back({loc, std::move(message), kind});
       return *this;
     }
     Builder& help(std::string message) {
       diagnostic_->helps.push_back(std::move(message));
       return *this;
     }
+    Builder& fix(std::string message, std::vector<Edit> edits) {
+      diagnostic_->fixes.push_back({std::move(message), std::move(edits)});
+      return *this;
+    }
+    /// A fix that replaces one span.
+    Builder& fix(std::string message, Loc loc, std::string replacement) {
+      return fix(std::move(message), {{loc, std::move(replacement)}});
+    }
+    /// "did you mean …?" for the candidate nearest to a name that the source has at `loc` (which may be wider), as a fix if
+    /// it stands there as it is spelt. False when no candidate is near.
+    bool suggest(const SourceManager& sources, Loc loc, std::string_view name, const std::vector<std::string>& candidates);
 
    private:
     Diagnostic* diagnostic_;
@@ -105,34 +152,44 @@ class DiagnosticEngine {
   size_t error_count() const { return errors_; }
   const std::vector<Diagnostic>& all() const { return diagnostics_; }
   SourceManager& sources() const { return *sources_; }
-  /// Errors beyond this many are counted and not kept; 0 means no limit.
-  void set_error_limit(size_t limit) { error_limit_ = limit; }
+  /// Errors beyond this many are counted and not kept, and so are warnings; 0 means no limit.
+  void set_error_limit(size_t limit) { limit_ = limit; }
+  /// What becomes of a warning from now on; errors stay what they are.
+  void set_warning(DiagId id, WarningLevel level) { levels_[id] = level; }
   /// Puts the diagnostics from number `first` on in the order of their places.
   void sort_from(size_t first);
 
  private:
   Builder add(DiagId id, Loc loc, std::string message);
+  Builder drop(Diagnostic diagnostic);
+  void add_includes(Diagnostic& diagnostic) const;
 
   SourceManager* sources_;
   std::vector<Diagnostic> diagnostics_;
+  std::map<DiagId, WarningLevel> levels_;
   Diagnostic dropped_{};
   size_t errors_ = 0;
-  size_t error_limit_ = 20;
+  size_t warnings_ = 0;
+  size_t limit_ = 20;
 };
 
 /// How diagnostics are shown.
 struct RenderOptions {
   bool colour = false;
+  size_t width = 160;  ///< columns; longer lines of the source are cut around what is marked
 };
+/// What suits the file that a descriptor is of: colours on a terminal where NO_COLOR is not set, and its width.
+RenderOptions render_options(int descriptor);
 
-/// The human form: message with place and tag, source line with carets, notes, helps.
-/// Control characters of user text are escaped.
+/// The human form: message with place and tag, the source lines with what is marked in them, notes, helps with what fixes
+/// make of the source. Control characters of user text are escaped.
 std::string render(const Diagnostic& diagnostic, const SourceManager& sources,
                    const RenderOptions& options);
 /// All of them, in order; what was reported of several variants of one thing is said once.
 std::string render_all(const DiagnosticEngine& engine, const RenderOptions& options);
 
-/// Text with control characters written as \xNN, so that it cannot steer a terminal.
+/// Text with control characters, marks that turn the direction of writing and bytes that are no UTF-8 written as escapes, so
+/// that it cannot steer a terminal.
 std::string escape_control(std::string_view text);
 
 /// The candidate nearest to `name` by edit distance (optimal string alignment: two letters that

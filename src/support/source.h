@@ -21,6 +21,9 @@ struct Loc {
   uint32_t length = 0;
 
   bool known() const { return line != 0; }
+  /// The points before and behind the span, for text that is put there.
+  Loc before() const { return {file, line, column, 0}; }
+  Loc behind() const { return {file, line, column + length, 0}; }
   friend bool operator==(const Loc&, const Loc&) = default;
 };
 
@@ -34,7 +37,11 @@ class SourceFile {
   bool has_text() const { return has_text_; }
   /// Text of a line without its newline; empty when the file has no such line.
   std::string_view line(uint32_t number) const;
+  /// The offset of a line's first byte; the number counts from 1 to line_count().
+  uint32_t line_start(uint32_t number) const { return line_starts_[number - 1]; }
   uint32_t line_count() const { return uint32_t(line_starts_.size()); }
+  /// Where it was last included; unknown for a file that is not.
+  Loc included_at() const { return included_at_; }
   /// The place of a byte offset.
   Loc locate(FileId file, uint32_t offset, uint32_t length) const;
 
@@ -43,6 +50,8 @@ class SourceFile {
   std::string text_;
   bool has_text_;
   std::vector<uint32_t> line_starts_;
+  Loc included_at_;
+  friend class SourceManager;
 };
 
 /// Owns all files of a compilation. Names are unique; files are never removed.
@@ -55,6 +64,7 @@ class SourceManager {
   FileId intern_name(std::string_view name);
   const SourceFile& file(FileId id) const { return files_[id]; }
   FileId find(std::string_view name) const;
+  void set_included(FileId id, Loc at) { files_[id].included_at_ = at; }
   /// Names below this folder are written without it in IR, so that a bundle does not depend on where the
   /// compiler was started.
   void set_root(std::string folder) { root_ = std::move(folder); }

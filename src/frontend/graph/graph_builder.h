@@ -41,6 +41,12 @@ struct ParamType {
   Policies policies;
 };
 
+/// An axis of a value; null for none.
+struct ValueAxis {
+  const Value* value = nullptr;
+  size_t axis = 0;
+};
+
 class GraphBuilder : public Evaluator {
  public:
   GraphBuilder(Session& session, Module& module, SourceKernels& kernels)
@@ -96,6 +102,10 @@ class GraphBuilder : public Evaluator {
   std::optional<IrValue> expect_tensor(const Datum& datum, Loc loc, std::string_view what);
   /// A dimension of a value for messages; an unnamed value is called `otherwise`.
   DimPlace place(const IrValue& value, size_t axis, std::string_view otherwise) const;
+  /// Where the size of an axis comes from.
+  Loc place_of(const IrValue& value, size_t axis) const;
+  /// The axis of a declared tensor that an axis has its size from; null where that is not known.
+  ValueAxis declared_axis(const IrValue& value, size_t axis) const;
   std::optional<IrValue> expect_float(const Datum& datum, Loc loc, std::string_view function);
 
   // Elementwise ops (graph_elementwise.cc).

@@ -51,8 +51,7 @@ ArgumentType GraphBuilder::argument_type(const IrValue& value, std::string_view 
   type.loc = loc;
   type.origin = value.origin;
   type.what = subject(value, fmt::format("argument '{}'", parameter));
-  auto written = dim_places_.find(value.value);
-  if (written != dim_places_.end()) type.dim_places = written->second;
+  for (size_t i = 0; i < type.dims.size(); ++i) type.dim_places.push_back(place_of(value, i));
   return type;
 }
 
@@ -149,7 +148,7 @@ Datum GraphBuilder::finish_result(const Function& function, const Signature& sig
       signature.result->kind == PatternKind::Tuple && signature.result->elements.empty();
   if (value.is_none() && !returns_nothing) {
     report(diag::missing_return, function.loc, function.name)
-        .note(signature.result->loc, "the result is declared here");
+        .label(signature.result->loc, "the result is declared here");
     return Datum::poison();
   }
   return conform(*signature.result, value, scope, Use::Stored, loc,
@@ -200,7 +199,7 @@ Attr GraphBuilder::to_attr(const Datum& value, Loc loc) {
     const Binding* tensor = captured_tensor(function);
     if (!tensor) return context().symbol(kernels_.name_function(function));
     report(diag::unsupported_construct, loc, "a function that reads a tensor, as an argument of a kernel")
-        .note(tensor->loc, "the tensor")
+        .label(tensor->loc, "the tensor")
         .help("apply it to the kernel's result: elementwise work is folded into the kernel");
     return nullptr;
   }

@@ -422,7 +422,7 @@ Flow GraphBuilder::returning_branch(Value* chooses, const ast::If& stmt, size_t 
     filled = !frame().result.is_poison();
     if (filled && frame().result.is_none()) {
       const Function* function = frame().function;
-      report(diag::missing_return, function->loc, function->name).note(loc, "there is none where this chooses so");
+      report(diag::missing_return, function->loc, function->name).label(loc, "there is none where this chooses so");
       filled = false;
     }
     if (r == 0) revive(before);

@@ -33,7 +33,8 @@ constexpr char rest = '.';  ///< stands for "..." until the operands' ranks are 
 struct EinsumSpec {
   std::vector<std::string> operands;
   std::string result;
-  std::string problem;  ///< what is wrong with it, if anything
+  std::string problem;   ///< what is wrong with it, if anything
+  std::string diagonal;  ///< an operand of which it takes a diagonal, if any
 };
 
 std::string letter_text(char c) {
@@ -76,8 +77,9 @@ EinsumSpec parse_einsum(std::string text) {
   }
   for (const std::string& operand : spec.operands) {
     for (char c : operand) {
-      if (std::count(operand.begin(), operand.end(), c) > 1)
-        spec.problem = fmt::format("an operand has {} twice", letter_text(c));
+      if (std::count(operand.begin(), operand.end(), c) == 1) continue;
+      if (c == rest) spec.problem = fmt::format("an operand has {} twice", letter_text(c));
+      spec.diagonal = operand;
     }
   }
   return spec;
@@ -233,6 +235,12 @@ Datum GraphBuilder::einsum(const BoundArguments& arguments) {
   }
   if (!spec.problem.empty()) {
     report(diag::bad_einsum, arguments.locs[0], arguments[0].as_string(), spec.problem);
+    return Datum::poison();
+  }
+  if (!spec.diagonal.empty()) {
+    std::string what = fmt::format("the diagonal that '{}' takes of an operand of einsum", spec.diagonal);
+    report(diag::unsupported_construct, arguments.locs[0], what)
+        .help("give the axes letters of their own, and keep the diagonal: where(i == j, x, 0) with i and j from arange");
     return Datum::poison();
   }
   auto terms = einsum_terms(spec.operands, arguments);

@@ -21,7 +21,7 @@ bool is_elementwise_operand(const Datum& datum) {
 std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum> operands,
                                                           Loc loc) {
   std::vector<Dim> dims_now;
-  std::vector<DimPlace> places;
+  std::vector<std::pair<size_t, size_t>> from;  // the operand and axis that an extent is of
   for (size_t n = 0; n < operands.size(); ++n) {
     if (!operands[n].is_ir()) continue;
     const IrValue& ir = operands[n].as_ir();
@@ -29,19 +29,20 @@ std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum>
     if (other.size() > dims_now.size()) {
       size_t more = other.size() - dims_now.size();
       dims_now.insert(dims_now.begin(), more, dims().constant(1));
-      places.insert(places.begin(), more, DimPlace{});
+      from.insert(from.begin(), more, {});
     }
     size_t offset = dims_now.size() - other.size();
     for (size_t i = 0; i < other.size(); ++i) {
       Dim& dim = dims_now[offset + i];
-      DimPlace here = place(ir, i, operand_name(n, operands.size()));
       if (other[i] == dim || other[i]->is_constant(1)) continue;
       if (!dim->is_constant(1)) {
-        report_unequal(*this, loc, places[offset + i], here);
+        auto [earlier, axis] = from[offset + i];
+        report_unequal(*this, loc, place(operands[earlier].as_ir(), axis, operand_name(earlier, operands.size())),
+                       place(ir, i, operand_name(n, operands.size())));
         return std::nullopt;
       }
       dim = other[i];
-      places[offset + i] = here;
+      from[offset + i] = {n, i};
     }
   }
   return dims_now;
@@ -52,7 +53,9 @@ bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
   if (accepts(elementwise_info(kind).cls, dtype) && !whole_quotient) return true;
   auto builder = report(diag::wrong_dtype, loc, operator_text(kind), to_string(dtype));
   if (kind == ElementwiseKind::Div) {
-    builder.help("'//' divides integers; for a quotient with a fraction, cast to f32 first");
+    std::string message = "'//' divides integers; for a quotient with a fraction, cast to f32 first";
+    bool is_operator = source_text(session().sources(), loc) == "/";
+    is_operator ? builder.fix(std::move(message), loc, "//") : builder.help(std::move(message));
   } else if (is_integer(dtype)) {
     builder.help("convert it first: cast(x, f32)");
   }

@@ -117,7 +117,7 @@ void GraphBuilder::check_argument_names(const Function& function) {
     if (fresh) continue;
     auto builder = report(diag::ambiguous_argument, function.loc, function.name, name,
                           it->second.first, what.first);
-    if (what.second.known()) builder.note(what.second, "the param is declared here");
+    if (what.second.known()) builder.label(what.second, "the param is declared here");
     builder.help("give one of them another name");
     return;
   }

@@ -28,8 +28,13 @@ Datum GraphBuilder::attribute(const Datum& object, const ast::Identifier& name, 
     std::swap(perm[type->rank() - 1], perm[type->rank() - 2]);
     return transpose(x, perm, loc);
   }
-  report(diag::unknown_member, name.loc, describe(object), name.text)
-      .help("a tensor has T, dtype and shape");
+  auto builder = report(diag::unknown_member, name.loc, describe(object), name.text);
+  if (builder.suggest(session().sources(), name.loc, name.text, {"T", "dtype", "shape"})) return Datum::poison();
+  auto function = std::find_if(common_builtins().begin(), common_builtins().end(),
+                               [&](const Builtin& builtin) { return builtin.name == name.text; });
+  builder.help(function == common_builtins().end()
+                   ? "a tensor has T, dtype and shape"
+                   : fmt::format("'{0}' is a function: {0}({1}, …)", name.text, x.name.empty() ? "x" : x.name));
   return Datum::poison();
 }
 
@@ -183,7 +188,7 @@ Datum GraphBuilder::named_axis(const IrValue& x, const ast::String& name) {
         std::make_shared<NamedAxis>(std::string(x.name), std::string(name.value), axis));
   }
   report(diag::unnamed_axis, name.loc, subject(x, "the tensor"), name.value)
-      .note(x.origin, fmt::format("its shape is {}", to_text(extents)));
+      .label(x.origin, fmt::format("its shape is {}", to_text(extents)));
   return Datum::poison();
 }
 

@@ -105,8 +105,8 @@ Datum GraphBuilder::reduce(std::string_view kind, const BoundArguments& argument
   if (!axes) return Datum::poison();
   bool mean = kind == "mean";
   if (x->storage == DType::Bool || (mean && !is_float(x->storage))) {
-    report(diag::wrong_dtype, arguments.call, function, to_string(x->storage))
-        .help("convert it first: cast(x, f32)");
+    auto builder = report(diag::wrong_dtype, arguments.call, function, to_string(x->storage));
+    help_conversion(builder, arguments.locs[0], DType::F32);
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);

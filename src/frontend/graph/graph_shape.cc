@@ -82,7 +82,7 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   if (wanted != count) {
     report(diag::bad_reshape, arguments.call, subject(*x, "the tensor"), count->text,
            to_text(*shape), wanted->text)
-        .note(x->origin.known() ? x->origin : arguments.locs[0],
+        .label(x->origin.known() ? x->origin : arguments.locs[0],
               fmt::format("its shape is {}", to_text(x->value->type()->dims)));
     return Datum::poison();
   }

@@ -109,14 +109,14 @@ Datum GraphBuilder::conform_state(const TypePattern& pattern, const Datum& value
   if (!type || !check_dims(pattern, *keys, scope, loc, what)) return Datum::poison();
   if (type->storage != keys->storage) {
     report(diag::dtype_mismatch, loc, what, to_string(keys->storage), to_string(type->storage))
-        .note(pattern.loc, "the type is written here");
+        .label(pattern.loc, "the type is written here");
     return Datum::poison();
   }
   if (pattern.state_policies.rolling_window == state->policies().rolling_window) return value;
   report(diag::wrong_kind, loc, what,
          state->policies().rolling_window ? "a KVCache with @rolling_window" : "a KVCache without @rolling_window",
          "one as its type says")
-      .note(pattern.loc, "the type is written here");
+      .label(pattern.loc, "the type is written here");
   return Datum::poison();
 }
 
@@ -125,7 +125,7 @@ bool GraphBuilder::is_current(const StateValue& state, Loc loc) {
   std::string next = state.kind() == StateKind::KVCache ? fmt::format("{0} = {0}.append(…)", state.name())
                                                         : fmt::format("w, {0} = adamw(w, {0}, …)", state.name());
   report(diag::state_spent, loc, state.name())
-      .note(*state.spent(), "it is updated here")
+      .label(*state.spent(), "it is updated here")
       .help("go on with what the update gives: " + next);
   return false;
 }
@@ -143,8 +143,9 @@ Datum GraphBuilder::state_member(const Datum& datum, const ast::Identifier& name
   if (std::find(methods.begin(), methods.end(), name.text) != methods.end()) {
     return Datum::object(std::make_shared<StateMethod>(datum, std::string(name.text)));
   }
-  report(diag::unknown_member, name.loc, describe(datum), name.text)
-      .help(cache ? "a cache has K, V, length, shape, dtype, append, prune, view, replace, offload and prefetch"
+  auto builder = report(diag::unknown_member, name.loc, describe(datum), name.text);
+  if (builder.suggest(session().sources(), name.loc, name.text, methods)) return Datum::poison();
+  builder.help(cache ? "a cache has K, V, length, shape, dtype, append, prune, view, replace, offload and prefetch"
                   : "an optimiser's state has m, v, step, with @fp32_master also master, and replace, "
                     "offload and prefetch");
   return Datum::poison();
@@ -191,7 +192,7 @@ Datum GraphBuilder::call_method(const StateMethod& method, std::vector<CallArgum
 void GraphBuilder::spend(const Datum& datum, Loc loc) {
   const auto* state = datum.object_as<StateValue>();
   if (!state) return;
-  state->spend(loc);
+  state->spend(place_of_report(loc).loc);
   spent_.push_back(datum);
 }
 
@@ -200,7 +201,7 @@ Datum GraphBuilder::updated(const Datum& datum, StateValue::Fields fields, Loc l
   const auto& state = *datum.object_as<StateValue>();
   record_effect(effect_of(state), loc);
   spend(datum, loc);
-  states_[state.name()].updated = loc;
+  states_[state.name()].updated = place_of_report(loc).loc;
   for (auto& [name, value] : fields) {
     value.name = context().intern(fmt::format("{}.{}", state.name(), name));
     value.origin = loc;
@@ -228,8 +229,8 @@ Value* GraphBuilder::appended_part(const StateValue& cache, const IrValue& part,
   }
   bool fits = part.weak ? is_float(held.storage) : widens_to(part.storage, held.storage);
   if (!fits) {
-    report(diag::narrowing, loc, name, to_string(part.storage), to_string(held.storage))
-        .help(fmt::format("write the conversion: cast(…, {})", to_string(held.storage)));
+    auto builder = report(diag::narrowing, loc, name, to_string(part.storage), to_string(held.storage));
+    help_conversion(builder, loc, held.storage);
     return nullptr;
   }
   builder_.set_loc(loc);
@@ -330,8 +331,8 @@ Datum GraphBuilder::replace(const Datum& datum, const std::vector<CallArgument>&
       return Datum::poison();
     }
     if (!widens_to(value->storage, held.storage) && !(value->weak && is_float(held.storage))) {
-      report(diag::narrowing, argument.loc, what, to_string(value->storage), to_string(held.storage))
-          .help(fmt::format("write the conversion: cast(…, {})", to_string(held.storage)));
+      auto builder = report(diag::narrowing, argument.loc, what, to_string(value->storage), to_string(held.storage));
+      help_conversion(builder, argument.loc, held.storage);
       return Datum::poison();
     }
     builder_.set_loc(argument.loc);

@@ -30,7 +30,7 @@ bool GraphBuilder::check_dims(const TypePattern& pattern, const IrValue& value, 
   const std::vector<Dim>& dims_now = value.value->type()->dims;
   if (dims_now.size() != wanted->size()) {
     report(diag::rank_mismatch, loc, what, dims_now.size(), wanted->size())
-        .note(pattern.loc, "the type is written here");
+        .label(pattern.loc, "the type is written here");
     return false;
   }
   for (size_t i = 0; i < dims_now.size(); ++i) {
@@ -52,7 +52,7 @@ bool GraphBuilder::check_widening(const TypePattern& pattern, const NumericType&
   auto accum = value.policies.accum;
   if (accum && type.policies.accum && accum != type.policies.accum) {
     report(diag::accum_conflict, loc, to_string(*accum), to_string(*type.policies.accum))
-        .note(pattern.loc, "the type is written here");
+        .label(pattern.loc, "the type is written here");
     return false;
   }
   if (value.weak && is_float(type.storage)) return true;
@@ -62,8 +62,8 @@ bool GraphBuilder::check_widening(const TypePattern& pattern, const NumericType&
   std::string_view from = to_string(value.storage), to = to_string(type.storage);
   auto builder = narrows ? report(diag::narrowing, loc, what, from, to)
                          : report(diag::dtype_mismatch, loc, what, from, to);
-  builder.note(pattern.loc, "the type is written here")
-      .help(fmt::format("write the conversion: cast(…, {})", to));
+  builder.label(pattern.loc, "the type is written here");
+  help_conversion(builder, loc, type.storage);
   return false;
 }
 

@@ -12,13 +12,6 @@ std::string dimension_of(size_t axis, std::string_view what) {
   return fmt::format("dimension {} of {}", axis, what);
 }
 
-DimPlace GraphBuilder::place(const IrValue& value, size_t axis, std::string_view otherwise) const {
-  auto written = dim_places_.find(value.value);
-  bool known = written != dim_places_.end() && axis < written->second.size();
-  return {value.value->type()->dims[axis], known ? written->second[axis] : value.origin,
-          dimension_of(axis, subject(value, otherwise))};
-}
-
 Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) {
   if (!check_size(*this, value->type()->dims, loc)) return Datum::poison();
   IrValue ir;
@@ -90,9 +83,8 @@ std::optional<NumericType> GraphBuilder::meet(const NumericType& a, const Numeri
   }
   bool first = a.storage == b.storage || widens_to(b.storage, a.storage);
   if (!first && !widens_to(a.storage, b.storage)) {
-    report(diag::mixed_dtypes, loc, to_string(a.storage), to_string(b.storage))
-        .help(fmt::format("write the conversion: cast(…, {})",
-                          to_string(better(a.storage, b.storage))));
+    auto builder = report(diag::mixed_dtypes, loc, to_string(a.storage), to_string(b.storage));
+    help_conversion(builder, a.storage, b.storage, better(a.storage, b.storage));
     return std::nullopt;
   }
   NumericType met;
@@ -165,8 +157,8 @@ Value* GraphBuilder::operand(const Datum& datum, DType dtype, const std::vector<
   if (!datum.is_ir()) return number(datum, dtype, dims, loc);
   const IrValue& ir = datum.as_ir();
   if (ir.weak && !is_float(dtype)) {
-    report(diag::mixed_dtypes, loc, to_string(ir.storage), to_string(dtype))
-        .help(fmt::format("write the conversion: cast(…, {})", to_string(ir.storage)));
+    auto builder = report(diag::mixed_dtypes, loc, to_string(ir.storage), to_string(dtype));
+    builder.help(fmt::format("write the conversion: cast(…, {})", to_string(ir.storage)));
     return nullptr;
   }
   builder_.set_loc(loc);
@@ -191,8 +183,8 @@ std::optional<IrValue> GraphBuilder::expect_float(const Datum& datum, Loc loc,
   auto tensor = expect_tensor(datum, loc, fmt::format("the argument of '{}'", function));
   if (!tensor) return std::nullopt;
   if (is_float(tensor->storage)) return tensor;
-  report(diag::wrong_dtype, loc, function, to_string(tensor->storage))
-      .help("convert it first: cast(x, f32)");
+  auto builder = report(diag::wrong_dtype, loc, function, to_string(tensor->storage));
+  help_conversion(builder, loc, DType::F32);
   return std::nullopt;
 }
 

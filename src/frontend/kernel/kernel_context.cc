@@ -367,9 +367,8 @@ Datum KernelBuilder::context_member(const ast::Identifier& name) {
   for (const KernelAxis& axis : axes_) candidates.push_back(axis.name);
   for (const auto& [key, value] : keys_) candidates.push_back(key);
   auto builder = report(diag::unknown_axis, name.loc, function_.name, name.text);
-  builder.note(scan_.context->loc, "its axes are declared here");
-  std::string nearest = nearest_name(name.text, candidates);
-  if (!nearest.empty()) builder.help(fmt::format("did you mean '{}'?", nearest));
+  builder.label(scan_.context->loc, "its axes are declared here");
+  builder.suggest(session().sources(), name.loc, name.text, candidates);
   return Datum::poison();
 }
 

@@ -62,7 +62,7 @@ bool KernelBuilder::check_scatter(const Region& region, bool adds, const BoundAr
   if (region.stored.known()) {
     report(diag::wrong_kind, arguments.call, fmt::format("what '{}' writes to", name), "a region that was stored",
            "one that is stored once")
-        .note(region.stored, "it is stored here");
+        .label(region.stored, "it is stored here");
     return false;
   }
   if (!adds) return true;

@@ -162,7 +162,7 @@ bool KernelBuilder::check_memory() {
     return false;
   }
   report(diag::unordered_access, fault->op->loc(), std::string(fault->what), std::string(fault->other))
-      .note(fault->before->loc(), "it does so here")
+      .label(fault->before->loc(), "it does so here")
       .help(std::string(fault->help));
   return false;
 }

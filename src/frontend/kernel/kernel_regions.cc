@@ -104,7 +104,7 @@ bool KernelBuilder::check_load(const Value* tensor, Loc loc) {
   if (!region->stored.known()) return true;
   report(diag::wrong_kind, loc, "what 'tile.load' reads",
          fmt::format("{}, which was stored", quoted(*region->parameter)), "a tensor as the kernel found it")
-      .note(region->stored, "it is stored here")
+      .label(region->stored, "it is stored here")
       .help("keep the tile that was stored in a variable");
   return false;
 }
@@ -196,9 +196,9 @@ Value* KernelBuilder::value_for(const Region& region, const Datum& stored, Loc l
   Value* value = stored.as_ir().value;
   DType dtype = region.out->type()->dtype;
   if (value->type()->dtype != dtype && !widens_to(value->type()->dtype, dtype)) {
-    report(diag::narrowing, loc, fmt::format("what is stored in {}", quoted(*region.parameter)),
-           to_string(value->type()->dtype), to_string(dtype))
-        .help(fmt::format("write the rounding: tile.cast(…, {})", to_string(dtype)));
+    auto builder = report(diag::narrowing, loc, fmt::format("what is stored in {}", quoted(*region.parameter)),
+                          to_string(value->type()->dtype), to_string(dtype));
+    help_conversion(builder, loc, dtype, "tile.cast");
     return nullptr;
   }
   return ops_.convert(value, dtype);

@@ -180,8 +180,7 @@ Datum schedule_member(Evaluator& evaluator, const Datum& schedule, const ast::Id
     std::vector<std::string> candidates;
     for (const ScheduleKey& known : schedule::schedule_keys()) candidates.emplace_back(known.name);
     auto builder = evaluator.report(diag::unknown_schedule_key, name.loc, key);
-    std::string nearest = nearest_name(key, candidates);
-    if (!nearest.empty()) builder.help(fmt::format("did you mean '{}'?", nearest));
+    builder.suggest(evaluator.session().sources(), name.loc, key, candidates);
     return Datum::poison();
   }
   return Datum::object(std::make_shared<ScheduleMember>(schedule, key));

@@ -85,8 +85,8 @@ std::optional<DType> TileOps::common_dtype(std::span<const Datum> operands, bool
     DType dtype = operand.as_ir().value->type()->dtype;
     std::optional<DType> met = common ? meet(*common, dtype) : dtype;
     if (!met) {
-      evaluator_.report(diag::mixed_dtypes, loc, to_string(*common), to_string(dtype))
-          .help(fmt::format("write the conversion: tile.cast(…, {})", to_string(*common)));
+      auto builder = evaluator_.report(diag::mixed_dtypes, loc, to_string(*common), to_string(dtype));
+      evaluator_.help_conversion(builder, *common, dtype, *common, "tile.cast");
       return std::nullopt;
     }
     common = met;

@@ -68,13 +68,14 @@ class Printer {
 
 void Printer::quoted(std::string_view text) {
   out_ += '"';
-  for (char c : text) {
-    if (c == '"' || c == '\\') {
+  while (!text.empty()) {
+    size_t plain = std::min(text.find_first_of("\"\\"), text.size());
+    out_ += escape_control(text.substr(0, plain));
+    if (plain < text.size()) {
       out_ += '\\';
-      out_ += c;
-    } else {
-      out_ += escape_control(std::string_view(&c, 1));
+      out_ += text[plain++];
     }
+    text.remove_prefix(plain);
   }
   out_ += '"';
 }

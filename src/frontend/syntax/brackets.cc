@@ -4,10 +4,21 @@
 
 namespace tessera {
 
+namespace {
+
+/// The bracket as a source has it.
+std::string bracket_text(TokenKind kind) {
+  std::string_view quoted = display_name(kind);
+  return std::string(quoted.substr(1, quoted.size() - 2));
+}
+
+}  // namespace
+
 bool BracketTracker::accept_closing(const Token& token) {
   if (open_.empty()) {
     if (spoilt_) return true;
-    diagnostics_.report(diag::unmatched_closing, buffer_.loc(token), display_name(token.kind));
+    diagnostics_.report(diag::unmatched_closing, buffer_.loc(token), display_name(token.kind))
+        .fix("leave it out", buffer_.loc(token), "");
     spoilt_ = true;
     return false;
   }
@@ -17,16 +28,21 @@ bool BracketTracker::accept_closing(const Token& token) {
   // When the bracket closes one further out, those inside it are taken as closed too.
   auto outer = std::find_if(open_.rbegin(), open_.rend(),
                             [&](const Open& open) { return closing_of(open.kind) == token.kind; });
-  if (outer != open_.rend()) open_.erase(outer.base() - 1, open_.end());
+  bool closes_outer = outer != open_.rend();
+  if (closes_outer) open_.erase(outer.base() - 1, open_.end());
+  std::string_view right = display_name(closing_of(last.kind));
+  Loc place = buffer_.loc(token);
   diagnostics_
-      .report(diag::mismatched_bracket, buffer_.loc(token), display_name(token.kind),
-              display_name(last.kind), last.loc.line)
-      .note(last.loc, "opened here");
+      .report(diag::mismatched_bracket, place, display_name(token.kind), display_name(last.kind), last.loc.line)
+      .label(last.loc, "opened here")
+      .fix(fmt::format("write {}{}", right, closes_outer ? " before it" : ""), closes_outer ? place.before() : place,
+           bracket_text(closing_of(last.kind)));
   spoilt_ = true;
   return false;
 }
 
 bool BracketTracker::accept(const Token& token) {
+  last_ = buffer_.loc(token);
   if (is_closing(token.kind)) return accept_closing(token);
   if (!is_opening(token.kind)) return true;
   open_.push_back({token.kind, buffer_.loc(token)});
@@ -45,14 +61,16 @@ bool BracketTracker::gives_up_at(TokenKind kind, TokenKind before, bool is_deepe
          kind == TokenKind::With || kind == TokenKind::Pass || kind == TokenKind::From;
 }
 
-bool BracketTracker::end_line(Loc next) {
+bool BracketTracker::end_line() {
   bool first_mistake = !open_.empty() && !spoilt_;
   if (first_mistake) {
     const Open& last = open_.back();
-    diagnostics_
-        .report(diag::unclosed_bracket, next, display_name(closing_of(last.kind)),
-                display_name(last.kind), last.loc.line)
-        .note(last.loc, "opened here");
+    Loc place = last_.behind();
+    place.length = 1;
+    std::string_view closing = display_name(closing_of(last.kind));
+    diagnostics_.report(diag::unclosed_bracket, place, closing, display_name(last.kind), last.loc.line)
+        .label(last.loc, "opened here")
+        .fix(fmt::format("write {}", closing), place.before(), bracket_text(closing_of(last.kind)));
   }
   open_.clear();
   spoilt_ = false;

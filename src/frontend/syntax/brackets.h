@@ -27,8 +27,8 @@ class BracketTracker {
   /// deeper than the statement itself, an operand right after another. A bracket was forgotten and
   /// the line has ended before.
   bool gives_up_at(TokenKind kind, TokenKind before, bool is_deeper) const;
-  /// Ends a line before `next`, reporting what is still open; false when this is its first mistake.
-  bool end_line(Loc next);
+  /// Ends a line, reporting what is still open behind its last token; false when this is its first mistake.
+  bool end_line();
 
  private:
   struct Open {
@@ -40,6 +40,7 @@ class BracketTracker {
   const TokenBuffer& buffer_;
   DiagnosticEngine& diagnostics_;
   std::vector<Open> open_;
+  Loc last_;  ///< of the last token
   bool spoilt_ = false;
 };
 

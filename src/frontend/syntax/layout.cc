@@ -105,6 +105,7 @@ class Layout {
   std::vector<Level> levels_{{0, false, false}};
   size_t depth_ = 0;               ///< levels with an Indent
   const Token* before_ = nullptr;  ///< first token of the line before
+  Loc colon_;                      ///< the last token of the line before, which may be one
   LineEnd before_end_ = LineEnd::Complete;
   uint32_t skip_deeper_than_ = UINT32_MAX;
   bool tabs_reported_ = false;
@@ -129,10 +130,10 @@ void Layout::check_tabs(const Indentation& indentation, const Token& first) {
 void Layout::missing_block(const Token& next) {
   if (before_end_ != LineEnd::AwaitsBlock && before_end_ != LineEnd::BrokenHeader) return;
   if (before_end_ == LineEnd::AwaitsBlock) {
-    diagnostics_
-        .report(diag::expected_block, buffer_.loc(next), buffer_.describe(*before_),
-                buffer_.loc(*before_).line)
-        .help("write 'pass' for a block that does nothing");
+    Loc header = buffer_.loc(*before_);
+    auto report = diagnostics_.report(diag::expected_block, buffer_.loc(next), buffer_.describe(*before_), header.line);
+    report.label(header, "the block belongs to this");
+    report.fix("write 'pass' for a block that does nothing", colon_.behind(), " pass");
   }
   out_.push_back(mark(TokenKind::MissingBlock, next));
 }
@@ -153,7 +154,11 @@ bool Layout::deeper(const Indentation& indentation, const Token& first) {
     ++depth_;
     out_.push_back(mark(TokenKind::Indent, first));
   } else if (before_end_ != LineEnd::Broken && !width_is_vague_) {
-    diagnostics_.report(diag::unexpected_indent, buffer_.loc(first));
+    Loc place = buffer_.loc(first);
+    uint32_t width = levels_[levels_.size() - 2].width;
+    Loc indent{place.file, place.line, 1, place.column - 1};
+    diagnostics_.report(diag::unexpected_indent, place)
+        .fix("indent it like the line before", indent, std::string(width, ' '));
   }
   return true;
 }
@@ -206,6 +211,7 @@ void Layout::line(const Token* begin, const Token* end) {
   bool bad_start = out_.size() != size_before;
   out_.insert(out_.end(), begin, end + 1);
   before_ = begin;
+  colon_ = buffer_.loc(*(end - 1));
   before_end_ = bad_start ? LineEnd::Broken : line_end(begin, end);
 }
 

@@ -96,7 +96,7 @@ void TokenChecker::unknown(const RawToken& token) {
   if (character == "\\") report.help("a line is continued by a '\\' that ends it");
   if (character == "\u2018" || character == "\u2019" || character == "\u201C" ||
       character == "\u201D") {
-    report.help("strings stand between straight quotes");
+    report.fix("strings stand between straight quotes", loc(token.offset, length), character < "\u201C" ? "'" : "\"");
   }
 }
 
@@ -108,7 +108,7 @@ void TokenChecker::check(const RawToken& token) {
       std::string quote(text.substr(0, is_long ? 3 : 1));
       diagnostics_
           .report(diag::unterminated_string, loc(token.offset, is_long ? 3 : token.length), quote)
-          .help(fmt::format("end the string with {}", quote));
+          .fix(fmt::format("end the string with {}", quote), loc(token.offset + token.length, 0), quote);
       return;
     }
     case TokenKind::BadNumber:

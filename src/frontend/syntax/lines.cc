@@ -13,6 +13,21 @@ TokenKind soft_keyword(std::string_view text) {
   return TokenKind::Name;
 }
 
+/// A keyword that cannot follow an operand: after `const` it stands where a name belongs.
+bool is_taken_for_name(TokenKind kind) {
+  switch (kind) {
+    case TokenKind::And:
+    case TokenKind::As:
+    case TokenKind::For:
+    case TokenKind::If:
+    case TokenKind::In:
+    case TokenKind::Is:
+    case TokenKind::Not:
+    case TokenKind::Or: return false;
+    default: return is_keyword(kind);
+  }
+}
+
 /// Promotes names while running over the tokens once.
 class Promoter {
  public:
@@ -41,8 +56,8 @@ void Promoter::statement_start(size_t i) {
   if (kind(i) == TokenKind::Name) {
     TokenKind keyword = soft_keyword(buffer_.text(tokens_[i]));
     TokenKind next = kind(i + 1);
-    bool applies =
-        next == TokenKind::Name || (keyword == TokenKind::On && next == TokenKind::String);
+    bool applies = next == TokenKind::Name || (keyword == TokenKind::On && next == TokenKind::String) ||
+                   (keyword != TokenKind::On && is_taken_for_name(next));
     if (applies) tokens_[i].kind = keyword;
   }
   header_ = kind(i) == TokenKind::Def || kind(i) == TokenKind::Module;

@@ -44,7 +44,7 @@ void MacroTable::define(const Directive& directive) {
   auto [known, is_new] = macros_.try_emplace(name, macro);
   if (is_new || same_body(known->second, macro)) return;
   diagnostics_.report(diag::macro_redefined, macro.loc, name)
-      .note(known->second.loc, "first defined here");
+      .label(known->second.loc, "first defined here");
 }
 
 bool MacroTable::expand_into(Macro& macro, std::vector<Token>& out, size_t depth) {

@@ -56,7 +56,7 @@ class Preprocessor {
   void run_tokens(const Reading& reading);
   void code(const Reading& reading, size_t at);
   void emit(const Token& token);
-  void end_line(Loc next, const Token& newline);
+  void end_line(const Token& newline);
   Directive read_directive(const Reading& reading, size_t& at);
   void directive(const Reading& reading, const Directive& directive);
   void open_condition(const Directive& directive);
@@ -118,14 +118,13 @@ void Preprocessor::run_tokens(const Reading& reading_now) {
     uint32_t indentation = physical_start ? indentation_before(reading, at) : 0;
     if (physical_start &&
         brackets_->gives_up_at(token.kind, before, indentation > line_indentation_)) {
-      end_line(sources_.file(reading.file).locate(reading.file, token.offset, token.length),
-               {TokenKind::Newline, reading.file, token.offset, 0, 0});
+      end_line({TokenKind::Newline, reading.file, token.offset, 0, 0});
     }
     if (is_trivia(token.kind)) {
       if (!active()) token.role = TokenRole::Inactive;
       if (token.kind != TokenKind::Newline) continue;
       physical_start = true;
-      if (brackets_->depth() == 0 && line_open_) end_line(Loc{}, newline);
+      if (brackets_->depth() == 0 && line_open_) end_line(newline);
       continue;
     }
     if (!line_open_) line_indentation_ = indentation;
@@ -139,10 +138,7 @@ void Preprocessor::run_tokens(const Reading& reading_now) {
     code(reading, at);
   }
   uint32_t end = uint32_t(sources_.file(reading.file).text().size());
-  if (line_open_ && !too_many_) {
-    end_line(sources_.file(reading.file).locate(reading.file, end, 0),
-             {TokenKind::Newline, reading.file, end, 0, 0});
-  }
+  if (line_open_ && !too_many_) end_line({TokenKind::Newline, reading.file, end, 0, 0});
 }
 
 void Preprocessor::code(const Reading& reading, size_t at) {
@@ -187,9 +183,9 @@ void Preprocessor::emit(const Token& token) {
   }
 }
 
-void Preprocessor::end_line(Loc next, const Token& newline) {
+void Preprocessor::end_line(const Token& newline) {
   std::vector<Token>& out = result_.buffer.tokens;
-  if (!brackets_->end_line(next) && active()) {
+  if (!brackets_->end_line() && active()) {
     out.push_back(newline);
     out.back().kind = TokenKind::Error;
   }
@@ -230,7 +226,7 @@ Directive Preprocessor::read_directive(const Reading& reading, size_t& at) {
   }
   uint32_t end_offset = end < tokens.size() ? tokens[end].offset : uint32_t(source.text().size());
   directive.end = source.locate(reading.file, end_offset, 0);
-  if (!brackets.end_line(directive.end)) directive.broken = true;
+  if (!brackets.end_line()) directive.broken = true;
   if (!directive.tokens.empty()) {
     const RawToken& name = directive.tokens.front();
     bool adjacent = name.offset == tokens[at].offset + 1;
@@ -256,8 +252,7 @@ void Preprocessor::directive(const Reading& reading, const Directive& directive)
   static const std::vector<std::string> names = {"include", "define", "if",   "elif",
                                                  "else",    "endif",  "error"};
   auto report = diagnostics_.report(diag::unknown_directive, directive.loc, directive.name);
-  std::string near = nearest_name(directive.name, names);
-  if (!near.empty()) report.help(fmt::format("write '%{}'", near));
+  report.suggest(sources_, directive.loc, directive.name, names);
 }
 
 bool Preprocessor::expect_no_more(const Directive& directive, size_t used) {
@@ -289,7 +284,7 @@ void Preprocessor::else_if(const Directive& directive) {
   Branch& branch = branches_.back();
   if (branch.has_else) {
     diagnostics_.report(diag::directive_after_else, directive.loc, directive.name)
-        .note(branch.loc, "the '%if' is here");
+        .label(branch.loc, "the '%if' is here");
     branch.active = false;
     return;
   }
@@ -305,7 +300,7 @@ void Preprocessor::else_branch(const Directive& directive) {
   Branch& branch = branches_.back();
   if (branch.has_else) {
     diagnostics_.report(diag::directive_after_else, directive.loc, directive.name)
-        .note(branch.loc, "the '%if' is here");
+        .label(branch.loc, "the '%if' is here");
   } else {
     expect_no_more(directive, 1);
   }
@@ -342,11 +337,7 @@ bool Preprocessor::is_cycle(FileId file, Loc loc) {
   auto first = std::find_if(stack_.begin(), stack_.end(),
                             [&](const Reading& reading) { return reading.file == file; });
   if (first == stack_.end()) return false;
-  auto report = diagnostics_.report(diag::include_cycle, loc, sources_.file(file).name());
-  for (auto at = first + 1; at < stack_.end(); ++at) {
-    report.note((at - 1)->included_at,
-                fmt::format("'{}' is included here", sources_.file(at->file).name()));
-  }
+  diagnostics_.report(diag::include_cycle, loc, sources_.file(file).name());
   return true;
 }
 
@@ -401,6 +392,7 @@ void Preprocessor::include(const Reading& reading, const Directive& directive) {
   stack_.back().included_at = loc;
   FileId file = find_include(reading, path, directive);
   if (file == 0 || is_cycle(file, loc)) return;
+  sources_.set_included(file, loc);
   run_file(file);
 }
 

@@ -179,8 +179,7 @@ void report(const ScheduleProblem& problem, Loc loc, DiagnosticEngine& diagnosti
   switch (problem.kind) {
     case ScheduleProblem::Kind::UnknownKey: {
       auto builder = diagnostics.report(diag::unknown_schedule_key, loc, problem.key);
-      if (!problem.expected.empty())
-        builder.help(fmt::format("did you mean '{}'?", problem.expected));
+      if (!problem.expected.empty()) builder.suggest(diagnostics.sources(), loc, problem.key, {problem.expected});
       return;
     }
     case ScheduleProblem::Kind::WrongKind:

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/render/remarks.h"
+
 namespace tessera::lsp {
 
 namespace {
@@ -39,8 +41,8 @@ std::vector<PlacedDiagnostic> syntax_diagnostics(const FileModel& file) {
       made.severity = diagnostic.severity;
       made.id = diagnostic.id;
       made.message = diagnostic.message;
-      made.helps = diagnostic.helps;
-      for (const DiagnosticNote& note : diagnostic.notes) {
+      made.helps = advice(diagnostic);
+      for (const DiagnosticNote& note : remarks(diagnostic)) {
         bool here = note.loc.file == piece->file && note.loc.known();
         bool placed = note.loc.file != 0 && note.loc.known();
         Range place = piece->range(note.loc);

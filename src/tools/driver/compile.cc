@@ -167,6 +167,7 @@ Status Compiler::run() {
   if (!read_input()) return failure;
   leave_out_needless_targets();
   if (!check_stages() || !lower_all()) return failure;
+  if (diagnostics_.has_errors()) return failure;  // a warning that is an error
   return state_->stages.empty() ? write_bundle() : write_dump();
 }
 

@@ -3,11 +3,12 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
 #include "support/file.h"
 #include "support/file_kind.h"
+#include "support/render/json.h"
+#include "tools/driver/version.h"
 
 namespace tessera::driver {
 
@@ -37,14 +38,25 @@ Status write_text(const std::string& path, std::string_view text, DiagnosticEngi
   return failure;
 }
 
-void show(const DiagnosticEngine& diagnostics) {
-  const char* no_colour = std::getenv("NO_COLOR");
-  bool colour = ::isatty(STDERR_FILENO) && !(no_colour && *no_colour);
-  std::string text = render_all(diagnostics, {.colour = colour});
+namespace {
+
+std::string text_of(const DiagnosticEngine& diagnostics, ErrorFormat format, std::string_view tool) {
+  switch (format) {
+    case ErrorFormat::Human: return render_all(diagnostics, render_options(STDERR_FILENO));
+    case ErrorFormat::Json: return to_json_lines(diagnostics);
+    case ErrorFormat::Sarif: return to_sarif(diagnostics, tool, version());
+  }
+  TSR_UNREACHABLE("there are three formats");
+}
+
+}  // namespace
+
+void show(const DiagnosticEngine& diagnostics, ErrorFormat format, std::string_view tool) {
+  std::string text = text_of(diagnostics, format, tool);
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-int command_line_error(std::string_view tool, std::string problem) {
+int command_line_error(std::string_view tool, std::string problem, ErrorFormat format) {
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
   // The parser of options writes sentences.
@@ -52,7 +64,7 @@ int command_line_error(std::string_view tool, std::string problem) {
   while (problem.ends_with('.') || problem.ends_with('\n')) problem.pop_back();
   diagnostics.report(diag::command_line, {}, problem)
       .help(fmt::format("'{} --help' shows how it is used", tool));
-  show(diagnostics);
+  show(diagnostics, format, tool);
   return exit_user_error;
 }
 

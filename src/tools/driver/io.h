@@ -5,6 +5,7 @@
 
 #include "support/diagnostic.h"
 #include "support/result.h"
+#include "tools/driver/diagnostic_options.h"
 
 namespace tessera::driver {
 
@@ -16,10 +17,10 @@ inline constexpr int exit_user_error = 1;
 Result<FileId> read_source(const std::string& path, DiagnosticEngine& diagnostics);
 /// Writes text to a file, aside first; "-" is standard output. A failure is reported.
 Status write_text(const std::string& path, std::string_view text, DiagnosticEngine& diagnostics);
-/// Prints all diagnostics to standard error, in colour on a terminal unless NO_COLOR is set.
-void show(const DiagnosticEngine& diagnostics);
+/// Prints all diagnostics to standard error; of the human form, in colour on a terminal unless NO_COLOR is set.
+void show(const DiagnosticEngine& diagnostics, ErrorFormat format = ErrorFormat::Human, std::string_view tool = {});
 /// Says what is wrong with the command line; returns the exit code.
-int command_line_error(std::string_view tool, std::string problem);
+int command_line_error(std::string_view tool, std::string problem, ErrorFormat format = ErrorFormat::Human);
 /// The path of a new file for a crash reproducer, in the directory for temporary files.
 std::string reproducer_path(std::string_view tool);
 

@@ -24,9 +24,8 @@ const Machine* target_named(const std::string& name, DiagnosticEngine& diagnosti
     known.push_back(machine->name);
     list += (list.empty() ? "" : ", ") + machine->name;
   }
-  std::string near = nearest_name(name, known);
-  diagnostics.report(diag::unknown_target, {}, name)
-      .help(near.empty() ? "targets are: " + list : "did you mean '" + near + "'?");
+  auto builder = diagnostics.report(diag::unknown_target, {}, name);
+  if (!builder.suggest(diagnostics.sources(), {}, name, known)) builder.help("targets are: " + list);
   return nullptr;
 }
 

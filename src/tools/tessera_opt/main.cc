@@ -33,6 +33,7 @@ struct Options {
   bool no_locations = false;
   bool list_passes = false;
   bool list_ops = false;
+  driver::DiagnosticOptions diagnostics;
 };
 
 void list_passes() {
@@ -122,6 +123,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--list-passes", options.list_passes, "list all passes and leave")
       ->group("Other things to do");
   app.add_flag("--list-ops", options.list_ops, "list all ops and leave")->group("Other things to do");
+  driver::add_diagnostic_options(app, options.diagnostics);
   app.set_version_flag("--version", std::string(driver::version_line("tessera-opt")));
   app.footer(
       "Examples:\n"
@@ -145,8 +147,8 @@ class Run {
   explicit Run(const Options& options) : options_(options) {}
 
   int run() {
-    bool ok = bool(work());
-    driver::show(diagnostics_);
+    bool ok = driver::configure(options_.diagnostics, diagnostics_) && work();
+    driver::show(diagnostics_, options_.diagnostics.format, "tessera-opt");
     return ok ? driver::exit_success : driver::exit_user_error;
   }
 
@@ -177,6 +179,7 @@ class Run {
       if (!ptx) return failure;
       text = std::move(*ptx);
     }
+    if (diagnostics_.has_errors()) return failure;  // a warning that is an error
     return driver::write_text(options_.output, text, diagnostics_);
   }
 
@@ -224,7 +227,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& request) {  // --help and --version
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
-    return driver::command_line_error("tessera-opt", error.what());
+    return driver::command_line_error("tessera-opt", error.what(), driver::error_format(argc, argv));
   }
   if (options.list_passes) {
     list_passes();

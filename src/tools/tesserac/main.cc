@@ -11,6 +11,8 @@
 #include "support/out_of_memory.h"
 #include "tools/command_line/help.h"
 #include "tools/driver/compile.h"
+#include "tools/driver/diagnostic_options.h"
+#include "tools/driver/explain.h"
 #include "tools/driver/io.h"
 #include "tools/driver/show_shapes.h"
 #include "tools/driver/version.h"
@@ -31,7 +33,8 @@ struct Options {
   report::Options sizes;
   bool time = false;
   std::string time_json;
-  size_t error_limit = 20;
+  driver::DiagnosticOptions diagnostics;
+  std::string explained;
 };
 
 constexpr const char* footer =
@@ -168,9 +171,11 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--time-json", options.time_json, "write the times of the stages to this file")
       ->type_name("FILE")
       ->group(report_group);
-  app.add_option("--error-limit", options.error_limit, "stop showing errors after this many (0: show all)")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
+  driver::add_diagnostic_options(app, options.diagnostics);
+  app.add_option("--explain", options.explained, "print what the tag at the end of a message means; without one, list all")
+      ->expected(0, 1)
+      ->type_name("TAG")
+      ->group(driver::diagnostic_group);
   app.set_version_flag("--version", std::string(driver::version_line("tesserac")));
   app.footer(footer);
   command_line::set_help_style(app);
@@ -200,10 +205,6 @@ Status write_times(const std::vector<driver::StageTime>& times, const std::strin
   return driver::write_text(path, json.dump(1) + "\n", diagnostics);
 }
 
-}  // namespace
-
-namespace {
-
 /// What is wrong with them; empty when nothing is.
 std::string read_report_options(Options& options, bool is_reported) {
   driver::CompileOptions& compile = options.compile;
@@ -231,27 +232,79 @@ std::string check_shapes_options(const Options& options, bool is_reported) {
   return "--shapes compiles no further than the source; it goes with neither --dump, --report nor --inspect";
 }
 
-int no_report(const format::Error& error) {
-  return driver::command_line_error("tesserac", "there is no report: " + error.text);
+int no_report(const format::Error& error, const Options& options) {
+  return driver::command_line_error("tesserac", "there is no report: " + error.text, options.diagnostics.format);
 }
 
 int print_report(const std::string& bundle, const Options& options) {
   format::Result<std::string> text = report::report_of(bundle, options.sizes);
-  if (!text) return no_report(text.error());
+  if (!text) return no_report(text.error(), options);
   bool is_written = std::fwrite(text->data(), 1, text->size(), stdout) == text->size() && std::fflush(stdout) == 0;
-  return is_written ? driver::exit_success : driver::command_line_error("tesserac", "the report cannot be written");
+  return is_written ? driver::exit_success
+                    : driver::command_line_error("tesserac", "the report cannot be written", options.diagnostics.format);
 }
 
 /// Writes the page, or its data.
 int write_inspection(inspect::Trace& trace, const driver::Compiler& compiler, const Options& options,
                      DiagnosticEngine& diagnostics) {
   format::Result<std::string> report = report::report_of(compiler.bundle(), {options.sizes.dims, true});
-  if (!report) return no_report(report.error());
+  if (!report) return no_report(report.error(), options);
   std::string json = inspect::json_of(trace, {compiler.input(), compiler.times(), std::move(*report)});
   bool is_data = options.inspect.ends_with(".json");
   Status written = driver::write_text(options.inspect, is_data ? json : inspect::page_of(json), diagnostics);
-  if (written.failed()) driver::show(diagnostics);
+  if (written.failed()) driver::show(diagnostics, options.diagnostics.format, "tesserac");
   return written.failed() ? driver::exit_user_error : driver::exit_success;
+}
+
+/// What is wrong with options that do not fit each other; empty when nothing is.
+std::string check_options(CLI::App& app, Options& options) {
+  const driver::CompileOptions& compile = options.compile;
+  if (compile.input.empty()) return "no input file is given";
+  bool is_reported = app.count("--report") > 0;
+  bool is_wanted = is_reported || !options.inspect.empty() || !options.shapes.empty();
+  if (compile.input == "-" && compile.output.empty() && compile.stages.empty() && !is_wanted) {
+    return "the bundle of a source from standard input needs a name: -o";
+  }
+  std::string problem = read_report_options(options, is_reported);
+  if (problem.empty() && !options.shapes.empty()) problem = check_shapes_options(options, is_reported);
+  return problem;
+}
+
+int show_shapes(const Options& options) {
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  bool ok = driver::configure(options.diagnostics, diagnostics) &&
+            driver::show_shapes(options.compile, options.shapes == "json", diagnostics);
+  driver::show(diagnostics, options.diagnostics.format, "tesserac");
+  return ok ? driver::exit_success : driver::exit_user_error;
+}
+
+int run(Options& options) {
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  inspect::Trace trace(sources);
+  if (!options.inspect.empty()) options.compile.observer = &trace;
+  driver::Compiler compiler(options.compile, diagnostics);
+  bool ok = driver::configure(options.diagnostics, diagnostics) && compiler.run();
+  if (options.time) print_times(compiler.times());
+  if (ok && !options.time_json.empty()) {
+    ok = bool(write_times(compiler.times(), options.time_json, diagnostics));
+  }
+  driver::show(diagnostics, options.diagnostics.format, "tesserac");
+  if (ok && !options.inspect.empty()) {
+    int written = write_inspection(trace, compiler, options, diagnostics);
+    if (written != driver::exit_success) return written;
+  }
+  if (ok && !options.report.empty()) return print_report(compiler.bundle(), options);
+  return ok ? driver::exit_success : driver::exit_user_error;
+}
+
+int explain(const Options& options) {
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  bool ok = bool(driver::explain(options.explained, diagnostics));
+  if (!ok) driver::show(diagnostics, options.diagnostics.format, "tesserac");
+  return ok ? driver::exit_success : driver::exit_user_error;
 }
 
 }  // namespace
@@ -266,44 +319,16 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& request) {  // --help and --version
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
-    return driver::command_line_error("tesserac", error.what());
+    return driver::command_line_error("tesserac", error.what(), driver::error_format(argc, argv));
   }
-  if (options.compile.input.empty()) {
-    return driver::command_line_error("tesserac", "no input file is given");
-  }
-  if (options.compile.input == "-" && options.compile.output.empty() && options.compile.stages.empty() &&
-      app.count("--report") == 0 && options.inspect.empty() && options.shapes.empty()) {
-    return driver::command_line_error("tesserac", "the bundle of a source from standard input needs a name: -o");
-  }
-  if (std::string problem = read_report_options(options, app.count("--report") > 0); !problem.empty()) {
-    return driver::command_line_error("tesserac", problem);
+  if (app.count("--explain") > 0) return explain(options);
+  if (std::string problem = check_options(app, options); !problem.empty()) {
+    return driver::command_line_error("tesserac", problem, options.diagnostics.format);
   }
   if (std::string problem = check_shapes_options(options, app.count("--report") > 0);
       !options.shapes.empty() && !problem.empty()) {
     return driver::command_line_error("tesserac", problem);
   }
   read_defines(options);
-  SourceManager sources;
-  DiagnosticEngine diagnostics(sources);
-  diagnostics.set_error_limit(options.error_limit);
-  if (!options.shapes.empty()) {
-    Status shown = driver::show_shapes(options.compile, options.shapes == "json", diagnostics);
-    driver::show(diagnostics);
-    return shown.failed() ? driver::exit_user_error : driver::exit_success;
-  }
-  inspect::Trace trace(sources);
-  if (!options.inspect.empty()) options.compile.observer = &trace;
-  driver::Compiler compiler(options.compile, diagnostics);
-  bool ok = bool(compiler.run());
-  if (options.time) print_times(compiler.times());
-  if (ok && !options.time_json.empty()) {
-    ok = bool(write_times(compiler.times(), options.time_json, diagnostics));
-  }
-  driver::show(diagnostics);
-  if (ok && !options.inspect.empty()) {
-    int written = write_inspection(trace, compiler, options, diagnostics);
-    if (written != driver::exit_success) return written;
-  }
-  if (ok && app.count("--report") > 0) return print_report(compiler.bundle(), options);
-  return ok ? driver::exit_success : driver::exit_user_error;
+  return options.shapes.empty() ? run(options) : show_shapes(options);
 }

@@ -130,7 +130,7 @@ TEST_CASE("Arguments that do not fit the parameters") {
   CHECK(tags("f(1)") == "");
   CHECK(tags("f(1, 2, 3)") == "wrong-argument-count@3:19");
   CHECK(tags("f()") == "missing-argument@3:11");
-  CHECK(tags("f(1, d=2)") == "unknown-keyword@3:18");
+  CHECK(tags("f(1, d=2)") == "unknown-keyword@3:16");
   CHECK(tags("f(1, a=2)") == "repeated-argument@3:18");
   CHECK(tags("sqrt()") == "missing-argument@3:11");
   CHECK(tags("sqrt(1, 2)") == "wrong-argument-count@3:19");

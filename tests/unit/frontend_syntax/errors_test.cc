@@ -45,7 +45,7 @@ TEST_CASE("something is missing between") {
   CHECK(tags("f(a b)\n") == "unexpected-token@1:5");
   CHECK(tags("x = a if b\n") == "expected-token@1:11");
   CHECK(tags("return x = 1\n") == "unexpected-token@1:10");
-  CHECK(tags("for i range(3):\n  x\n") == "unexpected-token@1:7");
+  CHECK(tags("for i range(3):\n  x\n") == "expected-token@1:7");
   CHECK(tags("for i = 3:\n  x\n") == "expected-token@1:7");
   CHECK(tags("x.\n") == "expected-token@1:3");
   CHECK(tags("a;;b\n") == "unexpected-token@1:3");
@@ -87,11 +87,12 @@ TEST_CASE("words and signs of other languages are recognised") {
     size_t at = parsed.messages.find("help: ");
     return at == std::string::npos ? parsed.messages : parsed.messages.substr(at + 6);
   };
-  CHECK(help("x = a && b\n") == "write 'and'\n");
-  CHECK(help("x = a || b\n") == "write 'or'\n");
-  CHECK(help("x = !b\n") == "write 'not'\n");
-  CHECK(help("class A:\n  x = 1\n") == "write 'module' for parameters with methods\n");
-  CHECK(help("let a = 1\n") == "a name is declared by assigning to it\n");
+  CHECK(help("x = a && b\n") == "write 'and'\n    1 | x = a and b\n      |       ~~~\n");
+  CHECK(help("x = a || b\n") == "write 'or'\n    1 | x = a or b\n      |       ~~\n");
+  CHECK(help("x = !b\n") == "write 'not'\n    1 | x = not b\n      |     ~~~~\n");
+  CHECK(help("class A:\n  x = 1\n") ==
+        "write 'module' for parameters with methods\n    1 | module A:\n      | ~~~~~~\n");
+  CHECK(help("let a = 1\n") == "a name is declared by assigning to it\n    1 | a = 1\n");
 }
 
 TEST_CASE("targets") {

@@ -47,14 +47,14 @@ TEST_CASE("branches need their if") {
 TEST_CASE("brackets") {
   CHECK(tags("x = )\n") == "unmatched-closing@1:5");
   CHECK(tags("x = (1]\ny\n") == "mismatched-bracket@1:7");
-  CHECK(tags("x = [1, (2\n") == "unclosed-bracket@2:1");
-  CHECK(tags("x = f(1\ndef g():\n  y\n") == "unclosed-bracket@2:1");
-  CHECK(tags("x = f(1, 2\ny = 3\n") == "unclosed-bracket@2:1");
+  CHECK(tags("x = [1, (2\n") == "unclosed-bracket@1:11");
+  CHECK(tags("x = f(1\ndef g():\n  y\n") == "unclosed-bracket@1:8");
+  CHECK(tags("x = f(1, 2\ny = 3\n") == "unclosed-bracket@1:11");
   CHECK(tags("if a:\n  x = f(1, [2\n  )\n  y = 3\n") == "mismatched-bracket@3:3");
   CHECK(parse("x = f([1)\ny\n").tree == "(error-stmt)\n(expr y)\n");
   CHECK(tags("x = f(1\n  y)\n") == "unexpected-token@2:3");
   CHECK(tags("x = f('a'\n'b',\nc\n)\n") == "");
   Parsed parsed = parse("def f(a:\n  return (b\ndef g(): pass\n");
-  CHECK(parsed.tags == "unclosed-bracket@2:3 unclosed-bracket@3:1");
+  CHECK(parsed.tags == "unclosed-bracket@1:9 unclosed-bracket@2:12");
   CHECK(parsed.tree.find("(def g () _\n  (pass))") != std::string::npos);
 }

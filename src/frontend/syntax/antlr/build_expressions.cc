@@ -178,7 +178,7 @@ Argument AstBuilder::argument(Grammar::ArgumentContext* context) {
     made.name = {name->text, name->loc};
   } else if (first->kind != NodeKind::ErrorExpr) {
     diagnostics_.report(diag::bad_keyword_argument, first->loc, describe(first->kind))
-        .help("write '==' to compare");
+        .fix("write '==' to compare", buffer_.loc(buffer_.tokens[view(context->ASSIGN()->getSymbol()).buffer_index()]), "==");
     made.value = error_expr(made.loc);
   }
   return made;

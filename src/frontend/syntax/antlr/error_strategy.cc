@@ -42,19 +42,27 @@ std::string join(const std::vector<TokenKind>& kinds) {
   return text;
 }
 
-/// What to write for a word or sign other languages have; empty when there is nothing to say.
-std::string foreign_help(std::string_view before, TokenKind before_kind, TokenKind kind) {
-  if (before_kind == TokenKind::Amp && kind == TokenKind::Amp) return "write 'and'";
-  if (before_kind == TokenKind::Bar && kind == TokenKind::Bar) return "write 'or'";
-  if (kind == TokenKind::Bang) return "write 'not'";
-  if (before_kind != TokenKind::Name) return {};
-  if (before == "class") return "write 'module' for parameters with methods";
-  if (before == "func" || before == "function" || before == "fn") return "write 'def'";
-  if (before == "let" || before == "var") return "a name is declared by assigning to it";
-  static constexpr std::string_view absent[] = {"assert", "async",  "await", "del",
-                                                "except", "global", "raise", "yield"};
-  bool is_absent = std::find(std::begin(absent), std::end(absent), before) != std::end(absent);
-  return is_absent ? fmt::format("there is no '{}' in this language", before) : std::string();
+/// The word of this language for one that others have; empty when there is none.
+std::string_view our_word(std::string_view foreign) {
+  if (foreign == "class" || foreign == "struct") return "module";
+  if (foreign == "func" || foreign == "function" || foreign == "fn") return "def";
+  return {};
+}
+
+bool is_absent(std::string_view word) {
+  static constexpr std::string_view absent[] = {"assert", "async", "await", "break", "continue", "del", "except", "global",
+                                                "match",  "raise", "try",   "yield"};
+  return std::find(std::begin(absent), std::end(absent), word) != std::end(absent);
+}
+
+bool is_foreign_sign(TokenKind before, TokenKind kind) {
+  return (before == TokenKind::Amp && kind == TokenKind::Amp) || (before == TokenKind::Bar && kind == TokenKind::Bar) ||
+         kind == TokenKind::Bang;
+}
+
+bool ends_line(TokenKind kind) {
+  return kind == TokenKind::Newline || kind == TokenKind::Indent || kind == TokenKind::Dedent ||
+         kind == TokenKind::Semicolon;
 }
 
 }  // namespace
@@ -80,25 +88,64 @@ DiagnosticEngine::Builder ErrorStrategy::report_missing_colon(antlr4::Parser* pa
   bool tests =
       parent == TesseraParser::RuleIfStatement || parent == TesseraParser::RuleWhileStatement;
   if (mistake.kind == TokenKind::Assign && tests) {
-    return diagnostics_.report(diag::assignment_in_condition, mistake.loc)
-        .help("write '==' to compare");
+    return diagnostics_.report(diag::assignment_in_condition, mistake.loc).fix("write '==' to compare", mistake.loc, "==");
+  }
+  if (mistake.kind == TokenKind::Bang && parent == TesseraParser::RuleDefStatement) {
+    return diagnostics_.report(diag::expected_token, mistake.loc, "'->'", mistake.found)
+        .fix("effects belong to the result: write '->' before them", mistake.loc.before(), "-> ");
   }
   auto message = diagnostics_.report(diag::expected_token, mistake.loc, "':'", mistake.found);
-  if (mistake.kind == TokenKind::Newline) message.help("write ':' where a block begins");
+  if (mistake.kind == TokenKind::Newline) {
+    message.fix("write ':' where a block begins", mistake.loc.before(), ":");
+  } else if (mistake.kind == TokenKind::If && mistake.before == TokenKind::Else) {
+    message.fix("write 'elif'", between(*mistake.last, mistake.loc), "elif");
+  }
   return message;
 }
 
-DiagnosticEngine::Builder ErrorStrategy::report_unexpected(const Mistake& mistake) {
-  std::string after = "nothing";
-  std::string help;
-  if (mistake.last != nullptr) {
-    after = buffer_.describe(*mistake.last);
-    help = foreign_help(buffer_.text(*mistake.last), mistake.before, mistake.kind);
+/// The place from a token to the end of another on its line.
+Loc ErrorStrategy::between(const Token& first, Loc last) const {
+  Loc place = buffer_.loc(first);
+  if (place.line != last.line || place.file != last.file) return last;
+  place.length = last.column + last.length - place.column;
+  return place;
+}
+
+/// What to write for a word or sign that other languages have; false when there is nothing to say.
+bool ErrorStrategy::help_foreign(DiagnosticEngine::Builder& message, const Mistake& mistake) const {
+  if (mistake.last == nullptr) return false;
+  if (mistake.kind == TokenKind::Bang) {
+    message.fix("write 'not'", mistake.loc, "not ");
+    return true;
   }
+  if (is_foreign_sign(mistake.before, mistake.kind)) {
+    const char* word = mistake.kind == TokenKind::Amp ? "and" : "or";
+    message.fix(fmt::format("write '{}'", word), between(*mistake.last, mistake.loc), word);
+    return true;
+  }
+  std::string_view before = buffer_.text(*mistake.last);
+  if (mistake.before != TokenKind::Name) return false;
+  if (std::string_view word = our_word(before); !word.empty()) {
+    message.fix(fmt::format("write '{}'{}", word, word == "module" ? " for parameters with methods" : ""),
+                buffer_.loc(*mistake.last), std::string(word));
+    return true;
+  }
+  if (before == "let" || before == "var") {
+    Loc word = buffer_.loc(*mistake.last);
+    if (word.line == mistake.loc.line) word.length = mistake.loc.column - word.column;
+    message.fix("a name is declared by assigning to it", word, "");
+    return true;
+  }
+  if (!is_absent(before)) return false;
+  message.help(fmt::format("there is no '{}' in this language", before));
+  return true;
+}
+
+DiagnosticEngine::Builder ErrorStrategy::report_unexpected(const Mistake& mistake) {
+  std::string after = mistake.last != nullptr ? buffer_.describe(*mistake.last) : "nothing";
   auto message = diagnostics_.report(diag::unexpected_token, mistake.loc, mistake.found, after);
-  if (!help.empty()) {
-    message.help(help);
-  } else if (mistake.kind == TokenKind::Def || mistake.kind == TokenKind::Module) {
+  if (help_foreign(message, mistake)) return message;
+  if (mistake.kind == TokenKind::Def || mistake.kind == TokenKind::Module) {
     message.help("a definition begins on a line of its own");
   } else if (starts_operand(mistake.kind) && ends_operand(mistake.before)) {
     message.help("an operator or a ',' may be missing between them");
@@ -112,22 +159,35 @@ DiagnosticEngine::Builder ErrorStrategy::report_mistake(antlr4::Parser* parser,
   Kinds expected = expected_kinds(parser);
   TokenKind kind = mistake.kind;
   TokenKind before = mistake.before;
-  if (expected.size() == 1 && expected[0] == TokenKind::Colon) {
+  size_t rule = parser->getContext()->getRuleIndex();
+  bool ends_head = kind == TokenKind::Newline && contains(expected, TokenKind::Colon) &&
+                   (rule == TesseraParser::RuleDefStatement || rule == TesseraParser::RuleModuleStatement);
+  if (ends_head || (expected.size() == 1 && expected[0] == TokenKind::Colon)) {
     return report_missing_colon(parser, mistake);
+  }
+  if (kind == TokenKind::Assign && mistake.begins_line && is_keyword(before)) {
+    return diagnostics_.report(diag::keyword_as_name, buffer_.loc(*mistake.last), display_name(before));
   }
   bool opens_list = before == TokenKind::Comma || is_opening(before);
   bool wants_operand = contains(expected, TokenKind::Integer) ||
                        (opens_list && !starts_operand(kind) && !is_keyword(kind));
-  if (wants_operand && foreign_help({}, before, kind).empty()) {
+  bool is_argument_name = wants_operand && is_keyword(kind) && ahead(2) == TokenKind::Assign;
+  if (is_argument_name) return diagnostics_.report(diag::keyword_as_name, mistake.loc, mistake.found);
+  if (wants_operand && !is_foreign_sign(before, kind)) {
     return diagnostics_.report(diag::expected_expression, mistake.loc, mistake.found);
   }
   if (contains(expected, TokenKind::Name) && is_keyword(kind)) {
     return diagnostics_.report(diag::keyword_as_name, mistake.loc, mistake.found);
   }
+  bool side_by_side = starts_operand(kind) && ends_operand(before);
+  bool lacks_in = rule == TesseraParser::RuleForStatement && contains(expected, TokenKind::In) && side_by_side;
+  if (lacks_in) {
+    return diagnostics_.report(diag::expected_token, mistake.loc, "'in'", mistake.found)
+        .fix("write 'in'", mistake.loc.before(), "in ");
+  }
   bool names_them = !expected.empty() && expected.size() <= 3 &&
                     !contains(expected, TokenKind::EndOfFile) &&
                     !contains(expected, TokenKind::Newline);
-  bool side_by_side = starts_operand(kind) && ends_operand(before);
   if (names_them && !side_by_side) {
     return diagnostics_.report(diag::expected_token, mistake.loc, join(expected), mistake.found);
   }
@@ -145,6 +205,7 @@ void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token* token) {
   mistake.loc = buffer_.loc(offending);
   if (token->getTokenIndex() != 0) mistake.last = &buffer_.tokens[at - 1];
   if (mistake.last != nullptr) mistake.before = mistake.last->kind;
+  mistake.begins_line = at < 2 || ends_line(buffer_.tokens[at - 2].kind);
   bool at_end = mistake.kind == TokenKind::EndOfFile;
   mistake.found = at_end ? "the end of the statement" : buffer_.describe(offending);
   bool invisible = at_end || mistake.kind == TokenKind::Newline ||
@@ -157,7 +218,7 @@ void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token* token) {
   auto message = report_mistake(parser, mistake);
   const Token& guilty = invisible && mistake.last != nullptr ? *mistake.last : offending;
   if (guilty.expansion != 0) {
-    message.note(buffer_.expansion(guilty.expansion).definition, "the macro is defined here");
+    message.label(buffer_.expansion(guilty.expansion).definition, "the macro is defined here");
   }
 }
 

@@ -39,6 +39,7 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
     TokenKind kind = TokenKind::EndOfFile;
     TokenKind before = TokenKind::Newline;
     const Token* last = nullptr;
+    bool begins_line = false;  ///< `last` is the first token of its line
     Loc loc;
     std::string found;  ///< the token as a message names it
   };
@@ -53,6 +54,8 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
   DiagnosticEngine::Builder report_mistake(antlr4::Parser* parser, const Mistake& mistake);
   DiagnosticEngine::Builder report_missing_colon(antlr4::Parser* parser, const Mistake& mistake);
   DiagnosticEngine::Builder report_unexpected(const Mistake& mistake);
+  bool help_foreign(DiagnosticEngine::Builder& message, const Mistake& mistake) const;
+  Loc between(const Token& first, Loc last) const;
   void skip_to_line_end();
   void skip_line_and_block();
   void skip_to_colon();

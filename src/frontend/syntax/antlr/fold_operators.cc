@@ -96,15 +96,14 @@ AstBuilder::Operand AstBuilder::fold_prefix(Operation& operation, int weakest) {
   if (item.op == TokenKind::EndOfFile) return {item.operand, item.first, item.last};
   const Token& op = buffer_.tokens[item.first];
   bool is_not = item.op == TokenKind::Not;
-  if (is_not && weakest > BindsNot) {
-    // The operator to the left, unless this starts the operation.
-    const Item& left = operation.items[operation.at - 2];
-    diagnostics_
-        .report(diag::not_needs_brackets, buffer_.loc(op),
-                buffer_.describe(buffer_.tokens[left.first]))
-        .help("put the 'not' and its operand in parentheses");
-  }
+  size_t left = operation.at - 2;  // the operator to the left, unless this starts the operation
   Operand operand = fold(operation, is_not ? BindsNot : BindsPrefix);
+  if (is_not && weakest > BindsNot) {
+    Loc place = buffer_.loc(op);
+    diagnostics_.report(diag::not_needs_brackets, place, buffer_.describe(buffer_.tokens[operation.items[left].first]))
+        .fix("put the 'not' and its operand in parentheses",
+             {{place.before(), "("}, {buffer_.loc(buffer_.tokens[operand.last]).behind(), ")"}});
+  }
   Unary* node = make<Unary>(buffer_.span(op, buffer_.tokens[operand.last]));
   node->op = unary_op(item.op);
   node->operand = operand.expr;

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "support/diagnostic.h"
+
+namespace tessera {
+
+/// The diagnostics in order, without those that say what an earlier one said: of several variants of one thing the same
+/// mistakes are reported.
+std::vector<const Diagnostic*> distinct(const DiagnosticEngine& engine);
+
+}  // namespace tessera

@@ -1,0 +1,118 @@
+#include "tools/driver/diagnostic_options.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+namespace tessera::driver {
+
+namespace {
+
+const std::map<std::string, ErrorFormat> formats = {
+    {"human", ErrorFormat::Human}, {"json", ErrorFormat::Json}, {"sarif", ErrorFormat::Sarif}};
+
+/// What -W options make of the warnings. -Werror leaves those off that are off.
+class Warnings {
+ public:
+  explicit Warnings(DiagnosticEngine& diagnostics) : diagnostics_(diagnostics) {
+    for (DiagId id : all_diagnostics()) {
+      if (diag_info(id).severity == Severity::Warning) states_[id] = {};
+    }
+  }
+
+  /// One option, without its -W: error, error=TAG, TAG, and each with no- before it.
+  Status apply(std::string_view text) {
+    bool on = !text.starts_with("no-");
+    if (!on) text.remove_prefix(3);
+    if (text == "error") {
+      for (auto& [id, state] : states_) state.is_error = on;
+      return success;
+    }
+    constexpr std::string_view as_error = "error=";
+    bool about_error = text.starts_with(as_error);
+    if (about_error) text.remove_prefix(as_error.size());
+    State* state = find(text);
+    if (!state) return failure;
+    if (about_error) state->is_error = on;
+    if (!about_error || on) state->is_on = on;
+    return success;
+  }
+
+  void set_levels() const {
+    for (const auto& [id, state] : states_) {
+      WarningLevel level = state.is_error ? WarningLevel::Error : WarningLevel::On;
+      diagnostics_.set_warning(id, state.is_on ? level : WarningLevel::Off);
+    }
+  }
+
+ private:
+  struct State {
+    bool is_on = true;
+    bool is_error = false;
+  };
+
+  State* find(std::string_view tag) {
+    std::optional<DiagId> id = find_diagnostic(tag);
+    if (id && states_.count(*id) != 0) return &states_[*id];
+    std::vector<std::string> tags;
+    for (const auto& [warning, state] : states_) tags.push_back(diag_tag(warning));
+    if (id) {
+      diagnostics_.report(diag::not_a_warning, {}, tag).help(fmt::format("warnings are {}", fmt::join(tags, ", ")));
+    } else {
+      auto builder = diagnostics_.report(diag::unknown_tag, {}, tag);
+      bool is_near = builder.suggest(diagnostics_.sources(), {}, tag, tags);
+      if (!is_near) builder.help(fmt::format("warnings are {}", fmt::join(tags, ", ")));
+    }
+    return nullptr;
+  }
+
+  DiagnosticEngine& diagnostics_;
+  std::map<DiagId, State> states_;
+};
+
+}  // namespace
+
+void add_diagnostic_options(CLI::App& app, DiagnosticOptions& options) {
+  auto set_format = [&options](const std::string& name) { options.format = formats.at(name); };
+  app.add_option_function<std::string>(
+         "--error-format", set_format,
+         "how mistakes are told on standard error: human, json (a line for each) or sarif (2.1.0)")
+      ->type_name("FORMAT")
+      ->group(diagnostic_group)
+      ->check(CLI::IsMember({"human", "json", "sarif"}));
+  app.add_option("-W", options.warnings,
+                 "-Wno-TAG turns a warning off, -WTAG on; -Werror makes warnings errors, -Werror=TAG one of them")
+      ->type_name("TAG")
+      ->group(diagnostic_group)
+      ->allow_extra_args(false);
+  app.add_option("--error-limit", options.error_limit, "stop showing errors after this many (0: show all)")
+      ->type_name("COUNT")
+      ->group(diagnostic_group)
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+}
+
+ErrorFormat error_format(int argc, const char* const* argv) {
+  constexpr std::string_view option = "--error-format";
+  ErrorFormat found = ErrorFormat::Human;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view text = argv[i];
+    if (!text.starts_with(option)) continue;
+    text.remove_prefix(option.size());
+    std::string value(text.starts_with('=') ? text.substr(1) : text.empty() && i + 1 < argc ? argv[i + 1] : "");
+    auto format = formats.find(value);
+    if (format != formats.end()) found = format->second;
+  }
+  return found;
+}
+
+Status configure(const DiagnosticOptions& options, DiagnosticEngine& diagnostics) {
+  diagnostics.set_error_limit(options.error_limit);
+  Warnings warnings(diagnostics);
+  for (const std::string& text : options.warnings) {
+    if (!warnings.apply(text)) return failure;
+  }
+  warnings.set_levels();
+  return success;
+}
+
+}  // namespace tessera::driver

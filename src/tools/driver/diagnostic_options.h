@@ -1,0 +1,34 @@
+#pragma once
+// The options about diagnostics that every tool of the compiler has.
+
+#include <string>
+#include <vector>
+
+#include "support/diagnostic.h"
+#include "support/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tessera::driver {
+
+enum class ErrorFormat : uint8_t { Human, Json, Sarif };
+
+struct DiagnosticOptions {
+  ErrorFormat format = ErrorFormat::Human;
+  std::vector<std::string> warnings;  ///< what follows each -W, in order
+  size_t error_limit = 20;
+};
+
+/// The group of options that `--help` shows them in.
+inline constexpr const char* diagnostic_group = "Diagnostics";
+/// Adds --error-format, -W and --error-limit.
+void add_diagnostic_options(CLI::App& app, DiagnosticOptions& options);
+/// What --error-format asks for, of a command line that is wrong elsewhere.
+ErrorFormat error_format(int argc, const char* const* argv);
+
+/// Gives the engine its limit and levels; a -W that names no warning is reported.
+Status configure(const DiagnosticOptions& options, DiagnosticEngine& diagnostics);
+
+}  // namespace tessera::driver

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""One mistake, one message: what the compiler says of 200 programs with one mistake each.
+
+Usage: mistakes_test.py BUILD_DIR [-v]
+
+mistakes.json, which make_mistakes.py wrote, changes one line of a program each. Of how many exactly one message is given, and how
+many first messages mark the mistaken line, is counted; those that do not are listed in exceptions.json with why, and no
+others may be. A message marks a line by its own place or a label: where two sizes disagree no one knows which is wrong.
+Where the first message has a fix, making it must not make more mistakes, and mends most of them.
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import sys
+
+import programs
+
+HERE = pathlib.Path(__file__).resolve().parent
+LEAST_SINGLE, LEAST_ON_LINE = 190, 196
+LEAST_MENDED = 0.9  # of the fixes
+
+
+class Outcome:
+    """What is said of one mistake."""
+
+    def __init__(self, build, text, mistake):
+        lines = text.splitlines()
+        if lines.count(mistake["old"]) != 1:
+            raise AssertionError(f"{mistake['program']} has no line {mistake['old']!r}: run make_mistakes.py again")
+        self.line = lines.index(mistake["old"]) + 1
+        self.mistake = mistake
+        wrong = programs.changed(text, self.line, mistake["new"])
+        self.said = programs.diagnose(build, wrong)
+        self.fixes = self.said[0]["fixes"] if self.said else []
+        self.after = programs.diagnose(build, programs.mended(wrong, self.fixes[0])) if self.fixes else []
+
+    def is_single(self):
+        return len(self.said) == 1
+
+    def is_on_line(self):
+        return bool(self.said) and self.line in self.marked()
+
+    def marked(self):
+        first = self.said[0]
+        spans = [first["span"]] + [label["span"] for label in first["labels"]]
+        return [span["line"] for span in spans if span and span["file"] == "program.tsr"]
+
+    def is_mended(self):
+        return bool(self.fixes) and not self.after
+
+    def __str__(self):
+        said = "\n".join(d["rendered"] for d in self.said)
+        return f"{self.mistake['program']}:{self.line} ({self.mistake['mistake']})\n- {self.mistake['old']}\n+ {self.mistake['new']}\n{said}"
+
+
+def main():
+    build, verbose = pathlib.Path(sys.argv[1]).resolve(), "-v" in sys.argv
+    texts = programs.programs()
+    mistakes = json.loads((HERE / "mistakes.json").read_text())
+    why = {(e["program"], e["new"]): e["why"] for e in json.loads((HERE / "exceptions.json").read_text())}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = list(pool.map(lambda m: Outcome(build, texts[m["program"]], m), mistakes))
+    problems = []
+    single = sum(o.is_single() for o in outcomes)
+    on_line = sum(o.is_on_line() for o in outcomes)
+    at_place = sum(bool(o.said) and bool(o.said[0]["span"]) and o.said[0]["span"].get("line") == o.line for o in outcomes)
+    fixes = [o for o in outcomes if o.fixes]
+    mended = sum(o.is_mended() for o in fixes)
+    for outcome in outcomes:
+        is_good = outcome.is_single() and outcome.is_on_line()
+        is_known = (outcome.mistake["program"], outcome.mistake["new"]) in why
+        if is_good == is_known:
+            problems.append(("listed, and as it should be:\n" if is_good else "not listed:\n") + str(outcome))
+        if len(outcome.after) > len(outcome.said):
+            problems.append(f"its fix makes it worse:\n{outcome}")
+        if verbose and outcome.fixes and not outcome.is_mended():
+            print(f"its fix does not mend it:\n{outcome}\n")
+    if len(outcomes) < 200 or single < LEAST_SINGLE or on_line < LEAST_ON_LINE or mended < LEAST_MENDED * len(fixes):
+        problems.append("too few are as they should be")
+    print("\n\n".join(problems))
+    print(f"{len(outcomes)} mistakes: one message for {single}; the first marks the line for {on_line}, {at_place} of them by its own "
+          f"place; a fix for {len(fixes)}, which mends {mended}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
