@@ -65,6 +65,7 @@ void label_dim(Session& session, DiagnosticEngine::Builder& builder, const DimPl
                                                                     : fmt::format("{} = {}", written, place.dim->text);
   std::string from = place.from.empty() ? "" : fmt::format(", from {}", place.from);
   builder.label(place.loc, fmt::format("{} is {}{}", place.what, value, from));
+  if (place.instance.known()) builder.label(place.instance, "its module is made here");
   if (!constants) return;
   for (const NamedPlace& constant : *constants) builder.label(constant.loc, constant.text);
 }

@@ -40,7 +40,8 @@ void Evaluator::check_effects(const CallFrame& frame) {
     if (effect.empty()) {
       const auto* name = ast::as<ast::Name>(expr);
       auto builder = report(diag::unknown_effect, expr->loc, name ? name->text : "…");
-      bool is_near = name && builder.suggest(session_.sources(), expr->loc, name->text, {"rng", "io", "state", "collective"});
+      std::vector<std::string> known = {"rng", "io", "state", "collective"};
+      bool is_near = name && builder.suggest(session_.sources(), expr->loc, name->text, known);
       if (!is_near) builder.help("effects are rng, io, state(name) and collective(axis)");
       return;
     }

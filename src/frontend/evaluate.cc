@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/syntax/ast_walk.h"
+#include "ir/core/op.h"
 
 namespace tessera::frontend {
 
@@ -53,8 +54,61 @@ void Evaluator::help_conversion(DiagnosticEngine::Builder& builder, DType left, 
   if (operands_.left.known()) {
     builder.label(operands_.left, fmt::format("{}", to_string(left)));
     builder.label(operands_.right, fmt::format("{}", to_string(right)));
+    label_dtype(builder, operands_.left_value, left, operands_.left);
+    label_dtype(builder, operands_.right_value, right, operands_.left);
   }
   help_conversion(builder, left == to ? operands_.right : operands_.left, to, function);
+}
+
+namespace {
+
+/// The expression that ends a function's body without being returned; null where something else ends it.
+const ast::Expr* dropped_value(const Function& function) {
+  if (!function.def || function.def->body.empty()) return nullptr;
+  const auto* last = ast::as<ast::ExprStmt>(function.def->body.back());
+  return last && last->value->kind != ast::NodeKind::String ? last->value : nullptr;
+}
+
+/// Back along operands of the same dtype to the value that has it of itself.
+const Value* source_of_dtype(const Value* value) {
+  constexpr int most_steps = 64;
+  DType dtype = value->type()->dtype;
+  for (int step = 0; step < most_steps; ++step) {
+    const Op* op = value->def();
+    if (!op) return value;
+    const Value* before = nullptr;
+    auto has_dtype = [&](unsigned i) { return i < op->operand_count() && op->operand(i)->type()->dtype == dtype; };
+    if (op->region_count() != 0) {
+      if (has_dtype(value->index())) before = op->operand(value->index());
+    } else {
+      for (unsigned i = 0; i < op->operand_count() && !before; ++i) before = has_dtype(i) ? op->operand(i) : nullptr;
+    }
+    if (!before) return value;
+    value = before;
+  }
+  return value;
+}
+
+}  // namespace
+
+void Evaluator::help_missing_return(DiagnosticEngine::Builder& builder, const Function& function) {
+  const ast::Expr* value = dropped_value(function);
+  if (!value || session_.is_builtin(value->loc)) return;
+  builder.label(value->loc, "this value goes nowhere").fix("return it", value->loc.before(), "return ");
+}
+
+void Evaluator::help_missing_return(DiagnosticEngine::Builder& builder) {
+  if (valueless_) help_missing_return(builder, *valueless_);
+}
+
+Loc Evaluator::declared_at(const Value*) const { return {}; }
+
+void Evaluator::label_dtype(DiagnosticEngine::Builder& builder, const Value* value, DType dtype, Loc reported) {
+  if (!value || value->type()->dtype != dtype) return;
+  const Value* source = source_of_dtype(value);
+  Loc loc = source->def() ? source->def()->loc() : declared_at(source);
+  if (!loc.known() || session_.is_builtin(loc) || (loc.file == reported.file && loc.line == reported.line)) return;
+  builder.label(loc, fmt::format("{} from here", to_string(dtype)));
 }
 
 Datum Evaluator::unsupported(Loc loc, std::string_view what) {
@@ -175,7 +229,8 @@ Datum Evaluator::evaluate_binaries(const ast::Binary& root, Scope& scope) {
       continue;
     }
     Datum right = evaluate(*node.right, scope);
-    operands_ = {node.left->loc, node.right->loc};
+    operands_ = {node.left->loc, node.right->loc, value.is_ir() ? value.as_ir().value : nullptr,
+                 right.is_ir() ? right.as_ir().value : nullptr};
     value = binary(node.op, value, right, node.op_loc);
     operands_ = {};
     if (i > 0) observe(node, value);  // the root is the caller's to tell
@@ -309,6 +364,8 @@ Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
   auto builder = report(diag::unknown_name, loc, name);
   if (help_foreign_name(builder, name, loc)) return Datum::poison();
   bool is_near = builder.suggest(session_.sources(), loc, name, scope.visible_names());
+  Binding* near = is_near ? scope.find(nearest_name(name, scope.visible_names())) : nullptr;
+  if (near && near->loc.known() && !session_.is_builtin(near->loc)) builder.label(near->loc, "this is defined here");
   if (!is_near && name.size() == 1 && name[0] >= 'A' && name[0] <= 'Z') {
     builder.help(fmt::format("a size is declared where it stands alone as a dimension of a parameter, or by "
                              "'dim {}' in the file", name));

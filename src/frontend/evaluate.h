@@ -102,6 +102,12 @@ class Evaluator {
   /// The same of two operands of which neither widens to the other, which are labelled with their dtypes.
   void help_conversion(DiagnosticEngine::Builder& builder, DType left, DType right, DType to,
                        std::string_view function = "cast");
+  /// Where a function gave None: marks the value that its last statement computes for nothing, which is to be returned.
+  void help_missing_return(DiagnosticEngine::Builder& builder, const Function& function);
+  /// The same for the function that gave the None that is met now, if that is known.
+  void help_missing_return(DiagnosticEngine::Builder& builder);
+  /// Marks where a value has its dtype from, unless that is on the line that is reported.
+  void label_dtype(DiagnosticEngine::Builder& builder, const Value* value, DType dtype, Loc reported);
   /// " of 'f'" inside a call from entry f, whose signature is the one that sizes come from.
   std::string of_entry() const {
     return frames_.size() > 1 ? fmt::format(" of '{}'", frames_[0].name) : "";
@@ -159,6 +165,8 @@ class Evaluator {
   /// A while loop whose condition is no compile-time value: runs it or reports.
   virtual Flow while_loop(const ast::While& loop, Scope& scope);
 
+  /// Where an argument of the function under construction is declared; unknown for anything else.
+  virtual Loc declared_at(const Value* value) const;
   /// The size that a value of the IR stands for; null for one that is no size.
   virtual Dim size_of(const IrValue& value);
   /// A `with` or `on` statement begins: what is placed, fetched ahead or spread over devices.
@@ -229,9 +237,11 @@ class Evaluator {
     bool allowed_ = true;
   };
   void add_call_notes(DiagnosticEngine::Builder& builder, const Report& report, Loc loc);
-  /// Where the operands of a binary operator are written.
+  /// The operands of a binary operator, and where they are written.
   struct OperandPlaces {
     Loc left, right;
+    const Value* left_value = nullptr;
+    const Value* right_value = nullptr;
   };
   /// Checks what was found against `@pure` and `!{…}`.
   void check_effects(const CallFrame& frame);
@@ -332,6 +342,7 @@ class Evaluator {
   Session& session_;
   std::vector<CallFrame> frames_;
   CallFrame finished_;
+  const Function* valueless_ = nullptr;  ///< the last that gave None after it had computed a value
   OperandPlaces operands_;  ///< of the operator that is applied; unknown outside of one
   const Continuation* continuation_ = nullptr;
   std::vector<const ModuleApplication*> instantiating_;

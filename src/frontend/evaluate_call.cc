@@ -371,6 +371,7 @@ Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
   }
   finished_ = std::move(frames_.back());
   frames_.pop_back();
+  if (finished_.result.is_none() && function.def) valueless_ = &function;
   if (!frames_.empty()) {
     for (const auto& [effect, place] : finished_.effects) {
       frames_.back().effects.emplace(effect, place);

@@ -164,7 +164,8 @@ void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope
   }
   ast::ExprList targets = tuple ? tuple->elements : list->elements;
   if (!value.is_poison() && !value.is_sequence()) {
-    report(diag::wrong_kind, target.loc, "what is unpacked", describe(value), "a tuple or a list");
+    auto builder = report(diag::wrong_kind, target.loc, "what is unpacked", describe(value), "a tuple or a list");
+    if (value.is_none()) help_missing_return(builder);
   } else if (value.is_sequence() && value.elements().size() != targets.size()) {
     report(diag::wrong_unpacking, target.loc, value.elements().size(), targets.size());
   }

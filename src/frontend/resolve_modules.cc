@@ -68,7 +68,7 @@ void Session::check_module(const ast::Module& stmt, Scope& scope) {
         .label(it->second, "it is declared here first");
   }
   for (const ast::Stmt* each : stmt.body) {
-    if (is_quiet(*each) || !check_field(*each)) continue;
+    if (is_quiet(*each) || !check_field(*each, scope)) continue;
     ast::Identifier name = declared_name(*each);
     auto [it, fresh] = names.try_emplace(name.text, name.loc);
     if (!fresh && !name.text.empty()) {
@@ -84,7 +84,7 @@ void Session::check_module(const ast::Module& stmt, Scope& scope) {
 }
 
 /// Whether a statement may stand in a module; reports when it may not.
-bool Session::check_field(const ast::Stmt& stmt) {
+bool Session::check_field(const ast::Stmt& stmt, Scope& scope) {
   if (stmt.kind == ast::NodeKind::Const) return true;
   if (const auto* def = ast::as<ast::Def>(&stmt)) {
     bool has_self = !def->parameters.empty() && def->parameters[0].name.text == "self" &&
@@ -99,6 +99,14 @@ bool Session::check_field(const ast::Stmt& stmt) {
   bool named = field && field->targets.size() == 1 &&
                field->targets[0]->kind == ast::NodeKind::Name && field->annotation;
   if (named && (!field->value || is_param_field(*field))) return true;
+  if (named) {
+    const auto* subscript = ast::as<ast::Subscript>(field->annotation);
+    const auto* type = ast::as<ast::Name>(subscript ? subscript->object : field->annotation);
+    if (type && !scope.find(type->text)) {
+      report(diag::unknown_name, type->loc, type->text).suggest(sources(), type->loc, type->text, {"Param"});
+      return false;
+    }
+  }
   auto builder = report(diag::misplaced_statement, stmt.loc,
                         field ? "an assignment" : "this statement", "in a module");
   if (field) {

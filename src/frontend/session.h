@@ -169,7 +169,7 @@ class Session {
   /// Reports, unless the same diagnostic was already reported at that place.
   template <int N, typename... Args>
   DiagnosticEngine::Builder report(DiagKind<N> kind, Loc loc, const Args&... args) {
-    bool says = !quiet_ && reported_.insert({uint16_t(kind.id), loc.file, loc.line, loc.column}).second;
+    bool says = !quiet_ && reported_.insert({subject_of(kind.id), loc.file, loc.line, loc.column}).second;
     if (!says) {
       unsaid_errors_ += quiet_ && diag_info(kind.id).severity == Severity::Error;
       repeated_ = {};
@@ -179,6 +179,10 @@ class Session {
   }
 
  private:
+  /// Diagnostics that say the same of different calls have one number.
+  static uint16_t subject_of(DiagId id) {
+    return uint16_t(id == DiagId::unrelated_symbols ? DiagId::shape_mismatch : id);
+  }
   struct Loading {
     SourceModule* module;
     Loc import;  ///< the statement of the importing file; unknown for the main file
@@ -196,7 +200,7 @@ class Session {
   void enter_params(SourceModule& module, const ast::Param& stmt);
   void enter_module(SourceModule& module, const ast::Module& stmt);
   void check_module(const ast::Module& stmt, Scope& scope);
-  bool check_field(const ast::Stmt& stmt);
+  bool check_field(const ast::Stmt& stmt, Scope& scope);
   void enter_assignment(SourceModule& module, const ast::Assign& stmt);
   void enter_import(SourceModule& module, const ast::Import& stmt);
   void enter_from_import(SourceModule& module, const ast::FromImport& stmt);

@@ -142,6 +142,7 @@ struct DimPlace {
   Loc loc;
   std::string what;  ///< "dimension 1 of 'x'"
   std::string from;  ///< the same of the tensor at `loc`, where it is another one
+  Loc instance;      ///< where the module is made that has it as a param
 };
 
 /// Reports a tensor whose size in bytes does not fit in 64 bits; false when it does not.

@@ -48,7 +48,8 @@ void DiagnosticEngine::add_includes(Diagnostic& diagnostic) const {
   FileId file = diagnostic.loc.file;
   for (size_t i = 0; i < most_links && sources_->file(file).included_at().known(); ++i) {
     Loc at = sources_->file(file).included_at();
-    diagnostic.notes.push_back({at, fmt::format("'{}' is included here", sources_->file(file).name()), NoteKind::Include});
+    std::string message = fmt::format("'{}' is included here", sources_->file(file).name());
+    diagnostic.notes.push_back({at, std::move(message), NoteKind::Include});
     file = at.file;
   }
 }

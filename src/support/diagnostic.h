@@ -134,9 +134,10 @@ class DiagnosticEngine {
     Builder& fix(std::string message, Loc loc, std::string replacement) {
       return fix(std::move(message), {{loc, std::move(replacement)}});
     }
-    /// "did you mean …?" for the candidate nearest to a name that the source has at `loc` (which may be wider), as a fix if
-    /// it stands there as it is spelt. False when no candidate is near.
-    bool suggest(const SourceManager& sources, Loc loc, std::string_view name, const std::vector<std::string>& candidates);
+    /// "did you mean …?" for the candidate nearest to a name that the source has at `loc` (which may be wider), as a
+    /// fix if it stands there as it is spelt. False when no candidate is near.
+    bool suggest(const SourceManager& sources, Loc loc, std::string_view name,
+                 const std::vector<std::string>& candidates);
 
    private:
     Diagnostic* diagnostic_;
@@ -181,15 +182,15 @@ struct RenderOptions {
 /// What suits the file that a descriptor is of: colours on a terminal where NO_COLOR is not set, and its width.
 RenderOptions render_options(int descriptor);
 
-/// The human form: message with place and tag, the source lines with what is marked in them, notes, helps with what fixes
-/// make of the source. Control characters of user text are escaped.
+/// The human form: message with place and tag, the source lines with what is marked in them, notes, helps with what
+/// fixes make of the source. Control characters of user text are escaped.
 std::string render(const Diagnostic& diagnostic, const SourceManager& sources,
                    const RenderOptions& options);
 /// All of them, in order; what was reported of several variants of one thing is said once.
 std::string render_all(const DiagnosticEngine& engine, const RenderOptions& options);
 
-/// Text with control characters, marks that turn the direction of writing and bytes that are no UTF-8 written as escapes, so
-/// that it cannot steer a terminal.
+/// Text with control characters, marks that turn the direction of writing and bytes that are no UTF-8 written as
+/// escapes, so that it cannot steer a terminal.
 std::string escape_control(std::string_view text);
 
 /// The candidate nearest to `name` by edit distance (optimal string alignment: two letters that

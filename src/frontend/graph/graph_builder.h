@@ -104,6 +104,7 @@ class GraphBuilder : public Evaluator {
   DimPlace place(const IrValue& value, size_t axis, std::string_view otherwise) const;
   /// Where the size of an axis comes from.
   Loc place_of(const IrValue& value, size_t axis) const;
+  Loc declared_at(const Value* value) const override;
   /// The axis of a declared tensor that an axis has its size from; null where that is not known.
   ValueAxis declared_axis(const IrValue& value, size_t axis) const;
   std::optional<IrValue> expect_float(const Datum& datum, Loc loc, std::string_view function);

@@ -147,8 +147,9 @@ Datum GraphBuilder::finish_result(const Function& function, const Signature& sig
   bool returns_nothing =
       signature.result->kind == PatternKind::Tuple && signature.result->elements.empty();
   if (value.is_none() && !returns_nothing) {
-    report(diag::missing_return, function.loc, function.name)
-        .label(signature.result->loc, "the result is declared here");
+    auto builder = report(diag::missing_return, function.loc, function.name);
+    builder.label(signature.result->loc, "the result is declared here");
+    help_missing_return(builder, function);
     return Datum::poison();
   }
   return conform(*signature.result, value, scope, Use::Stored, loc,
@@ -366,10 +367,11 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
 
 /// Values take the names of the variables they are first assigned to, for those who read the IR and
 /// the messages.
-Datum GraphBuilder::assigned(std::string_view name, Datum value, Loc) {
+Datum GraphBuilder::assigned(std::string_view name, Datum value, Loc loc) {
   if (!value.is_ir()) return value;
   IrValue named = value.as_ir();
   named.name = context().intern(name);
+  if (session().is_builtin(named.origin) && !session().is_builtin(loc)) named.origin = loc;
   if (named.value->name().empty()) named.value->set_name(named.name);
   return Datum::ir(named);
 }

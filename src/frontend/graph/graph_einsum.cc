@@ -240,7 +240,7 @@ Datum GraphBuilder::einsum(const BoundArguments& arguments) {
   if (!spec.diagonal.empty()) {
     std::string what = fmt::format("the diagonal that '{}' takes of an operand of einsum", spec.diagonal);
     report(diag::unsupported_construct, arguments.locs[0], what)
-        .help("give the axes letters of their own, and keep the diagonal: where(i == j, x, 0) with i and j from arange");
+        .help("give the axes letters of their own, and keep the diagonal: where(i == j, x, 0), i and j of arange");
     return Datum::poison();
   }
   auto terms = einsum_terms(spec.operands, arguments);

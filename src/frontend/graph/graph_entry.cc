@@ -407,7 +407,8 @@ bool GraphBuilder::add_results(const Function& function, const Datum& result) {
   spread(result, values);
   Loc loc = finished().result_loc.known() ? finished().result_loc : function.loc;
   if (result.is_none() || values.empty()) {
-    report(diag::missing_return, function.loc, function.name);
+    auto builder = report(diag::missing_return, function.loc, function.name);
+    help_missing_return(builder, function);
     return false;
   }
   std::set<std::string, std::less<>> taken;

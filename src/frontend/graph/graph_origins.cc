@@ -1,5 +1,5 @@
-// Where the size of an axis comes from. What a message says about `h = x @ w` is that its last axis is as long as an axis of
-// `w`, with the place where that one is declared. The way back is read off the ops: a result has an extent from the
+// Where the size of an axis comes from. What a message says about `h = x @ w` is that its last axis is as long as an
+// axis of `w`, with the place where that one is declared. The way back is read off the ops: a result has an extent from the
 // operand that has the same one, at the same place counted from the right if it can, and a product has its columns from
 // the right operand. Where two axes may be meant the way ends, and the op is the place.
 
@@ -52,16 +52,24 @@ ValueAxis GraphBuilder::declared_axis(const IrValue& value, size_t axis) const {
   return {};
 }
 
+Loc GraphBuilder::declared_at(const Value* value) const {
+  auto written = dim_places_.find(value);
+  return written != dim_places_.end() && !written->second.empty() ? written->second.back() : Loc{};
+}
+
 Loc GraphBuilder::place_of(const IrValue& value, size_t axis) const {
   ValueAxis declared = declared_axis(value, axis);
   return declared.value ? dim_places_.at(declared.value)[declared.axis] : value.origin;
 }
 
 DimPlace GraphBuilder::place(const IrValue& value, size_t axis, std::string_view otherwise) const {
-  DimPlace result{value.value->type()->dims[axis], value.origin, dimension_of(axis, subject(value, otherwise)), ""};
+  DimPlace result{value.value->type()->dims[axis], value.origin, dimension_of(axis, subject(value, otherwise)), "", {}};
   ValueAxis declared = declared_axis(value, axis);
   if (!declared.value) return result;
   result.loc = dim_places_.at(declared.value)[declared.axis];
+  for (const auto& [declaration, argument] : params_) {
+    if (argument == declared.value) result.instance = declaration->instance;
+  }
   std::string from = dimension_of(declared.axis, fmt::format("'{}'", declared.value->name()));
   if (declared.value != value.value && from != result.what) result.from = std::move(from);
   return result;

@@ -174,7 +174,9 @@ std::optional<IrValue> GraphBuilder::expect_tensor(const Datum& datum, Loc loc,
     if (!value) return std::nullopt;
     return handle(value, *type, loc).as_ir();
   }
-  if (!datum.is_poison()) report(diag::wrong_kind, loc, what, describe(datum), "a tensor");
+  if (datum.is_poison()) return std::nullopt;
+  auto builder = report(diag::wrong_kind, loc, what, describe(datum), "a tensor");
+  if (datum.is_none()) help_missing_return(builder);
   return std::nullopt;
 }
 

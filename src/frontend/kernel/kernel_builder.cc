@@ -355,7 +355,11 @@ bool KernelBuilder::store_results(const Datum& result) {
   if (!grid_) return report(diag::kernel_without_context, loc, function_.name), false;
   size_t count = returned_;
   if (count == 0 && result.is_none()) return true;
-  if (result.is_none()) return report(diag::missing_return, loc, function_.name), false;
+  if (result.is_none()) {
+    auto builder = report(diag::missing_return, loc, function_.name);
+    help_missing_return(builder, function_);
+    return false;
+  }
   if (count == 1 && !result.is_sequence()) return store_result(result, 0);
   if (!result.is_sequence() || result.elements().size() != count) {
     report(diag::wrong_result, loc, function_.name, describe(result),
@@ -376,8 +380,10 @@ Value* KernelBuilder::with_result_dtype(Value* value, DType dtype, size_t n, Loc
   DType given = value->type()->dtype, stated = stated_dtypes_[n];
   bool is_open = last && last->is(info(OpKind::Hook));
   if (!is_open && given != stated && !widens_to(given, stated)) {
-    report(diag::narrowing, loc, fmt::format("the result of '{}'", function_.name), to_string(given), to_string(stated))
-        .help(fmt::format("write the rounding: tile.cast(…, {})", to_string(stated)));
+    std::string what = fmt::format("the result of '{}'", function_.name);
+    auto builder = report(diag::narrowing, loc, what, to_string(given), to_string(stated));
+    label_dtype(builder, value, given, loc);
+    help_conversion(builder, returned_ == 1 ? loc : Loc{}, stated, "tile.cast");
     return nullptr;
   }
   if (replaces && last && last->is(info(ElementwiseKind::Cast)) && value->type()->dtype != dtype) {
@@ -394,8 +400,8 @@ bool KernelBuilder::store_result(const Datum& result, size_t n) {
            describe(result), "a tile");
     return false;
   }
-  Loc loc = result.as_ir().origin;
-  ops_.builder().set_loc(loc);
+  ops_.builder().set_loc(result.as_ir().origin);
+  Loc loc = finished().result_loc.known() ? finished().result_loc : result.as_ir().origin;
   std::vector<const KernelAxis*> axes = match_axes(result_patterns()[n].dims, result_dims_[n]);
   std::vector<Dim> part;
   for (size_t i = 0; i < axes.size(); ++i)

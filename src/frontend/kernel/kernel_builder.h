@@ -201,6 +201,8 @@ class KernelBuilder : public Evaluator {
   Datum make_load(const IrValue& tensor, std::vector<Value*> index, const std::vector<Dim>& tile,
                   size_t drop, const BoundArguments& arguments);
   Datum gather(const BoundArguments& arguments);
+  Loc declared_at(const Value* value) const override;
+  void label_axes(DiagnosticEngine::Builder& builder);
   std::optional<std::pair<Value*, Dim>> instance_tile(const IrValue& tensor, size_t dim, Loc loc);
 
   // Loops (kernel_loops.cc).

@@ -357,7 +357,8 @@ Datum KernelBuilder::context_member(const ast::Identifier& name) {
     for (const KernelAxis& axis : axes_) {
       if (axis.grid && n++ == wanted) return ops_.handle(axis.index, name.loc);
     }
-    report(diag::missing_index, name.loc, name.text, ordinals[wanted], n);
+    auto builder = report(diag::missing_index, name.loc, name.text, ordinals[wanted], n);
+    label_axes(builder);
     return Datum::poison();
   }
   if (const KernelAxis* axis = find_axis(name.text)) return Datum::dim(axis->tile);

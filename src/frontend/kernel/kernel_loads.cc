@@ -75,6 +75,17 @@ bool KernelBuilder::add_hint(const std::string& key, int64_t value, Loc loc) {
   return true;
 }
 
+Loc KernelBuilder::declared_at(const Value* value) const {
+  auto parameter = parameters_.find(value);
+  return parameter == parameters_.end() ? Loc{} : parameter->second->loc;
+}
+
+/// Marks what the axes of the grid are those of.
+void KernelBuilder::label_axes(DiagnosticEngine::Builder& builder) {
+  if (scan_.context) builder.label(scan_.context->loc, "the axes are declared here");
+  if (signature_->result) builder.label(signature_->result->loc, "the grid has axes of the result");
+}
+
 /// Index and extent of this program's tile along one dimension of a parameter.
 std::optional<std::pair<Value*, Dim>> KernelBuilder::instance_tile(const IrValue& tensor,
                                                                    size_t dim, Loc loc) {
@@ -84,8 +95,9 @@ std::optional<std::pair<Value*, Dim>> KernelBuilder::instance_tile(const IrValue
   if (axis && axis->grid) return std::make_pair(axis->index, axis->tile);
   bool whole = axis ? axis->tile == axis->extent : type->dims[dim]->constant().has_value();
   if (whole) return std::make_pair(ops_.index_constant(0), type->dims[dim]);
-  report(diag::tile_not_of_instance, loc, dim, subject(tensor))
-      .help("say which tile: tile.load(x, (t.i, k), (t.m, t.k))");
+  auto builder = report(diag::tile_not_of_instance, loc, dim, subject(tensor));
+  label_axes(builder);
+  builder.help("say which tile: tile.load(x, (t.i, k), (t.m, t.k))");
   return std::nullopt;
 }
 
@@ -118,8 +130,8 @@ Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& argume
   auto shape = expect_shape(arguments[Shape], arguments.locs[Shape], "the shape of 'tile.load'");
   if (!shape) return Datum::poison();
   if (written.size() != extents.size() || shape->size() > extents.size()) {
-    report(diag::tile_load_index, arguments.call, subject(tensor), extents.size(), written.size(),
-           shape->size());
+    report(diag::tile_load_index, arguments.call, subject(tensor), extents.size(), written.size(), shape->size())
+        .label(declared_at(tensor.value), fmt::format("{} is declared here", subject(tensor)));
     return Datum::poison();
   }
   size_t leading = extents.size() - shape->size();

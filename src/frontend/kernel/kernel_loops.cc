@@ -107,8 +107,8 @@ Value* KernelBuilder::carried_out(const Carried& name, const Datum& now, Loc loc
       (value->type()->dtype == type->dtype || widens_to(value->type()->dtype, type->dtype))) {
     return ops_.convert(value, type->dtype);
   }
-  report(diag::loop_carried_type, loc, name.name, type->text,
-         value ? std::string(value->type()->text) : describe(now));
+  report(diag::loop_carried_type, loc, name.name, type->text, value ? std::string(value->type()->text) : describe(now))
+      .label(name.before.as_ir().origin, "what enters is made here");
   return nullptr;
 }
 

@@ -361,7 +361,8 @@ Datum TileOps::dot(const Datum& a, const Datum& b, const Datum& acc, Loc loc) {
   bool same_kind =
       is_float(given) == is_float(*dtype) && given != DType::Bool && *dtype != DType::Bool;
   if (!same_kind) {
-    evaluator_.report(diag::dot_accumulator, loc, to_string(*dtype), to_string(given));
+    auto builder = evaluator_.report(diag::dot_accumulator, loc, to_string(*dtype), to_string(given));
+    if (sum) evaluator_.label_dtype(builder, sum, given, loc);
     return Datum::poison();
   }
   if (given != wanted && !widens_to(wanted, given)) {

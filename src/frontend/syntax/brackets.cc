@@ -28,15 +28,17 @@ bool BracketTracker::accept_closing(const Token& token) {
   // When the bracket closes one further out, those inside it are taken as closed too.
   auto outer = std::find_if(open_.rbegin(), open_.rend(),
                             [&](const Open& open) { return closing_of(open.kind) == token.kind; });
-  bool closes_outer = outer != open_.rend();
-  if (closes_outer) open_.erase(outer.base() - 1, open_.end());
   std::string_view right = display_name(closing_of(last.kind));
   Loc place = buffer_.loc(token);
-  diagnostics_
-      .report(diag::mismatched_bracket, place, display_name(token.kind), display_name(last.kind), last.loc.line)
-      .label(last.loc, "opened here")
-      .fix(fmt::format("write {}{}", right, closes_outer ? " before it" : ""), closes_outer ? place.before() : place,
-           bracket_text(closing_of(last.kind)));
+  auto report = diagnostics_.report(diag::mismatched_bracket, place, display_name(token.kind),
+                                    display_name(last.kind), last.loc.line);
+  report.label(last.loc, "opened here");
+  if (outer != open_.rend()) {
+    open_.erase(outer.base() - 1, open_.end());
+    report.fix(fmt::format("write {} before it", right), place.before(), bracket_text(closing_of(last.kind)));
+  } else {
+    open_.push_back(last);  // the one that it closes is missing, or it is the wrong one
+  }
   spoilt_ = true;
   return false;
 }

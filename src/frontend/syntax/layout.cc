@@ -87,7 +87,7 @@ class Layout {
   struct Level {
     uint32_t width;
     bool tabs;
-    bool phantom;  ///< reported; has no Indent
+    Loc header = {};  ///< the first token of the line that the block belongs to
     size_t elifs = 0;
     bool after_if = false;  ///< the statement before is an `if` that `else` can continue
   };
@@ -102,12 +102,13 @@ class Layout {
   TokenBuffer& buffer_;
   DiagnosticEngine& diagnostics_;
   std::vector<Token> out_;
-  std::vector<Level> levels_{{0, false, false}};
-  size_t depth_ = 0;               ///< levels with an Indent
+  std::vector<Level> levels_{{0, false}};
+  size_t depth_ = 0;  ///< blocks
   const Token* before_ = nullptr;  ///< first token of the line before
   Loc colon_;                      ///< the last token of the line before, which may be one
   LineEnd before_end_ = LineEnd::Complete;
   uint32_t skip_deeper_than_ = UINT32_MAX;
+  uint32_t stray_width_ = UINT32_MAX;  ///< where a line began that no block begins, which is reported
   bool tabs_reported_ = false;
   bool width_is_vague_ = false;  ///< the line's tabs and spaces do not compare with those above
 };
@@ -149,32 +150,40 @@ bool Layout::deeper(const Indentation& indentation, const Token& first) {
     before_end_ = LineEnd::Complete;
     return false;
   }
-  levels_.push_back({indentation.width, indentation.tabs, !is_block});
   if (is_block) {
+    levels_.push_back({indentation.width, indentation.tabs, buffer_.loc(*before_)});
     ++depth_;
     out_.push_back(mark(TokenKind::Indent, first));
-  } else if (before_end_ != LineEnd::Broken && !width_is_vague_) {
+    return true;
+  }
+  // The line is taken as if it began where it should, and so are others that begin where it does.
+  if (stray_width_ != indentation.width && before_end_ != LineEnd::Broken && !width_is_vague_) {
     Loc place = buffer_.loc(first);
-    uint32_t width = levels_[levels_.size() - 2].width;
     Loc indent{place.file, place.line, 1, place.column - 1};
     diagnostics_.report(diag::unexpected_indent, place)
-        .fix("indent it like the line before", indent, std::string(width, ' '));
+        .fix("indent it like the line before", indent, std::string(levels_.back().width, ' '));
   }
+  stray_width_ = indentation.width;
   return true;
 }
 
 void Layout::shallower(const Indentation& indentation, const Token& first) {
   while (levels_.back().width > indentation.width) {
-    if (!levels_.back().phantom) {
-      out_.push_back(mark(TokenKind::Dedent, first));
-      --depth_;
-    }
+    // A line between two blocks is taken as one of the inner that has lost some spaces.
+    if (levels_[levels_.size() - 2].width < indentation.width) break;
+    out_.push_back(mark(TokenKind::Dedent, first));
+    --depth_;
     levels_.pop_back();
   }
-  if (levels_.back().width < indentation.width) {
-    if (!width_is_vague_) diagnostics_.report(diag::inconsistent_dedent, buffer_.loc(first));
-    levels_.push_back({indentation.width, indentation.tabs, true});
+  if (levels_.back().width == indentation.width) {
+    stray_width_ = UINT32_MAX;
+    return;
   }
+  if (stray_width_ != indentation.width && !width_is_vague_) {
+    diagnostics_.report(diag::inconsistent_dedent, buffer_.loc(first))
+        .label(levels_.back().header, "the block of this is indented more");
+  }
+  stray_width_ = indentation.width;
 }
 
 /// Checks that a statement may begin so; if not, an Error goes first and the parser passes over it.

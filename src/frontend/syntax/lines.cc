@@ -31,7 +31,8 @@ bool is_taken_for_name(TokenKind kind) {
 /// Promotes names while running over the tokens once.
 class Promoter {
  public:
-  explicit Promoter(TokenBuffer& buffer) : buffer_(buffer), tokens_(buffer.tokens) {}
+  Promoter(TokenBuffer& buffer, DiagnosticEngine* diagnostics)
+      : buffer_(buffer), tokens_(buffer.tokens), diagnostics_(diagnostics) {}
 
   void run() {
     for (size_t i = 0; i < tokens_.size(); ++i) step(i);
@@ -43,16 +44,41 @@ class Promoter {
   }
   void step(size_t i);
   void statement_start(size_t i);
+  void foreign_start(size_t i);
   void closing(size_t i);
 
   TokenBuffer& buffer_;
   std::vector<Token>& tokens_;
+  DiagnosticEngine* diagnostics_;
   std::vector<size_t> open_;
   bool at_start_ = true;
   bool header_ = false;  ///< a def or module line
 };
 
+/// A definition or declaration as other languages begin it.
+void Promoter::foreign_start(size_t i) {
+  if (!diagnostics_ || kind(i) != TokenKind::Name || kind(i + 1) != TokenKind::Name) return;
+  TokenKind third = kind(i + 2);
+  std::string_view word = buffer_.text(tokens_[i]), ours = keyword_for(word);
+  Loc loc = buffer_.loc(tokens_[i]);
+  bool is_module = ours == "module";
+  if (!ours.empty() && (third == TokenKind::Lparen || (is_module && third == TokenKind::Colon))) {
+    diagnostics_->report(diag::unexpected_at_start, loc, buffer_.describe(tokens_[i]))
+        .fix(fmt::format("write '{}'{}", ours, is_module ? " for parameters with methods" : ""), loc,
+             std::string(ours));
+    tokens_[i].kind = is_module ? TokenKind::Module : TokenKind::Def;
+  } else if ((word == "let" || word == "var") && (third == TokenKind::Assign || third == TokenKind::Colon)) {
+    Loc next = buffer_.loc(tokens_[i + 1]);
+    Loc gone = loc;
+    if (next.line == loc.line && next.column > loc.column) gone.length = next.column - loc.column;
+    diagnostics_->report(diag::unexpected_at_start, loc, buffer_.describe(tokens_[i]))
+        .fix("a name is declared by assigning to it", gone, "");
+    tokens_[i].kind = TokenKind::Const;
+  }
+}
+
 void Promoter::statement_start(size_t i) {
+  foreign_start(i);
   if (kind(i) == TokenKind::Name) {
     TokenKind keyword = soft_keyword(buffer_.text(tokens_[i]));
     TokenKind next = kind(i + 1);
@@ -184,8 +210,14 @@ const char* ChainCounter::step(TokenKind kind) {
 
 }  // namespace
 
-void promote_keywords(TokenBuffer& buffer) {
-  Promoter(buffer).run();
+std::string_view keyword_for(std::string_view foreign) {
+  if (foreign == "class" || foreign == "struct") return "module";
+  if (foreign == "func" || foreign == "function" || foreign == "fn") return "def";
+  return {};
+}
+
+void promote_keywords(TokenBuffer& buffer, DiagnosticEngine* diagnostics) {
+  Promoter(buffer, diagnostics).run();
 }
 
 void limit_chains(TokenBuffer& buffer, DiagnosticEngine& diagnostics) {

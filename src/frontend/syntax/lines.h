@@ -18,7 +18,11 @@ inline constexpr size_t max_chain = 1000;
 /// name; `on` also before a string), where (in a def or module line, after an operand) and Region
 /// (before brackets that a name follows). Two names side by side are no expression, so nothing that
 /// is valid otherwise changes its meaning.
-void promote_keywords(TokenBuffer& buffer);
+/// `fn f(`, `class A:` and `let x =` are reported, where there are diagnostics, and read as what they mean.
+void promote_keywords(TokenBuffer& buffer, DiagnosticEngine* diagnostics = nullptr);
+
+/// The keyword for a word that other languages have, `def` or `module`; empty when there is none.
+std::string_view keyword_for(std::string_view foreign);
 
 /// Reports chains above the limit; the rest of such a line becomes one Error token.
 void limit_chains(TokenBuffer& buffer, DiagnosticEngine& diagnostics);

@@ -144,7 +144,7 @@ ast::SourceUnit parse_source(FileId file, SourceManager& sources, const ParseOpt
   size_t first_message = diagnostics.all().size();
   Preprocessed text = preprocess(file, sources, options, diagnostics);
   TokenBuffer& buffer = text.buffer;
-  promote_keywords(buffer);
+  promote_keywords(buffer, &diagnostics);
   limit_chains(buffer, diagnostics);
   lay_out(buffer, diagnostics);
   ast::SourceUnit unit;

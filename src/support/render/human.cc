@@ -1,5 +1,5 @@
-// Diagnostics for people: the message on one line that editors can read, the lines that it and its labels are about, then
-// notes, chains and helps. What a fix makes of the source is shown below its help.
+// Diagnostics for people: the message on one line that editors can read, the lines that it and its labels are about,
+// then notes, chains and helps. What a fix makes of the source is shown below its help.
 
 #include <algorithm>
 #include <map>
@@ -138,8 +138,8 @@ class Renderer {
     for (const Label& label : diagnostic_.labels) {
       bool is_primary = label.loc == loc && !is_labelled;
       is_labelled = is_labelled || is_primary;
-      Snippet& snippet =
-          label.loc.file == loc.file ? main : others.try_emplace(label.loc.file, sources_, options_, primary_).first->second;
+      auto other = [&] { return others.try_emplace(label.loc.file, sources_, options_, primary_).first; };
+      Snippet& snippet = label.loc.file == loc.file ? main : other()->second;
       MarkKind kind = is_primary ? MarkKind::Primary : MarkKind::Secondary;
       if (!snippet.add(label.loc, kind, label.message)) hidden_.push_back(&label);
     }

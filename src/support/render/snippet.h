@@ -26,8 +26,8 @@ struct Palette {
 };
 const Palette& palette(const RenderOptions& options);
 
-/// Appends a line with its marks; `primary` is the colour of primary ones. A line that is wider than the terminal is cut
-/// around its marks, the primary one first.
+/// Appends a line with its marks; `primary` is the colour of primary ones. A line that is wider than the terminal is
+/// cut around its marks, the primary one first.
 void append_line(std::string& out, uint32_t number, std::string_view line, std::vector<Mark> marks,
                  const RenderOptions& options, std::string_view primary = {});
 /// Appends a line that stands for those left out between two.

@@ -172,7 +172,8 @@ void add_options(CLI::App& app, Options& options) {
       ->type_name("FILE")
       ->group(report_group);
   driver::add_diagnostic_options(app, options.diagnostics);
-  app.add_option("--explain", options.explained, "print what the tag at the end of a message means; without one, list all")
+  app.add_option("--explain", options.explained,
+                 "print what the tag at the end of a message means; without one, list all")
       ->expected(0, 1)
       ->type_name("TAG")
       ->group(driver::diagnostic_group);
@@ -240,8 +241,8 @@ int print_report(const std::string& bundle, const Options& options) {
   format::Result<std::string> text = report::report_of(bundle, options.sizes);
   if (!text) return no_report(text.error(), options);
   bool is_written = std::fwrite(text->data(), 1, text->size(), stdout) == text->size() && std::fflush(stdout) == 0;
-  return is_written ? driver::exit_success
-                    : driver::command_line_error("tesserac", "the report cannot be written", options.diagnostics.format);
+  if (is_written) return driver::exit_success;
+  return driver::command_line_error("tesserac", "the report cannot be written", options.diagnostics.format);
 }
 
 /// Writes the page, or its data.

@@ -49,6 +49,7 @@ class AstBuilder {
 
   // Statements.
   void statement(Grammar::StatementContext* context, std::vector<const ast::Stmt*>& out);
+  const ast::Stmt* without_value(const ast::Stmt* stmt);
   void simple_line(Grammar::SimpleLineContext* context, std::vector<const ast::Stmt*>& out);
   const ast::Stmt* simple(Grammar::SimpleStatementContext* context);
   ast::StmtList suite(Grammar::SuiteContext* context);

@@ -177,8 +177,9 @@ Argument AstBuilder::argument(Grammar::ArgumentContext* context) {
   if (const Name* name = as<Name>(first)) {
     made.name = {name->text, name->loc};
   } else if (first->kind != NodeKind::ErrorExpr) {
+    const Token& sign = buffer_.tokens[view(context->ASSIGN()->getSymbol()).buffer_index()];
     diagnostics_.report(diag::bad_keyword_argument, first->loc, describe(first->kind))
-        .fix("write '==' to compare", buffer_.loc(buffer_.tokens[view(context->ASSIGN()->getSymbol()).buffer_index()]), "==");
+        .fix("write '==' to compare", buffer_.loc(sign), "==");
     made.value = error_expr(made.loc);
   }
   return made;

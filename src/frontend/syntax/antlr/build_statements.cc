@@ -61,10 +61,31 @@ void AstBuilder::statement(Grammar::StatementContext* context, std::vector<const
   out.push_back(made != nullptr ? made : error_stmt(context));
 }
 
+/// What is left of a statement after which something stands that is no part of one: its names.
+const Stmt* AstBuilder::without_value(const Stmt* stmt) {
+  const Expr* unknown = error_expr(stmt->loc);
+  if (const auto* assign = as<Assign>(stmt)) {
+    Assign* node = make<Assign>(assign->loc);
+    node->targets = assign->targets;
+    node->annotation = nullptr;
+    node->value = unknown;
+    return node;
+  }
+  if (const auto* param = as<Param>(stmt)) {
+    Param* node = make<Param>(param->loc);
+    node->names = param->names;
+    node->annotation = unknown;
+    node->initialiser = nullptr;
+    return node;
+  }
+  return stmt;
+}
+
 void AstBuilder::simple_line(Grammar::SimpleLineContext* context, std::vector<const Stmt*>& out) {
   for (Grammar::SimpleStatementContext* each : context->simpleStatement()) {
     out.push_back(simple(each));
   }
+  if (!out.empty() && !is_sound(context)) out.back() = without_value(out.back());
   if (out.empty()) out.push_back(error_stmt(context));
 }
 

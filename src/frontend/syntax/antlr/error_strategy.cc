@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "frontend/syntax/lines.h"
+
 namespace tessera {
 
 using grammar::TesseraParser;
@@ -42,16 +44,9 @@ std::string join(const std::vector<TokenKind>& kinds) {
   return text;
 }
 
-/// The word of this language for one that others have; empty when there is none.
-std::string_view our_word(std::string_view foreign) {
-  if (foreign == "class" || foreign == "struct") return "module";
-  if (foreign == "func" || foreign == "function" || foreign == "fn") return "def";
-  return {};
-}
-
 bool is_absent(std::string_view word) {
-  static constexpr std::string_view absent[] = {"assert", "async", "await", "break", "continue", "del", "except", "global",
-                                                "match",  "raise", "try",   "yield"};
+  static constexpr std::string_view absent[] = {"assert", "async",  "await", "break", "continue", "del",
+                                                "except", "global", "match", "raise", "try",      "yield"};
   return std::find(std::begin(absent), std::end(absent), word) != std::end(absent);
 }
 
@@ -88,7 +83,8 @@ DiagnosticEngine::Builder ErrorStrategy::report_missing_colon(antlr4::Parser* pa
   bool tests =
       parent == TesseraParser::RuleIfStatement || parent == TesseraParser::RuleWhileStatement;
   if (mistake.kind == TokenKind::Assign && tests) {
-    return diagnostics_.report(diag::assignment_in_condition, mistake.loc).fix("write '==' to compare", mistake.loc, "==");
+    return diagnostics_.report(diag::assignment_in_condition, mistake.loc)
+        .fix("write '==' to compare", mistake.loc, "==");
   }
   if (mistake.kind == TokenKind::Bang && parent == TesseraParser::RuleDefStatement) {
     return diagnostics_.report(diag::expected_token, mistake.loc, "'->'", mistake.found)
@@ -125,7 +121,7 @@ bool ErrorStrategy::help_foreign(DiagnosticEngine::Builder& message, const Mista
   }
   std::string_view before = buffer_.text(*mistake.last);
   if (mistake.before != TokenKind::Name) return false;
-  if (std::string_view word = our_word(before); !word.empty()) {
+  if (std::string_view word = keyword_for(before); !word.empty()) {
     message.fix(fmt::format("write '{}'{}", word, word == "module" ? " for parameters with methods" : ""),
                 buffer_.loc(*mistake.last), std::string(word));
     return true;
