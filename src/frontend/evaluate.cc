@@ -37,11 +37,26 @@ void Evaluator::add_call_notes(DiagnosticEngine::Builder& builder, const Report&
   }
 }
 
+namespace {
+
+/// Whether a place is an expression on one line that can be an argument: several values cannot.
+bool is_operand(const SourceManager& sources, Loc loc) {
+  std::string_view line = sources.file(loc.file).line(loc.line);
+  if (!loc.known() || loc.length == 0 || loc.column - 1 + loc.length > line.size()) return false;
+  int depth = 0;
+  for (char c : line.substr(loc.column - 1, loc.length)) {
+    depth += c == '(' || c == '[' || c == '{';
+    depth -= c == ')' || c == ']' || c == '}';
+    if (depth == 0 && c == ',') return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 void Evaluator::help_conversion(DiagnosticEngine::Builder& builder, Loc operand, DType to, std::string_view function) {
   std::string message = fmt::format("write the conversion: {}(…, {})", function, to_string(to));
-  size_t line = session_.sources().file(operand.file).line(operand.line).size();
-  bool is_on_line = operand.known() && operand.length != 0 && operand.column - 1 + operand.length <= line;
-  if (!is_on_line || session_.is_builtin(operand)) {
+  if (!is_operand(session_.sources(), operand) || session_.is_builtin(operand)) {
     builder.help(std::move(message));
   } else {
     builder.fix(std::move(message), {{operand.before(), fmt::format("{}(", function)},
@@ -62,37 +77,60 @@ void Evaluator::help_conversion(DiagnosticEngine::Builder& builder, DType left, 
 
 namespace {
 
-/// The expression that ends a function's body without being returned; null where something else ends it.
-const ast::Expr* dropped_value(const Function& function) {
-  if (!function.def || function.def->body.empty()) return nullptr;
-  const auto* last = ast::as<ast::ExprStmt>(function.def->body.back());
+/// The expression that ends a suite without being returned; null where something else ends it.
+const ast::Expr* dropped_value(ast::StmtList suite) {
+  if (suite.empty()) return nullptr;
+  if (const auto* branch = ast::as<ast::If>(suite.back())) {
+    const ast::Expr* found = dropped_value(branch->else_body);
+    for (const ast::IfArm& arm : branch->arms) found = found ? found : dropped_value(arm.body);
+    return found;
+  }
+  const auto* last = ast::as<ast::ExprStmt>(suite.back());
   return last && last->value->kind != ast::NodeKind::String ? last->value : nullptr;
 }
 
-/// Back along operands of the same dtype to the value that has it of itself.
+/// What enters a loop for an argument of its region; null for other arguments.
+const Value* entering(const Value* argument) {
+  const Block* block = argument->block();
+  const Op* loop = block ? block->parent_op() : nullptr;
+  if (!loop || loop->operand_count() == 0 || block->arg_count() < loop->operand_count()) return nullptr;
+  size_t others = block->arg_count() - loop->operand_count();
+  if (argument->index() < others) return nullptr;
+  const Value* value = loop->operand(unsigned(argument->index() - others));
+  return value->type() == argument->type() ? value : nullptr;
+}
+
+/// Back along operands of the same dtype to a value that has it of itself: an argument before an op, and an op of the
+/// source before a conversion that follows from another one.
 const Value* source_of_dtype(const Value* value) {
-  constexpr int most_steps = 64;
+  constexpr size_t most_values = 64;
   DType dtype = value->type()->dtype;
-  for (int step = 0; step < most_steps; ++step) {
-    const Op* op = value->def();
-    if (!op) return value;
-    const Value* before = nullptr;
-    auto has_dtype = [&](unsigned i) { return i < op->operand_count() && op->operand(i)->type()->dtype == dtype; };
-    if (op->region_count() != 0) {
-      if (has_dtype(value->index())) before = op->operand(value->index());
+  std::vector<const Value*> seen = {value}, sources;
+  for (size_t i = 0; i < seen.size() && seen.size() < most_values; ++i) {
+    const Op* op = seen[i]->def();
+    size_t before = seen.size();
+    auto follow = [&](const Value* operand) {
+      bool is_new = std::find(seen.begin(), seen.end(), operand) == seen.end();
+      if (operand && operand->type()->dtype == dtype && is_new) seen.push_back(operand);
+    };
+    if (!op) {
+      follow(entering(seen[i]));
+    } else if (op->region_count() != 0) {
+      if (seen[i]->index() < op->operand_count()) follow(op->operand(seen[i]->index()));
     } else {
-      for (unsigned i = 0; i < op->operand_count() && !before; ++i) before = has_dtype(i) ? op->operand(i) : nullptr;
+      for (unsigned k = 0; k < op->operand_count(); ++k) follow(op->operand(k));
     }
-    if (!before) return value;
-    value = before;
+    if (seen.size() == before) sources.push_back(seen[i]);
   }
-  return value;
+  auto argument = std::find_if(sources.begin(), sources.end(), [](const Value* source) { return !source->def(); });
+  if (argument != sources.end()) return *argument;
+  return sources.empty() ? value : sources.back();
 }
 
 }  // namespace
 
 void Evaluator::help_missing_return(DiagnosticEngine::Builder& builder, const Function& function) {
-  const ast::Expr* value = dropped_value(function);
+  const ast::Expr* value = function.def ? dropped_value(function.def->body) : nullptr;
   if (!value || session_.is_builtin(value->loc)) return;
   builder.label(value->loc, "this value goes nowhere").fix("return it", value->loc.before(), "return ");
 }

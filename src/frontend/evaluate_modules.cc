@@ -247,7 +247,9 @@ Datum Evaluator::instance_member(const ModuleInstance& instance, const ast::Iden
     if (def) known.emplace_back(def->name.text);
   }
   auto builder = report(diag::unknown_member, name.loc, instance.describe(), name.text);
-  builder.suggest(session_.sources(), name.loc, name.text, known);
+  if (!builder.suggest(session_.sources(), name.loc, name.text, known)) return Datum::poison();
+  Binding* near = instance.scope()->find_here(nearest_name(name.text, known));
+  if (near && near->loc.known()) builder.label(near->loc, "this is defined here");
   return Datum::poison();
 }
 

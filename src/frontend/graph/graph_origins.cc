@@ -1,7 +1,7 @@
 // Where the size of an axis comes from. What a message says about `h = x @ w` is that its last axis is as long as an
-// axis of `w`, with the place where that one is declared. The way back is read off the ops: a result has an extent from the
-// operand that has the same one, at the same place counted from the right if it can, and a product has its columns from
-// the right operand. Where two axes may be meant the way ends, and the op is the place.
+// axis of `w`, with the place where that one is declared. The way back is read off the ops: a result has an extent
+// from the operand that has the same one, at the same place counted from the right if it can, and a product has its
+// columns from the right operand. Where two axes may be meant the way ends, and the op is the place.
 
 #include "frontend/graph/graph_builder.h"
 #include "ir/graph/ops.h"

@@ -18,7 +18,7 @@ bool BracketTracker::accept_closing(const Token& token) {
   if (open_.empty()) {
     if (spoilt_) return true;
     diagnostics_.report(diag::unmatched_closing, buffer_.loc(token), display_name(token.kind))
-        .fix("leave it out", buffer_.loc(token), "");
+        .help("leave it out, or open it before");
     spoilt_ = true;
     return false;
   }
@@ -70,9 +70,10 @@ bool BracketTracker::end_line() {
     Loc place = last_.behind();
     place.length = 1;
     std::string_view closing = display_name(closing_of(last.kind));
-    diagnostics_.report(diag::unclosed_bracket, place, closing, display_name(last.kind), last.loc.line)
-        .label(last.loc, "opened here")
-        .fix(fmt::format("write {}", closing), place.before(), bracket_text(closing_of(last.kind)));
+    auto report = diagnostics_.report(diag::unclosed_bracket, place, closing, display_name(last.kind), last.loc.line);
+    report.label(last.loc, "opened here");
+    bool is_empty = last.loc == last_;  // nothing was meant to stand in it
+    if (!is_empty) report.fix(fmt::format("write {}", closing), place.before(), bracket_text(closing_of(last.kind)));
   }
   open_.clear();
   spoilt_ = false;

@@ -53,6 +53,7 @@ class Preprocessor {
     const RawToken& token = raw(reading)[at - 1];
     return token.kind == TokenKind::Space ? token.length : 0;
   }
+  bool is_decorator(const Reading& reading, size_t at);
   void run_tokens(const Reading& reading);
   void code(const Reading& reading, size_t at);
   void emit(const Token& token);
@@ -108,6 +109,15 @@ void Preprocessor::run_file(FileId file) {
   branches_ = std::move(outer_branches);
 }
 
+/// Whether a line begins with '@' and a definition, or another such line, follows it: no operand of a product does.
+bool Preprocessor::is_decorator(const Reading& reading, size_t at) {
+  const std::vector<RawToken>& tokens = raw(reading);
+  if (tokens[at].kind != TokenKind::At) return false;
+  while (at < tokens.size() && tokens[at].kind != TokenKind::Newline) ++at;
+  while (at < tokens.size() && is_trivia(tokens[at].kind)) ++at;
+  return at < tokens.size() && (tokens[at].kind == TokenKind::Def || tokens[at].kind == TokenKind::At);
+}
+
 void Preprocessor::run_tokens(const Reading& reading_now) {
   const Reading reading = reading_now;
   bool physical_start = true;
@@ -116,8 +126,8 @@ void Preprocessor::run_tokens(const Reading& reading_now) {
     RawToken& token = raw(reading)[at];
     Token newline{TokenKind::Newline, reading.file, token.offset, token.length, 0};
     uint32_t indentation = physical_start ? indentation_before(reading, at) : 0;
-    if (physical_start &&
-        brackets_->gives_up_at(token.kind, before, indentation > line_indentation_)) {
+    TokenKind begins = physical_start && is_decorator(reading, at) ? TokenKind::Def : token.kind;
+    if (physical_start && brackets_->gives_up_at(begins, before, indentation > line_indentation_)) {
       end_line({TokenKind::Newline, reading.file, token.offset, 0, 0});
     }
     if (is_trivia(token.kind)) {

@@ -1,7 +1,7 @@
 // A line is laid out as cells, one for each character, that know their byte and their column: tabs run to the next
 // stop, wide characters take two columns, escapes as many as they have letters. Marks are then spans of columns. Of a
-// line that is too wide a window is shown. The text of the rightmost mark stands beside it; the others hang below, from right to
-// left, each on a stalk:
+// line that is too wide a window is shown. The text of the rightmost mark stands beside it; the others hang below,
+// from right to left, each on a stalk:
 //
 //     2 | def entry(x: Tensor[B, 64, f32], w: Tensor[32, 16, f32]):
 //       |                        --                  -- dimension 0 of 'w' is 32
