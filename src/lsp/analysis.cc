@@ -42,6 +42,14 @@ class Placer {
     made.id = diagnostic.id;
     made.message = diagnostic.message;
     made.helps = advice(diagnostic);
+    for (const Fix& fix : diagnostic.fixes) {
+      PlacedFix& placed = made.fixes.emplace_back();
+      placed.message = fix.message;
+      for (const Edit& edit : fix.edits) {
+        auto [where, there] = place(edit.loc);
+        placed.edits.push_back({where, there, edit.replacement});
+      }
+    }
     for (const DiagnosticNote& note : remarks(diagnostic)) {
       auto [where, there] = place(note.loc);
       made.notes.push_back({where, there, note.message});
@@ -344,10 +352,8 @@ bool PieceAnalysis::run(const std::function<bool()>& is_cancelled, AnalysisResul
   return true;
 }
 
-}  // namespace
-
-AnalysisResult analyse(Workspace& workspace, const FileModel& file, AnalysisCache& cache, LibraryTrees& library,
-                       const std::function<bool()>& is_cancelled) {
+AnalysisResult analyse_text(Workspace& workspace, const FileModel& file, AnalysisCache& cache, LibraryTrees& library,
+                            const std::function<bool()>& is_cancelled) {
   if (file.is_library()) return {};  // correct, and the front end's own
   if (file.is_whole() || file.pieces().size() > most_pieces) return analyse_whole(workspace, file);
   const std::shared_ptr<SourceManager>& sources = workspace.store().sources();
@@ -356,6 +362,15 @@ AnalysisResult analyse(Workspace& workspace, const FileModel& file, AnalysisCach
   AnalysisResult result;
   if (PieceAnalysis(workspace, file, cache, library).run(is_cancelled, result)) return result;
   return analyse_whole(workspace, file);
+}
+
+}  // namespace
+
+AnalysisResult analyse(Workspace& workspace, const FileModel& file, AnalysisCache& cache, LibraryTrees& library,
+                       const std::function<bool()>& is_cancelled) {
+  AnalysisResult result = analyse_text(workspace, file, cache, library, is_cancelled);
+  result.stamp = file.stamp();
+  return result;
 }
 
 }  // namespace tessera::lsp

@@ -26,6 +26,19 @@ struct PlacedNote {
   std::string message;
 };
 
+/// Text that takes the place of a range of a file.
+struct PlacedEdit {
+  std::string path;
+  Range range;
+  std::string text;
+};
+
+/// What mends a mistake.
+struct PlacedFix {
+  std::string message;
+  std::vector<PlacedEdit> edits;
+};
+
 /// A diagnostic with its place in the text of a file.
 struct PlacedDiagnostic {
   std::string path;
@@ -35,6 +48,7 @@ struct PlacedDiagnostic {
   std::string message;
   std::vector<PlacedNote> notes;
   std::vector<std::string> helps;
+  std::vector<PlacedFix> fixes;
 };
 
 /// What a name, or an attribute, came to.
@@ -62,6 +76,7 @@ struct AnalysisResult {
   std::vector<PlacedDiagnostic> diagnostics;
   std::vector<std::string> files;  ///< whose text took part, or would have, had it been there
   std::vector<std::shared_ptr<const DeclarationResult>> declarations;
+  uint64_t stamp = 0;     ///< of the text that was analysed
   bool finished = true;   ///< false: given up for a newer edit
   bool is_whole = false;  ///< places in `declarations` are those of the whole file, number 1
   size_t evaluated = 0;   ///< declarations that were not known from before

@@ -47,6 +47,7 @@ Json server_capabilities(Encoding encoding, const std::string& version) {
   made["selectionRangeProvider"] = true;
   made["callHierarchyProvider"] = true;
   made["inlayHintProvider"] = true;
+  made["codeActionProvider"] = {{"codeActionKinds", {"quickfix"}}};
   made["documentFormattingProvider"] = true;
   made["documentRangeFormattingProvider"] = true;
   made["documentOnTypeFormattingProvider"] = {{"firstTriggerCharacter", "\n"}};

@@ -38,6 +38,7 @@ const std::map<std::string_view, Request>& requests() {
       {"completionItem/resolve", resolve_completion},
       {"textDocument/signatureHelp", signature_help},
       {"textDocument/inlayHint", inlay_hints},
+      {"textDocument/codeAction", code_actions},
       {"textDocument/formatting", format_document},
       {"textDocument/rangeFormatting", format_range},
       {"textDocument/onTypeFormatting", format_on_type},

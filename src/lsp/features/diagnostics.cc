@@ -2,8 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "support/render/remarks.h"
-
 namespace tessera::lsp {
 
 namespace {
@@ -28,32 +26,6 @@ Range visible(const FileModel& file, Range range) {
 }
 
 }  // namespace
-
-std::vector<PlacedDiagnostic> syntax_diagnostics(const FileModel& file) {
-  std::vector<PlacedDiagnostic> out;
-  for (const std::shared_ptr<Piece>& piece : file.pieces()) {
-    for (const Diagnostic& diagnostic : piece->diagnostics) {
-      PlacedDiagnostic made;
-      bool own = diagnostic.loc.file == piece->file || diagnostic.loc.file == 0;
-      made.path = own ? file.path() : piece->sources->file(diagnostic.loc.file).name();
-      Range range = piece->range(diagnostic.loc);
-      made.range = own ? piece->in_document(range) : range;
-      made.severity = diagnostic.severity;
-      made.id = diagnostic.id;
-      made.message = diagnostic.message;
-      made.helps = advice(diagnostic);
-      for (const DiagnosticNote& note : remarks(diagnostic)) {
-        bool here = note.loc.file == piece->file && note.loc.known();
-        bool placed = note.loc.file != 0 && note.loc.known();
-        Range place = piece->range(note.loc);
-        std::string path = !placed ? "" : here ? file.path() : piece->sources->file(note.loc.file).name();
-        made.notes.push_back({path, here ? piece->in_document(place) : place, note.message});
-      }
-      out.push_back(std::move(made));
-    }
-  }
-  return out;
-}
 
 Json diagnostic_json(Context& context, const FileModel& file, const PlacedDiagnostic& diagnostic) {
   std::string message = diagnostic.message;

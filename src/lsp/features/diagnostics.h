@@ -8,8 +8,6 @@
 
 namespace tessera::lsp {
 
-/// The syntax errors of a file.
-std::vector<PlacedDiagnostic> syntax_diagnostics(const FileModel& file);
 /// One diagnostic of `file`. Helps follow the message; notes with places are related information
 /// where the client shows it.
 Json diagnostic_json(Context& context, const FileModel& file, const PlacedDiagnostic& diagnostic);

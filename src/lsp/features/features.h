@@ -40,6 +40,8 @@ Json format_range(Context& context, const Json& params);
 Json format_on_type(Context& context, const Json& params);
 // code_lens.cc
 Json code_lenses(Context& context, const Json& params);
+// code_actions.cc
+Json code_actions(Context& context, const Json& params);
 // signature_help.cc
 Json signature_help(Context& context, const Json& params);
 

@@ -438,3 +438,20 @@ TEST_CASE("a file of 5 MB, in one piece and in many") {
   client.settle();
   CHECK(client.tags(other) == std::vector<std::string>{"unterminated-string"});
 }
+
+TEST_CASE("what the compiler knows to mend is a quick fix") {
+  Client client;
+  client.open(uri, program);
+  client.replace(uri, "return gelu(h)", "return gellu(h)");
+  client.settle();
+  Json range = client.diagnostics(uri)[0]["range"];
+  Json params = {{"textDocument", {{"uri", uri}}}, {"range", range}, {"context", {{"diagnostics", Json::array()}}}};
+  Json actions = client.request("textDocument/codeAction", params);
+  REQUIRE(actions.size() == 1);
+  CHECK(actions[0]["kind"] == "quickfix");
+  Json edit = actions[0]["edit"]["changes"][uri][0];
+  CHECK(edit["newText"] == "gelu");
+  CHECK(client.in_range(uri, edit["range"]) == "gellu");
+  client.replace(uri, "gellu(h)", "gellu(h) ");
+  CHECK(client.request("textDocument/codeAction", params).empty());
+}
