@@ -32,5 +32,9 @@ int main(int argc, char** argv) {
   tsrDestroyContext(ctx);
   FILE* file = fopen(argv[4], "wb");
   if (!file || fwrite(C, 1, size, file) != size || fclose(file)) return 4;
+  free(C);
+  free(B);
+  free(A);
+  free(image);
   return 0;
 }
