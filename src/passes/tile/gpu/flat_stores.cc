@@ -75,14 +75,23 @@ class FlatStore {
     return builder_.value(&def->info(), std::move(operands), flat_type(value->type()), std::move(attributes));
   }
 
+  /// Erases what computes a value that nothing uses any more, each op once.
   static void erase_unused(Value* value) {
-    Op* def = value->def();
-    if (!def || !value->unused()) return;
-    std::vector<Value*> operands;
-    for (unsigned i = 0; i < def->operand_count(); ++i) operands.push_back(def->operand(i));
-    if (!def->is_pure() && !def->is(tile::info(OpKind::Load))) return;
-    def->erase();
-    for (Value* operand : operands) erase_unused(operand);
+    std::vector<Op*> open;
+    auto add = [&](Value* each) {
+      Op* def = each->def();
+      if (def && std::find(open.begin(), open.end(), def) == open.end()) open.push_back(def);
+    };
+    add(value);
+    while (!open.empty()) {
+      Op* op = open.back();
+      open.pop_back();
+      bool used = false;
+      for (unsigned i = 0; i < op->result_count(); ++i) used |= !op->result(i)->unused();
+      if (used || (!op->is_pure() && !op->is(tile::info(OpKind::Load)))) continue;
+      for (unsigned i = 0; i < op->operand_count(); ++i) add(op->operand(i));
+      op->erase();
+    }
   }
 
   Op* store_;
