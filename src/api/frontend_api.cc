@@ -15,6 +15,7 @@
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
 #include "support/diagnostic.h"
+#include "support/render/remarks.h"
 
 namespace api = tessera::api;
 
@@ -28,6 +29,8 @@ struct tessera_module_ir {
   std::string text;
   std::string rendered;
   std::vector<std::string> tags;  ///< beside the diagnostics
+  std::vector<std::vector<tessera::DiagnosticNote>> remarks;  ///< the same
+  std::vector<std::vector<std::string>> advice;               ///< the same
   std::vector<std::string> entries;
   mutable std::mutex mutex;  ///< of the context's dims, which grow when shapes are looked at
 };
@@ -99,6 +102,8 @@ void settle(tessera_module_ir& ir) {
   ir.rendered = render_all(ir.diagnostics, {});
   for (const tessera::Diagnostic& diagnostic : ir.diagnostics.all()) {
     ir.tags.push_back(diag_tag(diagnostic.id));
+    ir.remarks.push_back(remarks(diagnostic));
+    ir.advice.push_back(advice(diagnostic));
   }
   if (!ir.graph) return;
   ir.text = print(*ir.graph);
@@ -234,15 +239,15 @@ int tessera_module_ir_diagnostic(const tessera_module_ir* ir, size_t index, tess
   diagnostic->tag = ir->tags[index].c_str();
   diagnostic->message = from.message.c_str();
   diagnostic->place = place_of(ir->sources, from.loc);
-  diagnostic->note_count = from.notes.size();
-  diagnostic->help_count = from.helps.size();
+  diagnostic->note_count = ir->remarks[index].size();
+  diagnostic->help_count = ir->advice[index].size();
   return 1;
 }
 
 int tessera_module_ir_note(const tessera_module_ir* ir, size_t diagnostic, size_t index, const char** message,
                            tessera_place* place) {
-  if (!ir || diagnostic >= ir->diagnostics.all().size()) return 0;
-  const auto& notes = ir->diagnostics.all()[diagnostic].notes;
+  if (!ir || diagnostic >= ir->remarks.size()) return 0;
+  const auto& notes = ir->remarks[diagnostic];
   if (index >= notes.size()) return 0;
   if (message) *message = notes[index].message.c_str();
   if (place) *place = place_of(ir->sources, notes[index].loc);
@@ -250,8 +255,8 @@ int tessera_module_ir_note(const tessera_module_ir* ir, size_t diagnostic, size_
 }
 
 const char* tessera_module_ir_help(const tessera_module_ir* ir, size_t diagnostic, size_t index) {
-  if (!ir || diagnostic >= ir->diagnostics.all().size()) return nullptr;
-  const auto& helps = ir->diagnostics.all()[diagnostic].helps;
+  if (!ir || diagnostic >= ir->advice.size()) return nullptr;
+  const auto& helps = ir->advice[diagnostic];
   return index < helps.size() ? helps[index].c_str() : nullptr;
 }
 
