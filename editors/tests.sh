@@ -19,7 +19,7 @@ case $1 in
     command -v emacs >/dev/null || { echo "skipped: needs Emacs (tools/setup.sh --editors)"; exit 77; }
     cp "$root"/editors/emacs/*.el "$work"
     (cd "$work" && timeout 100 emacs -Q --batch -L . --eval '(setq byte-compile-error-on-warn t)' \
-      -f batch-byte-compile tessera-words.el tessera-mode.el)
+      -f batch-byte-compile tessera-words.el tessera-mode.el tessera-stages.el)
     timeout 100 emacs -Q --batch -L "$work" -l "$root/editors/emacs/tests/tessera-mode-test.el" \
       -f ert-run-tests-batch-and-exit
     ;;

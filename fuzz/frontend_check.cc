@@ -63,32 +63,31 @@ void check_reads_back(const std::string& text) {
   TSR_CHECK(print(*modules->front()) == text, "a graph reads back as another one");
 }
 
-/// Numbers and places are of what there is, and in order.
+/// Places are of what there is, and in order.
 void check_index(const frontend::SemanticIndex& index, const SourceManager& sources) {
-  auto is_place = [&](const frontend::Extent& extent) {
+  auto is_place = [&](Loc loc) {
+    frontend::Extent extent = frontend::extent_of(sources, loc);
     auto begin = std::make_pair(extent.line, extent.column), end = std::make_pair(extent.end_line, extent.end_column);
-    return begin <= end && extent.end_line <= sources.file(extent.file).line_count();
+    return loc.known() && begin <= end && extent.end_line <= sources.file(extent.file).line_count();
   };
-  auto before = [](const frontend::PlaceFacts& a, const frontend::PlaceFacts& b) {
-    return std::tie(a.extent.file, a.extent.line, a.extent.column) < std::tie(b.extent.file, b.extent.line, b.extent.column);
+  auto before = [](const auto& a, const auto& b) {
+    return std::tie(a.loc.file, a.loc.line, a.loc.column) < std::tie(b.loc.file, b.loc.line, b.loc.column);
   };
-  size_t count = index.symbols.size();
-  for (const frontend::Symbol& symbol : index.symbols) {
-    TSR_CHECK(!symbol.container || *symbol.container < count, "a symbol is in one that is not there");
-    TSR_CHECK(!symbol.target || *symbol.target < count, "a symbol stands for one that is not there");
-    TSR_CHECK(is_place(symbol.extent), "a symbol lies outside of its file");
-  }
-  for (const frontend::Reference& reference : index.references) {
-    TSR_CHECK(reference.symbol < count && reference.loc.known(), "a reference to nothing");
-    TSR_CHECK(index.symbol_at(reference.loc).has_value(), "a reference that is not found");
-  }
   for (const auto* places : {&index.bindings, &index.expressions}) {
     TSR_CHECK(std::is_sorted(places->begin(), places->end(), before), "facts are out of order");
     for (const frontend::PlaceFacts& place : *places) {
-      TSR_CHECK(is_place(place.extent) && !place.values.empty(), "facts of no place, or none");
+      TSR_CHECK(is_place(place.loc) && !place.values.empty(), "facts of no place, or none");
+      TSR_CHECK(place.name.empty() == (places == &index.expressions), "a name is given a value that has none");
+      TSR_CHECK(index.at(place.loc) != nullptr, "facts that are not found");
     }
   }
-  for (const frontend::CallSite& call : index.calls) TSR_CHECK(call.callee < count, "a call of nothing");
+  TSR_CHECK(std::is_sorted(index.functions.begin(), index.functions.end(), before), "functions are out of order");
+  for (const frontend::FunctionFacts& function : index.functions) {
+    TSR_CHECK(index.function_at(function.loc) == &function, "a function that is not found");
+  }
+  for (const frontend::CallSite& call : index.calls) {
+    TSR_CHECK(is_place(call.loc) && is_place(call.callee), "a call of nothing");
+  }
 }
 
 std::string compile(const std::string& text, bool observed) {

@@ -16,7 +16,7 @@ import sys
 
 import shell_completions
 
-TOOLS = ["tesserac", "tsr", "tessera-opt", "tessera-fmt", "tessera-lsp", "tessera-check"]
+TOOLS = ["tesserac", "tsr", "tessera-opt", "tessera-fmt", "tessera-lsp"]
 DESCRIPTION_COLUMN = 28
 
 
@@ -208,8 +208,6 @@ def main():
     folder, out = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
     version = subprocess.run([folder / "tesserac", "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
     for tool in TOOLS:
-        if not (folder / tool).exists():
-            continue
         help = read_help(folder, tool)
         commands = [read_help(folder, tool, command.names[0]) for command in help.commands]
         write(out / f"man/{tool}.1", man_page(help, commands, version))

@@ -112,6 +112,10 @@ def elementwise_page():
     for comment, body in rows(text, "ELEMENTWISE"):
         name, operands, cls, _ = split_top(body)
         out.append(f"| `{snake(name)}` | {operands} | {cls} | {comment.replace('|', chr(92) + '|')} |")
+    rows_of_levels = (ROOT / "src/ir/core/elementwise_ops.inc").read_text()
+    meanings = re.findall(r"^// (.*)\n#define ELEMENTWISE_ATTRIBUTES_(\w+) ATTR_OPT\((\w+), (\w+)\)", rows_of_levels, re.M)
+    out += ["", *(f"Ops of class {cls} have an attribute `{name}` ({kind}, optional): {meaning}."
+                  for meaning, cls, name, kind in meanings)]
     return "\n".join(out) + "\n"
 
 

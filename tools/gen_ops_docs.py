@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes docs/ops.md: the functions of the language from their table, and those of the library from their sources.
+"""Writes docs/ops.md, the functions of the language from their table and those of the library from their sources,
+and docs/tile.md, the functions of kernels from theirs.
 
 Usage: tools/gen_ops_docs.py [--check]
-  --check   write nothing; exit 1 if the page differs from what the sources say
+  --check   write nothing; exit 1 if a page differs from what the sources say
 """
 import ast
 import pathlib
@@ -67,14 +68,21 @@ def with_names(meaning, signature):
     return re.sub(r"\b[abc]\b", lambda match: names[match.group()], meaning)
 
 
+def without_f64():
+    """The kinds that no target has code for in f64."""
+    text = (ROOT / "src/frontend/dtype_values.cc").read_text().split("bool is_without_code")[1]
+    return set(re.findall(r"case ElementwiseKind::(\w+)", text))
+
+
 def elementwise_rows(found):
-    kinds = elementwise()
+    kinds, narrow = elementwise(), without_f64()
     cpu, gpu = error_bounds("Functions on CPUs"), error_bounds("Functions on GPUs")
     out = ["| function | dtypes | meaning | bound in f32, units of the last place: CPU, GPU |", "| --- | --- | --- | --- |"]
     for kind, name, signature in found:
         cls, meaning = kinds[kind]
         bound = "exact" if name not in cpu else f"{cpu[name]}, {gpu.get(name, cpu[name])}"
-        out.append(f"| `{name}({signature})` | {DTYPES[cls]} | {cell(with_names(meaning, signature))} | {bound} |")
+        dtypes = DTYPES[cls] + (" but f64" if kind in narrow else "")
+        out.append(f"| `{name}({signature})` | {dtypes} | {cell(with_names(meaning, signature))} | {bound} |")
     return out
 
 
@@ -84,29 +92,63 @@ def entry(names, text, facts):
     return out + [""]
 
 
+ROW = re.compile(r'^(ELEMENTWISE_)?BUILTIN\((\w+), "(\w+)",\s+"([^"]*)"\)|^// ## (.*)$', re.M)
+
+
+def read_table(path):
+    """What a table of functions says, in order: ("title", text), ("simple", (kind, name, signature)) for rows of
+    elementwise functions, and ("entry", [signatures, text, facts]) for others, rows without a comment with those before.
+    """
+    source = (ROOT / path).read_text()
+    lines = source.splitlines()
+    out, current = [], None
+    for match in ROW.finditer(source):
+        special, kind, name, signature, title = match.groups()
+        if title:
+            out.append(("title", title))
+        elif special:
+            out.append(("simple", (kind, name, signature)))
+        else:
+            at = source.count("\n", 0, match.start())
+            comment = comment_of(lines, at)
+            if comment:
+                text, facts = split_facts(comment)
+                if "shapes" not in facts and current and lines[at - len(comment) - 1].strip():
+                    facts = current[2] | facts
+                current = [[], text, facts]
+                out.append(("entry", current))
+            current[0].append(f"{name}({signature})")
+    return out
+
+
 def table_page():
-    lines = (ROOT / "src/frontend/builtins.def").read_text().splitlines()
-    simple, out, current = [], [], None
-    for i, line in enumerate(lines):
-        match = re.match(r'(ELEMENTWISE_)?BUILTIN\((\w+), "(\w+)", "([^"]*)"\)', line)
-        if not match:
-            continue
-        special, kind, name, signature = match.groups()
-        if special:
-            simple.append((kind, name, signature))
-            continue
-        comment = comment_of(lines, i)
-        if comment:
-            text, facts = split_facts(comment)
-            if "shapes" not in facts and current and lines[i - len(comment) - 1].strip():
-                facts = current[2] | facts
-            current = [[], text, facts]
-            out.append(current)
-        current[0].append(f"{name}({signature})")
+    found = read_table("src/frontend/builtins.def")
     page = ["## Elementwise", "", "Operands broadcast. The ops are `gir.<name>` and have a row at every level.", ""]
-    page += elementwise_rows(simple) + ["", "## Functions of the language", ""]
-    for names, text, facts in out:
-        page += entry(names, text, facts)
+    page += elementwise_rows([row for what, row in found if what == "simple"])
+    page += ["", "## Functions of the language", ""]
+    for what, row in found:
+        if what == "entry":
+            page += entry(*row)
+    return page
+
+
+def tile_page():
+    page = ["# Functions of `tile`", "", "What kernels are made of, written by `tools/gen_ops_docs.py` from "
+            "`src/frontend/kernel/tile_builtins.def`. [kernels.md](kernels.md) shows them in use. Operators (`+ - * / // % **`, "
+            "`& | ^ ~ << >>`, comparisons) act on each element, `@` is `tile.dot`, `x[:, None]` adds an axis; shapes "
+            "broadcast.", ""]
+    rows = []
+    for what, row in read_table("src/frontend/kernel/tile_builtins.def") + [("title", None)]:
+        if what == "simple":
+            rows.append(row)
+            continue
+        if rows:
+            page += elementwise_rows(rows) + [""]
+            rows = []
+        if what == "entry":
+            page += entry(*row)
+        elif row:
+            page += ["## " + row, ""]
     return page
 
 
@@ -127,7 +169,7 @@ def parameters(lines, i):
     for at in range(begin, len(text)):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(text[at], 0)
         if depth == 0:
-            return text[begin:at + 1]
+            return re.sub(r",? \)$", ")", text[begin:at + 1]).replace("( ", "(")
     raise ValueError("a signature without an end: " + text)
 
 
@@ -175,17 +217,19 @@ def kernel_page():
 
 def main():
     check = sys.argv[1:] == ["--check"]
-    page = ["# Ops", "", "What the language and its library compute, written by `tools/gen_ops_docs.py` from "
-            "`src/frontend/builtins.def` and `stdlib/`. [numerics.md](numerics.md) states roundings, "
-            "[ir/graph.md](ir/graph.md) the ops of the Graph IR.", ""]
-    text = "\n".join(page + table_page() + library_page() + kernel_page()).rstrip() + "\n"
-    path = ROOT / "docs/ops.md"
-    if not check:
-        path.write_text(text)
-    elif not path.exists() or path.read_text() != text:
-        print("not what the sources say (run tools/gen_ops_docs.py): docs/ops.md")
-        return 1
-    return 0
+    ops = ["# Ops", "", "What the language and its library compute, written by `tools/gen_ops_docs.py` from "
+           "`src/frontend/builtins.def` and `stdlib/`. [numerics.md](numerics.md) states roundings, "
+           "[ir/graph.md](ir/graph.md) the ops of the Graph IR, [tile.md](tile.md) the functions of kernels.", ""]
+    pages = {"docs/ops.md": ops + table_page() + library_page() + kernel_page(), "docs/tile.md": tile_page()}
+    differ = False
+    for name, lines in pages.items():
+        path, text = ROOT / name, "\n".join(lines).rstrip() + "\n"
+        if not check:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            print(f"not what the sources say (run tools/gen_ops_docs.py): {name}")
+            differ = True
+    return 1 if differ else 0
 
 
 if __name__ == "__main__":

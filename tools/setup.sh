@@ -17,7 +17,7 @@ test_packages=(python3 python3-numpy python3-jsonschema libmpfr-dev unzip)
 command -v npm >/dev/null || test_packages+=(nodejs npm)  # a Node from elsewhere will do
 bench_packages=(libdnnl-dev libopenblas-dev)
 
-fetch_npm_packages() {
+fetch_npm_packages() (
   cd "$(dirname "$0")/../editors/vscode"
   local installed=node_modules/.package-lock.json
   if [ -f "$installed" ] && [ ! package-lock.json -nt "$installed" ]; then
@@ -26,6 +26,27 @@ fetch_npm_packages() {
   echo "tools/setup.sh: fetching what tests editors/vscode"
   timeout 180 npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0 >/dev/null 2>&1 ||
     echo "tools/setup.sh: npm could not fetch it; the test editors_vscode will be skipped" >&2
+)
+
+# Visual Studio Code for a browser lies in a package of npm. Of it the editor and its themes are kept, without maps,
+# other extensions and programs that would have to be built: 120 MB.
+fetch_workbench() {
+  local version=4.100.3 into aside
+  into="$(cd "$(dirname "$0")/../editors/vscode" && pwd)/.workbench"
+  [ ! -d "$into/node_modules" ] || return 0
+  if [ "$(node -p 'process.versions.node.split(".")[0]')" -lt 20 ]; then
+    echo "tools/setup.sh: Visual Studio Code needs Node 20; the test vscode_workbench will be skipped" >&2
+    return 0
+  fi
+  echo "tools/setup.sh: fetching the editor that tests editors/vscode"
+  aside=$(mktemp -d)
+  (cd "$aside" && timeout 120 npm pack --silent code-server@$version >/dev/null 2>&1 &&
+    echo "a85138ac3a382a9ba1df652a751901ec598fed24f673b8a8653de7be8335bfaa  code-server-$version.tgz" | sha256sum --quiet --check &&
+    tar -xzf code-server-$version.tgz --exclude='*.map' --exclude='package/lib/vscode/extensions/[!t]*' --exclude='package/lib/vscode/extensions/t[!h]*' package/lib/vscode &&
+    cd package/lib/vscode && timeout 120 npm install --ignore-scripts --omit=dev --no-audit --no-fund --fetch-retries=0 >/dev/null 2>&1) &&
+    rm -rf "$into" && mv "$aside/package/lib/vscode" "$into" ||
+    echo "tools/setup.sh: npm could not fetch it; the test vscode_workbench will be skipped" >&2
+  rm -rf "$aside"
 }
 
 install_browser() {
@@ -85,6 +106,7 @@ fi
 if [ "${1:-}" = "--editors" ]; then
   fetch_sarif_schema
   fetch_npm_packages
+  fetch_workbench
   install_browser
   install_editors
 fi

@@ -194,9 +194,12 @@ deeper in brackets stays so."
       (add-hook 'before-save-hook #'tessera-format-buffer nil t)
     (remove-hook 'before-save-hook #'tessera-format-buffer t)))
 
+(autoload 'tessera-show-stage "tessera-stages" "Show a stage of the function at point beside the source." t)
+
 (defvar tessera-mode-map
   (let ((map (make-sparse-keymap)))
     (define-key map (kbd "C-c C-f") #'tessera-format-buffer)
+    (define-key map (kbd "C-c C-s") #'tessera-show-stage)
     map))
 
 (defconst tessera-imenu-expressions

@@ -125,8 +125,8 @@ Status choose_grid(const tsr_kernel& kernel, const tsr_launch_t& launch, LaunchW
     return ok();
   }
   int64_t given = 0;
-  bool fits = !__builtin_mul_overflow(int64_t(launch.grid_x) * launch.grid_y,
-                                      int64_t(launch.grid_z), &given);
+  bool fits = !__builtin_mul_overflow(int64_t(launch.grid_x), int64_t(launch.grid_y), &given) &&
+              !__builtin_mul_overflow(given, int64_t(launch.grid_z), &given);
   if (!fits || given > programs) {
     return invalid(kernel.meta->name, ": the grid ", launch.grid_x, " x ", launch.grid_y, " x ",
                    launch.grid_z, " has more than the ", programs,

@@ -22,12 +22,14 @@ CallChecks::CallChecks(const tsr_function& function, Frame& frame, Queue& queue,
       low_(-HUGE_VAL),
       high_(HUGE_VAL),
       alive_(plan_.buffers.size()),
-      had_nan_(plan_.buffers.size()) {
+      before_(plan_.buffers.size()),
+      writer_(plan_.buffers.size()) {
   if (!(checks_ & TSR_CHECK_NUMERICS)) return;
   for (const format::ManifestPromise& promise : function.entry->numerics) {
+    // A function that the entry calls is part of kernels: what it promises is looked at by code compiled for it.
+    if (promise.function != function.entry->name) continue;
     stable_ |= promise.stable;
-    // A function that the entry calls is part of kernels; its bounds are those of no tensor.
-    if (promise.bounds.empty() || promise.function != function.entry->name) continue;
+    if (promise.bounds.empty()) continue;
     bounded_ = true;
     low_ = promise.bounds[0];
     high_ = promise.bounds[1];
@@ -56,6 +58,11 @@ constexpr uint8_t zone_byte = 0x9d;
 int64_t rounded(int64_t bytes) {
   return (bytes + int64_t(memory_alignment) - 1) / int64_t(memory_alignment) *
          int64_t(memory_alignment);
+}
+
+/// Whether what an operand holds explains a result's infinities, which no NaN makes, or its NaN.
+bool explains(const FloatScan& operand, bool infinite) {
+  return operand.infinite.count > 0 || (!infinite && operand.nan.count > 0);
 }
 
 }  // namespace
@@ -140,8 +147,8 @@ bool CallChecks::is_result_elsewhere(const format::LaunchStep& step,
 }
 
 Status CallChecks::before_launch(const format::LaunchStep& step) {
-  had_nan_.assign(plan_.buffers.size(), false);
-  if (!(checks_ & (TSR_CHECK_NAN | TSR_CHECK_INF))) return ok();
+  before_.assign(plan_.buffers.size(), {});
+  if (!(checks_ & (TSR_CHECK_NAN | TSR_CHECK_INF)) && !stable_) return ok();
   for (size_t i = 0; i < step.buffers.size(); ++i) {
     for (size_t j = i + 1; j < step.buffers.size(); ++j) {
       uint32_t a = step.buffers[i], b = step.buffers[j];
@@ -149,7 +156,7 @@ Status CallChecks::before_launch(const format::LaunchStep& step) {
       if (!same || !is_float(plan_.buffers[a].dtype)) continue;
       FloatScan found;
       if (Status status = scan(a, found); status.failed()) return status;
-      had_nan_[a] = had_nan_[b] = found.nan.count + found.infinite.count + found.poison.count > 0;
+      before_[a] = before_[b] = found;
     }
   }
   return ok();
@@ -181,6 +188,7 @@ Status CallChecks::check_result(const std::string& where, const format::LaunchSt
   constexpr uint32_t of_values = TSR_CHECK_NAN | TSR_CHECK_INF | TSR_CHECK_NUMERICS;
   bool looks = (checks_ & of_values) && is_float(plan_.buffers[buffer].dtype);
   if (!looks || frame_.placement.bytes[buffer] == 0) return ok();
+  writer_[buffer] = where;
   Content result;
   result.buffer = buffer;
   if (Status status = scan(buffer, result.scan); status.failed()) return status;
@@ -190,10 +198,9 @@ Status CallChecks::check_result(const std::string& where, const format::LaunchSt
   }
   bool is_meant = meta.work.infinite && !stable_;
   if (result.scan.infinite.count > 0 && !is_meant && ((checks_ & TSR_CHECK_INF) || stable_)) {
-    Status status = blame(where, step, meta, result, true);
-    if (status.failed()) return status;
+    return blame(where, step, meta, result, true);
   }
-  return check_bounds(where, result);
+  return ok();
 }
 
 /// Fails unless an operand explains the result's NaN or infinities.
@@ -208,13 +215,13 @@ Status CallChecks::blame(const std::string& where, const format::LaunchStep& ste
     uint32_t operand = step.buffers[i];
     if (meta.buffers[i].result || !is_float(plan_.buffers[operand].dtype)) continue;
     if (is_result_elsewhere(step, meta, operand)) {
-      if (had_nan_[operand]) return ok();
+      if (explains(before_[operand], infinite) || before_[operand].poison.count > 0) return ok();
       continue;
     }
     if (frame_.placement.bytes[operand] == 0) continue;
     FloatScan scanned;
     if (Status status = scan(operand, scanned); status.failed()) return status;
-    if (scanned.nan.count + scanned.infinite.count > 0) return ok();
+    if (explains(scanned, infinite)) return ok();
     if (scanned.poison.count > 0) {
       return fail(TSR_ECHECK, where, ": ", news, ": it read ", title(operand), ", of which ",
                   scanned.poison.count, " elements were never written, the first at ",
@@ -224,28 +231,37 @@ Status CallChecks::blame(const std::string& where, const format::LaunchStep& ste
   return fail(TSR_ECHECK, where, ": ", news, "; its operands have none");
 }
 
-Status CallChecks::check_bounds(const std::string& where, const Content& result) {
-  bool is_output = plan_.buffers[result.buffer].kind == BufferKind::Output;
-  const Found& outside = result.scan.outside;
-  if (!bounded_ || !is_output || outside.count == 0) return ok();
-  return fail(TSR_ECHECK, where, ": ", title(result.buffer), " has ", outside.count,
+/// The launch that wrote the output is named, where it was no copy.
+Status CallChecks::check_bounds(uint32_t output) {
+  FloatScan found;
+  if (Status status = scan(output, found); status.failed()) return status;
+  const Found& outside = found.outside;
+  if (outside.count == 0) return ok();
+  const std::string& writer = writer_[output];
+  return fail(TSR_ECHECK, writer.empty() ? plan_.entry : writer, ": ", title(output), " has ", outside.count,
               outside.count == 1 ? " value" : " values", " outside of the bounds that ",
               "@verify.numerics gives, ", outside.count == 1 ? "at " : "the first at ",
-              coordinates(result.buffer, outside.first));
+              coordinates(output, outside.first));
+}
+
+Status CallChecks::check_written(uint32_t output) {
+  FloatScan found;
+  if (Status status = scan(output, found); status.failed()) return status;
+  if (found.poison.count == 0) return ok();
+  return fail(TSR_ECHECK, plan_.entry, ": ", found.poison.count, " elements of ", title(output),
+              " were never written, the first at ", coordinates(output, found.poison.first));
 }
 
 Status CallChecks::end() {
-  if (!(checks_ & TSR_CHECK_POISON)) return ok();
   for (size_t i = 0; i < function_.outputs.size(); ++i) {
     uint32_t output = function_.outputs[i];
-    bool looks = function_.donors[i] == format::no_index && !function_.is_view[output] &&
-                 is_float(plan_.buffers[output].dtype) && frame_.placement.bytes[output] > 0;
-    if (!looks) continue;
-    FloatScan found;
-    if (Status status = scan(output, found); status.failed()) return status;
-    if (found.poison.count == 0) continue;
-    return fail(TSR_ECHECK, plan_.entry, ": ", found.poison.count, " elements of ", title(output),
-                " were never written, the first at ", coordinates(output, found.poison.first));
+    bool has_floats = is_float(plan_.buffers[output].dtype) && frame_.placement.bytes[output] > 0;
+    if (function_.donors[i] != format::no_index || !has_floats) continue;
+    if ((checks_ & TSR_CHECK_POISON) && !function_.is_view[output]) {
+      if (Status status = check_written(output); status.failed()) return status;
+    }
+    if (!bounded_) continue;
+    if (Status status = check_bounds(output); status.failed()) return status;
   }
   return ok();
 }

@@ -32,7 +32,7 @@ class CallChecks {
   Status before_launch(const format::LaunchStep& step);
   /// After the launch is done.
   Status after_launch(size_t at, const format::LaunchStep& step, const format::KernelMeta& meta);
-  /// Every element of the outputs was written.
+  /// Every element of the outputs was written and keeps what the entry promises.
   Status end();
 
  private:
@@ -48,7 +48,8 @@ class CallChecks {
                       const format::KernelMeta& meta, uint32_t buffer);
   Status blame(const std::string& where, const format::LaunchStep& step,
                const format::KernelMeta& meta, const Content& result, bool infinite);
-  Status check_bounds(const std::string& where, const Content& result);
+  Status check_bounds(uint32_t output);
+  Status check_written(uint32_t output);
   bool is_result_elsewhere(const format::LaunchStep& step, const format::KernelMeta& meta,
                            uint32_t buffer) const;
   std::string title(uint32_t buffer) const;
@@ -65,7 +66,8 @@ class CallChecks {
   bool bounded_ = false;
   double low_, high_;
   std::vector<bool> alive_;       ///< per buffer: a temp whose life has begun
-  std::vector<bool> had_nan_;     ///< per buffer, of operands that the launch overwrites
+  std::vector<FloatScan> before_;  ///< per buffer, what operands held that the launch overwrites
+  std::vector<std::string> writer_;  ///< per buffer: the last launch whose result it was
   std::string content_;           ///< fetched from a GPU
 };
 

@@ -80,7 +80,7 @@ class ModuleLoader {
     }
     if (reasons.empty()) return fail(TSR_EUNSUPPORTED, "the bundle has code for no target");
     return fail(TSR_EUNSUPPORTED, "this device can run none of the bundle's targets: ", reasons,
-                "; compile for one that it can run (tesserac --help lists them)");
+                "; take another device, or compile for this one (tesserac --help lists targets)");
   }
 
   Status load_kernels() {

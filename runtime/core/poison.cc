@@ -56,6 +56,8 @@ FloatScan scan(FloatForm form, uint64_t poison, std::string_view bytes, double l
       bool is_infinite = form.has_infinity && (bits & fraction) == 0;
       Found& kind = bits == poison ? found.poison : is_infinite ? found.infinite : found.nan;
       kind.add(i);
+      // Infinities are numbers that no bounds have, and NaN lies between none.
+      if (is_bounded && bits != poison) found.outside.add(i);
     } else if (is_bounded) {
       double value = value_of(bits, form);
       if (value < low || value > high) found.outside.add(i);

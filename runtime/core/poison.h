@@ -29,7 +29,7 @@ struct FloatScan {
   Found nan;       ///< without the poison
   Found infinite;
   Found poison;
-  Found outside;   ///< finite, and not in [low, high]
+  Found outside;   ///< not in [low, high], with infinities and NaN; without the poison
 };
 
 bool is_float(format::Dtype dtype);

@@ -1,11 +1,10 @@
 #include "runtime/tsr/command.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "runtime/format/text.h"
 #include "runtime/include/tessera.h"
-#include "runtime/tsr/terminal.h"
+#include "runtime/tsr/errors.h"
 
 namespace tessera::tool {
 
@@ -37,8 +36,12 @@ bool equal_but_case(std::string_view a, std::string_view b) {
 }  // namespace
 
 int fail(std::string_view text) {
-  std::string head = error_style().bold_red("error:");
-  std::fprintf(stderr, "tsr: %s %.*s\n", head.c_str(), int(text.size()), text.data());
+  errors().add(diag::command_line, text);
+  return exit_user_error;
+}
+
+int fail_command_line(std::string_view text) {
+  errors().add(diag::command_line, text, "'tsr --help' shows how it is used");
   return exit_user_error;
 }
 

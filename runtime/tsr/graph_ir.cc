@@ -1,8 +1,5 @@
 #include "runtime/tsr/graph_ir.h"
 
-#include <unistd.h>
-
-#include <cstdio>
 #include <cstring>
 
 #include "ir/core/parser.h"
@@ -12,6 +9,7 @@
 #include "runtime/format/file.h"
 #include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
+#include "runtime/tsr/errors.h"
 #include "runtime/tsr/kernel_calls.h"
 
 namespace tessera::tool {
@@ -22,7 +20,6 @@ GraphIr::GraphIr() {
   graph::register_ops(context_);
   host::register_ops(context_);
   tile::register_ops(context_);
-  diagnostics_ = std::make_unique<DiagnosticEngine>(sources_);
 }
 
 int GraphIr::open(const std::string& path) {
@@ -42,8 +39,8 @@ int GraphIr::open(const std::string& path) {
 }
 
 int GraphIr::read(const format::BundleEntry& text) {
-  FileId id = sources_.add(cat(bundle_, ":", text.name), std::string(text.bytes));
-  auto modules = parse_modules(context_, id, *diagnostics_);
+  FileId id = errors().sources().add(cat(bundle_, ":", text.name), std::string(text.bytes));
+  auto modules = parse_modules(context_, id, errors().engine());
   if (!modules) return complain();
   std::move(modules->begin(), modules->end(), std::back_inserter(modules_));
   return exit_ok;
@@ -101,30 +98,24 @@ std::vector<Op*> GraphIr::initialisers() const {
 
 int GraphIr::evaluate(Op* function, std::vector<TensorValue> arguments,
                       graph::EvalOptions options, std::vector<TensorValue>& results) {
-  if (!bind_calls(function, arguments, options)) return complain();
-  auto evaluated = graph::evaluate(function, std::move(arguments), options, *diagnostics_);
+  bind_calls(function, options);
+  auto evaluated = graph::evaluate(function, std::move(arguments), options, errors().engine());
   if (!evaluated) return complain();
   results = std::move(*evaluated);
   return exit_ok;
 }
 
-bool GraphIr::bind_calls(Op* function, const std::vector<TensorValue>& arguments,
-                         graph::EvalOptions& options) {
+void GraphIr::bind_calls(Op* function, graph::EvalOptions& options) {
   auto calls = std::make_shared<KernelCalls>(function, modules_);
-  if (calls->empty()) return true;
-  auto dims = graph::bind_dims(function, arguments, options, *diagnostics_);
-  if (!dims) return false;
-  options.call_kernel = [this, calls, dims = std::move(*dims), mode = options.mode](
-                            Op* call, const std::vector<const TensorValue*>& operands) {
-    return calls->run(call, operands, dims, mode, *diagnostics_);
+  if (calls->empty()) return;
+  options.call_kernel = [this, calls, mode = options.mode](
+                            Op* call, const std::vector<const TensorValue*>& operands, const DimValues& dims) {
+    return calls->run(call, operands, dims, mode, errors().engine());
   };
-  return true;
 }
 
 int GraphIr::complain() {
-  std::string text = render_all(*diagnostics_, render_options(STDERR_FILENO));
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  diagnostics_ = std::make_unique<DiagnosticEngine>(sources_);
+  errors().tell();
   return exit_user_error;
 }
 

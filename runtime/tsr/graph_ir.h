@@ -44,16 +44,12 @@ class GraphIr {
 
  private:
   int read(const format::BundleEntry& text);
-  /// Lets the options compute the calls in a function that has these arguments; false where the
-  /// arguments do not fit it.
-  bool bind_calls(Op* function, const std::vector<TensorValue>& arguments,
-                  graph::EvalOptions& options);
-  /// Says what the diagnostics have, and forgets it.
+  /// Lets the options compute the calls of kernels in a function.
+  void bind_calls(Op* function, graph::EvalOptions& options);
+  /// Says what was reported.
   int complain();
 
   Context context_;
-  SourceManager sources_;
-  std::unique_ptr<DiagnosticEngine> diagnostics_;
   std::vector<std::unique_ptr<Module>> modules_;
   std::string bundle_;
 };

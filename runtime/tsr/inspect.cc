@@ -35,6 +35,7 @@ struct InspectOptions {
   std::string fn;
   std::string report;
   std::vector<std::string> dims;
+  std::vector<std::string> entries;
 };
 
 constexpr const char* epilogue =
@@ -238,9 +239,9 @@ class Inspection {
 };
 
 int print_report(const InspectOptions& options, std::string_view bundle) {
-  report::Options wanted{.dims = {}, .json = options.report == "json"};
+  report::Options wanted{.entries = options.entries, .json = options.report == "json"};
   for (const std::string& dim : options.dims) {
-    if (report::read_dim(dim, wanted.dims)) continue;
+    if (report::read_dim(dim, wanted)) continue;
     return fail(cat("--dims takes NAME=SIZE, not ", in_quotes(dim)));
   }
   auto text = report::report_of(bundle, wanted);
@@ -287,10 +288,15 @@ void add_inspect_command(CLI::App& command, int& exit_code) {
                        "lives of temporaries; as text or, with --report=json, for programs");
   report->check(CLI::IsMember({"text", "json"}))->excludes(yaml)->excludes(json)->excludes(ir);
   command
-      .add_option("--dims", options->dims, "sizes to report for, as B=8,S=256")
+      .add_option("--dims", options->dims, "sizes to report for, as B=8,S=256, or *=1024 for all that are not named")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME=SIZE")
+      ->needs(report);
+  command.add_option("--entry", options->entries, "entries that the report tells of; all without it")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME,...")
       ->needs(report);
   command.callback([options, &exit_code] { exit_code = inspect(*options); });
 }

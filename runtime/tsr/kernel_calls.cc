@@ -33,7 +33,7 @@ bool fits(Op* program, Op* call) {
   return true;
 }
 
-/// Runs a host program whose steps are launches, copies and other views of what is there.
+/// Runs a host program whose steps are launches, copies, buffers of one value and other views of what is there.
 class ProgramRun {
  public:
   ProgramRun(Op* program, const DimValues& dims, DiagnosticEngine& diagnostics)
@@ -48,6 +48,10 @@ class ProgramRun {
       if (op->is_terminator()) break;
       if (op->is(host::info(host::OpKind::Alias)) || op->is(host::info(host::OpKind::Copy))) {
         if (alias(op).failed()) return failure;
+        continue;
+      }
+      if (op->is(host::info(host::OpKind::Fill))) {
+        if (fill(op).failed()) return failure;
         continue;
       }
       if (!op->is(host::info(host::OpKind::Launch))) return refuse(op);
@@ -80,6 +84,19 @@ class ProgramRun {
     if (!same) return too_large(op->result());
     same->reshape(std::move(*extents));
     values_.emplace(op->result(), std::move(*same));
+    return success;
+  }
+
+  Status fill(Op* op) {
+    Type type = op->result()->type();
+    std::optional<std::vector<int64_t>> extents = evaluate(type->dims, dims_);
+    if (!extents) return refuse(op);
+    std::optional<TensorValue> made = TensorValue::make(type->dtype, std::move(*extents));
+    if (!made) return too_large(op->result());
+    Attr value = op->attr("value");
+    Element element = is_float(type->dtype) ? Element{.f = value->number} : Element{.i = value->integer};
+    for (int64_t i = 0; i < made->count(); ++i) made->set(i, element);
+    values_.emplace(op->result(), std::move(*made));
     return success;
   }
 

@@ -8,11 +8,14 @@
 #include "runtime/format/text.h"
 #include "runtime/include/tessera.h"
 #include "runtime/tsr/command.h"
+#include "runtime/tsr/errors.h"
+#include "tools/command_line/error_format.h"
 #include "tools/command_line/help.h"
 
 namespace {
 
 using namespace tessera::tool;
+using tessera::command_line::ErrorFormat;
 using tessera::format::cat;
 
 constexpr const char* epilogue =
@@ -48,26 +51,40 @@ int check_command(const char* first) {
   return fail(cat("there is no command ", tessera::format::in_quotes(first), others));
 }
 
+/// The first argument behind --error-format.
+const char* command_of(int argc, char** argv) {
+  constexpr std::string_view option = "--error-format";
+  for (int i = 1; i < argc; ++i) {
+    std::string_view argument = argv[i];
+    if (!argument.starts_with(option)) return argv[i];
+    i += argument == option;
+  }
+  return nullptr;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Runs, shows, checks and times bundles that tesserac wrote.", "tsr");
+  ErrorFormat format = tessera::command_line::error_format(argc, argv);
+  Errors& told = errors();  // made before anything is done, which it could not be told of without memory
+  if (format == ErrorFormat::Json) told.keep_for_json();
   app.require_subcommand(1);
   app.footer(epilogue);
   app.set_version_flag("--version",
-                       cat("tsr, ABI ", TSR_ABI_MAJOR, ".", TSR_ABI_MINOR));
+                       cat("tsr ", TESSERA_VERSION, ", ABI ", TSR_ABI_MAJOR, ".", TSR_ABI_MINOR));
   int exit_code = exit_ok;
 #define COMMAND(name, summary) add_##name##_command(*app.add_subcommand(#name, summary), exit_code);
 #include "runtime/tsr/commands.def"
 #undef COMMAND
+  for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
+  tessera::command_line::add_error_format(app, format, {"human", "json"}, "Diagnostics");
   tessera::command_line::set_help_style(app);
-  if (int code = check_command(argc < 2 ? nullptr : argv[1])) return code;
+  if (int code = check_command(command_of(argc, argv))) return code;
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help and --version
     return app.exit(request);
   } catch (const CLI::ParseError& mistake) {
-    fail(mistake.what());
-    std::fprintf(stderr, "'tsr --help' shows how it is used\n");
-    return exit_user_error;
+    return fail_command_line(mistake.what());
   }
   return exit_code;
 }
@@ -76,7 +93,9 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    int code = run(argc, argv);
+    errors().finish();
+    return code;
   } catch (const std::bad_alloc&) {
     std::fputs("tsr: error: out of memory\n", stderr);  // without asking for more
     return exit_user_error;

@@ -12,6 +12,7 @@
 #include "runtime/tsr/tensor_files.h"
 #include "runtime/tsr/terminal.h"
 #include "runtime/tsr/trace_shapes.h"
+#include "runtime/tsr/value_text.h"
 
 namespace tessera::tool {
 
@@ -41,7 +42,8 @@ constexpr const char* epilogue =
     "                the dtype V2: .view(ml_dtypes.bfloat16) shows the numbers.\n"
     "  .safetensors  the tensor of the input's or output's name.\n"
     "  An input of rank 0 may be a number instead: --input seed=7. A seed that is not given is 0.\n"
-    "  Output files appear only when the run has succeeded.\n"
+    "  Output files appear only when the run has succeeded. An output without a file is printed: its\n"
+    "  type, and its value where that has at most eight numbers.\n"
     "\n"
     "State:\n"
     "  An entry with a parameter 'cache: KVCache[…]' has the inputs cache.K, cache.V and cache.length,\n"
@@ -256,12 +258,24 @@ class Run {
     return exit_ok;
   }
 
+  /// An output that goes to no file: its type, and its value where that is short.
+  int print_output(const char* name, const OwnedTensor& tensor) const {
+    std::string storage, value;
+    std::string_view content;
+    if (is_short(tensor.shape) && tensor.tensor.data) {
+      if (int code = session_.read(tensor, storage, content)) return code;
+      value = value_text({name, tensor.dtype, tensor.shape, content});
+    }
+    std::string type = cat(format::dtype_name(tensor.dtype), format::shape_text(tensor.shape));
+    std::printf("%s: %s%s%s\n", name, type.c_str(), value.empty() ? "" : " = ", value.c_str());
+    return exit_ok;
+  }
+
   int write_outputs() {
     format::PendingFiles files;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (targets_[i].name.empty()) {
-        std::printf("%s: %s%s\n", output_infos_[i].name, output_infos_[i].dtype,
-                    format::shape_text(outputs_[i]->shape).c_str());
+        if (int code = print_output(output_infos_[i].name, *outputs_[i])) return code;
       } else if (int code = write_output(session_, files, targets_[i], *outputs_[i])) {
         return code;
       }

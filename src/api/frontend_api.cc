@@ -1,7 +1,11 @@
 // The C interface of the front end, tessera_frontend.h.
 
+#include <cstddef>
+#include <cstring>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,8 +63,22 @@ bool has_strings(const char* const* strings, size_t count) {
   return true;
 }
 
+/// The sizes of these structures in 1.0.
+constexpr size_t first_options_size = offsetof(tessera_frontend_options, error_limit) + sizeof(size_t);
+constexpr size_t first_policy_size = offsetof(tessera_shape_policy, dim_count) + sizeof(size_t);
+
+/// What a program gave that may have been compiled with an older header: fields that it does not know are 0. Nothing
+/// where the size is none that there ever was.
+template <typename Struct>
+std::optional<Struct> completed(const Struct* given, size_t first_size) {
+  if (given->size < first_size || given->size > sizeof(Struct)) return std::nullopt;
+  Struct all = {};
+  std::memcpy(&all, given, given->size);
+  return all;
+}
+
 bool is_valid(const tessera_frontend_options& options) {
-  return options.size == sizeof options && has_strings(options.include_paths, options.include_path_count) &&
+  return has_strings(options.include_paths, options.include_path_count) &&
          has_strings(options.defines, options.define_count);
 }
 
@@ -165,20 +183,19 @@ api::ShapeReport errors_of(const tessera_module_ir& ir) {
 }
 
 bool is_valid(const tessera_shape_policy& policy) {
-  if (policy.size != sizeof policy || (policy.dim_count != 0 && !policy.dims)) return false;
+  if (policy.dim_count != 0 && !policy.dims) return false;
   for (size_t i = 0; i < policy.dim_count; ++i) {
     if (!policy.dims[i].name || policy.dims[i].value < 0) return false;
   }
   return true;
 }
 
-api::ShapePolicy policy_of(const tessera_shape_policy* raw) {
+api::ShapePolicy policy_of(const tessera_shape_policy& raw) {
   api::ShapePolicy policy;
-  if (!raw) return policy;
-  policy.run_time_guards = raw->run_time_guards;
-  policy.symbolic_dims = raw->symbolic_dims != 0;
-  policy.strict = raw->strict != 0;
-  for (size_t i = 0; i < raw->dim_count; ++i) policy.dims[raw->dims[i].name] = raw->dims[i].value;
+  policy.run_time_guards = raw.run_time_guards;
+  policy.symbolic_dims = raw.symbolic_dims != 0;
+  policy.strict = raw.strict != 0;
+  for (size_t i = 0; i < raw.dim_count; ++i) policy.dims[raw.dims[i].name] = raw.dims[i].value;
   return policy;
 }
 
@@ -205,8 +222,9 @@ tessera_module_ir* tessera_frontend_compile(const tessera_source* source,
                                             const tessera_frontend_options* options) {
   tessera_frontend_options defaults = {};
   defaults.size = sizeof defaults;
-  if (!is_valid(source) || (options && !is_valid(*options))) return nullptr;
-  return guarded([&] { return compile(*source, options ? *options : defaults).release(); });
+  auto all = completed(options ? options : &defaults, first_options_size);
+  if (!is_valid(source) || !all || !is_valid(*all)) return nullptr;
+  return guarded([&] { return compile(*source, *all).release(); });
 }
 
 tessera_module_ir* tessera_frontend_read(const tessera_source* ir) {
@@ -260,14 +278,39 @@ const char* tessera_module_ir_help(const tessera_module_ir* ir, size_t diagnosti
   return index < helps.size() ? helps[index].c_str() : nullptr;
 }
 
+size_t tessera_module_ir_fix_count(const tessera_module_ir* ir, size_t diagnostic) {
+  return ir && diagnostic < ir->diagnostics.all().size() ? ir->diagnostics.all()[diagnostic].fixes.size() : 0;
+}
+
+int tessera_module_ir_fix(const tessera_module_ir* ir, size_t diagnostic, size_t index, const char** message,
+                          size_t* edit_count) {
+  if (index >= tessera_module_ir_fix_count(ir, diagnostic)) return 0;
+  const tessera::Fix& fix = ir->diagnostics.all()[diagnostic].fixes[index];
+  if (message) *message = fix.message.c_str();
+  if (edit_count) *edit_count = fix.edits.size();
+  return 1;
+}
+
+int tessera_module_ir_edit(const tessera_module_ir* ir, size_t diagnostic, size_t fix, size_t index,
+                           tessera_place* place, const char** text) {
+  size_t count = 0;
+  if (!tessera_module_ir_fix(ir, diagnostic, fix, nullptr, &count) || index >= count) return 0;
+  const tessera::Edit& edit = ir->diagnostics.all()[diagnostic].fixes[fix].edits[index];
+  if (place) *place = place_of(ir->sources, edit.loc);
+  if (text) *text = edit.replacement.c_str();
+  return 1;
+}
+
 const char* tessera_module_ir_rendered(const tessera_module_ir* ir) { return ir ? ir->rendered.c_str() : ""; }
 
 tessera_report* tessera_validate_shapes(const tessera_module_ir* ir, const tessera_shape_policy* policy) {
-  if (!ir || (policy && !is_valid(*policy))) return nullptr;
+  auto all = policy ? completed(policy, first_policy_size) : std::nullopt;
+  if (!ir || (policy && (!all || !is_valid(*all)))) return nullptr;
   return guarded([&] {
     auto report = std::make_unique<tessera_report>();
     std::lock_guard<std::mutex> lock(ir->mutex);
-    report->report = ir->graph ? api::validate_shapes(*ir->graph, policy_of(policy)) : errors_of(*ir);
+    api::ShapePolicy wanted = all ? policy_of(*all) : api::ShapePolicy();
+    report->report = ir->graph ? api::validate_shapes(*ir->graph, wanted) : errors_of(*ir);
     for (const api::ShapeFinding& finding : report->report.findings) {
       report->files.push_back(ir->sources.file(finding.loc.file).name());
       report->kinds.emplace_back(to_string(finding.kind));

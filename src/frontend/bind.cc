@@ -106,10 +106,14 @@ bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const Argume
                   std::string_view parameter, Bindings& bindings) {
   std::vector<std::string> symbols = spread_symbols(pattern);
   if (symbols.size() != argument.dims.size()) {
-    evaluator
-        .report(diag::rank_mismatch, argument.loc, argument.what, argument.dims.size(),
-                symbols.size())
-        .label(pattern.loc, fmt::format("parameter '{}' is declared here", parameter));
+    auto builder = evaluator.report(diag::rank_mismatch, argument.loc, argument.what, argument.dims.size(),
+                                    symbols.size());
+    builder.label(pattern.loc, fmt::format("parameter '{}' is declared here", parameter));
+    const Session& session = evaluator.session();
+    bool is_elsewhere = argument.origin.known() && argument.origin.line != argument.loc.line;
+    if (is_elsewhere && !session.is_builtin(argument.origin)) {
+      builder.label(argument.origin, fmt::format("{} has rank {}", argument.what, argument.dims.size()));
+    }
     return false;
   }
   bool matched = bind_dtype(evaluator, pattern, argument, bindings);

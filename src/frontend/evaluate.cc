@@ -1,5 +1,7 @@
 #include "frontend/evaluate.h"
 
+#include "frontend/foreign.h"
+
 #include <algorithm>
 
 #include "frontend/syntax/ast_walk.h"
@@ -35,118 +37,6 @@ void Evaluator::add_call_notes(DiagnosticEngine::Builder& builder, const Report&
     builder.note(frames_[i].call, fmt::format("in this {} of '{}'", frames_[i].kind, frames_[i].name), NoteKind::Call);
     ++shown;
   }
-}
-
-namespace {
-
-/// Whether a place is an expression on one line that can be an argument: several values cannot.
-bool is_operand(const SourceManager& sources, Loc loc) {
-  std::string_view line = sources.file(loc.file).line(loc.line);
-  if (!loc.known() || loc.length == 0 || loc.column - 1 + loc.length > line.size()) return false;
-  int depth = 0;
-  for (char c : line.substr(loc.column - 1, loc.length)) {
-    depth += c == '(' || c == '[' || c == '{';
-    depth -= c == ')' || c == ']' || c == '}';
-    if (depth == 0 && c == ',') return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-void Evaluator::help_conversion(DiagnosticEngine::Builder& builder, Loc operand, DType to, std::string_view function) {
-  std::string message = fmt::format("write the conversion: {}(…, {})", function, to_string(to));
-  if (!is_operand(session_.sources(), operand) || session_.is_builtin(operand)) {
-    builder.help(std::move(message));
-  } else {
-    builder.fix(std::move(message), {{operand.before(), fmt::format("{}(", function)},
-                                     {operand.behind(), fmt::format(", {})", to_string(to))}});
-  }
-}
-
-void Evaluator::help_conversion(DiagnosticEngine::Builder& builder, DType left, DType right, DType to,
-                                std::string_view function) {
-  if (operands_.left.known()) {
-    builder.label(operands_.left, fmt::format("{}", to_string(left)));
-    builder.label(operands_.right, fmt::format("{}", to_string(right)));
-    label_dtype(builder, operands_.left_value, left, operands_.left);
-    label_dtype(builder, operands_.right_value, right, operands_.left);
-  }
-  help_conversion(builder, left == to ? operands_.right : operands_.left, to, function);
-}
-
-namespace {
-
-/// The expression that ends a suite without being returned; null where something else ends it.
-const ast::Expr* dropped_value(ast::StmtList suite) {
-  if (suite.empty()) return nullptr;
-  if (const auto* branch = ast::as<ast::If>(suite.back())) {
-    const ast::Expr* found = dropped_value(branch->else_body);
-    for (const ast::IfArm& arm : branch->arms) found = found ? found : dropped_value(arm.body);
-    return found;
-  }
-  const auto* last = ast::as<ast::ExprStmt>(suite.back());
-  return last && last->value->kind != ast::NodeKind::String ? last->value : nullptr;
-}
-
-/// What enters a loop for an argument of its region; null for other arguments.
-const Value* entering(const Value* argument) {
-  const Block* block = argument->block();
-  const Op* loop = block ? block->parent_op() : nullptr;
-  if (!loop || loop->operand_count() == 0 || block->arg_count() < loop->operand_count()) return nullptr;
-  size_t others = block->arg_count() - loop->operand_count();
-  if (argument->index() < others) return nullptr;
-  const Value* value = loop->operand(unsigned(argument->index() - others));
-  return value->type() == argument->type() ? value : nullptr;
-}
-
-/// Back along operands of the same dtype to a value that has it of itself: an argument before an op, and an op of the
-/// source before a conversion that follows from another one.
-const Value* source_of_dtype(const Value* value) {
-  constexpr size_t most_values = 64;
-  DType dtype = value->type()->dtype;
-  std::vector<const Value*> seen = {value}, sources;
-  for (size_t i = 0; i < seen.size() && seen.size() < most_values; ++i) {
-    const Op* op = seen[i]->def();
-    size_t before = seen.size();
-    auto follow = [&](const Value* operand) {
-      bool is_new = std::find(seen.begin(), seen.end(), operand) == seen.end();
-      if (operand && operand->type()->dtype == dtype && is_new) seen.push_back(operand);
-    };
-    if (!op) {
-      follow(entering(seen[i]));
-    } else if (op->region_count() != 0) {
-      if (seen[i]->index() < op->operand_count()) follow(op->operand(seen[i]->index()));
-    } else {
-      for (unsigned k = 0; k < op->operand_count(); ++k) follow(op->operand(k));
-    }
-    if (seen.size() == before) sources.push_back(seen[i]);
-  }
-  auto argument = std::find_if(sources.begin(), sources.end(), [](const Value* source) { return !source->def(); });
-  if (argument != sources.end()) return *argument;
-  return sources.empty() ? value : sources.back();
-}
-
-}  // namespace
-
-void Evaluator::help_missing_return(DiagnosticEngine::Builder& builder, const Function& function) {
-  const ast::Expr* value = function.def ? dropped_value(function.def->body) : nullptr;
-  if (!value || session_.is_builtin(value->loc)) return;
-  builder.label(value->loc, "this value goes nowhere").fix("return it", value->loc.before(), "return ");
-}
-
-void Evaluator::help_missing_return(DiagnosticEngine::Builder& builder) {
-  if (valueless_) help_missing_return(builder, *valueless_);
-}
-
-Loc Evaluator::declared_at(const Value*) const { return {}; }
-
-void Evaluator::label_dtype(DiagnosticEngine::Builder& builder, const Value* value, DType dtype, Loc reported) {
-  if (!value || value->type()->dtype != dtype) return;
-  const Value* source = source_of_dtype(value);
-  Loc loc = source->def() ? source->def()->loc() : declared_at(source);
-  if (!loc.known() || session_.is_builtin(loc) || (loc.file == reported.file && loc.line == reported.line)) return;
-  builder.label(loc, fmt::format("{} from here", to_string(dtype)));
 }
 
 Datum Evaluator::unsupported(Loc loc, std::string_view what) {
@@ -278,6 +168,18 @@ Datum Evaluator::evaluate_binaries(const ast::Binary& root, Scope& scope) {
 
 Datum Evaluator::evaluate_conditional(const ast::Conditional& node, Scope& scope) {
   Datum condition = evaluate(*node.condition, scope);
+  if (condition.is_ir()) {
+    auto builder =
+        report(diag::wrong_kind, node.condition->loc, "the condition", describe(condition), "a compile-time bool");
+    const SourceManager& sources = session_.sources();
+    std::string written = source_text(sources, node.loc);
+    std::string message = "'if' chooses while compiling; where(condition, a, b) chooses element by element";
+    std::string c = source_text(sources, node.condition->loc), a = source_text(sources, node.then_value->loc);
+    std::string choice = fmt::format("where({}, {}, {})", c, a, source_text(sources, node.else_value->loc));
+    bool is_one_line = written.starts_with(a) && !session_.is_builtin(node.loc);
+    is_one_line ? builder.fix(std::move(message), node.loc, std::move(choice)) : builder.help(std::move(message));
+    return Datum::poison();
+  }
   std::optional<bool> truth = expect_bool(condition, node.condition->loc, "the condition");
   if (!truth) return Datum::poison();
   return evaluate(*truth ? *node.then_value : *node.else_value, scope);
@@ -286,10 +188,10 @@ Datum Evaluator::evaluate_conditional(const ast::Conditional& node, Scope& scope
 Scope* Evaluator::capture(Scope& scope) {
   Scope* base = &scope;
   while (base->parent() && base != scope.module_scope()) base = base->parent();
-  Scope* copy = session_.new_scope(base);
+  Scope* copy = open_scope(base);
   for (Scope* from = &scope; from != base; from = from->parent()) {
     for (const auto& [name, binding] : from->names_here()) {
-      if (!copy->find_here(name)) copy->set(name, binding.value, binding.loc);
+      if (!copy->find_here(name)) copy->set(name, received(*from, binding.value), binding.loc);
     }
   }
   return copy;
@@ -308,7 +210,7 @@ Datum Evaluator::evaluate_comprehension(const ast::Comprehension& node, Scope& s
   if (node.form == ast::ComprehensionKind::Set) return unsupported(node.loc, "a set");
   Dictionary entries;
   std::vector<Datum> elements;
-  run_clauses(node, 0, *session_.new_scope(&scope), entries, elements);
+  run_clauses(node, 0, *open_scope(&scope), entries, elements);
   for (const Datum& element : elements) {
     if (element.is_poison()) return Datum::poison();
   }
@@ -358,61 +260,6 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
 
 namespace {
 
-/// Names of the language that nothing is done with yet: transforms of functions, and what works on several devices.
-bool is_reserved(std::string_view name) {
-  constexpr std::string_view names[] = {
-      "grad", "vjp", "jvp", "vmap", "pmap", "scan", "checkpoint", "remat", "map", "reduce", "pipeline",
-      "all_gather", "all_reduce", "reduce_scatter", "all_to_all", "alpa_shard"};
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
-/// Helps with a name that other languages have; false for any other.
-bool help_foreign_name(DiagnosticEngine::Builder& builder, std::string_view name, Loc loc) {
-  constexpr std::pair<std::string_view, std::string_view> same[] = {
-      {"true", "True"}, {"false", "False"}, {"null", "None"}, {"nil", "None"}};
-  for (const auto& [foreign, ours] : same) {
-    if (foreign != name) continue;
-    builder.fix(fmt::format("write '{}'", ours), loc, std::string(ours));
-    return true;
-  }
-  constexpr std::string_view no_prefix = "functions such as sum, exp and softmax stand here without a prefix";
-  constexpr std::pair<std::string_view, std::string_view> helps[] = {
-      {"print", "a program shows nothing of itself; return the value, and 'tsr run' prints it"},
-      {"len", "the extent of an axis is x.shape[0]"},
-      {"break", "a loop ends with its range or its condition; where(condition, a, b) keeps a value as it is"},
-      {"continue", "put the rest of the turn into an 'if', or keep a value with where(condition, a, b)"},
-      {"np", no_prefix},
-      {"numpy", no_prefix},
-      {"jnp", no_prefix},
-      {"torch", no_prefix}};
-  for (const auto& [foreign, help] : helps) {
-    if (foreign != name) continue;
-    builder.help(std::string(help));
-    return true;
-  }
-  return false;
-}
-
-}  // namespace
-
-Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
-  Scope* where = nullptr;
-  if (Binding* binding = scope.find(name, &where)) return resolve(*binding, *where, name, loc);
-  if (is_reserved(name)) return unsupported(loc, fmt::format("'{}'", name));
-  auto builder = report(diag::unknown_name, loc, name);
-  if (help_foreign_name(builder, name, loc)) return Datum::poison();
-  bool is_near = builder.suggest(session_.sources(), loc, name, scope.visible_names());
-  Binding* near = is_near ? scope.find(nearest_name(name, scope.visible_names())) : nullptr;
-  if (near && near->loc.known() && !session_.is_builtin(near->loc)) builder.label(near->loc, "this is defined here");
-  if (!is_near && name.size() == 1 && name[0] >= 'A' && name[0] <= 'Z') {
-    builder.help(fmt::format("a size is declared where it stands alone as a dimension of a parameter, or by "
-                             "'dim {}' in the file", name));
-  }
-  return Datum::poison();
-}
-
-namespace {
-
 /// The expression that gives a pending name its value.
 const ast::Expr* pending_value(const ast::Stmt& stmt) {
   if (const auto* constant = ast::as<ast::Const>(&stmt)) return constant->value;
@@ -441,7 +288,9 @@ Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, 
   }
   if (binding.state == Binding::State::Pending) {
     binding.state = Binding::State::Running;
+    bool outer = std::exchange(defines_constant_, true);
     Datum value = constant(*pending_value(*binding.pending), {name, binding.loc}, scope);
+    defines_constant_ = outer;
     // The one instance of a name has its params' keys to itself, those of a list are numbered.
     std::string_view place_name = value.is_sequence() ? name : "";
     value = place(value, scope.module()->key_prefix, place_name);
@@ -471,7 +320,7 @@ Datum Evaluator::member_of(const Namespace& name_space, const ast::Identifier& n
   if (name_space.module) {
     Scope& scope = *name_space.module->scope;
     if (Binding* binding = scope.find_here(name.text)) {
-      return resolve(*binding, scope, name.text, name.loc);
+      return received(scope, resolve(*binding, scope, name.text, name.loc));
     }
     for (const auto& [member, binding] : scope.names_here()) known.push_back(member);
   }
@@ -479,9 +328,15 @@ Datum Evaluator::member_of(const Namespace& name_space, const ast::Identifier& n
     SourceModule* library = session_.load_library(fmt::format("tessera.{}", name.text));
     if (library) return Datum::name_space(&library->as_namespace);
   }
+  if (name_space.module && name_space.module->broken) return Datum::poison();
   for (const auto& [member, value] : name_space.members) known.push_back(member);
   auto builder = report(diag::unknown_member, name.loc,
                         fmt::format("module '{}'", name_space.name), name.text);
+  std::string_view help = name_space.name == "tile" ? help_for_tile(name.text) : std::string_view();
+  if (!help.empty()) {
+    builder.help(std::string(help));
+    return Datum::poison();
+  }
   builder.suggest(session_.sources(), name.loc, name.text, known);
   return Datum::poison();
 }

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "frontend/builtins.h"
@@ -52,14 +53,22 @@ struct Callable {
   std::string_view call = "call";  ///< what giving the arguments is
   std::span<const ast::Parameter> parameters;
   Loc loc;  ///< of the definition
+  const ast::Node* definition = nullptr;
+  Scope* scope = nullptr;  ///< around it
 
   Callable(const Function& function)  // NOLINT(google-explicit-constructor): a function is one
-      : name(function.name), parameters(function.parameters()), loc(function.loc) {}
+      : name(function.name),
+        parameters(function.parameters()),
+        loc(function.loc),
+        definition(function.node()),
+        scope(function.scope) {}
   explicit Callable(const ModuleReference& module)
       : name(module.name()),
         call("instance"),
         parameters(module.stmt().parameters),
-        loc(module.stmt().name.loc) {}
+        loc(module.stmt().name.loc),
+        definition(&module.stmt()),
+        scope(module.scope()) {}
 };
 
 /// The text of a node that lies on one line.
@@ -99,15 +108,36 @@ class Evaluator {
   }
   /// Says to convert an operand, as a fix where it is written on one line.
   void help_conversion(DiagnosticEngine::Builder& builder, Loc operand, DType to, std::string_view function = "cast");
-  /// The same of two operands of which neither widens to the other, which are labelled with their dtypes.
-  void help_conversion(DiagnosticEngine::Builder& builder, DType left, DType right, DType to,
-                       std::string_view function = "cast");
-  /// Where a function gave None: marks the value that its last statement computes for nothing, which is to be returned.
-  void help_missing_return(DiagnosticEngine::Builder& builder, const Function& function);
-  /// The same for the function that gave the None that is met now, if that is known.
-  void help_missing_return(DiagnosticEngine::Builder& builder);
+  /// Reports two dtypes that meet at an operator, of which neither widens to the other; `to` is the better one.
+  DiagnosticEngine::Builder report_mixed_dtypes(Loc loc, DType left, DType right, DType to,
+                                                std::string_view function = "cast");
+  /// Reports a value's dtype: where a call chose it, with a better one if there is such, else at `loc`, of which `use`
+  /// says what is the case there.
+  template <int N, typename... Args>
+  DiagnosticEngine::Builder report_dtype(DiagKind<N> kind, Loc loc, const Value* value, std::optional<DType> better,
+                                         std::string_view use, const Args&... args) {
+    Loc chosen = chosen_dtype(value);
+    auto builder = report(kind, chosen.known() ? chosen : loc, args...);
+    chosen.known() ? label_choice(builder, chosen, loc, value, better, use) : label_dtype(builder, value, loc);
+    return builder;
+  }
+  /// Where the call that made a value was told its dtype, if nothing else has it from there; unknown where a
+  /// declaration or the rules of ops give it, and for null.
+  Loc chosen_dtype(const Value* value) const;
+  /// Reports a function that ends without a value, at the one that its last statement computes for nothing if there
+  /// is one; `result` is where its type is written.
+  DiagnosticEngine::Builder report_missing_return(const Function& function, Loc result = {});
+  /// Reports a value of the wrong kind. For the None of a function that returns nothing of what it computes, that is
+  /// reported.
+  DiagnosticEngine::Builder report_wrong_kind(Loc loc, std::string_view what, const Datum& value,
+                                              std::string_view wanted);
   /// Marks where a value has its dtype from, unless that is on the line that is reported.
-  void label_dtype(DiagnosticEngine::Builder& builder, const Value* value, DType dtype, Loc reported);
+  void label_dtype(DiagnosticEngine::Builder& builder, const Value* value, Loc reported);
+  /// Says what to write behind an operand of the operator that is applied, as a fix where it is a name.
+  void fix_operand(DiagnosticEngine::Builder& builder, const Value* operand, std::string_view suffix,
+                   std::string message);
+  /// The same of the operand of the operator that is applied which has that dtype.
+  void label_operand(DiagnosticEngine::Builder& builder, DType dtype, Loc reported);
   /// " of 'f'" inside a call from entry f, whose signature is the one that sizes come from.
   std::string of_entry() const {
     return frames_.size() > 1 ? fmt::format(" of '{}'", frames_[0].name) : "";
@@ -165,6 +195,10 @@ class Evaluator {
   /// A while loop whose condition is no compile-time value: runs it or reports.
   virtual Flow while_loop(const ast::While& loop, Scope& scope);
 
+  /// A scope inside of another, for what is evaluated here.
+  virtual Scope* open_scope(Scope* parent) { return session_.new_scope(parent); }
+  /// What a value means here that a name of another scope has: kernels have sizes of their own.
+  virtual Datum received(const Scope&, Datum value) { return value; }
   /// Where an argument of the function under construction is declared; unknown for anything else.
   virtual Loc declared_at(const Value* value) const;
   /// The size that a value of the IR stands for; null for one that is no size.
@@ -210,6 +244,8 @@ class Evaluator {
   bool may_call(const Function& function, Loc loc);
   /// The function in progress does something beside giving its result.
   void record_effect(std::string_view effect, Loc loc);
+  /// Whether what is evaluated is the value of a file's name, which everything in the file shares.
+  bool defines_constant() const { return defines_constant_; }
   /// The call in progress.
   CallFrame& frame() { return frames_.back(); }
   /// What follows the statement that runs; null at the end of the function.
@@ -237,6 +273,19 @@ class Evaluator {
     bool allowed_ = true;
   };
   void add_call_notes(DiagnosticEngine::Builder& builder, const Report& report, Loc loc);
+
+  // Who is at fault, and what mends it (evaluate_mistakes.cc).
+  /// Names that a definition uses and nothing defines.
+  std::vector<std::string> undefined_names(const Callable& callee) const;
+  /// Whether a name that is not defined is spelt several times, and the nearest one only where it is defined.
+  bool is_misspelt(Loc defined, std::string_view nearest, std::string_view name) const;
+  void blame_definition(DiagnosticEngine::Builder& builder, Loc defined, std::string_view nearest,
+                        std::string_view name, Loc use);
+  void label_operands(DiagnosticEngine::Builder& builder, DType left, DType right, const Value* chosen);
+  void label_choice(DiagnosticEngine::Builder& builder, Loc chosen, Loc loc, const Value* value,
+                    std::optional<DType> better, std::string_view use);
+  /// Remembers the dtype that a call was told.
+  void note_choice(const Builtin& builtin, const BoundArguments& arguments, const Datum& result);
   /// The operands of a binary operator, and where they are written.
   struct OperandPlaces {
     Loc left, right;
@@ -339,10 +388,17 @@ class Evaluator {
   void execute_assign(const ast::Assign& stmt, Scope& scope);
   void define(const ast::Def& def, Scope& scope);
 
+  /// Where a value was given its dtype, and the call that it comes from.
+  struct DTypeChoice {
+    Loc dtype, call;
+  };
+
   Session& session_;
   std::vector<CallFrame> frames_;
   CallFrame finished_;
+  bool defines_constant_ = false;
   const Function* valueless_ = nullptr;  ///< the last that gave None after it had computed a value
+  std::unordered_map<const Value*, DTypeChoice> dtype_choices_;
   OperandPlaces operands_;  ///< of the operator that is applied; unknown outside of one
   const Continuation* continuation_ = nullptr;
   std::vector<const ModuleApplication*> instantiating_;

@@ -86,6 +86,11 @@ Datum Evaluator::make_open_range(const BoundArguments& arguments) {
   bool one = arguments[1].is_none();
   Datum start = one ? Datum::integer(0) : arguments[0];
   const Datum& stop = one ? arguments[0] : arguments[1];
+  if (arguments[2].is(DatumKind::Dim)) {
+    report(diag::wrong_kind, arguments.locs[2], "the step", describe(arguments[2]), "an integer")
+        .help("in a kernel tile.range(K, t.k) counts in steps of a tile");
+    return Datum::poison();
+  }
   std::optional<int64_t> step = expect_int(arguments[2], arguments.locs[2], "the step");
   if (!step) return Datum::poison();
   if (*step < 1) {
@@ -220,8 +225,9 @@ std::optional<Datum> Evaluator::compile_time_builtin(const Builtin& builtin,
       if (value.is_sequence()) return Datum::integer(int64_t(value.elements().size()));
       if (value.is(DatumKind::Dict)) return Datum::integer(int64_t(value.entries().entries.size()));
       if (value.is(DatumKind::String)) return Datum::integer(int64_t(value.as_string().size()));
-      report(diag::wrong_kind, arguments.locs[0], "the argument of 'len'", describe(value),
-             "a tuple, a list, a dict or a string");
+      auto builder = report(diag::wrong_kind, arguments.locs[0], "the argument of 'len'", describe(value),
+                            "a tuple, a list, a dict or a string");
+      if (value.is_ir()) builder.help("the extent of an axis is x.shape[0], the number of axes len(x.shape)");
       return Datum::poison();
     }
     case BuiltinId::Enumerate:

@@ -1,8 +1,10 @@
 // Calls: matching arguments with parameters, and running the body of a function.
 
+#include <functional>
 #include <map>
 
 #include "frontend/evaluate.h"
+#include "frontend/foreign.h"
 #include "frontend/runtime_range.h"
 #include "frontend/syntax/ast_walk.h"
 
@@ -29,14 +31,15 @@ struct Slot {
 /// Says which parameter each argument goes to, for parameters that take one argument each.
 class ArgumentMatcher {
  public:
-  /// `definition` is unknown for a builtin.
-  ArgumentMatcher(Evaluator& evaluator, std::string_view callee, std::vector<Slot> slots, Loc loc,
-                  Loc definition)
+  /// `definition` is unknown for a builtin; `undefined` are names that it uses and nothing defines.
+  ArgumentMatcher(Evaluator& evaluator, std::string_view callee, std::vector<Slot> slots, Loc loc, Loc definition = {},
+                  std::function<std::vector<std::string>()> undefined = {})
       : evaluator_(evaluator),
         callee_(callee),
         slots_(std::move(slots)),
         loc_(loc),
-        definition_(definition) {
+        definition_(definition),
+        undefined_(std::move(undefined)) {
     chosen_.resize(slots_.size(), nullptr);
   }
 
@@ -52,6 +55,8 @@ class ArgumentMatcher {
     return true;
   }
   /// The argument for a parameter; null when none was given.
+  /// How messages about a builtin write it, with its parameters.
+  void set_signature(std::string signature) { signature_ = std::move(signature); }
   const CallArgument* chosen(size_t i) const { return chosen_[i]; }
   void report_missing(size_t i) {
     note_definition(evaluator_.report(diag::missing_argument, loc_, slots_[i].name, callee_));
@@ -66,9 +71,25 @@ class ArgumentMatcher {
     for (const CallArgument& each : arguments) given += each.name.empty();
     for (const Slot& slot : slots_) taken += !slot.keyword_only;
     std::string_view noun = taken == slots_.size() ? "argument" : "positional argument";
-    note_definition(evaluator_.report(diag::wrong_argument_count, argument.loc, callee_,
-                                      count_text(taken, noun), given_text(given)));
+    std::vector<std::string> missing = undefined_ ? undefined_() : std::vector<std::string>();
+    bool lacks_parameters = !missing.empty() && missing.size() == given - taken;
+    auto builder = evaluator_.report(diag::wrong_argument_count, lacks_parameters ? definition_ : argument.loc, callee_,
+                                     count_text(taken, noun), given_text(given));
+    if (lacks_parameters) {
+      note_lacking(builder, missing, argument.loc);
+    } else {
+      note_definition(builder);
+    }
     return false;
+  }
+
+  /// The definition uses as many names that nothing defines as the call gives arguments too many.
+  void note_lacking(DiagnosticEngine::Builder& builder, const std::vector<std::string>& missing, Loc given) {
+    std::string names = fmt::format("'{}'", fmt::join(missing, "', '"));
+    bool is_one = missing.size() == 1;
+    builder.label(definition_, fmt::format("{} {} used in it, and no parameter", names, is_one ? "is" : "are"))
+        .label(given, "it is given here")
+        .help(fmt::format("give '{}' the parameter{} {}", callee_, is_one ? "" : "s", names));
   }
 
   bool take_keyword(const CallArgument& argument) {
@@ -79,15 +100,21 @@ class ArgumentMatcher {
     }
     Loc loc = argument.name_loc.known() ? argument.name_loc : argument.loc;
     auto builder = evaluator_.report(diag::unknown_keyword, loc, callee_, argument.name);
-    bool is_near = builder.suggest(evaluator_.session().sources(), loc, argument.name, names);
+    std::string_view here = keyword_here(argument.name);
+    bool is_known = std::find(names.begin(), names.end(), here) != names.end();
+    if (is_known) builder.fix(fmt::format("it is '{}' here", here), loc, std::string(here));
+    bool is_near = is_known || builder.suggest(evaluator_.session().sources(), loc, argument.name, names);
     if (!is_near && !names.empty()) builder.help(fmt::format("its parameters are {}", fmt::join(names, ", ")));
-    note_definition(builder);
+    note_definition(builder, false);
     return false;
   }
 
-  void note_definition(DiagnosticEngine::Builder builder) {
-    if (definition_.known())
-      builder.label(definition_, fmt::format("'{}' is defined here", callee_));
+  void note_definition(DiagnosticEngine::Builder builder, bool shows_parameters = true) {
+    if (!definition_.known()) {
+      if (!signature_.empty() && shows_parameters) builder.help(fmt::format("it is called as {}", signature_));
+      return;
+    }
+    builder.label(definition_, fmt::format("'{}' is defined here", callee_));
   }
 
   bool take(size_t i, const CallArgument& argument) {
@@ -105,12 +132,19 @@ class ArgumentMatcher {
   std::vector<Slot> slots_;
   Loc loc_;
   Loc definition_;
+  std::string signature_;
+  std::function<std::vector<std::string>()> undefined_;
   std::vector<const CallArgument*> chosen_;
 };
 
-/// What the names of an expression stand for, when they are sizes, numbers or texts: ", where D is 7".
-std::string values_text(const ast::Expr& expr, Scope& scope) {
-  std::map<std::string, std::string> values;
+/// What a name of a clause stands for, when it is a size, a number or a text.
+struct ClauseValue {
+  std::string text;
+  Loc loc;  ///< where it comes from
+};
+
+std::map<std::string, ClauseValue> clause_values(const ast::Expr& expr, Scope& scope) {
+  std::map<std::string, ClauseValue> values;
   ast::walk(expr, [&](const ast::Node& node) {
     const auto* name = ast::as<ast::Name>(&node);
     Binding* binding = name ? scope.find_here(name->text) : nullptr;
@@ -122,15 +156,20 @@ std::string values_text(const ast::Expr& expr, Scope& scope) {
       case DatumKind::Dim:
       case DatumKind::String:
       case DatumKind::DType:
-        values[std::string(name->text)] = to_text(value);
+        values[std::string(name->text)] = {to_text(value), binding->loc};
         break;
       default:
         break;
     }
   });
+  return values;
+}
+
+/// ", where D is 7 and H is 2"
+std::string values_text(const std::map<std::string, ClauseValue>& values) {
   std::string text;
   for (const auto& [name, value] : values) {
-    text += fmt::format("{}{} is {}", text.empty() ? ", where " : " and ", name, value);
+    text += fmt::format("{}{} is {}", text.empty() ? ", where " : " and ", name, value.text);
   }
   return text;
 }
@@ -189,8 +228,33 @@ Datum Evaluator::call_builtin_value(const Builtin& builtin, std::vector<CallArgu
   if (builtin.elementwise != ElementwiseKind::None) {
     return apply(builtin.elementwise, bound->values, loc);
   }
-  return call_builtin(builtin, *bound, loc);
+  Datum result = call_builtin(builtin, *bound, loc);
+  note_choice(builtin, *bound, result);
+  return result;
 }
+
+namespace {
+
+/// "tile.range(extent, step, *, start=None)"
+std::string signature_text(const Builtin& builtin, std::string_view shown) {
+  std::string text;
+  bool is_marked = false;
+  for (const BuiltinParameter& parameter : builtin.parameters) {
+    if (parameter.kind != BuiltinParameterKind::Plain) {
+      text += fmt::format("{}{}{}", text.empty() ? "" : ", ", parameter.kind == BuiltinParameterKind::Rest ? "*" : "**",
+                          parameter.name);
+      is_marked = is_marked || parameter.kind == BuiltinParameterKind::Rest;
+      continue;
+    }
+    if (parameter.keyword_only && !is_marked) text += text.empty() ? "*" : ", *";
+    is_marked = is_marked || parameter.keyword_only;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", parameter.name);
+    if (!parameter.default_text.empty()) text += fmt::format("={}", parameter.default_text);
+  }
+  return fmt::format("{}({})", shown, text);
+}
+
+}  // namespace
 
 std::optional<BoundArguments> Evaluator::bind_arguments(const Builtin& builtin,
                                                         std::vector<CallArgument> arguments,
@@ -232,7 +296,9 @@ std::optional<BoundArguments> Evaluator::bind_arguments(const Builtin& builtin,
       plain.push_back(std::move(argument));
     }
   }
-  ArgumentMatcher matcher(*this, builtin.name, std::move(slots), loc, Loc{});
+  std::string shown = builtin.table == "ops" ? builtin.name : fmt::format("{}.{}", builtin.table, builtin.name);
+  ArgumentMatcher matcher(*this, shown, std::move(slots), loc);
+  matcher.set_signature(signature_text(builtin, shown));
   if (!matcher.match(plain)) return std::nullopt;
   BoundArguments bound;
   bound.call = loc;
@@ -278,7 +344,8 @@ bool Evaluator::bind_parameters(const Callable& callee, std::vector<CallArgument
   for (const ast::Parameter& parameter : parameters) {
     slots.push_back({parameter.name.text, parameter.keyword_only});
   }
-  ArgumentMatcher matcher(*this, callee.name, std::move(slots), loc, callee.loc);
+  ArgumentMatcher matcher(*this, callee.name, std::move(slots), loc, callee.loc,
+                          [&] { return undefined_names(callee); });
   if (!matcher.match(arguments)) return false;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const ast::Parameter& parameter = parameters[i];
@@ -313,9 +380,14 @@ bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope
     frames_.pop_back();
     if (!truth) return false;
     if (*truth) continue;
-    report(diag::false_where, loc, source_text(session_.sources(), clause->loc),
-           values_text(*clause, scope))
-        .label(clause->loc, fmt::format("'{}' asks for it here", callee.name));
+    std::map<std::string, ClauseValue> values = clause_values(*clause, scope);
+    auto builder =
+        report(diag::false_where, loc, source_text(session_.sources(), clause->loc), values_text(values));
+    builder.label(clause->loc, fmt::format("'{}' asks for it here", callee.name));
+    for (const auto& [name, value] : values) {
+      bool is_elsewhere = value.loc.known() && value.loc.line != loc.line && !session_.is_builtin(value.loc);
+      if (is_elsewhere && callee.call == "call") builder.label(value.loc, fmt::format("'{}' is {}", name, value.text));
+    }
     return false;
   }
   return true;
@@ -336,7 +408,7 @@ bool Evaluator::may_call(const Function& function, Loc loc) {
 Datum Evaluator::call_function(const Function& function, std::vector<CallArgument> arguments,
                                Loc loc) {
   if (function.kind == FunctionKind::Kernel) return unsupported(loc, "a call of a kernel here");
-  Scope* scope = session_.new_scope(function.scope);
+  Scope* scope = open_scope(function.scope);
   std::vector<Loc> locs;
   if (!bind_parameters(function, std::move(arguments), *scope, loc, locs)) return Datum::poison();
   return run_body(function, *scope, loc);

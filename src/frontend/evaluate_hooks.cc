@@ -4,6 +4,7 @@
 #include "frontend/kernel/kernel_value.h"
 #include "frontend/kernel/schedule_value.h"
 #include "frontend/kernel/tile_builtins.h"
+#include "frontend/runtime_range.h"
 #include "ir/core/op_info.h"
 
 namespace tessera::frontend {
@@ -93,8 +94,10 @@ Datum Evaluator::subscript(const Datum& object, ast::ExprList indices, Scope& sc
   if (const auto* device = object.object_as<Device>(); device && !device->index()) {
     return index_device(*device, indices, scope, loc);
   }
-  report(diag::wrong_kind, loc, "what is indexed", describe(object),
-         "a tensor, a tuple, a list or a dict");
+  auto builder =
+      report(diag::wrong_kind, loc, "what is indexed", describe(object), "a tensor, a tuple, a list or a dict");
+  bool is_kernel = object.is(DatumKind::Function) && object.as_function().kind == FunctionKind::Kernel;
+  if (is_kernel) builder.help("a kernel is called as a function; its programs follow from the axes that it declares");
   return Datum::poison();
 }
 
@@ -146,8 +149,10 @@ Datum Evaluator::assigned(std::string_view, Datum value, Loc) {
 }
 
 Flow Evaluator::for_each(const Datum& iterable, const ast::For& loop, Scope& scope) {
-  report(diag::wrong_kind, loop.iterable->loc, "what 'for' goes through", describe(iterable),
-         "a tuple, a list or a range");
+  auto builder = report(diag::wrong_kind, loop.iterable->loc, "what 'for' goes through", describe(iterable),
+                        "a tuple, a list or a range");
+  bool counts = iterable.object_as<RuntimeRange>();
+  if (counts) builder.help("in a kernel tile.range(K, t.k) counts at run time, in steps of a tile");
   return skip(loop.body, scope);
 }
 
@@ -239,21 +244,15 @@ std::optional<bool> Evaluator::expect_bool(const Datum& datum, Loc loc, std::str
 }
 
 std::optional<DType> Evaluator::expect_dtype(const Datum& datum, Loc loc, std::string_view what) {
-  if (datum.is(DatumKind::DType)) return datum.as_dtype();
-  if (datum.is(DatumKind::Builtin) && datum.as_builtin().table == "ops") {
-    // These names are dtypes, too.
-    switch (BuiltinId(datum.as_builtin().id)) {
-      case BuiltinId::ToInt:
-        return DType::I64;
-      case BuiltinId::ToFloat:
-        return DType::F32;
-      case BuiltinId::ToBool:
-        return DType::Bool;
-      default:
-        break;
-    }
-  }
-  if (!datum.is_poison()) report(diag::wrong_kind, loc, what, describe(datum), "a dtype");
+  if (std::optional<DType> dtype = named_dtype(datum)) return dtype;
+  if (datum.is_poison()) return std::nullopt;
+  auto builder = report(diag::wrong_kind, loc, what, describe(datum), "a dtype");
+  bool is_size = datum.is(DatumKind::Dim) || datum.is(DatumKind::Int);
+  if (is_size) builder.help("the sizes of a shape stand in brackets of their own: zeros((B, D), f32)");
+  if (!datum.is(DatumKind::Function) || !datum.as_function().loc.known()) return std::nullopt;
+  const Function& function = datum.as_function();
+  bool hides = parse_dtype(function.name).has_value();
+  builder.label(function.loc, hides ? fmt::format("this hides the dtype '{}'", function.name) : "this is defined here");
   return std::nullopt;
 }
 

@@ -76,7 +76,7 @@ Datum Evaluator::apply_module(const ModuleReference& module, std::vector<CallArg
     arguments.erase(arguments.begin() + ptrdiff_t(i));
     break;
   }
-  Scope* scope = session_.new_scope(module.scope());
+  Scope* scope = open_scope(module.scope());
   std::vector<Loc> locs;
   Callable callee(module);
   if (!bind_parameters(callee, std::move(arguments), *scope, loc, locs)) return Datum::poison();
@@ -154,7 +154,7 @@ Datum Evaluator::instantiate(const ModuleApplication& application, const std::st
     return Datum::poison();
   }
   const ModuleReference& module = application.module();
-  Scope* scope = session_.new_scope(module.scope());
+  Scope* scope = open_scope(module.scope());
   auto instance = std::make_shared<ModuleInstance>(application, scope);
   for (const ModuleApplication::Argument& argument : application.arguments()) {
     observe(argument.name, argument.loc, argument.value);
@@ -218,6 +218,7 @@ Datum Evaluator::field(const ast::Assign& field, Scope& scope, const std::string
     const ParamDeclaration* added = session_.add_param(std::move(declaration));
     return added ? Datum::object(std::make_shared<ParamReference>(added)) : Datum::poison();
   }
+  if (field.value) return Datum::poison();  // which is said of the module
   Datum value = evaluate(*field.annotation, scope);
   if (value.is_poison() || value.is_none()) return value;
   if (!holds_modules(value)) {
@@ -232,10 +233,31 @@ Datum Evaluator::field(const ast::Assign& field, Scope& scope, const std::string
   return place(value, path, name.text);
 }
 
+namespace {
+
+/// Where a module defines a name: a field, a constant, a method or a parameter.
+Loc place_of_member(const ModuleInstance& instance, std::string_view name) {
+  for (const ast::Stmt* stmt : instance.module().stmt().body) {
+    const auto* assign = ast::as<ast::Assign>(stmt);
+    const auto* field = assign ? ast::as<ast::Name>(assign->targets[0]) : nullptr;
+    const auto* constant = ast::as<ast::Const>(stmt);
+    const auto* def = ast::as<ast::Def>(stmt);
+    if (field && field->text == name) return field->loc;
+    if (constant && constant->name.text == name) return constant->name.loc;
+    if (def && def->name.text == name) return def->name.loc;
+  }
+  for (const ast::Parameter& parameter : instance.module().stmt().parameters) {
+    if (parameter.name.text == name) return parameter.name.loc;
+  }
+  return {};
+}
+
+}  // namespace
+
 Datum Evaluator::instance_member(const ModuleInstance& instance, const ast::Identifier& name) {
   if (const Datum* member = instance.member(name.text)) {
     const auto* reference = member->object_as<ParamReference>();
-    return reference ? param(reference->declaration(), name.loc) : *member;
+    return reference ? param(reference->declaration(), name.loc) : received(*instance.scope(), *member);
   }
   if (const ast::Def* method = instance.module().method(name.text)) {
     return Datum::function(session_.method(*method, *instance.scope()));
@@ -246,10 +268,20 @@ Datum Evaluator::instance_member(const ModuleInstance& instance, const ast::Iden
     const auto* def = ast::as<ast::Def>(stmt);
     if (def) known.emplace_back(def->name.text);
   }
+  std::string nearest = nearest_name(name.text, known);
+  Loc defined = nearest.empty() ? Loc{} : place_of_member(instance, nearest);
+  if (is_misspelt(defined, nearest, name.text)) {
+    auto builder = report(diag::unknown_member, defined, instance.describe(), name.text);
+    blame_definition(builder, defined, nearest, name.text, name.loc);
+    return Datum::poison();
+  }
   auto builder = report(diag::unknown_member, name.loc, instance.describe(), name.text);
-  if (!builder.suggest(session_.sources(), name.loc, name.text, known)) return Datum::poison();
-  Binding* near = instance.scope()->find_here(nearest_name(name.text, known));
-  if (near && near->loc.known()) builder.label(near->loc, "this is defined here");
+  builder.suggest(session_.sources(), name.loc, name.text, known);
+  if (defined.known() && !session_.is_builtin(defined)) builder.label(defined, "this is defined here");
+  const ast::Def* forward = name.text == "__call__" ? instance.module().method("forward") : nullptr;
+  if (forward && !session_.is_builtin(forward->name.loc)) {
+    builder.fix("the method that a call of the instance runs is '__call__'", forward->name.loc, "__call__");
+  }
   return Datum::poison();
 }
 

@@ -1,7 +1,9 @@
 // Operators on compile-time values: Python's meaning, with 64-bit integers that may not overflow,
 // and sizes that are not known yet.
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "frontend/evaluate.h"
 
@@ -390,17 +392,17 @@ std::optional<bool> Evaluator::decide_dims(ast::CompareOp op, Dim a, Dim b, Loc 
   std::optional<bool> holds = decide(dims(), op, a, b, facts_);
   if (holds) return holds;
   std::string relation = fmt::format("{} {} {}", a->text, ast::spelling(op), b->text);
-  // A clause is the caller's to keep.
-  std::optional<CallFrame> asked;
-  if (!frames_.empty() && frames_.back().is_clause) {
-    asked = std::move(frames_.back());
-    frames_.pop_back();
+  // A clause is the caller's to keep, also where a function that it calls compares.
+  auto clause = std::find_if(frames_.rbegin(), frames_.rend(), [](const CallFrame& frame) { return frame.is_clause; });
+  std::vector<CallFrame> asking;
+  if (clause != frames_.rend()) {
+    auto first = std::prev(clause.base());
+    asking.assign(std::make_move_iterator(first), std::make_move_iterator(frames_.end()));
+    frames_.erase(first, frames_.end());
   }
-  auto builder = report(diag::undecided_condition, asked ? asked->call : loc, relation);
-  if (asked) {
-    builder.label(loc, fmt::format("'{}' asks for it here", asked->name));
-    frames_.push_back(std::move(*asked));
-  }
+  auto builder = report(diag::undecided_condition, asking.empty() ? loc : asking.front().call, relation);
+  if (!asking.empty()) builder.label(loc, fmt::format("'{}' asks for it here", asking.front().name));
+  std::move(asking.begin(), asking.end(), std::back_inserter(frames_));
   builder.help(fmt::format("if it always holds, say so in the signature{}: `where {}`", of_entry(),
                         relation));
   return std::nullopt;

@@ -80,6 +80,9 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
         return Flow::Next;
       }
       Datum value = evaluate(expr, scope);
+      const auto* name = ast::as<ast::Name>(&expr);
+      bool leaves_loop = value.is_poison() && name && (name->text == "break" || name->text == "continue");
+      if (leaves_loop) return give_up();  // no turn after it means anything
       if (!value.is_poison()) expression_statement(expr, value, scope);
       return Flow::Next;
     }
@@ -164,8 +167,7 @@ void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope
   }
   ast::ExprList targets = tuple ? tuple->elements : list->elements;
   if (!value.is_poison() && !value.is_sequence()) {
-    auto builder = report(diag::wrong_kind, target.loc, "what is unpacked", describe(value), "a tuple or a list");
-    if (value.is_none()) help_missing_return(builder);
+    report_wrong_kind(target.loc, "what is unpacked", value, "a tuple or a list");
   } else if (value.is_sequence() && value.elements().size() != targets.size()) {
     report(diag::wrong_unpacking, target.loc, value.elements().size(), targets.size());
   }

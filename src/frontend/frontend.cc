@@ -40,9 +40,10 @@ Result<schedule::KernelInstance> SourceLibrary::instantiate_exported(Module& mod
 class Compilation {
  public:
   Compilation(Context& context, DiagnosticEngine& diagnostics, SessionOptions options,
-              std::string kernels_for)
+              std::string kernels_for, std::function<bool()> is_cancelled = {})
       : diagnostics_(diagnostics),
         kernels_for_(std::move(kernels_for)),
+        is_cancelled_(std::move(is_cancelled)),
         state_(std::make_unique<SourceLibrary::State>(context, diagnostics, std::move(options))) {}
 
   Result<FrontendResult> run(FileId file) {
@@ -56,8 +57,9 @@ class Compilation {
     bool parsed = diagnostics_.error_count() == errors;
     GraphBuilder builder(session, *graph, state_->kernels);
     EntryBuilder entries(builder, *state_->main);
-    entries.evaluate_constants();
+    evaluate_constants(entries);
     for (const ast::Declaration& declaration : state_->main->unit.declarations) {
+      if (is_cancelled()) return failure;
       // A broken layout cuts functions short; what is then missing in them is no second mistake.
       if (!declaration.has_error && !state_->main->broken) entries.build(*declaration.stmt);
     }
@@ -66,6 +68,7 @@ class Compilation {
       builder.build_initialiser(declaration);
     }
     if (!state_->main->broken) check_kernels(*graph);
+    if (is_cancelled()) return failure;
     FrontendResult result;
     for (const auto& request : state_->kernels.own_kernels(*state_->main, "")) {
       result.exported_kernels.push_back(request.symbol);
@@ -87,6 +90,7 @@ class Compilation {
   }
 
  private:
+  bool is_cancelled() const { return is_cancelled_ && is_cancelled_(); }
   /// The file's name without folder and ending, as a symbol.
   std::string module_name(FileId file) const {
     std::filesystem::path path(diagnostics_.sources().file(file).name());
@@ -98,10 +102,18 @@ class Compilation {
     return starts ? name : "_" + name;
   }
 
+  /// In silence where the file has syntax errors: names may be missing because of them.
+  void evaluate_constants(EntryBuilder& entries) {
+    std::optional<Session::Quiet> quiet;
+    if (state_->main->broken) quiet.emplace(state_->session);
+    entries.evaluate_constants();
+  }
+
   /// Those that can be compiled for themselves, and those that the graph calls, for kernels_for.
   void check_kernels(Module& graph) {
     KernelCheck check(state_->session, state_->kernels, kernels_for_);
     for (const ast::Declaration& declaration : state_->main->unit.declarations) {
+      if (is_cancelled()) return;
       check.build_own(*state_->main, *declaration.stmt);
     }
     check.build_called(graph.body()->front());
@@ -109,22 +121,25 @@ class Compilation {
 
   /// Functions that nothing calls, and those of a file with mistakes in its layout, are evaluated as
   /// if they were entries: an observer hears what they come to, and nobody of mistakes.
-  void observe_the_rest(const GraphBuilder& builder, std::string name) {
+  void observe_the_rest(const GraphBuilder& builder, const std::string& name) {
     Session& session = state_->session;
     Session::Quiet quiet(session);
-    Module scratch(session.context(), session.sources(), std::move(name), Level::Graph);
-    GraphBuilder silent(session, scratch, state_->kernels);
     for (const ast::Declaration& declaration : state_->main->unit.declarations) {
+      if (is_cancelled()) return;
       const Function* function = declared_function(*state_->main, *declaration.stmt);
       if (!function || function->kind == FunctionKind::Kernel) continue;
       bool known = builder.was_called(*function) ||
                    (function->kind == FunctionKind::Jit && !state_->main->broken);
-      if (!known) silent.build_entry(*function, function->name);
+      if (known) continue;
+      // Each in a module of its own: a name is looked for among all that a module has.
+      Module scratch(session.context(), session.sources(), name, Level::Graph);
+      GraphBuilder(session, scratch, state_->kernels).build_entry(*function, function->name);
     }
   }
 
   DiagnosticEngine& diagnostics_;
   std::string kernels_for_;
+  std::function<bool()> is_cancelled_;
   std::unique_ptr<SourceLibrary::State> state_;
 };
 
@@ -141,7 +156,8 @@ SessionOptions session_options(const FrontendOptions& options) {
 
 Result<FrontendResult> compile_source(Context& context, FileId file, const FrontendOptions& options,
                                       DiagnosticEngine& diagnostics) {
-  return Compilation(context, diagnostics, session_options(options), options.kernels_for).run(file);
+  return Compilation(context, diagnostics, session_options(options), options.kernels_for, options.is_cancelled)
+      .run(file);
 }
 
 FrontendResult library_only(Context& context, DiagnosticEngine& diagnostics) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "frontend/foreign.h"
 #include "frontend/kernel/kernel_scan.h"
 #include "frontend/session.h"
 
@@ -119,7 +120,12 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
     auto it = decorators().find(name);
     if (it == decorators().end()) {
       auto builder = report(diag::unknown_decorator, decorator.loc, name);
-      builder.suggest(sources(), decorator.loc, name, decorator_names());
+      std::string_view help = help_for_decorator(name);
+      if (!help.empty()) {
+        builder.help(std::string(help));
+      } else {
+        builder.suggest(sources(), decorator.loc, name, decorator_names());
+      }
       continue;
     }
     switch (it->second) {
@@ -285,7 +291,7 @@ void Session::enter_from_import(SourceModule& module, const ast::FromImport& stm
       continue;
     }
     module.scope->set(name.text, Datum::poison(), name.loc);
-    if (!scope) continue;
+    if (!scope || (target && target->broken)) continue;
     auto builder = report(diag::unknown_member, item.name.loc, fmt::format("module '{}'", path),
                           item.name.text);
     std::vector<std::string> members;

@@ -109,7 +109,9 @@ bool Session::check_field(const ast::Stmt& stmt, Scope& scope) {
   }
   auto builder = report(diag::misplaced_statement, stmt.loc,
                         field ? "an assignment" : "this statement", "in a module");
-  if (field) {
+  if (named && field->annotation->kind == ast::NodeKind::List) {
+    builder.fix("write 'Param'", field->annotation->loc.before(), "Param");
+  } else if (field) {
     builder.help(
         "fields are params, w: Param[D, f32] = zeros(), and modules, block: Block(D); a constant "
         "is "

@@ -5,6 +5,7 @@
 #include "frontend/builtins.h"
 #include "frontend/embedded.h"
 #include "frontend/evaluate.h"
+#include "frontend/foreign.h"
 #include "frontend/kernel/tile_builtins.h"
 #include "frontend/placement.h"
 #include "support/file.h"
@@ -161,10 +162,9 @@ SourceModule* Session::load_import(std::string_view dotted, Loc loc, const Sourc
   }
   FileId file = find_import(dotted, importer);
   if (file == 0) {
-    report(diag::unknown_module, loc, dotted)
-        .help(
-            "a module is a file 'name.tsr' beside the importing file or in a folder given with "
-            "-I");
+    std::string_view help = help_for_import(dotted);
+    if (help.empty()) help = "a module is a file 'name.tsr' beside the importing file or in a folder given with -I";
+    report(diag::unknown_module, loc, dotted).help(std::string(help));
     return nullptr;
   }
   return load(std::string(dotted), file, false, loc);
@@ -192,6 +192,7 @@ SourceModule* Session::load(std::string name, FileId file, bool builtin, Loc imp
     report(diag::unsupported_include_depth, import, import_chain_limit);
     return nullptr;
   }
+  if (import.known()) sources().set_included(file, import);
   SourceModule& module = *modules_.emplace_back(std::make_unique<SourceModule>());
   by_file_[file] = &module;
   module.name = std::move(name);

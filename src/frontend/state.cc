@@ -22,7 +22,9 @@ const IrValue* StateValue::field(std::string_view name) const {
 }
 
 std::string StateValue::describe() const {
-  return "a " + std::string(to_string(kind_));
+  std::string name(to_string(kind_));
+  bool has_vowel = name[0] == 'O';
+  return (has_vowel ? "an " : "a ") + name;
 }
 
 }  // namespace tessera::frontend

@@ -115,7 +115,7 @@ TypePattern TypeReader::read(const ast::Expr& expr) {
     default:
       break;
   }
-  evaluator_.report(diag::not_a_type, expr.loc, "an expression");
+  evaluator_.report(diag::not_a_type, expr.loc, "an expression").help("a type is written as in Tensor[B, D, f32]");
   return poison(expr.loc);
 }
 
@@ -191,8 +191,14 @@ TypePattern TypeReader::read_subscript(const ast::Subscript& subscript) {
     pattern.name = std::string(name->text);
     return pattern;
   }
-  evaluator_.report(diag::not_a_type, name->loc, fmt::format("'{}'", name->text))
-      .help("types with dims are Tensor, Param, Tile and KTile");
+  auto builder = evaluator_.report(diag::not_a_type, name->loc, fmt::format("'{}'", name->text));
+  const ast::Expr* last = subscript.indices.empty() ? nullptr : subscript.indices.back();
+  if (dtype_by_name(name->text) && last && last->loc.line == name->loc.line) {
+    builder.fix("the dtype is the last part of a type",
+                {{name->loc, "Tensor"}, {last->loc.behind(), fmt::format(", {}", name->text)}});
+  } else {
+    builder.help("types with dims are Tensor, Param, Tile and KTile");
+  }
   return poison(subscript.loc);
 }
 
@@ -392,8 +398,13 @@ bool TypeReader::read_dtype(const ast::Expr& expr, TypePattern& pattern) {
     }
   }
   if (expr.kind == ast::NodeKind::ErrorExpr) return false;
-  evaluator_.report(diag::malformed_type, expr.loc, "the last part of this type is no dtype")
-      .help("write dims first and the dtype last: Tensor[B, D, f32]");
+  auto builder = evaluator_.report(diag::malformed_type, expr.loc, "the last part of this type is no dtype");
+  const auto* member = ast::as<ast::Attribute>(&expr);
+  if (std::optional<DType> here = member ? dtype_by_name(member->name.text) : std::nullopt) {
+    builder.fix("dtypes stand alone", expr.loc, std::string(to_string(*here)));
+  } else {
+    builder.help("write dims first and the dtype last: Tensor[B, D, f32]");
+  }
   return false;
 }
 
@@ -487,8 +498,9 @@ unsigned count_mentions(const ast::Def& def, std::string_view name) {
   return count;
 }
 
-void check_dtype_symbols(Evaluator& evaluator, const ast::Def& def, const Scope& scope,
-                         Signature& signature) {
+void check_dtype_symbols(Evaluator& evaluator, const Function& function, Signature& signature) {
+  const ast::Def& def = *function.def;
+  const Scope& scope = *function.scope;
   // The standard library means what it writes.
   bool library = scope.module() && scope.module()->builtin;
   for (const DeclaredSymbol& symbol : signature.dtypes) {
@@ -499,6 +511,7 @@ void check_dtype_symbols(Evaluator& evaluator, const ast::Def& def, const Scope&
           .help("write dims first and the dtype last: Tensor[B, D, f32]");
       signature.failed = true;
     } else if (!library && symbol.uses == 1 && count_mentions(def, symbol.name) == 0) {
+      if (function.kind == FunctionKind::Jit) continue;  // an entry that leaves it open is refused
       auto builder = evaluator.report(diag::unused_dtype_parameter, symbol.loc, symbol.name);
       std::vector<std::string> names;
       for (std::string_view name : dtype_names()) names.emplace_back(name);
@@ -578,7 +591,7 @@ Signature read_signature(Evaluator& evaluator, const Function& function) {
     TypeReader result(evaluator, scope, &signature, false);
     signature.result = result.read(*def.return_type);
   }
-  if (!signature.failed) check_dtype_symbols(evaluator, def, scope, signature);
+  if (!signature.failed) check_dtype_symbols(evaluator, function, signature);
   return signature;
 }
 

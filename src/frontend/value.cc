@@ -6,6 +6,7 @@
 
 #include "frontend/builtins.h"
 #include "frontend/session.h"
+#include "frontend/type_text.h"
 #include "ir/core/op.h"
 #include "support/check.h"
 
@@ -158,15 +159,33 @@ std::string to_text(const Datum& datum) {
 }
 
 std::string describe(const Datum& datum) {
-  if (datum.is_ir()) return "a " + datum.as_ir().value->type()->text;
+  if (datum.is_ir()) return with_article(datum.as_ir().value->type());
   if (datum.is(DatumKind::Object)) return datum.as_object().describe();
   return std::string(describe(datum.kind()));
+}
+
+std::optional<DType> named_dtype(const Datum& datum) {
+  if (datum.is(DatumKind::DType)) return datum.as_dtype();
+  if (!datum.is(DatumKind::Builtin) || datum.as_builtin().table != "ops") return std::nullopt;
+  switch (BuiltinId(datum.as_builtin().id)) {
+    case BuiltinId::ToInt:
+      return DType::I64;
+    case BuiltinId::ToFloat:
+      return DType::F32;
+    case BuiltinId::ToBool:
+      return DType::Bool;
+    default:
+      return std::nullopt;
+  }
 }
 
 bool equal(const Datum& a, const Datum& b) {
   if (a.is_number() && b.is_number()) {
     if (a.is(DatumKind::Int) && b.is(DatumKind::Int)) return a.as_int() == b.as_int();
     return a.as_double() == b.as_double();
+  }
+  if (a.is(DatumKind::DType) || b.is(DatumKind::DType)) {
+    return named_dtype(a) && named_dtype(a) == named_dtype(b);
   }
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
@@ -177,8 +196,6 @@ bool equal(const Datum& a, const Datum& b) {
       return a.as_bool() == b.as_bool();
     case DatumKind::String:
       return a.as_string() == b.as_string();
-    case DatumKind::DType:
-      return a.as_dtype() == b.as_dtype();
     case DatumKind::Dim:
       return a.as_dim() == b.as_dim();
     case DatumKind::Tuple:
@@ -199,6 +216,7 @@ bool equal(const Datum& a, const Datum& b) {
       return &a.as_object() == &b.as_object();
     case DatumKind::Int:
     case DatumKind::Float:
+    case DatumKind::DType:
     case DatumKind::Ir:
       break;
   }

@@ -1,16 +1,18 @@
 #include "lsp/analysis.h"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <unordered_map>
 
 #include "frontend/file_check.h"
 #include "frontend/frontend.h"
+#include "frontend/index/collector.h"
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
 #include "lsp/dependencies.h"
-#include "lsp/fact_collector.h"
 #include "lsp/library_files.h"
+#include "lsp/piece_places.h"
 #include "lsp/place.h"
 #include "support/hash.h"
 #include "support/render/remarks.h"
@@ -19,10 +21,10 @@ namespace tessera::lsp {
 
 namespace {
 
-/// As many as a reader looks at; more are counted and dropped.
-constexpr size_t error_limit = 1000;
-/// Files of more declarations are compiled as a whole: what depends on what is quadratic.
-constexpr size_t most_pieces = 2000;
+/// More are counted and dropped.
+constexpr size_t error_limit = max_diagnostics;
+/// Files of more declarations are compiled as a whole: what is kept of each takes memory.
+constexpr size_t most_pieces = 100'000;
 /// The machine for which kernels are built to find their mistakes: the one that every build has.
 constexpr std::string_view checked_machine = "cpu:x86-64-v3";
 
@@ -40,7 +42,7 @@ class Placer {
     made.range = range;
     made.severity = diagnostic.severity;
     made.id = diagnostic.id;
-    made.message = diagnostic.message;
+    made.message = message_of(diagnostic);
     made.helps = advice(diagnostic);
     for (const Fix& fix : diagnostic.fixes) {
       PlacedFix& placed = made.fixes.emplace_back();
@@ -58,6 +60,27 @@ class Placer {
   }
 
  private:
+  /// What a message says of a piece, said of its file.
+  std::string message_of(const Diagnostic& diagnostic) const {
+    std::string text = diagnostic.message;
+    auto found = pieces_.find(diagnostic.loc.file);
+    if (found == pieces_.end()) return text;
+    auto [file, piece] = found->second;
+    const std::string& name = sources_.file(piece->file).name();
+    size_t at = text.find(name);
+    if (at != std::string::npos) text.replace(at, name.size(), file->path());
+    bool names_line = diagnostic.id == diag::expected_block.id || diagnostic.id == diag::mismatched_bracket.id ||
+                      diagnostic.id == diag::unclosed_bracket.id;
+    constexpr std::string_view before = " at line ";
+    at = text.rfind(before);
+    if (!names_line || at == std::string::npos) return text;
+    uint32_t line = 0;
+    auto [end, error] = std::from_chars(text.data() + at + before.size(), text.data() + text.size(), line);
+    size_t length = size_t(end - text.data()) - at;
+    if (error != std::errc()) return text;
+    uint32_t above = file->lines().line_of(piece->begin);
+    return text.replace(at, length, fmt::format("{}{}", before, line + above));
+  }
   std::pair<std::string, Range> place(Loc loc) const {
     if (loc.file == 0 || !loc.known()) return {"", {0, 0}};
     Range range = place_in(sources_, loc);
@@ -72,7 +95,10 @@ class Placer {
   std::unordered_map<FileId, std::pair<const FileModel*, const Piece*>> pieces_;
 };
 
-frontend::FrontendOptions front_end_options(const WorkspaceOptions& options, FactCollector& collector) {
+/// What hovers show.
+constexpr frontend::CollectorOptions collected{.names_only = true, .values = 4};
+
+frontend::FrontendOptions front_end_options(const WorkspaceOptions& options, frontend::IndexCollector& collector) {
   frontend::FrontendOptions made;
   made.include_paths = options.include_paths;
   for (const auto& [name, value] : options.defines) made.defines.emplace_back(name, value);
@@ -81,20 +107,23 @@ frontend::FrontendOptions front_end_options(const WorkspaceOptions& options, Fac
   return made;
 }
 
-/// Adds the diagnostics, each once.
+/// Adds the diagnostics, each once, as long as there is room.
 void add_placed(const Placer& placer, const std::vector<Diagnostic>& list, AnalysisResult& result,
                 std::set<std::string>& said) {
   for (const Diagnostic& diagnostic : list) {
+    if (result.diagnostics.size() >= max_diagnostics) {
+      result.is_cut = true;
+      return;
+    }
     PlacedDiagnostic placed = placer.place(diagnostic);
     std::string key = fmt::format("{}:{}:{}:{}", placed.path, placed.range.begin, int(placed.id), placed.message);
     if (said.insert(key).second) result.diagnostics.push_back(std::move(placed));
   }
 }
 
-/// A file with directives is compiled from its text.
-AnalysisResult analyse_whole(Workspace& workspace, const FileModel& file) {
+/// A file that includes others is compiled from its text; what its names come to is told of its pieces all the same.
+AnalysisResult analyse_whole(Workspace& workspace, const FileModel& file, const std::function<bool()>& is_cancelled) {
   AnalysisResult result;
-  result.is_whole = true;
   std::set<std::string> read;
   SourceManager sources;
   FileId main = sources.add(file.path(), file.text());
@@ -103,17 +132,20 @@ AnalysisResult analyse_whole(Workspace& workspace, const FileModel& file) {
   schedule::register_ops(context);
   DiagnosticEngine diagnostics(sources);
   diagnostics.set_error_limit(error_limit);
-  FactCollector collector;
+  frontend::IndexCollector collector(collected);
   frontend::FrontendOptions options = front_end_options(workspace.options, collector);
   options.read = [&](const std::string& path, std::string& text, std::string& error) {
     read.insert(path);
     return workspace.read(path, text, error);
   };
-  auto everything = std::make_shared<DeclarationResult>();
-  collector.collect(*everything);
+  options.is_cancelled = is_cancelled;
   (void)frontend::compile_source(context, main, options, diagnostics);
-  std::set<std::pair<FileId, uint32_t>> ran;
-  collector.finish(ran);
+  result.finished = !is_cancelled();
+  if (!result.finished) return result;
+  auto everything = std::make_shared<DeclarationResult>();
+  everything->index = collector.take();
+  move_to_pieces(everything->index, sources.file(main), main, file);
+  if (!file.pieces().empty()) result.sources = file.pieces()[0]->sources;
   std::set<std::string> said;
   add_placed(Placer(sources, file), diagnostics.all(), result, said);
   result.declarations.push_back(std::move(everything));
@@ -156,7 +188,7 @@ class PieceFiles : public frontend::ParsedFiles {
     return true;
   }
 
-  /// A file that was asked for has directives.
+  /// A file that was asked for includes others.
   bool has_whole() const { return has_whole_; }
   const std::set<std::string>& asked() const { return asked_; }
   const std::set<const FileModel*>& used() const { return used_; }
@@ -210,12 +242,14 @@ class PieceAnalysis {
   using Step = void (frontend::FileCheck::*)(size_t);
 
   void load();
+  void note_functions(const DeclarationResult& result);
+  std::shared_ptr<DeclarationResult> collected_result();
   Checked look_at(size_t index, Step step, uint64_t salt);
   std::vector<Diagnostic> reported_since(size_t first) const {
     const auto& all = diagnostics_.all();
     return {all.begin() + ptrdiff_t(std::min(first, all.size())), all.end()};
   }
-  void observe_the_rest();
+  void observe_the_rest(const std::function<bool()>& is_cancelled);
   void keep_reusable();
   void collect(AnalysisResult& result);
 
@@ -227,13 +261,13 @@ class PieceAnalysis {
   DiagnosticEngine diagnostics_;
   Dependencies dependencies_;
   tessera::Context context_;
-  FactCollector collector_;
+  frontend::IndexCollector collector_{collected};
   std::unique_ptr<frontend::FileCheck> check_;
   uint64_t imports_ = 0;  ///< of the states of the files that are imported
   std::vector<Checked> checked_;
   std::vector<Diagnostic> others_;  ///< of no declaration
-  std::shared_ptr<DeclarationResult> constants_;
-  std::set<std::pair<FileId, uint32_t>> ran_;
+  std::vector<std::shared_ptr<const DeclarationResult>> unowned_;  ///< facts of no declaration
+  std::set<std::pair<FileId, uint32_t>> ran_;                       ///< functions, by file and line
 };
 
 void PieceAnalysis::load() {
@@ -241,11 +275,23 @@ void PieceAnalysis::load() {
   schedule::register_ops(context_);
   frontend::FrontendOptions options = front_end_options(workspace_.options, collector_);
   check_ = std::make_unique<frontend::FileCheck>(context_, files_, options, diagnostics_);
-  constants_ = std::make_shared<DeclarationResult>();
-  collector_.collect(*constants_);
   check_->load(sources_.intern_name(file_.path()));
-  collector_.finish(ran_);
+  unowned_.push_back(collected_result());
   for (const FileModel* file : files_.used()) imports_ = hash_combine(imports_, file->stamp());
+}
+
+void PieceAnalysis::note_functions(const DeclarationResult& result) {
+  for (const frontend::FunctionFacts& function : result.index.functions) {
+    ran_.insert({function.loc.file, function.loc.line});
+  }
+}
+
+/// The facts since the last time.
+std::shared_ptr<DeclarationResult> PieceAnalysis::collected_result() {
+  auto result = std::make_shared<DeclarationResult>();
+  result->index = collector_.take();
+  note_functions(*result);
+  return result;
 }
 
 PieceAnalysis::Checked PieceAnalysis::look_at(size_t index, Step step, uint64_t salt) {
@@ -257,14 +303,12 @@ PieceAnalysis::Checked PieceAnalysis::look_at(size_t index, Step step, uint64_t 
   auto known = cache_.results.find(made.key);
   if (known != cache_.results.end()) {
     made.result = known->second;
-    for (const FunctionFacts& function : made.result->functions) ran_.insert({function.loc.file, function.loc.line});
+    note_functions(*made.result);
     return made;
   }
   size_t before = diagnostics_.all().size();
-  auto result = std::make_shared<DeclarationResult>();
-  collector_.collect(*result);
   (check_.get()->*step)(index);
-  collector_.finish(ran_);
+  std::shared_ptr<DeclarationResult> result = collected_result();
   result->diagnostics = reported_since(before);
   made.result = std::move(result);
   made.fresh = true;
@@ -272,9 +316,9 @@ PieceAnalysis::Checked PieceAnalysis::look_at(size_t index, Step step, uint64_t 
 }
 
 /// Functions that nothing has run.
-void PieceAnalysis::observe_the_rest() {
+void PieceAnalysis::observe_the_rest(const std::function<bool()>& is_cancelled) {
   constexpr uint64_t observed = 1;
-  for (size_t i = 0; i < check_->declaration_count(); ++i) {
+  for (size_t i = 0; i < check_->declaration_count() && !is_cancelled(); ++i) {
     const auto* def = ast::as<ast::Def>(&check_->declaration(i));
     bool known = !def || ran_.count({def->name.loc.file, def->name.loc.line});
     if (!known) checked_.push_back(look_at(i, &frontend::FileCheck::observe, observed));
@@ -284,21 +328,19 @@ void PieceAnalysis::observe_the_rest() {
 /// A mistake in a declaration that several use is reported for the first of them alone. The results
 /// of the others would hide it when the first one changes: they are not kept.
 void PieceAnalysis::keep_reusable() {
-  std::map<FileId, std::set<const DeclarationResult*>> mistakes;
-  for (const Diagnostic& diagnostic : others_) mistakes[diagnostic.loc.file].insert(nullptr);
+  std::vector<Tellers> mistakes(dependencies_.size());
+  auto note = [&](const Diagnostic& diagnostic, const DeclarationResult* teller) {
+    size_t piece = dependencies_.find(diagnostic.loc.file);
+    if (piece < mistakes.size()) mistakes[piece].add(teller);
+  };
+  for (const Diagnostic& diagnostic : others_) note(diagnostic, nullptr);
   for (const Checked& checked : checked_) {
-    for (const Diagnostic& diagnostic : checked.result->diagnostics) {
-      mistakes[diagnostic.loc.file].insert(checked.result.get());
-    }
+    for (const Diagnostic& diagnostic : checked.result->diagnostics) note(diagnostic, checked.result.get());
   }
+  std::vector<Tellers> reached = dependencies_.reached(mistakes);
   std::map<uint64_t, std::shared_ptr<const DeclarationResult>> kept;
   for (const Checked& checked : checked_) {
-    bool good = !dependencies_.uses_entry(checked.piece);
-    for (size_t piece : dependencies_.of(checked.piece)) {
-      auto found = mistakes.find(dependencies_.file_of(piece));
-      if (found == mistakes.end()) continue;
-      good = good && found->second.size() == 1 && *found->second.begin() == checked.result.get();
-    }
+    bool good = !dependencies_.uses_entry(checked.piece) && reached[checked.piece].at_most(checked.result.get());
     if (good) kept[checked.key] = checked.result;
   }
   cache_.results = std::move(kept);
@@ -320,7 +362,7 @@ void PieceAnalysis::collect(AnalysisResult& result) {
     if (file != &file_) add_syntax(*file);
   }
   add_placed(placer, others_, result, said);
-  result.declarations.push_back(constants_);
+  result.declarations = unowned_;
   for (const Checked& checked : checked_) {
     add_placed(placer, checked.result->diagnostics, result, said);
     result.declarations.push_back(checked.result);
@@ -341,27 +383,28 @@ bool PieceAnalysis::run(const std::function<bool()>& is_cancelled, AnalysisResul
     checked_.push_back(look_at(i, &frontend::FileCheck::check, 0));
   }
   size_t before = diagnostics_.all().size();
-  collector_.collect(*constants_);
   check_->finish();
-  collector_.finish(ran_);
+  unowned_.push_back(collected_result());
   std::vector<Diagnostic> last = reported_since(before);
   others_.insert(others_.end(), last.begin(), last.end());
-  observe_the_rest();
+  observe_the_rest(is_cancelled);
   keep_reusable();
-  collect(result);
+  result.finished = !is_cancelled();
+  if (result.finished) collect(result);
   return true;
 }
 
 AnalysisResult analyse_text(Workspace& workspace, const FileModel& file, AnalysisCache& cache, LibraryTrees& library,
                             const std::function<bool()>& is_cancelled) {
   if (file.is_library()) return {};  // correct, and the front end's own
-  if (file.is_whole() || file.pieces().size() > most_pieces) return analyse_whole(workspace, file);
+  if (file.is_whole() || file.pieces().size() > most_pieces) return analyse_whole(workspace, file, is_cancelled);
   const std::shared_ptr<SourceManager>& sources = workspace.store().sources();
   if (cache.sources != sources) cache = {sources, {}};
   if (library.sources != sources) library = {sources, {}};
   AnalysisResult result;
+  result.sources = sources;
   if (PieceAnalysis(workspace, file, cache, library).run(is_cancelled, result)) return result;
-  return analyse_whole(workspace, file);
+  return analyse_whole(workspace, file, is_cancelled);
 }
 
 }  // namespace

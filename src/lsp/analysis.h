@@ -4,7 +4,8 @@
 // The front end is run on the declarations that have changed, or that use, in any number of steps, a
 // declaration that has; of the others what they came to before is kept. That is possible because a
 // place is a piece's own file, its line and its column: it means the same wherever the piece stands.
-// A file with directives, or one that imports such a file, is compiled as a whole.
+// A file that includes others, or one that imports such a file, is compiled as a whole, and what is
+// said of its places is moved to its pieces.
 
 #include <functional>
 #include <map>
@@ -24,6 +25,7 @@ struct PlacedNote {
   std::string path;  ///< empty: no place
   Range range;
   std::string message;
+  friend auto operator<=>(const PlacedNote&, const PlacedNote&) = default;
 };
 
 /// Text that takes the place of a range of a file.
@@ -51,35 +53,24 @@ struct PlacedDiagnostic {
   std::vector<PlacedFix> fixes;
 };
 
-/// What a name, or an attribute, came to.
-struct PlaceFacts {
-  Loc loc;
-  bool binding = false;  ///< it is given the value here
-  std::vector<frontend::ValueFacts> values;  ///< each different one once
-};
-
-/// What a function did, in all its calls.
-struct FunctionFacts {
-  Loc loc;  ///< of its name
-  std::vector<frontend::ValueFacts> results;
-  std::vector<std::string> effects;
-};
-
 /// What one declaration came to; places are those of the analysis' source manager.
 struct DeclarationResult {
   std::vector<Diagnostic> diagnostics;
-  std::map<FileId, std::vector<PlaceFacts>> facts;  ///< by place
-  std::vector<FunctionFacts> functions;             ///< that were run
+  frontend::SemanticIndex index;  ///< of expressions it has names and members, these at their name
 };
+
+/// As many of a document are kept as a reader looks at.
+inline constexpr size_t max_diagnostics = 1000;
 
 struct AnalysisResult {
   std::vector<PlacedDiagnostic> diagnostics;
   std::vector<std::string> files;  ///< whose text took part, or would have, had it been there
   std::vector<std::shared_ptr<const DeclarationResult>> declarations;
-  uint64_t stamp = 0;     ///< of the text that was analysed
-  bool finished = true;   ///< false: given up for a newer edit
-  bool is_whole = false;  ///< places in `declarations` are those of the whole file, number 1
-  size_t evaluated = 0;   ///< declarations that were not known from before
+  std::shared_ptr<const SourceManager> sources;  ///< that `declarations` are about
+  uint64_t stamp = 0;    ///< of the text that was analysed
+  bool finished = true;  ///< false: given up for a newer edit
+  size_t evaluated = 0;  ///< declarations that were not known from before
+  bool is_cut = false;   ///< more than max_diagnostics were found
 };
 
 /// What is kept from one analysis of a document to the next.
@@ -98,11 +89,11 @@ struct LibraryTrees {
 AnalysisResult analyse(Workspace& workspace, const FileModel& file, AnalysisCache& cache, LibraryTrees& library,
                        const std::function<bool()>& is_cancelled);
 
-/// The values of the name or attribute that begins at `offset` of a piece; null when none are known.
-const PlaceFacts* facts_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
-/// All of a piece, once for each place.
-std::vector<const PlaceFacts*> facts_of(const AnalysisResult& result, const Piece& piece);
+/// The values of the name that begins at `offset` of a piece; null when none are known.
+const frontend::PlaceFacts* facts_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
+/// The names of a piece that are given values, once for each place.
+std::vector<const frontend::PlaceFacts*> bindings_of(const AnalysisResult& result, const Piece& piece);
 /// The function whose name begins at `offset` of a piece; null when it was never run.
-const FunctionFacts* function_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
+const frontend::FunctionFacts* function_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
 
 }  // namespace tessera::lsp

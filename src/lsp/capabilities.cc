@@ -1,8 +1,12 @@
 #include "lsp/capabilities.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "lsp/features/features.h"
+#include "lsp/features/stages.h"
 
 namespace tessera::lsp {
 
@@ -22,7 +26,8 @@ ClientAbilities read_abilities(const Json& params) {
   made.line_folding_only = is_set(member(text, "foldingRange"), "lineFoldingOnly");
   made.document_changes = is_set(member(workspace, "workspaceEdit"), "documentChanges");
   made.refresh_inlay_hints = is_set(member(workspace, "inlayHint"), "refreshSupport");
-  made.refresh_code_lens = is_set(member(workspace, "codeLens"), "refreshSupport");
+  made.show_document = is_set(at_path(params, "capabilities.window.showDocument"), "support");
+  made.own_commands = is_set(member(params, "initializationOptions"), "ownCommands");
   made.watched_files = is_set(member(workspace, "didChangeWatchedFiles"), "dynamicRegistration");
   return made;
 }
@@ -32,7 +37,7 @@ Encoding choose_encoding(const Json& params) {
   return utf8 ? Encoding::Utf8 : Encoding::Utf16;
 }
 
-Json server_capabilities(Encoding encoding, const std::string& version) {
+Json server_capabilities(Encoding encoding, const ClientAbilities& client, const std::string& version) {
   constexpr int incremental = 2;
   Json made;
   made["positionEncoding"] = encoding == Encoding::Utf8 ? "utf-8" : "utf-16";
@@ -52,7 +57,11 @@ Json server_capabilities(Encoding encoding, const std::string& version) {
   made["documentRangeFormattingProvider"] = true;
   made["documentOnTypeFormattingProvider"] = {{"firstTriggerCharacter", "\n"}};
   made["codeLensProvider"] = {{"resolveProvider", false}};
-  made["executeCommandProvider"] = {{"commands", {"tessera.lower"}}};
+  Json commands = {"tessera.lower"};
+  for (const Stage& stage : stages) {
+    if (!client.own_commands) commands.push_back(std::string(stage.command));
+  }
+  made["executeCommandProvider"] = {{"commands", std::move(commands)}};
   made["renameProvider"] = {{"prepareProvider", true}};
   made["completionProvider"] = {{"triggerCharacters", {".", "@", "[", "(", ",", "%"}}, {"resolveProvider", true}};
   made["signatureHelpProvider"] = {{"triggerCharacters", {"(", ","}}, {"retriggerCharacters", {"="}}};
@@ -75,6 +84,25 @@ void read_settings(const Json& settings, WorkspaceOptions& options) {
   for (const auto& [name, value] : defines.items()) {
     options.defines[name] = value.is_string() ? value.get<std::string>() : to_line(value);
   }
+}
+
+std::vector<std::string> wrong_settings(const Json& settings) {
+  std::vector<std::string> wrong;
+  auto check = [&](const char* name, const char* kind, auto is_right) {
+    const Json& value = member(settings, name);
+    if (!value.is_null() && !is_right(value)) wrong.push_back(fmt::format("the setting '{}' is no {}", name, kind));
+  };
+  auto is_text = [](const Json& value) { return value.is_string(); };
+  auto is_size = [](const Json& value) { return value.is_number_unsigned(); };
+  auto all = [](const Json& list, auto is_right) { return std::all_of(list.begin(), list.end(), is_right); };
+  auto is_list = [&](const Json& value) { return value.is_array() && all(value, is_text); };
+  auto has_sizes = [&](const Json& value) { return value.is_object() && all(value, is_size); };
+  check("includePaths", "list of texts", is_list);
+  check("defines", "object", [](const Json& value) { return value.is_object(); });
+  check("compilerPath", "text", is_text);
+  check("target", "text", is_text);
+  check("sizes", "object of sizes", has_sizes);
+  return wrong;
 }
 
 Json watched_files() {

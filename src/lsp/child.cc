@@ -7,16 +7,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <optional>
 
 extern char** environ;
 
 namespace tessera::lsp {
 
 namespace {
-
-constexpr size_t most_output = size_t(64) << 20;
 
 /// Both ends of a pipe; children inherit neither.
 struct Pipe {
@@ -45,15 +45,19 @@ bool drain(int from, std::string& out) {
   return count > 0;
 }
 
-/// Feeds and reads the child until it closes its output; false when it has to be ended.
-bool exchange(Pipe& in, Pipe& out, Pipe& errors, std::string_view input, ChildResult& result,
-              const std::function<bool()>& stop) {
+constexpr int tick = 50;  // milliseconds between two looks at whether anybody waits
+
+/// Why the child has to be ended now, if it has to.
+using GiveUp = std::function<std::optional<ChildEnd>()>;
+
+/// Feeds and reads the child until it closes its output, or has to be ended.
+std::optional<ChildEnd> exchange(Pipe& in, Pipe& out, Pipe& errors, std::string_view input, ChildResult& result,
+                                 const GiveUp& give_up) {
   fcntl(in.ends[1], F_SETFL, O_NONBLOCK);
   while (out.ends[0] >= 0 || errors.ends[0] >= 0) {
     if (input.empty()) in.close_end(1);
     pollfd waits[3] = {{out.ends[0], POLLIN, 0}, {errors.ends[0], POLLIN, 0}, {in.ends[1], POLLOUT, 0}};
-    constexpr int tick = 50;  // milliseconds between two looks at `stop`
-    if (poll(waits, 3, tick) < 0 && errno != EINTR) return false;
+    if (poll(waits, 3, tick) < 0 && errno != EINTR) return ChildEnd::Stopped;
     if (waits[0].revents != 0 && !drain(out.ends[0], result.out)) out.close_end(0);
     if (waits[1].revents != 0 && !drain(errors.ends[0], result.errors)) errors.close_end(0);
     if (waits[2].revents != 0) {
@@ -61,9 +65,20 @@ bool exchange(Pipe& in, Pipe& out, Pipe& errors, std::string_view input, ChildRe
       // A child that does not read all of it has its reasons.
       input = count >= 0 ? input.substr(size_t(count)) : errno == EAGAIN ? input : std::string_view();
     }
-    if (stop() || result.out.size() + result.errors.size() > most_output) return false;
+    if (result.out.size() + result.errors.size() > max_child_output) return ChildEnd::TooMuchOutput;
+    if (auto why = give_up()) return why;
   }
-  return true;
+  return std::nullopt;
+}
+
+/// Waits for the end of a child that has closed its output, or until it has to be ended.
+std::optional<ChildEnd> wait_for(pid_t child, int& status, const GiveUp& give_up) {
+  for (int pause = 1; true; pause = std::min(2 * pause, tick)) {
+    pid_t done = waitpid(child, &status, WNOHANG);
+    if (done == child || (done < 0 && errno != EINTR)) return ChildEnd::ByItself;
+    if (auto why = give_up()) return why;
+    poll(nullptr, 0, pause);
+  }
 }
 
 }  // namespace
@@ -86,18 +101,26 @@ ChildResult run_child(const std::vector<std::string>& command, const std::string
   int failed = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return result;
-  result.started = true;
   in.close_end(0);
   out.close_end(1);
   errors.close_end(1);
   auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  result.ended = exchange(in, out, errors, input, result,
-                          [&] { return stop() || std::chrono::steady_clock::now() > deadline; });
-  if (!result.ended) kill(child, SIGKILL);
+  GiveUp give_up = [&]() -> std::optional<ChildEnd> {
+    if (stop()) return ChildEnd::Stopped;
+    if (std::chrono::steady_clock::now() > deadline) return ChildEnd::OutOfTime;
+    return std::nullopt;
+  };
   int status = 0;
+  std::optional<ChildEnd> end = exchange(in, out, errors, input, result, give_up);
+  if (!end) end = wait_for(child, status, give_up);
+  result.end = *end;
+  if (result.end == ChildEnd::ByItself) {
+    result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return result;
+  }
+  kill(child, SIGKILL);
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return result;
 }
 

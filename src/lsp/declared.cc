@@ -24,22 +24,33 @@ class Lister {
  private:
   using List = std::vector<Declared>;
 
-  Declared* add(List& out, const ast::Identifier& name, DeclaredKind kind, const ast::Stmt& stmt) {
+  Declared* add(List& out, const ast::Identifier& name, SymbolKind kind, const ast::Stmt& stmt) {
     if (name.text.empty() || name.loc.file != piece_.file || stmt.loc.file != piece_.file) return nullptr;
     Declared& made = out.emplace_back();
     made.name = name.text;
     made.kind = kind;
     made.name_range = piece_.range(name.loc);
     made.range = piece_.range(stmt.loc);
-    made.range.end = std::max(made.range.end, made.name_range.end);
+    made.range.end = std::max(end_of_code(made.range.end), made.name_range.end);
     made.range.begin = std::min(made.range.begin, made.name_range.begin);
     made.stmt = &stmt;
     return &made;
   }
+  /// The end of the last token of code before an offset: a block's tree goes on to what follows it.
+  uint32_t end_of_code(uint32_t offset) const {
+    auto at = std::partition_point(piece_.tokens.begin(), piece_.tokens.end(),
+                                   [&](const RawToken& token) { return token.offset < offset; });
+    while (at != piece_.tokens.begin()) {
+      const RawToken& token = *--at;
+      bool is_code = token.role == TokenRole::Code && !is_trivia(token.kind) && token.length > 0;
+      if (is_code) return std::min(token.offset + token.length, offset);
+    }
+    return offset;
+  }
   void statement(const ast::Stmt& stmt, List& out);
-  void def(const ast::Def& def, DeclaredKind kind, List& out);
+  void def(const ast::Def& def, SymbolKind kind, List& out);
   void module(const ast::Module& module, List& out);
-  void assign(const ast::Assign& assign, DeclaredKind kind, List& out);
+  void assign(const ast::Assign& assign, SymbolKind kind, List& out);
   void imports(const ast::Stmt& stmt, List& out);
   void from_tokens(Range range);
 
@@ -47,20 +58,20 @@ class Lister {
   List out_;
 };
 
-DeclaredKind kind_of(const ast::Def& def) {
-  DeclaredKind kind = DeclaredKind::Function;
+SymbolKind kind_of(const ast::Def& def) {
+  SymbolKind kind = SymbolKind::Function;
   for (const ast::Decorator& decorator : def.decorators) {
     std::string name = ast::dotted(decorator.path);
     if (name.starts_with("tessera.")) name.erase(0, 8);
-    if (name == "jit") kind = DeclaredKind::Entry;
-    if (name == "kernel" || name.starts_with("kernel.")) kind = DeclaredKind::Kernel;
+    if (name == "jit") kind = SymbolKind::Entry;
+    if (name == "kernel" || name.starts_with("kernel.")) kind = SymbolKind::Kernel;
   }
   return kind;
 }
 
-void Lister::def(const ast::Def& def, DeclaredKind kind, List& out) { add(out, def.name, kind, def); }
+void Lister::def(const ast::Def& def, SymbolKind kind, List& out) { add(out, def.name, kind, def); }
 
-void Lister::assign(const ast::Assign& assign, DeclaredKind kind, List& out) {
+void Lister::assign(const ast::Assign& assign, SymbolKind kind, List& out) {
   for (const ast::Expr* target : assign.targets) {
     const auto* name = ast::as<ast::Name>(target);
     if (name) add(out, {name->text, name->loc}, kind, assign);
@@ -68,14 +79,14 @@ void Lister::assign(const ast::Assign& assign, DeclaredKind kind, List& out) {
 }
 
 void Lister::module(const ast::Module& module, List& out) {
-  Declared* made = add(out, module.name, DeclaredKind::Module, module);
+  Declared* made = add(out, module.name, SymbolKind::Module, module);
   if (!made) return;
   List members;
   for (const ast::Stmt* stmt : module.body) {
     if (const auto* method = ast::as<ast::Def>(stmt)) {
-      def(*method, DeclaredKind::Method, members);
+      def(*method, SymbolKind::Method, members);
     } else if (const auto* field = ast::as<ast::Assign>(stmt)) {
-      assign(*field, DeclaredKind::Field, members);
+      assign(*field, SymbolKind::Field, members);
     } else {
       statement(*stmt, members);
     }
@@ -88,18 +99,17 @@ void Lister::imports(const ast::Stmt& stmt, List& out) {
     for (const ast::ImportItem& item : import->items) {
       if (item.path.empty()) continue;
       const ast::Identifier& name = item.alias.text.empty() ? item.path[0] : item.alias;
-      Declared* made = add(out, name, DeclaredKind::Namespace, stmt);
-      if (made) made->path = ast::dotted(item.path);
       // `import a.b` makes `a` a namespace that has `b`.
-      bool nested = made && item.alias.text.empty() && item.path.size() > 1;
-      if (nested) made->imported = made->path;
+      bool nested = item.alias.text.empty() && item.path.size() > 1;
+      Declared* made = add(out, name, nested ? SymbolKind::Namespace : SymbolKind::File, stmt);
+      if (made) made->path = ast::dotted(item.path);
     }
     return;
   }
   const auto& from = ast::cast<ast::FromImport>(stmt);
   for (const ast::ImportedName& item : from.names) {
     const ast::Identifier& name = item.alias.text.empty() ? item.name : item.alias;
-    Declared* made = add(out, name, DeclaredKind::Imported, stmt);
+    Declared* made = add(out, name, SymbolKind::Import, stmt);
     if (!made) continue;
     made->path = ast::dotted(from.path);
     made->imported = item.name.text;
@@ -110,13 +120,13 @@ void Lister::statement(const ast::Stmt& stmt, List& out) {
   switch (stmt.kind) {
     case ast::NodeKind::Def: return def(ast::cast<ast::Def>(stmt), kind_of(ast::cast<ast::Def>(stmt)), out);
     case ast::NodeKind::Module: return module(ast::cast<ast::Module>(stmt), out);
-    case ast::NodeKind::Const: add(out, ast::cast<ast::Const>(stmt).name, DeclaredKind::Constant, stmt); return;
-    case ast::NodeKind::Assign: return assign(ast::cast<ast::Assign>(stmt), DeclaredKind::Constant, out);
+    case ast::NodeKind::Const: add(out, ast::cast<ast::Const>(stmt).name, SymbolKind::Constant, stmt); return;
+    case ast::NodeKind::Assign: return assign(ast::cast<ast::Assign>(stmt), SymbolKind::Constant, out);
     case ast::NodeKind::Param:
-      for (const ast::Identifier& name : ast::cast<ast::Param>(stmt).names) add(out, name, DeclaredKind::Param, stmt);
+      for (const ast::Identifier& name : ast::cast<ast::Param>(stmt).names) add(out, name, SymbolKind::Param, stmt);
       return;
     case ast::NodeKind::Dim:
-      for (const ast::Identifier& name : ast::cast<ast::Dim>(stmt).names) add(out, name, DeclaredKind::Dim, stmt);
+      for (const ast::Identifier& name : ast::cast<ast::Dim>(stmt).names) add(out, name, SymbolKind::Dim, stmt);
       return;
     case ast::NodeKind::Import:
     case ast::NodeKind::FromImport: return imports(stmt, out);
@@ -126,7 +136,7 @@ void Lister::statement(const ast::Stmt& stmt, List& out) {
 
 /// `def name`, `module name`, `const name`: enough to show and find a half-typed declaration.
 void Lister::from_tokens(Range range) {
-  DeclaredKind kind = DeclaredKind::Function;
+  SymbolKind kind = SymbolKind::Function;
   bool announced = false;
   for (const RawToken& token : piece_.tokens) {
     if (token.role != TokenRole::Code || token.offset < range.begin) continue;
@@ -143,13 +153,13 @@ void Lister::from_tokens(Range range) {
     if (token.kind == TokenKind::Def) {
       // What its decorators said stays.
     } else if (text == "module") {
-      kind = DeclaredKind::Module;
+      kind = SymbolKind::Module;
     } else if (text == "const") {
-      kind = DeclaredKind::Constant;
+      kind = SymbolKind::Constant;
     } else {
       announced = false;
-      if (text == "jit") kind = DeclaredKind::Entry;
-      if (text == "kernel") kind = DeclaredKind::Kernel;
+      if (text == "jit") kind = SymbolKind::Entry;
+      if (text == "kernel") kind = SymbolKind::Kernel;
     }
   }
 }

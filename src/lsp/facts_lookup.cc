@@ -2,52 +2,52 @@
 #include <set>
 
 #include "lsp/analysis.h"
-#include "lsp/place.h"
 
 namespace tessera::lsp {
 
 namespace {
 
-/// The number that places of a piece have in a result.
-FileId number_of(const AnalysisResult& result, const Piece& piece) { return result.is_whole ? 1 : piece.file; }
+/// The number that places of a piece have in a result; 0, which no place has, where it is about other pieces.
+FileId number_of(const AnalysisResult& result, const Piece& piece) {
+  return result.sources == piece.sources ? piece.file : 0;
+}
 
-/// Whether a place of the result begins at the offset of the piece.
-bool begins_at(const Piece& piece, Loc loc, uint32_t offset) {
-  loc.file = piece.file;
-  return piece.range(loc).begin == offset;
+/// A place of a piece as the result has it.
+Loc place_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) {
+  Loc loc = piece.sources->file(piece.file).locate(piece.file, offset, 0);
+  loc.file = number_of(result, piece);
+  return loc;
 }
 
 }  // namespace
 
-std::vector<const PlaceFacts*> facts_of(const AnalysisResult& result, const Piece& piece) {
-  std::vector<const PlaceFacts*> found;
+std::vector<const frontend::PlaceFacts*> bindings_of(const AnalysisResult& result, const Piece& piece) {
+  FileId number = number_of(result, piece);
+  std::vector<const frontend::PlaceFacts*> found;
   std::set<std::pair<uint32_t, uint32_t>> known;
   for (const auto& declaration : result.declarations) {
-    auto here = declaration->facts.find(number_of(result, piece));
-    if (here == declaration->facts.end()) continue;
-    for (const PlaceFacts& facts : here->second) {
-      if (known.insert({facts.loc.line, facts.loc.column}).second) found.push_back(&facts);
+    const auto& bindings = declaration->index.bindings;
+    auto at = std::lower_bound(bindings.begin(), bindings.end(), number,
+                               [](const frontend::PlaceFacts& facts, FileId file) { return facts.loc.file < file; });
+    for (; at != bindings.end() && at->loc.file == number; ++at) {
+      if (known.insert({at->loc.line, at->loc.column}).second) found.push_back(&*at);
     }
   }
   return found;
 }
 
-const PlaceFacts* facts_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) {
+const frontend::PlaceFacts* facts_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) {
+  Loc place = place_at(result, piece, offset);
   for (const auto& declaration : result.declarations) {
-    auto here = declaration->facts.find(number_of(result, piece));
-    if (here == declaration->facts.end()) continue;
-    for (const PlaceFacts& facts : here->second) {
-      if (begins_at(piece, facts.loc, offset)) return &facts;
-    }
+    if (const frontend::PlaceFacts* facts = declaration->index.at(place)) return facts;
   }
   return nullptr;
 }
 
-const FunctionFacts* function_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) {
+const frontend::FunctionFacts* function_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) {
+  Loc place = place_at(result, piece, offset);
   for (const auto& declaration : result.declarations) {
-    for (const FunctionFacts& function : declaration->functions) {
-      if (function.loc.file == number_of(result, piece) && begins_at(piece, function.loc, offset)) return &function;
-    }
+    if (const frontend::FunctionFacts* function = declaration->index.function_at(place)) return function;
   }
   return nullptr;
 }

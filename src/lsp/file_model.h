@@ -21,7 +21,8 @@ class PieceStore {
 
   const std::shared_ptr<SourceManager>& sources() const { return sources_; }
   /// Parses a piece of `path`.
-  std::shared_ptr<Piece> parse(const std::string& path, std::string text);
+  std::shared_ptr<Piece> parse(const std::string& path, std::string text, const ParseOptions& options,
+                               std::span<const FileId> before);
   /// Begins a new source manager; pieces of the old one stay good by themselves.
   void renew();
   size_t bytes() const { return bytes_; }
@@ -42,14 +43,15 @@ class FileModel {
   const std::string& text() const { return text_; }
   const LineIndex& lines() const { return lines_; }
   const std::vector<std::shared_ptr<Piece>>& pieces() const { return pieces_; }
-  /// The file has directives and is one piece.
+  /// The file includes others and is one piece.
   bool is_whole() const { return is_whole_; }
+  bool has_directives() const { return has_directives_; }
   /// Files that its text includes, its own path left out.
   const std::vector<std::string>& included() const { return included_; }
   /// Another number for each text.
   uint64_t stamp() const { return stamp_; }
 
-  /// Gives the file a text. A file with directives is parsed as a whole under `options`.
+  /// Gives the file a text. A file that includes others is parsed as a whole.
   void set_text(std::string text, PieceStore& store, const ParseOptions& options);
 
   /// The piece at an offset; the last one for the end of the text; null in an empty file.
@@ -59,6 +61,7 @@ class FileModel {
   const std::map<std::string_view, std::pair<const Declared*, const Piece*>>& declared() const { return declared_; }
 
  private:
+  void cut(PieceStore& store, const ParseOptions& options);
   void index();
 
   std::string path_;
@@ -69,6 +72,7 @@ class FileModel {
   std::map<std::string_view, std::pair<const Declared*, const Piece*>> declared_;
   std::vector<std::string> included_;
   bool is_whole_ = false;
+  bool has_directives_ = false;
   uint64_t stamp_ = 0;
 };
 

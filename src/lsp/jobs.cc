@@ -4,53 +4,54 @@
 
 namespace tessera::lsp {
 
-namespace {
-
-constexpr size_t most_jobs = 4;
-
-}  // namespace
-
 struct Jobs::Job {
-  std::string id;
+  uint64_t number = 0;
   std::atomic<bool> stop = false;
-  std::atomic<bool> done = false;
+  std::atomic<bool> ended = false;
+  Done done;
   Json result;
   std::string error;
   std::thread thread;
 };
 
-Jobs::Jobs(std::function<void()> wake) : wake_(std::move(wake)) {}
+Jobs::Jobs(std::function<void()> wake, size_t most) : wake_(std::move(wake)), most_(most) {}
 
 Jobs::~Jobs() {
   for (const std::unique_ptr<Job>& job : jobs_) job->stop = true;
   for (const std::unique_ptr<Job>& job : jobs_) job->thread.join();
 }
 
-bool Jobs::start(std::string id, LowerJob job, std::function<bool()> is_cancelled) {
-  if (jobs_.size() >= most_jobs) return false;
+uint64_t Jobs::start(Work work, Done done, Stop is_cancelled) {
+  if (jobs_.size() >= most_) return 0;
   Job& made = *jobs_.emplace_back(std::make_unique<Job>());
-  made.id = std::move(id);
-  made.thread = std::thread([this, &made, job = std::move(job), is_cancelled = std::move(is_cancelled)] {
-    auto stop = [&] { return made.stop || (is_cancelled && is_cancelled()); };
-    made.result = run_lower_job(job, stop, made.error);
+  made.number = ++started_;
+  made.done = std::move(done);
+  made.thread = std::thread([this, &made, work = std::move(work), is_cancelled = std::move(is_cancelled)] {
+    made.result = work([&] { return made.stop || (is_cancelled && is_cancelled()); }, made.error);
     ++answers_;
-    made.done = true;
+    made.ended = true;
     if (wake_) wake_();
   });
-  return true;
+  return made.number;
 }
 
-void Jobs::collect(const std::function<void(const std::string&, Json, const std::string&)>& answer) {
+void Jobs::stop(uint64_t number) {
+  for (const std::unique_ptr<Job>& job : jobs_) {
+    if (job->number == number) job->stop = true;
+  }
+}
+
+void Jobs::collect() {
   for (auto at = jobs_.begin(); at != jobs_.end();) {
-    Job& job = **at;
-    if (!job.done) {
+    if (!(*at)->ended) {
       ++at;
       continue;
     }
-    job.thread.join();
-    --answers_;
-    answer(job.id, std::move(job.result), job.error);
+    std::unique_ptr<Job> job = std::move(*at);
     at = jobs_.erase(at);
+    job->thread.join();
+    --answers_;
+    job->done(std::move(job->result), job->error);
   }
 }
 

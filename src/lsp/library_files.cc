@@ -13,6 +13,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
+std::string find_cache() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  fs::path base;
+  if (home && *home == '/') base = fs::path(home) / ".cache";
+  if (cache && *cache == '/') base = cache;
+  return base.empty() ? "" : (base / "tessera").lexically_normal().string() + "/";
+}
+
 /// A folder of its own for each state of the library, so that programs of two versions do not meet.
 std::string make_folder() {
   std::string all;
@@ -21,13 +30,8 @@ std::string make_folder() {
     all += '\0';
     all += file.text;
   }
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  fs::path base;
-  if (home && *home == '/') base = fs::path(home) / ".cache";
-  if (cache && *cache == '/') base = cache;
-  if (base.empty()) return "";
-  return (base / "tessera" / ("stdlib-" + content_hash(all).substr(0, 16))).lexically_normal().string() + "/";
+  if (cache_folder().empty()) return "";
+  return cache_folder() + "stdlib-" + content_hash(all).substr(0, 16) + "/";
 }
 
 const std::string& folder() {
@@ -36,6 +40,11 @@ const std::string& folder() {
 }
 
 }  // namespace
+
+const std::string& cache_folder() {
+  static const std::string path = find_cache();
+  return path;
+}
 
 std::string write_library_file(const std::string& library_path) {
   std::string_view below = std::string_view(library_path).substr(library_folder.size());

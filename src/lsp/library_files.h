@@ -6,6 +6,9 @@
 
 namespace tessera::lsp {
 
+/// The user's folder for files of ours, with a '/' at its end; empty where there is none.
+const std::string& cache_folder();
+
 /// What paths of the library begin with: "stdlib/nn.tsr".
 inline constexpr std::string_view library_folder = "stdlib/";
 

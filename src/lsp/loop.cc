@@ -1,10 +1,12 @@
 #include "lsp/loop.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -15,6 +17,7 @@
 #include "lsp/rpc.h"
 #include "lsp/server.h"
 #include "lsp/transport.h"
+#include "support/file.h"
 
 namespace tessera::lsp {
 
@@ -27,7 +30,7 @@ constexpr size_t most_queued_bytes = size_t(256) << 20;
 
 struct Incoming {
   std::string body;
-  std::string error;  ///< why there is no body
+  std::string error;  ///< why this is no body, but what was refused
   bool is_edit = false;
 };
 
@@ -119,6 +122,8 @@ void read_messages(int in, int stop, Inbox& inbox) {
         std::string id = cancelled_id(message.body);
         if (!id.empty()) inbox.cancel(std::move(id));
         message.is_edit = is_edit(message.body);
+      } else {
+        message.body = reader.refused();
       }
       inbox.put(std::move(message));
     }
@@ -138,22 +143,24 @@ bool write_all(int out, std::string_view bytes) {
 
 }  // namespace
 
-int serve(int in, int out, const std::string& version) {
+int serve(int in, int out, const std::string& version, const WorkingOn& working_on) {
   Inbox inbox;
   bool broken = false;
   ServerOptions options;
   options.version = version;
+  options.working_on = working_on;
   options.is_cancelled = [&](const std::string& id) { return inbox.is_cancelled(id); };
   options.wake = [&] { inbox.wake(); };
   options.has_newer_edit = [&] { return inbox.has_edit(); };
   Server server([&](const std::string& body) { broken = broken || !write_all(out, frame(body)); }, options);
+  // A compiler that is started must not hold an end: the reader would not see that the other one is closed.
   int stop[2];
-  if (pipe(stop) != 0) return 1;
+  if (pipe2(stop, O_CLOEXEC) != 0) return 1;
   std::thread reading(read_messages, in, stop[0], std::ref(inbox));
   while (!server.has_exited() && !broken && !inbox.at_end()) {
     Incoming message;
     if (inbox.take(message, !server.has_work())) {
-      message.error.empty() ? server.receive(message.body) : server.refuse(message.error);
+      message.error.empty() ? server.receive(message.body) : server.refuse(message.error, message.body);
     } else {
       server.work();
     }
@@ -163,6 +170,26 @@ int serve(int in, int out, const std::string& version) {
   reading.join();
   ::close(stop[0]);
   return server.exit_code();
+}
+
+int replay(const std::string& path, const std::string& version, const WorkingOn& working_on) {
+  FrameReader reader;
+  std::string text, problem;
+  if (!read_file(path, text, problem)) {
+    std::fprintf(stderr, "tessera-lsp: '%s' cannot be read: %s\n", path.c_str(), problem.c_str());
+    return 1;
+  }
+  reader.append(text);
+  Server server([](const std::string& body) { std::printf("%s\n", body.c_str()); },
+                {.version = version, .working_on = working_on, .starts_programs = false});
+  while (true) {
+    std::string body;
+    FrameReader::Status status = reader.next(body, problem);
+    if (status == FrameReader::Status::NeedsMore) return 0;
+    status == FrameReader::Status::Message ? server.receive(body) : server.refuse(problem, reader.refused());
+    while (server.work()) {
+    }
+  }
 }
 
 }  // namespace tessera::lsp

@@ -4,10 +4,16 @@
 
 #include <string>
 
+#include "lsp/worker.h"
+
 namespace tessera::lsp {
 
 /// Serves a client until it says `exit` or its end of a pipe is closed. The result is the exit code of
 /// the process.
-int serve(int in, int out, const std::string& version);
+int serve(int in, int out, const std::string& version, const WorkingOn& working_on);
+
+/// Reads the messages of a file (supervisor.h writes such) as a server, prints the answers, a line for each,
+/// and does all work that there is after each message. The result is an exit code.
+int replay(const std::string& path, const std::string& version, const WorkingOn& working_on);
 
 }  // namespace tessera::lsp

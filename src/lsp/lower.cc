@@ -1,26 +1,34 @@
 #include "lsp/lower.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cctype>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <vector>
 
-#include "lsp/child.h"
 #include "lsp/features/stages.h"
+#include "lsp/library_files.h"
 #include "lsp/uri.h"
+#include "support/assembly.h"
 
 namespace tessera::lsp {
 
-namespace fs = std::filesystem;
-
 namespace {
 
-constexpr int time_limit = 60;  // seconds
-/// What the compiler calls the text on its standard input.
-constexpr std::string_view input_name = "-";
+struct Line {
+  std::string_view text;
+  std::optional<NamedPlace> place;
+};
+
+/// A function or kernel of the compiler's.
+struct Unit {
+  std::string_view symbol;
+  std::optional<NamedPlace> place;  ///< where it is declared
+  std::vector<Line> lines;
+};
 
 const Stage* find_stage(std::string_view command) {
   for (const Stage& stage : stages) {
@@ -29,84 +37,135 @@ const Stage* find_stage(std::string_view command) {
   return nullptr;
 }
 
-/// The entry, kernel or method at the place.
-std::string function_at_place(FileModel& file, uint32_t offset) {
+/// The entry, kernel or method at the offset, which the job is about.
+void find_function(const FileModel& file, uint32_t offset, LowerJob& job) {
   const Piece* piece = file.piece_at(offset);
-  if (!piece) return "";
+  if (!piece) return;
+  auto take = [&](const Declared& declared) {
+    job.function = declared.name;
+    job.is_kernel = declared.kind == SymbolKind::Kernel;
+    Range range = piece->in_document(declared.range);
+    job.line = file.lines().line_of(piece->in_document(declared.name_range).begin) + 1;
+    job.first = file.lines().line_of(range.begin) + 1;
+    job.last = file.lines().line_of(range.end) + 1;
+  };
   for (const Declared& declared : piece->names.declared) {
     if (!piece->in_document(declared.range).touches(offset)) continue;
+    take(declared);
     for (const Declared& member : declared.members) {
-      bool inside = member.kind == DeclaredKind::Method && piece->in_document(member.range).touches(offset);
-      if (inside) return member.name;
+      bool inside = member.kind == SymbolKind::Method && piece->in_document(member.range).touches(offset);
+      if (inside) return take(member);
     }
-    return declared.name;
+    return;
   }
-  return "";
 }
 
 size_t indentation(std::string_view line) { return std::min(line.find_first_not_of(' '), line.size()); }
 
-/// Whether a line begins the function of that name, or a kernel made of it ("f.0").
-bool begins_function(std::string_view line, const std::string& name) {
+/// The symbol of the function or kernel that begins on a line of IR; empty where none does.
+std::string_view begun_symbol(std::string_view line) {
   size_t at = line.find('@');
-  if (at == std::string_view::npos || !line.ends_with('{') || line.find("func") >= at) {
-    bool kernel = at != std::string_view::npos && line.ends_with('{') && line.find("kernel") < at;
-    if (!kernel) return false;
-  }
-  std::string_view symbol = line.substr(at + 1);
-  if (!symbol.starts_with(name)) return false;
-  char next = symbol.size() > name.size() ? symbol[name.size()] : ' ';
-  return !(std::isalnum(static_cast<unsigned char>(next)) || next == '_');
+  if (at == std::string_view::npos || !line.ends_with('{')) return "";
+  std::string_view head = line.substr(0, at);
+  if (head.find("func") == std::string_view::npos && head.find("kernel") == std::string_view::npos) return "";
+  auto ends = [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.'; };
+  size_t end = at + 1;
+  while (end < line.size() && !ends(line[end])) ++end;
+  return line.substr(at + 1, end - at - 1);
 }
 
-/// The lines of a dump that are about the function; all of them where none says so.
-std::vector<std::string_view> cut_to(const std::string& dump, const std::string& function) {
-  std::vector<std::string_view> all, own;
-  for (size_t at = 0; at < dump.size();) {
-    size_t end = std::min(dump.find('\n', at), dump.size());
-    all.push_back(std::string_view(dump).substr(at, end - at));
-    at = end + 1;
-  }
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (!begins_function(all[i], function)) continue;
-    size_t margin = indentation(all[i]);
-    auto ends = [&](std::string_view line) {
-      size_t begin = indentation(line);
-      return begin <= margin && line.substr(begin).starts_with('}');
-    };
-    do {
-      own.push_back(all[i]);
-    } while (++i < all.size() && !ends(all[i]));
-    if (i < all.size()) own.push_back(all[i]);
-  }
-  return own.empty() ? all : own;
+/// Takes ` loc("file":12:3)` off the end of a line.
+Line take_place(const Compilation& compilation, std::string_view text) {
+  size_t at = text.rfind(" loc(\"");
+  if (at == std::string_view::npos || !text.ends_with(')')) return {text, std::nullopt};
+  std::string place(text.substr(at + 6, text.size() - at - 7));
+  place.erase(std::remove(place.begin(), place.end(), '"'), place.end());
+  return {text.substr(0, at), read_place(compilation, place)};
 }
 
-/// Takes `loc("file":12:3)` off the end of a line and gives the line, if it is one of the input's.
-std::optional<uint32_t> take_place(std::string& line) {
-  size_t at = line.rfind(" loc(\"");
-  if (at == std::string::npos) return std::nullopt;
-  size_t name = at + 6;
-  size_t quote = line.find('"', name);
-  std::string_view file = std::string_view(line).substr(name, quote - name);
-  uint32_t number = 0;
-  bool own = quote != std::string::npos && quote + 2 < line.size() && (file == input_name || file == "<stdin>");
-  if (own) std::from_chars(line.data() + quote + 2, line.data() + line.size(), number);
-  size_t end = line.find(')', at);
-  if (end != std::string::npos) line.erase(at, end + 1 - at);
-  return number == 0 ? std::nullopt : std::optional(number - 1);
+/// Whether a unit is of the function that is asked for: by its name, with what is made of it ("f", "f.0", in PTX
+/// "f$0"), or by where it is declared, as a kernel that is called has its caller's name.
+bool is_own(const LowerJob& job, const Unit& unit) {
+  std::string_view rest = unit.symbol;
+  if (rest.starts_with(job.function)) {
+    rest.remove_prefix(job.function.size());
+    if (rest.empty() || rest[0] == '.' || rest[0] == '$') return true;
+  }
+  return unit.place && unit.place->path == job.compilation.path && unit.place->line == job.line;
+}
+
+/// Whether a line of it is for one of the function's.
+bool reaches(const LowerJob& job, const Unit& unit) {
+  return std::any_of(unit.lines.begin(), unit.lines.end(), [&](const Line& line) {
+    bool is_here = line.place && line.place->path == job.compilation.path;
+    return is_here && job.first <= line.place->line && line.place->line <= job.last;
+  });
+}
+
+/// The units of the function; of one that is compiled as a part of others, these.
+std::vector<const Unit*> choose(const LowerJob& job, const std::vector<Unit>& units) {
+  std::vector<const Unit*> own, reached;
+  for (const Unit& unit : units) {
+    if (job.function.empty() || is_own(job, unit)) own.push_back(&unit);
+    if (reaches(job, unit)) reached.push_back(&unit);
+  }
+  return own.empty() ? reached : own;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+/// The units of a dump, without the modules that they are in.
+std::vector<Unit> units_of_dump(const Compilation& compilation, std::string_view dump) {
+  std::vector<Unit> units;
+  std::vector<std::string_view> lines = lines_of(dump);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    Unit unit{begun_symbol(take_place(compilation, lines[i]).text), std::nullopt, {}};
+    if (unit.symbol.empty()) continue;
+    size_t margin = indentation(lines[i]);
+    bool ends = false;
+    for (; i < lines.size() && !ends; ++i) {
+      unit.lines.push_back(take_place(compilation, lines[i]));
+      size_t begin = indentation(lines[i]);
+      ends = begin <= margin && lines[i].substr(begin).starts_with('}');
+    }
+    --i;
+    unit.place = unit.lines.back().place;
+    units.push_back(std::move(unit));
+  }
+  return units;
+}
+
+/// The kernels of PTX or assembly.
+std::vector<Unit> units_of_code(const Compilation& compilation, std::string_view text) {
+  std::vector<Unit> units;
+  Assembly assembly = split_assembly(text);
+  std::vector<std::string> paths;
+  for (const std::string& name : assembly.files) paths.push_back(path_of_name(compilation, name));
+  for (const AssemblyFunction& function : assembly.functions) {
+    Unit& unit = units.emplace_back();
+    unit.symbol = function.name;
+    auto same = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.symbol == function.same_as; });
+    if (same != units.end()) unit.lines = same->lines;
+    for (const AssemblyLine& line : function.lines) {
+      Line& added = unit.lines.emplace_back(Line{line.text, std::nullopt});
+      if (line.file != 0) added.place = {paths[line.file - 1], line.line, line.column};
+    }
+    for (const Line& line : unit.lines) unit.place = unit.place ? unit.place : line.place;
+  }
+  return units;
 }
 
 }  // namespace
 
-std::string find_compiler() {
-  std::error_code error;
-  fs::path self = fs::read_symlink("/proc/self/exe", error);
-  fs::path beside = self.parent_path() / "tesserac";
-  return !error && fs::exists(beside, error) ? beside.string() : "tesserac";
-}
-
-std::optional<LowerJob> lower_job(Context& context, const std::string& compiler, const std::string& command,
+std::optional<LowerJob> lower_job(Context& context, const CompilerSettings& compiler, const std::string& command,
                                   const Json& argument, std::string& error) {
   const Stage* stage = find_stage(command);
   Json params = {{"textDocument", {{"uri", text_at(argument, "uri")}}}, {"position", member(argument, "position")}};
@@ -116,40 +175,64 @@ std::optional<LowerJob> lower_job(Context& context, const std::string& compiler,
     return std::nullopt;
   }
   LowerJob job;
-  job.function = function_at_place(*file, offset_of(context, *file, params));
+  find_function(*file, offset_of(context, *file, params), job);
   job.uri = text_at(argument, "uri");
-  job.input = file->text();
-  fs::path path = file->path();
-  job.folder = path.is_absolute() ? path.parent_path().string() : "";
-  std::string target = text_at(argument, "target");
-  if (target.empty() || target.starts_with('-')) target = "cpu:x86-64-v3";
+  job.target = text_at(argument, "target");
+  if (job.target.empty()) job.target = compiler.target.empty() ? default_target : compiler.target;
+  job.stage = stage->title;
   std::string dump(stage->dump);
-  if (dump.empty()) dump = target.starts_with("cuda:") ? "ptx" : "asm";
-  job.command = {compiler, "-", "--dump=" + dump, "--target=" + target, "-o", "-"};
-  for (const std::string& folder : context.workspace.options.include_paths) job.command.push_back("-I" + folder);
-  for (const auto& [name, value] : context.workspace.options.defines) job.command.push_back("-D" + name + "=" + value);
+  job.is_code = dump.empty();
+  if (job.is_code) dump = job.target.starts_with("cuda:") ? "ptx" : "asm";
+  std::vector<std::string> options = {"--dump=" + dump, "-o", "-"};
+  if (dump == "asm") options.push_back("--lineinfo");
+  job.compilation = compilation_of(*file, context.workspace, context.analysis(*file), compiler, job.target, options);
   return job;
 }
 
+std::string stage_file(const LowerJob& job) {
+  std::string folder = cache_folder();
+  if (folder.empty()) return "";
+  std::string file = std::filesystem::path(job.compilation.path).stem().string();
+  std::string name = file + (job.function.empty() ? "" : "." + job.function);
+  std::error_code error;
+  std::filesystem::create_directories(folder + "stages", error);
+  std::string_view extension = !job.is_code ? "tir" : job.target.starts_with("cuda:") ? "ptx" : "s";
+  std::string stage = job.is_code ? "" : "." + job.stage;
+  return error ? "" : fmt::format("{}stages/{}{}.{}", folder, name, stage, extension);
+}
+
 Json run_lower_job(const LowerJob& job, const std::function<bool()>& stop, std::string& error) {
-  ChildResult result = run_child(job.command, job.folder, job.input, time_limit, stop);
-  if (!result.started) {
-    error = fmt::format("'{}' cannot be started", job.command[0]);
-  } else if (!result.ended) {
-    error = fmt::format("'{}' was ended before it was done", job.command[0]);
-  } else if (result.status != 0) {
-    error = result.errors.empty() ? fmt::format("'{}' failed", job.command[0]) : result.errors;
+  std::optional<std::string> output = run(job.compilation, stop, error);
+  if (!output) return nullptr;
+  std::vector<Unit> units =
+      job.is_code ? units_of_code(job.compilation, *output) : units_of_dump(job.compilation, *output);
+  std::vector<const Unit*> chosen = choose(job, units);
+  if (chosen.empty()) {
+    constexpr std::string_view of_kernel = ", a kernel; its lowering begins with Schedule";
+    error = fmt::format("there is no {} of '{}'{}", job.stage, job.function, job.is_kernel ? of_kernel : "");
+    return nullptr;
   }
-  if (!error.empty()) return nullptr;
+  std::map<std::string, std::string> uris = {{job.compilation.path, job.uri}};
+  auto uri = [&](const std::string& path) {
+    auto [known, is_new] = uris.try_emplace(path);
+    if (is_new) known->second = uri_of(path.starts_with(library_folder) ? write_library_file(path) : path);
+    return known->second;
+  };
   std::string text;
   Json lines = Json::array();
-  for (std::string_view part : cut_to(result.out, job.function)) {
-    std::string line(part);
-    auto place = take_place(line);
-    lines.push_back(place ? Json(*place) : Json());
-    text += line + "\n";
+  for (const Unit* unit : chosen) {
+    if (!text.empty()) {
+      text += '\n';
+      lines.push_back(nullptr);
+    }
+    for (const Line& line : unit->lines) {
+      bool has_place = line.place && line.place->line > 0;
+      lines.push_back(has_place ? Json{{"uri", uri(line.place->path)}, {"line", line.place->line - 1}} : Json());
+      text += line.text;
+      text += '\n';
+    }
   }
-  return {{"uri", job.uri}, {"function", job.function}, {"text", std::move(text)}, {"lines", std::move(lines)}};
+  return {{"function", job.function}, {"target", job.target}, {"text", std::move(text)}, {"lines", std::move(lines)}};
 }
 
 }  // namespace tessera::lsp

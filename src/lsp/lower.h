@@ -1,34 +1,38 @@
 #pragma once
-// "Show Graph of this function": tesserac is started for the text as it is typed, and what it prints
-// is cut to the function and linked to the source's lines.
+// "Show Graph of this function": the compiler is asked for a stage of the text as it is typed, and what it prints
+// is cut to the function and linked to the lines of the sources.
 
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "lsp/compiler.h"
 #include "lsp/features/context.h"
 
 namespace tessera::lsp {
 
 /// What is to be run, with everything it needs: it runs beside the server.
 struct LowerJob {
-  std::vector<std::string> command;
-  std::string folder;
-  std::string input;
+  Compilation compilation;
   std::string uri;
-  std::string function;
+  std::string target;
+  std::string stage;     ///< its title
+  bool is_code = false;  ///< PTX or assembly
+  bool is_kernel = false;
+  std::string function;  ///< empty: everything is shown
+  uint32_t line = 0;     ///< of the function's name, from 1
+  uint32_t first = 0;    ///< and of all of it
+  uint32_t last = 0;
 };
 
-/// The job of a command of stages.h, whose argument is {uri, position, target}; none, with a reason,
-/// where there is no such function.
-std::optional<LowerJob> lower_job(Context& context, const std::string& compiler, const std::string& command,
+/// The job for a lens' command and its argument {uri, position, target?}; null with a reason where it
+/// names no stage, document or place.
+std::optional<LowerJob> lower_job(Context& context, const CompilerSettings& compiler, const std::string& command,
                                   const Json& argument, std::string& error);
-/// Runs it. The result has `text`, and in `lines` for each of its lines the source's line (from 0) or
-/// null; on failure null with a reason.
+/// The file that the text is put into for a client that cannot show it otherwise; empty where there is no folder.
+std::string stage_file(const LowerJob& job);
+/// Runs it. The result has `function`, `target`, `text`, and in `lines` for each line of the text {uri, line}, from
+/// 0, or null; on failure null with a reason.
 Json run_lower_job(const LowerJob& job, const std::function<bool()>& stop, std::string& error);
-
-/// tesserac beside this program, or the one on PATH.
-std::string find_compiler();
 
 }  // namespace tessera::lsp

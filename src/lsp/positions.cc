@@ -29,8 +29,46 @@ uint32_t clamp_number(const Json& object, std::string_view key) {
 LineIndex::LineIndex(std::string_view text) {
   for (uint32_t i = 0; i < text.size(); ++i) {
     bool ends = text[i] == '\n' || (text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n'));
-    if (ends) starts_.push_back(i + 1);
+    if (!ends) continue;
+    mark_line(text, starts_.back(), i);
+    starts_.push_back(i + 1);
   }
+  mark_line(text, starts_.back(), uint32_t(text.size()));
+}
+
+void LineIndex::mark_line(std::string_view text, uint32_t begin, uint32_t end) {
+  constexpr uint32_t stride = 64;
+  Mark here{begin, 0};
+  for (uint32_t last = begin; end - here.offset > stride;) {
+    size_t length = character_length(text.substr(here.offset));
+    here.offset += uint32_t(length);
+    here.units16 += units(length, Encoding::Utf16);
+    if (here.offset - last < stride) continue;
+    marks_.push_back(here);
+    last = here.offset;
+  }
+}
+
+std::pair<const LineIndex::Mark*, const LineIndex::Mark*> LineIndex::marks_of(uint32_t line) const {
+  auto behind = [](uint32_t offset, const Mark& mark) { return offset < mark.offset; };
+  auto begin = std::upper_bound(marks_.begin(), marks_.end(), starts_[line], behind);
+  auto end = marks_.end();
+  if (line + 1 < starts_.size()) end = std::upper_bound(begin, end, starts_[line + 1], behind);
+  return {marks_.data() + (begin - marks_.begin()), marks_.data() + (end - marks_.begin())};
+}
+
+LineIndex::Mark LineIndex::mark_before(uint32_t line, uint32_t offset) const {
+  auto [begin, end] = marks_of(line);
+  auto after = std::upper_bound(begin, end, offset, [](uint32_t at, const Mark& mark) { return at < mark.offset; });
+  return after == begin ? Mark{starts_[line], 0} : after[-1];
+}
+
+LineIndex::Mark LineIndex::mark_before(uint32_t line, uint32_t character, Encoding encoding) const {
+  auto [begin, end] = marks_of(line);
+  auto after = std::upper_bound(begin, end, character, [&](uint32_t at, const Mark& mark) {
+    return at < units_at(mark, line, encoding);
+  });
+  return after == begin ? Mark{starts_[line], 0} : after[-1];
 }
 
 uint32_t LineIndex::line_of(uint32_t offset) const {
@@ -40,8 +78,9 @@ uint32_t LineIndex::line_of(uint32_t offset) const {
 
 uint32_t LineIndex::offset(std::string_view text, Position position, Encoding encoding) const {
   if (position.line >= starts_.size()) return uint32_t(text.size());
-  uint32_t at = starts_[position.line];
-  uint32_t count = 0;
+  Mark mark = mark_before(position.line, position.character, encoding);
+  uint32_t at = mark.offset;
+  uint32_t count = units_at(mark, position.line, encoding);
   while (at < text.size() && text[at] != '\n' && text[at] != '\r') {
     size_t length = character_length(text.substr(at));
     count += units(length, encoding);
@@ -54,8 +93,9 @@ uint32_t LineIndex::offset(std::string_view text, Position position, Encoding en
 Position LineIndex::position(std::string_view text, uint32_t offset, Encoding encoding) const {
   offset = std::min(offset, uint32_t(text.size()));
   uint32_t line = line_of(offset);
-  uint32_t count = 0;
-  for (uint32_t at = starts_[line]; at < offset;) {
+  Mark mark = mark_before(line, offset);
+  uint32_t count = units_at(mark, line, encoding);
+  for (uint32_t at = mark.offset; at < offset;) {
     size_t length = character_length(text.substr(at));
     if (at + length > offset) break;
     count += units(length, encoding);

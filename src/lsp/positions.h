@@ -3,8 +3,10 @@
 // units in it. Any pair of numbers means some place: lines past the end mean the end of the text,
 // characters past the end of a line mean its end, and half of a character means its start.
 
+#include <compare>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lsp/json.h"
@@ -25,10 +27,11 @@ struct Range {
   bool contains(uint32_t offset) const { return begin <= offset && offset < end; }
   /// Also its end: where a cursor stands behind a word.
   bool touches(uint32_t offset) const { return begin <= offset && offset <= end; }
-  friend bool operator==(const Range&, const Range&) = default;
+  friend auto operator<=>(const Range&, const Range&) = default;
 };
 
-/// Where the lines of a text begin. Lines end with \n, \r\n or \r.
+/// Where the lines of a text begin. Lines end with \n, \r\n or \r. Along a long line places are marked, so that none
+/// is counted from the line's start.
 class LineIndex {
  public:
   LineIndex() = default;
@@ -41,7 +44,23 @@ class LineIndex {
   uint32_t line_start(uint32_t line) const { return starts_[line]; }
 
  private:
+  /// A character of a long line begins here.
+  struct Mark {
+    uint32_t offset = 0;
+    uint32_t units16 = 0;  ///< of UTF-16 since the line's start
+  };
+  void mark_line(std::string_view text, uint32_t begin, uint32_t end);
+  /// The last mark of the line that is not behind the offset, or not behind the character; the line's start where
+  /// there is none.
+  Mark mark_before(uint32_t line, uint32_t offset) const;
+  Mark mark_before(uint32_t line, uint32_t character, Encoding encoding) const;
+  std::pair<const Mark*, const Mark*> marks_of(uint32_t line) const;
+  uint32_t units_at(Mark mark, uint32_t line, Encoding encoding) const {
+    return encoding == Encoding::Utf8 ? mark.offset - starts_[line] : mark.units16;
+  }
+
   std::vector<uint32_t> starts_{0};
+  std::vector<Mark> marks_;  ///< in order
 };
 
 /// {"line": …, "character": …}; numbers that are none or negative count as 0.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 namespace tessera::lsp {
 
@@ -19,8 +20,12 @@ void Publisher::changed(const std::string& path) {
 }
 
 void Publisher::all_changed() {
-  waiting_.clear();
   caches_.clear();
+  look_again();
+}
+
+void Publisher::look_again() {
+  waiting_.clear();
   for (const auto& [uri, document] : context_.workspace.documents()) waiting_.push_back(uri);
 }
 
@@ -45,8 +50,10 @@ bool Publisher::work() {
   waiting_.pop_back();
   Document* document = context_.workspace.document(uri);
   if (!document) return true;
+  begins_(uri);
   AnalysisResult result = analyse(context_.workspace, *document->model, caches_[uri], library_,
                                   context_.is_cancelled);
+  begins_("");
   if (!result.finished) {
     waiting_.insert(waiting_.begin(), uri);
     return true;
@@ -78,18 +85,30 @@ void Publisher::publish() {
   }
 }
 
+/// Those of a file in order: the same one, of several documents that the file is part of, once, and no more than a
+/// reader looks at. More than those of the list were found where it `is_cut`.
+Json Publisher::diagnostics_of(const FileModel& file, std::vector<const PlacedDiagnostic*> list, bool is_cut) {
+  auto shown = [](const PlacedDiagnostic* d) { return std::tie(d->range, d->id, d->message, d->notes, d->helps); };
+  auto before = [&](const PlacedDiagnostic* a, const PlacedDiagnostic* b) { return shown(a) < shown(b); };
+  std::set<const PlacedDiagnostic*, decltype(before)> said(before);
+  std::erase_if(list, [&](const PlacedDiagnostic* diagnostic) { return !said.insert(diagnostic).second; });
+  std::stable_sort(list.begin(), list.end(), [](const PlacedDiagnostic* a, const PlacedDiagnostic* b) {
+    return a->range.begin < b->range.begin;
+  });
+  Json made = Json::array();
+  for (size_t i = 0; i < std::min(list.size(), max_diagnostics); ++i) {
+    made.push_back(diagnostic_json(context_, file, *list[i]));
+  }
+  is_cut = is_cut || list.size() > made.size();
+  if (is_cut && !made.empty()) made.push_back(cut_json(made.back()["range"]));
+  return made;
+}
+
 void Publisher::publish_file(const std::string& path, const std::vector<const PlacedDiagnostic*>& list) {
   FileModel* file = context_.workspace.model(path);
   Document* document = context_.workspace.document_of(path);
-  std::vector<std::pair<uint32_t, Json>> made;
-  for (const PlacedDiagnostic* diagnostic : list) {
-    Json json = diagnostic_json(context_, *file, *diagnostic);
-    bool said = std::any_of(made.begin(), made.end(), [&](const auto& other) { return other.second == json; });
-    if (!said) made.emplace_back(diagnostic->range.begin, std::move(json));
-  }
-  std::stable_sort(made.begin(), made.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  Json diagnostics = Json::array();
-  for (auto& [place, json] : made) diagnostics.push_back(std::move(json));
+  const AnalysisResult* own = document ? result(document->uri) : nullptr;
+  Json diagnostics = diagnostics_of(*file, list, own && own->is_cut);
   std::string uri = context_.workspace.uri(*file);
   // A document's result may be older than its text: it is then published after the next analysis.
   bool waits = std::find(waiting_.begin(), waiting_.end(), uri) != waiting_.end();

@@ -16,12 +16,17 @@ namespace tessera::lsp {
 class Publisher {
  public:
   using Notify = std::function<void(const std::string& method, Json params)>;
-  Publisher(Context& context, Notify notify) : context_(context), notify_(std::move(notify)) {}
+  using Begins = std::function<void(const std::string& uri)>;
+  /// `begins` is told what is analysed, and an empty URI when that is done.
+  Publisher(Context& context, Notify notify, Begins begins)
+      : context_(context), notify_(std::move(notify)), begins_(std::move(begins)) {}
 
   /// A file changed: it and the open files whose analysis read it are looked at again.
   void changed(const std::string& path);
   /// Anything may have changed.
   void all_changed();
+  /// Files that documents import may have changed; what is known of those that have not stays.
+  void look_again();
   void closed(const std::string& uri, const std::string& path);
   bool has_work() const { return !waiting_.empty(); }
   /// Analyses one file and publishes what it found; false when there was nothing to do.
@@ -31,10 +36,12 @@ class Publisher {
 
  private:
   void publish();
+  Json diagnostics_of(const FileModel& file, std::vector<const PlacedDiagnostic*> list, bool is_cut);
   void publish_file(const std::string& path, const std::vector<const PlacedDiagnostic*>& list);
 
   Context& context_;
   Notify notify_;
+  Begins begins_;
   std::vector<std::string> waiting_;               ///< URIs, the next one last
   std::map<std::string, AnalysisResult> results_;  ///< by URI
   std::map<std::string, AnalysisCache> caches_;    ///< by URI

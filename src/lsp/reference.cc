@@ -8,6 +8,7 @@
 #include "frontend/check_numerics.h"
 #include "frontend/kernel/tile_builtins.h"
 #include "ir/core/dtype.h"
+#include "ir/schedule/schedule_keys.h"
 
 namespace tessera::lsp {
 
@@ -43,6 +44,10 @@ std::vector<Word> make_words() {
   for (const Row& row : rows) list.push_back({std::string(row.text), row.kind, std::string(row.meaning)});
   for (std::string_view name : frontend::dtype_names()) {
     list.push_back({std::string(name), WordKind::DType, describe_dtype(*frontend::dtype_by_name(name))});
+  }
+  for (const schedule::ScheduleKey& key : schedule::schedule_keys()) {
+    std::string meaning = fmt::format("`{}`, {}: {}.", key.name, schedule::expected_value(key), key.summary);
+    list.push_back({std::string(key.name), WordKind::ScheduleMember, std::move(meaning)});
   }
   return list;
 }
@@ -185,6 +190,11 @@ std::string signature_text(const frontend::Builtin& builtin, std::vector<std::pa
     if (parameters) parameters->emplace_back(begin, uint32_t(out.size()));
   }
   return out + ")";
+}
+
+const Word* find_member_word(std::string_view text, WordKind kind) {
+  bool with = kind == WordKind::ScheduleMember && text.starts_with("with_");
+  return find_word(with ? text.substr(5) : text, kind);
 }
 
 const frontend::Builtin* find_op(std::string_view name) {

@@ -23,8 +23,15 @@ enum class WordKind : uint8_t {
   Constant,
   Namespace,
   Directive,
+  Layout,
+  Privilege,
+  // After a dot:
   TensorMember,
   CacheMember,
+  OptimizerMember,
+  StateMember,     ///< of caches and of optimisers' states
+  ScheduleMember,  ///< a key, which is also an argument of `Schedule`
+  KernelMember,
 };
 
 struct Word {
@@ -37,6 +44,8 @@ struct Word {
 std::span<const Word> words();
 /// The word of that kind; null when there is none.
 const Word* find_word(std::string_view text, WordKind kind);
+/// The same of a member, `with_stages` being `stages`.
+const Word* find_member_word(std::string_view text, WordKind kind);
 
 /// The specification of a function of the language.
 struct Specification {

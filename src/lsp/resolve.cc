@@ -4,50 +4,11 @@
 
 #include <algorithm>
 
+#include "lsp/readings.h"
+
 namespace tessera::lsp {
 
 namespace {
-
-/// Imports of imports, and members of members, are followed this far.
-constexpr int follow_limit = 32;
-
-class Deeper {
- public:
-  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
-  ~Deeper() { --depth_; }
-  bool too_deep() const { return depth_ > follow_limit; }
-
- private:
-  int& depth_;
-};
-
-SymbolKind symbol_kind(DeclaredKind kind) {
-  switch (kind) {
-    case DeclaredKind::Function: return SymbolKind::Function;
-    case DeclaredKind::Entry: return SymbolKind::Entry;
-    case DeclaredKind::Kernel: return SymbolKind::Kernel;
-    case DeclaredKind::Module: return SymbolKind::Module;
-    case DeclaredKind::Param: return SymbolKind::Param;
-    case DeclaredKind::Dim: return SymbolKind::Dim;
-    case DeclaredKind::Field: return SymbolKind::Field;
-    case DeclaredKind::Method: return SymbolKind::Method;
-    case DeclaredKind::Namespace: return SymbolKind::File;
-    case DeclaredKind::Constant:
-    case DeclaredKind::Imported: return SymbolKind::Constant;
-  }
-  return SymbolKind::Constant;
-}
-
-SymbolKind symbol_kind(LocalKind kind) {
-  switch (kind) {
-    case LocalKind::Parameter: return SymbolKind::Parameter;
-    case LocalKind::Self: return SymbolKind::Self;
-    case LocalKind::Variable: return SymbolKind::Variable;
-    case LocalKind::Symbol: return SymbolKind::Size;
-    case LocalKind::Function: return SymbolKind::Function;
-  }
-  return SymbolKind::Variable;
-}
 
 std::string squeezed(std::string_view path) {
   std::string out;
@@ -57,21 +18,10 @@ std::string squeezed(std::string_view path) {
   return out;
 }
 
-const Declared* find_member(const Declared& module, std::string_view name) {
-  for (const Declared& member : module.members) {
-    if (member.name == name) return &member;
-  }
-  return nullptr;
-}
-
-/// The call that gives a field or constant its instance: `Linear(I, O)` in `[Linear(I, O)] * 3`.
-const ast::Expr* instance_expression(const Declared& declared) {
-  const auto* assign = ast::as<ast::Assign>(declared.stmt);
-  const auto* constant = ast::as<ast::Const>(declared.stmt);
-  const ast::Expr* expr = constant ? constant->value : nullptr;
-  if (assign) expr = assign->annotation ? assign->annotation : assign->value;
-  const auto* call = ast::as<ast::Call>(expr);
-  return call ? call->callee : nullptr;
+/// Whether a name around a function may be a size or dtype, so that it declares nothing in a signature.
+bool may_be_size(SymbolKind kind) {
+  return kind == SymbolKind::Constant || kind == SymbolKind::Param || kind == SymbolKind::Dim ||
+         kind == SymbolKind::Import;
 }
 
 }  // namespace
@@ -98,56 +48,78 @@ Symbol word_symbol(const Word& word) {
 std::optional<NamePlace> Resolver::name_at(FileModel& file, uint32_t offset) const {
   const Piece* piece = file.piece_at(offset);
   if (!piece) return std::nullopt;
-  const Occurrence* found = piece->names.at(offset - piece->begin);
-  if (!found) return std::nullopt;
-  return NamePlace{&file, piece, found};
+  if (const Occurrence* found = piece->names.at(offset - piece->begin)) return NamePlace{&file, piece, found};
+  if (!has_inactive(*piece, "")) return std::nullopt;
+  for (const InactiveName& name : readings_of(*piece).names) {
+    if (name.occurrence->range.touches(offset - piece->begin)) return NamePlace{&file, name.reading, name.occurrence};
+  }
+  return std::nullopt;
 }
 
-std::optional<Symbol> Resolver::language_name(std::string_view name) {
-  if (const Word* dtype = find_word(name, WordKind::DType); dtype && !find_op(name)) return word_symbol(*dtype);
-  if (const frontend::Builtin* op = find_op(name)) return builtin_symbol(*op);
-  for (WordKind kind : {WordKind::Constant, WordKind::Namespace, WordKind::Type, WordKind::Policy}) {
+std::optional<Symbol> Resolver::language_name(std::string_view name, bool in_type) {
+  const frontend::Builtin* op = find_op(name);
+  // `p: float` is a number that is known when compiling, elsewhere `float` is a function.
+  for (WordKind kind : {WordKind::Type, WordKind::DType}) {
+    const Word* word = in_type || !op ? find_word(name, kind) : nullptr;
+    if (word) return word_symbol(*word);
+  }
+  if (op) return builtin_symbol(*op);
+  for (WordKind kind : {WordKind::Constant, WordKind::Namespace, WordKind::Policy}) {
     if (const Word* word = find_word(name, kind)) return word_symbol(*word);
   }
   return std::nullopt;
 }
 
-std::optional<Symbol> Resolver::free_name(FileModel& file, std::string_view name) {
+std::optional<Symbol> Resolver::declared_name(FileModel& file, const Piece& from, std::string_view name, bool follow) {
+  // A reading of other branches has declarations of its own.
+  for (const Declared& own : from.names.declared) {
+    if (from.is_reading && own.name == name) return declared(file, from, own, follow);
+  }
   const Piece* piece = nullptr;
-  if (const Declared* found = file.find(name, &piece)) return declared(file, *piece, *found);
-  return language_name(name);
+  const Declared* found = file.find(name, &piece);
+  return found ? declared(file, *piece, *found, follow) : std::nullopt;
+}
+
+std::optional<Symbol> Resolver::free_name(FileModel& file, const Piece& from, std::string_view name, bool in_type) {
+  auto found = declared_name(file, from, name);
+  return found ? found : language_name(name, in_type);
+}
+
+/// What the file or the language knows as a size or dtype is used; only another name declares one.
+std::optional<Symbol> Resolver::size(FileModel& file, const Piece& piece, const Local& local) {
+  auto known = declared_name(file, piece, local.name);
+  if (known && may_be_size(known->kind)) return known;
+  for (WordKind kind : {WordKind::DType, WordKind::Type, WordKind::Policy, WordKind::Layout}) {
+    if (const Word* word = find_word(local.name, kind)) return word_symbol(*word);
+  }
+  return std::nullopt;
 }
 
 std::optional<Symbol> Resolver::local(FileModel& file, const Piece& piece, int32_t index) {
   const Local& local = piece.names.locals[size_t(index)];
-  if (local.kind == LocalKind::Symbol) {
-    // What the file or the language knows is used; only another name declares a size.
-    const Piece* where = nullptr;
-    const Declared* known = file.find(local.name, &where);
-    bool is_value = known && known->kind != DeclaredKind::Function && known->kind != DeclaredKind::Entry;
-    if (is_value) return declared(file, *where, *known);
-    for (WordKind kind : {WordKind::DType, WordKind::Type, WordKind::Policy}) {
-      if (const Word* word = find_word(local.name, kind)) return word_symbol(*word);
-    }
+  if (local.kind == SymbolKind::Size) {
+    if (auto known = size(file, piece, local)) return known;
   }
+  if (local.kind == SymbolKind::Constant) return own_member(declared_name(file, piece, local.owner, false), local.name);
   Symbol made;
-  made.kind = symbol_kind(local.kind);
+  made.kind = local.kind;
   made.name = local.name;
   made.file = &file;
   made.piece = &piece;
   made.range = piece.in_document(local.range);
   made.full_range = made.range;
   made.local = &local;
-  made.key = local.callable.empty() ? fmt::format("{}#{}#{}", file.path(), piece.begin, index)
-                                    : fmt::format("{}({}){}", file.path(), local.callable, local.name);
+  bool visible_outside = !local.callable.empty() && local.callable[0] != '#';
+  made.key = visible_outside ? fmt::format("{}({}){}", file.path(), local.callable, local.name)
+                             : fmt::format("{}#{}", file.path(), made.range.begin);
   return made;
 }
 
 std::optional<Symbol> Resolver::declared(FileModel& file, const Piece& piece, const Declared& declared, bool follow) {
-  Deeper deeper(depth_);
+  Deeper deeper(followed_);
   if (deeper.too_deep()) return std::nullopt;
   Symbol made;
-  made.kind = symbol_kind(declared.kind);
+  made.kind = declared.kind;
   made.name = declared.name;
   made.file = &file;
   made.piece = &piece;
@@ -155,24 +127,20 @@ std::optional<Symbol> Resolver::declared(FileModel& file, const Piece& piece, co
   made.full_range = piece.in_document(declared.range);
   made.declared = &declared;
   made.key = fmt::format("{}:{}", file.path(), declared.name);
-  if (!follow) return made;
-  if (declared.kind == DeclaredKind::Imported) {
-    auto target = imported(file, declared.path, declared.imported);
-    if (!target) return made;
-    // Under another name it is a name of its own.
-    if (declared.imported != declared.name) target->key = made.key;
-    return target;
+  if (declared.kind == SymbolKind::Namespace) made.prefix = declared.name;
+  bool imports = declared.kind == SymbolKind::Import || declared.kind == SymbolKind::File;
+  if (!follow || !imports) return made;
+  bool whole = declared.kind == SymbolKind::File;
+  auto target = whole ? file_symbol(file, declared.path) : imported(file, declared.path, declared.imported);
+  if (!target) {
+    made.kind = SymbolKind::Import;
+    return made;
   }
-  if (declared.kind == DeclaredKind::Namespace) {
-    if (declared.imported.empty()) {
-      auto target = file_symbol(file, declared.path);
-      if (target) target->key = made.key;
-      return target ? target : made;
-    }
-    made.kind = SymbolKind::Namespace;
-    made.prefix = declared.name;
-  }
-  return made;
+  if (declared.name == (whole ? declared.path : declared.imported)) return target;
+  // Under another name it is a name of its own.
+  target->key = made.key;
+  target->alias = Symbol::Alias{declared.name, &file, made.range};
+  return target;
 }
 
 std::optional<Symbol> Resolver::file_symbol(FileModel& from, std::string_view dotted) {
@@ -194,97 +162,34 @@ std::optional<Symbol> Resolver::file_symbol(FileModel& from, std::string_view do
 
 std::optional<Symbol> Resolver::imported(FileModel& from, std::string_view path, std::string_view name) {
   std::optional<Symbol> file = file_symbol(from, squeezed(path));
-  return file ? member(*file, name) : std::nullopt;
+  return file ? member({ValueSort::Name, std::move(file)}, name) : std::nullopt;
 }
 
-std::optional<Symbol> Resolver::own_member(FileModel& file, std::string_view owner, std::string_view name) {
-  const Piece* piece = nullptr;
-  const Declared* module = file.find(owner, &piece);
-  if (!module || module->kind != DeclaredKind::Module) return std::nullopt;
-  if (const Declared* found = find_member(*module, name)) {
-    auto made = declared(file, *piece, *found, false);
-    if (made) made->key = fmt::format("{}:{}.{}", file.path(), owner, name);
+std::optional<Symbol> Resolver::own_member(const std::optional<Symbol>& module, std::string_view name) {
+  if (!module || module->kind != SymbolKind::Module || !module->declared) return std::nullopt;
+  for (const Declared& member : module->declared->members) {
+    if (member.name != name) continue;
+    auto made = declared(*module->file, *module->piece, member, false);
+    if (made) made->key = fmt::format("{}:{}.{}", module->file->path(), module->declared->name, name);
     return made;
   }
-  auto holder = declared(file, *piece, *module, false);
-  return holder ? parameter(*holder, name) : std::nullopt;
-}
-
-std::optional<Symbol> Resolver::module_of(const Symbol& symbol) {
-  if (symbol.kind == SymbolKind::Module) return symbol;
-  Deeper deeper(depth_);
-  if (deeper.too_deep() || !symbol.file) return std::nullopt;
-  if (symbol.kind == SymbolKind::Self) {
-    const Piece* piece = nullptr;
-    const Declared* module = symbol.file->find(symbol.local->owner, &piece);
-    return module ? declared(*symbol.file, *piece, *module, false) : std::nullopt;
-  }
-  const ast::Expr* made = symbol.declared ? instance_expression(*symbol.declared) : nullptr;
-  if (const auto* name = ast::as<ast::Name>(made)) {
-    auto callee = free_name(*symbol.file, name->text);
-    return callee && callee->kind == SymbolKind::Module ? callee : std::nullopt;
-  }
-  if (const auto* attribute = ast::as<ast::Attribute>(made)) {
-    const auto* object = ast::as<ast::Name>(attribute->object);
-    auto space = object ? free_name(*symbol.file, object->text) : std::nullopt;
-    auto callee = space ? member(*space, attribute->name.text) : std::nullopt;
-    return callee && callee->kind == SymbolKind::Module ? callee : std::nullopt;
-  }
-  return std::nullopt;
-}
-
-std::optional<Symbol> Resolver::member(const Symbol& object, std::string_view name) {
-  Deeper deeper(depth_);
-  if (deeper.too_deep()) return std::nullopt;
-  if (object.kind == SymbolKind::File) {
-    const Piece* piece = nullptr;
-    const Declared* found = object.file->find(name, &piece);
-    return found ? declared(*object.file, *piece, *found) : std::nullopt;
-  }
-  if (object.kind == SymbolKind::Namespace) {
-    std::string dotted = fmt::format("{}.{}", object.prefix, name);
-    if (auto file = file_symbol(*object.file, dotted)) return file;
-    if (object.prefix == "tessera") return language_name(name);
-    Symbol deeper_space = object;
-    deeper_space.prefix = dotted;
-    deeper_space.name = name;
-    return deeper_space;
-  }
-  if (object.word && object.word->kind == WordKind::Namespace) {
-    if (object.prefix == "tile") {
-      const frontend::Builtin* op = find_tile_op(name);
-      return op ? std::optional(builtin_symbol(*op)) : std::nullopt;
-    }
-    return language_name(name);
-  }
-  if (auto module = module_of(object); module && object.kind != SymbolKind::Module) {
-    return own_member(*module->file, module->name, name);
-  }
-  bool may_be_tensor = object.kind == SymbolKind::Parameter || object.kind == SymbolKind::Variable ||
-                       object.kind == SymbolKind::Param || object.kind == SymbolKind::Field;
-  if (!may_be_tensor) return std::nullopt;
-  for (WordKind kind : {WordKind::TensorMember, WordKind::CacheMember}) {
-    if (const Word* word = find_word(name, kind)) return word_symbol(*word);
-  }
-  return std::nullopt;
-}
-
-std::optional<Symbol> Resolver::callee(const Symbol& symbol) {
-  if (symbol.kind != SymbolKind::Field && symbol.kind != SymbolKind::Constant) return symbol;
-  auto module = module_of(symbol);
-  return module ? own_member(*module->file, module->name, "__call__") : std::nullopt;
+  return parameter(*module, name);
 }
 
 std::optional<Symbol> Resolver::parameter(const Symbol& callable, std::string_view name) {
-  if (!callable.file || !callable.piece || !callable.declared) return std::nullopt;
-  std::string_view full = callable.key;
-  full.remove_prefix(std::min(full.size(), callable.file->path().size() + 1));
-  std::string by_declaration = callable.kind == SymbolKind::Method ? std::string(full) : callable.declared->name;
+  if (!callable.file || !callable.piece) return std::nullopt;
+  std::string owner;
+  if (callable.local) {
+    owner = fmt::format("#{}", callable.local->range.begin);
+  } else if (callable.declared) {
+    // The key of a method names its module.
+    owner = callable.declared->name;
+    if (callable.kind == SymbolKind::Method) owner = callable.key.substr(callable.file->path().size() + 1);
+  }
   const std::vector<Local>& locals = callable.piece->names.locals;
   for (size_t i = 0; i < locals.size(); ++i) {
-    if (locals[i].name == name && locals[i].callable == by_declaration) {
-      return local(*callable.file, *callable.piece, int32_t(i));
-    }
+    bool found = locals[i].name == name && !owner.empty() && locals[i].callable == owner;
+    if (found) return local(*callable.file, *callable.piece, int32_t(i));
   }
   return std::nullopt;
 }
@@ -298,41 +203,40 @@ std::optional<Symbol> Resolver::decorator(std::string_view path) {
 }
 
 std::optional<Symbol> Resolver::resolve(const NamePlace& place) {
-  Deeper deeper(depth_);
+  Deeper deeper(followed_);
   if (deeper.too_deep()) return std::nullopt;
   const Occurrence& occurrence = *place.occurrence;
+  FileModel& file = *place.file;
   std::string_view name = place.piece->text(occurrence.range);
+  auto word = [&](WordKind kind) {
+    const Word* found = find_word(name, kind);
+    return found ? std::optional(word_symbol(*found)) : std::nullopt;
+  };
   switch (occurrence.kind) {
-    case OccurrenceKind::Local: return local(*place.file, *place.piece, occurrence.local);
-    case OccurrenceKind::Free: return free_name(*place.file, name);
-    case OccurrenceKind::OwnMember: return own_member(*place.file, occurrence.owner, name);
-    case OccurrenceKind::Path: return file_symbol(*place.file, squeezed(occurrence.path));
-    case OccurrenceKind::Imported: return imported(*place.file, occurrence.path, name);
+    case OccurrenceKind::Local: return local(file, *place.piece, occurrence.local);
+    case OccurrenceKind::Free: return free_name(file, *place.piece, name, occurrence.in_type);
+    case OccurrenceKind::OwnMember:
+      return own_member(declared_name(file, *place.piece, occurrence.owner, false), name);
+    case OccurrenceKind::Path: return file_symbol(file, squeezed(occurrence.path));
+    case OccurrenceKind::Imported: return imported(file, occurrence.path, name);
     case OccurrenceKind::Decorator: return decorator(occurrence.path);
-    case OccurrenceKind::Effect: {
-      const Word* word = find_word(name, WordKind::Effect);
-      return word ? std::optional(word_symbol(*word)) : std::nullopt;
-    }
+    case OccurrenceKind::Effect: return word(WordKind::Effect);
+    case OccurrenceKind::Privilege: return word(WordKind::Privilege);
     case OccurrenceKind::Member:
     case OccurrenceKind::Argument: break;
   }
-  if (occurrence.parent < 0) {
-    const Word* word = occurrence.kind == OccurrenceKind::Member ? find_word(name, WordKind::TensorMember) : nullptr;
-    return word ? std::optional(word_symbol(*word)) : std::nullopt;
-  }
-  NamePlace outer = place;
-  outer.occurrence = &place.piece->names.occurrences[size_t(occurrence.parent)];
-  std::optional<Symbol> parent = resolve(outer);
-  if (!parent) return std::nullopt;
-  if (occurrence.kind == OccurrenceKind::Member) return member(*parent, name);
-  std::optional<Symbol> called = callee(*parent);
-  return called ? parameter(*called, name) : std::nullopt;
+  if (occurrence.kind == OccurrenceKind::Member) return member(meaning_of_parent(place), name);
+  std::optional<Symbol> called = called_with(place);
+  if (!called) return std::nullopt;
+  bool schedule = called->builtin && called->name == "Schedule";
+  return schedule ? word(WordKind::ScheduleMember) : parameter(*called, name);
 }
 
 std::optional<Symbol> Resolver::resolve_name(FileModel& file, std::string_view name, uint32_t offset) {
   const Piece* piece = file.piece_at(offset);
   int32_t index = piece ? piece->names.visible(name, offset - piece->begin) : -1;
-  return index >= 0 ? local(file, *piece, index) : free_name(file, name);
+  if (index >= 0) return local(file, *piece, index);
+  return piece ? free_name(file, *piece, name, false) : language_name(name, false);
 }
 
 }  // namespace tessera::lsp

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lsp/json.h"
 
@@ -19,6 +20,10 @@ struct ServerOptions {
   std::function<bool()> has_newer_edit;
   /// Called, by another thread, when work() has something to do again.
   std::function<void()> wake;
+  /// Told what document is worked on, with its text, and with nothing when that is done.
+  std::function<void(std::string_view uri, std::string_view text)> working_on;
+  /// False: what the compiler would be asked for is refused.
+  bool starts_programs = true;
 };
 
 class Server {
@@ -29,8 +34,8 @@ class Server {
 
   /// One message from the client.
   void receive(std::string_view body);
-  /// A message that could not be read.
-  void refuse(const std::string& reason);
+  /// A message that could not be read, and its first bytes.
+  void refuse(const std::string& reason, std::string_view bytes);
   /// Background work, a piece of it; false when there is none.
   bool work();
   bool has_work() const;
@@ -44,5 +49,8 @@ class Server {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// The methods of all requests that are answered, for clients that try them all.
+std::vector<std::string> request_methods();
 
 }  // namespace tessera::lsp

@@ -45,22 +45,53 @@ std::optional<size_t> read_length(std::string_view block) {
   return length;
 }
 
+/// As much of a message is kept to see what it was about.
+constexpr size_t head_bytes = size_t(4) << 10;
+/// The line of a length is no longer.
+constexpr size_t longest_line = 64;
+
+/// Offset of the first whole line `Content-Length: 12`; the size of the text when there is none.
+size_t find_message(std::string_view text) {
+  std::string all = lower(text);
+  for (size_t at = all.find(length_key); at != std::string::npos; at = all.find(length_key, at + 1)) {
+    std::string_view line = std::string_view(all).substr(at, longest_line);
+    size_t end = line.find("\r\n");
+    if (end != std::string_view::npos && read_length(line.substr(0, end))) return at;
+  }
+  return text.size();
+}
+
 }  // namespace
 
 void FrameReader::append(std::string_view bytes) {
-  size_t skipped = std::min(skip_, bytes.size());
-  skip_ -= skipped;
-  buffer_.append(bytes.substr(skipped));
+  buffer_.append(bytes);
+  if (skip_ > 0) skip();
+}
+
+/// Lets go of what belongs to a message that was refused: as much as it said, or up to the header that shows the lie.
+void FrameReader::skip() {
+  std::string_view text = pending();
+  size_t next = find_message(text);
+  if (next < text.size() || skip_ <= text.size()) {
+    consume(std::min(next, skip_));
+    skip_ = 0;
+    return;
+  }
+  size_t gone = text.size() - std::min(text.size(), longest_line);
+  consume(gone);
+  skip_ -= gone;
 }
 
 void FrameReader::consume(size_t bytes) {
   begin_ += bytes;
+  searched_ = 0;
   if (begin_ < buffer_.size() && begin_ < (size_t(1) << 16)) return;
   buffer_.erase(0, begin_);
   begin_ = 0;
 }
 
 FrameReader::Status FrameReader::refuse(size_t bytes, std::string& error, std::string reason) {
+  refused_ = pending().substr(0, std::min(bytes, head_bytes));
   consume(bytes);
   error = std::move(reason);
   return Status::Error;
@@ -68,7 +99,7 @@ FrameReader::Status FrameReader::refuse(size_t bytes, std::string& error, std::s
 
 FrameReader::Status FrameReader::next(std::string& body, std::string& error) {
   std::string_view text = pending();
-  if (text.empty()) return Status::NeedsMore;
+  if (text.empty() || skip_ > 0) return Status::NeedsMore;
   size_t end = text.substr(0, max_header_bytes).find("\r\n\r\n");
   if (end == std::string_view::npos) {
     if (text.size() < max_header_bytes) return Status::NeedsMore;
@@ -80,13 +111,20 @@ FrameReader::Status FrameReader::next(std::string& body, std::string& error) {
     return refuse(std::min(find_header(text), end + 4), error, "a message without a Content-Length that is a number");
   }
   size_t begin = end + 4;
+  if (text.size() - begin < *length) {
+    size_t from = std::max(begin, searched_), next = from + find_message(text.substr(from));
+    if (next < text.size()) return refuse(next, error, fmt::format("a message of less than its {} bytes", *length));
+    searched_ = std::max(begin, text.size() - std::min(text.size(), longest_line));
+    if (*length <= max_message_bytes || text.size() - begin < head_bytes) return Status::NeedsMore;
+  }
   if (*length > max_message_bytes) {
     size_t there = std::min(*length, text.size() - begin);
-    skip_ = *length - there;
-    return refuse(begin + there, error,
-                  fmt::format("a message of {} bytes; at most {} are read", *length, max_message_bytes));
+    size_t rest = *length - there;
+    refuse(begin + there, error,
+           fmt::format("a message of {} bytes; at most {} are read", *length, max_message_bytes));
+    skip_ = rest;
+    return Status::Error;
   }
-  if (text.size() - begin < *length) return Status::NeedsMore;
   body.assign(text.substr(begin, *length));
   consume(begin + *length);
   return Status::Message;

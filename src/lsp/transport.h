@@ -1,7 +1,9 @@
 #pragma once
 // The framing of messages: "Content-Length: N", an empty line, N bytes. What comes in is not
 // trusted: a length may be missing, no number, huge or a lie. After anything of that kind the
-// reader says so once and goes on at the next header, so that one bad message costs one message.
+// reader says so once and goes on at the next header, so that one bad message costs one message. A
+// length that is too large shows where a header begins within that many bytes: JSON has line ends
+// between its values alone, and a header is none of these.
 
 #include <cstddef>
 #include <string>
@@ -20,17 +22,22 @@ class FrameReader {
   void append(std::string_view bytes);
   /// The next message's body, or what was wrong with it.
   Status next(std::string& body, std::string& error);
+  /// The start of what was refused last.
+  const std::string& refused() const { return refused_; }
   /// Bytes that wait for the rest of their message.
   size_t buffered() const { return buffer_.size() - begin_; }
 
  private:
   std::string_view pending() const { return std::string_view(buffer_).substr(begin_); }
   void consume(size_t bytes);
+  void skip();
   Status refuse(size_t bytes, std::string& error, std::string reason);
 
   std::string buffer_;
   size_t begin_ = 0;
-  size_t skip_ = 0;  ///< bytes of a message that is too long
+  size_t skip_ = 0;     ///< bytes of a message that is too long
+  size_t searched_ = 0;  ///< bytes behind begin_ in which no message begins
+  std::string refused_;
 };
 
 /// The body with its header.

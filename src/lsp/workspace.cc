@@ -16,18 +16,6 @@ namespace {
 /// Dead text that is kept before a new source manager begins.
 constexpr size_t most_dead_bytes = size_t(4) << 20;
 
-void apply(std::string& text, const TextEdit& edit, Encoding encoding) {
-  if (!edit.range) {
-    text = edit.text;
-    return;
-  }
-  LineIndex lines(text);
-  uint32_t begin = lines.offset(text, edit.range->first, encoding);
-  uint32_t end = lines.offset(text, edit.range->second, encoding);
-  if (end < begin) std::swap(begin, end);
-  text.replace(begin, end - begin, edit.text);
-}
-
 bool is_source(const fs::path& path) { return path.extension() == ".tsr"; }
 
 }  // namespace
@@ -51,14 +39,17 @@ ParseOptions Workspace::parse_options() {
 void Workspace::set_text(FileModel& model, std::string text) {
   model.set_text(std::move(text), store_, parse_options());
   ++generation_;
-  size_t living = 0;
-  for (const auto& [path, known] : models_) living += known->text().size();
-  if (store_.bytes() > living + most_dead_bytes) renew_store();
 }
 
-void Workspace::renew_store() {
+bool Workspace::renew_if_due() {
+  if (store_.bytes() <= most_dead_bytes) return false;
+  size_t living = 0;
+  for (const auto& [path, known] : models_) living += known->text().size();
+  if (store_.bytes() <= living + most_dead_bytes) return false;
   store_.renew();
   for (auto& [path, model] : models_) model->set_text(model->text(), store_, parse_options());
+  ++generation_;
+  return true;
 }
 
 void Workspace::reparse_includers(const std::string& path) {
@@ -86,7 +77,7 @@ bool Workspace::change(const std::string& uri, int64_t version, const std::vecto
   Document* known = document(uri);
   if (!known) return false;
   std::string text = known->model->text();
-  for (const TextEdit& edit : edits) apply(text, edit, options.encoding);
+  apply(text, edits, options.encoding);
   known->version = version;
   set_text(*known->model, std::move(text));
   reparse_includers(known->model->path());
@@ -115,6 +106,19 @@ Document* Workspace::document_of(std::string_view path) {
     if (document.model->path() == path) return &document;
   }
   return nullptr;
+}
+
+std::map<std::string, std::string> Workspace::unsaved() const {
+  std::map<std::string, std::string> texts;
+  for (const auto& [uri, document] : documents_) {
+    const FileModel& model = *document.model;
+    std::error_code error;
+    std::string saved, reason;
+    bool may_be_saved = fs::file_size(model.path(), error) == model.text().size() && !error;
+    bool is_saved = may_be_saved && read_file(model.path(), saved, reason) && saved == model.text();
+    if (!is_saved && !model.is_library() && model.path().starts_with('/')) texts[model.path()] = model.text();
+  }
+  return texts;
 }
 
 FileModel* Workspace::known(const std::string& path) const {
@@ -214,12 +218,25 @@ void Workspace::remove_root(const std::string& uri) {
 }
 
 void Workspace::forget_disk() {
-  for (auto& [path, state] : disk_) state.checked = false;
+  look_again();
   scanned_ = false;
   ++generation_;
   for (auto& [path, model] : models_) {
-    if (model->is_whole()) model->set_text(model->text(), store_, parse_options());
+    if (model->has_directives()) model->set_text(model->text(), store_, parse_options());
   }
+}
+
+void Workspace::changed_on_disk(const std::string& path) {
+  scanned_ = false;
+  if (document_of(path)) return;  // what is typed counts
+  auto known = disk_.find(path);
+  if (known != disk_.end()) known->second.checked = false;
+  ++generation_;
+  reparse_includers(path);
+}
+
+void Workspace::look_again() {
+  for (auto& [path, state] : disk_) state.checked = false;
 }
 
 std::vector<FileModel*> Workspace::all_files() {

@@ -14,6 +14,7 @@
 
 #include "lsp/file_model.h"
 #include "lsp/positions.h"
+#include "lsp/text_edit.h"
 
 namespace tessera::lsp {
 
@@ -22,12 +23,6 @@ struct Document {
   std::string uri;
   int64_t version = 0;
   FileModel* model = nullptr;
-};
-
-/// One change of a text; without a range it is the whole text.
-struct TextEdit {
-  std::optional<std::pair<Position, Position>> range;
-  std::string text;
 };
 
 struct WorkspaceOptions {
@@ -56,6 +51,8 @@ class Workspace {
   /// The open document of a path; null when it is not open.
   Document* document_of(std::string_view path);
   const std::map<std::string, Document>& documents() const { return documents_; }
+  /// The texts of those, by path, that are not what is on disk.
+  std::map<std::string, std::string> unsaved() const;
 
   /// The file of a path, open, of the library or from disk; null when it cannot be read.
   FileModel* model(const std::string& path);
@@ -77,24 +74,32 @@ class Workspace {
   const std::vector<std::string>& roots() const { return roots_; }
   /// All .tsr files below the roots, and the open ones.
   std::vector<FileModel*> all_files();
-  /// Files may have changed on disk: they are looked at again when they are needed.
+  // What may have changed on disk is looked at when it is needed. All of these are for between messages, when nobody
+  // holds pieces of a file.
+  /// Any file, also one that is included somewhere, or the settings that files are read with.
   void forget_disk();
+  /// The file, which may also have come or gone.
+  void changed_on_disk(const std::string& path);
+  /// Any file that is imported: by clients that do not watch files nobody else tells.
+  void look_again();
   /// A number that changes with every change of any known file.
   uint64_t generation() const { return generation_; }
   const PieceStore& store() const { return store_; }
+  /// Gives all files new pieces where texts that nobody needs any more hold too much memory; true when it did. Only
+  /// between messages: whoever reads a file holds on to its pieces, and reading another one must not end them.
+  bool renew_if_due();
 
  private:
   struct OnDisk {
     std::filesystem::file_time_type time;
     uintmax_t size = 0;
-    bool checked = false;  ///< since the last forget_disk
+    bool checked = false;  ///< since somebody said that it may have changed
   };
   FileModel& make(const std::string& path, bool is_library);
   void set_text(FileModel& model, std::string text);
   FileModel* from_disk(const std::string& path);
   /// Files whose text the given one is part of are parsed again.
   void reparse_includers(const std::string& path);
-  void renew_store();
 
   PieceStore store_;
   std::map<std::string, Document> documents_;  ///< by URI

@@ -104,6 +104,7 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     PassId::specialise_roles,
     PassId::multi_buffer,
     PassId::overlap_products,
+    PassId::skew_products,
     // Most blocks need no masks.
     PassId::skip_masks,
     PassId::simplify_tiles,

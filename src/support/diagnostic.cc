@@ -42,14 +42,26 @@ DiagnosticEngine::Builder DiagnosticEngine::drop(Diagnostic diagnostic) {
   return Builder(&dropped_);
 }
 
-/// The chain of includes by which the compiler came to the file.
+namespace {
+
+/// What brought a file in at a place: a directive, or an import.
+NoteKind chain_kind(const SourceManager& sources, Loc at) {
+  std::string_view line = sources.file(at.file).line(at.line);
+  size_t first = line.find_first_not_of(" \t");
+  return first != line.npos && line[first] == '%' ? NoteKind::Include : NoteKind::Import;
+}
+
+}  // namespace
+
+/// The chain of includes and imports by which the compiler came to the file.
 void DiagnosticEngine::add_includes(Diagnostic& diagnostic) const {
   constexpr size_t most_links = 8;
   FileId file = diagnostic.loc.file;
   for (size_t i = 0; i < most_links && sources_->file(file).included_at().known(); ++i) {
     Loc at = sources_->file(file).included_at();
-    std::string message = fmt::format("'{}' is included here", sources_->file(file).name());
-    diagnostic.notes.push_back({at, std::move(message), NoteKind::Include});
+    NoteKind kind = chain_kind(*sources_, at);
+    std::string_view how = kind == NoteKind::Include ? "included" : "imported";
+    diagnostic.notes.push_back({at, fmt::format("'{}' is {} here", sources_->file(file).name(), how), kind});
     file = at.file;
   }
 }
@@ -87,7 +99,33 @@ bool DiagnosticEngine::Builder::suggest(const SourceManager& sources, Loc loc, s
   return true;
 }
 
+namespace {
+
+/// Leaves out what is said twice of one place.
+template <typename T>
+void leave_out_repeated(std::vector<T>& said) {
+  std::vector<T> kept;
+  for (T& each : said) {
+    auto same = [&](const T& other) { return other.loc == each.loc && other.message == each.message; };
+    if (std::none_of(kept.begin(), kept.end(), same)) kept.push_back(std::move(each));
+  }
+  said = std::move(kept);
+}
+
+/// Where there is a chain of calls it tells the way to another file, and imports say nothing more.
+void tidy(Diagnostic& diagnostic) {
+  leave_out_repeated(diagnostic.labels);
+  auto is_kind = [](NoteKind kind) { return [kind](const DiagnosticNote& note) { return note.kind == kind; }; };
+  bool has_calls = std::any_of(diagnostic.notes.begin(), diagnostic.notes.end(), is_kind(NoteKind::Call));
+  if (has_calls) std::erase_if(diagnostic.notes, is_kind(NoteKind::Import));
+  // A cycle of imports is a chain already.
+  if (diagnostic.id == DiagId::import_cycle) leave_out_repeated(diagnostic.notes);
+}
+
+}  // namespace
+
 void DiagnosticEngine::sort_from(size_t first) {
+  std::for_each(diagnostics_.begin() + ptrdiff_t(first), diagnostics_.end(), tidy);
   auto place = [](const Diagnostic& diagnostic) {
     return std::tuple(diagnostic.loc.file, diagnostic.loc.line, diagnostic.loc.column);
   };

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 namespace tessera {
 
@@ -24,6 +26,23 @@ bool write_all(int fd, std::string_view contents) {
     contents.remove_prefix(size_t(n));
   }
   return true;
+}
+
+/// The file that a path leads to, past links; the path itself where there is none yet.
+std::string target_of(const std::string& path) {
+  std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  return real ? real.get() : path;
+}
+
+/// What a new file may be read and written by. The system tells the mask by changing it, for the whole process, which
+/// other threads may notice: it is asked for once.
+mode_t mode_of_new_files() {
+  static const mode_t mode = [] {
+    mode_t mask = ::umask(0);
+    ::umask(mask);
+    return mode_t(0666 & ~mask);
+  }();
+  return mode;
 }
 
 bool write_directly(int fd, std::string_view contents, std::string& error) {
@@ -82,21 +101,20 @@ bool read_file(const std::string& path, std::string& contents, std::string& erro
 bool write_file(const std::string& path, std::string_view contents, std::string& error) {
   if (path == "-") return write_directly(STDOUT_FILENO, contents, error);
   struct stat info {};
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+  bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && !S_ISREG(info.st_mode)) {
     int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     return fd < 0 ? fail(error) : write_directly(fd, contents, error);
   }
-  std::string aside = path + ".XXXXXX";
-  int fd = ::mkstemp(aside.data());
+  std::string target = target_of(path), aside = target + ".XXXXXX";
+  int fd = ::mkostemp(aside.data(), O_CLOEXEC);
   if (fd < 0) return fail(error);
-  mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(fd, 0666 & ~mask);
+  ::fchmod(fd, exists ? info.st_mode & 07777 : mode_of_new_files());
   if (!write_directly(fd, contents, error)) {
     ::unlink(aside.c_str());
     return false;
   }
-  if (::rename(aside.c_str(), path.c_str()) != 0) {
+  if (::rename(aside.c_str(), target.c_str()) != 0) {
     fail(error);
     ::unlink(aside.c_str());
     return false;

@@ -15,7 +15,8 @@ inline constexpr size_t max_read_bytes = size_t(256) << 20;
 /// reason.
 bool read_file(const std::string& path, std::string& contents, std::string& error);
 
-/// Writes aside and renames, so that `path` holds the old or the new bytes, never a part.
+/// Writes aside and renames, so that `path` holds the old or the new bytes, never a part. A file keeps its permissions,
+/// and what a link leads to is written, not the link.
 /// A non-regular file such as /dev/null is written directly; `-` is standard output.
 bool write_file(const std::string& path, std::string_view contents, std::string& error);
 

@@ -215,12 +215,14 @@ async function testThemes(tab) {
   const paper = () => tab.value('getComputedStyle(document.body).backgroundColor');
   const light = await paper();
   await tab.setDark(true);
+  await tab.until("document.documentElement.dataset.theme === 'dark'");
   const dark = await paper();
   assert.notStrictEqual(light, dark);
   await picture(tab, 'dark');
   await tab.press('t');
   assert.strictEqual(await paper(), light);
   await tab.setDark(false);
+  await tab.until("!matchMedia('(prefers-color-scheme: dark)').matches");
   await tab.press('t');
   assert.strictEqual(await paper(), dark);
   await tab.press('t');
@@ -243,6 +245,39 @@ async function testHostile(browser) {
     /<\/script><img src=x onerror="document\.title=1">/,
   );
   assert.deepStrictEqual(tab.problems, []);
+}
+
+/** An entry without kernels says so in each view, and has no tables without rows. */
+async function testEmpty(browser) {
+  const source = path.join(folder, 'same.tsr');
+  fs.writeFileSync(source, '@jit\ndef same(x: Tensor[4, f32]) -> Tensor[4, f32]:\n    return x\n');
+  const tab = await load(browser, inspect(source, 'same.html', '--target=cpu:x86-64-v3'));
+  const chip = "document.querySelector('.chip.stage-code')";
+  assert.deepStrictEqual(await tab.value(`[${chip}.disabled, ${chip}.title]`), [true, 'There are no kernels']);
+  await tab.press('3');
+  assert.match(await tab.value("document.getElementById('view-kernels').innerText"), /launches no kernel/);
+  assert.strictEqual(await tab.value("document.querySelectorAll('table').length"), 0);
+  await tab.press('4');
+  assert.match(await tab.value("document.getElementById('view-memory').innerText"), /needs no memory besides/);
+  assert.deepStrictEqual(tab.problems, []);
+}
+
+/** What stands in heads of tables and under figures is explained, and nothing runs out of a narrow window. */
+async function testHelp(tab) {
+  const narrow = { width: 1024, height: 768, deviceScaleFactor: 1, mobile: false };
+  await tab.send('Emulation.setDeviceMetricsOverride', narrow);
+  for (const key of ['1', '2', '3', '4']) {
+    await tab.press(key);
+    assert.ok(await tab.value('document.documentElement.scrollWidth <= innerWidth'), `view ${key} is too wide`);
+  }
+  const plain = ['kernel', 'source', 'temporary', 'type'];
+  const heads = await tab.value(
+    "[...document.querySelectorAll('thead th')].map((th) => [th.textContent, Boolean(th.querySelector('[title]'))])",
+  );
+  assert.ok(heads.length > 15);
+  for (const [name, isExplained] of heads) assert.ok(isExplained || plain.includes(name), `${name} has no help`);
+  assert.strictEqual(await tab.value("document.querySelectorAll('.chip:not([title]), .icon:not([title])').length"), 0);
+  await picture(tab, 'narrow');
 }
 
 /** Twelve layers: the page stays small, and only what is in sight is in it. */
@@ -291,6 +326,7 @@ async function main() {
     await tab.point(row('graph', '/gir\\.gelu/'));
     assert.ok((await tab.value(marked('code'))) > 0);
     await picture(tab, 'ptx');
+    await testHelp(tab);
     assert.deepStrictEqual(
       tab.requests.filter((url) => !url.startsWith('file:')),
       [],
@@ -300,7 +336,7 @@ async function main() {
     const calls = path.join(folder, 'calls.tsr');
     fs.writeFileSync(calls, CALLS);
     await testCalls(await load(browser, inspect(calls, 'calls.html', '--target=cpu:x86-64-v3')));
-    for (const test of [testHostile, testLarge]) {
+    for (const test of [testHostile, testEmpty, testLarge]) {
       console.log(test.name);
       await test(browser);
     }

@@ -9,13 +9,15 @@
 
 namespace tessera::check {
 
-enum class Verdict : uint8_t { Passed, Refused, Failed };
+/// Skipped: no sample is small enough to be computed.
+enum class Verdict : uint8_t { Passed, Refused, Skipped, Failed };
 
 /// What was found out about a program.
 struct Outcome {
   Verdict verdict = Verdict::Passed;
   std::string way;      ///< the one that failed
   std::string message;  ///< what is wrong there
+  int64_t skipped = 0;    ///< samples that would take too long
   int64_t elements = 0;   ///< compared
   int64_t exact = 0;      ///< of these: those that only one value was right for
   int64_t unbounded = 0;  ///< of these: those that any value would have been right for

@@ -61,9 +61,7 @@ class ModelGenerator : public LargeParts {
     for (int i = 0; i < 3; ++i) {
       DimValues values;
       for (const char* name : {"M", "N"}) {
-        bool none = !minimum_ && random_.one_in(24);
-        values[name] = none ? 0 : std::max<int64_t>(random_.of(extents), minimum_);
-        if (multiple_ > 1) values[name] = (values[name] + multiple_ - 1) / multiple_ * multiple_;
+        values[name] = random_.one_in(10) ? 0 : random_.of(extents);
       }
       program_.samples.push_back(std::move(values));
     }
@@ -128,7 +126,9 @@ class ModelGenerator : public LargeParts {
       case 1:
         if (!width || *width < 2) return;
         shape.back() = number(2);
-        return (void)add("topk({0}, 2)[0]", {a}, {shape, DType::F32});
+        add("topk({0}, 2)[0]", {a}, {shape, DType::F32});
+        program_.nodes.back().plain = ordered(a, true) + picked(row_of(a), "-INF", "max", 2);
+        return;
       case 2: {
         int ids = argument({{some_dim()}, DType::I32}, Fill::Indices);
         shape[0] = type(ids).dims[0];
@@ -139,14 +139,54 @@ class ModelGenerator : public LargeParts {
         if (type(a).rank() == 1) return (void)add("one_hot({0}, 5)", {ids}, {{type(ids).dims[0], number(5)}, DType::F32});
         shape[0] = type(ids).dims[0];
         int updates = any_with([&](const ValueType& t) { return t.dims == shape && t.dtype == DType::F32; });
-        if (updates >= 0 && shape.size() == 2) add("scatter_add({0}, {1}, {2})", {a, ids, updates}, type(a));
+        if (updates < 0 || shape.size() != 2) return;
+        add("scatter_add({0}, {1}, {2})", {a, ids, updates}, type(a));
+        program_.nodes.back().plain =
+            "sum(concat([{0}[:, None, :], where((cast({1}, i64)[None, :] == arange({0}.shape[0], i64)[:, None])"
+            "[:, :, None], {2}[None, :, :], -0.0)], axis=1), axis=1)";
       }
     }
   }
 
+  /// Statements that give the place of each element along the last axis, NaN behind or before all others, in
+  /// `{r}place`; the library asks kernels.
+  std::string ordered(int a, bool descending) const {
+    std::string all, width = type(a).dims.back()->text;
+    for (size_t i = 0; i + 1 < type(a).rank(); ++i) all += ":, ";
+    // Column i: which of the rows j come before element i.
+    std::string rows = fmt::format("{{0}}[{}:, None]", all), columns = fmt::format("{{0}}[{}None, :]", all);
+    std::string nan_rows = fmt::format("({0} != {0})", rows), nan_columns = fmt::format("({0} != {0})", columns);
+    std::string beyond = descending ? nan_rows + " and not " + nan_columns : nan_columns + " and not " + nan_rows;
+    return fmt::format(
+        "    {{r}}same = ({0} == {1}) or ({2} and {3})\n"
+        "    {{r}}less = ({0} {4} {1}) or ({5}) or ({{r}}same and (arange({6}, i64)[:, None] < arange({6}, i64)[None, :]))\n"
+        "    {{r}}place = sum(cast({{r}}less, i64), axis=-2)[{7}None, :]\n",
+        rows, columns, nan_rows, nan_columns, descending ? ">" : "<", beyond, width, all);
+  }
+
+  /// The elements of a row whose places are 0 to `count`: statements behind those of `ordered`.
+  static std::string picked(const std::string& row, const std::string& none, const std::string& kind, int64_t count) {
+    return fmt::format("    {{r}} = {}(where({{r}}place == arange({}, i64)[:, None], {}, {}), axis=-1)\n", kind, count,
+                       row, none);
+  }
+
+  /// The value with an axis before its last one.
+  std::string row_of(int a) const {
+    std::string all;
+    for (size_t i = 0; i + 1 < type(a).rank(); ++i) all += ":, ";
+    return "{0}[" + all + "None, :]";
+  }
+
   void sorted(int a) {
-    if (random_.one_in(2)) return (void)add("sort({0})", {a}, type(a));
+    int64_t width = *type(a).dims.back()->constant();
+    if (random_.one_in(2)) {
+      add("sort({0})", {a}, type(a));
+      program_.nodes.back().plain = ordered(a, false) + picked(row_of(a), "-INF", "max", width);
+      return;
+    }
     add("argsort({0})", {a}, {type(a).dims, DType::I64});
+    program_.nodes.back().plain =
+        ordered(a, false) + picked(fmt::format("arange({}, i64)", width), "0", "sum", width);
   }
 
   void pad() {
@@ -557,8 +597,6 @@ class ModelGenerator : public LargeParts {
                     1 + random_.pick(3)),
         {a, b}, type(a));
   }
-
-  int64_t minimum_ = 0, multiple_ = 1;
 };
 
 }  // namespace

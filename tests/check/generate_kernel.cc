@@ -6,29 +6,20 @@
 #include <algorithm>
 
 #include "check/generate.h"
-#include "check/generator.h"
+#include "check/kernel_parts.h"
 
 namespace tessera::check {
 
 namespace {
 
-enum class Shape : uint8_t {
-  Line,      ///< one axis
-  Blocks,    ///< m and n, both blocked
-  Rows,      ///< n whole: reductions along it
-  Columns,   ///< m whole
-  Product,   ///< m, n, and a product along k
-  Fold,      ///< m, and a reduction along k tile by tile
-  Batch,     ///< a leading axis of one element a program
-};
-
-class KernelGenerator : public Generator {
+class KernelGenerator : public KernelParts {
  public:
-  explicit KernelGenerator(uint64_t seed) : Generator(seed) {}
+  explicit KernelGenerator(uint64_t seed) : KernelParts(seed) {}
 
   Program generate() {
     static constexpr Shape shapes[] = {Shape::Line, Shape::Blocks, Shape::Rows, Shape::Rows, Shape::Columns,
-                                       Shape::Product, Shape::Product, Shape::Fold, Shape::Batch};
+                                       Shape::Product, Shape::Product, Shape::Fold, Shape::Fold, Shape::Attention,
+                                       Shape::Batch};
     shape_ = random_.of(shapes);
     program_.kernel.emplace();
     make_axes();
@@ -36,6 +27,7 @@ class KernelGenerator : public Generator {
     size_t ops = 1 + random_.pick(8), first = size_t(count());
     if (shape_ == Shape::Product) product();
     if (shape_ == Shape::Fold) fold();
+    if (shape_ == Shape::Attention) attention();
     for (int tries = 0; size_t(count()) < first + ops && tries < 100; ++tries) step();
     choose_results(int(first));
     choose_schedules();
@@ -57,26 +49,13 @@ class KernelGenerator : public Generator {
     static constexpr int64_t ms[] = {1, 12, 33, 64}, ns[] = {5, 16, 48, 100}, ks[] = {3, 17, 32, 80};
     m_ = extent("M", random_.of(ms));
     n_ = extent("N", random_.of(ns));
+    if (shape_ == Shape::Attention) n_ = number(8 * (1 + int64_t(random_.pick(3))));
     k_ = extent("K", random_.of(ks));
     if (shape_ == Shape::Batch) axis("b", b_ = number(3), true);
     if (shape_ != Shape::Line) axis("m", m_, shape_ == Shape::Columns);
-    if (shape_ != Shape::Fold) axis("n", n_, shape_ == Shape::Rows || (shape_ == Shape::Batch && random_.one_in(2)));
-    if (shape_ == Shape::Product || shape_ == Shape::Fold) axis("k", k_, false);
-  }
-
-  Fill some_fill() {
-    static constexpr Fill fills[] = {Fill::Uniform, Fill::Uniform, Fill::Integers, Fill::Wide, Fill::Special};
-    return random_.of(fills);
-  }
-
-  /// The dims of a value that has all axes of the result.
-  std::vector<Dim> full() {
-    switch (shape_) {
-      case Shape::Line: return {n_};
-      case Shape::Fold: return {m_};
-      case Shape::Batch: return {b_, m_, n_};
-      default: return {m_, n_};
-    }
+    if (shape_ != Shape::Fold) axis("n", n_, is_whole_rows() || (shape_ == Shape::Batch && random_.one_in(2)));
+    bool loops = shape_ == Shape::Product || shape_ == Shape::Fold || shape_ == Shape::Attention;
+    if (loops) axis("k", k_, false);
   }
 
   void make_arguments() {
@@ -88,48 +67,11 @@ class KernelGenerator : public Generator {
     if (shape_ != Shape::Line && random_.one_in(2)) argument({{m_}, dtype_}, some_fill());
     if (shape_ != Shape::Fold && random_.one_in(2)) argument({{n_}, dtype_}, some_fill());
     if (random_.one_in(2)) argument({full(), random_.one_in(2) ? dtype_ : DType::F32}, some_fill());
-  }
-
-  /// Adds a value; the dtype's rounding is written on tensors.
-  int both(const std::string& on_tensors, const std::string& on_tiles, std::vector<int> operands, ValueType type) {
-    bool rounds = is_float(type.dtype) && dtype_info(type.dtype).bits < 32;
-    std::string text = rounds ? fmt::format("cast({}, {})", on_tensors, to_string(type.dtype)) : on_tensors;
-    int made = add(text, std::move(operands), std::move(type));
-    program_.nodes.back().tile = on_tiles;
-    return made;
-  }
-
-  /// acc = sum of tiles of products along k.
-  void product() {
-    DType sum = dtype_ == DType::F64 ? DType::F64 : DType::F32;
-    Fill fill = random_.one_in(2) ? Fill::Integers : Fill::Uniform;
-    int a = argument({{m_, k_}, dtype_}, fill), b = argument({{k_, n_}, dtype_}, fill);
-    std::string loop = fmt::format(
-        "    {{r}} = tile.zeros((t.m, t.n), {})\n    for k in tile.range({}, t.k):\n"
-        "        {{r}} = tile.dot(tile.load({{@0}}, ($m, k), (t.m, t.k)), tile.load({{@1}}, (k, $n), (t.k, t.n)), {{r}})\n",
-        to_string(sum), k_->text);
-    int made = add(fmt::format("cast({{0}} @ {{1}}, {})", to_string(sum)), {a, b}, {{m_, n_}, sum});
-    program_.nodes.back().tile = loop;
-    made_ = sum != dtype_ ? cast(made, dtype_) : made;
-  }
-
-  /// A sum or maximum of tiles along k.
-  void fold() {
-    int a = argument({{m_, k_}, dtype_}, some_fill());
-    bool sums = dtype_ == DType::F32 || dtype_ == DType::F64 || dtype_ == DType::I32;
-    bool most = !sums || random_.one_in(2);
-    std::string start = !most ? "tile.zeros((t.m,), " + std::string(to_string(dtype_)) + ")"
-                              : fmt::format("tile.full((t.m,), {}, {})", is_float(dtype_) ? "-INF" : "-2147483648",
-                                            to_string(dtype_));
-    std::string step = most ? "tile.maximum({r}, tile.max(tile.load({@0}, ($m, k), (t.m, t.k)), axis=1))"
-                            : "{r} + tile.sum(tile.load({@0}, ($m, k), (t.m, t.k)), axis=1)";
-    made_ = add(most ? "max({0}, axis=1)" : "sum({0}, axis=1)", {a}, {{m_}, dtype_});
-    program_.nodes.back().tile = fmt::format("    {{r}} = {}\n    for k in tile.range({}, t.k):\n        {{r}} = {}\n",
-                                             start, k_->text, step);
+    if (random_.one_in(10)) read_region();
   }
 
   void step() {
-    switch (random_.pick(8)) {
+    switch (random_.pick(13)) {
       case 0:
       case 1: return unary();
       case 2:
@@ -137,16 +79,13 @@ class KernelGenerator : public Generator {
       case 4: return binary();
       case 5: return reduce();
       case 6: return choose();
+      case 7: return scan();
+      case 8: return gather();
+      case 9: return branch();
+      case 10: return keep();
+      case 11: return random_.one_in(3) ? random_numbers() : scan();
       default: return (void)cast(-1, DType::F32);
     }
-  }
-
-  bool is_tile(const ValueType& t) const { return !has(k_, t) || k_ == m_ || k_ == n_; }
-  /// A value that tiles have: not an operand of a product, which is only loaded in its loop.
-  int any_tile() {
-    return any_with([&](const ValueType& t) {
-      return t.dims.empty() || (t.dims == full()) || (t.rank() == 1 && (t.dims[0] == m_ || t.dims[0] == n_));
-    });
   }
 
   void unary() {
@@ -264,17 +203,42 @@ class KernelGenerator : public Generator {
       program_.nodes.back().tile = "({0} + {0})";
     }
     program_.results.push_back(last);
-    if (made_ >= 0 && made_ != last) program_.results.push_back(made_);
+    if (made_ >= 0 && made_ != last && type(made_).dims == full()) program_.results.push_back(made_);
+    other_rank(first);
     for (int i = last - 1; i >= first && program_.results.size() < 2; --i) {
       if (!node(i).is_argument() && type(i).dims == full() && type(i).dtype != DType::Bool && random_.one_in(4)) {
         program_.results.push_back(i);
       }
     }
-    if (shape_ != Shape::Batch) return;
-    for (int& result : program_.results) {
-      ValueType same = type(result);
-      result = add("{0}", {result}, same);
-      program_.nodes.back().tile = "{0}[None, :, :]";
+    if (shape_ == Shape::Batch) {
+      for (int& result : program_.results) {
+        ValueType same = type(result);
+        result = add("{0}", {result}, same);
+        program_.nodes.back().tile = "{0}[None, :, :]";
+      }
+    }
+    if (region_ >= 0 || random_.one_in(4)) write_region(last);
+  }
+
+  bool is_whole_rows() const { return shape_ == Shape::Rows || shape_ == Shape::Attention; }
+
+  /// Whether the value is made of a tile along both axes, which makes a program take the one axis whole.
+  bool takes_whole_rows(int value) const {
+    if (node(value).is_argument()) return type(value).dims == full();
+    const std::vector<int>& operands = node(value).operands;
+    return std::any_of(operands.begin(), operands.end(), [&](int operand) { return takes_whole_rows(operand); });
+  }
+
+  /// A result of the one axis of the grid.
+  void other_rank(int first) {
+    bool one_axis = is_whole_rows() || shape_ == Shape::Columns;
+    Dim axis = shape_ == Shape::Columns ? n_ : m_;
+    for (int i = count() - 1; one_axis && i >= first; --i) {
+      bool fits = type(i).rank() == 1 && type(i).dims[0] == axis && type(i).dtype != DType::Bool;
+      if (node(i).is_argument() || !fits || random_.one_in(4)) continue;
+      if (!takes_whole_rows(program_.results.front())) return;
+      program_.results.push_back(i);
+      return;
     }
   }
 
@@ -302,15 +266,10 @@ class KernelGenerator : public Generator {
     static constexpr int64_t extents[] = {1, 2, 5, 8, 16, 17, 31, 33, 50, 64, 65, 97, 130};
     for (int i = 0; i < 3; ++i) {
       DimValues values;
-      for (const char* name : {"M", "N", "K"}) values[name] = random_.of(extents);
+      for (const char* name : {"M", "N", "K"}) values[name] = random_.one_in(20) ? 0 : random_.of(extents);
       program_.samples.push_back(std::move(values));
     }
   }
-
-  Shape shape_ = Shape::Line;
-  Dim b_ = nullptr, m_ = nullptr, n_ = nullptr, k_ = nullptr;
-  DType dtype_ = DType::F32;
-  int made_ = -1;  ///< what a loop along k gives
 };
 
 }  // namespace

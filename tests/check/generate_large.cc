@@ -46,12 +46,35 @@ void LargeParts::attention() {
   operands.push_back(argument({{batch, heads, rows, depth}, dtype}, fill));
   operands.push_back(argument({{batch, number(groups), keys, depth}, dtype}, fill));
   operands.push_back(argument({{batch, number(groups), keys, width}, dtype}, Fill::Uniform));
-  std::string text = "flash_attention({0}, {1}, {2}" + masks_of_attention(operands, heads, rows, keys);
-  if (random_.one_in(5)) {
-    add(text + ", return_lse=True)[1]", operands, {{batch, heads, rows}, dtype == DType::F64 ? dtype : DType::F32});
-    return;
+  std::string text = "flash_attention({0}, {1}, {2}" + masks_of_attention(operands, heads, rows, keys), plain;
+  bool has_functions = operands.size() == 3 && dtype != DType::F64 && random_.one_in(3);
+  if (has_functions) {
+    auto [function, bias] = function_of_scores(rows, keys);
+    plain = text + bias;
+    text += function;
   }
-  add(text + ")", operands, {{batch, heads, rows, width}, dtype});
+  std::string end = ")";
+  ValueType result{{batch, heads, rows, width}, dtype};
+  if (random_.one_in(5)) {
+    end = ", return_lse=True)[1]";
+    result = {{batch, heads, rows}, dtype == DType::F64 ? dtype : DType::F32};
+  }
+  add(text + end, operands, result);
+  if (has_functions) program_.nodes.back().plain = plain + end;
+}
+
+/// A function that changes scores or leaves some out, and the bias that does the same. Rows are counted as the keys are,
+/// the last row with the last key.
+std::pair<std::string, std::string> LargeParts::function_of_scores(Dim rows, Dim keys) {
+  std::string row = fmt::format("(arange({0}, i32)[:, None] + ({1} - {0}))", rows->text, keys->text);
+  std::string key = fmt::format("arange({}, i32)[None, :]", keys->text);
+  if (random_.one_in(2)) {
+    return {", score_mod=lambda s, b, h, i, j: s + 0.125 * cast(j - i, f32)",
+            fmt::format(", bias=0.125 * cast({} - {}, f32)", key, row)};
+  }
+  int64_t ahead = int64_t(random_.pick(4));
+  return {fmt::format(", mask_mod=lambda b, h, i, j: j <= i + {}", ahead),
+          fmt::format(", bias=where({} <= {} + {}, 0.0, -INF)", key, row, ahead)};
 }
 
 std::string LargeParts::masks_of_attention(std::vector<int>& operands, Dim heads, Dim rows, Dim keys) {
@@ -123,7 +146,14 @@ void LargeParts::turns(int a, int b) {
                std::equal(type(a).dims.begin(), type(a).dims.end(), t.dims.begin() + 1);
       });
       if (parts < 0) return;
-      add("    {r} = {0}\n    for i in range(" + type(parts).dims[0]->text + "):\n        {r} = {r} * 0.25 + {1}[i]\n",
+      static constexpr const char* bodies[] = {
+          "        {{r}} = {{r}} * 0.25 + {{1}}[i]\n",
+          "        {{r}} = {{r}} * 0.25 + sum({{1}}[i:i + 1], axis=0)\n",
+          "        for j in range({0}):\n            {{r}} = {{r}} * 0.25 + {{1}}[j] * {{1}}[i]\n",
+          "        for j in range(i, {0}):\n            {{r}} = {{r}} * 0.25 + tanh({{1}}[i]) - {{1}}[j]\n",
+          "        for j in range(i + 1, {0}):\n            {{r}} = {{r}} * 0.25 + {{1}}[j]\n        {{r}} = {{r}} + {{1}}[i]\n"};
+      std::string extent = type(parts).dims[0]->text;
+      add("    {r} = {0}\n    for i in range(" + extent + "):\n" + fmt::format(fmt::runtime(random_.of(bodies)), extent),
           {a, parts}, type(a));
     }
   }

@@ -1,6 +1,8 @@
 #pragma once
 // Parts of programs that are more than one op: attention, scans, loops and branches on the machine, params of modules.
 
+#include <utility>
+
 #include "check/generator.h"
 
 namespace tessera::check {
@@ -33,6 +35,7 @@ class LargeParts : public Generator {
 
  private:
   std::string masks_of_attention(std::vector<int>& operands, Dim heads, Dim rows, Dim keys);
+  std::pair<std::string, std::string> function_of_scores(Dim rows, Dim keys);
   void turns(int a, int b);
   void turns_while(int a, int b);
   void branch(int a, int b);

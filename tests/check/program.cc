@@ -121,12 +121,16 @@ std::string where_clause(const Program& program) {
   return where;
 }
 
-std::string result_types(const Program& program) {
+/// Of all results, or of those that a kernel returns.
+std::string result_types(const Program& program, bool returned = false) {
   std::string types;
+  size_t count = 0;
   for (int result : program.results) {
-    types += (types.empty() ? "" : ", ") + type_text(program.nodes[size_t(result)].type);
+    const Node& node = program.nodes[size_t(result)];
+    if (returned && node.stores) continue;
+    types += (count++ ? ", " : "") + type_text(node.type);
   }
-  return program.results.size() > 1 ? "(" + types + ")" : types;
+  return count > 1 ? "(" + types + ")" : types;
 }
 
 class SourceWriter {
@@ -179,7 +183,7 @@ class SourceWriter {
     static constexpr const char* names[] = {
         "layernorm", "log_softmax", "softplus", "mish", "elu", "leaky_relu", "clamp", "hard_swish", "gelu_exact",
         "quick_gelu", "logsumexp", "argmax", "argmin", "sort", "argsort", "topk", "one_hot", "scatter_add", "pad",
-        "swiglu", "geglu", "reglu", "conv2d", "max_pool2d", "avg_pool2d", "cumsum", "cummax", "quantize"};
+        "swiglu", "geglu", "reglu", "take", "conv2d", "max_pool2d", "avg_pool2d", "cumsum", "cummax", "quantize"};
     std::string list;
     for (const char* name : names) {
       bool used = false;
@@ -244,12 +248,14 @@ class KernelWriter {
 
   std::string write(const std::string& schedule) {
     const std::vector<Node>& nodes = program_.nodes;
-    std::string parameters, given;
+    std::string parameters, own, given;
     for (size_t i = 0; i < nodes.size(); ++i) {
       if (!need_[i]) continue;
       std::string name = fmt::format("x{}", i);
       if (nodes[i].is_argument()) {
-        parameters += (parameters.empty() ? "" : ", ") + name + ": " + type_text(nodes[i].type);
+        std::string declared = (parameters.empty() ? "" : ", ") + name + ": ", type = type_text(nodes[i].type);
+        parameters += declared + type;
+        own += declared + (is_stored(int(i)) ? "Region[" + nodes[i].privilege + "] " : "") + type;
         given += (given.empty() ? "" : ", ") + name;
         names_[int(i)] = name;
         if (is_loaded(int(i))) body_ += fmt::format("    x{}t = {}\n", i, load(name, nodes[i].type));
@@ -259,15 +265,20 @@ class KernelWriter {
       }
     }
     std::string values, axes;
-    for (int result : program_.results) values += (values.empty() ? "" : ", ") + texts_.at(result);
+    for (int result : program_.results) {
+      if (nodes[size_t(result)].stores) continue;
+      values += (values.empty() ? "" : ", ") + texts_.at(result);
+    }
     for (const KernelForm::Axis& axis : program_.kernel->axes) {
       if (!is_used(axis.extent)) continue;
       axes += (axes.empty() ? "" : ", ") + axis.name + "=" + axis.extent->text;
     }
-    std::string types = result_types(program_);
-    return "@kernel.schedule(" + schedule + ")\ndef k(" + parameters + ") -> " + types +
-           ":\n    t = tile.context(" + axes + ")\n" + body_ + "    return " + values + "\n\n@jit\ndef f(" +
-           parameters + ") -> " + types + where_clause(program_) + ":\n    return k(" + given + ")\n";
+    std::string kernel = "@kernel.schedule(" + schedule + ")\ndef k(" + own + ")";
+    if (!values.empty()) kernel += " -> " + result_types(program_, true);
+    kernel += ":\n    t = tile.context(" + axes + ")\n" + body_;
+    if (!values.empty()) kernel += "    return " + values + "\n";
+    return kernel + "\n@jit\ndef f(" + parameters + ") -> " + result_types(program_) + where_clause(program_) +
+           ":\n    return k(" + given + ")\n";
   }
 
  private:
@@ -280,6 +291,14 @@ class KernelWriter {
       }
     }
     return std::count(program_.results.begin(), program_.results.end(), argument) != 0;
+  }
+
+  /// Whether the argument is a region, and some node stores in it.
+  bool is_stored(int argument) const {
+    for (size_t i = 0; i < program_.nodes.size(); ++i) {
+      if (need_[i] && program_.nodes[i].stores && program_.nodes[i].operands.back() == argument) return true;
+    }
+    return false;
   }
 
   bool is_used(Dim dim) const {

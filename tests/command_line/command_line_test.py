@@ -44,9 +44,7 @@ CASES = [
 
 def generate(folder):
     subprocess.run([ROOT / "tools/gen_command_line.py", BIN, folder], check=True, timeout=120)
-    tools = [tool for tool in gen_command_line.TOOLS if (BIN / tool).exists()]
-    assert {"tesserac", "tsr", "tessera-opt", "tessera-fmt"} <= set(tools), tools
-    return tools
+    return gen_command_line.TOOLS
 
 
 def all_helps(tool):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What programs read of each diagnostic that has an example in docs/errors/ is valid, and is about that diagnostic.
+"""What programs read of each diagnostic is valid: of each row with labels, notes and fixes, and of each example in docs/errors/, where it is
+also about that diagnostic.
 
 Usage: formats_test.py BUILD_DIR json|sarif
 
@@ -43,6 +44,24 @@ def printed(page, form, environment):
     return text
 
 
+def every_row(build, form):
+    """What tests/unit/support/rows_test.cc makes of every row of the table."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([build / "bin/unit_support", "every row in the forms for programs"], check=True, timeout=60,
+                       stdout=subprocess.DEVNULL, env=dict(os.environ, TESSERA_ROWS=folder))
+        return (pathlib.Path(folder) / f"rows.{form}").read_text()
+
+
+def check_rows(text, form, validator):
+    """Problems of these, and how many tags they are about."""
+    objects = [json.loads(text)] if form == "sarif" else [json.loads(line) for line in text.splitlines()]
+    problems = [f"{error.message} at {list(error.path)}" for each in objects for error in validator.iter_errors(each)]
+    said = [each["tag"] for each in objects if "tag" in each] if form == "json" else \
+        [result["ruleId"] for result in objects[0]["runs"][0]["results"]]
+    rows = [tag for section in errors_test.sections().values() for tag in section]
+    return problems + [f"of {len(rows)} rows {sorted(set(rows) ^ set(said))} are not there"] * (sorted(rows) != sorted(said)), len(rows)
+
+
 def check_json(page, text, validator):
     """Problems of lines of JSON."""
     objects = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
@@ -82,11 +101,11 @@ def main():
     # What `tsr` says has one form.
     shown = [page for page in pages if page.console is not None and TOOL.search(page.commands()[-1])]
     check = {"json": check_json, "sarif": check_sarif}[form]
-    problems = []
+    problems, count = check_rows(every_row(build, form), form, validator)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for page, text in zip(shown, pool.map(lambda p: printed(p, form, environment), shown)):
             problems += [f"{page.tag}: {problem}" for problem in check(page, text, validator)]
-    print("\n".join(problems) or f"{len(shown)} pages")
+    print("\n".join(problems) or f"{count} rows, and {len(shown)} examples")
     return 1 if problems or not shown else 0
 
 

@@ -110,6 +110,17 @@ def sometimes(x: Tensor[1, 1, 1, 4, f32], cache: KVCache[1, 1, "S_max", 4, f32],
     return -x, cache
 
 @jit
+def narrow(x: Tensor[1, 1, S, 4, f32], cache: KVCache[1, 1, 5, 4, bf16] @rolling_window, p: Tensor[bool]) where S >= 1:
+    first = cast(x[:, :, 0:1], bf16)
+    if p:
+        cache = cache.append(first, first)
+    for i in range(S):
+        part = cast(x[:, :, i:i + 1], bf16)
+        if max(x[:, :, i:i + 1]) > 0.0:
+            cache = cache.append(part, part * 2.0)
+    return cast(cache.K, f32), cache
+
+@jit
 def draws(n: Tensor[i64], x: Tensor[S, f32]):
     each, sums = zeros((S, 1000), f32), zeros((1000,), f32)
     for i in range(S):
@@ -146,6 +157,21 @@ def check_returns(call, mode, rng):
         assert length == 1 + p
 
 
+def check_narrow(call, mode):
+    """A cache of bf16 stays one, in loops and in branches."""
+    x = np.arange(-6, 18, dtype=np.float32).reshape(1, 1, 6, 4)
+    zeros = np.zeros((1, 1, 5, 4), np.uint16).view(np.dtype("V2"))
+    for p in (True, False):
+        appended = ([x[0, 0, 0]] if p else []) + [row for row in x[0, 0] if row.max() > 0]
+        rows = np.zeros((5, 4), np.float32)
+        for n, row in enumerate(appended):
+            rows[n % 5] = row
+        keys, length = call(mode, "narrow", ["narrow.0", "cache.length"], x=x, p=np.bool_(p),
+                            **{"cache.K": zeros, "cache.V": zeros, "cache.length": np.int64(0)})
+        assert length == len(appended)
+        np.testing.assert_array_equal(keys[0, 0], rows)
+
+
 def check_draws(call):
     """Each turn of each loop draws numbers of its own, the same compiled and interpreted."""
     x, several = np.zeros(5, np.float32), []
@@ -180,6 +206,7 @@ def main():
         check_draws(call)
         for mode in ((), ("--interpret", "exact")):
             check_returns(call, mode, rng)
+            check_narrow(call, mode)
             for s in (0, 1, 2, 7):
                 x, w = rng.standard_normal((s, 3, 5)).astype(np.float32), rng.standard_normal((5, 5)).astype(np.float32)
                 h = np.zeros((3, 5))

@@ -9,7 +9,7 @@ import tempfile
 
 import numpy as np
 
-from tools import BIN, DEVICE, run
+from tools import BIN, DEVICE, ROOT, run
 
 SCANS = """
 @kernel.schedule(Schedule(BM=4))
@@ -205,6 +205,8 @@ def regions(x, y, w):
             "half": half, "minus": -half}
 
 
+# A string of C++, which tests/unit/gpu has, too.
+SLOTS = (ROOT / "tests/kernels/slots.inc").read_text().removeprefix('R"(').removesuffix(')"\n')
 MEMORY = """
 @kernel.schedule(Schedule({0}))
 def staged(a: Tensor[M, K, {1}], b: Tensor[K, N, {1}]) -> Tensor[M, N, f32]:
@@ -221,24 +223,7 @@ def staged(a: Tensor[M, K, {1}], b: Tensor[K, N, {1}]) -> Tensor[M, N, f32]:
         tile.barrier()
     return acc
 
-@kernel.schedule(Schedule({0}))
-def ahead(a: Tensor[M, K, {1}], b: Tensor[K, N, {1}]) -> Tensor[M, N, f32]:
-    t   = tile.context(m=M, n=N, k=K)
-    sa  = tile.alloc((2, t.m, t.k), {1})
-    sb  = tile.alloc((2, t.k, t.n), {1})
-    acc = tile.zeros((t.m, t.n), f32)
-    tile.async_copy(a, (t.i, 0), sa[0])
-    tile.async_copy(b, (0, t.j), sb[0])
-    for k in tile.range(K, t.k):
-        tile.async_copy(a, (t.i, k + 1), sa[k + 1])
-        tile.async_copy(b, (k + 1, t.j), sb[k + 1])
-        tile.wait(pending=2)
-        tile.barrier()
-        acc = tile.dot(tile.load(sa[k]), tile.load(sb[k]), acc)
-        tile.barrier()
-    tile.wait()
-    return acc
-
+{slots}
 @kernel.schedule(Schedule(BN=64))
 def kept(x: Tensor[N, f32]) -> Tensor[N, f32]:
     t = tile.context(n=N)
@@ -257,7 +242,7 @@ def f(a: Tensor[M, K, {1}], b: Tensor[K, N, {1}], x: Tensor[L, f32]):
     d = ahead(a, b)
     e = kept(x)
     return c, d, e
-"""
+""".replace("{slots}", SLOTS)
 
 
 def memory(a, b, x):
@@ -336,6 +321,169 @@ def sums(x, i, y):
     return {"s": s}
 
 
+SIZES = """
+@kernel.schedule(Schedule(BM=8))
+def scaled(x: Tensor[M, N, f32], *, H: int) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    return tile.load(x, (t.i, t.j), (t.m, t.n)) * tile.cast(t.i % H, f32)
+
+@kernel.schedule(Schedule(BM=1, BN=16))
+def spread(x: Tensor[M, f32], *, n: dim, by: int) -> Tensor[M, n, f32]:
+    t = tile.context(m=M, n=n)
+    columns = tile.cast(tile.col_index() * by, f32)
+    return tile.load(x, (t.i,), (t.m,))[:, None] * tile.full((t.m, t.n), 1.0) + columns
+
+@jit
+def f(x: Tensor[N, M, 8, f32], y: Tensor[H, f32]):
+    rows = reshape(x, (N * M, 8))
+    a = scaled(rows, H=M)  # an M that is not the kernel's
+    b = scaled(rows, H=N * 2 + 1) + scaled(rows * 2.0, H=8)
+    c = spread(y, n=M + N, by=H)
+    d = spread(y, n=H, by=2 * H)
+    e = zeros((N * M, 8), f32)
+    for i in range(N):
+        e = e + scaled(rows, H=i + 2)
+    return a, b, c, d, e
+"""
+
+
+def sizes(x, y):
+    n, m, _ = x.shape
+    h, rows = len(y), x.reshape(n * m, 8).astype(np.float64)
+
+    def scaled(rows, k):
+        # The numbers of blocks of 8 rows.
+        return rows * (np.arange(n * m) // 8 % k)[:, None]
+
+    def spread(columns, by):
+        return y[:, None] + (np.arange(columns) * by)[None, :]
+
+    return {"a": scaled(rows, m), "b": scaled(rows, 2 * n + 1) + scaled(2 * rows, 8), "c": spread(m + n, h),
+            "d": spread(h, 2 * h), "e": sum((scaled(rows, i + 2) for i in range(n)), np.zeros((n * m, 8)))}
+
+
+CAPTURES = """
+dim W
+const LATER = 2 * W + 1
+
+@kernel.schedule(Schedule(BM=8))
+def mapped(x: Tensor[M, N, f32], *, epilogue: fn = identity) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    return epilogue(tile.load(x))
+
+@kernel.schedule(Schedule(BM=8))
+def widened(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    return tile.load(x) * W + LATER * N
+
+def times(v, by):
+    return v * by
+
+@jit
+def f(x: Tensor[N, M, f32], z: Tensor[W, f32], q: Tensor[1, 2, T, 16, f32], k: Tensor[1, 2, S, 16, f32],
+      v: Tensor[1, 2, S, 16, f32], n: int) where S >= 2:
+    @kernel.schedule(Schedule(BA=8))
+    def around(x: Tensor[A, B, f32]) -> Tensor[A, B, f32]:
+        t = tile.context(a=A, b=B)
+        return tile.load(x) * n + M
+    # The caller's sizes have the kernels' names, the other way round.
+    a = mapped(x, epilogue=lambda e: e / M) + mapped(x, epilogue=lambda e: times(e, N + 3 * M))
+    b = widened(x) + around(x)
+    sizes = (N, [M, W])
+    c = mapped(x, epilogue=lambda e: e * sizes[1][0] + sizes[1][1] * n)
+    d = zeros((N, M), f32)
+    for i in range(W):
+        d = d + mapped(x, epilogue=lambda e: e * i)
+    # S and T are the other way round in flash_attention.
+    e = flash_attention(q, k, v, mask_mod=lambda b, h, i, j: j < S - 1, score_mod=lambda s, b, h, i, j: s * n)
+    return a, b, c, d, e
+"""
+
+
+def captures(x, z, q, k, v, n):
+    (rows, columns), w, n = x.shape, len(z), int(n)
+    x, q, k, v = (each.astype(np.float64) for each in (x, q, k, v))
+    scores = (q @ k.transpose(0, 1, 3, 2) / 4 * n)[..., :-1]
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return {"a": x / columns + x * (rows + 3 * columns), "b": x * w + (2 * w + 1) * columns + x * n + columns,
+            "c": x * columns + w * n, "d": x * sum(range(w)), "e": weights @ v[:, :, :-1]}
+
+
+PARTS = """
+@kernel.schedule(Schedule(BM=32, BN=32, BK=16))
+def split_k(a: Tensor[M, K, f32], b: Tensor[K, N, f32], y: Region[reduce_sum] Tensor[M, N, f32]):
+    t = tile.context(m=M, n=N, k=K)
+    a_part = tile.load(a, (t.i, t.h), (t.m, t.k))
+    tile.store(tile.dot(a_part, tile.load(b, (t.h, t.j), (t.k, t.n)), tile.zeros((t.m, t.n), f32)), y, (t.i, t.j))
+
+@kernel.schedule(Schedule(BP=1, BM=16, BN=32, BK=16))
+def twice_as_far(x: Tensor[P, M, N, f32], a: Tensor[M, K, f32], b: Tensor[K, N, f32]) -> Tensor[P, M, N, f32]:
+    t = tile.context(p=P, m=M, n=N, k=K)
+    product = tile.zeros((t.m, t.n), f32)
+    for k in tile.range(K, t.k):
+        product = tile.dot(tile.load(a, (t.j, k), (t.m, t.k)), tile.load(b, (k, t.h), (t.k, t.n)), product)
+    return tile.load(x, (t.i * 2, t.j, t.h), (t.p, t.m, t.n)) + product[None]
+
+@jit
+def f(a: Tensor[M, K, f32], b: Tensor[K, N, f32], y: Tensor[M, N, f32], x: Tensor[P, M, N, f32]):
+    y = split_k(a, b, y)
+    w = twice_as_far(x, a, b)
+    return y, w
+"""
+
+
+def parts(a, b, y, x):
+    far = np.zeros_like(x)
+    far[:(len(x) + 1) // 2] = x[::2]
+    product = a.astype(np.float64) @ b
+    return {"y": y + product, "w": far + product}
+
+
+BOTH_WAYS = """
+@kernel.schedule(Schedule(BM=8, warps=8))
+def backward(x: Tensor[M, N, f32], g: Tensor[M, N, f32], y: Region[reduce_sum] Tensor[N, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    v, u = tile.load(x, (t.i, t.j), (t.m, t.n)), tile.load(g, (t.i, t.j), (t.m, t.n))
+    r = tile.rsqrt(tile.sum(v * v, axis=1) / N + 1e-5)
+    tile.store(tile.sum(u * v * r[:, None], axis=0), y)
+    return u * r[:, None]
+
+@kernel.schedule(Schedule(BM=16))
+def total(x: Tensor[M, N, f32]) -> Tensor[f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.zeros((), f32)
+    for i in tile.range(M, t.m):
+        s += tile.sum(tile.load(x, (i, 0), (t.m, t.n)))
+    return s
+
+@jit
+def f(x: Tensor[M, N, f32], g: Tensor[M, N, f32], y: Tensor[N, f32]) where N <= 4096:
+    d, y = backward(x, g, y)
+    s = total(x)
+    return d, y, s
+"""
+
+
+def both_ways(x, g, y):
+    x, g = x.astype(np.float64), g.astype(np.float64)
+    r = 1 / np.sqrt(np.mean(x * x, axis=1, keepdims=True) + 1e-5)
+    return {"d": g * r, "y": y + np.sum(g * x * r, axis=0), "s": np.sum(x)}
+
+
+EMPTY = """
+@jit
+def f(x: Tensor[0, 4, f32], y: Tensor[4, 0, f32], z: Tensor[N, 4, f32]):
+    a, b, c = sum(x, axis=0), softmax(y), prod(z[:0], axis=0)
+    d, e = rmsnorm(y), sum(y)
+    return a, b, c, d, e
+"""
+
+
+def empty(x, y, z):
+    return {"a": np.zeros(4), "b": y, "c": np.ones(4), "d": y, "e": np.zeros(())}
+
+
 def check(folder, name, source, inputs, wanted, bound=1e-5, flags=()):
     """Runs the entry f on the inputs in every mode; results by name are within the bound of the wanted ones."""
     bundle = folder / f"{name}.bundle"
@@ -361,11 +509,15 @@ def check(folder, name, source, inputs, wanted, bound=1e-5, flags=()):
 def assemble(folder):
     """Code for GPUs is what ptxas takes, where that is installed."""
     by_hand = "BM=64, BN=64, BK=32, warps=4"
-    for source in (MEMORY.format(by_hand, "f32"), MEMORY.format(by_hand, "bf16"), PLACES, SUMS.format("f32"), REGIONS):
+    for source in (MEMORY.format(by_hand, "f32"), MEMORY.format(by_hand, "bf16"), PLACES, SIZES, CAPTURES, PARTS,
+                   SUMS.format("f32"), REGIONS, EMPTY, BOTH_WAYS):
         (folder / "gpu.tsr").write_text(source)
         cubin = ["--cubin"] if shutil.which("ptxas") else []
         run(BIN / "tesserac", folder / "gpu.tsr", "--target=cuda:sm_80,cuda:sm_90a", "--fast=nondet", *cubin, "-o",
             folder / "gpu.bundle")
+    # Of kernels that combine rows and columns there are none for rows of any length.
+    plan = run(BIN / "tsr", "inspect", folder / "gpu.bundle", "--ir", "plan")
+    assert plan.count("guard N <= 1024") == 2, plan
 
 
 def main():
@@ -406,6 +558,26 @@ def main():
             i = rng.integers(-1, 8, 1000).astype(np.int32)
             check(folder, f"sums_{dtype}", SUMS.format(dtype), {"x": x, "i": i, "y": y}, sums(x, i, y), 0,
                   ("--fast=nondet",))
+        for n, m, h in ((1, 1, 1), (3, 7, 5), (6, 10, 40)):
+            inputs = {"x": rng.standard_normal((n, m, 8)).astype(np.float32), "y": rng.standard_normal(h).astype(np.float32)}
+            check(folder, "sizes", SIZES, inputs, sizes(**inputs))
+        for n, m, w, s, t in ((1, 1, 1, 2, 1), (2, 5, 3, 9, 4), (20, 11, 6, 70, 130), (3, 2, 0, 2, 3)):
+            inputs = {key: rng.standard_normal(shape).astype(np.float32) for key, shape in
+                      {"x": (n, m), "z": (w,), "q": (1, 2, t, 16), "k": (1, 2, s, 16), "v": (1, 2, s, 16)}.items()}
+            inputs["n"] = np.array(n + 1, np.int64)
+            check(folder, "captures", CAPTURES, inputs, captures(**inputs))
+        for m, k, n, p in ((1, 1, 1, 1), (64, 64, 32, 3), (33, 70, 65, 5), (5, 0, 3, 4)):
+            inputs = {key: rng.standard_normal(shape).astype(np.float32) for key, shape in
+                      {"a": (m, k), "b": (k, n), "y": (m, n), "x": (p, m, n)}.items()}
+            check(folder, "parts", PARTS, inputs, parts(**inputs))
+        for m, n in ((1, 1), (37, 100), (16, 1024), (5, 1030) if DEVICE == "cpu" else (5, 1022)):
+            x, g = rng.standard_normal((2, m, n)).astype(np.float32)
+            y = rng.standard_normal(n).astype(np.float32)
+            check(folder, "both_ways", BOTH_WAYS, {"x": x, "g": g, "y": y}, both_ways(x, g, y))
+        for n in (0, 3):
+            inputs = {"x": np.zeros((0, 4), np.float32), "y": np.zeros((4, 0), np.float32),
+                      "z": np.zeros((n, 4), np.float32)}
+            check(folder, "empty", EMPTY, inputs, empty(**inputs))
         assemble(folder)
         for rows, columns in ((1, 8), (50, 300)):
             def array(*dims):

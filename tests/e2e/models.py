@@ -103,6 +103,10 @@ def check_gpt(f32, bf16):
         given = tokens(batch, length)
         check_bf16(f"gpt logits in bf16, {batch} x {length}", bf16.call("logits", bf16=True, tokens=given),
                    gpt.logits(bf16.params, given, to_bf16), gpt.logits(bf16.exact, given))
+    texts = [tokens(2, context + 1) for _ in range(6)]  # of one mean alone the errors may cancel by chance
+    check_bf16("gpt loss in bf16", np.array([bf16.call("loss", tokens=text) for text in texts]),
+               np.array([gpt.loss(bf16.params, text, to_bf16) for text in texts]),
+               np.array([gpt.loss(bf16.exact, text) for text in texts]))
 
 
 def check_images(name, f32, bf16, side):
@@ -150,11 +154,18 @@ def check_llama(f32, bf16, count=128):
     wanted = list(llama.generate(f32.params, prompt, count))
     assert generated(f32, prompt, count) == wanted, "other bytes than the NumPy program's"
     print(f"llama decode: {count} bytes are those of NumPy, {len(set(wanted))} of them different")
-    tokens = rng.integers(0, 256, (2, 33), dtype=np.uint8)
-    scores = llama_scores(bf16, "prefill", tokens).view(np.uint16)
-    got = (scores.astype(np.uint32) << 16).view(np.float32)
-    check_bf16("llama prefill in bf16", got, llama.logits(bf16.params, tokens, cast=to_bf16)[:, -1],
-               llama.logits(bf16.exact, tokens)[:, -1])
+    check_llama_bf16(llama, bf16, rng.integers(0, 256, (2, 37), dtype=np.uint8), first=33)
+
+
+def check_llama_bf16(llama, model, tokens, first):
+    """The scores after the first bytes of [B, S], and after each of the others."""
+    exact, rounded = llama.logits(model.exact, tokens), llama.logits(model.params, tokens, cast=to_bf16)
+    for read in range(first, tokens.shape[1] + 1):
+        entry = "prefill" if read == first else "decode"
+        new = tokens[:, :read] if entry == "prefill" else tokens[:, read - 1:read]
+        scores = llama_scores(model, entry, new, None if entry == "prefill" else "cache.safetensors").view(np.uint16)
+        got = (scores.astype(np.uint32) << 16).view(np.float32)
+        check_bf16(f"llama {entry} in bf16, {read} bytes", got, rounded[:, read - 1], exact[:, read - 1])
 
 
 def check_resnet18(f32, bf16, side=32):

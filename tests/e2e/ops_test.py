@@ -5,6 +5,7 @@ Usage: ops_test.py BUILD_DIR
 """
 import os
 import pathlib
+import re
 import tempfile
 
 import numpy as np
@@ -30,15 +31,41 @@ def typed(x: Tensor[N, f32]):
 """
 
 RNG = np.random.default_rng(11)
-CASES = []
+CASES, OTHERS = [], []  # of f32 and integers, and of other floats
+ROUNDINGS = {"bf16": 2.0**-8, "f16": 2.0**-11, "f64": 2.0**-53}  # at most, of a number
 
 
-def case(signature, body, inputs, wanted, tolerance=2e-5):
-    """An entry of these parameters that returns `body`; `wanted` gives its results from inputs in float64."""
+def case(signature, body, inputs, wanted, tolerance=2e-5, units=None):
+    """An entry of these parameters that returns `body`; `wanted` gives its results from inputs in float64.
+
+    With `units` its floats are also given as bf16, f16 and f64, and results are off by at most so many roundings to that
+    dtype of the greatest one: what is computed between is wider, so that few are more than the results' own."""
+    CASES.append((signature, body, inputs, results_of(wanted, inputs), tolerance))
+    for dtype, rounding in ROUNDINGS.items() if units is not None else ():
+        given = [stored(v, dtype) if v.dtype.kind == "f" else v for v in inputs]
+        results = results_of(wanted, map(loaded, given))
+        OTHERS.append((signature.replace("f32", dtype), body, given, results, units * rounding))
+
+
+def results_of(wanted, inputs):
     with np.errstate(all="ignore"):
         results = wanted(*(v.astype(np.float64) if v.dtype.kind == "f" else v for v in inputs))
-    results = [np.asarray(result) for result in (results if isinstance(results, tuple) else (results,))]
-    CASES.append((signature, body, inputs, results, tolerance))
+    return [np.asarray(result) for result in (results if isinstance(results, tuple) else (results,))]
+
+
+def stored(x, dtype):
+    """Numbers as a file has them, rounded to the dtype: bf16 are two bytes that mean nothing to NumPy."""
+    if dtype != "bf16":
+        return x.astype({"f16": np.float16, "f64": np.float64}[dtype])
+    bits = x.astype(np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16).view("V2")
+
+
+def loaded(x):
+    if x.dtype.kind != "V":
+        return x
+    bits = np.frombuffer(x.tobytes(), np.uint16).astype(np.uint32) << 16
+    return bits.view(np.float32).reshape(x.shape)
 
 
 def normal(*shape, dtype=np.float32):
@@ -65,7 +92,7 @@ def norms():
     for rows, columns in ((3, 768), (1, 1), (5, 33)):
         x = normal(2, rows, columns) * 3 + 2
         case(f"x: Tensor[B, S, {columns}, f32], g: Tensor[{columns}, f32], b: Tensor[{columns}, f32]",
-             "layernorm(x, g, b)", [x, normal(columns), normal(columns)], layer)
+             "layernorm(x, g, b)", [x, normal(columns), normal(columns)], layer, units=2)
     case("x: Tensor[B, N, f32]", "layernorm(x)", [normal(4, 100)], lambda x: layer(x, 1, 0))
     case("x: Tensor[B, N, f32], g: Tensor[N, f32]", "layernorm_safe(x, g)", [normal(4, 17) + 1000, normal(17)],
          lambda x, g: layer(x, g, 0), 1e-3)
@@ -74,7 +101,7 @@ def norms():
         case("x: Tensor[B, 6, H, W, f32], m: Tensor[6, f32], v: Tensor[6, f32], g: Tensor[6, f32], b: Tensor[6, f32]",
              f"batch_norm(x, m, v, g, b, axis={axis})", [x, mean, variance, scale, bias],
              lambda x, m, v, g, b: (x - m[:, None, None]) / np.sqrt(v[:, None, None] + 1e-5) * g[:, None, None]
-             + b[:, None, None])
+             + b[:, None, None], units=2)
     case("x: Tensor[B, H, W, 6, f32], m: Tensor[6, f32], v: Tensor[6, f32]", "relu(batch_norm(x, m, v, eps=0.1))",
          [normal(2, 5, 7, 6), mean, variance], lambda x, m, v: np.maximum((x - m) / np.sqrt(v + 0.1), 0))
 
@@ -83,19 +110,19 @@ def activations():
     x, y = normal(3, 40) * 3, normal(3, 40)
     two = "x: Tensor[B, N, f32], y: Tensor[B, N, f32]"
     one = "x: Tensor[B, N, f32]"
-    case(two, "swiglu(x, y)", [x, y], lambda x, y: x * sigmoid(x) * y)
-    case(two, "geglu(x, y)", [x, y], lambda x, y: gelu(x) * y)
-    case(two, "reglu(x, y)", [x, y], lambda x, y: np.maximum(x, 0) * y)
-    case(one, "gelu_exact(x)", [x], lambda x: x / 2 * (1 + erf(x / np.sqrt(2))))
-    case(one, "quick_gelu(x)", [x], lambda x: x * sigmoid(1.702 * x))
-    case(one, "softplus(x)", [x * 50], lambda x: np.logaddexp(0, x))
-    case(one, "mish(x)", [x], lambda x: x * np.tanh(np.logaddexp(0, x)))
-    case(one, "elu(x, alpha=0.5)", [x], lambda x: np.where(x > 0, x, 0.5 * np.expm1(x)))
-    case(one, "leaky_relu(x)", [x], lambda x: np.where(x > 0, x, 0.01 * x))
+    case(two, "swiglu(x, y)", [x, y], lambda x, y: x * sigmoid(x) * y, units=2)
+    case(two, "geglu(x, y)", [x, y], lambda x, y: gelu(x) * y, units=4)
+    case(two, "reglu(x, y)", [x, y], lambda x, y: np.maximum(x, 0) * y, units=2)
+    case(one, "gelu_exact(x)", [x], lambda x: x / 2 * (1 + erf(x / np.sqrt(2))), units=2)
+    case(one, "quick_gelu(x)", [x], lambda x: x * sigmoid(1.702 * x), units=2)
+    case(one, "softplus(x)", [x * 50], lambda x: np.logaddexp(0, x), units=2)
+    case(one, "mish(x)", [x], lambda x: x * np.tanh(np.logaddexp(0, x)), units=2)
+    case(one, "elu(x, alpha=0.5)", [x], lambda x: np.where(x > 0, x, 0.5 * np.expm1(x)), units=2)
+    case(one, "leaky_relu(x)", [x], lambda x: np.where(x > 0, x, 0.01 * x), units=2)
     case(one, "clamp(x, -1.0, 2.0), clamp(x, low=0.5), clamp(x, high=0.5)", [x],
-         lambda x: (np.clip(x, -1, 2), np.maximum(x, 0.5), np.minimum(x, 0.5)))
+         lambda x: (np.clip(x, -1, 2), np.maximum(x, 0.5), np.minimum(x, 0.5)), units=2)
     case(one, "hard_sigmoid(x), hard_swish(x)", [x],
-         lambda x: (np.clip(x / 6 + 0.5, 0, 1), x * np.clip(x / 6 + 0.5, 0, 1)))
+         lambda x: (np.clip(x / 6 + 0.5, 0, 1), x * np.clip(x / 6 + 0.5, 0, 1)), units=2)
 
 
 def losses():
@@ -103,11 +130,11 @@ def losses():
     one = "x: Tensor[B, V, f32]"
     lse = lambda x, axis: np.logaddexp.reduce(x, axis=axis)
     case(one, "logsumexp(x), logsumexp(x, axis=0, keepdims=True)", [x * 40],
-         lambda x: (lse(x, 1), lse(x, 0)[None]))
+         lambda x: (lse(x, 1), lse(x, 0)[None]), units=2)
     edges = np.array([[-np.inf, -np.inf], [np.inf, 0], [-np.inf, 1], [1000, 1000]], np.float32)
     case("x: Tensor[B, 2, f32]", "logsumexp(x)", [edges], lambda x: [-np.inf, np.inf, 1, 1000 + np.log(2)])
     case(one, "log_softmax(x), log_softmax(x, axis=0)", [x],
-         lambda x: (x - lse(x, 1)[:, None], x - lse(x, 0)[None]))
+         lambda x: (x - lse(x, 1)[:, None], x - lse(x, 0)[None]), units=2)
     t = np.array([3, 36, -100, 0, 12], np.int32)
 
     def mean_loss(x, t):
@@ -115,19 +142,23 @@ def losses():
         return rows.sum() / max(len(rows), 1)
 
     both = "x: Tensor[B, V, f32], t: Tensor[B, i32]"
-    case(both, "cross_entropy_mean(x, t)", [x, t], mean_loss)
+    case(both, "cross_entropy_mean(x, t)", [x, t], mean_loss, units=2)
     case(both, "cross_entropy(x, t)", [np.full((3, 4), -np.inf, np.float32), np.array([0, 3, 9], np.int32)],
          lambda x, t: np.array([np.inf, np.inf, np.nan]))
     case(both, "cross_entropy_mean(x, t)", [x, np.full(5, -100, np.int32)], lambda x, t: 0.0)
     t = np.maximum(t, 0)
+    for dtype, name in ((np.uint8, "u8"), (np.int8, "i8"), (np.uint64, "u64")):
+        case(f"x: Tensor[B, V, f32], t: Tensor[B, {name}]", "cross_entropy_mean(x, t)", [x, t.astype(dtype)], mean_loss)
+    case("x: Tensor[B, V, f32], t: Tensor[B, u8]", "cross_entropy_mean(x, t, ignore=12), cross_entropy_mean(x[:0], t[:0])",
+         [x, t.astype(np.uint8)], lambda x, t: (mean_loss(x, np.where(t == 12, -100, t.astype(np.int64))), 0.0))
     case(both, "cross_entropy_smoothed(x, t, smoothing=0.1)", [x, t],
-         lambda x, t: 0.9 * (lse(x, 1) - x[np.arange(5), t]) - 0.1 * (x - lse(x, 1)[:, None]).mean(1))
+         lambda x, t: 0.9 * (lse(x, 1) - x[np.arange(5), t]) - 0.1 * (x - lse(x, 1)[:, None]).mean(1), units=2)
     p = np.exp(normal(5, 37))
     p /= p.sum(1, keepdims=True)
     case("x: Tensor[B, V, f32], p: Tensor[B, V, f32]", "soft_cross_entropy(x, p), binary_cross_entropy(x, p), mse(x, p)",
          [x, p], lambda x, p: (-(p * (x - lse(x, 1)[:, None])).sum(1),
-                               -(p * np.log(sigmoid(x)) + (1 - p) * np.log(1 - sigmoid(x))), ((x - p)**2).mean()))
-    case(one, "avg(x, axis=1)", [x], lambda x: x.mean(1))
+                               p * np.logaddexp(0, -x) + (1 - p) * np.logaddexp(0, x), ((x - p)**2).mean()), units=2)
+    case(one, "avg(x, axis=1)", [x], lambda x: x.mean(1), units=2)
 
 
 def heads():
@@ -135,8 +166,9 @@ def heads():
     q, k, v = (np.moveaxis(part.reshape(2, 5, -1, 12), 2, 1) for part in np.split(x.astype(float), (48, 72), -1))
     whole = "x: Tensor[B, S, 96, f32]"
     case(whole, "split_qkv(x, heads=4, groups=2)", [x], lambda x: (q, k, v))
-    case(whole, "split_qkv(x, heads=4)[1]", [x], lambda x: np.moveaxis(x[..., 32:64].reshape(2, 5, 4, 8), 2, 1))
-    case(whole, "merge_heads(split_heads(x, 8) + 1.0)", [x], lambda x: x + 1)
+    case(whole, "split_qkv(x, heads=4)[1]", [x], lambda x: np.moveaxis(x[..., 32:64].reshape(2, 5, 4, 8), 2, 1),
+         units=0)
+    case(whole, "merge_heads(split_heads(x, 8) + 1.0)", [x], lambda x: x + 1, units=1)
     case(whole, "repeat_heads(split_qkv(x, heads=4, groups=2)[2], 2)", [x], lambda x: np.repeat(v, 2, axis=1))
     angle = np.arange(5)[:, None] * 10000.0 ** (-np.arange(6) / 6)
     turned = (q[..., :6] + 1j * q[..., 6:]) * np.exp(1j * angle)
@@ -153,6 +185,16 @@ def indexing():
     ids = RNG.integers(-1, 9, (3, 4)).astype(np.int32)
     case("ids: Tensor[B, S, i32]", "one_hot(ids, 8), one_hot(ids, 8, i8)", [ids],
          lambda ids: ((ids[..., None] == np.arange(8)).astype(float), (ids[..., None] == np.arange(8)).astype(int)))
+    narrow = np.array([[0, 5, 44], [255, 100, 5]])
+    for dtype in (np.uint8, np.uint16, np.int64, np.uint64):
+        name = f"{'u' if np.dtype(dtype).kind == 'u' else 'i'}{8 * np.dtype(dtype).itemsize}"
+        case(f"ids: Tensor[B, S, {name}]", "one_hot(ids, 300)", [narrow.astype(dtype)],
+             lambda ids: (narrow[..., None] == np.arange(300)).astype(float), 0)
+        case(f"x: Tensor[B, V, C, f32], i: Tensor[R, S, {name}] where B >= 1", "gather(x, i, axis=1), gather(x[0], i), x[:, i]",
+             [normal(2, 300, 3), narrow.astype(dtype)], lambda x, i: (x[:, narrow], x[0][narrow], x[:, narrow]), 0)
+    case("ids: Tensor[B, i8], far: Tensor[B, u64]", "one_hot(ids, 300), one_hot(far, 9)",
+         [np.array([-1, 127], np.int8), np.array([2**63 + 5, 5], np.uint64)],
+         lambda ids, far: (np.eye(300)[[0, 127]] * [[0], [1]], np.eye(9)[[0, 5]] * [[0], [1]]), 0)
     x = RNG.integers(0, 5, (4, 5, 70)).astype(np.float32)  # many equal numbers
     x[1, 2, 40:42] = np.nan
     three = "x: Tensor[B, S, N, f32]"
@@ -160,11 +202,16 @@ def indexing():
     case(three, "argmin(x, dtype=i32)", [x], lambda x: x.argmin(-1))
     case(three, "argmax(x, axis=1, keepdims=True)", [x], lambda x: x.argmax(1)[:, None])
     case(three, "argmin(x, axis=0)", [x], lambda x: x.argmin(0))
+    case(three + " where N <= 127, S <= 255", "argmax(x, dtype=i8), argmin(x, axis=1, dtype=u8)", [x],
+         lambda x: (x.argmax(-1), x.argmin(1)))
+    case("x: Tensor[B, N, f32]", "argmax(x), argmin(x, dtype=i32)", [normal(3, 0)],
+         lambda x: (np.full(3, 2**63 - 1), np.full(3, 2**31 - 1)), 0)
     case("x: Tensor[B, N, i32]", "argmax(x)", [RNG.integers(-9, 9, (7, 50)).astype(np.int32)], lambda x: x.argmax(-1))
     x, at = normal(4, 6, 9), np.array([[0, 3, 2], [1, 3, 0]], np.int32)
     both = "x: Tensor[A, B, C, f32], i: Tensor[R, S, i32]"
     for axis in range(-3, 3):
-        case(both, f"gather(x, i, axis={axis})", [x, at], lambda x, i, axis=axis: np.take(x, i, axis=axis), 0)
+        case(both, f"gather(x, i, axis={axis})", [x, at], lambda x, i, axis=axis: np.take(x, i, axis=axis), 0,
+             units=0 if axis == 1 else None)
     outside = np.array([[5, -1, 0], [6, 100, 2]], np.int32)
 
     def checked(x, i, axis):
@@ -189,7 +236,8 @@ def products():
     a, b, c = normal(3, 4, 5), normal(3, 5, 6), normal(6, 7)
     three = "a: Tensor[3, 4, 5, f32], b: Tensor[3, 5, 6, f32], c: Tensor[6, N, f32]"
     for spec in ("bij,bjk->bik", "bij,bjk->kib", "bij,bjk", "bij,bjk->b", "bij,bjk->ijk", "bij,cjk->bcik"):
-        case(three, f'einsum("{spec}", a, b)', [a, b, c], lambda a, b, c, spec=spec: np.einsum(spec, a, b))
+        case(three, f'einsum("{spec}", a, b)', [a, b, c], lambda a, b, c, spec=spec: np.einsum(spec, a, b),
+             units=2 if spec in ("bij,bjk->kib", "bij,bjk->b") else None)
     for spec in ("bij,bjk,kn->bin", "bij,bjk,kn->nb", "bij,bjk,kn->"):
         case(three, f'einsum("{spec}", a, b, c)', [a, b, c], lambda a, b, c, spec=spec: np.einsum(spec, a, b, c))
     for spec in ("bij->jib", "bij->b", "bij->", "bij"):
@@ -239,7 +287,8 @@ def images():
         text = "".join(f", {key}={value}" for key, value in options.items())
         case(f"{image}, w: Tensor[{y}, {z}, {w.shape[2]}, {n}, f32], b: Tensor[{n}, f32]",
              f"relu(conv2d(x, w, b{text}))", [x, w, normal(n)],
-             lambda x, w, b, options=options: np.maximum(convolution(x, w, **options) + b, 0))
+             lambda x, w, b, options=options: np.maximum(convolution(x, w, **options) + b, 0),
+             units=2 if n in (5, 12) else None)
     # Rows of many windows, which products read in place.
     wide, beside = normal(2, 12, 61, 6), normal(2, 12, 61, 40)
     for y, z, options in ((3, 3, dict(padding=(1, 1))), (5, 3, dict(padding=(4, 1), dilation=(2, 1)))):
@@ -249,7 +298,7 @@ def images():
             case(f"x: Tensor[{extents}, f32], w: Tensor[{y}, {z}, 6, 40, f32], b: Tensor[40, f32], "
                  f"r: Tensor[{extents[:-1]}40, f32]{condition}", f"relu(conv2d(x, w, b{text}) + r)",
                  [wide, normal(y, z, 6, 40), normal(40), beside],
-                 lambda x, w, b, r, options=options: np.maximum(convolution(x, w, **options) + b + r, 0))
+                 lambda x, w, b, r, options=options: np.maximum(convolution(x, w, **options) + b + r, 0), units=2)
     case("x: Tensor[B, 12, 61, 6, f32], w: Tensor[4, 5, 6, 7, f32]", "conv2d(x, w, strides=(3, 2), padding=(2, 2))",
          [wide, normal(4, 5, 6, 7)], lambda x, w: convolution(x, w, (3, 2), (2, 2)))
     case("x: Tensor[B, L, 6, f32], w: Tensor[4, 6, 9, f32] where L >= 8", "conv1d(x, w, padding=1)",
@@ -263,9 +312,15 @@ def images():
          [line, normal(4, 6, 5)],
          lambda x, w: convolution(x[:, None], w[None], strides=(1, 2), padding=(0, 2))[:, 0])
     case(image, "max_pool2d(x, (3, 3), strides=(2, 2), padding=(1, 1)), max_pool2d(x, (2, 2))", [x],
-         lambda x: (seen(padded(x, (1, 1), -np.inf), (3, 3), (2, 2)).max((4, 5)), seen(x, (2, 2), (2, 2)).max((4, 5))))
+         lambda x: (seen(padded(x, (1, 1), -np.inf), (3, 3), (2, 2)).max((4, 5)), seen(x, (2, 2), (2, 2)).max((4, 5))),
+         units=0)
     case(image, "avg_pool2d(x, (3, 2)), avg_pool2d(x, (3, 3), strides=(1, 1), padding=(1, 1))", [x],
-         lambda x: (seen(x, (3, 2), (3, 2)).mean((4, 5)), seen(padded(x, (1, 1)), (3, 3), (1, 1)).mean((4, 5))))
+         lambda x: (seen(x, (3, 2), (3, 2)).mean((4, 5)), seen(padded(x, (1, 1)), (3, 3), (1, 1)).mean((4, 5))),
+         units=2)
+
+    case("x: Tensor[1, 4, 4, 2, f32]", "cast(max_pool2d(cast(x, f8e4m3), (2, 2), padding=(1, 1)), f32)",
+         [-np.arange(1, 9, dtype=np.float32).repeat(4).reshape(1, 4, 4, 2)],
+         lambda x: seen(padded(x, (1, 1), -np.inf), (2, 2), (2, 2)).max((4, 5)), 0)
 
     def adaptive(x, size):
         for axis, count in zip((1, 2), size):
@@ -275,21 +330,67 @@ def images():
         return x
 
     case(image, "adaptive_avg_pool2d(x, (1, 1)), adaptive_avg_pool2d(x, (4, 3))", [x],
-         lambda x: (adaptive(x, (1, 1)), adaptive(x, (4, 3))))
+         lambda x: (adaptive(x, (1, 1)), adaptive(x, (4, 3))), units=2)
+
+
+def greatest(x, count):
+    """The greatest elements of rows and where they are: NaN first, and of equal ones the first."""
+    down = ~x if x.dtype == bool else -(x.astype(object) if x.dtype.kind in "iu" else x)  # object: of all integers
+    order = np.argsort(down, axis=-1, kind="stable")
+    lost = np.take_along_axis(x != x, order, -1)
+    order = np.take_along_axis(order, np.argsort(~lost, axis=-1, kind="stable"), -1)[..., :count]
+    return np.take_along_axis(x, order, -1), order
+
+
+def ordered(x, count):
+    order = np.argsort(x, -1, kind="stable")
+    return (np.sort(x, -1, kind="stable"), order, np.argsort(order, -1, kind="stable"), *greatest(x, count))
 
 
 def orders():
-    x = RNG.integers(0, 300, (7, 1000)).astype(np.float32)
-    x[3, 500:502] = np.nan
-    x[4] = -np.inf
-    order = np.argsort(-np.where(np.isnan(x), np.inf, x), axis=1, kind="stable")[:, :5]
-    case("x: Tensor[B, 1000, f32]", "topk(x, 5)", [x], lambda x: (np.take_along_axis(x, order, 1), order), 0)
-    rows = "x: Tensor[B, N, f32]"
-    for n in (1, 7, 50, 130):
-        x = RNG.integers(0, 30, (6, n)).astype(np.float32)
-        x[0, n // 2] = x[0, 0] = np.nan
-        case(rows, "sort(x), argsort(x)", [x], lambda x: (np.sort(x, 1), np.argsort(x, 1, kind="stable")), 0)
-        case(rows, "rank(x, dtype=i32)", [x], lambda x: np.argsort(np.argsort(x, 1, kind="stable"), 1), 0)
+    of = lambda count: lambda x: ordered(x, count)
+    rows, special = "x: Tensor[B, N, f32]", [np.nan, np.inf, -np.inf, 0.0, -0.0]
+    everything = "sort(x), argsort(x), rank(x, dtype=i32), topk(x, {0})[0], topk(x, {0})[1]".format
+    for shape, count in (((6, 1), 1), ((1, 2), 1), ((3, 9), 9), ((4, 50), 9), ((6, 130), 9), ((2, 1000), 9), ((2, 1025), 9),
+                         ((0, 9), 9)):
+        x = RNG.integers(-3, 30, shape).astype(np.float32)
+        x[..., ::3] = RNG.choice(np.array(special, np.float32), x[..., ::3].shape)
+        case(f"{rows} where N >= {count}", everything(count), [x], of(count), 0)
+    x = RNG.choice(np.array(special, np.float32), (3, 600))
+    # More than are looked for one by one; a size that is known; signs of zeros, which are the elements' own.
+    case("x: Tensor[B, 600, f32]", everything(257), [x], of(257), 0)
+    case("x: Tensor[600, f32]", everything(600), [x[0]], of(600), 0)
+    # Several parts, the last of which has fewer elements than are looked for, or none that is not the least number.
+    for size in (4096, 4099, 9000):
+        x = RNG.choice(np.array(special, np.float32), (2, size))
+        x[1] = -np.inf
+        x[1, -2:] = 1, np.nan
+        case(f"{rows} where N >= 9", "topk(x, 9)[0], topk(x, 9)[1], topk(x, 4, dtype=i32)[1]", [x],
+             lambda x: (*greatest(x, 9), greatest(x, 4)[1]), 0)
+    case("x: Tensor[2, 9000, f32]", "topk(x, 9)", [x], lambda x: greatest(x, 9), 0)
+    case(f"{rows} where N >= 9", "1.0 / sort(x), 1.0 / topk(x, 9)[0]",
+         [np.array([[0.0, -0.0] * 8, [-0.0, 0.0] * 8], np.float32)],
+         lambda x: (1 / np.sort(x, 1, kind="stable"), 1 / greatest(x, 9)[0]), 0)
+    case(rows, "sort(x), argsort(x), rank(x)", [normal(3, 0)], lambda x: ordered(x, 0)[:3], 0)
+    case("x: Tensor[A, B, N, f32] where N >= 3", everything(3), [normal(2, 3, 17)], of(3), 0)
+    x = RNG.integers(-8, 9, (3, 77)).astype(np.float32)
+    x[:, ::4] = RNG.choice(np.array(special[:1] + special[3:], np.float32), x[:, ::4].shape)
+    for dtype in ("f64", "bf16", "f16", "f8e4m3", "f8e5m2"):
+        text = everything(9).replace("(x", f"(cast(x, {dtype})")
+        text = text.replace("sort(cast", "cast(sort(cast", 1).replace("))", ")), f32)", 1)
+        case(f"{rows} where N >= 9", re.sub(r"(topk\(cast\(x, \w+\), 9\)\[0\])", r"cast(\1, f32)", text), [x], of(9), 0)
+    for dtype in (np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8):
+        limits = np.iinfo(dtype)
+        name = f"{'u' if limits.min == 0 else 'i'}{limits.bits}"
+        x = RNG.integers(limits.min, limits.max, (3, 77), dtype=dtype, endpoint=True)
+        x[:, ::2] = RNG.choice(np.array([limits.min, limits.max, 1], dtype), x[:, ::2].shape)
+        case(f"x: Tensor[B, N, {name}] where N >= 9", everything(9), [x], of(9), 0)
+    case("x: Tensor[B, 77, u8]", "argsort(x, dtype=i8), rank(x, dtype=u8), topk(x, 70, dtype=f32)[1]", [x],
+         lambda x: (*ordered(x, 0)[1:3], greatest(x, 70)[1]), 0)
+    case("x: Tensor[B, N, bool] where N >= 9", everything(9), [RNG.integers(0, 2, (3, 77)).astype(bool)], of(9), 0)
+    case("x: Tensor[B, N, i8] where N >= 9",
+         "cast(sort(cast(x, i4)), i8), argsort(cast(x, i4)), rank(cast(x, i4)), cast(topk(cast(x, i4), 9)[0], i8), "
+         "topk(cast(x, i4), 9)[1]", [RNG.integers(-8, 8, (3, 77)).astype(np.int8)], of(9), 0)
     at = np.array([3, 0, 3, 9, -1, 3, 2], np.int32)
     added = normal(7, 3, 5)
 
@@ -301,18 +402,34 @@ def orders():
 
     case("x: Tensor[V, 3, D, f32], i: Tensor[N, i32], u: Tensor[N, 3, D, f32]", "scatter_add(x, i, u)",
          [normal(6, 3, 5), at, added], scattered)
+    case("x: Tensor[300, 2, f32], i: Tensor[N, u8], u: Tensor[N, 2, f32]", "scatter_add(x, i, u)",
+         [normal(300, 2), np.array([5, 100, 255, 5, 44], np.uint8), normal(5, 2)], scattered)
+    case("x: Tensor[9, 2, f32], i: Tensor[N, u64], u: Tensor[N, 2, f32]", "scatter_add(x, i, u)",
+         [normal(9, 2), np.array([5, 2**63 + 5], np.uint64), normal(2, 2)], scattered)
+    for rows, count, width in ((1, 1, 1), (5, 0, 3), (0, 4, 3), (4, 3, 0), (3, 400, 130), (300, 33, 2)):
+        at = RNG.integers(-2, rows + 2, count).astype(np.int64)
+        case("x: Tensor[V, D, f32], i: Tensor[N, i64], u: Tensor[N, D, f32]", "scatter_add(x, i, u)",
+             [normal(rows, width), at, normal(count, width)], scattered, 1e-4)
+    whole = RNG.integers(-9, 9, (300, 2)).astype(np.float32), RNG.integers(-9, 9, (40, 2)).astype(np.float32)
+    at = RNG.integers(0, 256, 40).astype(np.uint8)
+    for dtype in ("bf16", "f16", "f64", "i32", "i8"):
+        case("x: Tensor[300, 2, f32], i: Tensor[40, u8], u: Tensor[40, 2, f32]",
+             f"cast(scatter_add(cast(x, {dtype}), i, cast(u, {dtype})), f32)", [whole[0], at, whole[1]], scattered, 0)
+    case("x: Tensor[300, 2, f32], i: Tensor[40, u8], u: Tensor[40, 2, f32]",
+         "scatter_add(cast(x, bf16), i, u)", [whole[0], at, whole[1]], scattered, 0)
 
 
 def scans():
     x = normal(5, 6, 70)
     three = "x: Tensor[A, B, C, f32]"
     for axis in (0, 1, 2, -1):
-        case(three, f"cumsum(x, axis={axis})", [x], lambda x, axis=axis: np.cumsum(x, axis))
+        case(three, f"cumsum(x, axis={axis})", [x], lambda x, axis=axis: np.cumsum(x, axis),
+             units=2 if axis == 1 else None)
     case(three, "cumsum(x, exclusive=True), cumsum(x, reverse=True)", [x],
-         lambda x: (np.cumsum(x, 2) - x, np.cumsum(x[..., ::-1], 2)[..., ::-1]))
+         lambda x: (np.cumsum(x, 2) - x, np.cumsum(x[..., ::-1], 2)[..., ::-1]), units=2)
     case(three, "cummax(x), cummin(x, axis=0, reverse=True)", [x],
          lambda x: (np.maximum.accumulate(x, 2), np.minimum.accumulate(x[::-1], 0)[::-1]), 0)
-    case("x: Tensor[B, 9, f32]", "cumprod(x)", [normal(4, 9)], lambda x: np.cumprod(x, 1))
+    case("x: Tensor[B, 9, f32]", "cumprod(x)", [normal(4, 9)], lambda x: np.cumprod(x, 1), units=2)
     case("x: Tensor[B, N, i32]", "cumsum(x)", [RNG.integers(-9, 9, (3, 1000)).astype(np.int32)],
          lambda x: np.cumsum(x, 1), 0)
 
@@ -343,7 +460,7 @@ def quantised():
     x, gate, up = normal(9, 64), normal(64, 50) / 8, normal(64, 50) / 8
     three = "x: Tensor[M, K, f32], g: Tensor[K, N, f32], u: Tensor[K, N, f32]"
     case(three, "matmul_gated(x, g, u), matmul_gated(x, g, u, activation=\"gelu\") + 1.0", [x, gate, up],
-         lambda x, g, u: (x @ g * sigmoid(x @ g) * (x @ u), gelu(x @ g) * (x @ u) + 1))
+         lambda x, g, u: (x @ g * sigmoid(x @ g) * (x @ u), gelu(x @ g) * (x @ u) + 1), units=2)
     big = np.array([[1e9, -1e9, 500, -70000, np.inf, -np.inf, 447, 3]], np.float32)
     small = lambda x: np.clip(np.trunc(x), -8, 7)
     wrapped = lambda x: (x.astype(int) + 8) % 16 - 8
@@ -372,20 +489,29 @@ def chance():
          lambda x: (x.reshape(4, -1).mean(1), 2 * x.reshape(4, -1).mean(1)), 5e-2)
 
 
-def write(folder):
-    text = HEADER
-    for number, (signature, body, _, results, _) in enumerate(CASES):
+def entry_of(cases, signature, body):
+    return next(i for i, other in enumerate(cases) if other[:2] == (signature, body))
+
+
+def write(path, cases):
+    """Cases of one text share an entry."""
+    text, written = HEADER, set()
+    for signature, body, _, results, _ in cases:
+        number = entry_of(cases, signature, body)
+        if number in written:
+            continue
+        written.add(number)
         names = ", ".join(f"r{i}" for i in range(len(results)))
         parameters, _, condition = signature.partition(" where ")
         head = f"def case{number}({parameters})" + (f" where {condition}" if condition else "")
         text += f"\n@jit\n{head}:\n    {names} = {body}\n    return {names}\n"
-    (folder / "ops.tsr").write_text(text)
+    path.write_text(text)
 
 
-def check(folder, number, mode, target):
-    signature, body, inputs, results, tolerance = CASES[number]
+def check(folder, cases, number, mode, target):
+    signature, body, inputs, results, tolerance = cases[number]
     names = [part.split(":")[0].strip() for part in signature.split(", ") if ":" in part]
-    command = [BIN / "tsr", "run", folder / "ops.bundle", f"case{number}"]
+    command = [BIN / "tsr", "run", folder / "ops.bundle", f"case{entry_of(cases, signature, body)}"]
     for name, value in zip(names, inputs):
         np.save(folder / f"{name}.npy", value)
         command += ["--input", f"{name}={folder}/{name}.npy"]
@@ -393,7 +519,7 @@ def check(folder, number, mode, target):
         command += ["--output", f"r{i}={folder}/r{i}.npy"]
     run(*command, *mode, env=dict(os.environ, TSR_POISON="1", **({"TSR_TARGET": target} if target else {})))
     for i, right in enumerate(results):
-        got = np.load(folder / f"r{i}.npy")
+        got = loaded(np.load(folder / f"r{i}.npy"))
         about = (body, signature, mode, target)
         assert got.shape == right.shape, (about, got.shape, right.shape)
         finite = np.isfinite(right)
@@ -403,16 +529,23 @@ def check(folder, number, mode, target):
         assert error <= tolerance * scale, (about, error, scale, got, right)
 
 
+def compile_cases(folder, cases, *options):
+    write(folder / "ops.tsr", cases)
+    run(BIN / "tesserac", folder / "ops.tsr", "-o", folder / "ops.bundle", *options)
+
+
 def main():
     for add in (norms, activations, losses, heads, indexing, subscripts, products, images, orders, scans, quantised, chance):
         add()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        write(folder)
-        run(BIN / "tesserac", folder / "ops.tsr", "-o", folder / "ops.bundle")
+        compile_cases(folder, CASES)
         for number in range(len(CASES)):
             for mode, target in (((), "cpu:x86-64-v3"), ((), ""), (("--interpret", "exact"), "")):
-                check(folder, number, mode, target)
+                check(folder, CASES, number, mode, target)
+        compile_cases(folder, OTHERS, "--target=host")
+        for number in range(len(OTHERS)):
+            check(folder, OTHERS, number, (), "")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import tempfile
+import unicodedata
 
 import numpy as np
 
@@ -103,6 +104,11 @@ def mlp(x: Tensor[B, D, bf16], w: Tensor[D, N, bf16]) -> Tensor[B, N, bf16]:
 """
 
 
+def columns_before(line, mark):
+    before = line[:line.index(mark)]
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in before)
+
+
 def check_shapes(folder):
     path = folder / "shown.tsr"
     path.write_text(SHOWN)
@@ -115,6 +121,11 @@ def check_shapes(folder):
                    "  F: 3072\n", "  y: Tensor[B, 3072, bf16]  z: Tensor[D, 3072, bf16]\n"]:
         assert wanted in text + "\n", f"{wanted!r} is not in\n{text}"
     assert max(map(len, lines)) <= 160, text
+    # Characters of two columns, and of none.
+    path.write_text('@jit\ndef f(x: Tensor[B, f32]):\n    y = x  # 二倍\n    z = y  # e\u0301\n    return z\n', encoding="utf-8")
+    columns = {columns_before(line, mark) for line in run(BIN / "tesserac", "--shapes", path).splitlines()
+               for mark in ("  x: ", "  y: ", "  z: ", "  return T") if mark in line}
+    assert len(columns) == 1, columns
     # Standard input, and a definition.
     shown = subprocess.run([BIN / "tesserac", "--shapes=json", "-", "-D", "WIDE"], input=SHOWN, text=True,
                            capture_output=True, check=True)

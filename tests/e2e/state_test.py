@@ -8,6 +8,7 @@ import tempfile
 
 import numpy as np
 
+from library import Bundle
 from tools import BIN, DEVICE, refuse, run
 
 from safetensors_io import load as load_safetensors
@@ -47,6 +48,98 @@ def layers(x: Tensor[B, 1, S, 4, f32], caches: [KVCache["B", 1, "M", 4, f32]] * 
 def undo(x: Tensor[f32], cache: KVCache["B", 2, "S_max", 8, f32]):
     return x, cache.prune(2)
 """
+
+LOOPS = """
+@jit
+def each(x: Tensor[1, 1, N, 4, f32], c: KVCache[1, 1, "S", 4, f32]) where N <= S, S >= 1:
+    for i in range(N):
+        c = c.append(x[:, :, i:i + 1], x[:, :, i:i + 1] + 1.0)
+    return c
+
+@jit
+def both(x: Tensor[1, 1, N, 4, f32], c: KVCache[1, 1, "S", 4, f32], d: KVCache[1, 1, "S", 4, f32]) where S >= 5:
+    d = d.append(zeros((1, 1, 2, 4), f32), zeros((1, 1, 2, 4), f32))
+    for i in range(N):
+        for j in range(2):
+            c = c.append(x[:, :, i:i + 1], x[:, :, i:i + 1] + 1.0)
+        for j in range(N):
+            d = d.append(x[:, :, j:j + 1], x[:, :, j:j + 1] + 1.0)
+    c = c.append(ones((1, 1, 5, 4), f32), ones((1, 1, 5, 4), f32))
+    return c, d
+
+@jit
+def until(x: Tensor[1, 1, N, 4, f32], limit: f32, c: KVCache[1, 1, "S", 4, f32]) where N >= 1, S >= 1:
+    t = zeros((), f32)
+    while t < limit:
+        c = c.append(x[:, :, :1], x[:, :, :1] + 1.0)
+        t = t + 1.0
+    return c
+
+@jit
+def looked_at(x: Tensor[1, 1, N, 4, f32], c: KVCache[1, 1, "S", 4, f32]) where N <= S:
+    c = c.append(x, x + 1.0)
+    c = c.replace(length=c.length + cast(max(c.K), i64))
+    c = c.append(x, x + 1.0)
+    return c
+"""
+
+
+def in_memory(array):
+    """A copy where the library takes it as it is: aligned as kernels want."""
+    array = np.asarray(array)
+    memory = np.zeros(array.nbytes + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    aligned = memory[start:start + array.nbytes].view(array.dtype).reshape(array.shape)
+    aligned[...] = array
+    return aligned
+
+
+def cache(length, room=12):
+    return [in_memory(np.full((1, 1, room, 4), -1, np.float32)), in_memory(np.full((1, 1, room, 4), -2, np.float32)),
+            in_memory(np.int64(length))]
+
+
+def check_failed_calls(path):
+    """A call that fails, in whichever turn, leaves the caches that it was given as they were."""
+    (path / "l.tsr").write_text(LOOPS)
+    run(BIN / "tesserac", path / "l.tsr", "-o", path / "l.bundle")
+    bundle = Bundle(path / "l.bundle")
+    full = "does not hold: the cache is full"
+    for entry, n, lengths, fits, *more in (
+            ("each", 6, [6], True), ("each", 6, [7], False), ("each", 0, [12], True), ("each", 1, [12], False),
+            ("each", 6, [-1], False), ("each", 6, [2**63 - 3], False), ("each", 0, [-1], True),
+            ("both", 2, [-1, 6], False), ("both", 2, [3, 2**63 - 1], False),
+            ("until", 1, [-5], False, np.float32(4)),
+            ("both", 2, [3, 6], True), ("both", 2, [4, 6], False), ("both", 2, [3, 7], False), ("both", 0, [7, 10], True),
+            ("both", 0, [8, 10], False), ("both", 0, [7, 11], False),
+            ("until", 1, [8], True, np.float32(4)), ("until", 1, [9], False, np.float32(4)),
+            ("until", 1, [12], True, np.float32(0)),
+            ("looked_at", 2, [4], True), ("looked_at", 3, [4], False), ("looked_at", 2, [11], False)):
+        x = in_memory(np.arange(1, 4 * n + 1, dtype=np.float32).reshape(1, 1, n, 4) % 4)
+        arguments = [x, *map(in_memory, more)]
+        first = len(arguments)
+        for length in lengths:
+            arguments += cache(length)
+        before = [array.copy() for array in arguments]
+        message = bundle.call(entry, arguments, range(first, len(arguments)))
+        if fits:
+            assert message is None, (entry, n, lengths, message)
+            for i, length in enumerate(lengths):
+                keys, values, now = arguments[first + 3 * i:first + 3 * i + 3]
+                assert (keys[:, :, :length] == -1).all() and (values[:, :, :length] == -2).all()
+                there = min(int(now), 12)
+                added = values[:, :, length:there] - keys[:, :, length:there]
+                assert now >= length and np.isin(added, (0, 1, -1)).all(), (entry, n, lengths)
+        else:
+            assert message and full in message, (entry, n, lengths, message)
+            for was, now in zip(before, arguments):
+                np.testing.assert_array_equal(now, was, err_msg=f"{entry} {n} {lengths}: {message}")
+    plan = run(BIN / "tsr", "inspect", path / "l.bundle", "--ir", "plan")
+    for text in plan.split("plan @")[1:]:
+        copies = [line for line in text.splitlines() if "copy" in line and (".K" in line or ".V" in line)]
+        # What can be asked before anything is written costs no copy. What cannot costs one of what was written by then
+        # and one back: in 'looked_at' of the keys, to which the second check leads.
+        assert len(copies) == {"until": 4, "looked_at": 2}.get(text.split()[0], 0), text
 
 
 class Folder:
@@ -149,6 +242,7 @@ def main():
             check_steps(folder, mode)
             check_ring(folder, mode)
             check_others(folder, mode)
+        check_failed_calls(folder.path)
         plan = run(BIN / "tsr", "inspect", folder.path / "s.bundle", "--ir", "plan")
         copies = [line for line in plan.splitlines() if "copy" in line and (".K" in line or ".V" in line)]
         # For each of the targets: of the old cache that is still read, and back.

@@ -11,18 +11,10 @@
 (add-to-list 'load-path (expand-file-name "../../editors/emacs" eglot-test-folder))
 (require 'tessera-mode)
 
-(defconst eglot-test-source "const WIDTH = 64
-
-
-def scaled(x: Tensor[B, D, T], by: float = 2.0) -> Tensor[B, D, T]:
-    y = x * by
-    return y
-
-
-@jit
-def entry(x: Tensor[B, WIDTH, f32]) -> Tensor[B, WIDTH, f32]:
-    return gelu(scaled(x, by=0.5))
-")
+(defconst eglot-test-source
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name "model.tsr" eglot-test-folder))
+    (buffer-string)))
 
 (defun eglot-test-wait (condition)
   "Let the server work until CONDITION holds; fail after ten seconds."
@@ -63,7 +55,7 @@ def entry(x: Tensor[B, WIDTH, f32]) -> Tensor[B, WIDTH, f32]:
       (should (eglot-managed-p))
       (eglot-test-attach (current-buffer))
       ;; Diagnostics.
-      (eglot-test-go-to "scaled(x, by" 6)
+      (eglot-test-go-to "scaled(layernorm" 6)
       (insert "d")
       (eglot--signal-textDocument/didChange)
       (eglot-test-wait (lambda () (and (consp eglot-test-said) (= (length eglot-test-said) 1))))
@@ -72,14 +64,15 @@ def entry(x: Tensor[B, WIDTH, f32]) -> Tensor[B, WIDTH, f32]:
       (eglot--signal-textDocument/didChange)
       (eglot-test-wait (lambda () (null eglot-test-said)))
       ;; Hover.
-      (eglot-test-go-to "scaled(x, by")
+      (eglot-test-go-to "scaled(layernorm")
       (let ((hover (jsonrpc-request (eglot-current-server) :textDocument/hover
                                     (eglot--TextDocumentPositionParams))))
         (should (string-match-p "def scaled(x: Tensor" (plist-get (plist-get hover :contents) :value))))
       ;; Definition.
       (let* ((found (xref-backend-definitions 'eglot (xref-backend-identifier-at-point 'eglot)))
              (place (xref-item-location (car found))))
-        (should (= (xref-location-line place) 4)))
+        (eglot-test-go-to "def scaled")
+        (should (= (xref-location-line place) (line-number-at-pos))))
       ;; References.
       (eglot-test-go-to "by: float")
       (should (= 3 (length (append (jsonrpc-request (eglot-current-server) :textDocument/references
@@ -88,7 +81,7 @@ def entry(x: Tensor[B, WIDTH, f32]) -> Tensor[B, WIDTH, f32]:
                                    nil))))
       ;; Rename.
       (eglot-rename "factor")
-      (should (string-match-p "scaled(x, factor=0.5)" (buffer-string)))
+      (should (string-match-p "scaled(layernorm(x), factor=0.5)" (buffer-string)))
       (should (string-match-p "y = x \\* factor" (buffer-string)))
       ;; Completion.
       (eglot-test-go-to "gelu" 2)
@@ -100,6 +93,21 @@ def entry(x: Tensor[B, WIDTH, f32]) -> Tensor[B, WIDTH, f32]:
       (insert "y=x*factor")
       (eglot-format-buffer)
       (should (string-match-p "    y = x \\* factor" (buffer-string)))
+      ;; A stage beside the source, also of what is not saved.
+      (eglot-test-go-to "return gelu")
+      (let* ((line (line-number-at-pos))
+             (source (current-buffer))
+             (stage (tessera-show-stage "Graph")))
+        (with-current-buffer stage
+          (should (eq major-mode 'tessera-stages-mode))
+          (search-forward "gir.gelu")
+          (tessera-stages--follow)
+          (should (eq (overlay-buffer tessera-stages--mark) source))
+          (save-window-excursion
+            (tessera-stages-visit)
+            (should (eq (current-buffer) source))
+            (should (= (line-number-at-pos) line))))
+        (kill-buffer stage))
       (set-buffer-modified-p nil)
       (eglot-shutdown (eglot-current-server)))))
 

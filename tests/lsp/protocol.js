@@ -1,104 +1,125 @@
-// A client made of the protocol's own packages from npm: every message of the server is checked against the types of
-// LSP 3.17 (vscode-languageserver-types), and its content for what a user of the editor sees.
+// A client made of the protocol's own packages from npm. Every message of the server is checked field by field against
+// the types of LSP 3.17 for its method and direction (protocol_schemas.js), and its content for what a user of the
+// editor sees. That the check can fail is shown with each message: mutants of it have to be refused.
 // Usage: node protocol.js BUILD_DIR NODE_MODULES   exits with 77, which counts as skipped, where the packages are missing
 
 'use strict';
 const assert = require('assert');
 const { spawn } = require('child_process');
+const fs = require('fs');
 const path = require('path');
+const { protocolChecker } = require('./protocol_schemas.js');
 
-const [build, modules] = process.argv.slice(2);
-let rpc, types;
+const [build, modules] = process.argv.slice(2).map((name) => path.resolve(name));
+let rpc, protocol, check;
 try {
   rpc = require(path.join(modules, 'vscode-jsonrpc/node'));
-  types = require(path.join(modules, 'vscode-languageserver-types'));
-} catch {
-  console.log('skipped: needs vscode-jsonrpc and vscode-languageserver-types (tools/setup.sh --editors)');
+  protocol = require(path.join(modules, 'vscode-languageserver-protocol/node'));
+  check = protocolChecker(modules);
+} catch (problem) {
+  if (problem.code !== 'MODULE_NOT_FOUND') throw problem;
+  console.log(`skipped: ${problem.message.split('\n')[0]} (tools/setup.sh --editors)`);
   process.exit(77);
 }
 
 const uri = 'file:///protocol/model.tsr';
-const text = `from tessera.nn import layernorm
+const text = fs.readFileSync(path.join(__dirname, 'model.tsr'), 'utf8').replace('gelu(h)', 'gelu(h) + sum(h, 1, True)');
 
-# How wide everything is.
-const WIDTH = 64
+const DIRECTIONS = new Map(
+  Object.values(protocol)
+    .filter((type) => typeof type?.method === 'string' && type.messageDirection)
+    .map((type) => [type.method, type.messageDirection]),
+);
 
+/** What the server sent, in words where it is wrong; of each kind of message the longest one is kept. */
+class Watch {
+  constructor() {
+    this.problems = [];
+    this.asked = new Map(); // methods of requests under way, by id
+    this.kinds = new Map(); // by 'result METHOD' or 'params METHOD': [part, method, value]
+  }
 
-def scaled(x: Tensor[B, D, T], by: float = 2.0) -> Tensor[B, D, T]:
-    """Each element times a number."""
-    y = x * by
-    return y
+  read(message) {
+    const { jsonrpc, id, method, params, result, error, ...rest } = message;
+    if (jsonrpc !== '2.0' || Object.keys(rest).length) return this.refuse('is no message', message);
+    if (method !== undefined) {
+      const isOurs = ['serverToClient', 'both'].includes(DIRECTIONS.get(method)) || method.startsWith('$/');
+      if (!isOurs || 'result' in message || 'error' in message) return this.refuse('is not for a client', message);
+      return this.compare('params', method, params, message);
+    }
+    const asked = this.asked.get(id);
+    this.asked.delete(id);
+    if (asked === undefined || 'params' in message) return this.refuse('answers nothing', message);
+    if ('result' in message === 'error' in message) return this.refuse('has not one of result and error', message);
+    if ('result' in message) return this.compare('result', asked, result, message);
+    const { code, message: words, data, ...more } = error;
+    if (!Number.isInteger(code) || typeof words !== 'string' || Object.keys(more).length)
+      this.refuse('has an error that is none', message);
+  }
 
+  compare(part, method, value, message) {
+    const problem = check(part, method, value);
+    if (problem) this.refuse(problem, message);
+    const kind = `${part} ${method}`,
+      length = (json) => JSON.stringify(json ?? null).length;
+    if (length(value) > length(this.kinds.get(kind)?.[2])) this.kinds.set(kind, [part, method, value]);
+  }
 
-@jit
-def entry(x: Tensor[B, WIDTH, f32]) -> Tensor[B, WIDTH, f32]:
-    h = scaled(layernorm(x), by=0.5)
-    return gelu(h) + sum(h, 1, True)
-`;
+  refuse(problem, message) {
+    this.problems.push(`${problem}: ${JSON.stringify(message).slice(0, 400)}`);
+  }
+}
 
-const listOf = (is) => (value) => Array.isArray(value) && value.every((element) => is(element));
-const orNull = (is) => (value) => value === null || is(value);
-const isText = (value) => typeof value === 'string';
-const isCount = (value) => Number.isInteger(value) && value >= 0;
-const isCallItem = (item) =>
-  isText(item.name) && isCount(item.kind) && isText(item.uri) && types.Range.is(item.range) &&
-  types.Range.is(item.selectionRange);
+/** Values with one thing wrong somewhere, each with its path. */
+function* mutants(value, at = '') {
+  if (Number.isInteger(value)) yield [at, -7.5];
+  if (typeof value === 'string') yield [at, { unknown: 1 }];
+  if (typeof value === 'boolean') yield [at, -7.5];
+  if (value === null || typeof value !== 'object') return;
+  if (!Array.isArray(value)) yield [`${at}/unknown`, { ...value, unknown: 1 }];
+  for (const [key, part] of Object.entries(value)) {
+    for (const [where, mutant] of mutants(part, `${at}/${Array.isArray(value) ? '*' : key}`)) {
+      yield [where, Array.isArray(value) ? Object.assign([...value], { [key]: mutant }) : { ...value, [key]: mutant }];
+    }
+  }
+}
 
-/** What each result has to be. */
-const RESULTS = {
-  'textDocument/documentSymbol': listOf(types.DocumentSymbol.is),
-  'workspace/symbol': listOf((v) => isText(v.name) && isCount(v.kind) && types.Location.is(v.location)),
-  'textDocument/foldingRange': listOf(types.FoldingRange.is),
-  'textDocument/selectionRange': listOf(types.SelectionRange.is),
-  'textDocument/semanticTokens/full': types.SemanticTokens.is,
-  'textDocument/semanticTokens/range': types.SemanticTokens.is,
-  'textDocument/definition': orNull((v) => listOf(types.LocationLink.is)(v) || types.Location.is(v)),
-  'textDocument/references': orNull(listOf(types.Location.is)),
-  'textDocument/documentHighlight': orNull(listOf((v) => types.Range.is(v.range) && [1, 2, 3].includes(v.kind))),
-  'textDocument/hover': orNull(types.Hover.is),
-  'textDocument/completion': (v) =>
-    typeof v.isIncomplete === 'boolean' &&
-    v.items.every(
-      (i) =>
-        isText(i.label) &&
-        (i.kind === undefined || (i.kind >= 1 && i.kind <= 25)) &&
-        (i.textEdit === undefined || types.TextEdit.is(i.textEdit)),
-    ),
-  'completionItem/resolve': (v) => isText(v.label) && types.MarkupContent.is(v.documentation),
-  'textDocument/signatureHelp': orNull(
-    (v) =>
-      isCount(v.activeSignature) &&
-      isCount(v.activeParameter) &&
-      v.signatures.every(
-        (s) =>
-          isText(s.label) &&
-          s.parameters.every(
-            (p) => isText(p.label) || (p.label.length === 2 && isCount(p.label[0]) && p.label[1] <= s.label.length),
-          ),
-      ),
-  ),
-  'textDocument/prepareRename': orNull((v) => types.Range.is(v.range) && isText(v.placeholder)),
-  'textDocument/rename': orNull(types.WorkspaceEdit.is),
-  'textDocument/inlayHint': listOf(types.InlayHint.is),
-  'textDocument/codeLens': listOf(types.CodeLens.is),
-  'textDocument/codeAction': listOf((v) => types.CodeAction.is(v)),
-  'textDocument/formatting': orNull(listOf(types.TextEdit.is)),
-  'textDocument/rangeFormatting': orNull(listOf(types.TextEdit.is)),
-  'textDocument/onTypeFormatting': orNull(listOf(types.TextEdit.is)),
-  'textDocument/prepareCallHierarchy': orNull(listOf(isCallItem)),
-  'callHierarchy/incomingCalls': orNull(listOf((v) => isCallItem(v.from) && listOf(types.Range.is)(v.fromRanges))),
-  'callHierarchy/outgoingCalls': orNull(listOf((v) => isCallItem(v.to) && listOf(types.Range.is)(v.fromRanges))),
-};
+/** Where a type takes anything. */
+const OPEN = [
+  /^result initialize\/unknown$/,
+  /^result textDocument\/codeLens.*\/command\/arguments\//,
+  /^result (textDocument\/completion.*|completionItem\/resolve)\/data/,
+  /^result .*allHierarchy.*\/data/,
+  /^params client\/registerCapability\/registrations\/\*\/registerOptions/,
+];
+
+function testThatTheCheckCanFail(watch) {
+  let refused = 0;
+  for (const [kind, [part, method, value]] of watch.kinds) {
+    const known = new Set();
+    for (const [where, mutant] of mutants(value)) {
+      if (known.has(where) || OPEN.some((open) => open.test(kind + where))) continue;
+      known.add(where);
+      assert(check(part, method, mutant), `${kind}: ${where} may be ${JSON.stringify(mutant)?.slice(0, 200)}`);
+      refused++;
+    }
+  }
+  assert(refused > 300, `${refused} mutants are few`);
+}
 
 const capabilities = {
   general: { positionEncodings: ['utf-16'] },
-  workspace: { workspaceEdit: { documentChanges: true } },
+  workspace: {
+    workspaceEdit: { documentChanges: true },
+    inlayHint: { refreshSupport: true },
+    didChangeWatchedFiles: { dynamicRegistration: true },
+  },
   textDocument: {
     hover: { contentFormat: ['markdown'] },
     definition: { linkSupport: true },
     documentSymbol: { hierarchicalDocumentSymbolSupport: true },
     publishDiagnostics: { relatedInformation: true },
-    completion: { completionItem: { documentationFormat: ['markdown'] } },
+    completion: { completionItem: { documentationFormat: ['markdown'], snippetSupport: true } },
     signatureHelp: { signatureInformation: { parameterInformation: { labelOffsetSupport: true } } },
     codeAction: { codeActionLiteralSupport: { codeActionKind: { valueSet: ['quickfix'] } } },
   },
@@ -110,20 +131,15 @@ function at(part, into = 0) {
   return { line: lines.length - 1, character: lines[lines.length - 1].length };
 }
 
-async function check(connection, offered) {
-  const asked = new Set();
-  const request = async (method, params) => {
-    const result = await connection.sendRequest(method, params);
-    assert(RESULTS[method](result), `${method} answers with what is none of its types: ${JSON.stringify(result)}`);
-    asked.add(method);
-    return result;
-  };
+/** One of each request that the server offers an answer to. */
+async function askEverything(connection, offered) {
+  const request = (method, params) => connection.sendRequest(method, params);
   const textDocument = { uri };
   const whole = { start: { line: 0, character: 0 }, end: { line: 99, character: 0 } };
   const options = { tabSize: 4, insertSpaces: true };
   const place = (part, into) => ({ textDocument, position: at(part, into) });
 
-  assert((await request('textDocument/documentSymbol', { textDocument })).length === 3);
+  assert((await request('textDocument/documentSymbol', { textDocument })).length === 4);
   assert((await request('workspace/symbol', { query: 'scl' })).length === 1);
   assert((await request('textDocument/foldingRange', { textDocument })).length >= 2);
   await request('textDocument/selectionRange', { textDocument, positions: [at('x * by')] });
@@ -155,50 +171,75 @@ async function check(connection, offered) {
   const [item] = await request('textDocument/prepareCallHierarchy', place('scaled(x'));
   assert((await request('callHierarchy/incomingCalls', { item })).length === 1);
   await request('callHierarchy/outgoingCalls', { item });
-  if (offered.codeActionProvider) {
-    await request('textDocument/codeAction', { textDocument, range: whole, context: { diagnostics: [] } });
-  } else {
-    asked.add('textDocument/codeAction');
-  }
-  assert.deepStrictEqual(Object.keys(RESULTS).filter((method) => !asked.has(method)), []);
+}
+
+/** An edit that makes a mistake, a word in the place of another, and what the server then says and knows to mend. */
+async function makeMistakes(connection, diagnostics) {
+  let version = 1;
+  const edit = async (part, word) => {
+    const found = diagnostics();
+    await connection.sendNotification('textDocument/didChange', {
+      textDocument: { uri, version: ++version },
+      contentChanges: [{ range: { start: at(part), end: at(part, part.length) }, text: word }],
+    });
+    return found;
+  };
+  const [mistake] = await edit('gelu', 'gell');
+  assert.strictEqual(mistake.code, 'unknown-name');
+  const context = { diagnostics: [mistake] };
+  const params = { textDocument: { uri }, range: mistake.range, context };
+  assert((await connection.sendRequest('textDocument/codeAction', params)).length === 1);
+  await edit('gelu', 'gelu');
+  const [mismatch] = await edit('layernorm(x)', 'x @ x');
+  assert(mismatch.relatedInformation.length > 0, 'a shape that does not fit names no place that it comes from');
 }
 
 async function main() {
+  const watch = new Watch();
+  class Reader extends rpc.StreamMessageReader {
+    listen(callback) {
+      return super.listen((message) => {
+        watch.read(message);
+        callback(message);
+      });
+    }
+  }
+  class Writer extends rpc.StreamMessageWriter {
+    write(message) {
+      if (message.method && message.id !== undefined) watch.asked.set(message.id, message.method);
+      return super.write(message);
+    }
+  }
   const server = spawn(path.join(build, 'bin/tessera-lsp'), ['--stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const connection = rpc.createMessageConnection(
-    new rpc.StreamMessageReader(server.stdout),
-    new rpc.StreamMessageWriter(server.stdin),
-  );
+  const connection = rpc.createMessageConnection(new Reader(server.stdout), new Writer(server.stdin));
   const waiting = [];
-  connection.onNotification('textDocument/publishDiagnostics', (params) => {
-    assert(isText(params.uri) && Number.isInteger(params.version) && listOf(types.Diagnostic.is)(params.diagnostics));
-    waiting.shift()?.(params.diagnostics);
-  });
+  connection.onNotification('textDocument/publishDiagnostics', ({ diagnostics }) => waiting.shift()?.(diagnostics));
+  connection.onRequest('client/registerCapability', () => null);
+  connection.onRequest('workspace/inlayHint/refresh', () => null);
   const diagnostics = () => new Promise((resolve) => waiting.push(resolve));
   connection.onUnhandledNotification((message) => assert.fail(`a notification ${message.method}`));
   connection.listen();
   const root = { processId: process.pid, rootUri: null, capabilities };
-  const { capabilities: offered, serverInfo } = await connection.sendRequest('initialize', root);
-  assert(isText(serverInfo.name) && offered.positionEncoding === 'utf-16');
+  const { capabilities: offered } = await connection.sendRequest('initialize', root);
+  assert(offered.positionEncoding === 'utf-16');
   await connection.sendNotification('initialized', {});
-  let found = diagnostics();
+  const found = diagnostics();
   await connection.sendNotification('textDocument/didOpen', {
     textDocument: { uri, languageId: 'tessera', version: 1, text },
   });
   assert.deepStrictEqual(await found, []);
-  await check(connection, offered);
-  found = diagnostics();
-  await connection.sendNotification('textDocument/didChange', {
-    textDocument: { uri, version: 2 },
-    contentChanges: [{ range: { start: at('gelu'), end: at('gelu', 4) }, text: 'gellu' }],
-  });
-  const [mistake] = await found;
-  assert.strictEqual(mistake.code, 'unknown-name');
+  await askEverything(connection, offered);
+  await makeMistakes(connection, diagnostics);
   await assert.rejects(connection.sendRequest('textDocument/nothing', {}), { code: -32601 });
   await connection.sendRequest('shutdown');
   await connection.sendNotification('exit');
   const status = await new Promise((resolve) => server.on('exit', resolve));
   assert.strictEqual(status, 0);
+  assert.deepStrictEqual(watch.problems, []);
+  for (const method of ['client/registerCapability', 'textDocument/publishDiagnostics'])
+    assert(watch.kinds.has(`params ${method}`), `the server sent no ${method}`);
+  testThatTheCheckCanFail(watch);
+  console.log(`checked ${watch.kinds.size} kinds of messages`);
 }
 
 main().then(

@@ -1,7 +1,9 @@
 #pragma once
-// A client that does anything: edits that a typist makes and edits that nobody makes, requests at any
-// place, and messages with bytes changed.
+// A client that does anything: edits that a typist makes and edits that nobody makes, all requests that
+// the server answers at any place, documents that are closed and opened, files that come and go, and
+// messages that nobody would send.
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -15,13 +17,18 @@ namespace lsp_test {
 class RandomClient {
  public:
   RandomClient(unsigned seed, std::vector<std::string> texts);
+  ~RandomClient();
+  RandomClient(const RandomClient&) = delete;
 
   /// An edit of a random document.
   void edit();
   /// A request of a random kind at a random place.
   void request();
-  /// A message of the kinds above with some bytes changed, or no message at all. The server's texts may
-  /// differ from ours from here on.
+  /// What changes more than a text: a document is closed and opened again, settings change, a file on disk is written or
+  /// removed.
+  void disturb();
+  /// A message with some bytes changed, with a value of another kind somewhere, or with one that is nested without end.
+  /// The server's texts may differ from ours from here on.
   void garble();
   /// Background work, a little or all of it.
   void work(bool all);
@@ -38,24 +45,44 @@ class RandomClient {
   std::string fresh_summary(size_t document) const;
 
  private:
+  RandomClient(unsigned seed, std::vector<std::string> texts, std::filesystem::path folder, nlohmann::json settings);
+  static nlohmann::json notification(const std::string& method, nlohmann::json params);
   nlohmann::json edit_message();
   nlohmann::json request_message();
+  nlohmann::json open_message(size_t document);
+  nlohmann::json settings_message();
+  nlohmann::json any_message();
+  nlohmann::json& value_in(nlohmann::json& message);
+  std::string garbled();
+  void keep_answer(const nlohmann::json& message);
+  bool gives_up();
+  void reopen();
+  void change_disk();
+  void change_settings();
   nlohmann::json position(const std::string& text, size_t offset) const;
   std::string snippet();
   size_t below(size_t n) { return n == 0 ? 0 : std::uniform_int_distribution<size_t>(0, n - 1)(random_); }
   void send(const nlohmann::json& message) { server_->receive(message.dump()); }
   void start();
-  void open_all();
-  std::string uri(size_t document) const { return "file:///random/doc" + std::to_string(document) + ".tsr"; }
+  std::string uri(size_t document) const {
+    return "file://" + (folder_ / ("doc" + std::to_string(document) + ".tsr")).string();
+  }
   nlohmann::json answer(const std::string& method, size_t document);
 
   std::mt19937 random_;
+  std::filesystem::path folder_;
+  bool owns_folder_ = false;
   std::vector<std::string> originals_;
   std::vector<std::string> texts_;
   std::vector<int> versions_;
   std::unique_ptr<tessera::lsp::Server> server_;
   std::vector<nlohmann::json> diagnostics_;
+  nlohmann::json settings_;
+  std::vector<std::string> methods_;
   nlohmann::json last_answer_;
+  nlohmann::json completion_item_;
+  nlohmann::json call_item_;
+  bool impatient_ = false;  ///< cancels now and then what is under way
   size_t answers_ = 0;
   size_t errors_ = 0;
   int next_id_ = 1;

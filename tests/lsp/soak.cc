@@ -1,4 +1,5 @@
-// A long session with the server in this process: random edits and requests, then random bytes.
+// A long session with the server in this process: random edits, requests, documents and files that come
+// and go, then messages that are none.
 // Nothing may end it, memory must not grow, and at the end it has to say of each text what a server
 // says that has seen nothing else.
 //
@@ -38,6 +39,7 @@ bool soak_edits(lsp_test::RandomClient& client, size_t edits) {
   for (size_t i = 0; i < edits; ++i) {
     client.edit();
     client.request();
+    if (i % 20 == 0) client.disturb();
     client.work(i % 10 == 0);
     if (i == edits / 4) early = resident();
   }

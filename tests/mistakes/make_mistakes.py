@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes single mistakes in real programs, as people make them: tests/mistakes/mistakes.json.
 
-Usage: make_mistakes.py BUILD_DIR [--seed N] [--count N]
+Usage: make_mistakes.py BUILD_DIR [--seed N] [--count N] [-o FILE]
 
 A mistake changes one line of a program that compiles. Changes that the compiler takes as they are, and should, are left out;
 the others are kept whatever is said about them.
@@ -154,6 +154,7 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path(__file__).parent / "mistakes.json")
     options = parser.parse_args()
     source = random.Random(options.seed)
     texts = programs.programs()
@@ -170,7 +171,7 @@ def main():
             if one and len(made) < options.count:
                 made.append(one)
     text = "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in made) + "\n]\n"
-    (pathlib.Path(__file__).parent / "mistakes.json").write_text(text)
+    options.output.write_text(text)
 
 
 if __name__ == "__main__":

@@ -149,7 +149,11 @@ def seed_09(seed):
     graph("x: Tensor[B, D, fp8(e4m3) @saturate]")
     for dtype in ("fp32", "tf32", "bf16", "fp16", "fp8(e4m3)", "fp8(e5m2)", "int8", "int4"):
         assert dtype.split("(")[0].rstrip("48") in text, dtype
-        graph(f"x: Tensor[B, D, {dtype}]")
+        if dtype != "int4":
+            graph(f"x: Tensor[B, D, {dtype}]")
+    # Numbers of 4 bits are no dtype of memory: between functions they have it.
+    graph("x: Tensor[B, D, int8]", "return twice(cast(x, int4))",
+          "def twice(x: Tensor[B, D, int4]):\n    return cast(x, int8) * 2\n")
     graph("x: Tensor[B, D, f32], w: Tensor[D, F, int8], scale: Tensor[F, f32]", "return matmul_weights(x, w, scale)",
           "from tessera.nn import matmul_weights")
     for primitive in re.findall(r"\w+_safe", text):

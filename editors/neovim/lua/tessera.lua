@@ -4,6 +4,7 @@ local M = {}
 M.defaults = {
   cmd = { "tessera-lsp" },
   format_on_save = false,
+  code_lenses = true,
   on_attach = nil,
   settings = {},
 }
@@ -29,8 +30,19 @@ local function map_keys(buffer)
   map("gO", vim.lsp.buf.document_symbol)
   map("<leader>rn", vim.lsp.buf.rename)
   map("<leader>ca", vim.lsp.buf.code_action)
+  map("<leader>cl", vim.lsp.codelens.run)
   map("[d", vim.diagnostic.goto_prev)
   map("]d", vim.diagnostic.goto_next)
+end
+
+-- The lenses of entries and kernels, which show their stages.
+local function refresh_lenses(buffer)
+  vim.lsp.codelens.refresh()
+  vim.api.nvim_create_autocmd({ "BufEnter", "InsertLeave", "BufWritePost" }, {
+    group = vim.api.nvim_create_augroup("tessera-lenses-" .. buffer, { clear = true }),
+    buffer = buffer,
+    callback = vim.lsp.codelens.refresh,
+  })
 end
 
 local function format(buffer)
@@ -61,6 +73,9 @@ function M.attach(buffer, options)
       on_attach = function(client, attached)
         vim.bo[attached].omnifunc = "v:lua.vim.lsp.omnifunc"
         map_keys(attached)
+        if options.code_lenses then
+          vim.api.nvim_buf_call(attached, function() refresh_lenses(attached) end)
+        end
         if options.on_attach then
           options.on_attach(client, attached)
         end
@@ -75,6 +90,7 @@ end
 
 function M.setup(given)
   local options = vim.tbl_deep_extend("force", M.defaults, given or {})
+  require("tessera.stages").setup()
   local group = vim.api.nvim_create_augroup("tessera", { clear = true })
   vim.api.nvim_create_autocmd("FileType", {
     group = group,

@@ -4,26 +4,39 @@
 const path = require('path');
 const vscode = require('vscode');
 const { LanguageClient, TransportKind } = require('vscode-languageclient/node');
-const { findProgram, run } = require('./programs.js');
+const { findProgram, pathOfSetting, run } = require('./programs.js');
 const { IrPanel } = require('./ir_panel.js');
 const { openInspector } = require('./inspector.js');
 
-const STAGES = {
-  showGraph: 'graph',
-  showSchedule: 'schedule',
-  showTile: 'tile',
-  showTarget: 'target',
-  showCode: 'code',
-};
+/** Commands for which the server gives texts. */
+const STAGES = ['showGraph', 'showSchedule', 'showTile', 'showTarget', 'showCode'];
 
 let client = null;
 
 const settings = () => vscode.workspace.getConfiguration('tessera');
 
+const folder = () => vscode.workspace.workspaceFolders?.[0]?.uri.fsPath || '';
+
 /** Where a program is, by its setting or PATH: {file} or {problem}. */
 function find(name, settingName) {
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath || '';
-  return findProgram(name, { setting: settings().get(settingName), settingName: `tessera.${settingName}`, folder });
+  return findProgram(name, {
+    setting: settings().get(settingName),
+    settingName: `tessera.${settingName}`,
+    folder: folder(),
+  });
+}
+
+/** What the server is told of the settings: paths as they are on disk. */
+function serverSettings() {
+  return {
+    includePaths: settings()
+      .get('includePaths')
+      .map((name) => pathOfSetting(name, folder())),
+    defines: settings().get('defines'),
+    target: settings().get('target'),
+    sizes: settings().get('sizes'),
+    compilerPath: find('tesserac', 'compilerPath').file,
+  };
 }
 
 /** A program, or null after the user was told why there is none. */
@@ -40,10 +53,10 @@ function programFor(name, settingName) {
 function compilerFor(file) {
   const compiler = programFor('tesserac', 'compilerPath'),
     target = settings().get('target');
-  const folders = settings()
-    .get('includePaths')
-    .flatMap((folder) => ['-I', folder]);
-  return compiler && { compiler, args: [file, ...(target ? [`--target=${target}`] : []), ...folders] };
+  const { includePaths, defines } = serverSettings();
+  const folders = includePaths.flatMap((name) => ['-I', name]);
+  const names = Object.entries(defines).flatMap(([name, value]) => ['-D', `${name}=${value}`]);
+  return compiler && { compiler, args: [file, ...(target ? [`--target=${target}`] : []), ...folders, ...names] };
 }
 
 async function startServer() {
@@ -55,11 +68,7 @@ async function startServer() {
       { language: 'tessera', scheme: 'file' },
       { language: 'tessera', scheme: 'untitled' },
     ],
-    synchronize: { configurationSection: 'tessera' },
-    initializationOptions: {
-      includePaths: settings().get('includePaths'),
-      compilerPath: find('tesserac', 'compilerPath').file,
-    },
+    initializationOptions: { ...serverSettings(), ownCommands: true },
   });
   try {
     await client.start();
@@ -79,14 +88,17 @@ async function restartServer() {
   await startServer();
 }
 
-/** The compiler for the file at hand, which is saved; null after the user was told what is missing. */
+/** The compiler for the file at hand, which is saved with all that it may import; null after the user was told what is missing. */
 async function compilerForEditor() {
   const document = vscode.window.activeTextEditor?.document;
   if (document?.languageId !== 'tessera' || document.uri.scheme !== 'file') {
     vscode.window.showInformationMessage('Open a .tsr file first.');
     return null;
   }
-  if (document.isDirty && !(await document.save())) return null;
+  for (const open of vscode.workspace.textDocuments) {
+    const isChanged = open.languageId === 'tessera' && open.uri.scheme === 'file' && open.isDirty;
+    if (isChanged && !(await open.save())) return null;
+  }
   const tools = compilerFor(document.uri.fsPath);
   return tools && { ...tools, file: document.uri.fsPath };
 }
@@ -112,9 +124,14 @@ async function inspect(context) {
 
 async function activate(context) {
   const channel = vscode.window.createOutputChannel('Tessera compiler');
-  const panel = new IrPanel(compilerFor);
+  const panel = new IrPanel((place) =>
+    client.sendRequest('workspace/executeCommand', { command: 'tessera.lower', arguments: [place] }),
+  );
   const commands = { restartServer, compile: () => compile(channel), openInspector: () => inspect(context) };
-  for (const [name, stage] of Object.entries(STAGES)) commands[name] = (place) => panel.show(stage, place);
+  for (const name of STAGES) {
+    const show = (place) => panel.show(`tessera.${name}`, place);
+    commands[name] = (place) => (client ? show(place) : programFor('tessera-lsp', 'serverPath'));
+  }
   for (const [name, work] of Object.entries(commands)) {
     context.subscriptions.push(vscode.commands.registerCommand(`tessera.${name}`, work));
   }
@@ -123,7 +140,9 @@ async function activate(context) {
     panel,
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('tessera.serverPath') || event.affectsConfiguration('tessera.serverArguments'))
-        restartServer();
+        return restartServer();
+      if (event.affectsConfiguration('tessera') && client?.isRunning())
+        client.sendNotification('workspace/didChangeConfiguration', { settings: { tessera: serverSettings() } });
     }),
   );
   await startServer();

@@ -4,7 +4,7 @@
 const fs = require('fs');
 const path = require('path');
 const vscode = require('vscode');
-const { run } = require('./programs.js');
+const { firstMessage, run } = require('./programs.js');
 
 /** The page begins with the colours of the editor; its own switch may change them. */
 function withTheme(page, isDark) {
@@ -38,7 +38,7 @@ async function openInspector(context, { compiler, args, file }) {
       run(compiler, [...args, ...(sizes ? ['--dims', sizes] : []), '--inspect', page], { cwd: path.dirname(file) }),
   );
   if (result.code !== 0) {
-    vscode.window.showErrorMessage(`${name}: ${result.errors.split('\n')[0] || 'the compiler was ended'}`);
+    vscode.window.showErrorMessage(firstMessage(result.errors, compiler));
     return;
   }
   const panel = vscode.window.createWebviewPanel(

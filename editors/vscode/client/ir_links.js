@@ -15,9 +15,19 @@ class IrLinks {
     });
   }
 
+  /** The first line that has a place, -1 where none has. */
+  first() {
+    return this.lines.findIndex(Boolean);
+  }
+
   /** {uri, line} of a line of IR, or null. */
   sourceOf(line) {
     return this.lines[line] || null;
+  }
+
+  /** Whether a line is of that source. */
+  isFrom(uri) {
+    return this.lines.some((place) => place?.uri === uri);
   }
 
   irOf(uri, line) {

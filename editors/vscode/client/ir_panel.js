@@ -1,22 +1,25 @@
 // A stage of the function at the cursor beside the source, as a read-only document. Where the cursor is in one of
-// the two, the lines of the same place are marked in the other. The text is made again when the source is saved.
+// the two, the lines of the same place are marked in the other. The text is made again when a source of it is saved.
 
 'use strict';
 const vscode = require('vscode');
-const { Inspections, pathOf } = require('./inspections.js');
-const { programAt, stageOf } = require('./ir_model.js');
+const { firstMessage } = require('./programs.js');
 const { IrLinks, ranges } = require('./ir_links.js');
 
 const SCHEME = 'tessera-ir';
-const TITLES = { graph: 'Graph', schedule: 'Schedule', tile: 'Tile', target: 'Target', code: 'Code' };
+const TITLES = {
+  'tessera.showGraph': 'Graph IR',
+  'tessera.showSchedule': 'Schedule IR',
+  'tessera.showTile': 'Tile IR',
+  'tessera.showTarget': 'Target IR',
+};
+const titleOf = (stage, target) => TITLES[stage] || (target.startsWith('cuda') ? 'PTX' : 'Assembly');
 
 class IrPanel {
-  /** `compilerFor(file)` gives {compiler, args}, or null after the user was told why there is none. */
-  constructor(compilerFor) {
-    this.compilerFor = compilerFor;
-    this.inspections = new Inspections();
+  /** `lower({uri, position, stage})` gives {function, target, text, lines}, as the server does (docs/editors.md). */
+  constructor(lower) {
+    this.lower = lower;
     this.views = new Map(); // by the text of their uri: {source, line, stage, title, text, links}
-    this.library = new Map(); // texts of files that are in the compiler alone, by the text of their uri
     this.changed = new vscode.EventEmitter();
     this.mark = vscode.window.createTextEditorDecorationType({
       isWholeLine: true,
@@ -29,8 +32,7 @@ class IrPanel {
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
         onDidChange: this.changed.event,
-        provideTextDocumentContent: (uri) =>
-          this.views.get(uri.toString())?.text ?? this.library.get(uri.toString()) ?? '',
+        provideTextDocumentContent: (uri) => this.views.get(uri.toString())?.text ?? '',
       }),
       vscode.languages.registerDefinitionProvider(
         { scheme: SCHEME },
@@ -60,70 +62,49 @@ class IrPanel {
     this.views.set(uri.toString(), view);
     if (isOpen) this.changed.fire(uri);
     const document = await vscode.workspace.openTextDocument(uri);
-    await vscode.window.showTextDocument(document, {
+    const shown = await vscode.window.showTextDocument(document, {
       viewColumn: vscode.ViewColumn.Beside,
       preserveFocus: true,
       preview: false,
     });
+    const first = view.links.first();
+    if (first > 0) shown.revealRange(new vscode.Range(first, 0, first, 0));
     const editor = vscode.window.visibleTextEditors.find((e) => e.document === source.document);
     if (editor) this.follow(editor, view.line);
   }
 
-  /** The document and line that a command is about, saved; null after the user was told what is missing. */
+  /** The document and line that a command is about; null after the user was told what is missing. */
   async sourceOf(place) {
     const editor = vscode.window.activeTextEditor;
     const document = place?.uri
       ? await vscode.workspace.openTextDocument(vscode.Uri.parse(place.uri))
       : editor?.document;
-    if (document?.languageId !== 'tessera' || document.uri.scheme !== 'file') {
+    if (document?.languageId !== 'tessera') {
       vscode.window.showInformationMessage('Put the cursor into a function of a .tsr file first.');
       return null;
     }
-    if (document.isDirty && !(await document.save())) return null;
     return { document, line: place?.position?.line ?? editor.selection.active.line };
   }
 
   /** Fills a view; false after the user was told why there is nothing. */
   async load(view) {
-    const file = view.source.fsPath,
-      tools = this.compilerFor(file);
-    if (!tools) return false;
+    const place = {
+      uri: view.source.toString(),
+      position: { line: view.line, character: 0 },
+      stage: view.stage,
+    };
     try {
-      const inspection = await vscode.window.withProgress(
+      const { function: name, target, text, lines } = await vscode.window.withProgress(
         { location: vscode.ProgressLocation.Window, title: 'Lowering' },
-        () => this.inspections.of(tools.compiler, tools.args, file),
+        () => this.lower(place),
       );
-      const program = programAt(inspection, view.line);
-      const { text, lines } = program ? stageOf(inspection, program, view.stage) : { text: '', lines: [] };
-      if (lines.length === 0) {
-        vscode.window.showInformationMessage(`There is no ${TITLES[view.stage]} of this function.`);
-        return false;
-      }
-      const uris = inspection.files.map((_, i) => this.uriOf(inspection, i, file));
-      const places = lines.map((place) =>
-        place && uris[place.file] ? { uri: uris[place.file], line: place.line } : null,
-      );
-      Object.assign(view, {
-        title: `${program.name} ${TITLES[view.stage]} ${program.target.replace(':', ' ')}`,
-        text,
-        links: new IrLinks(places),
-      });
+      const title = `${name} ${titleOf(view.stage, target)} ${target.replace(':', ' ')}`;
+      Object.assign(view, { title: title.trim(), text, links: new IrLinks(lines) });
       return true;
     } catch (problem) {
-      vscode.window.showErrorMessage(problem.message);
+      vscode.window.showErrorMessage(firstMessage(problem.message, 'tesserac'));
       return false;
     }
-  }
-
-  /** Where a file of an inspection can be seen, as the text of a uri: on disk, or as a document of ours. */
-  uriOf(inspection, index, file) {
-    const name = pathOf(inspection, index, file);
-    if (name) return vscode.Uri.file(name).toString();
-    const { name: known, text } = inspection.files[index];
-    if (text === undefined) return null;
-    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${known}`, query: '' }).toString();
-    this.library.set(uri, text);
-    return uri;
   }
 
   /** The place in the source of a line of IR. */
@@ -133,13 +114,14 @@ class IrPanel {
   }
 
   async refresh(document) {
+    const source = document.uri.toString();
     for (const [text, view] of this.views) {
-      if (view.source.toString() === document.uri.toString() && (await this.load(view)))
-        this.changed.fire(vscode.Uri.parse(text));
+      const concerns = view.source.toString() === source || view.links.isFrom(source);
+      if (concerns && (await this.load(view))) this.changed.fire(vscode.Uri.parse(text));
     }
   }
 
-  /** Marks in all other editors in sight what belongs to the cursor's line in this one. */
+  /** Marks what belongs to the cursor's line: of a source in its IR, of IR in the sources in sight. */
   follow(editor, line = editor.selection.active.line) {
     const view = this.views.get(editor.document.uri.toString());
     if (!view && editor.document.languageId !== 'tessera') return;
@@ -149,7 +131,7 @@ class IrPanel {
         otherView = this.views.get(uri);
       let lines = [];
       if (place && other !== editor && otherView) lines = otherView.links.irOf(place.uri, place.line);
-      else if (place && other !== editor && place.uri === uri) lines = [place.line];
+      else if (view && place && other !== editor && place.uri === uri) lines = [place.line];
       this.light(other, lines);
     }
   }

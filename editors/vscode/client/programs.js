@@ -14,13 +14,18 @@ function isProgram(file) {
   }
 }
 
+/** A path of a setting, which may begin with ${workspaceFolder}; else it counts from the folder. */
+function pathOfSetting(setting, folder) {
+  return path.resolve(folder || '.', setting.replace('${workspaceFolder}', folder));
+}
+
 /**
  * The file of a program: what the setting names, which may begin with ${workspaceFolder}, else the first in PATH.
  * Returns {file}, or {problem} in words for the user.
  */
 function findProgram(name, { setting = '', settingName, folder = '', searchPath = process.env.PATH || '' }) {
   if (setting) {
-    const file = path.resolve(folder || '.', setting.replace('${workspaceFolder}', folder));
+    const file = pathOfSetting(setting, folder);
     if (isProgram(file)) return { file };
     return { problem: `The setting ${settingName} names ${file}, which is no program.` };
   }
@@ -48,4 +53,10 @@ function run(file, args, { cwd, signal } = {}) {
   });
 }
 
-module.exports = { findProgram, run };
+/** What a compiler that failed has to say, in a line: its first message, without folders and tags. */
+function firstMessage(errors, name) {
+  const message = errors.match(/^(?:.*[/\\])?([^/\\\n]+:\d+):\d+: (?:error|warning): (.*?)(?: \[[\w-]+\])?$/m);
+  return message ? `${message[1]}: ${message[2]}` : errors.split('\n')[0] || `${name} ended without a word`;
+}
+
+module.exports = { findProgram, firstMessage, pathOfSetting, run };

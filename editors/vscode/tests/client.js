@@ -26,7 +26,7 @@ def mlp(x: Tensor[B, D, bf16 @accum(f32)], w_in: Tensor[D, F, bf16], w_out: Tens
 `,
 );
 
-const { findProgram, run } = require('../client/programs.js');
+const { findProgram, firstMessage, pathOfSetting, run } = require('../client/programs.js');
 const { IrLinks, ranges } = require('../client/ir_links.js');
 
 function testPrograms() {
@@ -42,12 +42,20 @@ function testPrograms() {
   assert.deepStrictEqual(find('tool', 'bin/tool', ''), { file });
   assert.match(find('tool', '', '/nowhere').problem, /tool is not in PATH.*tessera\.toolPath/);
   assert.match(find('tool', '/nowhere/tool', directory).problem, /tessera\.toolPath names \/nowhere\/tool/);
+  assert.strictEqual(pathOfSetting('${workspaceFolder}/lib', '/home/me'), '/home/me/lib');
+  assert.strictEqual(pathOfSetting('lib', '/home/me'), '/home/me/lib');
+  assert.strictEqual(pathOfSetting('/lib', '/home/me'), '/lib');
+  const errors = '/home/me/f.tsr:3:11: error: dimension 1 is 768 [shape-mismatch]\n    3 |     y = x @ w\n';
+  assert.strictEqual(firstMessage(errors, 'tesserac'), 'f.tsr:3: dimension 1 is 768');
+  assert.strictEqual(firstMessage('killed\n', 'tesserac'), 'killed');
+  assert.strictEqual(firstMessage('', 'tesserac'), 'tesserac ended without a word');
   for (const name of ['text', '.'])
     assert.match(find('x', path.join(directory, name), '').problem, /which is no program/);
 }
 
 function testLinks() {
   const links = new IrLinks([null, { uri: 'a', line: 3 }, { uri: 'b', line: 3 }, { uri: 'a', line: 3 }]);
+  assert.deepStrictEqual(['a', 'b', 'c'].map((uri) => links.isFrom(uri)), [true, true, false]);
   assert.deepStrictEqual(links.irOf('a', 3), [1, 3]);
   assert.deepStrictEqual(links.irOf('a', 4), []);
   assert.strictEqual(links.sourceOf(0), null);
@@ -60,55 +68,62 @@ function testLinks() {
   assert.deepStrictEqual(ranges([]), []);
 }
 
-async function testModel(compiler) {
-  const { Inspections, pathOf } = require('../client/inspections.js');
-  const { programAt, stageOf } = require('../client/ir_model.js');
-  const inspections = new Inspections();
-  const inspection = await inspections.of(compiler, [example, '--target=cpu:x86-64-v3'], example);
-  assert.strictEqual(
-    inspections.of(compiler, [example, '--target=cpu:x86-64-v3'], example),
-    inspections.known.get(example).promise,
+/** A connection to a server of its own, as the editor's client makes it. */
+async function connect(server, initializationOptions) {
+  const rpc = require('vscode-jsonrpc/node');
+  const child = spawn(server, ['--stdio'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, XDG_CACHE_HOME: path.join(folder, 'cache') },
+  });
+  const connection = rpc.createMessageConnection(
+    new rpc.StreamMessageReader(child.stdout),
+    new rpc.StreamMessageWriter(child.stdin),
   );
-  const program = programAt(inspection, 5);
-  assert.strictEqual(program.name, 'mlp');
+  connection.onRequest('client/registerCapability', () => null);
+  connection.listen();
+  const root = { processId: process.pid, rootUri: null, capabilities: {}, initializationOptions };
+  const answer = await connection.sendRequest('initialize', root);
+  await connection.sendNotification('initialized', {});
+  return { connection, answer, child };
+}
+
+async function disconnect({ connection, child }) {
+  await connection.sendRequest('shutdown');
+  const ended = new Promise((done) => child.once('exit', done));
+  await connection.sendNotification('exit');
+  assert.strictEqual(await ended, 0);
+  connection.dispose();
+}
+
+/** What the panel shows, as the server gives it. */
+async function testStages(server, compiler) {
+  const session = await connect(server, { compilerPath: compiler, target: 'cpu:x86-64-v3' });
+  const uri = `file://${example}`,
+    libraries = new Set();
   for (const [stage, word] of [
-    ['graph', 'gir.gelu'],
-    ['schedule', 'sched.dot'],
-    ['tile', 'tile.fma'],
-    ['target', 'target.fma'],
-    ['code', 'vfmadd'],
+    ['Graph', 'gir.gelu'],
+    ['Schedule', 'sched.dot'],
+    ['Tile', 'tile.fma'],
+    ['Target', 'target.fma'],
+    ['Code', 'vfmadd'],
   ]) {
-    const { text, lines } = stageOf(inspection, program, stage),
-      split = text.split('\n');
-    assert.strictEqual(split.length, lines.length + 1);
-    assert.ok(text.includes(word), `${stage} has no ${word}`);
+    const place = { uri, position: { line: 5, character: 0 }, stage: `tessera.show${stage}` };
+    const shown = await session.connection.sendRequest('workspace/executeCommand', {
+      command: 'tessera.lower',
+      arguments: [place],
+    });
+    assert.strictEqual(shown.function, 'mlp');
+    assert.strictEqual(shown.text.split('\n').length, shown.lines.length + 1);
+    assert.ok(shown.text.includes(word), `${stage} has no ${word}`);
     assert.ok(
-      lines.some((place) => place && place.file === 0 && place.line === 5),
+      shown.lines.some((line) => line && line.uri === uri && line.line === 5),
       `${stage} has no line of line 6`,
     );
+    for (const line of shown.lines) if (line && line.uri !== uri) libraries.add(line.uri);
   }
-  const dump = (await run(compiler, [example, '--target=cpu:x86-64-v3', '--dump=graph'])).output;
-  const shown = stageOf(inspection, program, 'graph');
-  shown.text.split('\n').forEach((line, i) => {
-    const place = shown.lines[i];
-    const wanted = dump
-      .split('\n')
-      .find((other) => other.includes(line.replace(/^\s*%\w+: /, '')) && line.includes('gir.gemm'));
-    if (wanted)
-      assert.ok(wanted.endsWith(`loc("mlp.tsr":${place.line + 1}:${wanted.match(/:(\d+)\)$/)[1]})`), wanted);
-  });
-  assert.strictEqual(pathOf(inspection, 0, example), example);
-  assert.strictEqual(
-    pathOf(
-      inspection,
-      inspection.files.findIndex((file) => file.name === 'stdlib/matmul.tsr'),
-      example,
-    ),
-    null,
-  );
-  const broken = path.join(folder, 'broken.tsr');
-  fs.writeFileSync(broken, 'def f(\n');
-  await assert.rejects(inspections.of(compiler, [broken], broken), /^Error: .*broken\.tsr:\d+|error/);
+  assert.ok([...libraries].some((name) => name.endsWith('/matmul.tsr')));
+  for (const name of libraries) assert.ok(fs.existsSync(new URL(name)), name);
+  await disconnect(session);
 }
 
 /** The part of the editor that the extension uses. What it is asked to show is kept. */
@@ -189,6 +204,9 @@ function standIn(config) {
         shown.provider = provider;
         return { dispose() {} };
       },
+      get textDocuments() {
+        return shown.documents || [];
+      },
       onDidSaveTextDocument: event('save'),
       onDidCloseTextDocument: event('close'),
       onDidChangeConfiguration: event('configuration'),
@@ -259,10 +277,21 @@ function loadExtension(vscode, clients) {
       clients.push(this);
     }
     async start() {
-      this.isRunning = true;
+      this.started = true;
     }
     async dispose() {
-      this.isRunning = false;
+      this.started = false;
+      if (this.session) await disconnect(this.session);
+    }
+    async sendRequest(method, params) {
+      this.session ??= await connect(built('tessera-lsp'), this.options.initializationOptions);
+      return this.session.connection.sendRequest(method, params);
+    }
+    isRunning() {
+      return this.started;
+    }
+    sendNotification(...message) {
+      this.told = message;
     }
   }
   const load = Module._load;
@@ -286,6 +315,8 @@ const settings = (more) => ({
   compilerPath: '',
   target: 'cpu:x86-64-v3',
   includePaths: [],
+  defines: {},
+  sizes: { B: 8 },
   ...more,
 });
 
@@ -305,11 +336,12 @@ async function testAbsent() {
     .sort();
   assert.deepStrictEqual([...vscode.shown.commands.keys()].sort(), declared);
   await vscode.shown.commands.get('tessera.showGraph')();
-  assert.match(vscode.shown.infos.join(), /cursor into a function/);
+  assert.strictEqual(vscode.shown.errors.length, 2, 'without a server a stage is not shown, and the user is told why');
 }
 
 async function testExtension(compiler) {
-  const vscode = standIn(settings({ serverPath: process.execPath, compilerPath: compiler })),
+  const config = settings({ serverPath: process.execPath, compilerPath: compiler }),
+    vscode = standIn(config),
     clients = [],
     { shown } = vscode;
   const extension = loadExtension(vscode, clients);
@@ -322,23 +354,45 @@ async function testExtension(compiler) {
   assert.strictEqual(clients[0].server.command, process.execPath);
   await shown.commands.get('tessera.restartServer')();
   assert.deepStrictEqual(
-    clients.map((client) => client.isRunning),
+    clients.map((client) => client.started),
     [false, true],
   );
 
+  vscode.workspace.workspaceFolders = [{ uri: vscode.Uri.file(folder) }];
+  Object.assign(config, { includePaths: ['${workspaceFolder}/lib', 'more'], defines: { SIZE: 'small' } });
+  shown.listeners.configuration.forEach((listener) => listener({ affectsConfiguration: (name) => name === 'tessera' }));
+  assert.deepStrictEqual(clients[1].told, [
+    'workspace/didChangeConfiguration',
+    {
+      settings: {
+        tessera: {
+          includePaths: [path.join(folder, 'lib'), path.join(folder, 'more')],
+          defines: { SIZE: 'small' },
+          target: 'cpu:x86-64-v3',
+          sizes: { B: 8 },
+          compilerPath: compiler,
+        },
+      },
+    },
+  ]);
+
+  await shown.commands.get('tessera.showGraph')();
+  assert.match(shown.infos.join(), /cursor into a function/);
   const document = {
     uri: vscode.Uri.file(example),
     languageId: 'tessera',
     isDirty: false,
     save: async () => true,
   };
-  shown.documents = [document];
+  const broken = { ...document, uri: vscode.Uri.file(path.join(folder, 'broken.tsr')) };
+  fs.writeFileSync(broken.uri.fsPath, 'def f(\n');
+  shown.documents = [document, broken];
   const editor = (vscode.window.activeTextEditor = vscode.editorOf(document, 5));
   await shown.commands.get('tessera.showGraph')();
   assert.deepStrictEqual(shown.errors, []);
   const [ir] = shown.opened,
     text = ir.getText().split('\n');
-  assert.ok(ir.uri.toString().includes('mlp Graph cpu x86-64-v3'));
+  assert.ok(ir.uri.toString().includes('mlp Graph IR cpu x86-64-v3'));
   const irEditor = vscode.window.visibleTextEditors.find((e) => e.document === ir);
   const marked = irEditor.marked.flatMap(([a, b]) => text.slice(a, b + 1));
   assert.ok(
@@ -349,6 +403,13 @@ async function testExtension(compiler) {
   irEditor.selection.active.line = text.findIndex((line) => line.includes('gir.add'));
   shown.listeners.selection.forEach((listener) => listener({ textEditor: irEditor }));
   assert.deepStrictEqual(editor.marked, [[6, 6]]);
+  const second = { ...editor, document: { ...document }, marked: null };
+  second.setDecorations = (_, marked) => (second.marked = marked);
+  vscode.window.visibleTextEditors.push(second);
+  shown.listeners.selection.forEach((listener) => listener({ textEditor: editor }));
+  assert.deepStrictEqual(second.marked, [], 'a source is marked from its IR, not from another view of itself');
+  assert.deepStrictEqual(editor.marked, []);
+  vscode.window.visibleTextEditors.pop();
 
   await shown.commands.get('tessera.showTarget')({
     uri: document.uri.toString(),
@@ -360,9 +421,14 @@ async function testExtension(compiler) {
     .split('\n')
     .findIndex((line) => line.includes('target.fma'));
   const definition = shown.definitions.provideDefinition(shown.opened[1], { line: product });
-  const library = shown.provider.provideTextDocumentContent(definition.uri).split('\n');
+  const library = fs.readFileSync(definition.uri.fsPath, 'utf8').split('\n');
   assert.ok(library[definition.position.line].includes('tile.dot'), library[definition.position.line]);
+  await shown.commands.get('tessera.showGraph')({ uri: broken.uri.toString(), position: { line: 0, character: 4 } });
+  assert.match(shown.errors.pop(), /^broken\.tsr:1: \w/);
+  let saved = 0;
+  Object.assign(broken, { isDirty: true, save: async () => ((broken.isDirty = false), ++saved) });
   await shown.commands.get('tessera.openInspector')();
+  assert.strictEqual(saved, 1, 'other files are saved before a compiler reads them');
   assert.deepStrictEqual(shown.panels, [], 'nothing is opened where the question for sizes is left');
   vscode.sizes = 'B=8, D=768';
   await shown.commands.get('tessera.openInspector')();
@@ -371,9 +437,22 @@ async function testExtension(compiler) {
   assert.ok(fs.existsSync(path.join(folder, 'mlp.bundle')));
   await extension.deactivate();
   assert.deepStrictEqual(
-    clients.map((client) => client.isRunning),
+    clients.map((client) => client.started),
     [false, false],
   );
+}
+
+/** The README has all commands and settings, and none besides. */
+function testReadme() {
+  const { commands, configuration } = require('../package.json').contributes;
+  const readme = fs.readFileSync(path.join(__dirname, '../README.md'), 'utf8');
+  const rows = (pattern) => [...readme.matchAll(pattern)].map((match) => match[1]);
+  assert.deepStrictEqual(
+    rows(/^\| \*(.+)\* \|/gm),
+    commands.map((command) => command.title),
+  );
+  assert.deepStrictEqual(rows(/^\| `(tessera\.[\w.]+)` \|/gm), Object.keys(configuration.properties));
+  assert.match(readme, new RegExp(`tessera-${require('../package.json').version}\\.vsix`));
 }
 
 /** The bundle needs nothing but the editor and Node. */
@@ -401,28 +480,15 @@ function testBundle() {
 
 /** The server as the client starts it: what it says of a mistake, and where a name is. */
 async function testServer(server) {
-  const rpc = require('vscode-jsonrpc/node');
-  const child = spawn(server, ['--stdio'], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const connection = rpc.createMessageConnection(
-    new rpc.StreamMessageReader(child.stdout),
-    new rpc.StreamMessageWriter(child.stdin),
-  );
+  const session = await connect(server, { includePaths: [] }),
+    { connection, answer } = session;
   const published = new Promise((done) =>
     connection.onNotification(
       'textDocument/publishDiagnostics',
       (params) => params.diagnostics.length && done(params),
     ),
   );
-  connection.onRequest('client/registerCapability', () => null);
-  connection.listen();
-  const answer = await connection.sendRequest('initialize', {
-    processId: process.pid,
-    rootUri: null,
-    capabilities: {},
-    initializationOptions: { includePaths: [], commands: true },
-  });
   assert.strictEqual(answer.serverInfo.name, 'tessera-lsp');
-  await connection.sendNotification('initialized', {});
   const uri = `file://${path.join(folder, 'typed.tsr')}`;
   const text = '@jit\ndef f(x: Tensor[N, f32]) -> Tensor[N, f32]:\n    return y + 1.0\n';
   await connection.sendNotification('textDocument/didOpen', {
@@ -445,22 +511,19 @@ async function testServer(server) {
     options: { tabSize: 4, insertSpaces: true },
   });
   assert.deepStrictEqual(edits, [], 'a text in the style is not changed');
-  await connection.sendRequest('shutdown');
-  const ended = new Promise((done) => child.once('exit', done));
-  await connection.sendNotification('exit');
-  assert.strictEqual(await ended, 0);
-  connection.dispose();
+  await disconnect(session);
 }
 
 async function main() {
   testPrograms();
   testLinks();
   testBundle();
+  testReadme();
   await testAbsent();
   const compiler = built('tesserac'),
     server = built('tessera-lsp');
-  if (compiler) {
-    await testModel(compiler);
+  if (compiler && server) {
+    await testStages(server, compiler);
     await testExtension(compiler);
   }
   if (server) await testServer(server);

@@ -1,10 +1,12 @@
 /* libtessera_frontend: compiles Tessera source to its graph of whole tensors and says what is known of
  * its shapes. C99, C++ compatible; tessera_frontend.hpp wraps it for C++.
  *
- * Nothing is printed and nothing ends the process: what is wrong is data. Handles are freed by their
- * own functions, which take NULL. Strings belong to the handle that gave them and are UTF-8, ended by
- * a zero byte. Different handles may be used from different threads at once, one handle from several
- * threads only to read. docs/embedding.md has an example.
+ * What is wrong with a source is data, and nothing is printed. Only a mistake of the library itself
+ * prints "internal error" and ends the process with the status 70: a program that has to outlive that
+ * compiles in a child. Handles are freed by their own functions, which take NULL. Strings belong to
+ * the handle that gave them and are UTF-8, ended by a zero byte. Different handles may be used from
+ * different threads at once, one handle from several threads only to read. docs/embedding.md has an
+ * example.
  */
 #ifndef TESSERA_FRONTEND_H
 #define TESSERA_FRONTEND_H
@@ -25,7 +27,7 @@ extern "C" {
 /* The version of this interface. A program runs with a library of the same major and no smaller minor
  * number. */
 #define TESSERA_FRONTEND_MAJOR 1
-#define TESSERA_FRONTEND_MINOR 0
+#define TESSERA_FRONTEND_MINOR 1
 TESSERA_API void tessera_frontend_version(uint32_t* major, uint32_t* minor);
 
 /* A graph with what was said about its source. */
@@ -55,7 +57,8 @@ typedef struct {
  * the next call or the end of the compilation, or 0 with a reason in `text`. */
 typedef int (*tessera_read_function)(void* user, const char* path, const char** text, size_t* length);
 
-/* Fields that are 0 stand for their defaults; an options object begins as {sizeof(…), 0, …}. */
+/* Fields that are 0 stand for their defaults; an options object begins as {sizeof(…), 0, …}. A program
+ * that was compiled with an older header gives a smaller size: the fields it does not know are 0. */
 typedef struct {
   size_t size;                      /* sizeof(tessera_frontend_options) */
   const char* const* include_paths; /* folders for imports and includes after the file's own */
@@ -102,6 +105,13 @@ TESSERA_API int tessera_module_ir_note(const tessera_module_ir* ir, size_t diagn
                                        const char** message, tessera_place* place);
 TESSERA_API const char* tessera_module_ir_help(const tessera_module_ir* ir, size_t diagnostic,
                                                size_t index);
+/* Changes of the source that mend it, each made of texts for places; since 1.1. The last two give 0
+ * when there are not so many. */
+TESSERA_API size_t tessera_module_ir_fix_count(const tessera_module_ir* ir, size_t diagnostic);
+TESSERA_API int tessera_module_ir_fix(const tessera_module_ir* ir, size_t diagnostic, size_t index,
+                                      const char** message, size_t* edit_count);
+TESSERA_API int tessera_module_ir_edit(const tessera_module_ir* ir, size_t diagnostic, size_t fix,
+                                       size_t index, tessera_place* place, const char** text);
 /* All of it as tesserac shows it, without colours. */
 TESSERA_API const char* tessera_module_ir_rendered(const tessera_module_ir* ir);
 
@@ -131,7 +141,7 @@ typedef struct {
 
 /* Looks at the shapes of a graph. Without a policy (NULL) every guard may stay for run time, sizes may
  * be open, and nothing is strict. NULL when memory ran out or an argument breaks the rules above; the
- * report on a source with errors has them as its one finding. */
+ * report on a source with errors has each of them as a finding. */
 TESSERA_API tessera_report* tessera_validate_shapes(const tessera_module_ir* ir,
                                                     const tessera_shape_policy* policy);
 TESSERA_API void tessera_report_free(tessera_report* report);

@@ -5,6 +5,7 @@
 #define TESSERA_FRONTEND_HPP
 
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,6 +33,16 @@ struct Note {
   Place place;
 };
 
+struct Edit {
+  Place place;
+  std::string text;  ///< that takes its place
+};
+
+struct Fix {
+  std::string message;
+  std::vector<Edit> edits;
+};
+
 struct Diagnostic {
   Severity severity;
   std::string tag;
@@ -39,12 +50,14 @@ struct Diagnostic {
   Place place;
   std::vector<Note> notes;
   std::vector<std::string> helps;
+  std::vector<Fix> fixes;
 };
 
 struct Options {
   std::vector<std::string> include_paths;
   std::vector<std::string> defines;  ///< NAME or NAME=VALUE
-  /// The text of an import or include; none with a reason in `error`. Empty: from disk.
+  /// The text of an import or include; none with a reason in `error`. Empty: from disk. What it throws ends the
+  /// compilation and is thrown by frontend_compile.
   std::function<std::optional<std::string>(const std::string& path, std::string& error)> read;
   std::string kernels_for;  ///< a target for which kernels are checked; empty: they are not
   size_t error_limit = 0;   ///< 0: all errors are kept
@@ -81,11 +94,17 @@ struct Free {
 struct Reader {
   const Options* options;
   std::string text;
+  std::exception_ptr thrown;  // C has no exceptions to be thrown through it
 
   static int read(void* user, const char* path, const char** text, size_t* length) {
     auto& reader = *static_cast<Reader*>(user);
     std::string error;
-    std::optional<std::string> found = reader.options->read(path, error);
+    std::optional<std::string> found;
+    try {
+      if (!reader.thrown) found = reader.options->read(path, error);
+    } catch (...) {
+      reader.thrown = std::current_exception();
+    }
     reader.text = found ? std::move(*found) : std::move(error);
     *text = reader.text.c_str();
     *length = reader.text.size();
@@ -124,7 +143,7 @@ class ModuleIr {
     std::vector<Diagnostic> all;
     tessera_diagnostic raw;
     for (size_t i = 0; tessera_module_ir_diagnostic(get(), i, &raw); ++i) {
-      Diagnostic diagnostic{Severity(raw.severity), raw.tag, raw.message, detail::place_of(raw.place), {}, {}};
+      Diagnostic diagnostic{Severity(raw.severity), raw.tag, raw.message, detail::place_of(raw.place), {}, {}, {}};
       for (size_t n = 0; n < raw.note_count; ++n) {
         const char* message = nullptr;
         tessera_place place;
@@ -134,12 +153,25 @@ class ModuleIr {
       for (size_t n = 0; n < raw.help_count; ++n) {
         diagnostic.helps.emplace_back(tessera_module_ir_help(get(), i, n));
       }
+      for (size_t n = 0; n < tessera_module_ir_fix_count(get(), i); ++n) diagnostic.fixes.push_back(fix(i, n));
       all.push_back(std::move(diagnostic));
     }
     return all;
   }
 
  private:
+  Fix fix(size_t diagnostic, size_t index) const {
+    const char* text = "";
+    size_t count = 0;
+    tessera_module_ir_fix(get(), diagnostic, index, &text, &count);
+    Fix fix{text, {}};
+    tessera_place place;
+    for (size_t i = 0; tessera_module_ir_edit(get(), diagnostic, index, i, &place, &text); ++i) {
+      fix.edits.push_back({detail::place_of(place), text});
+    }
+    return fix;
+  }
+
   std::unique_ptr<tessera_module_ir, detail::Free> ir_;
 };
 
@@ -172,7 +204,7 @@ inline ModuleIr frontend_compile(const std::string& name, std::string_view text,
                                  const Options& options = {}) {
   std::vector<const char*> paths = detail::pointers(options.include_paths);
   std::vector<const char*> defines = detail::pointers(options.defines);
-  detail::Reader reader{&options, {}};
+  detail::Reader reader{&options, {}, nullptr};
   tessera_frontend_options raw = {};
   raw.size = sizeof raw;
   raw.include_paths = paths.data();
@@ -186,7 +218,9 @@ inline ModuleIr frontend_compile(const std::string& name, std::string_view text,
   if (!options.kernels_for.empty()) raw.kernels_for = options.kernels_for.c_str();
   raw.error_limit = options.error_limit;
   tessera_source source = {name.c_str(), text.data(), text.size()};
-  return ModuleIr(tessera_frontend_compile(&source, &raw));
+  ModuleIr ir(tessera_frontend_compile(&source, &raw));
+  if (reader.thrown) std::rethrow_exception(reader.thrown);
+  return ir;
 }
 
 /// Reads a graph from its text.

@@ -65,17 +65,22 @@ std::string directives(Op* func, int64_t live, const Machine& machine) {
 
 }  // namespace
 
-std::set<std::string> last_resorts(std::span<Module* const> modules) {
-  std::set<std::string> names;
+KernelSources kernel_sources(std::span<Module* const> modules) {
+  KernelSources sources;
   for (Module* module : modules) {
     for (Op* function : *module->body()) {
+      if (function->is(target::info(target::OpKind::Func))) {
+        KernelSource& source = sources[ptx::ptx_name(symbol_name(function))];
+        source.loc = function->loc();
+        source.name = function->has_attr("kernel") ? function->string_attr("kernel") : symbol_name(function);
+      }
       walk(function, [&](Op* op) {
         bool chooses = op->is(host::info(host::OpKind::Launch)) && op->has_attr("variants");
-        if (chooses) names.insert(ptx::ptx_name(op->string_attr("kernel")));
+        if (chooses) sources[ptx::ptx_name(op->string_attr("kernel"))].last_resort = true;
       });
     }
   }
-  return names;
+  return sources;
 }
 
 Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& machine, DiagnosticEngine& diagnostics) {

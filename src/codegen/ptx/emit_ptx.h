@@ -6,7 +6,7 @@
 // change names. What matters is done here rather than left to the assembler: accumulators of the tensor cores stay in
 // their registers (coalesce.h), and memory is accessed by the widest instructions that alignment and masks allow.
 
-#include <set>
+#include <map>
 #include <span>
 #include <string>
 
@@ -21,7 +21,14 @@ namespace tessera::codegen {
 /// with '$' for '.'. Fails where an accumulator would be copied while a product may write it.
 Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& machine, DiagnosticEngine& diagnostics);
 
-/// The names in PTX of kernels that launches run only where no variant may.
-std::set<std::string> last_resorts(std::span<Module* const> modules);
+/// Where a kernel comes from, for messages about its code.
+struct KernelSource {
+  Loc loc;
+  std::string name;          ///< what the source calls it
+  bool last_resort = false;  ///< launches run it only where no variant may
+};
+/// By name in PTX.
+using KernelSources = std::map<std::string, KernelSource>;
+KernelSources kernel_sources(std::span<Module* const> modules);
 
 }  // namespace tessera::codegen

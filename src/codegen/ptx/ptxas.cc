@@ -135,18 +135,27 @@ std::vector<KernelResources> read_ptxas_messages(const std::string& messages) {
   return kernels;
 }
 
-Status check_resources(const std::vector<KernelResources>& kernels, const std::set<std::string>& last_resorts,
-                       DiagnosticEngine& diagnostics) {
+Status check_resources(const std::vector<KernelResources>& kernels, const KernelSources& sources,
+                       const Machine& machine, DiagnosticEngine& diagnostics) {
   bool ok = true;
   for (const KernelResources& kernel : kernels) {
-    for (const std::string& loss : kernel.losses) diagnostics.report(diag::assembler_loss, Loc(), kernel.name, loss);
-    bool local = kernel.stack_bytes || kernel.spill_bytes;
-    bool rare = last_resorts.contains(kernel.name);
-    if (local) {
-      diagnostics.report(rare ? diag::last_resort_spills : diag::kernel_spills, Loc(), kernel.name, kernel.spill_bytes,
-                         kernel.stack_bytes);
+    auto known = sources.find(kernel.name);
+    KernelSource source = known == sources.end() ? KernelSource{Loc(), kernel.name} : known->second;
+    std::string code = fmt::format("this is '{}' of the code for {}", kernel.name, machine.name);
+    for (const std::string& loss : kernel.losses) {
+      diagnostics.report(diag::assembler_loss, source.loc, source.name, loss).note(Loc(), code);
     }
-    ok = ok && kernel.losses.empty() && (!local || rare);
+    bool local = kernel.stack_bytes || kernel.spill_bytes;
+    if (local) {
+      diagnostics
+          .report(source.last_resort ? diag::last_resort_spills : diag::kernel_spills, source.loc, source.name,
+                  kernel.spill_bytes, kernel.stack_bytes)
+          .note(Loc(), code)
+          .help(source.last_resort
+                    ? "a 'where' clause with what holds of the sizes, such as N % 8 == 0, can make it needless"
+                    : "use smaller blocks or more warps");
+    }
+    ok = ok && kernel.losses.empty() && (!local || source.last_resort);
   }
   return ok ? success : Status(failure);
 }
@@ -219,7 +228,7 @@ bool relax_spilling(const std::vector<KernelResources>& kernels, std::string& pt
 
 }  // namespace
 
-Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const std::set<std::string>& last_resorts,
+Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const KernelSources& sources,
                            DiagnosticEngine& diagnostics, bool line_info) {
   std::string ptxas = find_ptxas();
   if (ptxas.empty()) {
@@ -247,7 +256,7 @@ Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const std::
     }
     cubin.kernels = read_ptxas_messages(messages);
   } while (relax_spilling(cubin.kernels, ptx));
-  if (check_resources(cubin.kernels, last_resorts, diagnostics).failed()) return failure;
+  if (check_resources(cubin.kernels, sources, machine, diagnostics).failed()) return failure;
   TSR_CHECK(read_file(object, cubin.bytes, problem), "a cubin could not be read: " + problem);
   return cubin;
 }

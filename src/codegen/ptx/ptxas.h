@@ -5,11 +5,10 @@
 // calls a loss is an error here: registers that are not reallocated, products of warpgroups run one by one, and
 // registers kept in memory each cost more than all else that the compiler does.
 
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "codegen/ptx/emit_ptx.h"
 #include "ir/core/machine.h"
 #include "support/diagnostic.h"
 #include "support/result.h"
@@ -28,10 +27,10 @@ struct KernelResources {
 
 /// Reads the messages of `ptxas -v`.
 std::vector<KernelResources> read_ptxas_messages(const std::string& messages);
-/// Reports losses, spills and stacks; fails if there were any. Kernels that only run where none of their variants may
-/// (`last_resorts`, names in PTX) may spill.
-Status check_resources(const std::vector<KernelResources>& kernels, const std::set<std::string>& last_resorts,
-                       DiagnosticEngine& diagnostics);
+/// Reports losses, spills and stacks of code for `machine`; fails if there were any. Kernels that only run where none
+/// of their variants may may spill.
+Status check_resources(const std::vector<KernelResources>& kernels, const KernelSources& sources,
+                       const Machine& machine, DiagnosticEngine& diagnostics);
 
 struct Cubin {
   std::string bytes;
@@ -47,7 +46,7 @@ std::string find_ptxas();
 /// Assembles PTX for `machine`. Fails where ptxas is not there, refuses the text, or reports a loss. A kernel that
 /// spills because several of its blocks were to share a multiprocessor is changed in `ptx` not to ask for that. With
 /// `line_info` the cubin says which line of the source each instruction comes from, and has the PTX itself.
-Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const std::set<std::string>& last_resorts,
+Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const KernelSources& sources,
                            DiagnosticEngine& diagnostics, bool line_info = false);
 
 }  // namespace tessera::codegen

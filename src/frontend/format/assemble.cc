@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/format/pieces.h"
+#include "support/render/columns.h"
 
 namespace tessera::formatter {
 
@@ -14,28 +15,38 @@ uint32_t indentation(const OutLine& line) {
 
 /// Lines one below the other, at one depth, each with a comment behind it.
 void align_run(std::vector<OutLine*>& run) {
-  uint32_t widest = 0;
-  for (const OutLine* line : run) widest = std::max(widest, display_width(line->text));
+  size_t widest = 0;
+  for (const OutLine* line : run) widest = std::max(widest, columns_of(line->text));
   for (const OutLine* line : run) {
-    uint32_t comment = display_width(line->comment) + 2;
-    bool overflows =
-        widest + comment > line_width && display_width(line->text) + comment <= line_width;
+    size_t comment = columns_of(line->comment) + 2;
+    bool overflows = widest + comment > line_width && columns_of(line->text) + comment <= line_width;
     if (overflows) widest = 0;
     if (overflows) break;
   }
   for (OutLine* line : run) {
-    uint32_t width = display_width(line->text);
+    size_t width = columns_of(line->text);
     line->text.append(std::max(widest, width) - width + 2, ' ');
   }
   run.clear();
 }
 
+/// One line that may be read as a row of a table with those around it: what a bracket opens or closes is none, nor is a
+/// docstring.
+bool is_row(const Piece& piece) {
+  if (piece.lines.size() != 1) return false;
+  std::string_view text = piece.lines[0].text;
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  return !text.starts_with("\"\"\"") && !text.starts_with("'''");
+}
+
 void align_comments(std::vector<Piece>& pieces, const std::vector<bool>& chosen,
                     const std::vector<bool>& gaps) {
   std::vector<OutLine*> run;
+  bool was_row = false;
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (pieces[i].lines.empty() && !gaps[i]) continue;
-    if (gaps[i] || !chosen[i]) align_run(run);
+    if (gaps[i] || !chosen[i] || !is_row(pieces[i]) || !was_row) align_run(run);
+    was_row = is_row(pieces[i]);
     for (OutLine& line : pieces[i].lines) {
       bool can = chosen[i] && !line.comment.empty() && line.text.find('\n') == line.text.npos;
       bool joins = can && !run.empty() && indentation(*run.back()) == indentation(line);
@@ -69,6 +80,8 @@ class Assembler {
   Assembled take() const;
 
  private:
+  /// The offset of a line of the file; its end for lines that it does not have.
+  size_t line_begin(size_t line) const { return starts_[std::min(line, starts_.size() - 1)]; }
   std::string_view before(size_t index) const;
   bool is_empty_before(size_t index) const;
 
@@ -83,9 +96,8 @@ class Assembler {
 /// The bytes of a line with its end.
 std::string_view Assembler::before(size_t index) const {
   const SourceLine& line = lines_[index];
-  size_t begin = std::min<size_t>(line.first, starts_.size() - 1);
-  size_t end = std::min<size_t>(line.first + line.count, starts_.size() - 1);
-  return text_.substr(starts_[begin], starts_[end] - starts_[begin]);
+  size_t begin = line_begin(line.first);
+  return text_.substr(begin, line_begin(line.first + line.count) - begin);
 }
 
 bool Assembler::is_empty_before(size_t index) const {
@@ -147,6 +159,10 @@ Assembled Assembler::take() const {
     } else {
       result.edits.push_back(std::move(edit));
     }
+  }
+  for (LineEdit& edit : result.edits) {
+    edit.begin = line_begin(edit.first);
+    edit.end = line_begin(edit.first + edit.count);
   }
   return result;
 }

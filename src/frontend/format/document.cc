@@ -2,18 +2,15 @@
 
 #include <algorithm>
 
-namespace tessera::formatter {
+#include "support/render/columns.h"
 
-uint32_t display_width(std::string_view text) {
-  return uint32_t(
-      std::count_if(text.begin(), text.end(), [](char c) { return (uint8_t(c) & 0xC0) != 0x80; }));
-}
+namespace tessera::formatter {
 
 namespace {
 
 /// The width of what a text adds to the line it begins on.
 uint32_t first_line_width(std::string_view text) {
-  return display_width(text.substr(0, text.find('\n')));
+  return uint32_t(columns_of(text.substr(0, text.find('\n'))));
 }
 
 uint32_t sum(uint32_t a, uint32_t b) {
@@ -28,7 +25,7 @@ void extend_lead(Node& node, const Node& part) {
 }
 
 void measure_bracket(Node& node) {
-  uint32_t width = display_width(node.open) + display_width(node.close);
+  auto width = uint32_t(columns_of(node.open) + columns_of(node.close));
   bool forced = node.keeps_rows || !node.behind_open.empty() || !node.below.empty();
   for (const Part* part : node.parts) {
     if (part != node.parts.front()) width = sum(width, node.commas ? 2 : 1);
@@ -37,7 +34,7 @@ void measure_bracket(Node& node) {
   }
   if (node.last_comma) width = sum(width, 1);
   node.flat = forced ? unfit : width;
-  node.lead = node.parts.empty() ? width : display_width(node.open);
+  node.lead = node.parts.empty() ? width : uint32_t(columns_of(node.open));
   node.lead_ends = !node.parts.empty();
 }
 

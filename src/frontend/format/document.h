@@ -26,9 +26,6 @@ namespace tessera::formatter {
 inline constexpr uint32_t line_width = 100;
 inline constexpr uint32_t indent_width = 4;
 
-/// Columns that a text takes: UTF-8 sequences count once.
-uint32_t display_width(std::string_view text);
-
 struct Node;
 
 /// A part that may stand on a line of its own, with the comments that belong to it.

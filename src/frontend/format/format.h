@@ -37,10 +37,11 @@ struct FormatOptions {
 };
 
 /// `count` lines from line `first` on (from 0) give way to `text`, which is empty or ends with the
-/// end of a line.
+/// end of a line. Lines end with \n; what counts them otherwise takes the bytes.
 struct LineEdit {
   uint32_t first = 0, count = 0;
   std::string text;
+  size_t begin = 0, end = 0;  ///< the bytes of these lines
 };
 
 enum class Outcome : uint8_t {

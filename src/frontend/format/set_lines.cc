@@ -1,7 +1,11 @@
 // Setting a document: which places end a line.
 
+#include <algorithm>
+#include <vector>
+
 #include "frontend/format/document.h"
 #include "support/check.h"
+#include "support/render/columns.h"
 
 namespace tessera::formatter {
 
@@ -47,7 +51,8 @@ class Setter {
 void Setter::text(std::string_view text) {
   lines_.back().text += text;
   size_t end = text.rfind('\n');
-  column_ = end == text.npos ? column_ + display_width(text) : display_width(text.substr(end + 1));
+  if (end != text.npos) column_ = 0;
+  column_ += uint32_t(columns_of(text.substr(end + 1)));
 }
 
 /// A comment at the end of the line; where one is already, on the next.
@@ -85,20 +90,20 @@ void Setter::node(const Node& node, uint32_t indent, Rest rest) {
 }
 
 /// What follows a part of a Concat: all of it behind the main part, else up to where a line may
-/// end.
+/// end. Widths are summed from the back, as each part's is that of the next one and a little more.
 void Setter::concat(const Node& node, uint32_t indent, Rest rest) {
-  for (size_t i = 0; i < node.parts.size(); ++i) {
-    Rest behind;
-    bool ends = false;
-    for (size_t next = i + 1; next < node.parts.size() && !ends; ++next) {
-      const Node& part = *node.parts[next]->node;
-      bool whole = i == node.main && part.flat < unfit;
-      behind.width += whole ? part.flat : part.lead;
-      ends = !whole && part.lead_ends;
-      if (behind.width > unfit) behind.width = unfit;
-    }
-    if (!ends) behind.width += rest.width;
-    this->node(*node.parts[i]->node, indent, behind);
+  size_t count = node.parts.size();
+  std::vector<Rest> behind(count, rest), behind_main(count, rest);
+  for (size_t i = count; i-- > 1;) {
+    const Node& part = *node.parts[i]->node;
+    bool whole = part.flat < unfit;
+    uint32_t more = part.lead_ends ? 0 : behind[i].width;
+    behind[i - 1].width = std::min(part.lead + more, unfit);
+    uint32_t more_of_main = whole || !part.lead_ends ? behind_main[i].width : 0;
+    behind_main[i - 1].width = std::min((whole ? part.flat : part.lead) + more_of_main, unfit);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    this->node(*node.parts[i]->node, indent, i == node.main ? behind_main[i] : behind[i]);
   }
 }
 

@@ -200,6 +200,8 @@ bool DepthFinder::run() {
       Blocks here = open_.front();
       here.enter(line.column);
       line.depth = here.depth();
+      // A block that a comment has left is not entered again by the next one.
+      if (!comments_.empty()) line.depth = std::min(line.depth, comments_.back()->depth);
       comments_.push_back(&line);
     } else {
       code(line);

@@ -1,6 +1,7 @@
 // flash_attention(q, k, v, …): what a call must agree on, and the one op that it becomes.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "frontend/dims.h"
@@ -97,7 +98,12 @@ Value* GraphBuilder::attention_bias(const AttentionTensors& tensors,
   std::vector<Dim> weights = {q[0], q[1], q[2], tensors.k.value->type()->dims[2]};
   const std::vector<Dim> shapes[] = {bias->value->type()->dims, weights};
   if (graph::broadcast_dims(context(), shapes) != weights) {
-    report(diag::attention_bias, arguments.locs[Bias], to_text(shapes[0]), to_text(weights));
+    auto builder = report(diag::attention_bias, arguments.locs[Bias], to_text(shapes[0]), to_text(weights));
+    for (size_t i = 0; i < shapes[0].size(); ++i) {
+      DimPlace at = place(*bias, i, "the bias");
+      if (at.from.empty() || at.dim->is_constant(1)) continue;
+      builder.label(at.loc, fmt::format("{} is {}, from {}", at.what, at.dim->text, at.from));
+    }
     return nullptr;
   }
   builder_.set_loc(arguments.locs[Bias]);
@@ -159,10 +165,13 @@ Datum GraphBuilder::attention_kernel(const AttentionTensors& tensors, const grap
   std::string kernel = "flash_attention_2";
   if (options.seed) kernel += "_dropout";
   if (options.sums) kernel += "_lse";
-  Op* op = builder_.op(graph::info(graph::OpKind::KernelCall), {operands}, types,
-                       {{"kernel", context().symbol(kernel)},
-                        {"arguments", context().dict(std::move(constants))},
-                        {"parameters", context().array(std::move(numbers))}});
+  std::vector<OpAttr> attributes = {{"kernel", context().symbol(kernel)},
+                                    {"arguments", context().dict(std::move(constants))},
+                                    {"parameters", context().array(std::move(numbers))}};
+  if (Attr sizes = captured_sizes(nullptr, std::array{arguments[ScoreMod], arguments[MaskMod]})) {
+    attributes.push_back({"sizes", sizes});
+  }
+  Op* op = builder_.op(graph::info(graph::OpKind::KernelCall), {operands}, types, std::move(attributes));
   Datum out = handle(op->result(0), tensors.type, arguments.call);
   return options.sums ? Datum::tuple({out, handle(op->result(1), sums, arguments.call)}) : out;
 }

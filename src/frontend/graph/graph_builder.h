@@ -83,6 +83,7 @@ class GraphBuilder : public Evaluator {
   // Handles and dtypes (graph_values.cc).
   /// Poison, and a diagnostic, for a tensor whose size overflows.
   Datum handle(Value* value, const NumericType& type, Loc loc);
+  bool check_turns(std::span<const Dim> extents, Loc loc);
   NumericType type_of(const IrValue& value) const {
     return {value.storage, value.policies, value.weak};
   }
@@ -106,11 +107,13 @@ class GraphBuilder : public Evaluator {
   Loc place_of(const IrValue& value, size_t axis) const;
   Loc declared_at(const Value* value) const override;
   /// The axis of a declared tensor that an axis has its size from; null where that is not known.
+  Loc made_at(const IrValue& value) const;
   ValueAxis declared_axis(const IrValue& value, size_t axis) const;
   std::optional<IrValue> expect_float(const Datum& datum, Loc loc, std::string_view function);
 
   // Elementwise ops (graph_elementwise.cc).
   std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, Loc loc);
+  void help_alignment(DiagnosticEngine::Builder& builder, const IrValue& a, const IrValue& b);
   bool check_class(ElementwiseKind kind, DType dtype, Loc loc);
   Datum select(std::span<const Datum> operands, Loc loc);
   Datum small_power(const Datum& x, int64_t exponent, Loc loc);
@@ -152,6 +155,7 @@ class GraphBuilder : public Evaluator {
                          const BoundArguments& arguments);
   /// A tensor that a function has around it; null if it has none.
   const Binding* captured_tensor(const Function& function);
+  Attr captured_sizes(const Function* kernel, std::span<const Datum> arguments);
 
   // Shapes (graph_shape.cc, graph_index.cc).
   std::optional<int64_t> expect_axis(const Datum& datum, size_t rank, Loc loc, std::string_view of);
@@ -167,6 +171,7 @@ class GraphBuilder : public Evaluator {
   Datum concat(const BoundArguments& arguments);
   struct Slicing;
   Datum named_axis(const IrValue& x, const ast::String& name);
+  bool check_indices(const IrValue& indices, Loc loc);
   bool index_axis(Slicing& slicing, const ast::Expr& index, Scope& scope);
   bool slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& scope);
   Dim slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope);
@@ -235,7 +240,7 @@ class GraphBuilder : public Evaluator {
 
   // Promises and hints (graph_facts.cc).
   bool record_numerics(const Function& function);
-  void check_bounds(const Function& function, const Datum& result, Loc loc);
+  void check_promise(const Function& function, const Datum& result, const Op* before, Loc loc);
   void add_facts();
 
   // Loops and branches that run on the machine (graph_control.cc).
@@ -311,6 +316,7 @@ class GraphBuilder : public Evaluator {
   Builder builder_;
   Op* function_ = nullptr;
   std::map<const Value*, std::vector<Loc>> dim_places_;  ///< of arguments: where each is written
+  std::map<const Value*, Loc> type_places_;  ///< of arguments without dims: where their types are written
   std::vector<Attr> arguments_;  ///< descriptions, one for each argument of the function's block
   std::vector<Attr> guards_;
   std::vector<const Function*> open_entries_;     ///< that leave a dtype to their callers

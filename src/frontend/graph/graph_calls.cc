@@ -3,9 +3,12 @@
 
 #include <algorithm>
 
+#include "frontend/captures.h"
 #include "frontend/dims.h"
+#include "frontend/dtype_values.h"
 #include "frontend/graph/graph_builder.h"
 #include "frontend/kernel/kernel_scan.h"
+#include "frontend/kernel/kernel_value.h"
 #include "frontend/runtime_range.h"
 #include "frontend/syntax/ast_walk.h"
 #include "ir/core/philox.h"
@@ -147,9 +150,7 @@ Datum GraphBuilder::finish_result(const Function& function, const Signature& sig
   bool returns_nothing =
       signature.result->kind == PatternKind::Tuple && signature.result->elements.empty();
   if (value.is_none() && !returns_nothing) {
-    auto builder = report(diag::missing_return, function.loc, function.name);
-    builder.label(signature.result->loc, "the result is declared here");
-    help_missing_return(builder, function);
+    report_missing_return(function, signature.result->loc);
     return Datum::poison();
   }
   return conform(*signature.result, value, scope, Use::Stored, loc,
@@ -169,8 +170,9 @@ Datum GraphBuilder::call_function(const Function& function, std::vector<CallArgu
   if (!bind_parameters(function, std::move(arguments), *scope, loc, locs, &signature)) return Datum::poison();
   if (!bind_signature(function, signature, *scope, locs, loc)) return Datum::poison();
   if (!record_numerics(function)) return Datum::poison();
+  const Op* before = builder_.block()->back();
   Datum result = finish_result(function, signature, run_body(function, *scope, loc), *scope);
-  check_bounds(function, result, loc);
+  check_promise(function, result, before, loc);
   if (!result.is_ir()) return result;
   IrValue unnamed = result.as_ir();
   unnamed.name = {};
@@ -213,11 +215,36 @@ const Binding* GraphBuilder::captured_tensor(const Function& function) {
   auto visit = [&](const ast::Node& node) {
     const auto* name = ast::as<ast::Name>(&node);
     Binding* binding = name ? function.scope->find_here(name->text) : nullptr;
-    if (binding && binding->value.is_ir()) found = binding;
+    for (const ast::Parameter& parameter : function.parameters()) {
+      if (name && parameter.name.text == name->text) binding = nullptr;
+    }
+    if (binding && binding->value.is_ir() && !size_of(binding->value.as_ir())) found = binding;
   };
   if (function.lambda) ast::walk(*function.lambda->body, visit);
   for (const ast::Stmt* stmt : function.def ? function.def->body : ast::StmtList()) ast::walk(*stmt, visit);
   return found;
+}
+
+/// `sizes` of a call of a kernel, null for none; `kernel` is null for one of the library. An `int` of the entry is a
+/// size from here on.
+Attr GraphBuilder::captured_sizes(const Function* kernel, std::span<const Datum> arguments) {
+  std::vector<const Function*> functions;
+  if (kernel) functions.push_back(kernel);
+  for (const Datum& argument : arguments) {
+    if (argument.is(DatumKind::Function)) functions.push_back(&argument.as_function());
+  }
+  Captures captures = captures_of(session(), functions);
+  for (Binding* binding : captures.values) {
+    Dim size = size_of(binding->value.as_ir());
+    if (!size) continue;
+    binding->value = Datum::dim(size);
+    captures.symbols.emplace(size->symbol());
+  }
+  std::vector<NamedAttr> sizes;
+  for (const std::string& symbol : captures.symbols) {
+    sizes.emplace_back(symbol, context().dim(dims().symbol(symbol)));
+  }
+  return sizes.empty() ? nullptr : context().dict(std::move(sizes));
 }
 
 /// K, V and length of a cache, which may also be given as a tuple of the three; nothing when a
@@ -312,7 +339,7 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   bool changes = std::any_of(signature.parameters.begin(), signature.parameters.end(),
                              [](const SignatureParameter& parameter) { return is_region(parameter.type); });
   if (patterns.empty() && !changes) {
-    report(diag::kernel_without_result, function.loc, function.name);
+    report_without_result(*this, function);
     return Datum::poison();
   }
   Scope* scope = session().new_scope(function.scope);
@@ -347,13 +374,26 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
     numerics.push_back(type);
   }
   several |= types.size() > 1;
+  std::vector<Type> all = types;
+  for (Value* operand : operands) all.push_back(operand->type());
+  for (Type type : all) {
+    if (!check_memory(*this, type->dtype, loc, fmt::format("a tensor of kernel '{}'", function.name))) {
+      return Datum::poison();
+    }
+  }
   std::vector<OpAttr> attributes = {{"kernel", context().symbol(kernels_.symbol_of(function))}};
   if (!constants.empty()) {
     attributes.push_back({"arguments", context().dict(std::move(constants))});
   }
   bool left_out = !numbers.empty() && numbers.back()->integer >= int64_t(numbers.size());
   if (left_out) attributes.push_back({"parameters", context().array(std::move(numbers))});
+  std::vector<Datum> given;
+  for (const SignatureParameter& parameter : signature.parameters) {
+    given.push_back(scope->find_here(parameter.name)->value);
+  }
+  if (Attr sizes = captured_sizes(&function, given)) attributes.push_back({"sizes", sizes});
   builder_.set_loc(loc);
+  const Op* before = builder_.block()->back();
   Op* op =
       builder_.op(graph::info(graph::OpKind::KernelCall), {operands}, types, std::move(attributes));
   std::vector<Datum> results;
@@ -361,7 +401,7 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
     results.push_back(handle(op->result(i), numerics[i], loc));
   }
   Datum result = several ? Datum::tuple(std::move(results)) : results[0];
-  check_bounds(function, result, loc);
+  check_promise(function, result, before, loc);
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Loops and branches that run on the machine: a `for` over a range of symbolic length, a `while` or `if` on
 // a tensor. What such a suite assigns and what had a value before is carried: it keeps its shape and dtype,
-// in the dtype it is computed in, so that a loop gives the bits that its turns written out would give.
+// in the dtype it is computed in, so that a loop gives the bits that its turns written out would give. What an object
+// holds, such as a cache, is rounded whenever the object is updated, and carried in the dtype it is stored in.
 // Names that are new in a suite end with it.
 
 #include "frontend/dims.h"
@@ -15,18 +16,23 @@ namespace {
 
 using graph::OpKind;
 
+/// A tensor in a value.
+struct Leaf : IrValue {
+  bool held;  ///< by an object
+};
+
 /// The tensors in a value, in order.
-void collect_leaves(const Datum& value, std::vector<IrValue>& leaves) {
-  if (value.is_ir()) leaves.push_back(value.as_ir());
+void collect_leaves(const Datum& value, std::vector<Leaf>& leaves) {
+  if (value.is_ir()) leaves.push_back({value.as_ir(), false});
   if (const auto* state = value.object_as<StateValue>()) {
-    for (const auto& [name, field] : state->fields()) leaves.push_back(field);
+    for (const auto& [name, field] : state->fields()) leaves.push_back({field, true});
   }
   if (!value.is_sequence()) return;
   for (const Datum& element : value.elements()) collect_leaves(element, leaves);
 }
 
-std::vector<IrValue> leaves_of(const Datum& value) {
-  std::vector<IrValue> leaves;
+std::vector<Leaf> leaves_of(const Datum& value) {
+  std::vector<Leaf> leaves;
   collect_leaves(value, leaves);
   return leaves;
 }
@@ -95,11 +101,11 @@ GraphBuilder::Carried GraphBuilder::carried_names(ast::StmtList body, Scope& sco
   for (std::string_view name : assigned_names(body)) {
     Binding* binding = scope.find(name);
     if (!binding || binding->state != Binding::State::Ready) continue;
-    std::vector<IrValue> leaves = leaves_of(binding->value);
+    std::vector<Leaf> leaves = leaves_of(binding->value);
     if (leaves.empty()) continue;
     carried.names.emplace_back(name);
     carried.before.push_back(binding->value);
-    for (const IrValue& leaf : leaves) carried.inits.push_back(computed(leaf));
+    for (const Leaf& leaf : leaves) carried.inits.push_back(leaf.held ? stored(leaf) : computed(leaf));
   }
   return carried;
 }
@@ -120,12 +126,16 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
     Binding* binding = inner.find_here(carried.names[i]);
     const Datum& after = binding->value;
     if (after.is_poison()) return std::nullopt;
-    std::vector<IrValue> was = leaves_of(carried.before[i]), now = leaves_of(after);
+    std::vector<Leaf> was = leaves_of(carried.before[i]), now = leaves_of(after);
     bool fits = same_form(carried.before[i], after);
     for (size_t k = 0; fits && k < was.size(); ++k) {
-      fits = was[k].value->type()->dims == now[k].value->type()->dims && was[k].storage == now[k].storage;
+      bool same_dims = was[k].value->type()->dims == now[k].value->type()->dims;
+      fits = same_dims && was[k].storage == now[k].storage;
       if (fits) continue;
-      report(diag::loop_carried_type, binding->loc, carried.names[i], type_text(was[k]), type_text(now[k]));
+      auto builder = report_dtype(diag::loop_carried_type, binding->loc, same_dims ? was[k].value : nullptr,
+                                  now[k].storage, "a turn leaves it here", carried.names[i], type_text(was[k]),
+                                  type_text(now[k]));
+      if (!session().is_builtin(was[k].origin)) builder.label(was[k].origin, "what enters is made here");
       return std::nullopt;
     }
     if (!fits) {
@@ -133,7 +143,8 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
       return std::nullopt;
     }
     for (size_t k = 0; k < was.size(); ++k) {
-      values.push_back(convert(computed(now[k]), carried.inits[values.size()]->type()->dtype));
+      Value* value = now[k].held ? stored(now[k]) : computed(now[k]);
+      values.push_back(convert(value, carried.inits[values.size()]->type()->dtype));
     }
   }
   for (std::string_view name : assigned_names(body)) {
@@ -452,7 +463,7 @@ bool GraphBuilder::join(Op* draft, Block* const (&blocks)[2], const Branches& br
       scope.set(branches.names[i], Datum::object(std::make_shared<LocalName>()), loc);
       continue;
     }
-    std::vector<IrValue> first = leaves_of(a), second = leaves_of(b);
+    std::vector<Leaf> first = leaves_of(a), second = leaves_of(b);
     bool fits = same_form(a, b) && first.size() == second.size();
     for (size_t k = 0; fits && k < first.size(); ++k) {
       fits = first[k].value->type()->dims == second[k].value->type()->dims && first[k].storage == second[k].storage;
@@ -465,9 +476,9 @@ bool GraphBuilder::join(Op* draft, Block* const (&blocks)[2], const Branches& br
     }
     for (size_t k = 0; k < first.size(); ++k) {
       builder_.set_end(blocks[0]);
-      yields[0].push_back(computed(first[k]));
+      yields[0].push_back(first[k].held ? stored(first[k]) : computed(first[k]));
       builder_.set_end(blocks[1]);
-      yields[1].push_back(computed(second[k]));
+      yields[1].push_back(second[k].held ? stored(second[k]) : computed(second[k]));
     }
     joined.emplace_back(branches.names[i], a);
   }

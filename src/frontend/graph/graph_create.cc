@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/dtype_values.h"
 #include "frontend/graph/graph_builder.h"
 #include "frontend/kernel/tile_builtins.h"
 #include "ir/core/philox.h"
@@ -212,6 +213,13 @@ Datum GraphBuilder::arange(const BoundArguments& arguments) {
     report(diag::wrong_dtype, arguments.locs[1], "arange", to_string(*dtype));
     return Datum::poison();
   }
+  int64_t surely = interval(size).low.value_or(0);
+  if (is_integer(*dtype) && surely > 0 && !has_integer(*dtype, surely - 1)) {
+    report(diag::number_not_of_dtype, arguments.locs[0],
+           fmt::format("{}, the last number of this arange,", dims().sub(size, dims().constant(1))->text),
+           to_string(*dtype));
+    return Datum::poison();
+  }
   builder_.set_loc(arguments.call);
   DType counted = is_integer(*dtype) ? *dtype : DType::I64;
   Value* value = convert(graph::iota(builder_, 0, {size}, counted), *dtype);
@@ -227,6 +235,11 @@ Datum GraphBuilder::random(BuiltinId id, const BoundArguments& arguments) {
   auto second =
       expect_number(arguments[1], arguments.locs[1], normal ? "the mean" : "the upper bound");
   if (!made || !first || !second) return Datum::poison();
+  if (normal && *first < 0) {
+    report(diag::wrong_kind, arguments.locs[0], "the standard deviation", to_text(arguments[0]), "a number from 0 up")
+        .help("the mean has a name: normal(1.0, mean=-1.0, …)");
+    return Datum::poison();
+  }
   if (!is_float(made->dtype)) {
     report(diag::wrong_dtype, arguments.call, normal ? "normal" : "uniform",
            to_string(made->dtype));

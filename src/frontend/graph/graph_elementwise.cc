@@ -1,5 +1,6 @@
 // Ops on single elements: operands are brought to one dtype and one shape.
 
+#include "frontend/dtype_values.h"
 #include "frontend/graph/graph_builder.h"
 
 namespace tessera::frontend {
@@ -16,6 +17,18 @@ bool is_elementwise_operand(const Datum& datum) {
 }
 
 }  // namespace
+
+/// Where the axes of one operand are the first ones of the other: shapes meet at the last axes.
+void GraphBuilder::help_alignment(DiagnosticEngine::Builder& builder, const IrValue& a, const IrValue& b) {
+  const IrValue& shorter = a.value->type()->rank() < b.value->type()->rank() ? a : b;
+  const IrValue& longer = &shorter == &a ? b : a;
+  const std::vector<Dim>& few = shorter.value->type()->dims;
+  const std::vector<Dim>& many = longer.value->type()->dims;
+  if (few.size() >= many.size() || !std::equal(few.begin(), few.end(), many.begin())) return;
+  std::string suffix = "[..." ;
+  for (size_t i = few.size(); i < many.size(); ++i) suffix += ", None";
+  fix_operand(builder, shorter.value, suffix + "]", "shapes meet at their last axes: add axes of extent 1 behind");
+}
 
 /// The dims of the result: axes align at the right, missing ones and extents of 1 repeat.
 std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum> operands,
@@ -37,8 +50,10 @@ std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum>
       if (other[i] == dim || other[i]->is_constant(1)) continue;
       if (!dim->is_constant(1)) {
         auto [earlier, axis] = from[offset + i];
-        report_unequal(*this, loc, place(operands[earlier].as_ir(), axis, operand_name(earlier, operands.size())),
-                       place(ir, i, operand_name(n, operands.size())));
+        auto builder =
+            report_unequal(*this, loc, place(operands[earlier].as_ir(), axis, operand_name(earlier, operands.size())),
+                           place(ir, i, operand_name(n, operands.size())));
+        help_alignment(builder, operands[earlier].as_ir(), ir);
         return std::nullopt;
       }
       dim = other[i];
@@ -50,12 +65,19 @@ std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum>
 
 bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
   bool whole_quotient = kind == ElementwiseKind::Div && is_integer(dtype);
-  if (accepts(elementwise_info(kind).cls, dtype) && !whole_quotient) return true;
+  if (accepts(elementwise_info(kind).cls, dtype) && !whole_quotient) {
+    if (!is_without_code(kind, dtype)) return true;
+    report(diag::unsupported_construct, loc, fmt::format("'{}' of {}", operator_text(kind), to_string(dtype)))
+        .help("it is computed in f32: cast(x, f32)");
+    return false;
+  }
   auto builder = report(diag::wrong_dtype, loc, operator_text(kind), to_string(dtype));
   if (kind == ElementwiseKind::Div) {
     std::string message = "'//' divides integers; for a quotient with a fraction, cast to f32 first";
     bool is_operator = source_text(session().sources(), loc) == "/";
     is_operator ? builder.fix(std::move(message), loc, "//") : builder.help(std::move(message));
+  } else if (kind == ElementwiseKind::Pow && is_integer(dtype)) {
+    builder.help("of integers there are the powers 1 to 4; for others convert them first: cast(x, f32)");
   } else if (is_integer(dtype)) {
     builder.help("convert it first: cast(x, f32)");
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/dims.h"
+#include "frontend/dtype_values.h"
 #include "frontend/graph/graph_builder.h"
 #include "ir/core/dim_facts.h"
 #include "ir/core/printer.h"
@@ -39,6 +40,7 @@ void GraphBuilder::begin_function(std::string_view role, std::string_view symbol
   guards_.clear();
   params_.clear();
   dim_places_.clear();
+  type_places_.clear();
   facts().clear();
   int_arguments_.clear();
   numerics_.clear();
@@ -161,6 +163,7 @@ const ParamType* GraphBuilder::param_type(const ParamDeclaration& declaration) {
   auto type = written_type(pattern, *declaration.scope);
   auto extents = type ? evaluate_dims(*this, pattern, *declaration.scope) : std::nullopt;
   if (!extents) return nullptr;
+  if (!check_memory(*this, type->storage, pattern.loc, fmt::format("param '{}'", declaration.name))) return nullptr;
   observe(declaration.name, declaration.loc,
           Datum::type(context().tensor(*extents, type->storage, type->policies)));
   it->second = ParamType{std::move(*extents), places_of(pattern), type->storage, type->policies};
@@ -322,9 +325,11 @@ bool GraphBuilder::add_input(const Function& function, const Signature& signatur
   std::optional<std::vector<Dim>> extents = std::vector<Dim>{};
   if (type && tensor) extents = evaluate_dims(*this, pattern, scope);
   if (!type || !extents) return false;
+  if (!check_memory(*this, type->storage, pattern.loc, fmt::format("parameter '{}'", parameter.name))) return false;
   Value* argument =
       add_argument(parameter.name, "input",
                    context().tensor(*extents, type->storage, type->policies), places_of(pattern));
+  if (extents->empty()) type_places_[argument] = pattern.loc;
   IrValue input = handle(argument, *type, parameter.loc).as_ir();
   input.name = context().intern(parameter.name);
   scope.set(parameter.name, Datum::ir(input), parameter.loc);
@@ -407,8 +412,7 @@ bool GraphBuilder::add_results(const Function& function, const Datum& result) {
   spread(result, values);
   Loc loc = finished().result_loc.known() ? finished().result_loc : function.loc;
   if (result.is_none() || values.empty()) {
-    auto builder = report(diag::missing_return, function.loc, function.name);
-    help_missing_return(builder, function);
+    report_missing_return(function);
     return false;
   }
   std::set<std::string, std::less<>> taken;
@@ -422,7 +426,7 @@ bool GraphBuilder::add_results(const Function& function, const Datum& result) {
     std::string what = values.size() == 1 ? fmt::format("the result of '{}'", function.name)
                                           : fmt::format("result {} of '{}'", i, function.name);
     auto value = expect_tensor(values[i], loc, what);
-    if (!value) return false;
+    if (!value || !check_memory(*this, value->storage, loc, what)) return false;
     std::string name(value->name);
     if (name.empty() || taken.count(name) || name.find('.') != name.npos) {
       std::string_view entry = symbol_name(function_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/dims.h"
+#include "frontend/foreign.h"
 #include "frontend/graph/graph_builder.h"
 
 namespace tessera::frontend {
@@ -29,12 +30,16 @@ Datum GraphBuilder::attribute(const Datum& object, const ast::Identifier& name, 
     return transpose(x, perm, loc);
   }
   auto builder = report(diag::unknown_member, name.loc, describe(object), name.text);
-  if (builder.suggest(session().sources(), name.loc, name.text, {"T", "dtype", "shape"})) return Datum::poison();
+  std::string subject = x.name.empty() ? "x" : std::string(x.name);
   auto function = std::find_if(common_builtins().begin(), common_builtins().end(),
                                [&](const Builtin& builtin) { return builtin.name == name.text; });
-  builder.help(function == common_builtins().end()
-                   ? "a tensor has T, dtype and shape"
-                   : fmt::format("'{0}' is a function: {0}({1}, …)", name.text, x.name.empty() ? "x" : x.name));
+  if (std::string help = help_for_member(name.text, subject); !help.empty()) {
+    builder.help(std::move(help));
+  } else if (function != common_builtins().end()) {
+    builder.help(fmt::format("'{0}' is a function: {0}({1}, …)", name.text, subject));
+  } else if (!builder.suggest(session().sources(), name.loc, name.text, {"T", "dtype", "shape"})) {
+    builder.help("a tensor has T, dtype and shape; functions stand alone: sum(x, axis=1)");
+  }
   return Datum::poison();
 }
 
@@ -116,7 +121,7 @@ bool GraphBuilder::slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& 
     auto given = expect_int(evaluate(*slice.step, scope), slice.step->loc, "the step of a slice");
     if (!given) return false;
     if (*given < 1) {
-      unsupported(slice.step->loc, "a slice whose step is not positive");
+      report(diag::wrong_kind, slice.step->loc, "the step of a slice", std::to_string(*given), "an integer from 1 up");
       return false;
     }
     step = *given;
@@ -125,6 +130,11 @@ bool GraphBuilder::slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& 
   Loc start_loc = slice.lower ? slice.lower->loc : slice.loc;
   // No extent is negative, however it was computed.
   bool is_all = start->is_constant(0) && stop == extent;
+  if (decide(dims(), ast::CompareOp::LessEqual, start, stop, facts()) == false) {
+    report(diag::wrong_kind, loc, "the end of this slice", as_written(stop)->text,
+           fmt::format("{}, its start, or more", as_written(start)->text));
+    return false;
+  }
   if (!is_all && (!check_bound(dims().constant(0), start, start_loc, what) ||
                   !check_bound(stop, extent, loc, what) || !check_bound(start, stop, start_loc, what))) {
     return false;
@@ -136,17 +146,40 @@ bool GraphBuilder::slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& 
   return true;
 }
 
+/// Whether a tensor can say which elements a subscript gathers.
+bool GraphBuilder::check_indices(const IrValue& indices, Loc loc) {
+  if (is_integer(indices.storage)) return true;
+  if (indices.storage == DType::Bool) {
+    report(diag::unsupported_construct, loc, "a subscript that is a mask")
+        .help("how much a mask selects is no size that a type can name; where(mask, x, 0.0) keeps the shape");
+    return false;
+  }
+  auto builder = report_dtype(diag::dtype_mismatch, loc, indices.value, DType::I32, "elements are gathered by it here",
+                              subject(indices, "the subscript"), to_string(indices.storage), "an integer dtype");
+  help_conversion(builder, loc, DType::I32);
+  return false;
+}
+
 bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& scope) {
   Datum value = evaluate(index, scope);
   if (value.is_poison()) return false;
   if (value.is_ir() && !slicing.indices.is_none()) {
-    return unsupported(index.loc, "a subscript with more than one tensor"), false;
+    report(diag::unsupported_construct, index.loc, "a subscript with more than one tensor")
+        .help("one tensor after the other: x[rows] and then [:, columns]; for pairs of indices, flatten x and its "
+              "indices");
+    return false;
   }
+  if (value.is_ir() && !check_indices(value.as_ir(), index.loc)) return false;
   if (value.is_ir()) {
     slicing.indices = value;
     slicing.gathered = slicing.result.size();
     slicing.take_whole();
     return true;
+  }
+  if (value.is_sequence()) {
+    report(diag::wrong_kind, index.loc, "the index", describe(value), "an integer, a size or a tensor of integers")
+        .help("rows that are known while compiling are slices, concat((x[:1], x[3:4]), axis=0)");
+    return false;
   }
   Dim at = expect_dim(value, index.loc, "the index");
   if (!at) return false;
@@ -172,7 +205,6 @@ bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& s
 
 /// x[.., indices, ..]: gather of tessera.nn.
 Datum GraphBuilder::gather_axis(const Datum& x, size_t axis, const Datum& indices, Loc loc) {
-  if (indices.as_ir().storage == DType::Bool) return unsupported(loc, "a subscript that is a mask");
   SourceModule* library = session().load_library("tessera.indexing");
   TSR_CHECK(library, "the library has a module for indexing");
   Datum gather = lookup("gather", *library->scope, loc);

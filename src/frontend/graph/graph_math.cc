@@ -50,8 +50,12 @@ bool GraphBuilder::check_product(const IrValue& a, const IrValue& b, Loc loc) {
   const std::vector<Dim>& of_b = b.value->type()->dims;
   size_t axis = of_b.size() == 1 ? 0 : of_b.size() - 2;
   if (of_a.back() == of_b[axis]) return true;
-  report_unequal(*this, loc, place(a, of_a.size() - 1, "the left operand"),
-                 place(b, axis, "the right operand"));
+  auto builder = report_unequal(*this, loc, place(a, of_a.size() - 1, "the left operand"),
+                                place(b, axis, "the right operand"));
+  if (of_b.size() == 2 && of_a.back() == of_b.back()) {
+    fix_operand(builder, b.value, ".T",
+                "the axes that are summed along are the last ones of both: transpose the factor");
+  }
   return false;
 }
 
@@ -106,7 +110,8 @@ Datum GraphBuilder::reduce(std::string_view kind, const BoundArguments& argument
   bool mean = kind == "mean";
   if (x->storage == DType::Bool || (mean && !is_float(x->storage))) {
     auto builder = report(diag::wrong_dtype, arguments.call, function, to_string(x->storage));
-    help_conversion(builder, arguments.locs[0], DType::F32);
+    // A float would lose count of more than it has digits for.
+    help_conversion(builder, arguments.locs[0], mean ? DType::F32 : DType::I64);
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);

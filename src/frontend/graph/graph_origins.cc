@@ -4,6 +4,7 @@
 // columns from the right operand. Where two axes may be meant the way ends, and the op is the place.
 
 #include "frontend/graph/graph_builder.h"
+#include "frontend/origins.h"
 #include "ir/graph/ops.h"
 
 namespace tessera::frontend {
@@ -28,7 +29,8 @@ ValueAxis axis_with(const Value* operand, Dim extent, size_t from_right) {
 /// The axis of an operand that an axis of a result has its extent from.
 ValueAxis before(const ValueAxis& here) {
   const Op* op = here.value->def();
-  if (!op || op->operand_count() == 0 || op->region_count() != 0) return {};
+  if (!op) return {entering(here.value), here.axis};
+  if (op->operand_count() == 0 || op->region_count() != 0) return {};
   const std::vector<Dim>& dims = here.value->type()->dims;
   size_t from_right = dims.size() - 1 - here.axis;
   Dim extent = dims[here.axis];
@@ -54,7 +56,9 @@ ValueAxis GraphBuilder::declared_axis(const IrValue& value, size_t axis) const {
 
 Loc GraphBuilder::declared_at(const Value* value) const {
   auto written = dim_places_.find(value);
-  return written != dim_places_.end() && !written->second.empty() ? written->second.back() : Loc{};
+  if (written != dim_places_.end() && !written->second.empty()) return written->second.back();
+  auto type = type_places_.find(value);
+  return type == type_places_.end() ? Loc{} : type->second;
 }
 
 Loc GraphBuilder::place_of(const IrValue& value, size_t axis) const {
@@ -62,8 +66,21 @@ Loc GraphBuilder::place_of(const IrValue& value, size_t axis) const {
   return declared.value ? dim_places_.at(declared.value)[declared.axis] : value.origin;
 }
 
+/// Where a value is made that a loop changes; else the value's own place.
+Loc GraphBuilder::made_at(const IrValue& value) const {
+  const Value* first = value.value;
+  for (int step = 0; first && !first->def() && step < most_steps; ++step) {
+    const Value* before = entering(first);
+    if (!before) break;
+    first = before;
+  }
+  bool is_carried = first != value.value && first->def() && !session().is_builtin(first->def()->loc());
+  return is_carried ? first->def()->loc() : value.origin;
+}
+
 DimPlace GraphBuilder::place(const IrValue& value, size_t axis, std::string_view otherwise) const {
-  DimPlace result{value.value->type()->dims[axis], value.origin, dimension_of(axis, subject(value, otherwise)), "", {}};
+  std::string what = dimension_of(axis, subject(value, otherwise));
+  DimPlace result{value.value->type()->dims[axis], made_at(value), std::move(what), "", {}};
   ValueAxis declared = declared_axis(value, axis);
   if (!declared.value) return result;
   result.loc = dim_places_.at(declared.value)[declared.axis];

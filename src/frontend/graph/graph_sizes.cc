@@ -60,8 +60,11 @@ const DeclaredSymbol* GraphBuilder::open_dtype(const Signature& signature) {
 }
 
 void GraphBuilder::report_open(const Function& function, const DeclaredSymbol& symbol) {
-  report(diag::generic_entry, symbol.loc, function.name, symbol.name)
-      .help("an entry is compiled for itself; write the dtype, f32 for example");
+  auto builder = report(diag::generic_entry, symbol.loc, function.name, symbol.name);
+  std::vector<std::string> names;
+  for (std::string_view name : dtype_names()) names.emplace_back(name);
+  bool is_near = builder.suggest(session().sources(), symbol.loc, symbol.name, names);
+  if (!is_near) builder.help("an entry is compiled for itself; write the dtype, f32 for example");
 }
 
 /// The parameter that is a state of no size; null when there is none.

@@ -3,7 +3,9 @@
 // changes an object makes new tensors: gir.update_slice for a part, any op for a whole field.
 
 #include "frontend/dims.h"
+#include "frontend/dtype_values.h"
 #include "frontend/graph/graph_builder.h"
+#include "frontend/type_text.h"
 
 namespace tessera::frontend {
 
@@ -87,6 +89,9 @@ Datum GraphBuilder::state_input(const TypePattern& pattern, const std::string& n
   TSR_CHECK(!open_state(pattern), "an entry with an open state is compiled where it is called");
   auto fields = state_fields(pattern, name, loc, scope);
   if (!fields) return Datum::poison();
+  for (const auto& [field, value] : *fields) {
+    if (!check_memory(*this, value.storage, pattern.loc, fmt::format("'{}.{}'", name, field))) return Datum::poison();
+  }
   auto state = std::make_shared<StateValue>(pattern.state, name, pattern.state_policies, std::move(*fields));
   states_[name].first = state.get();
   return Datum::object(std::move(state));
@@ -253,10 +258,16 @@ bool GraphBuilder::check_append(const StateValue& cache, Value* k, Loc loc) {
     return false;
   }
   if (cache.policies().rolling_window) return true;
-  Value* after = graph::add(builder_, cache.field("length")->value, graph::dim(builder_, length));
-  Value* fits = graph::elementwise(builder_, ElementwiseKind::Le, {after, graph::dim(builder_, room)});
+  // Whatever number a caller gives as the length, nothing here wraps.
+  Value* held_length = cache.field("length")->value;
+  Value* zero = graph::dim(builder_, dims().constant(0));
+  Value* most = graph::dim(builder_, dims().sub(room, length));
+  Value* is_length = graph::elementwise(builder_, ElementwiseKind::Le, {zero, held_length});
+  Value* is_free = graph::elementwise(builder_, ElementwiseKind::Le, {held_length, most});
+  Value* fits = graph::elementwise(builder_, ElementwiseKind::And, {is_length, is_free});
   builder_.op(graph::info(graph::OpKind::Check), {{fits}}, {},
-              {{"message", context().string(fmt::format("{}.length + {} <= {} does not hold: the cache is full",
+              {{"message", context().string(fmt::format("{}.length + {} <= {} does not hold: the cache is full, or its "
+                                                        "length is below 0",
                                                         cache.name(), length->text, room->text))}});
   return true;
 }
@@ -327,7 +338,8 @@ Datum GraphBuilder::replace(const Datum& datum, const std::vector<CallArgument>&
     if (!value) return Datum::poison();
     const IrValue& held = it->second;
     if (value->value->type()->dims != held.value->type()->dims) {
-      report(diag::wrong_kind, argument.loc, what, value->value->type()->text, held.value->type()->text);
+      report(diag::wrong_kind, argument.loc, what, with_article(value->value->type()),
+             with_article(held.value->type()));
       return Datum::poison();
     }
     if (!widens_to(value->storage, held.storage) && !(value->weak && is_float(held.storage))) {

@@ -63,7 +63,7 @@ bool GraphBuilder::check_widening(const TypePattern& pattern, const NumericType&
   auto builder = narrows ? report(diag::narrowing, loc, what, from, to)
                          : report(diag::dtype_mismatch, loc, what, from, to);
   builder.label(pattern.loc, "the type is written here");
-  label_dtype(builder, value.value, value.storage, loc);
+  if (value.value->type()->dtype == value.storage) label_dtype(builder, value.value, loc);
   help_conversion(builder, loc, type.storage);
   return false;
 }

@@ -1,5 +1,8 @@
 // Values and their dtypes: how operands of an op are brought to one dtype.
 
+#include <algorithm>
+
+#include "frontend/dtype_values.h"
 #include "frontend/graph/graph_builder.h"
 
 namespace tessera::frontend {
@@ -13,7 +16,7 @@ std::string dimension_of(size_t axis, std::string_view what) {
 }
 
 Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) {
-  if (!check_size(*this, value->type()->dims, loc)) return Datum::poison();
+  if (!check_size(*this, value->type()->dims, loc) || !check_turns(value->type()->dims, loc)) return Datum::poison();
   IrValue ir;
   ir.value = value;
   ir.storage = type.storage;
@@ -21,6 +24,22 @@ Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) {
   ir.weak = type.weak;
   ir.origin = loc;
   return Datum::ir(ir);
+}
+
+/// All turns of a loop on the machine have the same ops: refuses sizes that its counter changes.
+bool GraphBuilder::check_turns(std::span<const Dim> extents, Loc loc) {
+  for (const Turn& turn : turns_) {
+    auto changes = [&](Dim extent) { return turn.counter && mentions(extent, turn.counter->symbol()); };
+    if (std::none_of(extents.begin(), extents.end(), changes)) continue;
+    std::vector<Dim> written;
+    for (Dim extent : extents) written.push_back(as_written(extent));
+    report(diag::unsupported_construct, loc,
+           fmt::format("a tensor of {}, whose size changes from turn to turn of a loop,", to_text(written)))
+        .help(fmt::format("let each turn have the whole axis, and a neutral value for what it does not ask for: "
+                          "where(arange(N) < {}, x, 0)", as_written(turn.counter)->text));
+    return false;
+  }
+  return true;
 }
 
 Value* GraphBuilder::convert(Value* value, DType dtype) {
@@ -83,8 +102,7 @@ std::optional<NumericType> GraphBuilder::meet(const NumericType& a, const Numeri
   }
   bool first = a.storage == b.storage || widens_to(b.storage, a.storage);
   if (!first && !widens_to(a.storage, b.storage)) {
-    auto builder = report(diag::mixed_dtypes, loc, to_string(a.storage), to_string(b.storage));
-    help_conversion(builder, a.storage, b.storage, better(a.storage, b.storage));
+    report_mixed_dtypes(loc, a.storage, b.storage, better(a.storage, b.storage));
     return std::nullopt;
   }
   NumericType met;
@@ -113,16 +131,6 @@ std::optional<NumericType> GraphBuilder::meet(std::span<const Datum> operands, b
 
 namespace {
 
-/// Whether an integer is a value of an integer dtype.
-bool in_range(int64_t value, DType dtype) {
-  if (dtype == DType::U64) return value >= 0;
-  if (dtype == DType::I64) return true;
-  bool is_signed = dtype_info(dtype).cls == DTypeClass::Signed;
-  int bits = int(dtype_info(dtype).bits) - (is_signed ? 1 : 0);
-  int64_t bound = int64_t(1) << bits;
-  return value < bound && value >= (is_signed ? -bound : 0);
-}
-
 constexpr int64_t exact_in_double = int64_t(1) << 53;
 
 }  // namespace
@@ -133,13 +141,20 @@ Value* GraphBuilder::number(const Datum& datum, DType dtype, const std::vector<D
   if (datum.is(DatumKind::Bool) && dtype == DType::Bool) {
     return graph::full(builder_, datum.as_bool() ? 1 : 0, dims, dtype);
   }
-  bool fits = is_float(dtype) ? datum.is_scalar() : false;
-  if (is_integer(dtype)) {
-    fits = datum.is(DatumKind::Int) ? in_range(datum.as_int(), dtype)
-                                    : datum.is(DatumKind::Dim) && dtype_info(dtype).bits >= 32;
+  bool fits = false;
+  if (datum.is(DatumKind::Dim)) {
+    fits = has_size(dtype, datum.as_dim(), this->dims(), facts());
+  } else if (is_float(dtype)) {
+    fits = datum.is_number() && has_number(dtype, datum.as_double());
+  } else if (is_integer(dtype)) {
+    fits = datum.is(DatumKind::Int) && has_integer(dtype, datum.as_int());
   }
   if (!fits) {
-    report(diag::number_not_of_dtype, loc, to_text(datum), to_string(dtype));
+    auto builder = report(diag::number_not_of_dtype, loc, to_text(datum), to_string(dtype));
+    label_operand(builder, dtype, loc);
+    if (datum.is(DatumKind::Float) && is_integer(dtype)) {
+      builder.help("an integer takes integers; cast(x, f32) makes a float of it first");
+    }
     return nullptr;
   }
   if (datum.is(DatumKind::Dim)) {
@@ -175,8 +190,7 @@ std::optional<IrValue> GraphBuilder::expect_tensor(const Datum& datum, Loc loc,
     return handle(value, *type, loc).as_ir();
   }
   if (datum.is_poison()) return std::nullopt;
-  auto builder = report(diag::wrong_kind, loc, what, describe(datum), "a tensor");
-  if (datum.is_none()) help_missing_return(builder);
+  report_wrong_kind(loc, what, datum, "a tensor");
   return std::nullopt;
 }
 
@@ -185,7 +199,8 @@ std::optional<IrValue> GraphBuilder::expect_float(const Datum& datum, Loc loc,
   auto tensor = expect_tensor(datum, loc, fmt::format("the argument of '{}'", function));
   if (!tensor) return std::nullopt;
   if (is_float(tensor->storage)) return tensor;
-  auto builder = report(diag::wrong_dtype, loc, function, to_string(tensor->storage));
+  auto builder = report_dtype(diag::wrong_dtype, loc, tensor->value, DType::F32, "it is used here", function,
+                              to_string(tensor->storage));
   help_conversion(builder, loc, DType::F32);
   return std::nullopt;
 }

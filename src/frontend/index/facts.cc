@@ -82,6 +82,14 @@ std::string sequence_text(const Datum& value, unsigned depth) {
   return fmt::format("({}{})", inside, elements.size() == 1 ? "," : "");
 }
 
+/// As its type is written: "KVCache[B, H, S, D, bf16]", which says what its first tensor is.
+std::string state_text(const StateValue& state) {
+  std::string kind(to_string(state.kind()));
+  if (state.fields().empty()) return kind;
+  std::string first = ir_facts(state.fields()[0].second).text;
+  return kind + first.substr(std::min(first.find('['), first.size()));
+}
+
 std::string text_of(const Datum& value, unsigned depth) {
   if (depth >= depth_limit) return "…";
   if (value.is_sequence()) return sequence_text(value, depth);
@@ -90,7 +98,7 @@ std::string text_of(const Datum& value, unsigned depth) {
   if (const auto* instance = value.object_as<ModuleInstance>()) {
     return std::string(instance->module().name());
   }
-  if (const auto* state = value.object_as<StateValue>()) return std::string(to_string(state->kind()));
+  if (const auto* state = value.object_as<StateValue>()) return state_text(*state);
   if (!value.is(DatumKind::Dict)) return to_text(value);
   std::string text;
   for (const auto& [key, element] : value.entries().entries) {

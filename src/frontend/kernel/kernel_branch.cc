@@ -71,7 +71,7 @@ Flow KernelBuilder::run_arms(const ast::If& stmt, size_t first, Scope& scope) {
 }
 
 void KernelBuilder::run_arm(Arm& arm, const ast::If& stmt, size_t first, bool holds, Scope& scope) {
-  arm.scope = session().new_scope(&scope);
+  arm.scope = open_scope(&scope);
   loop_scopes_.insert(arm.scope);
   ops_.builder().set_end(arm.block);
   Flow flow = holds ? execute(stmt.arms[first].body, *arm.scope) : run_arms(stmt, first + 1, *arm.scope);
@@ -124,11 +124,8 @@ void KernelBuilder::join_arms(Op* draft, std::vector<Arm>& arms, const ast::If& 
              (own->dtype == type->dtype || widens_to(own->dtype, type->dtype));
     }
     if (!fits) {
-      auto text = [&](const Datum& value) {
-        return value.is_ir() ? std::string(value.as_ir().value->type()->text) : describe(value);
-      };
-      report(diag::wrong_kind, stmt.loc, fmt::format("'{}' after one branch", name), text(*values[1]),
-             text(*values[0]));
+      report(diag::wrong_kind, stmt.loc, fmt::format("'{}' after one branch", name), describe(*values[1]),
+             describe(*values[0]));
       continue;
     }
     if (values[0]->is_ir() && values[1]->is_ir() && values[0]->as_ir().value == values[1]->as_ir().value) continue;

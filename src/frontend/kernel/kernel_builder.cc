@@ -2,6 +2,7 @@
 
 #include "frontend/dims.h"
 #include "frontend/kernel/kernel_library.h"
+#include "frontend/kernel/kernel_value.h"
 #include "ir/schedule/ops.h"
 
 namespace tessera::frontend {
@@ -66,7 +67,7 @@ bool KernelBuilder::check_signature() {
   }
   std::vector<TypePattern> results = result_patterns();
   if (results.empty() && !regions)
-    return report(diag::kernel_without_result, function_.loc, function_.name), false;
+    return report_without_result(*this, function_), false;
   for (const TypePattern& type : results) {
     if (!is_operand(type))
       return unsupported(type.loc, "a kernel's result of this type"), false;
@@ -132,6 +133,7 @@ bool KernelBuilder::bind_operands() {
   for (const auto& [cache, first] : caches) {
     if (!bind_cache(*cache, first)) return false;
   }
+  bind_arguments();
   given += request_.operands.size() - next;
   if (declared == given) return true;
   report(diag::kernel_operands, request_.loc.known() ? request_.loc : function_.loc, function_.name,
@@ -139,13 +141,23 @@ bool KernelBuilder::bind_operands() {
   return false;
 }
 
+/// Binds the parameters that are given a size which the kernel has no dims for: the parameter becomes one of its dims.
+void KernelBuilder::bind_arguments() {
+  for (const SignatureParameter& parameter : signature_->parameters) {
+    auto given = request_.arguments.find(parameter.name);
+    bool is_size = given != request_.arguments.end() && given->second->is(AttrKind::Dim);
+    if (!is_size || bindings_.dims.count(parameter.name) || own_size(given->second->dim)) continue;
+    bindings_.dims[parameter.name] = {given->second->dim, request_.loc, fmt::format("argument '{}'", parameter.name)};
+  }
+}
+
 /// Checks the dimensions that are expressions, with the caller's dims for the symbols.
 bool KernelBuilder::check_operands() {
-  Scope* caller = session().new_scope(function_.scope);
+  Scope* caller = open_scope(function_.scope);
   for (const auto& [name, bound] : bindings_.dims) {
     caller->set(name, Datum::dim(bound.dim), bound.loc);
   }
-  if (!define_sizes(*caller)) return false;
+  if (!define_sizes(*caller, false)) return false;
   size_t next = 0;
   for (const SignatureParameter* each : ordered_parameters(*signature_)) {
     const SignatureParameter& parameter = *each;
@@ -158,14 +170,15 @@ bool KernelBuilder::check_operands() {
   return true;
 }
 
-/// Enters the parameters that dimensions may be made of (`n: int`, `n: dim`).
-bool KernelBuilder::define_sizes(Scope& scope) {
+/// Enters the parameters that dimensions may be made of (`n: int`, `n: dim`), in the kernel's own symbols or the
+/// caller's.
+bool KernelBuilder::define_sizes(Scope& scope, bool own) {
   for (const SignatureParameter& parameter : signature_->parameters) {
     if (!signature_->declares_dim(parameter.name) || bindings_.dims.count(parameter.name)) continue;
     auto given = request_.arguments.find(parameter.name);
     Datum value = Datum::poison();
     if (given != request_.arguments.end()) {
-      value = from_attr(given->second);
+      value = own ? own_argument(given->second) : from_attr(given->second);
     } else if (parameter.default_value) {
       value = evaluate(*parameter.default_value, *function_.scope);
     } else {
@@ -198,12 +211,13 @@ bool KernelBuilder::define_dtypes() {
 
 /// Gives the symbols their values inside the kernel: a number, or a symbol of the kernel's own.
 bool KernelBuilder::define_symbols() {
-  scope_ = session().new_scope(function_.scope);
+  has_symbols_ = true;
+  scope_ = open_scope(function_.scope);
   for (const auto& [name, bound] : bindings_.dims) {
     Dim own = bound.dim->constant() ? bound.dim : dims().symbol(name);
     scope_->set(name, Datum::dim(own), function_.loc);
   }
-  if (!define_sizes(*scope_)) return false;
+  if (!define_sizes(*scope_, true)) return false;
   for (const auto& [name, dtype] : bindings_.dtypes) {
     scope_->set(name, Datum::dtype(dtype.dtype, dtype.policies), function_.loc);
   }
@@ -274,7 +288,7 @@ bool KernelBuilder::create_kernel() {
   return true;
 }
 
-/// A compile-time argument that the request gives.
+/// A compile-time argument that the request gives, sizes in the caller's symbols.
 Datum KernelBuilder::from_attr(Attr attr) {
   switch (attr->kind) {
     case AttrKind::Bool:
@@ -329,7 +343,7 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
       tensor.name = parameter.name;
       value = Datum::ir(tensor);
     } else if (given != request_.arguments.end()) {
-      value = from_attr(given->second);
+      value = own_argument(given->second);
       if (value.is_poison()) return std::nullopt;
     } else if (const auto* identity = ast::as<ast::Name>(parameter.default_value);
                identity && identity->text == "identity" &&
@@ -356,8 +370,7 @@ bool KernelBuilder::store_results(const Datum& result) {
   size_t count = returned_;
   if (count == 0 && result.is_none()) return true;
   if (result.is_none()) {
-    auto builder = report(diag::missing_return, loc, function_.name);
-    help_missing_return(builder, function_);
+    report_missing_return(function_, signature_->result ? signature_->result->loc : Loc{});
     return false;
   }
   if (count == 1 && !result.is_sequence()) return store_result(result, 0);
@@ -382,7 +395,8 @@ Value* KernelBuilder::with_result_dtype(Value* value, DType dtype, size_t n, Loc
   if (!is_open && given != stated && !widens_to(given, stated)) {
     std::string what = fmt::format("the result of '{}'", function_.name);
     auto builder = report(diag::narrowing, loc, what, to_string(given), to_string(stated));
-    label_dtype(builder, value, given, loc);
+    label_dtype(builder, value, loc);
+    if (signature_->result) builder.label(signature_->result->loc, "the type is written here");
     help_conversion(builder, returned_ == 1 ? loc : Loc{}, stated, "tile.cast");
     return nullptr;
   }
@@ -414,7 +428,9 @@ bool KernelBuilder::store_result(const Datum& result, size_t n) {
   };
   const std::vector<Dim>& dims = value->type()->dims;
   if (without_ones(dims) != without_ones(part)) {
-    report(diag::kernel_result, loc, function_.name, to_text(dims), to_text(part));
+    auto builder = report(diag::kernel_result, loc, function_.name, to_text(dims), to_text(part));
+    Loc declared = signature_->result ? signature_->result->loc : Loc{};
+    if (declared.known()) builder.label(declared, fmt::format("of this a program makes {}", to_text(part)));
     return false;
   }
   std::vector<Value*> index;

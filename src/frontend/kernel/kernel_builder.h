@@ -40,6 +40,7 @@ class KernelBuilder : public Evaluator {
   Datum matmul(const Datum& a, const Datum& b, Loc loc) override;
   Datum attribute(const Datum& object, const ast::Identifier& name, Loc loc) override;
   Datum subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) override;
+  Datum refuse_subscript(const Datum& tensor, ast::ExprList indices, Scope& scope, Loc loc);
   Datum call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) override;
   Datum call_object(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) override;
   Datum call_function(const Function& function, std::vector<CallArgument> arguments,
@@ -47,6 +48,8 @@ class KernelBuilder : public Evaluator {
   Datum param(const ParamDeclaration& declaration, Loc loc) override;
   Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) override;
   Datum assigned(std::string_view name, Datum value, Loc loc) override;
+  Scope* open_scope(Scope* parent) override;
+  Datum received(const Scope& from, Datum value) override;
   Flow for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
   Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
   void expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) override;
@@ -55,8 +58,9 @@ class KernelBuilder : public Evaluator {
   // Signature and parameters (kernel_builder.cc).
   bool check_signature();
   bool bind_operands();
+  void bind_arguments();
   bool check_operands();
-  bool define_sizes(Scope& scope);
+  bool define_sizes(Scope& scope, bool own);
   bool define_dtypes();
   bool define_symbols();
   bool check_where();
@@ -70,6 +74,12 @@ class KernelBuilder : public Evaluator {
   Value* with_result_dtype(Value* value, DType dtype, size_t n, Loc loc);
   void finish_kernel(schedule::KernelInstance& instance);
 
+  // Sizes of the caller (kernel_sizes.cc).
+  Dim own_size(Dim of_caller) const;
+  Dim captured_size(Dim of_source);
+  Datum captured(const Datum& value);
+  Datum own_argument(Attr attr);
+
   // Axes and schedule (kernel_context.cc).
   Datum open_context(const Datum& axes, Loc loc);
   bool declare_axes(const Datum& axes, Loc loc);
@@ -77,6 +87,7 @@ class KernelBuilder : public Evaluator {
   bool tie_axis(std::string_view name, const SignatureParameter& parameter,
                 const std::vector<Dim>& extents, size_t dim, Loc loc);
   bool add_axis(std::string_view name, Dim extent, const ast::Expr* source, Loc loc);
+  bool check_results();
   void choose_grid();
   bool read_decorators(std::vector<ScheduleLayer>& layers);
   bool read_decorator(const ast::Decorator& decorator, std::vector<ScheduleLayer>& layers);
@@ -244,6 +255,8 @@ class KernelBuilder : public Evaluator {
   std::map<std::string, Attr> keys_;
   std::map<const Value*, const KernelAxis*> loop_axes_;
   std::set<const Scope*> loop_scopes_;
+  std::set<const Scope*> own_scopes_;  ///< whose sizes are the kernel's
+  bool has_symbols_ = false;           ///< the kernel's sizes are known: those of other scopes become such
   std::shared_ptr<CacheParameter> cache_;  ///< null where there is none
   Value* cache_index_ = nullptr;           ///< of the loop over the cache that is being built
   std::set<const Value*> softmax_sums_;  ///< what division by gives 0 where it is 0

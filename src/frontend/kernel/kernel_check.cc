@@ -22,6 +22,9 @@ schedule::KernelRequest request_of(Op* call, std::string_view machine) {
   if (Attr arguments = call->attr("arguments")) {
     for (const auto& [name, value] : arguments->entries) request.arguments[name] = value;
   }
+  if (Attr sizes = call->attr("sizes")) {
+    for (const auto& [name, value] : sizes->entries) request.sizes[name] = value->dim;
+  }
   return request;
 }
 
@@ -32,6 +35,7 @@ std::string key_of(const schedule::KernelRequest& request) {
   for (const auto& [name, value] : request.arguments) {
     key += fmt::format(";{}={}", name, static_cast<const void*>(value));
   }
+  for (const auto& [name, size] : request.sizes) key += fmt::format(";{}={}", name, size->text);
   return key;
 }
 

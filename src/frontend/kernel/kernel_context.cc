@@ -38,7 +38,7 @@ bool same_text(const DimPattern& pattern, const ast::Expr* source) {
 
 Datum KernelBuilder::open_context(const Datum& axes, Loc loc) {
   if (grid_) return report(diag::second_tile_context, loc, function_.name), Datum::poison();
-  if (!declare_axes(axes, loc)) return Datum::poison();
+  if (!declare_axes(axes, loc) || !check_results()) return Datum::poison();
   choose_grid();
   if (!choose_blocks(loc)) return Datum::poison();
   create_grid();
@@ -134,6 +134,23 @@ std::vector<const KernelAxis*> KernelBuilder::match_axes(const std::vector<DimPa
     });
   }
   return matched;
+}
+
+/// Tiles have constant extents or those of axes: a result's dimension that is neither has no tile.
+bool KernelBuilder::check_results() {
+  std::vector<TypePattern> results = result_patterns();
+  for (size_t n = 0; n < results.size(); ++n) {
+    for (size_t i = 0; i < results[n].dims.size() && results[n].dims.size() == result_dims_[n].size(); ++i) {
+      Dim extent = result_dims_[n][i];
+      auto has_extent = [&](const KernelAxis& axis) { return axis.extent == extent; };
+      if (extent->constant() || std::any_of(axes_.begin(), axes_.end(), has_extent)) continue;
+      auto builder = report(diag::tile_not_of_instance, results[n].dims[i].loc, i,
+                            fmt::format("the result of '{}'", function_.name));
+      if (scan_.context) builder.label(scan_.context->loc, fmt::format("no axis has the extent {}", extent->text));
+      return false;
+    }
+  }
+  return true;
 }
 
 void KernelBuilder::choose_grid() {
@@ -247,7 +264,8 @@ void KernelBuilder::warn_if_unread(std::string_view key, Attr value, Loc loc) {
   for (const std::string& part : schedule::unread_parts(key, value, *machine)) {
     std::string what = fmt::format("{}:{}:{}:{}:{}", loc.file, loc.line, loc.column, part, machine->name);
     if (!session().say_once(std::move(what))) continue;
-    session().diagnostics().report(diag::schedule_no_effect, loc, part, function_.name, machine->name)
+    Loc place = place_of_key(session().sources(), loc, key);
+    session().diagnostics().report(diag::schedule_no_effect, place, part, function_.name, machine->name)
         .help("docs/schedules.md says which targets read which key");
   }
 }

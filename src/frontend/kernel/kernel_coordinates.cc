@@ -72,8 +72,12 @@ bool KernelBuilder::check_scatter(const Region& region, bool adds, const BoundAr
     return false;
   }
   DType dtype = region.out->type()->dtype;
-  bool adds_in_memory = dtype != DType::Bool && byte_size(dtype) >= 4;
-  return adds_in_memory || unsupported(arguments.call, fmt::format("adding {} in memory", to_string(dtype))).is_none();
+  if (dtype != DType::Bool && byte_size(dtype) >= 4) return true;
+  report(diag::unsupported_construct, arguments.call, fmt::format("'{}' to {}", name, to_string(dtype)))
+      .label(region.parameter->loc, "this is what it adds to")
+      .help(fmt::format("machines add numbers of 4 and 8 bytes in memory: a region of {}, which the caller casts",
+                        is_float(dtype) ? "f32" : "i32"));
+  return false;
 }
 
 Datum KernelBuilder::scatter(const BoundArguments& arguments, bool adds) {

@@ -46,10 +46,29 @@ Datum KernelBuilder::attribute(const Datum& object, const ast::Identifier& name,
   return Evaluator::attribute(object, name, loc);
 }
 
+/// A kernel reads tensors by loads.
+Datum KernelBuilder::refuse_subscript(const Datum& tensor, ast::ExprList indices, Scope& scope, Loc loc) {
+  std::string name = std::string(tensor.as_ir().name);
+  if (name.empty()) name = "x";
+  std::string help = fmt::format("tile.load reads a tile of a tensor: tile.load({}, (t.i, k), (t.m, t.k))", name);
+  for (const ast::Expr* index : indices) {
+    if (index->kind == ast::NodeKind::Slice || index->kind == ast::NodeKind::None) continue;
+    Datum at = evaluate(*index, scope);
+    if (at.is_poison()) return at;
+    bool is_tile = at.is_ir() && at.as_ir().value->type()->is(TypeKind::Tile);
+    if (!is_tile) continue;
+    help = fmt::format("tile.gather reads the rows that a tile of integers names: tile.gather({}, rows)", name);
+  }
+  report(diag::wrong_kind, loc, "what is subscripted", "a tensor in memory", "a tile").help(std::move(help));
+  return Datum::poison();
+}
+
 /// `x[:, None]` inserts axes of extent 1.
 Datum KernelBuilder::subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) {
   if (is_memory(object)) return slot(object, indices, scope, loc);
   bool is_tile = object.is_ir() && object.as_ir().value->type()->is(TypeKind::Tile);
+  bool is_tensor = object.is_ir() && object.as_ir().value->type()->is(TypeKind::Tensor);
+  if (is_tensor) return refuse_subscript(object, indices, scope, loc);
   if (!is_tile) return Evaluator::subscript(object, indices, scope, loc);
   const std::vector<Dim>& old = object.as_ir().value->type()->dims;
   std::vector<Dim> shape;
@@ -58,7 +77,12 @@ Datum KernelBuilder::subscript(const Datum& object, ast::ExprList indices, Scope
     const auto* slice = ast::as<ast::Slice>(index);
     bool full = slice && !slice->lower && !slice->upper && !slice->step && next < old.size();
     if (!full && index->kind != ast::NodeKind::None) {
-      report(diag::tile_subscript, index->loc).help("tile.load reads part of a tensor");
+      Datum at = slice ? Datum::none() : evaluate(*index, scope);
+      if (at.is_poison()) return at;
+      report(diag::tile_subscript, index->loc)
+          .help(at.is_ir() ? "elements of a tile are not moved; tile.gather reads those of a tensor that a tile of "
+                             "integers names"
+                           : "tile.load reads part of a tensor");
       return Datum::poison();
     }
     shape.push_back(full ? old[next++] : dims().constant(1));

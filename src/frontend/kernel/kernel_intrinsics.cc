@@ -212,7 +212,13 @@ Datum KernelBuilder::full(const BoundArguments& arguments, const Datum& value, c
 
 Datum KernelBuilder::arange(const BoundArguments& arguments) {
   Dim extent = expect_dim(arguments[0], arguments.locs[0], "the extent of 'arange'");
-  if (!extent || !check_extents({extent}, arguments.locs[0])) return Datum::poison();
+  if (!extent) return Datum::poison();
+  if (extent->is_constant(0)) {
+    report(diag::tile_extent, arguments.locs[0], extent->text)
+        .help("tile.arange(n) has the numbers from 0 below n; tile.arange(n, index) those of tile 'index'");
+    return Datum::poison();
+  }
+  if (!check_extents({extent}, arguments.locs[0])) return Datum::poison();
   bool first = arguments[1].is(DatumKind::Int) && arguments[1].as_int() == 0;
   Value* index =
       first ? nullptr : ops_.index(arguments[1], arguments.locs[1], "the index of 'arange'");

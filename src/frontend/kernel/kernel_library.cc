@@ -1,5 +1,8 @@
 #include "frontend/kernel/kernel_library.h"
 
+#include <array>
+
+#include "frontend/captures.h"
 #include "frontend/embedded.h"
 #include "frontend/kernel/kernel_builder.h"
 #include "ir/core/machine.h"
@@ -103,11 +106,14 @@ Result<schedule::KernelInstance> SourceKernels::instantiate(
   return KernelBuilder(session_, module, *function, request, table(request.machine), functions_).build();
 }
 
-/// Nothing when an operand's dtype is open or an argument has no default.
+/// Nothing when an operand's dtype is open, an argument has no default or a size is given by the scopes around it.
 std::optional<schedule::KernelRequest> SourceKernels::own_request(const Function& function) {
   Evaluator evaluator(session_);
   const Signature& signature = session_.signature(evaluator, function);
   if (signature.failed || !signature.dtypes.empty()) return std::nullopt;
+  for (const std::string& symbol : captures_of(session_, std::array{&function}).symbols) {
+    if (!signature.declares_dim(symbol)) return std::nullopt;
+  }
   Scope* scope = session_.new_scope(function.scope);
   for (const DeclaredSymbol& symbol : signature.dims) {
     scope->set(symbol.name, Datum::dim(session_.dims().symbol(symbol.name)), symbol.loc);

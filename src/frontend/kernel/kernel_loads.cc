@@ -143,8 +143,13 @@ Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& argume
     if (!index.back()) return Datum::poison();
     auto constant = tile[i]->constant();
     if (tile[i] == extents[i] || (constant && *constant >= 1)) continue;
-    report(diag::tile_load_extent, arguments.locs[Shape], tile[i]->text, i, subject(tensor),
-           extents[i]->text);
+    auto builder = report(diag::tile_load_extent, arguments.locs[Shape], tile[i]->text, i, subject(tensor),
+                          extents[i]->text);
+    if (auto parameter = parameters_.find(tensor.value); parameter != parameters_.end()) {
+      const std::vector<DimPattern>& written = parameter->second->type.dims;
+      Loc declared = written.size() == extents.size() ? written[i].loc : parameter->second->loc;
+      builder.label(declared, fmt::format("the whole is {}", extents[i]->text));
+    }
     return Datum::poison();
   }
   return make_load(tensor, std::move(index), tile, leading, arguments);

@@ -5,6 +5,7 @@
 
 #include "frontend/dims.h"
 #include "frontend/kernel/kernel_builder.h"
+#include "frontend/type_text.h"
 #include "ir/schedule/ops.h"
 
 namespace tessera::frontend {
@@ -107,8 +108,12 @@ Value* KernelBuilder::carried_out(const Carried& name, const Datum& now, Loc loc
       (value->type()->dtype == type->dtype || widens_to(value->type()->dtype, type->dtype))) {
     return ops_.convert(value, type->dtype);
   }
-  report(diag::loop_carried_type, loc, name.name, type->text, value ? std::string(value->type()->text) : describe(now))
-      .label(name.before.as_ir().origin, "what enters is made here");
+  const Value* before = same_shape ? name.before.as_ir().value : nullptr;
+  std::optional<DType> better = same_shape ? std::optional(value->type()->dtype) : std::nullopt;
+  std::string left = value ? type_text(value->type()) : describe(now);
+  auto builder = report_dtype(diag::loop_carried_type, loc, before, better, "a turn leaves it here", name.name,
+                              type_text(type), left);
+  if (!chosen_dtype(before).known()) builder.label(name.before.as_ir().origin, "what enters is made here");
   return nullptr;
 }
 
@@ -131,7 +136,7 @@ Flow KernelBuilder::for_each(const Datum& iterable, const ast::For& loop, Scope&
   Block* body = pipeline->region()->add_block();
   Value* index = body->add_arg(context().scalar(DType::I64), module_.intern(target->text));
   if (const KernelAxis* axis = axis_of_range(*range)) loop_axes_[index] = axis;
-  Scope* inner = session().new_scope(&scope);
+  Scope* inner = open_scope(&scope);
   loop_scopes_.insert(inner);
   Datum counter = ops_.handle(index, target->loc);
   observe(target->text, target->loc, counter);

@@ -1,10 +1,11 @@
 // Memory that a kernel asks for by name: tile.alloc, tile.async_copy, tile.wait, tile.barrier. What is written is
 // obeyed: no pass adds a wait or a barrier to it, moves a copy or gives the memory more slots. What that leaves
-// unordered is found by MemoryOrder once the body is built.
+// unordered is found by check_memory_order once the body is built.
 
 #include "frontend/dims.h"
 #include "frontend/kernel/kernel_builder.h"
-#include "frontend/kernel/memory_order.h"
+#include "frontend/kernel/memory_check.h"
+#include "frontend/type_text.h"
 #include "ir/schedule/ops.h"
 
 namespace tessera::frontend {
@@ -81,8 +82,8 @@ Datum KernelBuilder::store_memory(const Datum& memory, const Datum& stored, cons
   if (!value) return Datum::poison();
   Type type = to->type();
   if (value->type()->dims != type->dims || value->type()->dtype != type->dtype) {
-    report(diag::wrong_kind, arguments.call, "the tile stored in memory", value->type()->text,
-           context().tile(type->dims, type->dtype)->text);
+    report(diag::wrong_kind, arguments.call, "the tile stored in memory", with_article(value->type()),
+           with_article(context().tile(type->dims, type->dtype)));
     return Datum::poison();
   }
   ops_.builder().set_loc(arguments.call);
@@ -150,20 +151,16 @@ Datum KernelBuilder::barrier(const BoundArguments& arguments) {
 
 /// Reports the first two accesses of the memory that nothing orders.
 bool KernelBuilder::check_memory() {
-  std::optional<MemoryOrder::Fault> fault = MemoryOrder().check(grid_->region()->front());
+  std::optional<MemoryFault> fault = check_memory_order(dims(), grid_->region()->front(), axes_);
   if (!fault) return true;
-  if (fault->what.empty()) {
-    report(diag::copy_under_way, fault->op->loc()).help(std::string(fault->help));
-    return false;
-  }
-  if (!fault->before) {
-    report(diag::unwritten_memory, fault->op->loc(), std::string(fault->what))
-        .help("fill it first: tile.async_copy or tile.store");
-    return false;
-  }
-  report(diag::unordered_access, fault->op->loc(), std::string(fault->what), std::string(fault->other))
-      .label(fault->before->loc(), "it does so here")
-      .help(std::string(fault->help));
+  auto reported = [&] {
+    if (fault->what.empty()) return report(diag::copy_under_way, fault->op->loc());
+    std::string what(fault->what);
+    if (!fault->before) return report(diag::unwritten_memory, fault->op->loc(), what);
+    return report(diag::unordered_access, fault->op->loc(), what, std::string(fault->other))
+        .label(fault->before->loc(), fault->earlier_turn ? "it does so here, in an earlier turn" : "it does so here");
+  }();
+  for (std::string& help : fault->helps) reported.help(std::move(help));
   return false;
 }
 

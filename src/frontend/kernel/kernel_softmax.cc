@@ -11,7 +11,7 @@
 // Exponentials are of base 2: exp(s - m') is exp2(s * log2(e) - m' * log2(e)), one fma and one exp2; the rounding of
 // m' * log2(e) is the same for all of a row and goes when acc is divided by l. A row of which nothing has been seen has
 // m' = -inf; 0 stands in its place, so that its weights are exp2(-inf) = 0. Then l is 0, and a division by such an l
-// gives 0.
+// gives 0. Beside the largest weight, 1, those below 2^-126 count for nothing: they may be 0 (`flush`).
 //
 // Dropout of weights stays with them until then; the sum is of all weights. Weights that the kernel changes otherwise
 // before they are accumulated are those of the block alone, exp(s - max of s), and are brought to the common maximum
@@ -62,7 +62,10 @@ Datum KernelBuilder::softmax_weights(const Datum& x, const Datum& base, Loc loc)
   Datum minus = apply_kind(Kind::Neg, {base}, loc);
   bool rows = x.as_ir().value->type()->rank() == 2;
   Datum log2e = Datum::number(std::numbers::log2e);
-  return apply_kind(Kind::Exp2, {apply_kind(Kind::Fma, {x, log2e, rows ? as_column(minus) : minus}, loc)}, loc);
+  Datum power = apply_kind(Kind::Exp2, {apply_kind(Kind::Fma, {x, log2e, rows ? as_column(minus) : minus}, loc)}, loc);
+  Op* op = power.is_ir() ? power.as_ir().value->def() : nullptr;
+  if (op && op->info().elementwise == Kind::Exp2) op->set_attr("flush", op->module()->context().boolean(true));
+  return power;
 }
 
 Datum KernelBuilder::softmax_online(const BoundArguments& arguments) {

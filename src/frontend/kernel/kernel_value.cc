@@ -14,6 +14,11 @@ Datum kernel_member(Evaluator& evaluator, const Function& kernel, const ast::Ide
   return Datum::poison();
 }
 
+void report_without_result(Evaluator& evaluator, const Function& kernel) {
+  evaluator.report(diag::kernel_without_result, kernel.loc, kernel.name)
+      .help("write '-> Tensor[…]' for what it returns, or 'out: Region[write] Tensor[…]' for what it stores to");
+}
+
 Datum KernelMember::call(Evaluator& evaluator, const std::vector<CallArgument>& arguments,
                          Loc loc) const {
   if (arguments.size() != 1 || !arguments[0].name.empty()) {

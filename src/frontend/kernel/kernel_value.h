@@ -15,6 +15,9 @@ class Evaluator;
 /// What `kernel.name` stands for.
 Datum kernel_member(Evaluator& evaluator, const Function& kernel, const ast::Identifier& name);
 
+/// Says that a kernel makes nothing: neither does its signature state a result, nor a region that it writes.
+void report_without_result(Evaluator& evaluator, const Function& kernel);
+
 /// A member function of a kernel.
 class KernelMember : public Object {
  public:

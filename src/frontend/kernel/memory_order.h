@@ -1,9 +1,8 @@
 #pragma once
-// Finds accesses of explicit shared memory that nothing orders, before any machine is known.
+// Accesses of explicit shared memory that nothing orders, told from what one thread does, one access after another.
 
-#include <deque>
-#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,56 +10,56 @@
 
 namespace tessera::frontend {
 
-/// Runs through a body as threads do, each loop twice, and keeps what is not yet ordered. Slots whose numbers are
-/// computed are only told apart or together where they are one value in one turn, so what it finds is never wrong; what
-/// depends on more, the interpreter of tiles finds.
+/// Two accesses that nothing orders, or one that has nothing to go with.
+struct MemoryFault {
+  Op* op = nullptr;
+  Op* before = nullptr;  ///< the access that is not over; null: nothing was ever written, or nothing follows
+  std::string_view what = {};
+  std::string_view other = {};
+  bool earlier_turn = false;  ///< `before` was in another turn of a loop
+  std::vector<std::string> helps = {};
+};
+
+/// A memory, or a slot of it, or of that.
+struct MemoryPlace {
+  Value* memory = nullptr;
+  std::vector<int64_t> slots = {};    ///< each within its extent
+  std::vector<int64_t> indices = {};  ///< as the program counts them, before they are taken modulo the extent
+};
+
+/// Keeps what is not yet ordered. A copy is over for the thread that began it when it has waited for it, and for all
+/// threads at the next barrier; a store or a load is over for all at the next barrier.
 class MemoryOrder {
  public:
-  struct Fault {
-    Op* op;
-    Op* before = nullptr;  ///< the access that is not over; null: nothing was ever written, or nothing follows
-    std::string_view what = {};
-    std::string_view other = {};
-    std::string_view help = {};
-  };
-
-  std::optional<Fault> check(Block* body);
-
- private:
-  /// A memory, or a slot of it: of a constant number, or of a value in one turn.
-  struct Place {
-    Value* memory;
-    std::optional<int64_t> number = {};
-    Value* slot = nullptr;
-    int64_t turn = 0;
-  };
-  struct Write {
-    Op* op;
-    Place place;
-    bool is_copy;
-    bool under_way;
-  };
-  struct Read {
-    Op* op;
-    Place place;
-  };
-
-  Place place_of(Value* memory) const;
-  static bool meet(const Place& a, const Place& b);
-  void run(Block* block);
-  void loop(Op* pipeline);
-  void write(Op* op, const Place& place, bool is_copy);
-  void read(Op* op, const Place& place);
+  void write(Op* op, const MemoryPlace& place, bool is_copy);
+  void read(Op* op, const MemoryPlace& place);
   void wait(int64_t pending);
   void barrier();
-  void fail(Fault fault);
+  /// The program ends here.
+  void finish();
+  /// A turn of a loop begins, or what follows the loop.
+  void begin_turn() { ++turn_; }
 
-  std::vector<Write> writes_;  ///< that not all threads see
-  std::vector<Read> reads_;    ///< since the last barrier
-  std::vector<Place> filled_;
+  /// The first one found; what comes after it is not looked at.
+  const std::optional<MemoryFault>& fault() const { return fault_; }
+
+ private:
+  struct Access {
+    Op* op;
+    MemoryPlace place;
+    int64_t turn;
+    bool is_copy = false;
+    bool under_way = false;  ///< a copy that this thread has not waited for
+  };
+
+  void fail(Op* op, const MemoryPlace& place, std::string_view what, const Access& before);
+  std::string help_for(const Access& before) const;
+
+  std::vector<Access> writes_;  ///< that not all threads see
+  std::vector<Access> reads_;   ///< since the last barrier
+  std::vector<MemoryPlace> filled_;
   int64_t turn_ = 0;
-  bool known_ = true;  ///< false behind a branch that does something here
-  std::optional<Fault> fault_;
+  std::optional<MemoryFault> fault_;
 };
 
 }  // namespace tessera::frontend

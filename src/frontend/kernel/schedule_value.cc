@@ -102,15 +102,19 @@ bool check_entry(Evaluator& evaluator, const std::string& name, const Datum& val
     if (key != name) chosen = Datum::tuple({chosen});
     Attr attr = to_attr(evaluator.context(), chosen);
     if (!attr && find_schedule_key(key)) {
-      evaluator.report(diag::schedule_value_kind, loc, name,
-                       expected_value(*find_schedule_key(key)), describe(chosen));
+      Loc place = place_of_key(evaluator.session().sources(), loc, name);
+      auto builder = evaluator.report(diag::schedule_value_kind, place, name, expected_value(*find_schedule_key(key)),
+                                      describe(chosen));
+      bool is_whole = key == "block" && chosen.is(DatumKind::Schedule);
+      if (is_whole) builder.help("block(…) is a schedule of its own: @kernel.schedule(block(m=64).warps(8))");
       return false;
     }
     auto problem =
         schedule::check_schedule_value(key, attr ? attr : evaluator.context().boolean(false));
     if (!problem) continue;
     problem->key = name;
-    schedule::report(*problem, loc, evaluator.session().diagnostics());
+    schedule::report(*problem, place_of_key(evaluator.session().sources(), loc, name),
+                     evaluator.session().diagnostics());
     return false;
   }
   return true;
@@ -150,6 +154,25 @@ void add(Dictionary& attributes, const std::string& name, Datum value) {
 }
 
 }  // namespace
+
+Loc place_of_key(const SourceManager& sources, Loc call, std::string_view key) {
+  if (!call.known()) return call;
+  const SourceFile& file = sources.file(call.file);
+  std::string_view text = file.text(), line = file.line(call.line);
+  auto is_part = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  int depth = 0;
+  for (size_t at = size_t(line.data() - text.data()) + call.column - 1; at < text.size(); ++at) {
+    char c = text[at];
+    depth += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
+    if (depth <= 0 && c == ')') break;
+    bool is_key = depth == 1 && text.substr(at).starts_with(key) && !is_part(static_cast<unsigned char>(text[at - 1]));
+    if (!is_key) continue;
+    size_t behind = text.find_first_not_of(' ', at + key.size());
+    bool is_given = behind != text.npos && text[behind] == '=' && text.substr(behind, 2) != "==";
+    if (is_given) return file.locate(call.file, uint32_t(at), uint32_t(key.size()));
+  }
+  return call;
+}
 
 std::string tunable_axis(std::string_view name) {
   if (name.size() < 2 || name[0] != 'B' || !std::isupper(static_cast<unsigned char>(name[1])))

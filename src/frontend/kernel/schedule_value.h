@@ -55,6 +55,9 @@ ScheduleLayer to_layer(Context& context, const Datum& schedule, Loc loc);
 /// The same of attributes that a table or a request gives; they have been checked.
 ScheduleLayer to_layer(const std::map<std::string, Attr>& attributes, Loc loc);
 
+/// Where a key is written in the arguments of a call, `Schedule(…)` for example; the whole call where it is not.
+Loc place_of_key(const SourceManager& sources, Loc call, std::string_view key);
+
 /// The axis that a tunable's name stands for: "m" for BM; empty when it is none.
 std::string tunable_axis(std::string_view name);
 

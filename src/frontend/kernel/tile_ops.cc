@@ -1,9 +1,9 @@
 #include "frontend/kernel/tile_ops.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "frontend/dims.h"
+#include "frontend/dtype_values.h"
 #include "frontend/evaluate.h"
 #include "frontend/type_expr.h"
 #include "ir/schedule/ops.h"
@@ -85,8 +85,7 @@ std::optional<DType> TileOps::common_dtype(std::span<const Datum> operands, bool
     DType dtype = operand.as_ir().value->type()->dtype;
     std::optional<DType> met = common ? meet(*common, dtype) : dtype;
     if (!met) {
-      auto builder = evaluator_.report(diag::mixed_dtypes, loc, to_string(*common), to_string(dtype));
-      evaluator_.help_conversion(builder, *common, dtype, *common, "tile.cast");
+      evaluator_.report_mixed_dtypes(loc, *common, dtype, *common, "tile.cast");
       return std::nullopt;
     }
     common = met;
@@ -106,7 +105,18 @@ std::optional<std::vector<Dim>> TileOps::common_dims(std::span<const Datum> oper
     if (!both) {
       auto builder =
           evaluator_.report(diag::tile_broadcast, loc, to_text(dims), to_text(other), what);
-      if (dims.size() != other.size()) builder.help("`x[:, None]` adds an axis of extent 1");
+      const std::vector<Dim>& few = dims.size() < other.size() ? dims : other;
+      const std::vector<Dim>& many = dims.size() < other.size() ? other : dims;
+      bool is_first = few.size() == 1 && many.size() == 2 && few[0] == many[0];
+      auto shorter = std::find_if(operands.begin(), operands.end(), [&](const Datum& each) {
+        return is_tile(each) && each.as_ir().value->type()->dims.size() < many.size();
+      });
+      if (is_first && shorter != operands.end()) {
+        evaluator_.fix_operand(builder, shorter->as_ir().value, "[:, None]",
+                               "`x[:, None]` adds an axis of extent 1, and so does keepdims=True of a reduction");
+      } else if (dims.size() != other.size()) {
+        builder.help("`x[:, None]` adds an axis of extent 1");
+      }
       return std::nullopt;
     }
     dims = std::move(*both);
@@ -114,10 +124,19 @@ std::optional<std::vector<Dim>> TileOps::common_dims(std::span<const Datum> oper
   return dims;
 }
 
-bool TileOps::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
-  bool fits = accepts(elementwise_info(kind).cls, dtype);
-  if (!fits) evaluator_.report(diag::wrong_dtype, loc, op_name(kind), to_string(dtype));
-  return fits;
+/// `operands` are those of the op, in that dtype.
+bool TileOps::check_class(ElementwiseKind kind, DType dtype, std::span<const Datum> operands, Loc loc) {
+  if (!accepts(elementwise_info(kind).cls, dtype)) {
+    bool is_one = operands.size() == 1 && operands[0].is_ir();
+    std::optional<DType> better = is_integer(dtype) ? std::optional(DType::F32) : std::nullopt;
+    evaluator_.report_dtype(diag::wrong_dtype, loc, is_one ? operands[0].as_ir().value : nullptr, better,
+                            "it is used here", op_name(kind), to_string(dtype));
+    return false;
+  }
+  if (!is_without_code(kind, dtype)) return true;
+  evaluator_.report(diag::unsupported_construct, loc, fmt::format("'{}' of {}", op_name(kind), to_string(dtype)))
+      .help("it is computed in f32: tile.cast(x, f32)");
+  return false;
 }
 
 /// A number takes the dtype of the tiles it meets, which must have it.
@@ -127,18 +146,16 @@ bool TileOps::check_number(const Datum& number, DType dtype, Loc loc) {
       evaluator_.report(diag::number_not_of_dtype, loc, "a quotient or root", to_string(dtype));
     return is_float(dtype);
   }
-  if (number.is(DatumKind::Bool) ? dtype == DType::Bool : is_float(dtype)) return true;
-  if (number.is(DatumKind::Dim) && is_integer(dtype)) return true;
-  if (number.is(DatumKind::Int) && is_integer(dtype)) {
-    unsigned bits = dtype_info(dtype).bits;
-    bool is_signed = dtype_info(dtype).cls == DTypeClass::Signed;
-    double value = double(number.as_int());
-    double high = std::ldexp(1.0, int(bits) - (is_signed ? 1 : 0));
-    if (value >= (is_signed ? -high : 0.0) && (value < high || (bits == 64 && number.as_int() > 0)))
-      return true;
-  }
-  if (number.is(DatumKind::Int) || number.is(DatumKind::Float) || number.is(DatumKind::Bool)) {
-    evaluator_.report(diag::number_not_of_dtype, loc, to_text(number), to_string(dtype));
+  if (number.is(DatumKind::Bool) && dtype == DType::Bool) return true;
+  if (number.is(DatumKind::Dim) && dtype != DType::Bool) return true;
+  if (number.is_number() && is_float(dtype) && has_number(dtype, number.as_double())) return true;
+  if (number.is(DatumKind::Int) && is_integer(dtype) && has_integer(dtype, number.as_int())) return true;
+  if (number.is_scalar() || number.is(DatumKind::Bool)) {
+    auto builder = evaluator_.report(diag::number_not_of_dtype, loc, to_text(number), to_string(dtype));
+    evaluator_.label_operand(builder, dtype, loc);
+    if (number.is(DatumKind::Float) && is_integer(dtype)) {
+      builder.help("an integer takes integers; tile.cast(x, f32) makes a float of it first");
+    }
   } else {
     report_operand(evaluator_, number, loc);
   }
@@ -206,7 +223,7 @@ Datum TileOps::elementwise(ElementwiseKind kind, std::span<const Datum> operands
   bool real = elementwise_info(kind).cls == ElementwiseClass::Real || kind == ElementwiseKind::Div;
   auto dtype = common_dtype(data, real, loc);
   auto dims = common_dims(operands, loc, name);
-  if (!dtype || !dims || !check_class(kind, *dtype, loc)) return Datum::poison();
+  if (!dtype || !dims || !check_class(kind, *dtype, operands, loc)) return Datum::poison();
   for (const Datum& operand : data) {
     if ((!operand.is_ir() || is_weak(operand)) && !check_number(operand, *dtype, loc))
       return Datum::poison();
@@ -361,8 +378,8 @@ Datum TileOps::dot(const Datum& a, const Datum& b, const Datum& acc, Loc loc) {
   bool same_kind =
       is_float(given) == is_float(*dtype) && given != DType::Bool && *dtype != DType::Bool;
   if (!same_kind) {
-    auto builder = evaluator_.report(diag::dot_accumulator, loc, to_string(*dtype), to_string(given));
-    if (sum) evaluator_.label_dtype(builder, sum, given, loc);
+    evaluator_.report_dtype(diag::dot_accumulator, loc, sum, wanted, "the products are added up here",
+                            to_string(*dtype), to_string(given));
     return Datum::poison();
   }
   if (given != wanted && !widens_to(wanted, given)) {
@@ -435,8 +452,14 @@ Value* TileOps::index(const Datum& datum, Loc loc, std::string_view what) {
   bool integer = datum.is(DatumKind::Int) || datum.is(DatumKind::Dim);
   if (datum.is_ir()) {
     Type type = datum.as_ir().value->type();
-    integer = type->is(TypeKind::Scalar) && is_integer(type->dtype) &&
+    bool one = type->is(TypeKind::Tile) && type->rank() == 0;
+    integer = (one || type->is(TypeKind::Scalar)) && is_integer(type->dtype) &&
               meet(type->dtype, DType::I64) == DType::I64;
+    if (integer && one) {
+      Value* number = builder_.value(info(OpKind::Extract), {{datum.as_ir().value}},
+                                     builder_.context().scalar(type->dtype));
+      return materialise(handle(number, loc), DType::I64, {}, false);
+    }
   }
   if (!integer) {
     evaluator_.report(diag::wrong_kind, loc, what, describe(datum), "an integer index");

@@ -74,7 +74,7 @@ class TileOps {
   std::optional<DType> common_dtype(std::span<const Datum> operands, bool real, Loc loc);
   std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, Loc loc,
                                               std::string_view what);
-  bool check_class(ElementwiseKind kind, DType dtype, Loc loc);
+  bool check_class(ElementwiseKind kind, DType dtype, std::span<const Datum> operands, Loc loc);
   bool check_number(const Datum& number, DType dtype, Loc loc);
   /// The operand in `dtype`, as a tile of `dims` or (is_tile false) as a scalar.
   Value* materialise(const Datum& operand, DType dtype, const std::vector<Dim>& dims, bool is_tile);

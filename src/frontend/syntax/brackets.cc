@@ -17,9 +17,15 @@ std::string bracket_text(TokenKind kind) {
 bool BracketTracker::accept_closing(const Token& token) {
   if (open_.empty()) {
     if (spoilt_) return true;
-    diagnostics_.report(diag::unmatched_closing, buffer_.loc(token), display_name(token.kind))
-        .help("leave it out, or open it before");
     spoilt_ = true;
+    if (token.kind == TokenKind::Rbrace && blocks_ > 0) {
+      --blocks_;
+      return false;
+    }
+    Loc loc = buffer_.loc(token);
+    auto report = diagnostics_.report(diag::unmatched_closing, loc, display_name(token.kind));
+    if (first_.known() && first_.line != loc.line) report.label(first_, "the statement begins here");
+    report.help("leave it out, or open it before");
     return false;
   }
   Open last = open_.back();
@@ -30,6 +36,16 @@ bool BracketTracker::accept_closing(const Token& token) {
                             [&](const Open& open) { return closing_of(open.kind) == token.kind; });
   std::string_view right = display_name(closing_of(last.kind));
   Loc place = buffer_.loc(token);
+  if (last.end.known() && outer != open_.rend()) {
+    Loc end = last.end;
+    end.length = 1;
+    diagnostics_.report(diag::unclosed_bracket, end, right, display_name(last.kind), last.loc.line)
+        .label(last.loc, "opened here")
+        .fix(fmt::format("write {}", right), last.end, bracket_text(closing_of(last.kind)));
+    open_.erase(outer.base() - 1, open_.end());
+    spoilt_ = true;
+    return false;
+  }
   auto report = diagnostics_.report(diag::mismatched_bracket, place, display_name(token.kind),
                                     display_name(last.kind), last.loc.line);
   report.label(last.loc, "opened here");
@@ -43,11 +59,46 @@ bool BracketTracker::accept_closing(const Token& token) {
   return false;
 }
 
+/// `def f(x) {`: no operand is followed by a brace.
+bool BracketTracker::refuse_block(const Token& token) {
+  bool is_block = token.kind == TokenKind::Lbrace && open_.empty() && !spoilt_ && begins_compound(first_kind_) &&
+                  (ends_operand(last_kind_) || last_kind_ == TokenKind::Else);
+  if (!is_block) return false;
+  Loc loc = buffer_.loc(token);
+  Loc gap{loc.file, loc.line, last_.column + last_.length, 0};
+  gap.length = last_.line == loc.line ? loc.column + loc.length - gap.column : loc.length;
+  diagnostics_.report(diag::expected_token, loc, "':'", "'{'")
+      .fix("a block is what is indented below a line that ends in ':'", last_.line == loc.line ? gap : loc, ":");
+  ++blocks_;
+  spoilt_ = true;
+  return true;
+}
+
+/// The first token of a line that lies below what stands in an outer bracket, behind a comma: those inside of that one
+/// were to close before.
+void BracketTracker::follow_layout(const Token& token, Loc loc) {
+  bool is_new_line = last_.known() && loc.line != last_.line && loc.file == last_.file;
+  if (!is_new_line || open_.size() < 2 || last_kind_ != TokenKind::Comma || is_closing(token.kind)) return;
+  Open& inner = open_.back();
+  bool is_below = open_[open_.size() - 2].content == loc.column && inner.content != loc.column;
+  if (is_below && !inner.end.known()) inner.end = before_comma_;
+}
+
 bool BracketTracker::accept(const Token& token) {
-  last_ = buffer_.loc(token);
+  Loc loc = buffer_.loc(token);
+  if (!first_.known()) {
+    first_ = loc;
+    first_kind_ = token.kind;
+  }
+  follow_layout(token, loc);
+  if (!open_.empty() && open_.back().content == 0) open_.back().content = loc.column;
+  if (refuse_block(token)) return false;
+  before_comma_ = last_.behind();
+  last_ = loc;
+  last_kind_ = token.kind;
   if (is_closing(token.kind)) return accept_closing(token);
   if (!is_opening(token.kind)) return true;
-  open_.push_back({token.kind, buffer_.loc(token)});
+  open_.push_back({token.kind, loc});
   if (open_.size() <= max_bracket_depth || spoilt_) return true;
   diagnostics_.report(diag::unsupported_bracket_depth, buffer_.loc(token), max_bracket_depth);
   spoilt_ = true;
@@ -77,6 +128,7 @@ bool BracketTracker::end_line() {
   }
   open_.clear();
   spoilt_ = false;
+  first_ = {};
   return !first_mistake;
 }
 

@@ -34,13 +34,20 @@ class BracketTracker {
   struct Open {
     TokenKind kind;
     Loc loc;
+    uint32_t content = 0;  ///< the column of what stands first in it
+    Loc end = {};          ///< where the bracket was to close by the layout of the next line; unknown: nothing says so
   };
   bool accept_closing(const Token& token);
+  bool refuse_block(const Token& token);
+  void follow_layout(const Token& token, Loc loc);
 
   const TokenBuffer& buffer_;
   DiagnosticEngine& diagnostics_;
   std::vector<Open> open_;
-  Loc last_;  ///< of the last token
+  Loc first_, last_;  ///< of the first and the last token of the line
+  TokenKind first_kind_ = TokenKind::Newline, last_kind_ = TokenKind::Newline;
+  Loc before_comma_;  ///< behind the token before a comma that is the last token
+  size_t blocks_ = 0;  ///< opened by '{', whose '}' are to come
   bool spoilt_ = false;
 };
 

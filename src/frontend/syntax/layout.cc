@@ -1,5 +1,9 @@
 #include "frontend/syntax/layout.h"
 
+#include <algorithm>
+#include <map>
+#include <optional>
+
 namespace tessera {
 
 namespace {
@@ -71,7 +75,7 @@ LineEnd line_end(const Token* begin, const Token* end) {
       suite_here = true;
     }
   }
-  bool may_lack_suite = suite_here || begin->kind == TokenKind::On;
+  bool may_lack_suite = (suite_here && !broken) || begin->kind == TokenKind::On;
   if (compound) return may_lack_suite ? LineEnd::Complete : LineEnd::BrokenHeader;
   return broken ? LineEnd::Broken : LineEnd::Complete;
 }
@@ -84,6 +88,14 @@ class Layout {
   std::vector<Token> run();
 
  private:
+  /// A logical line.
+  struct Line {
+    const Token* begin;
+    const Token* end;
+    Indentation indentation;
+
+    uint32_t width() const { return indentation.width; }
+  };
   struct Level {
     uint32_t width;
     bool tabs;
@@ -92,16 +104,27 @@ class Layout {
     bool after_if = false;  ///< the statement before is an `if` that `else` can continue
   };
   Token mark(TokenKind kind, const Token& at) const { return {kind, at.file, at.offset, 0, 0}; }
-  void line(const Token* begin, const Token* end);
+  void read_lines();
+  void line(size_t at);
   void check_tabs(const Indentation& indentation, const Token& first);
-  bool deeper(const Indentation& indentation, const Token& first);
-  void shallower(const Indentation& indentation, const Token& first);
+  bool deeper(size_t at);
+  void shallower(size_t at);
+  /// Whether a line is one that a block follows.
+  bool is_header(const Line& line) const {
+    LineEnd end = line_end(line.begin, line.end);
+    return end == LineEnd::AwaitsBlock || end == LineEnd::BrokenHeader;
+  }
+  std::optional<uint32_t> width_of_neighbours(size_t at) const;
+  std::optional<uint32_t> width_of_block(size_t at, uint32_t header) const;
+  void report_misaligned(size_t at, uint32_t width);
   void missing_block(const Token& next);
   void start_statement(const Token& first);
 
   TokenBuffer& buffer_;
   DiagnosticEngine& diagnostics_;
   std::vector<Token> out_;
+  std::vector<Line> lines_;
+  uint32_t step_ = 4;  ///< by which most blocks are indented
   std::vector<Level> levels_{{0, false}};
   size_t depth_ = 0;  ///< blocks
   const Token* before_ = nullptr;  ///< first token of the line before
@@ -111,6 +134,7 @@ class Layout {
   uint32_t stray_width_ = UINT32_MAX;  ///< where a line began that no block begins, which is reported
   bool tabs_reported_ = false;
   bool width_is_vague_ = false;  ///< the line's tabs and spaces do not compare with those above
+  bool is_reported_ = false;     ///< the indentation of the line is wrong, which is said
 };
 
 void Layout::check_tabs(const Indentation& indentation, const Token& first) {
@@ -139,8 +163,56 @@ void Layout::missing_block(const Token& next) {
   out_.push_back(mark(TokenKind::MissingBlock, next));
 }
 
+void Layout::report_misaligned(size_t at, uint32_t width) {
+  Loc place = buffer_.loc(*lines_[at].begin);
+  Loc indent{place.file, place.line, 1, place.column - 1};
+  std::string_view where = lines_[at].width() < width ? "left of its block, which goes on below it"
+                                                      : "right of its block, which goes on below it";
+  diagnostics_.report(diag::misplaced_statement, place, "the line", where)
+      .fix("indent it like the lines around it", indent, std::string(width, ' '));
+  is_reported_ = true;
+}
+
+/// For a line that leaves blocks: the width of the one that it has fallen out of, which goes on after it.
+std::optional<uint32_t> Layout::width_of_neighbours(size_t at) const {
+  uint32_t width = lines_[at].width();
+  TokenKind last = before_->kind;
+  bool is_over = last == TokenKind::Return || last == TokenKind::Pass;
+  if (is_over || at + 1 == lines_.size()) return std::nullopt;
+  auto is_left = [&](uint32_t w) {
+    auto is_here = [&](const Level& level) { return level.width == w; };
+    return w > width && std::any_of(levels_.begin(), levels_.end(), is_here);
+  };
+  uint32_t next = lines_[at + 1].width();
+  if (line_end(lines_[at].begin, lines_[at].end) == LineEnd::Broken) return std::nullopt;
+  if (!is_header(lines_[at])) return is_left(next) ? std::optional(next) : std::nullopt;
+  // A definition that is followed by a block of two widths may as well stand where it should.
+  TokenKind first = lines_[at].begin->kind;
+  for (size_t i = at + 1; i < lines_.size() && lines_[i].width() > width; ++i) {
+    uint32_t here = lines_[i].width();
+    if (here >= next) continue;
+    bool fits = first != TokenKind::Def && first != TokenKind::Module && next - here == step_ && is_left(here);
+    return fits ? std::optional(here) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// For the first line of a block: the width of most lines that follow in it, where these are indented less.
+std::optional<uint32_t> Layout::width_of_block(size_t at, uint32_t header) const {
+  uint32_t width = lines_[at].width();
+  size_t i = at, before = 0, after = 0;
+  for (; i < lines_.size() && lines_[i].width() >= width; ++i) before += lines_[i].width() == width;
+  if (i == lines_.size() || lines_[i].width() <= header) return std::nullopt;
+  uint32_t other = lines_[i].width();
+  for (; i < lines_.size() && lines_[i].width() > header; ++i) after += lines_[i].width() == other;
+  bool is_usual = other - header == step_ && width - header != step_;
+  return after > before || (after == before && is_usual) ? std::optional(other) : std::nullopt;
+}
+
 /// A line deeper than the one before; false when it is to be left out.
-bool Layout::deeper(const Indentation& indentation, const Token& first) {
+bool Layout::deeper(size_t at) {
+  const Indentation& indentation = lines_[at].indentation;
+  const Token& first = *lines_[at].begin;
   bool is_block = before_end_ == LineEnd::AwaitsBlock || before_end_ == LineEnd::BrokenHeader;
   if (is_block && depth_ >= max_indentation_depth) {
     diagnostics_.report(diag::unsupported_indentation_depth, buffer_.loc(first),
@@ -151,7 +223,12 @@ bool Layout::deeper(const Indentation& indentation, const Token& first) {
     return false;
   }
   if (is_block) {
-    levels_.push_back({indentation.width, indentation.tabs, buffer_.loc(*before_)});
+    std::optional<uint32_t> usual = width_is_vague_ ? std::nullopt : width_of_block(at, levels_.back().width);
+    if (usual) {
+      report_misaligned(at, *usual);
+      stray_width_ = indentation.width;
+    }
+    levels_.push_back({usual.value_or(indentation.width), indentation.tabs, buffer_.loc(*before_)});
     ++depth_;
     out_.push_back(mark(TokenKind::Indent, first));
     return true;
@@ -162,35 +239,48 @@ bool Layout::deeper(const Indentation& indentation, const Token& first) {
     Loc indent{place.file, place.line, 1, place.column - 1};
     diagnostics_.report(diag::unexpected_indent, place)
         .fix("indent it like the line before", indent, std::string(levels_.back().width, ' '));
+    is_reported_ = true;
   }
   stray_width_ = indentation.width;
   return true;
 }
 
-void Layout::shallower(const Indentation& indentation, const Token& first) {
-  while (levels_.back().width > indentation.width) {
-    // A line between two blocks is taken as one of the inner that has lost some spaces.
-    if (levels_[levels_.size() - 2].width < indentation.width) break;
+void Layout::shallower(size_t at) {
+  const Indentation& indentation = lines_[at].indentation;
+  const Token& first = *lines_[at].begin;
+  bool leaves = levels_.back().width > indentation.width && !width_is_vague_;
+  std::optional<uint32_t> neighbours = leaves ? width_of_neighbours(at) : std::nullopt;
+  if (neighbours) report_misaligned(at, *neighbours);
+  uint32_t width = neighbours.value_or(indentation.width);
+  uint32_t next = at + 1 < lines_.size() ? lines_[at + 1].width() : 0;
+  while (levels_.back().width > width) {
+    // A line between two blocks is taken as one of the inner that has lost some spaces, unless its own block is one of
+    // the outer's.
+    bool is_outer = is_header(lines_[at]) && next > width && next <= levels_.back().width;
+    if (levels_[levels_.size() - 2].width < width && !is_outer) break;
     out_.push_back(mark(TokenKind::Dedent, first));
     --depth_;
     levels_.pop_back();
   }
-  if (levels_.back().width == indentation.width) {
+  if (levels_.back().width == width) {
     stray_width_ = UINT32_MAX;
     return;
   }
-  if (stray_width_ != indentation.width && !width_is_vague_) {
+  if (stray_width_ != width && !width_is_vague_) {
     diagnostics_.report(diag::inconsistent_dedent, buffer_.loc(first))
         .label(levels_.back().header, "the block of this is indented more");
+    is_reported_ = true;
   }
-  stray_width_ = indentation.width;
+  stray_width_ = width;
 }
 
 /// Checks that a statement may begin so; if not, an Error goes first and the parser passes over it.
 void Layout::start_statement(const Token& first) {
   Level& level = levels_.back();
   bool is_branch = first.kind == TokenKind::Elif || first.kind == TokenKind::Else;
-  if (is_branch && !level.after_if) {
+  if (is_reported_) {
+    // One message is enough for a line.
+  } else if (is_branch && !level.after_if) {
     diagnostics_.report(diag::branch_without_if, buffer_.loc(first), buffer_.describe(first));
   } else if (!begins_statement(first.kind) && first.kind != TokenKind::Error) {
     diagnostics_.report(diag::unexpected_at_start, buffer_.loc(first), buffer_.describe(first));
@@ -204,36 +294,51 @@ void Layout::start_statement(const Token& first) {
                       "'elif' branches");
 }
 
-void Layout::line(const Token* begin, const Token* end) {
-  Indentation indentation = measure(buffer_, *begin);
-  if (indentation.width > skip_deeper_than_) return;
+void Layout::line(size_t at) {
+  const Line& line = lines_[at];
+  if (line.width() > skip_deeper_than_) return;
   skip_deeper_than_ = UINT32_MAX;
-  check_tabs(indentation, *begin);
-  if (levels_.back().width < indentation.width) {
-    if (!deeper(indentation, *begin)) return;
+  is_reported_ = false;
+  check_tabs(line.indentation, *line.begin);
+  if (levels_.back().width < line.width()) {
+    if (!deeper(at)) return;
   } else {
-    missing_block(*begin);
-    shallower(indentation, *begin);
+    missing_block(*line.begin);
+    shallower(at);
   }
   size_t size_before = out_.size();
-  start_statement(*begin);
+  start_statement(*line.begin);
   bool bad_start = out_.size() != size_before;
-  out_.insert(out_.end(), begin, end + 1);
-  before_ = begin;
-  colon_ = buffer_.loc(*(end - 1));
-  before_end_ = bad_start ? LineEnd::Broken : line_end(begin, end);
+  out_.insert(out_.end(), line.begin, line.end + 1);
+  before_ = line.begin;
+  colon_ = buffer_.loc(*(line.end - 1));
+  before_end_ = bad_start ? LineEnd::Broken : line_end(line.begin, line.end);
+}
+
+void Layout::read_lines() {
+  const std::vector<Token>& tokens = buffer_.tokens;
+  for (size_t at = 0; at < tokens.size();) {
+    size_t end = at;
+    while (end < tokens.size() && tokens[end].kind != TokenKind::Newline) ++end;
+    if (end == tokens.size()) break;
+    if (end > at) lines_.push_back({&tokens[at], &tokens[end], measure(buffer_, tokens[at])});
+    at = end + 1;
+  }
+  std::map<uint32_t, size_t> steps;
+  for (size_t i = 0; i + 1 < lines_.size(); ++i) {
+    bool is_block = lines_[i + 1].width() > lines_[i].width() && is_header(lines_[i]);
+    if (is_block) ++steps[lines_[i + 1].width() - lines_[i].width()];
+  }
+  for (const auto& [step, count] : steps) {
+    if (count > steps[step_]) step_ = step;
+  }
 }
 
 std::vector<Token> Layout::run() {
   const std::vector<Token>& tokens = buffer_.tokens;
   out_.reserve(tokens.size() + tokens.size() / 4 + 2);
-  for (size_t at = 0; at < tokens.size();) {
-    size_t end = at;
-    while (end < tokens.size() && tokens[end].kind != TokenKind::Newline) ++end;
-    if (end == tokens.size()) break;
-    if (end > at) line(&tokens[at], &tokens[end]);
-    at = end + 1;
-  }
+  read_lines();
+  for (size_t at = 0; at < lines_.size(); ++at) line(at);
   Token last{TokenKind::EndOfFile, 0, 0, 0, 0};
   if (!tokens.empty()) {
     last = tokens.back();

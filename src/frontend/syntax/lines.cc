@@ -44,6 +44,8 @@ class Promoter {
   }
   void step(size_t i);
   void statement_start(size_t i);
+  bool has_base(size_t bracket) const;
+  bool refuse_try(size_t i);
   void foreign_start(size_t i);
   void closing(size_t i);
 
@@ -53,15 +55,46 @@ class Promoter {
   std::vector<size_t> open_;
   bool at_start_ = true;
   bool header_ = false;  ///< a def or module line
+  bool tries_ = false;
 };
+
+/// Whether what stands in brackets is a name in a package, `nn.Module`.
+bool Promoter::has_base(size_t bracket) const {
+  return kind(bracket + 1) == TokenKind::Name && kind(bracket + 2) == TokenKind::Dot &&
+         kind(bracket + 3) == TokenKind::Name;
+}
+
+/// `try:` and what belongs to it; the first one is reported.
+bool Promoter::refuse_try(size_t i) {
+  std::string_view word = buffer_.text(tokens_[i]);
+  bool is_try = word == "try" || word == "except" || word == "finally";
+  bool is_block = kind(i) == TokenKind::Name && is_try && (kind(i + 1) == TokenKind::Colon || word == "except");
+  if (!diagnostics_ || !is_block) return false;
+  if (word == "try" || !tries_) {
+    diagnostics_->report(diag::unexpected_at_start, buffer_.loc(tokens_[i]), buffer_.describe(tokens_[i]))
+        .help("nothing fails in the middle of a program; what has to hold stands in a 'where' clause");
+  }
+  tries_ = true;
+  tokens_[i].kind = TokenKind::If;  // a block follows
+  tokens_[i + 1].kind = TokenKind::Error;
+  return true;
+}
 
 /// A definition or declaration as other languages begin it.
 void Promoter::foreign_start(size_t i) {
+  if (refuse_try(i)) return;
   if (!diagnostics_ || kind(i) != TokenKind::Name || kind(i + 1) != TokenKind::Name) return;
   TokenKind third = kind(i + 2);
   std::string_view word = buffer_.text(tokens_[i]), ours = keyword_for(word);
   Loc loc = buffer_.loc(tokens_[i]);
   bool is_module = ours == "module";
+  if (is_module && third == TokenKind::Lparen && has_base(i + 2)) {
+    diagnostics_->report(diag::unexpected_at_start, loc, buffer_.describe(tokens_[i]))
+        .help("a module has no base; in brackets are its parameters: module Linear(I: dim, O: dim):");
+    tokens_[i].kind = TokenKind::Module;
+    tokens_[i + 2].kind = TokenKind::Error;
+    return;
+  }
   if (!ours.empty() && (third == TokenKind::Lparen || (is_module && third == TokenKind::Colon))) {
     diagnostics_->report(diag::unexpected_at_start, loc, buffer_.describe(tokens_[i]))
         .fix(fmt::format("write '{}'{}", ours, is_module ? " for parameters with methods" : ""), loc,
@@ -93,10 +126,22 @@ void Promoter::closing(size_t i) {
   if (open_.empty()) return;
   size_t open = open_.back();
   open_.pop_back();
-  bool is_region = tokens_[i].kind == TokenKind::Rbracket && open > 0 &&
-                   kind(open - 1) == TokenKind::Name && kind(i + 1) == TokenKind::Name &&
-                   buffer_.text(tokens_[open - 1]) == "Region";
-  if (is_region) tokens_[open - 1].kind = TokenKind::Region;
+  bool may_be = tokens_[i].kind == TokenKind::Rbracket && open > 0 && kind(open - 1) == TokenKind::Name &&
+                kind(i + 1) == TokenKind::Name;
+  if (!may_be) return;
+  Token& name = tokens_[open - 1];
+  std::string_view text = buffer_.text(name);
+  bool is_region = text == "Region";
+  if (!is_region && diagnostics_ && header_ && buffer_.text(tokens_[i + 1]) == "Tensor") {
+    // Two names that nothing connects: the first can be no other word.
+    is_region = !nearest_name(text, {"Region"}).empty();
+    if (is_region) {
+      Loc loc = buffer_.loc(name);
+      diagnostics_->report(diag::not_a_type, loc, fmt::format("'{}'", text))
+          .fix("did you mean 'Region'?", loc, "Region");
+    }
+  }
+  if (is_region) name.kind = TokenKind::Region;
 }
 
 void Promoter::step(size_t i) {

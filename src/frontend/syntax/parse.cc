@@ -5,12 +5,15 @@
 
 #include <antlr4-runtime.h>
 
+#include <algorithm>
+
 #include "TesseraParser.h"
 #include "frontend/syntax/antlr/ast_builder.h"
 #include "frontend/syntax/antlr/error_strategy.h"
 #include "frontend/syntax/antlr/token_view.h"
 #include "frontend/syntax/layout.h"
 #include "frontend/syntax/lines.h"
+#include "frontend/syntax/parse_part.h"
 #include "frontend/syntax/preprocessor.h"
 #include "support/hash.h"
 
@@ -141,15 +144,22 @@ class DeclarationParser {
 
 ast::SourceUnit parse_source(FileId file, SourceManager& sources, const ParseOptions& options,
                              DiagnosticEngine& diagnostics) {
+  return parse_part(file, {}, sources, options, diagnostics);
+}
+
+ast::SourceUnit parse_part(FileId file, std::span<const FileId> before, SourceManager& sources,
+                           const ParseOptions& options, DiagnosticEngine& diagnostics) {
   size_t first_message = diagnostics.all().size();
-  Preprocessed text = preprocess(file, sources, options, diagnostics);
+  Preprocessed text = preprocess(file, before, sources, options, diagnostics);
   TokenBuffer& buffer = text.buffer;
   promote_keywords(buffer, &diagnostics);
   limit_chains(buffer, diagnostics);
   lay_out(buffer, diagnostics);
   ast::SourceUnit unit;
   unit.file = file;
-  for (const LexedFile& lexed : text.files) unit.files.push_back(lexed.file);
+  for (const LexedFile& lexed : text.files) {
+    if (std::find(before.begin(), before.end(), lexed.file) == before.end()) unit.files.push_back(lexed.file);
+  }
   DeclarationParser parser(buffer, diagnostics);
   Splitter splitter(buffer.tokens);
   for (size_t begin = 0; buffer.tokens[begin].kind != TokenKind::EndOfFile;) {

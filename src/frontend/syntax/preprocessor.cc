@@ -26,6 +26,7 @@ class Preprocessor {
         macros_(result_.buffer, diagnostics) {}
 
   void run_file(FileId file);
+  void read_macros(FileId file);
   Preprocessed take() {
     if (too_many_) result_.buffer.tokens.clear();
     return std::move(result_);
@@ -57,6 +58,7 @@ class Preprocessor {
   void run_tokens(const Reading& reading);
   void code(const Reading& reading, size_t at);
   void emit(const Token& token);
+  bool goes_on(const Reading& reading, size_t newline);
   void end_line(const Token& newline);
   Directive read_directive(const Reading& reading, size_t& at);
   void directive(const Reading& reading, const Directive& directive);
@@ -71,6 +73,8 @@ class Preprocessor {
   void error(const Directive& directive);
   bool expect_no_more(const Directive& directive, size_t used);
   bool active() const { return branches_.empty() || branches_.back().active; }
+  /// What stands here becomes code.
+  bool emits() const { return active() && !macros_only_; }
 
   SourceManager& sources_;
   const ParseOptions& options_;
@@ -84,7 +88,14 @@ class Preprocessor {
   uint32_t line_indentation_ = 0;
   size_t includes_ = 0;
   bool too_many_ = false;  ///< tokens or includes; the compilation gives up
+  bool macros_only_ = false;
 };
+
+void Preprocessor::read_macros(FileId file) {
+  macros_only_ = true;
+  run_file(file);
+  macros_only_ = false;
+}
 
 void Preprocessor::run_file(FileId file) {
   Loc at = stack_.empty() ? Loc{} : stack_.back().included_at;
@@ -109,13 +120,32 @@ void Preprocessor::run_file(FileId file) {
   branches_ = std::move(outer_branches);
 }
 
-/// Whether a line begins with '@' and a definition, or another such line, follows it: no operand of a product does.
+/// Whether a line begins with '@' and a definition, or another such line, follows it: where it is not
+/// indented more than its statement, no operand of a product does.
 bool Preprocessor::is_decorator(const Reading& reading, size_t at) {
   const std::vector<RawToken>& tokens = raw(reading);
   if (tokens[at].kind != TokenKind::At) return false;
   while (at < tokens.size() && tokens[at].kind != TokenKind::Newline) ++at;
   while (at < tokens.size() && is_trivia(tokens[at].kind)) ++at;
   return at < tokens.size() && (tokens[at].kind == TokenKind::Def || tokens[at].kind == TokenKind::At);
+}
+
+/// Whether lines that are indented more follow a line that ends in a comma, and close a bracket which that was to open.
+bool Preprocessor::goes_on(const Reading& reading, size_t newline) {
+  const std::vector<RawToken>& tokens = raw(reading);
+  size_t depth = 0;
+  bool is_first = true;
+  for (size_t at = newline; at < tokens.size(); ++at) {
+    TokenKind kind = tokens[at].kind;
+    if (kind == TokenKind::Newline) is_first = true;
+    if (is_trivia(kind)) continue;
+    if (is_first && indentation_before(reading, at) <= line_indentation_) return false;
+    is_first = false;
+    if (is_closing(kind) && depth == 0) return true;
+    depth += is_opening(kind);
+    depth -= is_closing(kind);
+  }
+  return false;
 }
 
 void Preprocessor::run_tokens(const Reading& reading_now) {
@@ -126,7 +156,8 @@ void Preprocessor::run_tokens(const Reading& reading_now) {
     RawToken& token = raw(reading)[at];
     Token newline{TokenKind::Newline, reading.file, token.offset, token.length, 0};
     uint32_t indentation = physical_start ? indentation_before(reading, at) : 0;
-    TokenKind begins = physical_start && is_decorator(reading, at) ? TokenKind::Def : token.kind;
+    bool decorates = physical_start && indentation <= line_indentation_ && is_decorator(reading, at);
+    TokenKind begins = decorates ? TokenKind::Def : token.kind;
     if (physical_start && brackets_->gives_up_at(begins, before, indentation > line_indentation_)) {
       end_line({TokenKind::Newline, reading.file, token.offset, 0, 0});
     }
@@ -134,7 +165,8 @@ void Preprocessor::run_tokens(const Reading& reading_now) {
       if (!active()) token.role = TokenRole::Inactive;
       if (token.kind != TokenKind::Newline) continue;
       physical_start = true;
-      if (brackets_->depth() == 0 && line_open_) end_line(newline);
+      bool ends = brackets_->depth() == 0 && line_open_ && !(before == TokenKind::Comma && goes_on(reading, at));
+      if (ends) end_line(newline);
       continue;
     }
     if (!line_open_) line_indentation_ = indentation;
@@ -155,8 +187,8 @@ void Preprocessor::code(const Reading& reading, size_t at) {
   RawToken& token = raw(reading)[at];
   line_open_ = true;
   Token made{token.kind, reading.file, token.offset, token.length, 0};
-  if (!active()) {
-    token.role = TokenRole::Inactive;
+  if (!emits()) {
+    if (!active()) token.role = TokenRole::Inactive;
     brackets_->accept(made);
     return;
   }
@@ -195,13 +227,13 @@ void Preprocessor::emit(const Token& token) {
 
 void Preprocessor::end_line(const Token& newline) {
   std::vector<Token>& out = result_.buffer.tokens;
-  if (!brackets_->end_line() && active()) {
+  if (!brackets_->end_line() && emits()) {
     out.push_back(newline);
     out.back().kind = TokenKind::Error;
   }
   line_open_ = false;
   bool has_tokens = !out.empty() && out.back().kind != TokenKind::Newline;
-  if (active() && has_tokens) out.push_back(newline);
+  if (emits() && has_tokens) out.push_back(newline);
 }
 
 /// Reads from the '%' at `at` to the end of its logical line; leaves `at` on the last token read.
@@ -410,7 +442,13 @@ void Preprocessor::include(const Reading& reading, const Directive& directive) {
 
 Preprocessed preprocess(FileId file, SourceManager& sources, const ParseOptions& options,
                         DiagnosticEngine& diagnostics) {
+  return preprocess(file, {}, sources, options, diagnostics);
+}
+
+Preprocessed preprocess(FileId file, std::span<const FileId> before, SourceManager& sources,
+                        const ParseOptions& options, DiagnosticEngine& diagnostics) {
   Preprocessor preprocessor(sources, options, diagnostics);
+  for (FileId other : before) preprocessor.read_macros(other);
   preprocessor.run_file(file);
   return preprocessor.take();
 }

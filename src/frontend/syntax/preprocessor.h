@@ -9,6 +9,7 @@
 // it are closed in it.
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,5 +37,8 @@ struct Preprocessed {
 /// Runs lexer and preprocessor on a file and what it includes.
 Preprocessed preprocess(FileId file, SourceManager& sources, const ParseOptions& options,
                         DiagnosticEngine& diagnostics);
+/// The same where the macros that files `before` define hold already; nothing else of these counts.
+Preprocessed preprocess(FileId file, std::span<const FileId> before, SourceManager& sources,
+                        const ParseOptions& options, DiagnosticEngine& diagnostics);
 
 }  // namespace tessera

@@ -53,7 +53,11 @@ std::vector<const Machine*> all_machines() {
 }
 
 std::vector<const Machine*> default_machines() {
-  return {find_machine("cpu:x86-64-v3"), find_machine("cpu:x86-64-v4"), find_machine("cpu:x86-64-v4-amx")};
+  std::vector<const Machine*> cpus;
+  for (const Machine& machine : machines) {
+    if (!machine.is_gpu()) cpus.push_back(&machine);
+  }
+  return cpus;
 }
 
 }  // namespace tessera

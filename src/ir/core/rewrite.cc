@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "support/check.h"
 
 namespace tessera {
 
 namespace {
+
+thread_local PatternObserver observer = nullptr;
 
 bool is_dead(Op* op) {
   if (!op->is_pure() || op->result_count() == 0) return false;
@@ -84,6 +87,7 @@ bool RewriteDriver::visit(Op* op) {
     rewriter_.set_before(op);
     rewriter_.set_loc(op->loc());
     if (!pattern.apply(op, rewriter_)) continue;
+    if (observer) observer(pattern);
     push_new(next ? next->prev() : block->back(), first_new);
     return true;
   }
@@ -111,6 +115,8 @@ bool RewriteDriver::run(Op* root) {
   }
   return rewrites != 0;
 }
+
+PatternObserver observe_patterns(PatternObserver next) { return std::exchange(observer, next); }
 
 bool rewrite(Op* root, std::span<const Pattern> patterns) {
   return RewriteDriver(*root->module(), patterns).run(root);

@@ -46,6 +46,11 @@ struct Pattern {
   bool (*apply)(Op* op, Rewriter& rewriter);
 };
 
+/// Is told of each pattern that is applied, on this thread; null for nobody. Gives the one before. For tests that count
+/// them.
+using PatternObserver = void (*)(const Pattern& pattern);
+PatternObserver observe_patterns(PatternObserver observer);
+
 /// Applies patterns to all ops inside `root`; for each op the first in order that applies. True if
 /// anything changed.
 bool rewrite(Op* root, std::span<const Pattern> patterns);

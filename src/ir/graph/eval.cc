@@ -319,7 +319,7 @@ Status Evaluator::call(Op* op) {
   }
   std::vector<const TensorValue*> operands;
   for (unsigned i = 0; i < op->operand_count(); ++i) operands.push_back(&in(op, 0, i));
-  Result<std::vector<TensorValue>> results = options_.call_kernel(op, operands);
+  Result<std::vector<TensorValue>> results = options_.call_kernel(op, operands, dims_);
   if (!results) return failure;
   TSR_CHECK(results->size() == op->result_count(), "a kernel gave another number of results");
   for (unsigned i = 0; i < op->result_count(); ++i) hold(op->result(i), std::move((*results)[i]));

@@ -24,8 +24,9 @@ struct EvalOptions {
   DimValues dims;
   /// No single tensor may take more; more is a diagnostic.
   uint64_t max_tensor_bytes = uint64_t(16) << 30;
-  /// Computes a gir.kernel_call; without it such a call is a diagnostic.
-  std::function<Result<std::vector<TensorValue>>(Op* call, const std::vector<const TensorValue*>&)>
+  /// Computes a gir.kernel_call, given its operands and all sizes there, counters of loops among them; without it such
+  /// a call is a diagnostic.
+  std::function<Result<std::vector<TensorValue>>(Op* call, const std::vector<const TensorValue*>&, const DimValues&)>
       call_kernel;
   /// Told after each op how many of how many are done.
   std::function<void(size_t done, size_t total)> progress;

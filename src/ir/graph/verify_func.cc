@@ -170,7 +170,10 @@ void verify_return(Op* op, OpVerifier& verifier) {
 
 void verify_kernel_call(Op* op, OpVerifier& verifier) {
   constexpr int64_t most_parameters = 1000;
-  Attr parameters = op->attr("parameters");
+  Attr parameters = op->attr("parameters"), sizes = op->attr("sizes");
+  for (const auto& [name, size] : sizes ? sizes->entries : std::vector<NamedAttr>()) {
+    if (!size->dim) verifier.error("'{}' of 'sizes' is no size", name);
+  }
   if (!parameters) return;
   int64_t next = 0;
   bool fits = parameters->elements.size() == op->operand_count();

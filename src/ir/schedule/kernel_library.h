@@ -15,7 +15,7 @@
 //   with sums          flash_attention_2_lse  the same
 //   gir.embedding      embedding       ids [M], table [V, D]
 //   gir.cross_entropy  cross_entropy   logits [M, V], targets [M]
-//   gir.kernel_call    its own name    operands as they are; arguments as they are
+//   gir.kernel_call    its own name    operands as they are; arguments and sizes as they are
 //
 // What becomes of the kernel afterwards: an operand that is a transposed or sliced view gets
 // another parameter type and a sched.view that all its loads go through; elementwise consumers of
@@ -41,6 +41,9 @@ struct KernelRequest {
   /// dtype instead, which is no op when the value has it. Empty: as the source says.
   std::vector<DType> results;
   std::map<std::string, Attr> arguments;  ///< compile-time arguments by name (keyword parameters)
+  /// What symbols stand for that the kernel's source and functions given to it have from around them; any other stands
+  /// for itself.
+  std::map<std::string, Dim> sizes;
   std::map<std::string, Attr> schedule;   ///< overrides of the schedule, by key (schedule_keys.def)
   std::string symbol;                     ///< the kernel op's symbol
   std::string machine;  ///< the target's name: picks the row of the schedule table

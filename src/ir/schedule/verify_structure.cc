@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/core/symbols.h"
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
 #include "ir/schedule/verify.h"
@@ -33,42 +34,6 @@ void verify_axis(Attr axis, std::set<std::string_view>& names, OpVerifier& verif
     verifier.error("the block of axis '{}' is neither a constant from 1 up nor the whole extent",
                    name->string);
   }
-}
-
-std::set<std::string_view> parameter_symbols(Op* kernel) {
-  std::set<std::string_view> symbols;
-  Block* body = kernel->region()->front();
-  for (unsigned i = 0; i < body->arg_count(); ++i) {
-    for (Dim dim : body->arg(i)->type()->dims) {
-      for_each_symbol(dim, [&](std::string_view name) { symbols.insert(name); });
-    }
-  }
-  return symbols;
-}
-
-/// Reports the first symbol of `dim` that no parameter's type has.
-void verify_symbols(Dim dim, const std::set<std::string_view>& known, OpVerifier& verifier) {
-  if (verifier.failed() || !dim) return;
-  for_each_symbol(dim, [&](std::string_view name) {
-    if (known.count(name) || verifier.failed()) return;
-    verifier.error("symbol '{}' occurs in no parameter's type", name);
-  });
-}
-
-void verify_body_symbols(Op* kernel, OpVerifier& verifier) {
-  std::set<std::string_view> known = parameter_symbols(kernel);
-  for (Attr axis : kernel->attr("axes")->elements)
-    verify_symbols(axis->get("extent")->dim, known, verifier);
-  walk(kernel, [&](Op* op) {
-    for (const OpAttr& attribute : op->attributes())
-      verify_symbols(attribute.value->dim, known, verifier);
-    for (unsigned i = 0; i < op->result_count(); ++i) {
-      Type type = op->result(i)->type();
-      for (Dim dim : type->dims) verify_symbols(dim, known, verifier);
-      for (Dim dim : type->strides) verify_symbols(dim, known, verifier);
-      verify_symbols(type->offset, known, verifier);
-    }
-  });
 }
 
 /// Types of a region's arguments from `first` on, and what its terminator yields, are those of the
@@ -145,7 +110,7 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
     verifier.error("its body does not end in sched.return");
   }
   verify_facts(op, "assume", verifier);
-  if (!verifier.failed()) verify_body_symbols(op, verifier);
+  if (!verifier.failed()) verify_free_dims(op, verifier);
 }
 
 void verify_return(Op* op, OpVerifier& verifier) {

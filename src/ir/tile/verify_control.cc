@@ -1,4 +1,5 @@
 #include "ir/core/access_site.h"
+#include "ir/core/symbols.h"
 #include "ir/core/work.h"
 #include "ir/tile/ops.h"
 #include "ir/tile/verify.h"
@@ -53,6 +54,7 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
   verify_facts(op, "assume", verifier);
   verify_work(op, verifier);
   verify_checks(op, verifier);
+  if (!verifier.failed()) verify_free_dims(op, verifier);
   if (!verifier.failed()) verify_threads(op, verifier);
 }
 

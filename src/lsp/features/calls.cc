@@ -12,16 +12,8 @@ namespace tessera::lsp {
 
 namespace {
 
-bool is_callable(const Symbol& symbol) {
-  switch (symbol.kind) {
-    case SymbolKind::Function:
-    case SymbolKind::Entry:
-    case SymbolKind::Kernel:
-    case SymbolKind::Method:
-    case SymbolKind::Module: return symbol.declared != nullptr;
-    default: return false;
-  }
-}
+/// A callable of a file.
+bool is_function(const Symbol& symbol) { return symbol.declared && is_callable(symbol.kind); }
 
 /// The item of a symbol; `data` finds it again by its place.
 Json item_of(Context& context, const Symbol& symbol) {
@@ -56,12 +48,12 @@ std::optional<Symbol> enclosing(Context& context, FileModel& file, uint32_t offs
     if (!piece->in_document(declared.range).contains(offset)) continue;
     auto holder = resolver.declared(file, *piece, declared, false);
     for (const Declared& member : declared.members) {
-      bool inside = member.kind == DeclaredKind::Method && piece->in_document(member.range).contains(offset);
+      bool inside = member.kind == SymbolKind::Method && piece->in_document(member.range).contains(offset);
       if (!inside) continue;
       auto name = resolver.name_at(file, piece->in_document(member.name_range).begin);
       return name ? resolver.resolve(*name) : std::nullopt;
     }
-    return holder && is_callable(*holder) ? holder : std::nullopt;
+    return holder && is_function(*holder) ? holder : std::nullopt;
   }
   return std::nullopt;
 }
@@ -92,7 +84,7 @@ Json prepare_call_hierarchy(Context& context, const Json& params) {
   auto name = file ? resolver.name_at(*file, offset_of(context, *file, params)) : std::nullopt;
   auto symbol = name ? resolver.resolve(*name) : std::nullopt;
   auto callee = symbol ? resolver.callee(*symbol) : std::nullopt;
-  if (!callee || !is_callable(*callee)) return nullptr;
+  if (!callee || !is_function(*callee)) return nullptr;
   return Json::array({item_of(context, *callee)});
 }
 
@@ -101,9 +93,9 @@ Json incoming_calls(Context& context, const Json& params) {
   if (!symbol) return nullptr;
   Grouped calls(context, "from");
   for (const Usage& usage : all_usages(context, *symbol, *symbol->file)) {
-    bool declares = usage.writes || (usage.file == symbol->file && usage.range == symbol->range);
-    auto caller = declares ? std::nullopt : enclosing(context, *usage.file, usage.range.begin);
-    if (caller) calls.add(*caller, *usage.file, usage.range);
+    bool declares = usage.writes || (&usage.file() == symbol->file && usage.range() == symbol->range);
+    auto caller = declares ? std::nullopt : enclosing(context, usage.file(), usage.range().begin);
+    if (caller) calls.add(*caller, usage.file(), usage.range());
   }
   return calls.take();
 }
@@ -118,7 +110,7 @@ Json outgoing_calls(Context& context, const Json& params) {
     if (!symbol->full_range.contains(range.begin) || range == symbol->range) continue;
     auto used = resolver.resolve({symbol->file, symbol->piece, &occurrence});
     auto callee = used ? resolver.callee(*used) : std::nullopt;
-    if (callee && is_callable(*callee)) calls.add(*callee, *symbol->file, range);
+    if (callee && is_function(*callee)) calls.add(*callee, *symbol->file, range);
   }
   return calls.take();
 }

@@ -12,8 +12,8 @@ namespace tessera::lsp {
 namespace {
 
 bool is_compiled(const Declared& declared) {
-  if (declared.kind == DeclaredKind::Entry || declared.kind == DeclaredKind::Kernel) return true;
-  const auto* def = declared.kind == DeclaredKind::Method ? ast::as<ast::Def>(declared.stmt) : nullptr;
+  if (declared.kind == SymbolKind::Entry || declared.kind == SymbolKind::Kernel) return true;
+  const auto* def = declared.kind == SymbolKind::Method ? ast::as<ast::Def>(declared.stmt) : nullptr;
   if (!def) return false;
   for (const ast::Decorator& decorator : def->decorators) {
     if (ast::dotted(decorator.path) == "jit" || ast::dotted(decorator.path) == "tessera.jit") return true;
@@ -23,8 +23,11 @@ bool is_compiled(const Declared& declared) {
 
 void add_lenses(Context& context, const FileModel& file, const Piece& piece, const Declared& declared, Json& out) {
   if (is_compiled(declared)) {
-    Json range = range_json(context, file, piece.in_document(declared.name_range));
-    Json place = {{"uri", context.workspace.uri(file)}, {"position", range["start"]}};
+    Range name = piece.in_document(declared.name_range);
+    Json place = {{"uri", context.workspace.uri(file)}, {"position", range_json(context, file, name)["start"]}};
+    // A lens stands above its line, which is to be the first of the decorators.
+    uint32_t begin = piece.in_document(declared.range).begin;
+    Json range = range_json(context, file, {begin, begin});
     for (const Stage& stage : stages) {
       Json command = {{"title", std::string(stage.title)},
                       {"command", std::string(stage.command)},

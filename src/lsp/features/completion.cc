@@ -1,5 +1,6 @@
 // What may stand at the cursor, best first: keyword arguments of the call, what the function and the
-// file have, then what the language has. The client filters by what is typed.
+// file have, then what the language has. The client filters by what is typed; of more than a client is
+// given at once, it gets what matches, and asks again when more is typed.
 
 #include <fmt/format.h>
 
@@ -8,16 +9,19 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lsp/features/completion_data.h"
 #include "lsp/features/cursor.h"
 #include "lsp/features/describe_symbol.h"
 #include "lsp/features/features.h"
 #include "lsp/features/symbol_kinds.h"
+#include "frontend/check_numerics.h"
 #include "frontend/embedded.h"
 
 namespace tessera::lsp {
 
 namespace {
 
+constexpr int item_method = 2;
 constexpr int item_keyword = 14;
 constexpr int item_file = 17;
 constexpr int item_argument = 5;
@@ -25,14 +29,25 @@ constexpr size_t most_items = 2000;
 
 class Completer {
  public:
-  Completer(Context& context, FileModel& file, uint32_t offset)
-      : context_(context), file_(file), offset_(offset), cursor_(file, offset), resolver_(context.workspace) {}
+  /// `filtered`: only what matches the part of a name that is there.
+  Completer(Context& context, FileModel& file, uint32_t offset, bool filtered)
+      : context_(context),
+        file_(file),
+        offset_(offset),
+        cursor_(file, offset),
+        query_(filtered ? cursor_.prefix() : std::string_view()),
+        resolver_(context.workspace) {}
 
   Json run();
+  /// There was more than a client is given.
+  bool is_cut() const { return is_cut_; }
 
  private:
   // What is offered, by place.
   void members();
+  bool context_members(const Symbol& variable);
+  void members_of(const Symbol& module);
+  void declared_in(FileModel& file);
   void decorators();
   void imports();
   void imported_names();
@@ -42,11 +57,15 @@ class Completer {
   void words(WordKind kind, char order);
   void statement_words();
   void expression_words();
-  void names(char order);
+  void names(char order, bool with_language = true);
   void directives();
 
   bool in_type() const;
-  std::optional<Symbol> name_before(int32_t index);
+  bool may_be_in_type(const Symbol& symbol);
+  int32_t opening_of(int32_t index) const;
+  Meaning object_before(int32_t index);
+  /// Whether there is another item of this label.
+  bool takes(const std::string& label);
   void add(const Symbol& symbol, char order);
   void add_plain(const std::string& label, int kind, const std::string& detail, char order,
                  const std::string& insert = "");
@@ -56,25 +75,21 @@ class Completer {
   FileModel& file_;
   uint32_t offset_;
   Cursor cursor_;
+  std::string_view query_;
   Resolver resolver_;
   Json items_ = Json::array();
   std::set<std::string> labels_;
+  bool is_cut_ = false;
 };
 
-/// What resolve_completion finds the symbol by.
-Json data_of(const Symbol& symbol) {
-  if (symbol.builtin) return {{"table", symbol.builtin->table}, {"name", symbol.builtin->name}};
-  if (symbol.word) return {{"word", int(symbol.word->kind)}, {"name", symbol.word->text}};
-  if (!symbol.declared || !symbol.file) return nullptr;
-  std::string owner;
-  bool is_member = symbol.kind == SymbolKind::Field || symbol.kind == SymbolKind::Method;
-  std::string key = symbol.key.substr(std::min(symbol.key.size(), symbol.file->path().size() + 1));
-  if (is_member) owner = key.substr(0, key.rfind('.'));
-  return {{"path", symbol.file->path()}, {"name", symbol.declared->name}, {"owner", owner}};
+bool Completer::takes(const std::string& label) {
+  if (!matches(query_, label) || !labels_.insert(label).second) return false;
+  is_cut_ = items_.size() >= most_items;
+  return !is_cut_;
 }
 
 void Completer::add(const Symbol& symbol, char order) {
-  if (items_.size() >= most_items || !labels_.insert(symbol.name).second) return;
+  if (!takes(symbol.name)) return;
   Json item = {{"label", symbol.name},
                {"kind", completion_kind(symbol)},
                {"sortText", fmt::format("{}{}", order, symbol.name)}};
@@ -87,7 +102,7 @@ void Completer::add(const Symbol& symbol, char order) {
 
 void Completer::add_plain(const std::string& label, int kind, const std::string& detail, char order,
                           const std::string& insert) {
-  if (items_.size() >= most_items || !labels_.insert(label).second) return;
+  if (!takes(label)) return;
   Json item = {{"label", label}, {"kind", kind}, {"sortText", fmt::format("{}{}", order, label)}};
   if (!detail.empty()) item["detail"] = detail;
   if (!insert.empty()) item["insertText"] = insert;
@@ -105,56 +120,92 @@ void Completer::add_word(const Word& word, char order, Range replaced) {
 
 void Completer::words(WordKind kind, char order) {
   for (const Word& word : lsp::words()) {
+    // A dtype has one name that the compiler itself uses.
+    auto dtype = kind == WordKind::DType ? frontend::dtype_by_name(word.text) : std::nullopt;
+    if (dtype && to_string(*dtype) != word.text) continue;
     if (word.kind == kind) add_word(word, order, cursor_.piece()->in_document(cursor_.prefix_range()));
   }
 }
 
-std::optional<Symbol> Completer::name_before(int32_t index) {
-  if (index < 0) return std::nullopt;
+/// The opening bracket that the closing one at `index` belongs to; -1 when there is none.
+int32_t Completer::opening_of(int32_t index) const {
+  for (int32_t depth = 0, at = index; at >= 0; --at) {
+    TokenKind kind = cursor_.before()[size_t(at)]->kind;
+    if (is_closing(kind)) ++depth;
+    if (is_opening(kind) && --depth == 0) return at;
+  }
+  return -1;
+}
+
+/// What the expression is that ends with a token.
+Meaning Completer::object_before(int32_t index) {
+  if (index < 0) return {};
   const RawToken& token = *cursor_.before()[size_t(index)];
-  const Occurrence* occurrence = cursor_.piece()->names.at(token.offset);
-  bool exact = occurrence && occurrence->range.begin == token.offset;
-  return exact ? resolver_.resolve({&file_, cursor_.piece(), occurrence}) : std::nullopt;
+  if (is_closing(token.kind)) {
+    Meaning object = object_before(opening_of(index) - 1);
+    if (token.kind == TokenKind::Rparen) return resolver_.result_of(object);
+    return object.sort == ValueSort::Name ? Meaning{} : object;
+  }
+  const Occurrence* occurrence = cursor_.piece()->names.beginning_at(token.offset);
+  auto symbol = occurrence ? resolver_.resolve({&file_, cursor_.piece(), occurrence}) : std::nullopt;
+  return symbol ? resolver_.meaning_of(*symbol) : Meaning{};
+}
+
+void Completer::declared_in(FileModel& file) {
+  for (const auto& [name, where] : file.declared()) {
+    auto symbol = resolver_.declared(file, *where.second, *where.first);
+    if (!symbol) continue;
+    symbol->name = name;
+    add(*symbol, 'a');
+  }
+}
+
+void Completer::members_of(const Symbol& module) {
+  std::vector<std::string> names;
+  for (const Declared& member : module.declared->members) names.push_back(member.name);
+  std::vector<std::string> parameters = signature_of(module).names;
+  names.insert(names.end(), parameters.begin(), parameters.end());
+  for (const std::string& name : names) {
+    auto symbol = resolver_.member({ValueSort::Instance, module}, name);
+    if (symbol) add(*symbol, symbol->local ? 'b' : 'a');
+  }
+}
+
+/// What `t = tile.context(m=M)` has; false where the variable is something else.
+bool Completer::context_members(const Symbol& variable) {
+  const auto* call = ast::as<ast::Call>(variable.local ? variable.local->origin : nullptr);
+  const auto* callee = ast::as<ast::Attribute>(call ? call->callee : nullptr);
+  if (!callee || callee->name.text != "context") return false;
+  for (const char* index : {"i", "j", "h"}) add_plain(index, item_argument, "index of this program's tile", 'a');
+  for (const ast::Argument& axis : call->arguments) {
+    if (!axis.name.text.empty()) add_plain(std::string(axis.name.text), item_argument, "extent of its tile", 'b');
+  }
+  return true;
 }
 
 void Completer::members() {
-  auto object = name_before(int32_t(cursor_.before().size()) - 2);
-  if (!object) return words(WordKind::TensorMember, 'b');
-  bool space = object->word && object->word->kind == WordKind::Namespace;
-  if (space && object->prefix == "tile") {
+  Meaning object = object_before(int32_t(cursor_.before().size()) - 2);
+  if (object.sort == ValueSort::Instance && object.symbol) return members_of(*object.symbol);
+  if (object.sort == ValueSort::Unknown && object.symbol && context_members(*object.symbol)) return;
+  if (object.sort == ValueSort::Schedule) {
+    for (const Word& word : lsp::words()) {
+      if (word.kind == WordKind::ScheduleMember) add_plain("with_" + word.text, item_method, word.meaning, 'a');
+    }
+    return;
+  }
+  for (WordKind kind : member_words(object.sort)) words(kind, 'a');
+  if (object.sort != ValueSort::Name) return;
+  const Symbol& symbol = *object.symbol;
+  bool space = symbol.word && symbol.word->kind == WordKind::Namespace;
+  if (space && symbol.prefix == "tile") {
     for (const frontend::Builtin& op : all_tile_ops()) add(builtin_symbol(op), 'a');
-    return;
-  }
-  if (space || (object->kind == SymbolKind::Namespace && object->prefix == "tessera")) {
+  } else if (space || (symbol.kind == SymbolKind::Namespace && symbol.prefix == "tessera")) {
     for (const frontend::Builtin& op : all_ops()) add(builtin_symbol(op), 'b');
-    return;
+  } else if (symbol.kind == SymbolKind::File) {
+    declared_in(*symbol.file);
+  } else if (symbol.kind == SymbolKind::Kernel) {
+    words(WordKind::KernelMember, 'a');
   }
-  if (object->kind == SymbolKind::File) {
-    for (const auto& [name, where] : object->file->declared()) {
-      auto symbol = resolver_.declared(*object->file, *where.second, *where.first);
-      if (!symbol) continue;
-      symbol->name = name;
-      add(*symbol, 'a');
-    }
-    return;
-  }
-  auto module = resolver_.module_of(*object);
-  if (module && object->kind != SymbolKind::Module) {
-    for (const Declared& member : module->declared->members) {
-      auto symbol = resolver_.member(*object, member.name);
-      if (symbol) add(*symbol, 'a');
-    }
-    for (const std::string& name : signature_of(*module).names) {
-      auto symbol = resolver_.parameter(*module, name);
-      if (symbol) add(*symbol, 'b');
-    }
-    return;
-  }
-  if (object->kind == SymbolKind::Kernel) {
-    add_plain("with_schedule", item_argument, "the kernel under another schedule", 'a');
-  }
-  words(WordKind::TensorMember, 'b');
-  words(WordKind::CacheMember, 'c');
 }
 
 void Completer::decorators() {
@@ -200,45 +251,42 @@ void Completer::imported_names() {
     for (const frontend::Builtin& op : all_ops()) add(builtin_symbol(op), 'a');
     return;
   }
-  for (const auto& [name, where] : target->declared()) {
-    auto symbol = resolver_.declared(*target, *where.second, *where.first);
-    if (!symbol) continue;
-    symbol->name = name;
-    add(*symbol, 'a');
-  }
+  declared_in(*target);
 }
 
 void Completer::arguments(const OpenBracket& call) {
   if (!call.keyword.empty()) return;
-  auto symbol = name_before(call.before);
-  auto callee = symbol ? resolver_.callee(*symbol) : std::nullopt;
+  auto callee = resolver_.callee(object_before(call.before));
   if (!callee) return;
-  Signature signature = signature_of(*callee);
-  // Those that are given already, by name, are not offered again.
-  std::set<std::string_view> given;
-  for (size_t i = size_t(call.before) + 1; i + 1 < cursor_.before().size(); ++i) {
-    if (cursor_.before()[i + 1]->kind == TokenKind::Assign) given.insert(cursor_.piece()->text(*cursor_.before()[i]));
+  if (callee->builtin && callee->name == "Schedule") {
+    for (const Word& word : lsp::words()) {
+      if (word.kind == WordKind::ScheduleMember) add_plain(word.text + "=", item_argument, word.meaning, '0');
+    }
+    return;
   }
+  Signature signature = signature_of(*callee);
   for (size_t i = 0; i < signature.names.size(); ++i) {
-    bool by_place = i < call.commas && i < signature.positional;
-    if (by_place || given.count(signature.names[i])) continue;
+    if (is_given(signature, call, i)) continue;
     auto [begin, end] = signature.parameters[i];
     std::string detail = signature.label.substr(begin, end - begin);
     if (detail.starts_with("*")) continue;
+    size_t before = items_.size();
     add_plain(signature.names[i] + "=", item_argument, detail, '0', signature.names[i] + "=");
+    if (items_.size() > before) items_.back()["data"] = data_of_argument(*callee, signature.names[i]);
   }
 }
 
 void Completer::types() {
   words(WordKind::Type, 'a');
   words(WordKind::DType, 'b');
-  for (const char* name : {"int", "float", "bool", "dim", "Schedule"}) add_plain(name, item_keyword, "type", 'b');
-  names('c');
+  names('c', false);
 }
 
 /// Inside the brackets of a type.
 void Completer::dimensions() {
-  names('a');
+  const OpenBracket& open = cursor_.brackets().back();
+  if (cursor_.piece()->text(*cursor_.before()[size_t(open.before)]) == "Region") return words(WordKind::Privilege, 'a');
+  names('a', false);
   words(WordKind::DType, 'b');
 }
 
@@ -261,20 +309,38 @@ void Completer::expression_words() {
   }
 }
 
-/// Names of the function, of the file and of the language, in this order.
-void Completer::names(char order) {
-  const std::vector<Local>& locals = cursor_.piece()->names.locals;
-  for (const Local& local : locals) {
-    if (!local.scope.touches(cursor_.offset()) || local.range.touches(cursor_.offset())) continue;
-    auto symbol = resolver_.resolve_name(file_, local.name, offset_);
-    if (symbol) add(*symbol, order);
+/// Whether a type may have the name in it: a size, a dtype, or what holds one.
+bool Completer::may_be_in_type(const Symbol& symbol) {
+  switch (symbol.kind) {
+    case SymbolKind::Size:
+    case SymbolKind::Dim:
+    case SymbolKind::File:
+    case SymbolKind::Namespace:
+    case SymbolKind::Import: return true;
+    case SymbolKind::Parameter:
+    case SymbolKind::Variable:
+    case SymbolKind::Constant: return resolver_.meaning_of(symbol).sort == ValueSort::Unknown;
+    default: return false;
+  }
+}
+
+/// Names of the function, of the file and, where values are computed, of the language, in this order.
+void Completer::names(char order, bool with_language) {
+  for (const Local& local : cursor_.piece()->names.locals) {
+    bool visible = local.scope.touches(cursor_.offset()) && !local.range.touches(cursor_.offset());
+    // A variable is there from where it gets its value.
+    bool later = local.kind == SymbolKind::Variable && local.range.begin > cursor_.offset();
+    auto symbol = visible && !later ? resolver_.resolve_name(file_, local.name, offset_) : std::nullopt;
+    // A name in a signature may be one of the language.
+    if (symbol && !symbol->word && (with_language || may_be_in_type(*symbol))) add(*symbol, order);
   }
   for (const auto& [name, where] : file_.declared()) {
     auto symbol = resolver_.declared(file_, *where.second, *where.first);
-    if (!symbol) continue;
+    if (!symbol || (!with_language && !may_be_in_type(*symbol))) continue;
     symbol->name = name;
     add(*symbol, char(order + 1));
   }
+  if (!with_language) return;
   for (const frontend::Builtin& op : all_ops()) add(builtin_symbol(op), char(order + 2));
   words(WordKind::Namespace, char(order + 2));
   words(WordKind::Constant, char(order + 2));
@@ -298,7 +364,9 @@ Json Completer::run() {
   if (!cursor_.piece() || cursor_.in_text()) return items_;
   TokenKind last = cursor_.last();
   bool has_bracket = !cursor_.brackets().empty();
-  bool in_def = cursor_.line_kind() == TokenKind::Def;
+  bool in_def = cursor_.line_kind() == TokenKind::Def || cursor_.line_kind() == TokenKind::Module;
+  bool in_parameters = has_bracket && cursor_.brackets().back().declares;
+  if (in_parameters && (last == TokenKind::Lparen || last == TokenKind::Comma)) return items_;  // a new name
   bool annotates = last == TokenKind::Colon && cursor_.before().size() > cursor_.line_begin() + 1 && !in_def;
   if (cursor_.in_directive() || last == TokenKind::Percent) {
     directives();
@@ -314,17 +382,18 @@ Json Completer::run() {
     decorators();
   } else if (last == TokenKind::At && (in_type() || in_def || has_bracket)) {
     words(WordKind::Policy, 'a');
-    names('b');
+    if (!in_def) names('b');
   } else if (last == TokenKind::Lbrace && cursor_.last(1) == TokenKind::Bang) {
     words(WordKind::Effect, 'a');
   } else if (in_type()) {
     dimensions();
-  } else if (in_def && has_bracket && cursor_.brackets().size() == 1 && cursor_.brackets()[0].has_colon) {
+  } else if (in_parameters && cursor_.brackets().back().has_colon) {
     types();
   } else if (last == TokenKind::Arrow || annotates) {
     types();
   } else if (!(last == TokenKind::Def || last == TokenKind::Module || last == TokenKind::As)) {
-    if (has_bracket && cursor_.brackets().back().kind == TokenKind::Lparen) arguments(cursor_.brackets().back());
+    bool in_call = has_bracket && !in_parameters && cursor_.brackets().back().kind == TokenKind::Lparen;
+    if (in_call) arguments(cursor_.brackets().back());
     names('a');
     cursor_.at_line_start() ? statement_words() : expression_words();
     words(WordKind::Type, 'e');
@@ -333,49 +402,16 @@ Json Completer::run() {
   return std::move(items_);
 }
 
-std::optional<Symbol> symbol_of(Context& context, const Json& data) {
-  std::string name = text_at(data, "name");
-  if (auto kind = integer_at(data, "word")) {
-    for (const Word& word : words()) {
-      if (int64_t(word.kind) == *kind && word.text == name) return word_symbol(word);
-    }
-    return std::nullopt;
-  }
-  if (std::string table = text_at(data, "table"); !table.empty()) {
-    const frontend::Builtin* op = table == "ops" ? find_op(name) : find_tile_op(name);
-    return op ? std::optional(builtin_symbol(*op)) : std::nullopt;
-  }
-  FileModel* file = context.workspace.known(text_at(data, "path"));
-  if (!file) return std::nullopt;
-  Resolver resolver(context.workspace);
-  std::string owner = text_at(data, "owner");
-  const Piece* piece = nullptr;
-  const Declared* found = file->find(owner.empty() ? name : owner, &piece);
-  if (found && !owner.empty()) {
-    for (const Declared& member : found->members) {
-      if (member.name == name) return resolver.declared(*file, *piece, member, false);
-    }
-    return std::nullopt;
-  }
-  return found ? resolver.declared(*file, *piece, *found) : std::nullopt;
-}
-
 }  // namespace
 
 Json completion(Context& context, const Json& params) {
   FileModel* file = file_of(context, params);
-  Json items = Json::array();
-  if (file) items = Completer(context, *file, offset_of(context, *file, params)).run();
-  return {{"isIncomplete", false}, {"items", std::move(items)}};
-}
-
-Json resolve_completion(Context& context, const Json& item) {
-  Json out = item;
-  if (!item.is_object()) return out;
-  auto symbol = symbol_of(context, member(item, "data"));
-  if (!symbol) return out;
-  out["documentation"] = markup(context.client.markdown_completion, describe(*symbol));
-  return out;
+  if (!file) return {{"isIncomplete", false}, {"items", Json::array()}};
+  uint32_t offset = offset_of(context, *file, params);
+  Completer all(context, *file, offset, false);
+  Json items = all.run();
+  if (all.is_cut()) items = Completer(context, *file, offset, true).run();
+  return {{"isIncomplete", all.is_cut()}, {"items", std::move(items)}};
 }
 
 }  // namespace tessera::lsp

@@ -1,5 +1,7 @@
 #include "lsp/features/context.h"
 
+#include "lsp/features/plain_text.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -35,7 +37,8 @@ Json location_json(const Context& context, const FileModel& file, Range range) {
 }
 
 Json markup(bool markdown, const std::string& text) {
-  return {{"kind", markdown ? "markdown" : "plaintext"}, {"value", text}};
+  if (!markdown) return {{"kind", "plaintext"}, {"value", plain_text(text)}};
+  return {{"kind", "markdown"}, {"value", text}};
 }
 
 Range document_range(const Piece& piece, Loc loc) { return piece.in_document(piece.range(loc)); }

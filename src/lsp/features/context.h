@@ -24,11 +24,11 @@ struct ClientAbilities {
   bool document_changes = false;   ///< of edits of a workspace
   bool code_action_literals = false;
   bool related_information = false;
-  bool diagnostic_tags = false;
   bool refresh_inlay_hints = false;
-  bool refresh_code_lens = false;
   bool line_folding_only = false;
   bool watched_files = false;
+  bool show_document = false;
+  bool own_commands = false;  ///< for code lenses
 };
 
 struct Context {
@@ -39,6 +39,10 @@ struct Context {
   /// What the last analysis of an open file found; null before the first. Pieces that have changed
   /// since then are unknown to it.
   std::function<const AnalysisResult*(const FileModel&)> analysis = [](const FileModel&) { return nullptr; };
+  /// What a kernel or an entry costs, in Markdown, by the last compilation of the file; empty where nothing is known.
+  std::function<std::string(const FileModel& file, const Symbol& symbol)> report = [](const auto&, const auto&) {
+    return "";
+  };
 
   Encoding encoding() const { return workspace.options.encoding; }
 };

@@ -43,6 +43,8 @@ void Cursor::read_brackets() {
       open.kind = token.kind;
       open.offset = token.offset;
       open.before = int32_t(i) - 1;
+      TokenKind word = i >= 2 ? before_[i - 2]->kind : TokenKind::EndOfFile;
+      open.declares = token.kind == TokenKind::Lparen && (word == TokenKind::Def || word == TokenKind::Module);
       brackets_.push_back(open);
       continue;
     }
@@ -51,16 +53,30 @@ void Cursor::read_brackets() {
       continue;
     }
     if (brackets_.empty()) continue;
-    OpenBracket& open = brackets_.back();
-    if (token.kind == TokenKind::Comma) {
-      ++open.commas;
-      open.keyword.clear();
-      open.has_colon = false;
-    }
-    if (token.kind == TokenKind::Colon) open.has_colon = true;
-    if (token.kind == TokenKind::Assign) open.has_colon = false;
-    bool names = token.kind == TokenKind::Assign && i > 0 && before_[i - 1]->kind == TokenKind::Name;
-    if (names) open.keyword = piece_->text(*before_[i - 1]);
+    read_argument(brackets_.back(), i);
+  }
+}
+
+/// The token is in the innermost bracket.
+void Cursor::read_argument(OpenBracket& open, size_t index) {
+  TokenKind kind = before_[index]->kind;
+  if (kind == TokenKind::Lambda) {
+    ++open.lambdas;
+  } else if (open.lambdas > 0) {
+    if (kind == TokenKind::Colon) --open.lambdas;
+  } else if (kind == TokenKind::Comma) {
+    ++open.commas;
+    if (open.given.empty()) open.by_place = open.commas;
+    open.keyword.clear();
+    open.has_colon = false;
+  } else if (kind == TokenKind::Colon) {
+    open.has_colon = true;
+  } else if (kind == TokenKind::Assign) {
+    open.has_colon = false;
+    bool names = index > 0 && before_[index - 1]->kind == TokenKind::Name;
+    if (!names) return;
+    open.keyword = piece_->text(*before_[index - 1]);
+    open.given.push_back(open.keyword);
   }
 }
 

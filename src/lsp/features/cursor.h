@@ -15,9 +15,13 @@ struct OpenBracket {
   TokenKind kind = TokenKind::Lparen;
   uint32_t offset = 0;       ///< in the piece
   int32_t before = -1;       ///< index in code() of the token before it; -1: none
-  size_t commas = 0;         ///< between it and the cursor, at its level
+  size_t commas = 0;         ///< between it and the cursor, at its level; those of a lambda's parameters do not count
+  size_t by_place = 0;       ///< arguments before the one that the cursor is in, and before the first with a name
+  std::vector<std::string> given;  ///< the names of arguments, also of the one that the cursor is in
   std::string keyword;       ///< `name=` of the argument that the cursor is in
+  size_t lambdas = 0;        ///< whose parameters the cursor is in
   bool has_colon = false;    ///< since the last comma: an annotation has begun
+  bool declares = false;     ///< it holds the parameters of a `def` or `module`
 };
 
 class Cursor {
@@ -49,6 +53,7 @@ class Cursor {
 
  private:
   void read_brackets();
+  void read_argument(OpenBracket& open, size_t index);
   const Piece* piece_ = nullptr;
   uint32_t offset_ = 0;
   std::string_view prefix_;

@@ -49,18 +49,6 @@ std::span<const ast::Parameter> parameters_of(const Symbol& symbol) {
   return has_self ? def->parameters.subspan(1) : def->parameters;
 }
 
-bool is_callable(const Symbol& symbol) {
-  switch (symbol.kind) {
-    case SymbolKind::Function:
-    case SymbolKind::Entry:
-    case SymbolKind::Kernel:
-    case SymbolKind::Method:
-    case SymbolKind::Module:
-    case SymbolKind::Builtin: return true;
-    default: return false;
-  }
-}
-
 std::string clean_comment(std::string_view line) {
   while (line.starts_with('#')) line.remove_prefix(1);
   if (line.starts_with(' ')) line.remove_prefix(1);
@@ -87,10 +75,36 @@ std::string comment_above(std::string_view text, uint32_t offset) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (true) {
+    size_t end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    if (end == text.npos) return lines;
+    text.remove_prefix(end + 1);
+  }
+}
+
+/// Without the indentation that all lines but the first have in common, and without blanks around it.
+std::string dedented(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r";
+  std::vector<std::string_view> lines = lines_of(text);
+  size_t indent = text.npos;
+  for (size_t i = 1; i < lines.size(); ++i) indent = std::min(indent, lines[i].find_first_not_of(blanks));
+  std::string out;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    size_t drop = i == 0 ? lines[i].find_first_not_of(blanks) : indent;
+    std::string_view line = lines[i].substr(std::min(drop, lines[i].size()));
+    out += std::string(line.substr(0, line.find_last_not_of(blanks) + 1)) + "\n";
+  }
+  size_t first = out.find_first_not_of('\n');
+  return first == out.npos ? "" : out.substr(first, out.find_last_not_of('\n') + 1 - first);
+}
+
 std::string docstring(ast::StmtList body) {
   const auto* first = body.empty() ? nullptr : ast::as<ast::ExprStmt>(body[0]);
   const auto* text = first ? ast::as<ast::String>(first->value) : nullptr;
-  return text ? std::string(text->value) : "";
+  return text ? dedented(text->value) : "";
 }
 
 std::string code(const std::string& text) { return fmt::format("```tessera\n{}\n```", text); }
@@ -118,7 +132,7 @@ Signature signature_of(const Symbol& symbol) {
     }
     return made;
   }
-  if (!is_callable(symbol) || !symbol.piece) return made;
+  if (!is_callable(symbol.kind) || !symbol.piece) return made;
   Range name{symbol.range.begin - symbol.piece->begin, symbol.range.end - symbol.piece->begin};
   std::span<const ast::Parameter> parameters = parameters_of(symbol);
   made.label = symbol.name + "(";
@@ -150,11 +164,28 @@ Signature signature_of(const Symbol& symbol) {
   return made;
 }
 
+bool is_given(const Signature& signature, const OpenBracket& call, size_t parameter) {
+  bool by_place = parameter < call.by_place && parameter < signature.positional;
+  return by_place || std::find(call.given.begin(), call.given.end(), signature.names[parameter]) != call.given.end();
+}
+
+std::string describe_argument(const Symbol& callee, std::string_view name) {
+  Signature signature = signature_of(callee);
+  auto found = std::find(signature.names.begin(), signature.names.end(), name);
+  // Others are the last one's, which takes any.
+  bool is_any = found == signature.names.end() && signature.label.find("**") != std::string::npos;
+  if (is_any) --found;
+  if (found == signature.names.end()) return "";
+  auto [begin, end] = signature.parameters[size_t(found - signature.names.begin())];
+  return fmt::format("```tessera\n{}\n```\n\n*argument* of `{}`", signature.label.substr(begin, end - begin),
+                     callee.name);
+}
+
 std::string declaration_text(const Symbol& symbol) {
   if (symbol.builtin) return signature_text(*symbol.builtin);
   if (!symbol.piece) return symbol.name;
   if (symbol.kind == SymbolKind::Module) return "module " + signature_of(symbol).label;
-  if (is_callable(symbol)) {
+  if (is_callable(symbol.kind)) {
     std::string_view head;
     if (symbol.kind == SymbolKind::Entry) head = "@jit\n";
     if (symbol.kind == SymbolKind::Kernel) head = "@kernel\n";

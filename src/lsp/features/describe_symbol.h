@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "lsp/features/cursor.h"
 #include "lsp/resolve.h"
 
 namespace tessera::lsp {
@@ -18,8 +19,13 @@ struct Signature {
   size_t positional = 0;         ///< how many can be given by position
 };
 
+/// Whether the bracket of a call already has the parameter with that number, by its place or by its name.
+bool is_given(const Signature& signature, const OpenBracket& call, size_t parameter);
+
 /// Of a function, method, kernel, module or function of the language; an empty label for anything else.
 Signature signature_of(const Symbol& symbol);
+/// An argument that a call gives by name, in Markdown; empty where it takes none of that name.
+std::string describe_argument(const Symbol& callee, std::string_view name);
 /// The comment above a declaration, or its docstring.
 std::string documentation(const Symbol& symbol);
 /// The source line that declares it, without its body.

@@ -1,5 +1,8 @@
 #include "lsp/features/diagnostics.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace tessera::lsp {
@@ -15,10 +18,13 @@ int severity_number(Severity severity) {
   return 1;
 }
 
-/// At least one character of the line, so that the mark can be seen.
+/// At least one character of the line, so that the mark can be seen. The range may be of an older text, which was
+/// longer: another document's result is published before that one is looked at again.
 Range visible(const FileModel& file, Range range) {
-  if (range.end > range.begin) return range;
   const std::string& text = file.text();
+  uint32_t size = uint32_t(text.size());
+  range = {std::min(range.begin, size), std::min(range.end, size)};
+  if (range.end > range.begin) return range;
   bool at_end = range.begin >= text.size() || text[range.begin] == '\n' || text[range.begin] == '\r';
   if (!at_end) return {range.begin, range.begin + 1};
   bool has_before = range.begin > 0 && text[range.begin - 1] != '\n';
@@ -26,6 +32,14 @@ Range visible(const FileModel& file, Range range) {
 }
 
 }  // namespace
+
+Json cut_json(const Json& range) {
+  return {{"range", range},
+          {"severity", severity_number(Severity::Note)},
+          {"source", "tessera"},
+          {"message", fmt::format("no more than {} messages of a file are shown, and there are more",
+                                  max_diagnostics)}};
+}
 
 Json diagnostic_json(Context& context, const FileModel& file, const PlacedDiagnostic& diagnostic) {
   std::string message = diagnostic.message;

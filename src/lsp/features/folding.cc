@@ -24,11 +24,13 @@ struct Line {
 
 class Folder {
  public:
-  explicit Folder(const FileModel& file) : file_(file), lines_(file.lines().line_count()) {}
+  explicit Folder(const FileModel& file)
+      : file_(file), lines_(file.lines().line_count()), inside_(file.lines().line_count() + 1) {}
 
   Json run() {
     read_lines();
     for (const std::shared_ptr<Piece>& piece : file_.pieces()) tokens(*piece);
+    mark_insides();
     blocks();
     runs(&Line::comment, "comment");
     runs(&Line::import, "imports");
@@ -43,6 +45,13 @@ class Folder {
     out_.push_back(std::move(fold));
   }
   uint32_t line_of(const Piece& piece, uint32_t offset) const { return file_.lines().line_of(piece.begin + offset); }
+  /// These lines, the last one included, are of a text or brackets that began above.
+  void add_inside(uint32_t from, uint32_t to) {
+    if (to < from || to >= lines_.size()) return;
+    ++inside_[from];
+    --inside_[to + 1];
+  }
+  void mark_insides();
   void read_lines();
   void tokens(const Piece& piece);
   void blocks();
@@ -50,6 +59,7 @@ class Folder {
 
   const FileModel& file_;
   std::vector<Line> lines_;
+  std::vector<int> inside_;  ///< by how much the insides that a line is in differ from those of the line before
   Json out_ = Json::array();
 };
 
@@ -78,10 +88,10 @@ void Folder::tokens(const Piece& piece) {
     if (is_closing(token.kind) && !open.empty()) {
       // The line of the closing bracket stays in sight.
       if (first > open.back() + 1) add(open.back(), first - 1);
-      for (uint32_t line = open.back() + 1; line <= first && line < lines_.size(); ++line) lines_[line].inside = true;
+      add_inside(open.back() + 1, first);
       open.pop_back();
     }
-    for (uint32_t line = first + 1; token.kind == TokenKind::String && line <= last; ++line) lines_[line].inside = true;
+    if (token.kind == TokenKind::String) add_inside(first + 1, last);
     if (token.role != TokenRole::Directive || i + 1 >= piece.tokens.size()) continue;
     if (token.kind != TokenKind::Percent) continue;
     std::string_view name = piece.text(piece.tokens[i + 1]);
@@ -92,6 +102,11 @@ void Folder::tokens(const Piece& piece) {
     }
     if (name != "endif" && (name == "if" || ends)) conditions.push_back(first);
   }
+}
+
+void Folder::mark_insides() {
+  int depth = 0;
+  for (size_t i = 0; i < lines_.size(); ++i) lines_[i].inside = (depth += inside_[i]) > 0;
 }
 
 void Folder::blocks() {

@@ -1,8 +1,7 @@
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "lsp/features/describe_symbol.h"
+#include "lsp/features/describe_values.h"
 #include "lsp/features/features.h"
 
 namespace tessera::lsp {
@@ -21,39 +20,19 @@ Json keyword_hover(Context& context, const FileModel& file, const Piece& piece, 
   const RawToken* token = token_at(piece, offset);
   if (!token || is_trivia(token->kind) || token->role == TokenRole::Inactive) return nullptr;
   bool directive = token->role == TokenRole::Directive;
-  const Word* word = find_word(piece.text(*token), directive ? WordKind::Directive : WordKind::Keyword);
+  std::string_view text = piece.text(*token);
+  const Word* word = find_word(text, directive ? WordKind::Directive : WordKind::Keyword);
+  if (!word && !directive) word = find_word(text, WordKind::Type);  // `Region`
   if (!word) return nullptr;
   return {{"contents", markup(context.client.markdown_hover, word->meaning)},
           {"range", range_json(context, file, piece.in_document({token->offset, token->offset + token->length}))}};
 }
 
-std::string listed(const std::vector<frontend::ValueFacts>& values) {
-  std::string text;
-  for (const frontend::ValueFacts& value : values) {
-    text += fmt::format("{}`{}`", text.empty() ? "" : ", ", value.text);
-    bool rounds_later = !value.computed.empty() && value.computed != value.dtype;
-    if (rounds_later) text += fmt::format(" (computed in {})", value.computed);
-    if (!value.device.empty()) text += fmt::format(" on {}", value.device);
-  }
-  return text;
-}
-
-/// What the evaluation found at a name, and of a function what its calls gave.
-std::string describe_facts(Context& context, FileModel& file, const NamePlace& place, const Symbol& symbol) {
-  const AnalysisResult* result = context.analysis(file);
-  if (!result) return "";
-  std::string text;
-  const PlaceFacts* facts = facts_at(*result, *place.piece, place.occurrence->range.begin);
-  bool is_value = facts && !facts->values.empty() && facts->values[0].kind != frontend::ValueKind::Function;
-  if (is_value) text += "\n\nhere: " + listed(facts->values);
-  bool own = symbol.declared && symbol.file == &file;
-  uint32_t begin = own ? symbol.range.begin - symbol.piece->begin : 0;
-  const FunctionFacts* function = own ? function_at(*result, *symbol.piece, begin) : nullptr;
-  if (!function) return text;
-  if (!function->results.empty()) text += "\n\ngives: " + listed(function->results);
-  std::string effects = fmt::format("{}", fmt::join(function->effects, ", "));
-  text += fmt::format("\n\neffects: {}", effects.empty() ? "none" : effects);
-  return text;
+/// The argument of a function of the language; empty for any other name.
+std::string argument_at(Resolver& resolver, const NamePlace& place) {
+  auto callee = resolver.called_with(place);
+  if (!callee || !callee->builtin) return "";
+  return describe_argument(*callee, place.piece->text(place.occurrence->range));
 }
 
 }  // namespace
@@ -67,8 +46,17 @@ Json hover(Context& context, const Json& params) {
   Resolver resolver(context.workspace);
   auto place = resolver.name_at(*file, offset);
   auto symbol = place ? resolver.resolve(*place) : std::nullopt;
-  if (!symbol) return keyword_hover(context, *file, *piece, offset - piece->begin);
-  std::string text = describe(*symbol) + describe_facts(context, *file, *place, *symbol);
+  std::string facts = place ? describe_values(context, *file, *place, symbol) : "";
+  std::string text;
+  if (symbol) {
+    text = describe(*symbol) + facts + context.report(*file, *symbol);
+  } else if (!facts.empty()) {
+    // Of a member that the text does not tell, such as an axis of a kernel, the value is known.
+    text = facts.substr(2);
+  } else if (place) {
+    text = argument_at(resolver, *place);
+  }
+  if (text.empty()) return keyword_hover(context, *file, *piece, offset - piece->begin);
   return {{"contents", markup(context.client.markdown_hover, text)},
           {"range", range_json(context, *file, place->range())}};
 }

@@ -67,8 +67,7 @@ class Hinter {
     if (offset < range_.begin || offset > range_.end || out_.size() >= most_hints) return;
     Json hint = {{"position", to_json(file_.lines().position(file_.text(), offset, context_.encoding()))},
                  {"label", label},
-                 {"kind", kind},
-                 {kind == parameter_hint ? "paddingRight" : "paddingLeft", kind == parameter_hint}};
+                 {"kind", kind}};
     out_.push_back(std::move(hint));
   }
 
@@ -81,14 +80,14 @@ class Hinter {
 
 /// Beside each name that is given a value; parameters say their types themselves.
 void Hinter::types(const AnalysisResult& result, const Piece& piece) {
-  for (const PlaceFacts* facts : facts_of(result, piece)) {
-    if (!facts->binding || facts->values.empty() || !has_type(facts->values[0].kind)) continue;
+  for (const frontend::PlaceFacts* facts : bindings_of(result, piece)) {
+    if (!has_type(facts->values[0].kind)) continue;
     Loc loc = facts->loc;
     loc.file = piece.file;
     uint32_t offset = piece.range(loc).begin;
     const Occurrence* name = piece.names.at(offset);
     bool variable = name && name->range.begin == offset && name->writes && name->local >= 0 &&
-                    piece.names.locals[size_t(name->local)].kind == LocalKind::Variable;
+                    piece.names.locals[size_t(name->local)].kind == SymbolKind::Variable;
     if (!variable) continue;
     // One that is annotated says it as well.
     size_t next = piece.text().find_first_not_of(' ', name->range.end);

@@ -66,9 +66,9 @@ Json references(Context& context, const Json& params) {
   bool with_declaration = is_set(member(params, "context"), "includeDeclaration");
   Json out = Json::array();
   for (const Usage& usage : all_usages(context, found->symbol, *found->file)) {
-    bool is_declaration = usage.file == found->symbol.file && usage.range == found->symbol.range;
+    bool is_declaration = &usage.file() == found->symbol.file && usage.range() == found->symbol.range;
     if (is_declaration && !with_declaration) continue;
-    out.push_back(location_json(context, *usage.file, usage.range));
+    out.push_back(location_json(context, usage.file(), usage.range()));
   }
   return out;
 }
@@ -80,7 +80,7 @@ Json document_highlights(Context& context, const Json& params) {
   if (!found) return nullptr;
   Json out = Json::array();
   for (const Usage& usage : usages_in(context, *found->file, found->symbol)) {
-    out.push_back({{"range", range_json(context, *found->file, usage.range)}, {"kind", usage.writes ? write : read}});
+    out.push_back({{"range", range_json(context, *found->file, usage.range())}, {"kind", usage.writes ? write : read}});
   }
   return out;
 }

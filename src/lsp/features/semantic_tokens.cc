@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lsp/features/features.h"
 
@@ -44,13 +45,19 @@ struct Coloured {
 Coloured word_colour(const Word& word) {
   switch (word.kind) {
     case WordKind::Type:
-    case WordKind::DType: return {Type, DefaultLibrary};
+    case WordKind::DType:
+    case WordKind::Layout: return {Type, DefaultLibrary};
     case WordKind::Namespace: return {Namespace, DefaultLibrary};
     case WordKind::Decorator: return {Decorator, DefaultLibrary};
     case WordKind::Constant: return {Variable, DefaultLibrary | Readonly};
     case WordKind::TensorMember:
-    case WordKind::CacheMember: return {Property, DefaultLibrary};
+    case WordKind::CacheMember:
+    case WordKind::OptimizerMember:
+    case WordKind::StateMember:
+    case WordKind::ScheduleMember:
+    case WordKind::KernelMember: return {Property, DefaultLibrary};
     case WordKind::Policy:
+    case WordKind::Privilege:
     case WordKind::Effect: return {Decorator, DefaultLibrary};
     case WordKind::Keyword:
     case WordKind::Directive: return {Keyword, 0};
@@ -76,6 +83,7 @@ Coloured symbol_colour(const Symbol& symbol) {
     case SymbolKind::Method: return {Method, library};
     case SymbolKind::File:
     case SymbolKind::Namespace: return {Namespace, library};
+    case SymbolKind::Import: return {Variable, 0};
     case SymbolKind::Builtin: return {Function, DefaultLibrary};
     case SymbolKind::Word: return word_colour(*symbol.word);
   }
@@ -144,8 +152,14 @@ Coloured Colourer::name_colour(const Piece& piece, const Occurrence& occurrence)
 }
 
 void Colourer::colour(const Piece& piece, Range range) {
+  // A piece can be a whole file, or one line of five megabytes.
+  constexpr size_t between_looks = 1000;
   auto next = piece.names.occurrences.begin();
+  TokenKind before = TokenKind::Newline;
+  size_t seen = 0;
   for (const RawToken& token : piece.tokens) {
+    if (++seen % between_looks == 0 && context_.is_cancelled()) return;
+    bool names_directive = std::exchange(before, token.kind) == TokenKind::Percent;
     Range place = piece.in_document({token.offset, token.offset + token.length});
     if (place.end <= range.begin || place.begin >= range.end) continue;
     while (next != piece.names.occurrences.end() && next->range.begin < token.offset) ++next;
@@ -153,7 +167,7 @@ void Colourer::colour(const Piece& piece, Range range) {
     if (is_name && next != piece.names.occurrences.end() && next->range.begin == token.offset) {
       add(place, name_colour(piece, *next));
     } else if (token.role == TokenRole::Directive && token.kind != TokenKind::String && !is_trivia(token.kind)) {
-      add(place, {token.kind == TokenKind::Name ? Macro : Keyword, 0});
+      add(place, {token.kind == TokenKind::Name && !names_directive ? Macro : Keyword, 0});
     } else {
       add(place, token_colour(token));
     }

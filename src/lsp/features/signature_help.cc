@@ -16,11 +16,10 @@ std::optional<std::pair<OpenBracket, Symbol>> enclosing_call(FileModel& file, co
                                                              Resolver& resolver) {
   for (size_t i = cursor.brackets().size(); i-- > 0;) {
     const OpenBracket& open = cursor.brackets()[i];
-    if (open.kind != TokenKind::Lparen || open.before < 0) continue;
+    if (open.kind != TokenKind::Lparen || open.before < 0 || open.declares) continue;
     const RawToken& name = *cursor.before()[size_t(open.before)];
-    bool defines = open.before > 0 && begins_compound(cursor.before()[size_t(open.before) - 1]->kind);
     const Occurrence* occurrence = cursor.piece()->names.at(name.offset);
-    if (defines || !occurrence || occurrence->range.begin != name.offset) continue;
+    if (!occurrence || occurrence->range.begin != name.offset) continue;
     auto symbol = resolver.resolve({&file, cursor.piece(), occurrence});
     auto callee = symbol ? resolver.callee(*symbol) : std::nullopt;
     if (callee && !signature_of(*callee).label.empty()) return std::pair(open, std::move(*callee));
@@ -28,14 +27,22 @@ std::optional<std::pair<OpenBracket, Symbol>> enclosing_call(FileModel& file, co
   return std::nullopt;
 }
 
-size_t active_parameter(const Signature& signature, const OpenBracket& open) {
-  if (!open.keyword.empty()) {
-    auto found = std::find(signature.names.begin(), signature.names.end(), open.keyword);
-    return size_t(found - signature.names.begin());
+/// The parameter that is given at the cursor. Where the text does not say which, the first is meant that is not given
+/// yet and goes on as what is typed does, or else the first that is not given: a number that no parameter has would
+/// count as that of the first one.
+size_t active_parameter(const Signature& signature, const OpenBracket& open, std::string_view typed) {
+  const std::vector<std::string>& names = signature.names;
+  auto named = std::find(names.begin(), names.end(), open.keyword);
+  if (!open.keyword.empty() && named != names.end()) return size_t(named - names.begin());
+  if (open.given.empty() && open.commas < signature.positional) return open.commas;
+  if (open.given.empty() && signature.rest_positional && signature.positional > 0) return signature.positional - 1;
+  std::optional<size_t> first, like;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (is_given(signature, open, i)) continue;
+    first = first.value_or(i);
+    if (names[i].starts_with(typed)) like = like.value_or(i);
   }
-  bool past = open.commas >= signature.positional;
-  if (past && signature.rest_positional && signature.positional > 0) return signature.positional - 1;
-  return past ? signature.names.size() : open.commas;
+  return like.value_or(first.value_or(names.empty() ? 0 : names.size() - 1));
 }
 
 }  // namespace
@@ -62,7 +69,7 @@ Json signature_help(Context& context, const Json& params) {
   if (!text.empty()) information["documentation"] = markup(context.client.markdown_hover, text);
   return {{"signatures", Json::array({std::move(information)})},
           {"activeSignature", 0},
-          {"activeParameter", active_parameter(signature, call->first)}};
+          {"activeParameter", active_parameter(signature, call->first, cursor.prefix())}};
 }
 
 }  // namespace tessera::lsp

@@ -31,23 +31,6 @@ constexpr int item_type_parameter = 25;
 
 }  // namespace
 
-int protocol_kind(DeclaredKind kind) {
-  switch (kind) {
-    case DeclaredKind::Function:
-    case DeclaredKind::Entry:
-    case DeclaredKind::Kernel: return symbol_function;
-    case DeclaredKind::Module: return symbol_class;
-    case DeclaredKind::Constant: return symbol_constant;
-    case DeclaredKind::Param: return symbol_variable;
-    case DeclaredKind::Dim: return symbol_type_parameter;
-    case DeclaredKind::Namespace: return symbol_module;
-    case DeclaredKind::Imported: return symbol_variable;
-    case DeclaredKind::Field: return symbol_field;
-    case DeclaredKind::Method: return symbol_method;
-  }
-  return symbol_variable;
-}
-
 int protocol_kind(SymbolKind kind) {
   switch (kind) {
     case SymbolKind::Function:
@@ -66,6 +49,7 @@ int protocol_kind(SymbolKind kind) {
     case SymbolKind::Word: return symbol_property;
     case SymbolKind::Parameter:
     case SymbolKind::Variable:
+    case SymbolKind::Import:
     case SymbolKind::Param: return symbol_variable;
   }
   return symbol_variable;
@@ -88,35 +72,24 @@ int completion_kind(const Symbol& symbol) {
     case SymbolKind::Self: return item_keyword;
     case SymbolKind::Parameter:
     case SymbolKind::Variable:
+    case SymbolKind::Import:
     case SymbolKind::Param: return item_variable;
     case SymbolKind::Word: break;
   }
   switch (symbol.word->kind) {
     case WordKind::Type:
-    case WordKind::DType: return item_struct;
+    case WordKind::DType:
+    case WordKind::Layout: return item_struct;
     case WordKind::Constant: return item_constant;
     case WordKind::Namespace: return item_module;
     case WordKind::TensorMember:
-    case WordKind::CacheMember: return item_property;
+    case WordKind::CacheMember:
+    case WordKind::OptimizerMember:
+    case WordKind::ScheduleMember: return item_property;
+    case WordKind::StateMember:
+    case WordKind::KernelMember: return item_method;
     default: return item_keyword;
   }
-}
-
-std::string_view detail_of(DeclaredKind kind) {
-  switch (kind) {
-    case DeclaredKind::Function: return "function";
-    case DeclaredKind::Entry: return "entry";
-    case DeclaredKind::Kernel: return "kernel";
-    case DeclaredKind::Module: return "module";
-    case DeclaredKind::Constant: return "const";
-    case DeclaredKind::Param: return "param";
-    case DeclaredKind::Dim: return "dim";
-    case DeclaredKind::Namespace:
-    case DeclaredKind::Imported: return "import";
-    case DeclaredKind::Field: return "field";
-    case DeclaredKind::Method: return "method";
-  }
-  return "";
 }
 
 std::string_view describe(SymbolKind kind) {
@@ -134,12 +107,22 @@ std::string_view describe(SymbolKind kind) {
     case SymbolKind::Dim: return "dim";
     case SymbolKind::Field: return "field";
     case SymbolKind::Method: return "method";
+    case SymbolKind::Import: return "import";
     case SymbolKind::File: return "file";
     case SymbolKind::Namespace: return "namespace";
     case SymbolKind::Builtin: return "function of the language";
     case SymbolKind::Word: return "word of the language";
   }
   return "";
+}
+
+bool matches(std::string_view query, std::string_view name) {
+  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; };
+  size_t at = 0;
+  for (char c : name) {
+    if (at < query.size() && lower(c) == lower(query[at])) ++at;
+  }
+  return at == query.size();
 }
 
 }  // namespace tessera::lsp

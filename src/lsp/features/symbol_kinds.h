@@ -9,13 +9,12 @@
 namespace tessera::lsp {
 
 /// SymbolKind of the protocol.
-int protocol_kind(DeclaredKind kind);
 int protocol_kind(SymbolKind kind);
 /// CompletionItemKind of the protocol.
 int completion_kind(const Symbol& symbol);
-/// "entry", "kernel": what a list of symbols says beside the name.
-std::string_view detail_of(DeclaredKind kind);
-/// "entry", "parameter": what a hover calls it.
+/// "entry", "parameter": what lists and hovers call it.
 std::string_view describe(SymbolKind kind);
+/// The letters of the query occur in the name in that order; case does not count.
+bool matches(std::string_view query, std::string_view name);
 
 }  // namespace tessera::lsp

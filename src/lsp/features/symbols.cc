@@ -13,13 +13,14 @@ namespace {
 constexpr size_t most_workspace_symbols = 500;
 
 bool is_import(const Declared& declared) {
-  return declared.kind == DeclaredKind::Namespace || declared.kind == DeclaredKind::Imported;
+  return declared.kind == SymbolKind::File || declared.kind == SymbolKind::Namespace ||
+         declared.kind == SymbolKind::Import;
 }
 
 Json symbol_json(Context& context, const FileModel& file, const Piece& piece, const Declared& declared) {
   Json made = {{"name", declared.name},
                {"kind", protocol_kind(declared.kind)},
-               {"detail", detail_of(declared.kind)},
+               {"detail", describe(declared.kind)},
                {"range", range_json(context, file, piece.in_document(declared.range))},
                {"selectionRange", range_json(context, file, piece.in_document(declared.name_range))}};
   if (declared.members.empty()) return made;
@@ -36,16 +37,6 @@ Json information(Context& context, const FileModel& file, const Piece& piece, co
                {"location", location_json(context, file, piece.in_document(declared.name_range))}};
   if (!container.empty()) made["containerName"] = container;
   return made;
-}
-
-/// The letters of the query occur in the name in that order; case does not count.
-bool matches(std::string_view query, std::string_view name) {
-  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; };
-  size_t at = 0;
-  for (char c : name) {
-    if (at < query.size() && lower(c) == lower(query[at])) ++at;
-  }
-  return at == query.size();
 }
 
 }  // namespace

@@ -156,6 +156,9 @@ AnchorForm call_form(Op* op) {
   if (Attr arguments = op->attr("arguments")) {
     for (const auto& [name, value] : arguments->entries) form.arguments[name] = value;
   }
+  if (Attr sizes = op->attr("sizes")) {
+    for (const auto& [name, value] : sizes->entries) form.sizes[name] = value->dim;
+  }
   form.strided = false;
   return form;
 }

@@ -18,6 +18,7 @@ struct AnchorForm {
   std::vector<std::vector<Dim>> results;  ///< dims of each result as the kernel gives it
   std::vector<int> result_axes;  ///< axis of the first result: the kernel's axis it is part of
   std::map<std::string, Attr> arguments;
+  std::map<std::string, Dim> sizes;      ///< KernelRequest::sizes
   std::map<std::string, Attr> schedule;  ///< what the schedule may not choose, by key
   bool strided = true;  ///< operands may be strided windows
   /// Which of the kernel's tensors each operand is, where some may be left out; empty: in order.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/core/symbols.h"
+
 namespace tessera {
 
 namespace {
@@ -84,25 +86,11 @@ void substitute_values(Op* op, const Replacements& by) {
 /// A list of names, each once, in order.
 class NameList {
  public:
-  void add(Dim dim) {
-    for_each_symbol(dim, [&](std::string_view name) {
+  template <typename T>
+  void add(T of) {
+    for_each_symbol(of, [&](std::string_view name) {
       if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.emplace_back(name);
     });
-  }
-  void add(Type type) {
-    for (Dim dim : type->dims) add(dim);
-    for (Dim dim : type->strides) add(dim);
-    if (type->offset) add(type->offset);
-  }
-  void add(Attr attr) {
-    if (attr->dim) add(attr->dim);
-    if (attr->type) add(attr->type);
-    for (Attr element : attr->elements) add(element);
-    for (const auto& [key, value] : attr->entries) add(value);
-  }
-  void add(Op* op) {
-    for (const OpAttr& attribute : op->attributes()) add(attribute.value);
-    for (unsigned i = 0; i < op->result_count(); ++i) add(op->result(i)->type());
   }
   std::vector<std::string> take() { return std::move(names_); }
 

@@ -27,4 +27,12 @@ bool is_in_loop(Op* op) {
   return op != nullptr;
 }
 
+bool is_in_turn(Op* op) {
+  if (is_in_loop(op)) return true;
+  for (Op* other : *op->block()) {
+    if (other->is(tile::info(tile::OpKind::Mma))) return true;
+  }
+  return false;
+}
+
 }  // namespace tessera

@@ -12,5 +12,7 @@ namespace tessera {
 bool runs_at_least_once(Op* loop, std::span<const DimFact> facts);
 /// True for an op that may run more than once.
 bool is_in_loop(Op* op);
+/// The same, or for one of a turn that stands before the others: `skew_products` takes the first one out of its loop.
+bool is_in_turn(Op* op);
 
 }  // namespace tessera

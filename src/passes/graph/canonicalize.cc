@@ -33,6 +33,13 @@ bool replace_by(Op* op, Value* value, Rewriter& rewriter) {
   return true;
 }
 
+bool replace_with_op(Op* op, ElementwiseKind kind, std::initializer_list<Value*> operands, Rewriter& rewriter) {
+  std::vector<std::vector<Value*>> slots;
+  for (Value* value : operands) slots.push_back({value});
+  rewriter.replace(op, rewriter.value(graph::info(kind), std::move(slots), op->result()->type()));
+  return true;
+}
+
 }  // namespace canonical
 
 Status canonicalize(Module& module, PassContext&) {

@@ -8,6 +8,9 @@
 // it is read through there, too. Other functions of the module
 // are dropped: below Graph level there is a module per entry.
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "ir/graph/ops.h"
 #include "passes/graph/to_schedule/lowering.h"
 
@@ -79,6 +82,15 @@ void sink_into(Region* region) {
   }
 }
 
+/// The functions that can be lowered.
+std::vector<std::string> functions_of(Module& module) {
+  std::vector<std::string> names;
+  for (Op* op : *module.body()) {
+    if (op->is(graph::info(graph::OpKind::Func))) names.emplace_back(symbol_name(op));
+  }
+  return names;
+}
+
 /// The function to lower: the one named, or the only one.
 Op* find_entry(Module& module, const PassContext& context) {
   if (!context.entry.empty()) {
@@ -94,7 +106,10 @@ Op* find_entry(Module& module, const PassContext& context) {
 Status graph_to_schedule(Module& module, PassContext& context) {
   Op* function = find_entry(module, context);
   if (!function) {
-    context.diagnostics.report(diag::unknown_entry, Loc(), context.entry);
+    std::vector<std::string> known = functions_of(module);
+    auto builder = context.diagnostics.report(diag::unknown_entry, Loc(), context.entry);
+    bool is_near = builder.suggest(context.diagnostics.sources(), Loc(), context.entry, known);
+    if (!is_near && !known.empty()) builder.help(fmt::format("--entry names one of {}", fmt::join(known, ", ")));
     return failure;
   }
   walk(function, [&](Op* op) {

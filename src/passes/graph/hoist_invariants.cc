@@ -6,11 +6,16 @@
 // so that an op leaves as many loops as it can. What stands under a condition inside the loop stays
 // there: it might never be computed.
 //
-// A loop without turns then computes what it did not before, which costs time and changes nothing:
-// an op without effects has a value for all operands.
+// A loop without turns then computes what it did not before. That costs time and changes nothing if the
+// op has a value whatever the sizes are; an op that has one for some sizes alone (`x[0]` in a loop over the rows
+// of x) moves only where a turn is certain. The condition of a `while` is always asked once.
+//
+// Checks leave loops, too, where the last turn is known to ask for the most (hoisting/checks.h).
 
-#include "ir/core/dim_facts.h"
+#include "ir/core/symbols.h"
 #include "ir/graph/ops.h"
+#include "passes/analysis/speculation.h"
+#include "passes/graph/hoisting/checks.h"
 #include "passes/pass.h"
 
 namespace tessera {
@@ -19,28 +24,20 @@ namespace {
 
 using graph::OpKind;
 
-bool mentions(Attr attribute, std::string_view symbol) {
-  if (attribute->is(AttrKind::Dim)) return mentions(attribute->dim, symbol);
-  for (Attr element : attribute->elements) {
-    if (mentions(element, symbol)) return true;
-  }
-  for (const auto& [name, value] : attribute->entries) {
-    if (mentions(value, symbol)) return true;
-  }
-  return false;
-}
-
 class LoopHoisting {
  public:
-  explicit LoopHoisting(Op* loop) : loop_(loop) {
-    if (loop->is(graph::info(OpKind::For))) counter_ = loop->string_attr("counter");
+  explicit LoopHoisting(Op* loop) : loop_(loop), facts_(facts_around(loop)) {
+    if (!loop->is(graph::info(OpKind::For))) return;
+    counter_ = loop->string_attr("counter");
+    DimTable& dims = loop->module()->context().dims();
+    has_turns_ = decide(dims, {Relation::Less, dims.constant(0), loop->dim_attr("count")}, facts_) == true;
   }
 
   void run() {
     for (unsigned r = 0; r < loop_->region_count(); ++r) {
       for (Op *op = loop_->region(r)->front()->front(), *next = nullptr; op; op = next) {
         next = op->next();
-        if (is_invariant(op)) op->move_before(loop_);
+        if (is_invariant(op) && (runs(r) || is_total(op, facts_))) op->move_before(loop_);
       }
     }
   }
@@ -54,15 +51,22 @@ class LoopHoisting {
     return counter_.empty() || !names_counter(op);
   }
 
+  /// Whether the region surely runs once.
+  bool runs(unsigned region) const {
+    if (loop_->is(graph::info(OpKind::For))) return has_turns_;
+    return region == unsigned(graph::at::While::condition);
+  }
+
   bool names_counter(Op* op) const {
-    for (const OpAttr& attribute : op->attributes()) {
-      if (mentions(attribute.value, counter_)) return true;
-    }
-    return false;
+    bool found = false;
+    for_each_symbol(op, [&](std::string_view name) { found = found || name == counter_; });
+    return found;
   }
 
   Op* loop_;
+  std::vector<DimFact> facts_;  ///< before the loop
   std::string counter_;
+  bool has_turns_ = false;
 };
 
 void hoist(Region* region) {
@@ -80,6 +84,7 @@ Status hoist_invariants(Module& module, PassContext&) {
   for (Op* function : *module.body()) {
     for (unsigned r = 0; r < function->region_count(); ++r) hoist(function->region(r));
   }
+  hoist_checks(module);
   return success;
 }
 

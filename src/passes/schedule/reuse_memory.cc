@@ -13,7 +13,8 @@
 //      program reads just the tile that it writes.
 //
 // A state of many gigabytes is so updated in place, and a program that looks at the old state after
-// it has made the new one still means what it says.
+// it has made the new one still means what it says. Rules 2 and 3 write to an argument before the end of the call;
+// where a check may end it behind that, the copies stay, so that a call that fails leaves its arguments alone.
 
 #include <algorithm>
 #include <set>
@@ -88,6 +89,17 @@ Op* copy_behind(Value* value) {
   return nullptr;
 }
 
+/// Whether a check stands behind the op in its block, or in a region there.
+bool may_end_after(Op* op) {
+  bool found = false;
+  auto look = [&](Op* other) { found = found || other->is(host::info(OpKind::Check)); };
+  for (Op* next = op->next(); next && !found; next = next->next()) {
+    look(next);
+    walk(next, look);
+  }
+  return found;
+}
+
 // Kernels that may write over what they read.
 
 /// Elementwise work on tiles, whose elements meet no others.
@@ -153,8 +165,14 @@ class MemoryReuse {
   explicit MemoryReuse(Op* function) : function_(function) {}
 
   void run() {
+    give_away_all();
     Op* end = function_->region()->front()->terminator();
     for (unsigned i = 0; i < end->operand_count(); ++i) leave_in_argument(end->operand(i));
+    give_away_all();  // of what a result was copied from
+  }
+
+ private:
+  void give_away_all() {
     std::vector<Op*> copies;
     walk(function_, [&](Op* op) {
       if (is_copy(op) && !op->in(host::in::Copy::over)) copies.push_back(op);
@@ -162,7 +180,6 @@ class MemoryReuse {
     for (Op* copy : copies) give_away(copy);
   }
 
- private:
   /// Rule 1.
   void give_away(Op* copy) {
     Value* root = host::root_of(copy->operand(0));
@@ -178,7 +195,7 @@ class MemoryReuse {
     if (!argument || argument->def()) return;
     Op* first = copy_behind(last->operand(0));
     if (first && host::root_of(first->operand(0)) == argument && first->block() == last->block()) {
-      if (is_used_after(argument, first, last)) return;
+      if (is_used_after(argument, first, last) || may_end_after(first)) return;
       last->result()->replace_all_uses(last->operand(0));
       last->erase();
       first->result()->replace_all_uses(first->operand(0));
@@ -202,7 +219,8 @@ class MemoryReuse {
     Op* launch = computed->def();
     bool own = launch && launch->is(host::info(OpKind::Launch)) && launch->block() == last->block() &&
                !host::place_of(launch, computed->index());
-    if (!own || is_used_after(argument, launch, last) || !may_take(launch, computed->index(), argument)) return;
+    if (!own || may_end_after(launch) || is_used_after(argument, launch, last)) return;
+    if (!may_take(launch, computed->index(), argument)) return;
     std::vector<Value*> over = launch->ins(host::in::Launch::over);
     std::vector<int64_t> places(launch->result_count(), -1);
     if (launch->has_attr("places")) places = launch->ints_attr("places");

@@ -297,7 +297,7 @@ class KernelLowering {
   }
 
   /// Is a tile at this index known to start on the axis? The grid and pipelines count tiles up to
-  /// its end; any other index may lie past it, where nothing is left.
+  /// its end, or those of another axis that has as many; any other index may lie past it, where nothing is left.
   bool starts_inside(Value* index, Dim extent, Dim size) {
     if (Op* def = index->def()) {
       if (is_part_of_grid(def, extent, size)) return true;
@@ -313,7 +313,8 @@ class KernelLowering {
     unsigned nth = 0;
     for (Attr axis : kernel_->attr("axes")->elements) {
       if (!axis->get("grid")->boolean || nth++ != index->index()) continue;
-      return axis->get("extent")->dim == size && axis->get("block")->dim == extent;
+      DimTable& dims = context().dims();
+      return dims.ceildiv(axis->get("extent")->dim, axis->get("block")->dim) == dims.ceildiv(size, extent);
     }
     return false;
   }

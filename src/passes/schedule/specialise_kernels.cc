@@ -26,6 +26,7 @@
 #include "ir/schedule/ops.h"
 #include "passes/analysis/divisibility.h"
 #include "passes/analysis/kernels.h"
+#include "passes/analysis/launch_choices.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/gpu_schedule.h"
 #include "passes/tile/gpu/tensor_copies.h"
@@ -57,7 +58,7 @@ constexpr int64_t row_extents[] = {1024, 4096, 16384};
 constexpr int64_t registers_per_tile = 32, most_warps = 16;
 /// Extents for whole axes of products, and how many registers of a thread the largest tile may have then: an
 /// accumulator and what is added to it next to the operands' addresses.
-constexpr int64_t depths[] = {64, 128, 256};
+constexpr int64_t depths[] = {64, 96, 128, 192, 256};
 constexpr int64_t registers_per_accumulator = 128;
 
 Dim product_of(DimTable& table, const DimTerm& term) {
@@ -180,6 +181,17 @@ class KernelNeeds {
       ends &= !along || is_loaded(combined, found[0], seen);
     });
     return ends ? found[0] : nullptr;
+  }
+
+  /// Whether something is combined along that extent, and something along another axis.
+  bool combines_across(Dim extent) const {
+    bool along = false, across = false;
+    walk(kernel_, [&](Op* op) {
+      if (!op->is(schedule::info(OpKind::Reduce)) && !op->is(schedule::info(OpKind::Scan))) return;
+      bool is_along = op->operand(0)->type()->dims[size_t(op->int_attr("axis"))] == extent;
+      (is_along ? along : across) = true;
+    });
+    return along && across;
   }
 
   /// Registers that so many threads hold each at once in a loop of products, at least: all sums, and the largest tile
@@ -367,41 +379,14 @@ class Specialisation {
       if (always) break;
     }
     Op* general = kept.back();
-    if (counts_turns(launch, host::assumptions(launch, general))) {
+    if (depend_on_turns(launch, host::assumptions(launch, general))) {
       general = host::choices(launch).back();
     } else {
       kept.pop_back();
-      guard(launch, host::assumptions(launch, general));
+      add_guards(launch, host::assumptions(launch, general), guards_);
     }
     launch->set_attr("kernel", context_.symbol(symbol_name(general)));
     launch->set_attr("variants", symbols_attr(context_, kept));
-  }
-
-  /// Whether the facts depend on the counter of a loop around the launch, which no guard of the call knows.
-  bool counts_turns(Op* launch, const Facts& facts) {
-    bool found = false;
-    for (Op* loop = launch->parent(); loop; loop = loop->parent()) {
-      if (!loop->is(host::info(host::OpKind::For))) continue;
-      auto is_counter = [&](std::string_view name) -> Dim {
-        found |= name == loop->string_attr("counter");
-        return nullptr;
-      };
-      for (const DimFact& fact : facts) table_.substitute(fact.left, is_counter);
-    }
-    return found;
-  }
-
-  /// Calls for which the facts do not hold, which no kernel is there for, are refused by name.
-  void guard(Op* launch, const Facts& facts) {
-    Op* function = host::function_of(launch);
-    Attr guards = function->attr("guards");
-    std::vector<Attr> all = guards ? guards->elements : std::vector<Attr>();
-    for (const DimFact& fact : facts) {
-      if (decide(table_, fact, guards_) == true) continue;
-      guards_.push_back(fact);
-      all.push_back(fact_attr(context_, fact));
-    }
-    if (!all.empty()) function->set_attr("guards", context_.array(std::move(all)));
   }
 
   /// The kernel with its copies before it, the most special first; without the kernel itself where it has no place.
@@ -459,21 +444,29 @@ class Specialisation {
       all.insert(all.end(), any.begin(), any.end());
       return;
     }
-    if (Dim extent = needs.row_extent()) {
-      for (int64_t row : row_extents) {
-        int64_t warps = std::max<int64_t>(1, needs.largest_tile({{extent, row}}) / (32 * registers_per_tile));
-        if (warps > most_warps) break;
-        Facts facts = vectors;
-        facts.push_back({Relation::LessEqual, extent, table_.constant(row)});
-        facts.push_back({Relation::GreaterEqual, extent, table_.constant(1)});
-        Op* special = copy(kernel, facts);
-        take_rows(special, {{extent, row}});
-        set_warps(special, warps);
-        all.push_back(special);
-      }
-    }
+    Dim extent = needs.row_extent();
+    if (extent) add_rows(kernel, extent, vectors, all);
     if (!vectors.empty()) all.push_back(copy(kernel, vectors));
+    // What combines along other axes, too, may have no place for longer rows (split_to_fragments): these are for all
+    // that are not.
+    if (extent && !vectors.empty() && needs.combines_across(extent)) add_rows(kernel, extent, {}, all);
     all.push_back(kernel);
+  }
+
+  /// Copies for rows that registers hold.
+  void add_rows(Op* kernel, Dim extent, const Facts& also, std::vector<Op*>& all) {
+    KernelNeeds needs(kernel);
+    for (int64_t row : row_extents) {
+      int64_t warps = std::max<int64_t>(1, needs.largest_tile({{extent, row}}) / (32 * registers_per_tile));
+      if (warps > most_warps) break;
+      Facts facts = also;
+      facts.push_back({Relation::LessEqual, extent, table_.constant(row)});
+      facts.push_back({Relation::GreaterEqual, extent, table_.constant(1)});
+      Op* special = copy(kernel, facts);
+      take_rows(special, {{extent, row}});
+      set_warps(special, warps);
+      all.push_back(special);
+    }
   }
 
   Op* copy(Op* kernel, const Facts& facts) {

@@ -9,7 +9,11 @@
 // (wgmma, mma.sync, else blocks of fused multiply-adds). What is left has its largest tile as base: a blocked layout
 // whose vectors run along the axis that is contiguous where the tile is loaded or stored.
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "ir/layout/families.h"
 #include "ir/layout/text.h"
@@ -59,12 +63,49 @@ class LayoutAssignment {
     }
   }
 
+  /// What to do where a thread holds too much: most often its elements are those that other threads hold, too.
+  std::string advice() {
+    const Base* worst = nullptr;
+    for (const Base& base : bases_) {
+      bool worse = !worst || base.layout.registers_per_thread() > worst->layout.registers_per_thread();
+      if (worse && base.extents.size() == 2 && !divides(base.layout, base.extents)) worst = &base;
+    }
+    std::optional<std::vector<int32_t>> next = worst ? next_extents(*worst) : std::nullopt;
+    if (!next) return "use more warps or smaller blocks";
+    return fmt::format("{} threads, which halve extents, cannot divide {} x {} elements; {} x {} they can",
+                       32 * worst->layout.warps(), worst->extents[0], worst->extents[1], (*next)[0], (*next)[1]);
+  }
+
  private:
-  /// A layout over program axes.
+  /// A layout over program axes, made for a tile of these extents: the sums of `mma`, if there is one.
   struct Base {
     std::vector<int> axes;
     Layout layout;
+    std::vector<int32_t> extents;
+    Op* mma = nullptr;
   };
+
+  /// Whether each element is in one thread.
+  static bool divides(const Layout& layout, const std::vector<int32_t>& extents) {
+    int64_t held = int64_t(layout.registers_per_thread()) * 32 * layout.warps();
+    return held <= std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
+  }
+
+  /// The fewest elements with extents from these up that threads divide among them.
+  std::optional<std::vector<int32_t>> next_extents(const Base& base) {
+    constexpr int32_t step = 8;
+    std::optional<std::vector<int32_t>> best;
+    auto up = [](int32_t extent) { return (extent + step - 1) / step * step; };
+    for (int32_t m = up(base.extents[0]); m <= 2 * up(base.extents[0]); m += step) {
+      for (int32_t n = up(base.extents[1]); n <= 2 * up(base.extents[1]); n += step) {
+        if (best && int64_t(m) * n >= int64_t((*best)[0]) * (*best)[1]) break;
+        int warps = base.layout.warps();
+        Layout layout = base.mma ? product_layout(m, n, base.mma, warps) : plain_layout(m, n, warps);
+        if (divides(layout, {m, n})) best = {m, n};
+      }
+    }
+    return best;
+  }
 
   void collect() {
     walk(kernel_, [&](Op* op) {
@@ -115,7 +156,7 @@ class LayoutAssignment {
     Type type = value->type();
     std::vector<int> axes = axes_.of(value);
     int32_t m = extents(type)[0], n = extents(type)[1];
-    bases_.push_back({axes, product_layout(m, n, mma, warps_of(mma))});
+    bases_.push_back({axes, product_layout(m, n, mma, warps_of(mma)), {m, n}, mma});
   }
 
   Layout product_layout(int32_t m, int32_t n, Op* mma, int warps) {
@@ -133,8 +174,12 @@ class LayoutAssignment {
         found = layout::mma_accumulator(m, n, warps / columns, columns);
       }
     }
-    if (!found) found = layout::blocked(std::vector<int32_t>{m, n}, n % 4 == 0 ? 4 : 1, 32, warps);
-    TSR_CHECK(found, "no layout for an accumulator");
+    return found ? *found : plain_layout(m, n, warps);
+  }
+
+  static Layout plain_layout(int32_t m, int32_t n, int warps) {
+    std::optional<Layout> found = layout::blocked(std::vector<int32_t>{m, n}, n % 4 == 0 ? 4 : 1, 32, warps);
+    TSR_CHECK(found, "no layout for a tile");
     return *found;
   }
 
@@ -160,7 +205,7 @@ class LayoutAssignment {
     while (vector > 1 && (shape.empty() || shape[size_t(fastest)] % vector)) vector /= 2;
     std::optional<Layout> layout = layout::blocked(shape, vector, 32, warps_of(place_of(value)), order);
     TSR_CHECK(layout, "no layout for " + value->type()->text);
-    bases_.push_back({axes, *layout});
+    bases_.push_back({axes, *layout, shape});
   }
 
   /// Memory that the value is loaded from or stored to, and the size of its elements.
@@ -218,7 +263,8 @@ class LayoutAssignment {
 namespace {
 
 /// Tiles that a thread holds at once have room in its registers, of which a role may have its own number.
-Status check_registers(Op* kernel, const Machine& machine, DiagnosticEngine& diagnostics) {
+Status check_registers(Op* kernel, const Machine& machine, LayoutAssignment& assignment,
+                       DiagnosticEngine& diagnostics) {
   std::vector<Op*> scopes;
   for (Op* op : *kernel->region()->front()) {
     if (op->is(tile::info(OpKind::Role))) scopes.push_back(op);
@@ -232,7 +278,7 @@ Status check_registers(Op* kernel, const Machine& machine, DiagnosticEngine& dia
     if (held <= available) continue;
     diagnostics.report(diag::schedule_tiles, kernel->loc(), std::string(symbol_name(kernel)), held, available,
                        held - available)
-        .help("use more warps or smaller blocks");
+        .help(assignment.advice());
     return failure;
   }
   return success;
@@ -254,7 +300,7 @@ Status assign_layouts(Module& module, PassContext& context) {
     }
     assignment.run();
     agree_on_layouts(op);
-    if (check_registers(op, *context.machine, context.diagnostics).failed()) return failure;
+    if (check_registers(op, *context.machine, assignment, context.diagnostics).failed()) return failure;
   }
   return success;
 }

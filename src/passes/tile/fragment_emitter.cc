@@ -426,7 +426,8 @@ FragmentEmitter::Known FragmentEmitter::write_elementwise(Op* op) {
   }
   Type type = fragment_type(op->result());
   enter(level);
-  return {builder_.value(&op->info(), std::move(operands), type), level};
+  std::vector<OpAttr> attributes(op->attributes().begin(), op->attributes().end());
+  return {builder_.value(&op->info(), std::move(operands), type, std::move(attributes)), level};
 }
 
 FragmentEmitter::Known FragmentEmitter::write_broadcast(Value* from, size_t level, Type type) {

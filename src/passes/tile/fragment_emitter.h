@@ -207,6 +207,8 @@ class FragmentEmitter {
     Values limits;
     size_t level;
   };
+  /// Lets the limit of a dim of one element, which is there or not, limit a fragment's rows and columns.
+  void limit_by_one(Value* (&limits)[2], Type fragment, Value* limit);
   Access access(const FragmentMemory& memory, Type fragment);
   /// The memory with its dims in that order; -1 stands for a dim of 1.
   Value* window(const FragmentMemory& memory, const std::vector<int>& order);

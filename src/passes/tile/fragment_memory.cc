@@ -81,6 +81,17 @@ Value* FragmentEmitter::fragment_limit(int axis, Value* old_limit, size_t& level
   return b.rest ? tile::min(builder_, left, b.rest) : left;
 }
 
+void FragmentEmitter::limit_by_one(Value* (&limits)[2], Type fragment, Value* limit) {
+  for (size_t i = 0; i < 2; ++i) {
+    if (!fragment->dims[i]->is_constant(1)) continue;
+    limits[i] = limits[i] ? tile::min(builder_, limits[i], limit) : limit;
+    return;
+  }
+  Value* all = limits[1] ? limits[1] : index(*fragment->dims[1]->constant());
+  Value* there = tile::elementwise(builder_, ElementwiseKind::Gt, {limit, zero_});
+  limits[1] = tile::elementwise(builder_, ElementwiseKind::Select, {there, all, zero_});
+}
+
 FragmentEmitter::Access FragmentEmitter::access(const FragmentMemory& memory, Type fragment) {
   // The dims that the fragment spans; one of a single element may stand anywhere.
   auto spanned = [&](int axis) {
@@ -98,6 +109,7 @@ FragmentEmitter::Access FragmentEmitter::access(const FragmentMemory& memory, Ty
   if (!as_it_is) order.insert(order.end(), {row, column});
   Access found{window(memory, order), {}, {}, level_of(memory.axes)};
   Value* limits[2] = {nullptr, nullptr};
+  Values ones;  // limits of dims of one element
   for (int i : order) {
     Value* offset = i < 0 ? nullptr : memory.offsets[size_t(i)];
     Known at{zero_, 0};
@@ -110,14 +122,16 @@ FragmentEmitter::Access FragmentEmitter::access(const FragmentMemory& memory, Ty
     if (i < 0 || memory.local[size_t(i)]) continue;
     Value* limit = fragment_limit(axis, memory.limits[size_t(i)], found.level);
     if (!limit) continue;
-    // A dim of one element limits the rows or columns when there is one of them.
-    size_t which = i == column || (i != row && !fragment->dims[0]->is_constant(1)) ? 1 : 0;
-    if (i != row && i != column && !fragment->dims[which]->is_constant(1)) {
-      reject(kernel_, "an access is limited along more axes than a fragment has");
-    }
     enter(found.level);
-    limits[which] = limits[which] ? tile::min(builder_, limits[which], limit) : limit;
+    if (i != row && i != column) {
+      ones.push_back(limit);
+    } else {
+      size_t which = i == column ? 1 : 0;
+      limits[which] = limits[which] ? tile::min(builder_, limits[which], limit) : limit;
+    }
   }
+  enter(found.level);
+  for (Value* limit : ones) limit_by_one(limits, fragment, limit);
   if (limits[0] || limits[1]) {
     for (size_t i = 0; i < 2; ++i) {
       found.limits.push_back(limits[i] ? limits[i] : index(*fragment->dims[i]->constant()));
@@ -180,19 +194,20 @@ void FragmentEmitter::scatter(Op* op) {
   for (Value* coordinate : op->ins(in::Scatter::index)) index.push_back(demand(coordinate));
   Value* memory = whole_memory(op->in(in::Scatter::memory));
   Value* ends[2] = {nullptr, nullptr};
+  Values ones;
   for (size_t i = 0; i < stored->type()->rank(); ++i) {
     int axis = axes_.of(stored, i);
     size_t level = 0;
     Value* limit = fragment_limit(axis, tile_limit(op, in::Scatter::limits, i, stored->type()->dims[i]), level);
     if (!limit) continue;
-    // One of a single element switches the rows or columns off, where there is one of them.
-    bool one_row = value->type()->dims[0]->is_constant(1), one_column = value->type()->dims[1]->is_constant(1);
-    size_t which = axis == column_ && axis >= 0 ? 1 : axis == row_ && axis >= 0 ? 0 : one_row ? 0 : 1;
-    if (axis != column_ && axis != row_ && !one_row && !one_column) {
-      reject(op, "it is limited along more axes than a fragment has");
+    if (axis < 0 || (axis != column_ && axis != row_)) {
+      ones.push_back(limit);
+    } else {
+      size_t which = axis == column_ ? 1 : 0;
+      ends[which] = ends[which] ? tile::min(builder(), ends[which], limit) : limit;
     }
-    ends[which] = ends[which] ? tile::min(builder(), ends[which], limit) : limit;
   }
+  for (Value* limit : ones) limit_by_one(ends, value->type(), limit);
   if (ends[0] || ends[1]) {
     for (size_t i = 0; i < 2; ++i) {
       limits.push_back(ends[i] ? ends[i] : this->index(*value->type()->dims[i]->constant()));

@@ -3,7 +3,8 @@
 // Lanes and warps halve a tile's axis, again and again: of 1000 elements in vectors of 8 there are 125 to be halved,
 // which stay in one thread. An axis that a tile takes whole, and whose extent is a number, therefore gets the next
 // extent that all threads divide; loads and stores get the old one as their limit, and so does what combines elements
-// along the axis. Blocks that a schedule asks for stay as they are.
+// along the axis. An axis without elements gets one, of which nothing counts. Blocks that a schedule asks for stay as
+// they are.
 
 #include <algorithm>
 #include <bit>
@@ -40,6 +41,10 @@ class Padding {
       if (op->is(tile::info(OpKind::Store))) find_whole(op, op->in(in::Store::value));
       if (op->is(tile::info(OpKind::Gather))) find_whole(op, op->result());
     });
+    walk(kernel_, [&](Op* op) {
+      if (op->is(tile::info(OpKind::Load))) keep_shared(op->in(in::Load::memory), op->result());
+      if (op->is(tile::info(OpKind::Store))) keep_shared(op->in(in::Store::memory), op->in(in::Store::value));
+    });
     if (std::none_of(padded_.begin(), padded_.end(), [](int64_t extent) { return extent > 0; })) return;
     walk(kernel_, [&](Op* op) { set_limits(op); });
     walk(kernel_, [&](Op* op) { set_extents(op); });
@@ -59,8 +64,16 @@ class Padding {
     for (size_t i = 0; i < tile->rank(); ++i) {
       std::optional<int64_t> extent = tile->dims[i]->constant();
       int axis = axes_.of(value, i);
-      if (axis < 0 || !extent || memory->dims[lead + i] != tile->dims[i] || *extent == 0) continue;
+      if (axis < 0 || !extent || memory->dims[lead + i] != tile->dims[i]) continue;
       if (even(*extent) != *extent) padded_[size_t(axis)] = even(*extent);
+    }
+  }
+
+  /// Memory by name has the extents that were asked for.
+  void keep_shared(Value* memory, Value* tile) {
+    bool shared = memory->type()->is(TypeKind::View) && memory->type()->space == MemorySpace::Shared;
+    for (int axis : axes_.of(tile)) {
+      if (shared && axis >= 0) padded_[size_t(axis)] = 0;
     }
   }
 

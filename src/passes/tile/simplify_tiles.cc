@@ -9,7 +9,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "ir/tile/build.h"
@@ -110,7 +112,8 @@ class KernelSimplification {
 
   // Merging.
 
-  using Key = std::tuple<const OpInfo*, std::vector<uint32_t>, std::vector<Attr>, Type>;
+  using Attributes = std::vector<std::pair<std::string_view, Attr>>;
+  using Key = std::tuple<const OpInfo*, std::vector<uint32_t>, Attributes, Type>;
 
   static Key key_of(Op* op) {
     std::vector<uint32_t> operands;
@@ -121,8 +124,8 @@ class KernelSimplification {
     bool swaps =
         op->info().has(Commutative) && op->operand_count() == 2 && operands[1] > operands[3];
     if (swaps) std::swap(operands[1], operands[3]);
-    std::vector<Attr> attributes;
-    for (const OpAttr& a : op->attributes()) attributes.push_back(a.value);
+    Attributes attributes;
+    for (const OpAttr& a : op->attributes()) attributes.emplace_back(a.name, a.value);
     return {&op->info(), std::move(operands), std::move(attributes), op->result()->type()};
   }
 

@@ -189,7 +189,7 @@ Status skip_masks(Module& module, PassContext&) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
     walk(kernel, [&](Op* op) {
       bool chooses = op->info().elementwise == Kind::Select && op->result()->type()->is(TypeKind::Tile);
-      if (chooses && is_in_loop(op) && is_large(op->result()->type())) selects.push_back(op);
+      if (chooses && is_in_turn(op) && is_large(op->result()->type())) selects.push_back(op);
     });
   }
   for (Op* select : selects) MaskSkipping(select).run();

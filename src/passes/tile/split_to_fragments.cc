@@ -39,6 +39,7 @@
 #include <deque>
 #include <utility>
 
+#include "passes/analysis/launch_choices.h"
 #include "passes/tile/fragment_pairs.h"
 #include "passes/tile/fragment_sharing.h"
 #include "passes/tile/fragment_stages.h"
@@ -328,18 +329,23 @@ class KernelSplit {
     failed_ = emitter.failed();
     if (!failed_) sharing_.launch(split);
     kernel_->erase();
-    if (!failed_ && context_.machine->is_gpu()) refuse_scratch(body);
+    if (!failed_ && context_.machine->is_gpu()) refuse_scratch(split);
   }
 
-  /// Programs of a GPU have no memory of their own.
-  void refuse_scratch(Block* body) {
-    for (Op* op : *body) {
-      if (failed_ || !op->is(tile::info(OpKind::Alloc))) continue;
-      context_.diagnostics.report(
-          diag::unsupported_tile_split, op->loc(), std::string(op->name()),
-          "a GPU's program has no scratch memory for what does not fit its registers");
-      failed_ = true;
+  /// Programs of a GPU have no memory of their own. What takes any size then gives way to what the launch has for some.
+  void refuse_scratch(Op* split) {
+    Op* scratch = nullptr;
+    for (Op* op : *split->region()->front()) {
+      if (!scratch && op->is(tile::info(OpKind::Alloc))) scratch = op;
     }
+    if (!scratch) return;
+    if (drop_choice(split)) return split->erase();
+    context_.diagnostics
+        .report(diag::unsupported_tile_split, scratch->loc(), std::string(symbol_name(split)),
+                "what it combines along several axes does not fit the registers of a GPU's program")
+        .help("give the kernel smaller blocks or more warps, or say in the entry's signature how large its sizes "
+              "are at most: `where N <= 1024`");
+    failed_ = true;
   }
 
   int64_t extent_of(int axis) const {

@@ -219,8 +219,8 @@ std::string render_all(const DiagnosticEngine& engine, const RenderOptions& opti
   size_t errors = 0;
   for (const Diagnostic& diagnostic : engine.all()) errors += diagnostic.severity == Severity::Error;
   for (const Diagnostic* diagnostic : distinct(engine)) out += render(*diagnostic, engine.sources(), options);
-  if (engine.error_count() > errors) {
-    out += fmt::format("{} more errors not shown\n", engine.error_count() - errors);
+  if (size_t more = engine.error_count() - errors; more > 0) {
+    out += fmt::format("{} more {} not shown\n", more, more == 1 ? "error" : "errors");
   }
   return out;
 }

@@ -19,9 +19,9 @@
 #include "support/parallel.h"
 #include "support/reproducer.h"
 #include "tools/driver/called_kernels.h"
-#include "tools/driver/host_machine.h"
 #include "tools/driver/io.h"
 #include "tools/driver/levels.h"
+#include "tools/driver/remapped_files.h"
 #include "tools/driver/version.h"
 
 namespace tessera::driver {
@@ -84,6 +84,18 @@ void check_before_machine(std::vector<PassStep>& steps) {
   if (lowers != steps.end()) steps.insert(lowers, {find_pass("check_accesses"), {}});
 }
 
+/// Whether the machine may have products of bf16 to compute for an op. Of a kernel's call this is not known.
+bool may_multiply_bf16(const Op* op) {
+  using graph::OpKind;
+  if (!op->is(graph::info(OpKind::Gemm)) && !op->is(graph::info(OpKind::FlashAttention)) &&
+      !op->is(graph::info(OpKind::KernelCall)))
+    return false;
+  for (unsigned i = 0; i < op->operand_count(); ++i) {
+    if (op->operand(i)->type()->dtype == DType::BF16) return true;
+  }
+  return false;
+}
+
 struct DumpText {
   std::string header;
   std::string text;
@@ -99,6 +111,10 @@ struct TargetOutput {
   std::string ptx;                               ///< of a GPU
   codegen::Cubin cubin;                          ///< where it is asked for
 };
+
+std::string default_output(const std::string& input) {
+  return std::filesystem::path(input).stem().string() + ".bundle";
+}
 
 bool is_dump(std::string_view text) {
   while (!text.empty()) {
@@ -235,7 +251,7 @@ Status Compiler::check_stages() {
 Status Compiler::choose_targets() {
   std::vector<const Machine*> machines;
   for (const std::string& name : options_.targets) {
-    const Machine* machine = name == "host" ? host_machine(diagnostics_) : target_named(name, diagnostics_);
+    const Machine* machine = target_named(name, diagnostics_);
     if (!machine) return failure;
     machines.push_back(machine);
   }
@@ -258,6 +274,7 @@ Status Compiler::read_input() {
     return timed("front end", [&]() -> Status {
       frontend::FrontendOptions options;
       options.include_paths = options_.include_paths;
+      options.read = remapped_reader(options_.remapped);
       options.defines = options_.defines;
       options.check_promises = options_.debug;
       options.nondet = gives_up("nondet");
@@ -286,14 +303,12 @@ Status Compiler::read_input() {
   return success;
 }
 
-/// Of the default targets one that differs from the one before by its products of bf16 is for programs that have some.
+/// Of the default targets those that differ from others by their products of bf16 are for programs that have some.
 void Compiler::leave_out_needless_targets() {
   if (!options_.targets.empty() || !state_->graph || !state_->continued.empty()) return;
   bool multiplies = false;
   for (Op* function : *state_->graph->body()) {
-    walk(function, [&](Op* op) {
-      multiplies |= op->is(graph::info(graph::OpKind::Gemm)) && op->operand(0)->type()->dtype == DType::BF16;
-    });
+    walk(function, [&](Op* op) { multiplies |= may_multiply_bf16(op); });
   }
   if (multiplies) return;
   std::erase_if(state_->targets, [](const TargetOutput& target) { return target.machine->has_bf16_pairs; });
@@ -460,8 +475,7 @@ Status Compiler::run_passes(Module& module, std::span<const PassId> passes, cons
 
 /// Where the bundle goes.
 std::string Compiler::output_path() const {
-  if (!options_.output.empty()) return options_.output;
-  return std::filesystem::path(options_.input).stem().string() + ".bundle";
+  return options_.output.empty() ? default_output(options_.input) : options_.output;
 }
 
 Status Compiler::generate_code() {
@@ -518,7 +532,7 @@ Status Compiler::generate_ptx() {
     target.ptx = std::move(*ptx);
     if (!assembles) continue;
     Result<codegen::Cubin> cubin = timed("ptxas", [&] {
-      return codegen::assemble_ptx(target.ptx, *target.machine, codegen::last_resorts(modules), diagnostics_,
+      return codegen::assemble_ptx(target.ptx, *target.machine, codegen::kernel_sources(modules), diagnostics_,
                                    options_.line_info);
     });
     if (!cubin) return failure;
@@ -557,9 +571,9 @@ Status Compiler::write_bundle() {
   return timed("bundle", [&]() -> Status {
     Result<std::string> bytes = codegen::write_bundle(input, diagnostics_);
     if (!bytes) return failure;
-    if (options_.keep_bundle) bundle_ = *bytes;
-    bool is_wanted = !options_.keep_bundle || !options_.output.empty();
-    return is_wanted ? write_text(output_path(), *bytes, diagnostics_) : Status(success);
+    if (!options_.keep_bundle) return write_text(output_path(), *bytes, diagnostics_);
+    bundle_ = std::move(*bytes);
+    return success;
   });
 }
 
@@ -576,7 +590,8 @@ Status Compiler::write_dump() {
     }
     if (wants(Stage::Llvm)) dump(Stage::Llvm, target.machine->name, codegen::print_llvm(modules, *target.machine));
     if (wants(Stage::Asm)) {
-      dump(Stage::Asm, target.machine->name, codegen::print_assembly(modules, *target.machine));
+      codegen::Places places = options_.line_info ? codegen::Places::Kept : codegen::Places::Dropped;
+      dump(Stage::Asm, target.machine->name, codegen::print_assembly(modules, *target.machine, places));
     }
   }
   std::string text;

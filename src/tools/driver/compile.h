@@ -24,6 +24,7 @@ struct CompileOptions {
   std::vector<std::string> targets;  ///< as spelt; empty for the default list
   std::vector<std::string> stages;   ///< as spelt; empty for a bundle
   std::vector<std::string> include_paths;
+  std::vector<std::string> remapped;  ///< "FILE=TEXT" (remapped_files.h)
   std::vector<std::pair<std::string, std::string>> defines;
   std::vector<std::string> print_before;
   std::vector<std::string> print_after;
@@ -32,8 +33,8 @@ struct CompileOptions {
   bool verify_each = false;
   bool cubin = false;      ///< assemble PTX, and put both into the bundle
   bool debug = false;      ///< accesses to memory are checked before they happen
-  bool keep_bundle = false;  ///< for bundle(); it is written only where `output` names it
-  bool line_info = false;  ///< the cubin tells the lines of the source
+  bool keep_bundle = false;  ///< for bundle(), and do not write it
+  bool line_info = false;  ///< a cubin, and a dump of assembly, tells the lines of the source
   CompileObserver* observer = nullptr;  ///< of the compile of a bundle; outlives it
 };
 
@@ -46,6 +47,9 @@ struct StageTime {
 std::vector<Stage> parse_stage(std::string_view text);
 /// All spellings of stages.
 std::vector<std::string> stage_spellings();
+
+/// The name of the bundle of an input, in the current folder.
+std::string default_output(const std::string& input);
 
 /// Text that starts with a module, after comments, is a dump.
 bool is_dump(std::string_view text);

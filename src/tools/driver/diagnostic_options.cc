@@ -7,9 +7,6 @@ namespace tessera::driver {
 
 namespace {
 
-const std::map<std::string, ErrorFormat> formats = {
-    {"human", ErrorFormat::Human}, {"json", ErrorFormat::Json}, {"sarif", ErrorFormat::Sarif}};
-
 /// What -W options make of the warnings. -Werror leaves those off that are off.
 class Warnings {
  public:
@@ -72,13 +69,7 @@ class Warnings {
 }  // namespace
 
 void add_diagnostic_options(CLI::App& app, DiagnosticOptions& options) {
-  auto set_format = [&options](const std::string& name) { options.format = formats.at(name); };
-  app.add_option_function<std::string>(
-         "--error-format", set_format,
-         "how mistakes are told on standard error: human, json (a line for each) or sarif (2.1.0)")
-      ->type_name("FORMAT")
-      ->group(diagnostic_group)
-      ->check(CLI::IsMember({"human", "json", "sarif"}));
+  command_line::add_error_format(app, options.format, {"human", "json", "sarif"}, diagnostic_group);
   app.add_option("-W", options.warnings,
                  "-Wno-TAG turns a warning off, -WTAG on; -Werror makes warnings errors, -Werror=TAG one of them")
       ->type_name("TAG")
@@ -89,20 +80,6 @@ void add_diagnostic_options(CLI::App& app, DiagnosticOptions& options) {
       ->group(diagnostic_group)
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
-}
-
-ErrorFormat error_format(int argc, const char* const* argv) {
-  constexpr std::string_view option = "--error-format";
-  ErrorFormat found = ErrorFormat::Human;
-  for (int i = 1; i < argc; ++i) {
-    std::string_view text = argv[i];
-    if (!text.starts_with(option)) continue;
-    text.remove_prefix(option.size());
-    std::string value(text.starts_with('=') ? text.substr(1) : text.empty() && i + 1 < argc ? argv[i + 1] : "");
-    auto format = formats.find(value);
-    if (format != formats.end()) found = format->second;
-  }
-  return found;
 }
 
 Status configure(const DiagnosticOptions& options, DiagnosticEngine& diagnostics) {

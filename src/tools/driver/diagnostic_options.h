@@ -6,6 +6,7 @@
 
 #include "support/diagnostic.h"
 #include "support/result.h"
+#include "tools/command_line/error_format.h"
 
 namespace CLI {
 class App;
@@ -13,7 +14,7 @@ class App;
 
 namespace tessera::driver {
 
-enum class ErrorFormat : uint8_t { Human, Json, Sarif };
+using command_line::ErrorFormat;
 
 struct DiagnosticOptions {
   ErrorFormat format = ErrorFormat::Human;
@@ -25,8 +26,6 @@ struct DiagnosticOptions {
 inline constexpr const char* diagnostic_group = "Diagnostics";
 /// Adds --error-format, -W and --error-limit.
 void add_diagnostic_options(CLI::App& app, DiagnosticOptions& options);
-/// What --error-format asks for, of a command line that is wrong elsewhere.
-ErrorFormat error_format(int argc, const char* const* argv);
 
 /// Gives the engine its limit and levels; a -W that names no warning is reported.
 Status configure(const DiagnosticOptions& options, DiagnosticEngine& diagnostics);

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "support/render/columns.h"
+#include "tools/driver/io.h"
 #include "tools/driver/pages.h"
 
 namespace tessera::driver {
@@ -56,12 +56,6 @@ std::string list_of_all() {
   return out;
 }
 
-Status print(const std::string& text, DiagnosticEngine& diagnostics) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return success;
-  diagnostics.report(diag::cannot_write, {}, "-", "standard output takes no more");
-  return failure;
-}
-
 }  // namespace
 
 std::string format_page(std::string_view page, const RenderOptions& options) {
@@ -97,12 +91,12 @@ std::string format_page(std::string_view page, const RenderOptions& options) {
 }
 
 Status explain(std::string_view tag, DiagnosticEngine& diagnostics) {
-  if (tag.empty()) return print(list_of_all(), diagnostics);
+  if (tag.empty()) return write_text("-", list_of_all(), diagnostics);
   // The tag as a message prints it, brackets and all.
   if (tag.starts_with('[') && tag.ends_with(']')) tag = tag.substr(1, tag.size() - 2);
   for (const Page& page : pages()) {
     if (page.path == fmt::format("{}.md", tag)) {
-      return print(format_page(page.text, render_options(STDOUT_FILENO)), diagnostics);
+      return write_text("-", format_page(page.text, render_options(STDOUT_FILENO)), diagnostics);
     }
   }
   std::vector<std::string> tags;

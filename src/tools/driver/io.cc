@@ -34,7 +34,7 @@ Result<FileId> read_source(const std::string& path, DiagnosticEngine& diagnostic
 Status write_text(const std::string& path, std::string_view text, DiagnosticEngine& diagnostics) {
   std::string error;
   if (write_file(path, text, error)) return success;
-  diagnostics.report(diag::cannot_write, {}, path, error);
+  diagnostics.report(diag::cannot_write, {}, path == "-" ? "<stdout>" : path, error);
   return failure;
 }
 
@@ -52,15 +52,17 @@ std::string text_of(const DiagnosticEngine& diagnostics, ErrorFormat format, std
 }  // namespace
 
 void show(const DiagnosticEngine& diagnostics, ErrorFormat format, std::string_view tool) {
-  std::string text = text_of(diagnostics, format, tool);
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  tell(text_of(diagnostics, format, tool));
 }
+
+void tell(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 int command_line_error(std::string_view tool, std::string problem, ErrorFormat format) {
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
-  // The parser of options writes sentences.
-  problem[0] = char(std::tolower(static_cast<unsigned char>(problem[0])));
+  // The parser of options writes sentences, some of which begin with a name in capitals.
+  bool is_word = problem.size() < 2 || !std::isupper(static_cast<unsigned char>(problem[1]));
+  if (is_word) problem[0] = char(std::tolower(static_cast<unsigned char>(problem[0])));
   while (problem.ends_with('.') || problem.ends_with('\n')) problem.pop_back();
   diagnostics.report(diag::command_line, {}, problem)
       .help(fmt::format("'{} --help' shows how it is used", tool));

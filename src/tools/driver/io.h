@@ -15,10 +15,12 @@ inline constexpr int exit_user_error = 1;
 
 /// Reads a file, or standard input for "-"; a failure is reported.
 Result<FileId> read_source(const std::string& path, DiagnosticEngine& diagnostics);
-/// Writes text to a file, aside first; "-" is standard output. A failure is reported.
+/// Writes text to a file, aside first; "-" is standard output. A failure is reported, and nothing is thrown.
 Status write_text(const std::string& path, std::string_view text, DiagnosticEngine& diagnostics);
 /// Prints all diagnostics to standard error; of the human form, in colour on a terminal unless NO_COLOR is set.
 void show(const DiagnosticEngine& diagnostics, ErrorFormat format = ErrorFormat::Human, std::string_view tool = {});
+/// Writes text to standard error as it is.
+void tell(std::string_view text);
 /// Says what is wrong with the command line; returns the exit code.
 int command_line_error(std::string_view tool, std::string problem, ErrorFormat format = ErrorFormat::Human);
 /// The path of a new file for a crash reproducer, in the directory for temporary files.

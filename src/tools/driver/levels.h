@@ -12,7 +12,7 @@ namespace tessera::driver {
 /// Makes the ops of all levels known.
 void register_all_levels(Context& context);
 
-/// The machine of that spelling; an unknown one is reported with the nearest that exists.
+/// The machine of that spelling, of which "host" is this one; an unknown one is reported with those that may be meant.
 const Machine* target_named(const std::string& name, DiagnosticEngine& diagnostics);
 
 }  // namespace tessera::driver

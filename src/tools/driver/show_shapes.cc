@@ -7,9 +7,9 @@
 
 #include "frontend/frontend.h"
 #include "frontend/index/collector.h"
-#include "tools/driver/host_machine.h"
 #include "tools/driver/io.h"
 #include "tools/driver/levels.h"
+#include "tools/driver/remapped_files.h"
 #include "tools/shapes/shapes.h"
 
 namespace tessera::driver {
@@ -18,8 +18,7 @@ namespace {
 
 const Machine* first_machine(const CompileOptions& options, DiagnosticEngine& diagnostics) {
   if (options.targets.empty()) return default_machines().front();
-  const std::string& name = options.targets.front();
-  return name == "host" ? host_machine(diagnostics) : target_named(name, diagnostics);
+  return target_named(options.targets.front(), diagnostics);
 }
 
 /// Columns of the terminal that standard output is; of files and pipes, what most screens have room for.
@@ -49,6 +48,7 @@ Status show_shapes(const CompileOptions& options, bool json, DiagnosticEngine& d
   frontend::IndexCollector collector;
   frontend::FrontendOptions source;
   source.include_paths = options.include_paths;
+  source.read = remapped_reader(options.remapped);
   source.defines = options.defines;
   source.observer = &collector;
   source.kernels_for = machine->name;

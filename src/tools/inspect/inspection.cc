@@ -90,16 +90,16 @@ class Writer {
     });
   }
 
-  /// Which lines call which functions. An instance of a module is made, not called, by the module's name.
+  /// Which lines call which functions.
   void write_calls() {
     std::set<std::array<size_t, 5>> calls;
     for (const frontend::CallSite& call : index_.calls) {
-      const frontend::Symbol& callee = index_.symbols[index_.resolved(call.callee)];
-      auto caller_file = number_of_.find(call.extent.file), callee_file = number_of_.find(callee.extent.file);
-      if (callee.kind == frontend::SymbolKind::Module || !callee.extent.known()) continue;
+      auto caller_file = number_of_.find(call.loc.file), callee_file = number_of_.find(call.callee.file);
       if (caller_file == number_of_.end() || callee_file == number_of_.end()) continue;
-      for (uint32_t line = call.extent.line; line <= call.extent.end_line; ++line) {
-        calls.insert({caller_file->second, line, callee_file->second, callee.extent.line, callee.extent.end_line});
+      frontend::Extent caller = frontend::extent_of(trace_.sources(), call.loc);
+      frontend::Extent callee = frontend::extent_of(trace_.sources(), call.callee);
+      for (uint32_t line = caller.line; line <= caller.end_line; ++line) {
+        calls.insert({caller_file->second, line, callee_file->second, callee.line, callee.end_line});
       }
     }
     list("calls", calls, [&](const auto& call) { out_ += fmt::format("{}", fmt::join(call, ",")); });

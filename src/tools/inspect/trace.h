@@ -69,7 +69,7 @@ class Trace : public driver::CompileObserver {
   const LinePool& pool() const { return pool_; }
   const std::vector<std::unique_ptr<ModuleRecord>>& modules() const { return modules_; }
   const std::vector<CodeRecord>& code() const { return code_; }
-  /// What names of the source mean; empty where a dump was compiled on. Can be asked for once.
+  /// What is called where; empty where a dump was compiled on. Can be asked for once.
   frontend::SemanticIndex take_index() { return collector_.take(); }
   SourceManager& sources() const { return sources_; }
 

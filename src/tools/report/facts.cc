@@ -46,8 +46,9 @@ std::optional<Cost> cost_of(const format::KernelMeta& kernel, const std::vector<
   cost.reads = number(kernel.work.reads);
   cost.writes = number(kernel.work.writes);
   cost.scratch = number(kernel.scratch);
+  cost.dims = dims;
   if (!is_known) return std::nullopt;
-  return cost.programs > 0 ? cost : Cost{.flops = 0};  // formulas hold of launches that have a program
+  return cost.programs > 0 ? cost : Cost{.flops = 0, .dims = dims};  // formulas hold of launches that have a program
 }
 
 namespace {
@@ -69,19 +70,16 @@ class EntryReader {
     size_t unknown = 0;
     for (size_t i = 0; i < plan_.dims.size(); ++i) {
       if (plan_.dims[i].source == format::DimSource::Loop) continue;
-      auto given = options.dims.find(plan_.dims[i].name);
-      if (given == options.dims.end()) {
-        ++unknown;
-      } else {
-        dims_[i] = given->second;
-      }
+      std::optional<int64_t> given = options.size_of(plan_.dims[i].name);
+      dims_[i] = given.value_or(0);
+      unknown += given ? 0 : 1;
     }
     facts_.has_sizes = unknown == 0;
     if (!facts_.has_sizes) return {};
     for (const format::PlanGuard& guard : plan_.guards) {
       int64_t holds = 0;
       bool has_value = format::evaluate(plan_.exprs[guard.condition], dims_, holds) == EvalStatus::Ok;
-      if (!has_value || !holds) return format::error(plan_.entry, ": ", guard.message);
+      if (!has_value || !holds) return format::error(guard.message);
     }
     return {};
   }
@@ -139,6 +137,7 @@ class EntryReader {
     if (kernel == kernels_.end()) return;
     launch.kernel = &*kernel;
     launch.times = times;
+    launch.dims = dims_text(step, *kernel);
     if (facts_.has_sizes && step.dims.size() == kernel->dims.size()) {
       std::vector<int64_t> dims;
       for (uint32_t expr : step.dims) {
@@ -149,9 +148,23 @@ class EntryReader {
     facts_.launches.push_back(std::move(launch));
   }
 
-  std::string shape_text(const format::PlanBuffer& buffer) const {
+  std::vector<std::string> dim_names() const {
     std::vector<std::string> names;
     for (const format::PlanDim& dim : plan_.dims) names.push_back(dim.name);
+    return names;
+  }
+
+  std::string dims_text(const format::LaunchStep& step, const format::KernelMeta& kernel) const {
+    std::string text;
+    for (size_t i = 0; i < std::min(step.dims.size(), kernel.dims.size()); ++i) {
+      std::string given = format::expr_text(plan_.exprs[step.dims[i]], dim_names());
+      if (given != kernel.dims[i]) text += (text.empty() ? "" : ", ") + kernel.dims[i] + " = " + given;
+    }
+    return text;
+  }
+
+  std::string shape_text(const format::PlanBuffer& buffer) const {
+    std::vector<std::string> names = dim_names();
     std::string text(format::dtype_name(buffer.dtype));
     text += '[';
     for (size_t i = 0; i < buffer.shape.size(); ++i) {
@@ -204,6 +217,13 @@ class EntryReader {
   std::vector<int64_t> dims_;
 };
 
+format::Result<EntryFacts> read_entry(EntryFacts facts, const std::vector<format::KernelMeta>& kernels,
+                                      const Options& options) {
+  format::Outcome read = EntryReader(facts, kernels).run(options);
+  if (!read) return read.error();
+  return facts;
+}
+
 }  // namespace
 
 format::Result<EntryFacts> entry_facts(const format::ManifestEntry& entry, format::Plan plan,
@@ -214,9 +234,10 @@ format::Result<EntryFacts> entry_facts(const format::ManifestEntry& entry, forma
   facts.entry = &entry;
   facts.plan = std::move(plan);
   facts.sources = std::move(sources);
-  format::Outcome read = EntryReader(facts, kernels).run(options);
-  if (!read) return read.error();
-  return facts;
+  format::Result<EntryFacts> read = read_entry(facts, kernels, options);
+  if (read) return read;
+  facts.misfit = read.error().text;
+  return read_entry(std::move(facts), kernels, {});
 }
 
 }  // namespace tessera::report

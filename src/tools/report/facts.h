@@ -22,6 +22,7 @@ struct Cost {
   int64_t reads = 0;
   int64_t writes = 0;
   int64_t scratch = 0;
+  std::vector<int64_t> dims{};  ///< the kernel's, for which these are the numbers
 
   /// Operations for each byte that moves; 0 where they are unknown or nothing moves.
   double intensity() const;
@@ -37,6 +38,7 @@ Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const Peak
 struct LaunchFacts {
   size_t step = 0;
   std::string source;
+  std::string dims;  ///< "M = 2*B, N = D": the kernel's dims that the entry calls otherwise
   const format::KernelMeta* kernel = nullptr;
   std::optional<int64_t> times;  ///< how often in one call; unknown where data decides
   std::optional<Cost> cost;      ///< of one launch; where the entry's sizes are given
@@ -54,7 +56,8 @@ struct EntryFacts {
   const format::ManifestEntry* entry = nullptr;
   format::Plan plan;
   format::StepSources sources;
-  bool has_sizes = false;  ///< all dims are given
+  bool has_sizes = false;  ///< all dims are given, and fit
+  std::string misfit;      ///< why the sizes that are given do not fit; else empty
   std::vector<LaunchFacts> launches;
   std::vector<TempFacts> temps;  ///< in order of their first step, then of the plan
   // With sizes:
@@ -89,6 +92,8 @@ format::Result<EntryFacts> entry_facts(const format::ManifestEntry& entry, forma
 std::string text_of(const std::vector<TargetFacts>& targets, const Options& options);
 /// What the report says of one kernel below its name: for editors, which show it where a kernel is written.
 std::string kernel_text(const KernelFacts& facts, const Machine& machine, const Options& options);
+/// The same of an entry: its launches as a table.
+std::string launches_text(const EntryFacts& entry, const Machine& machine, const Options& options);
 std::string json_of(const std::vector<TargetFacts>& targets, const Options& options);
 
 }  // namespace tessera::report

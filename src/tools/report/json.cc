@@ -91,18 +91,21 @@ Json entry_json(const EntryFacts& entry, const Machine& machine, const Options& 
   Json launches = Json::array();
   for (const LaunchFacts& launch : entry.launches) {
     Json one = {{"step", launch.step}, {"source", launch.source}, {"kernel", launch.kernel->name}};
+    one["dims"] = launch.dims;
     one["times"] = launch.times ? Json(*launch.times) : Json();
     if (launch.cost) one.update(cost_json(*launch.cost, *launch.kernel, peak_figures(machine)));
     launches.push_back(std::move(one));
   }
   Json dims = Json::object();
   for (const std::string& dim : entry.entry->dims) {
-    auto given = options.dims.find(dim);
-    dims[dim] = given == options.dims.end() ? Json() : Json(given->second);
+    std::optional<int64_t> given = entry.has_sizes ? options.size_of(dim) : std::nullopt;
+    dims[dim] = given ? Json(*given) : Json();
   }
   return {{"name", entry.entry->name},
           {"dims", dims},
+          {"misfit", entry.misfit.empty() ? Json() : Json(entry.misfit)},
           {"launches", launches},
+          {"text", launches_text(entry, machine, options)},
           {"memory", memory_json(entry)}};
 }
 

@@ -17,10 +17,29 @@ using format::error;
 std::optional<Cost> cost_at(const format::KernelMeta& kernel, const Options& options) {
   std::vector<int64_t> dims;
   for (const std::string& name : kernel.dims) {
-    auto given = options.dims.find(name);
-    if (given != options.dims.end()) dims.push_back(given->second);
+    if (std::optional<int64_t> size = options.size_of(name)) dims.push_back(*size);
   }
   return dims.size() == kernel.dims.size() ? cost_of(kernel, dims) : std::nullopt;
+}
+
+/// Names in their order with numbers as such: decode.2 before decode.10.
+bool comes_before(std::string_view a, std::string_view b) {
+  auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  while (!a.empty() && !b.empty()) {
+    if (!is_digit(a[0]) || !is_digit(b[0])) {
+      if (a[0] != b[0]) return a[0] < b[0];
+      a.remove_prefix(1), b.remove_prefix(1);
+      continue;
+    }
+    auto digits = [&](std::string_view text) {
+      return text.substr(0, size_t(std::ranges::find_if_not(text, is_digit) - text.begin()));
+    };
+    std::string_view x = digits(a), y = digits(b);
+    if (x.size() != y.size()) return x.size() < y.size();
+    if (x != y) return x < y;
+    a.remove_prefix(x.size()), b.remove_prefix(y.size());
+  }
+  return a.size() < b.size();
 }
 
 class Gatherer {
@@ -30,6 +49,7 @@ class Gatherer {
 
   format::Result<std::vector<TargetFacts>> run() {
     if (format::Outcome known = check_dims(); !known) return known.error();
+    if (format::Outcome known = check_entries(); !known) return known.error();
     std::vector<TargetFacts> targets;
     for (const std::string& name : manifest_.targets) {
       TargetFacts& target = targets.emplace_back();
@@ -42,15 +62,43 @@ class Gatherer {
       for (const format::KernelMeta& kernel : kernels->second) {
         target.kernels.push_back({&kernel, has_entries ? std::nullopt : cost_at(kernel, options_)});
       }
+      std::ranges::stable_sort(target.kernels, comes_before, [](const KernelFacts& k) { return k.kernel->name; });
       for (const format::ManifestEntry& entry : manifest_.entries) {
+        if (!is_reported(entry)) continue;
         format::Outcome added = add_entry(entry, name, kernels->second, target);
         if (!added) return added.error();
       }
+      if (format::Outcome fits = check_fit(target); !fits) return fits.error();
     }
     return targets;
   }
 
  private:
+  bool is_reported(const format::ManifestEntry& entry) const {
+    return options_.entries.empty() || std::ranges::find(options_.entries, entry.name) != options_.entries.end();
+  }
+
+  format::Outcome check_entries() const {
+    std::string known;
+    for (const format::ManifestEntry& entry : manifest_.entries) known += (known.empty() ? "" : ", ") + entry.name;
+    for (const std::string& name : options_.entries) {
+      if (std::ranges::find(manifest_.entries, name, &format::ManifestEntry::name) != manifest_.entries.end()) continue;
+      return error("there is no entry ", format::in_quotes(name), known.empty() ? "" : "; there are ", known);
+    }
+    return {};
+  }
+
+  /// Sizes that are given by name fit one entry at least.
+  format::Outcome check_fit(const TargetFacts& target) const {
+    const EntryFacts* misfit = nullptr;
+    for (const EntryFacts& entry : target.entries) {
+      if (entry.has_sizes) return {};
+      if (!misfit && !entry.misfit.empty()) misfit = &entry;
+    }
+    if (!misfit || options_.other_dims) return {};
+    return error(misfit->entry->name, ": ", misfit->misfit);
+  }
+
   /// Each dim that is given is one of the bundle's.
   format::Outcome check_dims() const {
     for (const auto& [name, size] : options_.dims) {
@@ -63,7 +111,8 @@ class Gatherer {
           if (manifest_.entries.empty()) known.insert(known.end(), kernel.dims.begin(), kernel.dims.end());
         }
       }
-      if (std::ranges::find(known, name) == known.end()) return error("there is no dim ", format::in_quotes(name));
+      bool is_known = options_.other_dims || std::ranges::find(known, name) != known.end();
+      if (!is_known) return error("there is no dim ", format::in_quotes(name));
       if (size < 0) return error("the dim ", format::in_quotes(name), " cannot be ", size);
     }
     return {};
@@ -106,13 +155,23 @@ format::Result<std::string> report_of(std::string_view bytes, const Options& opt
   return options.json ? json_of(*targets, options) : text_of(*targets, options);
 }
 
-bool read_dim(const std::string& text, std::map<std::string, int64_t>& dims) {
+std::optional<int64_t> Options::size_of(const std::string& dim) const {
+  auto given = dims.find(dim);
+  return given == dims.end() ? other_dims : given->second;
+}
+
+bool read_dim(const std::string& text, Options& options) {
   size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) return false;
   const char *begin = text.data() + equals + 1, *end = text.data() + text.size();
   int64_t size = 0;
   auto [stop, problem] = std::from_chars(begin, end, size);
-  dims[text.substr(0, equals)] = size;
+  std::string name = text.substr(0, equals);
+  if (name == "*") {
+    options.other_dims = size;
+  } else {
+    options.dims[name] = size;
+  }
   return problem == std::errc() && stop == end && begin != end && size >= 0;
 }
 

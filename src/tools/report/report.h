@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/format/result.h"
 
@@ -17,13 +19,19 @@ namespace tessera::report {
 
 struct Options {
   std::map<std::string, int64_t> dims{};  ///< sizes, by the name of an entry's or kernel's dim
+  /// Of all other dims. Sizes need not fit then: names that no dim has are passed over.
+  std::optional<int64_t> other_dims{};
+  std::vector<std::string> entries{};  ///< that are reported; empty for all
   bool json = false;
+
+  std::optional<int64_t> size_of(const std::string& dim) const;
 };
 
-/// The report, or why there is none: the bundle is damaged, a dim is unknown, sizes break a guard.
+/// The report, or why there is none: the bundle is damaged, a dim or an entry is unknown, sizes fit no entry. An entry
+/// whose guards they break is reported without sizes beside others.
 format::Result<std::string> report_of(std::string_view bundle, const Options& options);
 
-/// Adds a size written `B=8`; false when the text is none.
-bool read_dim(const std::string& text, std::map<std::string, int64_t>& dims);
+/// Adds a size written `B=8`, or `*=8` for all dims that are not named; false when the text is none.
+bool read_dim(const std::string& text, Options& options);
 
 }  // namespace tessera::report

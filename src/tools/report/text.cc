@@ -82,12 +82,23 @@ class TextWriter {
   /// What stands below a kernel's name, without its indentation.
   std::string run(const KernelFacts& facts, const Machine& machine) {
     write_facts(facts, machine);
+    return without_indentation();
+  }
+
+  /// The same of an entry's launches.
+  std::string run(const EntryFacts& entry, const Machine& machine) {
+    put("    launches{}\n", at_sizes(entry));
+    write_launches(entry, machine);
+    return without_indentation();
+  }
+
+ private:
+  std::string without_indentation() {
     constexpr size_t indentation = 4;
     for (size_t line = 0; line < out_.size(); line = out_.find('\n', line) + 1) out_.erase(line, indentation);
     return std::move(out_);
   }
 
- private:
   template <typename... Args>
   void put(fmt::format_string<Args...> format, Args&&... args) {
     out_ += fmt::format(format, std::forward<Args>(args)...);
@@ -130,13 +141,27 @@ class TextWriter {
 
   void write_cost(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine) {
     Estimate time = estimate(cost, kernel, peak_figures(machine));
-    put("    a launch   {} programs, {} FLOP/byte, {} bound by {}\n", cost.programs,
+    put("    a launch   {}{} programs, {} FLOP/byte, {} bound by {}\n", at_dims(cost, kernel), cost.programs,
         cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?", time_text(time.microseconds),
         time.is_memory_bound ? "memory" : "compute");
   }
 
+  /// "at M = 64, N = 8: ", or nothing where a kernel has no dims.
+  static std::string at_dims(const Cost& cost, const format::KernelMeta& kernel) {
+    std::string text;
+    for (size_t i = 0; i < cost.dims.size(); ++i) {
+      text += fmt::format("{} {} = {}", i ? "," : "at", kernel.dims[i], cost.dims[i]);
+    }
+    return text.empty() ? text : text + ": ";
+  }
+
   void write_entry(const EntryFacts& entry, const Machine& machine) {
     put("\n  entry {}{}\n", entry.entry->name, at_sizes(entry));
+    write_launches(entry, machine);
+    write_memory(entry);
+  }
+
+  void write_launches(const EntryFacts& entry, const Machine& machine) {
     size_t name_width = 6, source_width = 6;
     for (const LaunchFacts& launch : entry.launches) {
       name_width = std::max(name_width, launch.kernel->name.size());
@@ -152,10 +177,9 @@ class TextWriter {
     for (const LaunchFacts& launch : entry.launches) {
       put("    {:>4}  {:<{}}  {:<{}}", launch.step, launch.kernel->name, name_width, launch.source, source_width);
       if (launch.cost) total += write_row(launch, machine);
-      put("{}\n", times_text(launch));
+      put("{}{}{}\n", times_text(launch), launch.dims.empty() ? "" : "  where ", launch.dims);
     }
     if (entry.has_sizes) put("    all launches: {}\n", time_text(total));
-    write_memory(entry);
   }
 
   static std::string times_text(const LaunchFacts& launch) {
@@ -175,11 +199,10 @@ class TextWriter {
   std::string at_sizes(const EntryFacts& entry) const {
     std::string text;
     for (const std::string& dim : entry.entry->dims) {
-      auto given = options_.dims.find(dim);
-      if (entry.has_sizes && given != options_.dims.end()) {
-        text += fmt::format("{} {} = {}", text.empty() ? " at" : ",", dim, given->second);
-      }
+      std::optional<int64_t> given = options_.size_of(dim);
+      if (entry.has_sizes && given) text += fmt::format("{} {} = {}", text.empty() ? " at" : ",", dim, *given);
     }
+    if (!entry.misfit.empty()) return ", whose sizes are open: " + entry.misfit;
     if (!entry.has_sizes) return ", whose sizes are open (--dims)";
     return text;
   }
@@ -245,6 +268,10 @@ class TextWriter {
 
 std::string text_of(const std::vector<TargetFacts>& targets, const Options& options) {
   return TextWriter(options).run(targets);
+}
+
+std::string launches_text(const EntryFacts& entry, const Machine& machine, const Options& options) {
+  return TextWriter(options).run(entry, machine);
 }
 
 std::string kernel_text(const KernelFacts& facts, const Machine& machine, const Options& options) {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "frontend/format/document.h"
 #include "support/diagnostic.h"
+#include "support/render/columns.h"
 
 namespace tessera::shapes {
 
@@ -14,8 +14,6 @@ namespace {
 
 using frontend::PlaceFacts;
 using frontend::SemanticIndex;
-using frontend::Symbol;
-using frontend::SymbolKind;
 using frontend::ValueFacts;
 using frontend::ValueKind;
 
@@ -38,9 +36,9 @@ bool is_news(const PlaceFacts& place, std::string_view line) {
   });
 }
 
-/// The expression behind `return` on a line; null when there is none.
+/// Whether an expression stands behind the `return` of its line.
 bool is_returned(const PlaceFacts& place, std::string_view line) {
-  size_t at = place.extent.column - 1;
+  size_t at = place.loc.column - 1;
   std::string_view before = line.substr(0, std::min(at, line.size()));
   size_t last = before.find_last_not_of(" \t(");
   constexpr std::string_view word = "return";
@@ -48,7 +46,7 @@ bool is_returned(const PlaceFacts& place, std::string_view line) {
 }
 
 std::string_view line_of(const SourceManager& sources, const PlaceFacts& place) {
-  return sources.file(place.extent.file).line(place.extent.line);
+  return sources.file(place.loc.file).line(place.loc.line);
 }
 
 }  // namespace
@@ -57,22 +55,19 @@ std::vector<LineValue> values_of(const SemanticIndex& index, const SourceManager
                                  FileId file) {
   std::vector<LineValue> values;
   for (const PlaceFacts& place : index.bindings) {
-    Loc name{place.extent.file, place.extent.line, place.extent.column, 0};
-    if (name.file != file || !is_news(place, line_of(sources, place))) continue;
-    auto symbol = index.symbol_at(name);
-    if (!symbol || index.symbols[*symbol].name == "self") continue;
-    values.push_back({index.symbols[*symbol].name, &place});
+    if (place.loc.file != file || place.name == "self" || !is_news(place, line_of(sources, place))) continue;
+    values.push_back({place.name, &place});
   }
   uint32_t returned = 0;
   for (const PlaceFacts& place : index.expressions) {
     // The first on its line is the whole one: what contains others comes first.
-    bool first = place.extent.file == file && place.extent.line != returned;
+    bool first = place.loc.file == file && place.loc.line != returned;
     if (!first || !is_returned(place, line_of(sources, place))) continue;
-    returned = place.extent.line;
+    returned = place.loc.line;
     values.push_back({"return", &place});
   }
   std::stable_sort(values.begin(), values.end(), [](const LineValue& a, const LineValue& b) {
-    const auto &x = a.facts->extent, &y = b.facts->extent;
+    Loc x = a.facts->loc, y = b.facts->loc;
     return std::tie(x.line, x.column) < std::tie(y.line, y.column);
   });
   return values;
@@ -82,10 +77,6 @@ namespace {
 
 /// A line of a terminal has room for source and values side by side from this width on.
 constexpr size_t least_source = 24;
-
-size_t columns_of(std::string_view text) {
-  return formatter::display_width(text);
-}
 
 /// Tabs are as wide as the layout takes them for; nothing steers the terminal.
 std::string printable(std::string_view line) {
@@ -190,7 +181,7 @@ std::string shapes_text(const SemanticIndex& index, const SourceManager& sources
   if (count > 0 && source.line(count).empty()) --count;
   for (uint32_t line = 1; line <= count; ++line) {
     auto end = std::find_if(next, values.end(),
-                            [&](const LineValue& value) { return value.facts->extent.line != line; });
+                            [&](const LineValue& value) { return value.facts->loc.line != line; });
     table.add(line, {next, end});
     next = end;
   }
@@ -205,10 +196,11 @@ std::string shapes_json(const SemanticIndex& index, const SourceManager& sources
   for (const LineValue& value : values_of(index, sources, file)) {
     nlohmann::ordered_json entry;
     entry["name"] = value.label;
-    entry["line"] = value.facts->extent.line;
-    entry["column"] = value.facts->extent.column;
-    entry["end_line"] = value.facts->extent.end_line;
-    entry["end_column"] = value.facts->extent.end_column;
+    frontend::Extent extent = frontend::extent_of(sources, value.facts->loc);
+    entry["line"] = extent.line;
+    entry["column"] = extent.column;
+    entry["end_line"] = extent.end_line;
+    entry["end_column"] = extent.end_column;
     for (const ValueFacts& facts : value.facts->values) entry["values"].push_back(to_json(facts));
     entry["more"] = value.facts->more;
     json["values"].push_back(std::move(entry));

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "support/file.h"
-
 namespace tessera::tools {
 
 namespace fs = std::filesystem;
@@ -16,11 +14,18 @@ bool is_below(const fs::path& path, const fs::path& folder) {
   return rest == folder.end() || (std::next(rest) == folder.end() && rest->empty());
 }
 
+/// The same for all spellings of a path.
+fs::path whole_path(const fs::path& path) {
+  std::error_code error;
+  fs::path whole = fs::weakly_canonical(path, error);
+  return error ? path.lexically_normal() : whole;
+}
+
 class Finder {
  public:
   Finder(const std::vector<std::string>& excluded, std::vector<std::string>& problems)
       : problems_(problems) {
-    for (const std::string& name : excluded) excluded_.push_back(fs::path(name).lexically_normal());
+    for (const std::string& name : excluded) excluded_.push_back(whole_path(name));
   }
 
   void folder(const fs::path& root, std::vector<std::string>& out) {
@@ -46,7 +51,8 @@ class Finder {
 
  private:
   bool is_excluded(const fs::path& path) const {
-    fs::path normal = path.lexically_normal();
+    if (excluded_.empty()) return false;
+    fs::path normal = whole_path(path);
     return std::any_of(excluded_.begin(), excluded_.end(),
                        [&](const fs::path& folder) { return is_below(normal, folder); });
   }
@@ -71,19 +77,6 @@ std::vector<std::string> find_sources(const std::vector<std::string>& names,
     }
   }
   return found;
-}
-
-bool rewrite_file(const std::string& path, std::string_view contents, std::string& error) {
-  std::error_code problem;
-  fs::path target = fs::canonical(path, problem);
-  fs::perms permissions = problem ? fs::perms::none : fs::status(target, problem).permissions();
-  if (problem) {
-    error = problem.message();
-    return false;
-  }
-  if (!write_file(target.string(), contents, error)) return false;
-  fs::permissions(target, permissions, problem);
-  return true;
 }
 
 }  // namespace tessera::tools

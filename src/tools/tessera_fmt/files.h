@@ -2,7 +2,6 @@
 // The .tsr files that a command line names.
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tessera::tools {
@@ -13,9 +12,5 @@ namespace tessera::tools {
 std::vector<std::string> find_sources(const std::vector<std::string>& names,
                                       const std::vector<std::string>& excluded,
                                       std::vector<std::string>& problems);
-
-/// Gives a file other contents, aside first. It keeps its permissions, and what a link points to is
-/// written, not the link. False with the reason in `error`.
-bool rewrite_file(const std::string& path, std::string_view contents, std::string& error);
 
 }  // namespace tessera::tools

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "frontend/format/format.h"
 #include "support/file.h"
-#include "support/out_of_memory.h"
-#include "tools/command_line/help.h"
 #include "tools/driver/io.h"
-#include "tools/driver/version.h"
+#include "tools/driver/start.h"
 #include "tools/tessera_fmt/files.h"
 #include "tools/tessera_fmt/unified_diff.h"
 
@@ -74,9 +73,8 @@ void add_options(CLI::App& app, Options& options) {
       ->type_name("NAME")
       ->capture_default_str()
       ->group("What is formatted");
-  app.set_version_flag("--version", std::string(driver::version_line("tessera-fmt")));
   app.footer(footer);
-  command_line::set_help_style(app);
+  driver::finish_options(app);
 }
 
 /// "10:20"; false when it is no range.
@@ -119,6 +117,7 @@ class Run {
   void failure(const std::string& name, const formatter::FormatResult& result);
   void success(const std::string& path, const std::string& name, const std::string& before,
                const formatter::FormatResult& result);
+  void write(const std::string& path, const std::string& text);
 
   const Options& options_;
   bool failed_ = false;
@@ -130,25 +129,26 @@ void Run::failure(const std::string& name, const formatter::FormatResult& result
   if (result.outcome == formatter::Outcome::SyntaxErrors)
     return driver::show(result.messages->diagnostics);
   is_bug_ |= result.is_bug;
-  fmt::print(stderr, "{}: {}: {}; the file is as it was\n", escape_control(name),
-             result.is_bug ? "internal error" : "error", result.problem);
+  driver::tell(fmt::format("{}: {}: {}; the file is as it was\n", escape_control(name),
+                           result.is_bug ? "internal error" : "error", result.problem));
 }
 
 void Run::success(const std::string& path, const std::string& name, const std::string& before,
                   const formatter::FormatResult& result) {
   bool changed = result.text != before;
   if (options_.check && changed) {
-    fmt::print(stderr, "{} is not formatted\n", escape_control(name));
+    driver::tell(fmt::format("{} is not formatted\n", escape_control(name)));
     failed_ = true;
   }
-  if (options_.diff) fmt::print("{}", tools::unified_diff(name, before, result.edits));
-  if (options_.check || options_.diff) return;
+  if (options_.diff) return write("-", tools::unified_diff(name, before, result.edits));
+  if (options_.check) return;
   bool to_stdout = options_.to_stdout || path == "-";
-  if (!changed && !to_stdout) return;
+  if (changed || to_stdout) write(to_stdout ? "-" : path, result.text);
+}
+
+void Run::write(const std::string& path, const std::string& text) {
   std::string error;
-  bool good = to_stdout ? write_file("-", result.text, error)
-                        : tools::rewrite_file(path, result.text, error);
-  if (!good) report(diag::cannot_write, name, error);
+  if (!write_file(path, text, error)) report(diag::cannot_write, path == "-" ? "<stdout>" : path, error);
 }
 
 void Run::file(const std::string& path) {
@@ -166,24 +166,18 @@ void Run::file(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  install_memory_handler();
   Options options;
   CLI::App app{"Formats Tessera source.", "tessera-fmt"};
   add_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& request) {  // --help and --version
-    return app.exit(request);
-  } catch (const CLI::ParseError& error) {
-    return driver::command_line_error("tessera-fmt", error.what());
-  }
+  if (std::optional<int> status = driver::read_command_line(app, argc, argv)) return *status;
   if (!options.range.empty()) {
     options.lines.emplace();
     if (!read_range(options.range, *options.lines)) {
       return driver::command_line_error("tessera-fmt",
                                         "--range takes LINE:LINE, not '" + options.range + "'");
     }
-    if (options.inputs.size() != 1) {
+    std::error_code error;
+    if (options.inputs.size() != 1 || std::filesystem::is_directory(options.inputs[0], error)) {
       return driver::command_line_error("tessera-fmt", "--range is about the lines of one file");
     }
   }

@@ -4,25 +4,52 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdlib>
 
 #include "lsp/loop.h"
-#include "tools/command_line/help.h"
+#include "lsp/supervisor.h"
+#include "support/check.h"
+#include "tools/driver/start.h"
 #include "tools/driver/version.h"
 
+namespace {
+
+/// Tests make the server fail at a word in a text.
+tessera::lsp::WorkingOn failing(const tessera::lsp::WorkingOn& working_on) {
+  const char* word = std::getenv("TESSERA_LSP_FAIL_AT");
+  if (!word) return working_on;
+  return [working_on, word](std::string_view uri, std::string_view text) {
+    working_on(uri, text);
+    TSR_CHECK(text.find(word) == std::string_view::npos, "the text has the word that tests fail at");
+  };
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  CLI::App app("The language server of Tessera: an editor starts it and speaks the Language Server Protocol with it.");
-  app.set_version_flag("--version", tessera::driver::version_line("tessera-lsp"));
+  CLI::App app("The language server of Tessera: an editor starts it and speaks the Language Server Protocol with it.",
+               "tessera-lsp");
   bool stdio = false;
   app.add_flag("--stdio", stdio, "speak on standard input and output; it always does");
+  std::string messages;
+  app.add_option("--replay", messages,
+                 "read the messages that a server failed at, from the file that it named, and print the answers;\n"
+                 "in this process, for a debugger")
+      ->type_name("FILE");
   app.footer("The server reads requests from standard input and answers on standard output until it is told to leave.\n"
              "docs/editors.md shows how editors are set up, and lists its settings.\n"
              "\n"
              "Exit status:\n"
              "  0  the client asked it to shut down, and then to leave\n"
              "  1  the client left without that");
-  tessera::command_line::set_help_style(app);
-  CLI11_PARSE(app, argc, argv);
+  tessera::driver::finish_options(app);
+  if (std::optional<int> status = tessera::driver::read_command_line(app, argc, argv)) return *status;
   // A client that is gone is noticed where the answer is written.
   std::signal(SIGPIPE, SIG_IGN);
-  return tessera::lsp::serve(STDIN_FILENO, STDOUT_FILENO, std::string(tessera::driver::version()));
+  std::string version(tessera::driver::version());
+  if (!messages.empty()) return tessera::lsp::replay(messages, version, failing([](auto, auto) {}));
+  auto serve = [&](int in, int out, const tessera::lsp::WorkingOn& working_on) {
+    return tessera::lsp::serve(in, out, version, failing(working_on));
+  };
+  return tessera::lsp::supervise(STDIN_FILENO, STDOUT_FILENO, serve);
 }

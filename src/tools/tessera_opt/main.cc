@@ -10,10 +10,10 @@
 #include "ir/core/printer.h"
 #include "ir/layout/text.h"
 #include "passes/phases.h"
-#include "tools/command_line/help.h"
+#include "tools/driver/compile.h"
 #include "tools/driver/io.h"
 #include "tools/driver/levels.h"
-#include "tools/driver/version.h"
+#include "tools/driver/start.h"
 
 using namespace tessera;
 
@@ -36,24 +36,34 @@ struct Options {
   driver::DiagnosticOptions diagnostics;
 };
 
-void list_passes() {
+std::string list_of_passes() {
+  std::string text;
   for (const PassInfo& pass : all_passes()) {
     std::string levels = pass.reads == pass.leaves
                              ? std::string(to_string(pass.reads))
                              : fmt::format("{} -> {}", to_string(pass.reads), to_string(pass.leaves));
-    fmt::print("{:<24} {:<18} {}\n", pass.name, levels, pass.summary);
-    if (!pass.options.empty()) fmt::print("{:<24} {:<18} options: {}\n", "", "", pass.options);
+    text += fmt::format("{:<24} {:<18} {}\n", pass.name, levels, pass.summary);
+    if (!pass.options.empty()) text += fmt::format("{:<24} {:<18} options: {}\n", "", "", pass.options);
   }
-  fmt::print("\nphases, each some of these passes:\n");
+  text += "\nphases, each some of these passes:\n";
   for (const Phase& phase : all_phases()) {
-    fmt::print("{:<30} {}\n", phase.name, phase.summary);
+    text += fmt::format("{:<30} {}\n", phase.name, phase.summary);
     if (phase.options.empty()) continue;
-    fmt::print("{:<30} options: {}\n", "", phase.options.substr(0, phase.options.find('=')));
+    text += fmt::format("{:<30} options: {}\n", "", phase.options.substr(0, phase.options.find('=')));
   }
+  return text;
 }
 
-void list_ops(const Context& context) {
-  for (const OpInfo* info : context.all_ops()) fmt::print("{}\n", info->name);
+std::string list_of_ops(const Context& context) {
+  std::string text;
+  for (const OpInfo* info : context.all_ops()) text += fmt::format("{}\n", info->name);
+  return text;
+}
+
+/// What is wrong with options that do not fit each other; empty when nothing is.
+std::string check_options(const Options& options) {
+  bool is_mixed = options.time && options.diagnostics.format != driver::ErrorFormat::Human;
+  return is_mixed ? "--time is for people, and does not go with --error-format" : "";
 }
 
 /// Draws a layout that was read, unless it is too large.
@@ -115,7 +125,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--time", options.time, "print the time of each pass to standard error")
       ->group("What is printed");
   app.add_flag("--no-verify", options.no_verify, "do not verify after each pass")->group("Passes");
-  app.add_flag("--no-locations", options.no_locations, "print no source locations")
+  app.add_flag("--no-locations", options.no_locations, "print no source locations in the result")
       ->group("What is printed");
   app.add_option("--show-layout", options.layout, "draw a layout and leave: who holds each element, or where it lies")
       ->type_name("LAYOUT")
@@ -124,7 +134,6 @@ void add_options(CLI::App& app, Options& options) {
       ->group("Other things to do");
   app.add_flag("--list-ops", options.list_ops, "list all ops and leave")->group("Other things to do");
   driver::add_diagnostic_options(app, options.diagnostics);
-  app.set_version_flag("--version", std::string(driver::version_line("tessera-opt")));
   app.footer(
       "Examples:\n"
       "  tesserac mlp.tsr --dump=graph -o graph.tir\n"
@@ -139,7 +148,7 @@ void add_options(CLI::App& app, Options& options) {
       "\n"
       "Environment:\n"
       "  NO_COLOR  any text turns the colours of messages off");
-  command_line::set_help_style(app);
+  driver::finish_options(app);
 }
 
 class Run {
@@ -156,10 +165,12 @@ class Run {
   Status work() {
     if (options_.layout) return show_layout(*options_.layout, sources_, diagnostics_);
     driver::register_all_levels(context_);
+    if (options_.list_passes) return driver::write_text("-", list_of_passes(), diagnostics_);
+    if (options_.list_ops) return driver::write_text("-", list_of_ops(context_), diagnostics_);
     if (!check_pass_names(options_.print_before, diagnostics_)) return failure;
     if (!check_pass_names(options_.print_after, diagnostics_)) return failure;
     Result<FileId> file = driver::read_source(options_.input, diagnostics_);
-    if (!file) return failure;
+    if (!file || refuse_source(*file).failed()) return failure;
     auto modules = parse_modules(context_, *file, diagnostics_);
     if (!modules) return failure;
     const Machine* machine = nullptr;
@@ -168,6 +179,8 @@ class Run {
     }
     Result<std::vector<PassStep>> steps = parse_pipeline(options_.passes, diagnostics_, machine);
     if (!steps) return failure;
+    // The standard library, for the lowering that instantiates its kernels.
+    if (!steps->empty()) library_ = frontend::library_only(context_, diagnostics_);
     bool prints_code = machine && machine->is_gpu() && options_.passes.ends_with("LowerToPTXPass");
     std::string text;
     for (const auto& module : *modules) {
@@ -181,6 +194,15 @@ class Run {
     }
     if (diagnostics_.has_errors()) return failure;  // a warning that is an error
     return driver::write_text(options_.output, text, diagnostics_);
+  }
+
+  /// A program that is given for IR.
+  Status refuse_source(FileId file) {
+    const SourceFile& source = sources_.file(file);
+    if (driver::is_dump(source.text()) || !source.name().ends_with(".tsr")) return success;
+    diagnostics_.report(diag::command_line, {}, fmt::format("'{}' is a program, not IR", source.name()))
+        .help(fmt::format("'tesserac --dump=graph {}' writes its IR", source.name()));
+    return failure;
   }
 
   /// The modules, of level target, as the code of a GPU.
@@ -198,14 +220,11 @@ class Run {
     manager_options.verify_each = !options_.no_verify;
     manager_options.reproducer = driver::reproducer_path("tessera-opt");
     PassManager manager(std::move(manager_options));
-    // The standard library, for the lowering that instantiates its kernels.
-    frontend::FrontendResult source = frontend::library_only(context_, diagnostics_);
-    PassContext context{diagnostics_, machine, source.library.get(), options_.entry, {}};
+    PassContext context{diagnostics_, machine, library_.library.get(), options_.entry, {}};
     Status status = manager.run(module, steps, context);
-    if (options_.time) {
-      for (const PassTiming& t : manager.timings()) {
-        fmt::print(stderr, "{:<24} {:9.3f} ms\n", t.pass, t.seconds * 1e3);
-      }
+    if (!options_.time) return status;
+    for (const PassTiming& t : manager.timings()) {
+      driver::tell(fmt::format("{:<24} {:9.3f} ms\n", t.pass, t.seconds * 1e3));
     }
     return status;
   }
@@ -214,6 +233,7 @@ class Run {
   Context context_;
   SourceManager sources_;
   DiagnosticEngine diagnostics_{sources_};
+  frontend::FrontendResult library_;
 };
 
 }  // namespace
@@ -222,22 +242,9 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app{"Runs passes on Tessera IR.", "tessera-opt"};
   add_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& request) {  // --help and --version
-    return app.exit(request);
-  } catch (const CLI::ParseError& error) {
-    return driver::command_line_error("tessera-opt", error.what(), driver::error_format(argc, argv));
-  }
-  if (options.list_passes) {
-    list_passes();
-    return driver::exit_success;
-  }
-  if (options.list_ops) {
-    Context context;
-    driver::register_all_levels(context);
-    list_ops(context);
-    return driver::exit_success;
+  if (std::optional<int> status = driver::read_command_line(app, argc, argv)) return *status;
+  if (std::string problem = check_options(options); !problem.empty()) {
+    return driver::command_line_error("tessera-opt", problem, options.diagnostics.format);
   }
   return Run(options).run();
 }

@@ -8,14 +8,15 @@
 #include <nlohmann/json.hpp>
 
 #include "ir/core/machine.h"
-#include "support/out_of_memory.h"
 #include "tools/command_line/help.h"
 #include "tools/driver/compile.h"
 #include "tools/driver/diagnostic_options.h"
 #include "tools/driver/explain.h"
 #include "tools/driver/io.h"
+#include "tools/driver/outputs.h"
+#include "tools/driver/remapped_files.h"
 #include "tools/driver/show_shapes.h"
-#include "tools/driver/version.h"
+#include "tools/driver/start.h"
 #include "tools/inspect/inspection.h"
 #include "tools/report/report.h"
 
@@ -39,8 +40,8 @@ struct Options {
 
 constexpr const char* footer =
     "A bundle holds the code of each target. Without --target these are cpu:x86-64-v3 and\n"
-    "cpu:x86-64-v4, and cpu:x86-64-v4-amx where the program multiplies bf16; the runtime takes the best\n"
-    "one that the processor supports. 'host' is the best that this machine has.\n"
+    "cpu:x86-64-v4, and where the program multiplies bf16 cpu:x86-64-v4-bf16 and cpu:x86-64-v4-amx; the\n"
+    "runtime takes the best one that the processor supports. 'host' is the best that this machine has.\n"
     "\n"
     "Of the stages of --dump, tirh is graph and sched, and tirt is tile and target. GPUs have ptx and\n"
     "cubin in the place of llvm and asm. A dump can be edited and compiled on.\n"
@@ -85,6 +86,63 @@ std::string refuse_define(const std::string& define) {
   return "'" + name + "' is no name; it takes NAME or NAME=VALUE";
 }
 
+void add_input_options(CLI::App& app, Options& options) {
+  driver::CompileOptions& compile = options.compile;
+  app.add_option("-I,--include", compile.include_paths,
+                 "also look here for includes and imports; may be given several times")
+      ->type_name("DIR")
+      ->group(input_group)
+      ->allow_extra_args(false);
+  app.add_option("-D,--define", options.defines, "a name for %if, which is 1 if it is given no value")
+      ->type_name("NAME[=VALUE]")
+      ->group(input_group)
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(refuse_define, ""));
+  app.add_option("--remap", compile.remapped,
+                 "where the file is included or imported read this text, which an editor has and has not saved;\n"
+                 "may be given several times")
+      ->type_name("FILE=TEXT")
+      ->group(input_group)
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(driver::refuse_remap, ""));
+}
+
+void add_report_options(CLI::App& app, Options& options) {
+  app.add_flag("--report{text}", options.report,
+               "print what each kernel and entry costs: work, bytes, registers, a roofline estimate, and when each\n"
+               "temporary lives; as text or, with --report=json, for programs. Writes a bundle only with -o")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->group(report_group);
+  app.add_flag("--shapes{text}", options.shapes,
+               "print the source with the shapes of its values beside each line, and compile no further; as text or,\n"
+               "with --shapes=json, for programs; docs/debugging.md")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->group(report_group);
+  app.add_option("--inspect", options.inspect,
+                 "write a page for a browser that shows the lowering: each stage beside the source, what each pass\n"
+                 "changed, memory and kernels; a name in .json gets its data. Writes a bundle only with -o;\n"
+                 "docs/inspector.md")
+      ->type_name("FILE")
+      ->group(report_group);
+  app.add_option("--dims", options.dims,
+                 "sizes to report for, as B=8,S=256, or *=1024 for all that are not named; an entry with all sizes\n"
+                 "has numbers, and one that they do not fit has none")
+      ->type_name("NAME=SIZE,...")
+      ->group(report_group)
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--entry", options.sizes.entries, "entries that --report tells of; all without it")
+      ->type_name("NAME,...")
+      ->group(report_group)
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_flag("--time", options.time, "print how long each stage took to standard error")
+      ->group(report_group);
+  app.add_option("--time-json", options.time_json, "write the times of the stages to this file")
+      ->type_name("FILE")
+      ->group(report_group);
+}
+
 void add_options(CLI::App& app, Options& options) {
   driver::CompileOptions& compile = options.compile;
   app.add_option("FILE", compile.input, "source (.tsr) or dump of IR (- for standard input)");
@@ -104,16 +162,7 @@ void add_options(CLI::App& app, Options& options) {
       ->group(output_group)
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("-I,--include", compile.include_paths,
-                 "also look here for includes and imports; may be given several times")
-      ->type_name("DIR")
-      ->group(input_group)
-      ->allow_extra_args(false);
-  app.add_option("-D,--define", options.defines, "a name for %if, which is 1 if it is given no value")
-      ->type_name("NAME[=VALUE]")
-      ->group(input_group)
-      ->allow_extra_args(false)
-      ->check(CLI::Validator(refuse_define, ""));
+  add_input_options(app, options);
   app.add_option("--print-before", compile.print_before, "print the IR before these passes (or all)")
       ->type_name("PASS,...")
       ->group(pass_group)
@@ -138,48 +187,24 @@ void add_options(CLI::App& app, Options& options) {
       ->allow_extra_args(false);
   app.add_flag("--cubin", compile.cubin, "assemble code for GPUs with ptxas; without it the bundle holds PTX alone")
       ->group(code_group);
-  app.add_flag("--lineinfo", compile.line_info, "with --cubin: name the source's lines in it, for profilers; it grows")
+  app.add_flag("--lineinfo", compile.line_info,
+               "with --cubin: name the source's lines in it, for profilers; it grows. With --dump=asm: name\n"
+               "them in it")
       ->group(code_group);
   app.add_flag("--debug", compile.debug,
                "check every access to memory before it happens; one outside is reported by the runtime with the place\n"
                "in the source, and does not happen. Slow; docs/debugging.md")
       ->group(code_group);
-  app.add_flag("--report{text}", options.report,
-               "print what each kernel and entry costs: work, bytes, registers, a roofline estimate, and when each\n"
-               "temporary lives; as text or, with --report=json, for programs. Writes a bundle only with -o")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->group(report_group);
-  app.add_flag("--shapes{text}", options.shapes,
-               "print the source with the shapes of its values beside each line, and compile no further; as text or,\n"
-               "with --shapes=json, for programs; docs/debugging.md")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->group(report_group);
-  app.add_option("--inspect", options.inspect,
-                 "write a page for a browser that shows the lowering: each stage beside the source, what each pass\n"
-                 "changed, memory and kernels; a name in .json gets its data. Writes a bundle only with -o;\n"
-                 "docs/inspector.md")
-      ->type_name("FILE")
-      ->group(report_group);
-  app.add_option("--dims", options.dims, "sizes to report for, as B=8,S=256; an entry with all sizes has numbers")
-      ->type_name("NAME=SIZE,...")
-      ->group(report_group)
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_report_options(app, options);
   app.add_flag("--verify-each", compile.verify_each, "verify the IR after each pass")->group(pass_group);
-  app.add_flag("--time", options.time, "print how long each stage took to standard error")
-      ->group(report_group);
-  app.add_option("--time-json", options.time_json, "write the times of the stages to this file")
-      ->type_name("FILE")
-      ->group(report_group);
   driver::add_diagnostic_options(app, options.diagnostics);
   app.add_option("--explain", options.explained,
                  "print what the tag at the end of a message means; without one, list all")
       ->expected(0, 1)
       ->type_name("TAG")
       ->group(driver::diagnostic_group);
-  app.set_version_flag("--version", std::string(driver::version_line("tesserac")));
   app.footer(footer);
-  command_line::set_help_style(app);
+  driver::finish_options(app);
 }
 
 void read_defines(Options& options) {
@@ -192,11 +217,12 @@ void read_defines(Options& options) {
 
 void print_times(const std::vector<driver::StageTime>& times) {
   double total = 0;
+  std::string text;
   for (const driver::StageTime& t : times) {
-    fmt::print(stderr, "{:<28} {:9.1f} ms\n", t.stage, t.milliseconds);
+    text += fmt::format("{:<28} {:9.1f} ms\n", t.stage, t.milliseconds);
     total += t.milliseconds;
   }
-  fmt::print(stderr, "{:<28} {:9.1f} ms\n", "total", total);
+  driver::tell(text + fmt::format("{:<28} {:9.1f} ms\n", "total", total));
 }
 
 Status write_times(const std::vector<driver::StageTime>& times, const std::string& path,
@@ -212,17 +238,13 @@ std::string read_report_options(Options& options, bool is_reported) {
   bool is_inspected = !options.inspect.empty(), is_wanted = is_reported || is_inspected;
   compile.keep_bundle = is_wanted;
   if (!options.dims.empty() && !is_wanted) return "--dims needs --report or --inspect";
+  if (!options.sizes.entries.empty() && !is_reported) return "--entry needs --report";
   for (const std::string& dim : options.dims) {
-    if (!report::read_dim(dim, options.sizes.dims)) return "--dims takes NAME=SIZE, not '" + dim + "'";
+    if (!report::read_dim(dim, options.sizes)) return "--dims takes NAME=SIZE, not '" + dim + "'";
   }
   options.sizes.json = options.report == "json";
   const char* option = is_reported ? "--report" : "--inspect";
   if (is_wanted && !compile.stages.empty()) return fmt::format("{} is about a bundle; --dump makes none", option);
-  if (is_reported && compile.output == "-") {
-    return "the report goes to standard output; the bundle needs another name";
-  }
-  if (is_reported && options.inspect == "-") return "the report goes to standard output; the page needs another name";
-  if (is_inspected && compile.output == options.inspect) return "the bundle and the page need different names";
   return {};
 }
 
@@ -233,28 +255,59 @@ std::string check_shapes_options(const Options& options, bool is_reported) {
   return "--shapes compiles no further than the source; it goes with neither --dump, --report nor --inspect";
 }
 
-int no_report(const format::Error& error, const Options& options) {
-  return driver::command_line_error("tesserac", "there is no report: " + error.text, options.diagnostics.format);
+Result<std::string> make_report(const std::string& bundle, const report::Options& options,
+                                DiagnosticEngine& diagnostics) {
+  format::Result<std::string> text = report::report_of(bundle, options);
+  if (text) return std::move(*text);
+  diagnostics.report(diag::command_line, {}, "there is no report: " + text.error().text)
+      .help("'tesserac --help' shows how it is used");
+  return failure;
 }
 
-int print_report(const std::string& bundle, const Options& options) {
-  format::Result<std::string> text = report::report_of(bundle, options.sizes);
-  if (!text) return no_report(text.error(), options);
-  bool is_written = std::fwrite(text->data(), 1, text->size(), stdout) == text->size() && std::fflush(stdout) == 0;
-  if (is_written) return driver::exit_success;
-  return driver::command_line_error("tesserac", "the report cannot be written", options.diagnostics.format);
+/// Makes what is wanted of a bundle, and only then writes: the page or its data, the bundle, the report.
+Status write_all(inspect::Trace& trace, const driver::Compiler& compiler, const Options& options,
+                 DiagnosticEngine& diagnostics) {
+  const std::string& bundle = compiler.bundle();
+  std::string text, page;
+  if (!options.report.empty()) {
+    Result<std::string> report = make_report(bundle, options.sizes, diagnostics);
+    if (!report) return failure;
+    text = std::move(*report);
+  }
+  if (!options.inspect.empty()) {
+    report::Options sizes = options.sizes;
+    sizes.json = true;
+    sizes.entries.clear();
+    Result<std::string> report = make_report(bundle, sizes, diagnostics);
+    if (!report) return failure;
+    page = inspect::json_of(trace, {compiler.input(), compiler.times(), std::move(*report)});
+    if (!options.inspect.ends_with(".json")) page = inspect::page_of(page);
+    if (!driver::write_text(options.inspect, page, diagnostics)) return failure;
+  }
+  const std::string& output = options.compile.output;
+  if (!output.empty() && !driver::write_text(output, bundle, diagnostics)) return failure;
+  return options.report.empty() ? Status(success) : driver::write_text("-", text, diagnostics);
 }
 
-/// Writes the page, or its data.
-int write_inspection(inspect::Trace& trace, const driver::Compiler& compiler, const Options& options,
-                     DiagnosticEngine& diagnostics) {
-  format::Result<std::string> report = report::report_of(compiler.bundle(), {options.sizes.dims, true});
-  if (!report) return no_report(report.error(), options);
-  std::string json = inspect::json_of(trace, {compiler.input(), compiler.times(), std::move(*report)});
-  bool is_data = options.inspect.ends_with(".json");
-  Status written = driver::write_text(options.inspect, is_data ? json : inspect::page_of(json), diagnostics);
-  if (written.failed()) driver::show(diagnostics, options.diagnostics.format, "tesserac");
-  return written.failed() ? driver::exit_user_error : driver::exit_success;
+/// The files that are written.
+std::string check_files(const Options& options, bool is_reported) {
+  const driver::CompileOptions& compile = options.compile;
+  bool has_bundle = !compile.keep_bundle && compile.stages.empty() && options.shapes.empty();
+  std::string named = has_bundle && compile.output.empty() ? driver::default_output(compile.input) : compile.output;
+  bool is_text = !compile.stages.empty() || !options.shapes.empty();
+  if (is_text && named.empty()) named = "-";
+  std::string_view what = !compile.stages.empty() ? "the dump" : is_text ? "the source" : "the bundle";
+  const driver::Output outputs[] = {{what, named},
+                                    {"the report", is_reported ? "-" : ""},
+                                    {"the page", options.inspect},
+                                    {"the file of times", options.time_json}};
+  return driver::check_outputs(compile.input, outputs);
+}
+
+/// A table is no part of the diagnostics that programs read.
+std::string check_format(const Options& options) {
+  bool is_mixed = options.time && options.diagnostics.format != driver::ErrorFormat::Human;
+  return is_mixed ? "--time is for people; with --error-format, --time-json=FILE has the times" : "";
 }
 
 /// What is wrong with options that do not fit each other; empty when nothing is.
@@ -268,7 +321,8 @@ std::string check_options(CLI::App& app, Options& options) {
   }
   std::string problem = read_report_options(options, is_reported);
   if (problem.empty() && !options.shapes.empty()) problem = check_shapes_options(options, is_reported);
-  return problem;
+  if (problem.empty()) problem = check_format(options);
+  return problem.empty() ? check_files(options, is_reported) : problem;
 }
 
 int show_shapes(const Options& options) {
@@ -288,15 +342,9 @@ int run(Options& options) {
   driver::Compiler compiler(options.compile, diagnostics);
   bool ok = driver::configure(options.diagnostics, diagnostics) && compiler.run();
   if (options.time) print_times(compiler.times());
-  if (ok && !options.time_json.empty()) {
-    ok = bool(write_times(compiler.times(), options.time_json, diagnostics));
-  }
+  ok = ok && (options.time_json.empty() || bool(write_times(compiler.times(), options.time_json, diagnostics)));
+  ok = ok && (!options.compile.keep_bundle || bool(write_all(trace, compiler, options, diagnostics)));
   driver::show(diagnostics, options.diagnostics.format, "tesserac");
-  if (ok && !options.inspect.empty()) {
-    int written = write_inspection(trace, compiler, options, diagnostics);
-    if (written != driver::exit_success) return written;
-  }
-  if (ok && !options.report.empty()) return print_report(compiler.bundle(), options);
   return ok ? driver::exit_success : driver::exit_user_error;
 }
 
@@ -311,24 +359,13 @@ int explain(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  install_memory_handler();
   Options options;
   CLI::App app{"Compiles Tessera source to a bundle.", "tesserac"};
   add_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& request) {  // --help and --version
-    return app.exit(request);
-  } catch (const CLI::ParseError& error) {
-    return driver::command_line_error("tesserac", error.what(), driver::error_format(argc, argv));
-  }
+  if (std::optional<int> status = driver::read_command_line(app, argc, argv)) return *status;
   if (app.count("--explain") > 0) return explain(options);
   if (std::string problem = check_options(app, options); !problem.empty()) {
     return driver::command_line_error("tesserac", problem, options.diagnostics.format);
-  }
-  if (std::string problem = check_shapes_options(options, app.count("--report") > 0);
-      !options.shapes.empty() && !problem.empty()) {
-    return driver::command_line_error("tesserac", problem);
   }
   read_defines(options);
   return options.shapes.empty() ? run(options) : show_shapes(options);

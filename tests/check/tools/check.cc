@@ -23,7 +23,7 @@
 #include "check/generate.h"
 #include "check/isolate.h"
 #include "check/reduce.h"
-#include "tools/command_line/help.h"
+#include "tools/driver/start.h"
 
 namespace tessera::check {
 
@@ -58,6 +58,7 @@ std::string_view to_string(Verdict verdict) {
   switch (verdict) {
     case Verdict::Passed: return "passed";
     case Verdict::Refused: return "refused";
+    case Verdict::Skipped: return "skipped";
     case Verdict::Failed: break;
   }
   return "failed";
@@ -68,6 +69,7 @@ Json describe(uint64_t seed, const Outcome& outcome, double seconds) {
             {"elements", outcome.elements}, {"exact", outcome.exact},   {"unbounded", outcome.unbounded},
             {"ways", outcome.ways}};
   if (!outcome.refused.empty()) line["refused"] = outcome.refused;
+  if (outcome.skipped) line["skipped_samples"] = outcome.skipped;
   if (!outcome.way.empty()) line["way"] = outcome.way;
   if (!outcome.message.empty()) line["message"] = outcome.message;
   return line;
@@ -112,7 +114,8 @@ class Summary {
     Json ways = line.value("ways", Json::object()), refused = line.value("refused", Json::object());
     for (const auto& [way, count] : ways.items()) ways_[way] += count.get<int64_t>();
     for (const auto& [way, count] : refused.items()) refused_[way] += count.get<int64_t>();
-    if (status != "passed" && status != "refused") failed_.push_back(line);
+    skipped_ += line.value("skipped_samples", int64_t(0));
+    if (status == "failed" || status == "crashed" || status == "timed out") failed_.push_back(line);
   }
 
   bool has_failures() const { return !failed_.empty(); }
@@ -120,13 +123,14 @@ class Summary {
 
   Json json() const {
     return {{"programs", programs_}, {"statuses", statuses_}, {"elements", elements_}, {"exact", exact_},
-            {"unbounded", unbounded_}, {"seconds", seconds_}, {"samples_by_way", ways_}, {"refused_by_way", refused_},
+            {"unbounded", unbounded_}, {"seconds", seconds_}, {"samples_by_way", ways_}, {"samples_skipped", skipped_}, {"refused_by_way", refused_},
             {"failures", failed_}};
   }
 
   std::string text() const {
     std::string out = fmt::format("{} programs", programs_);
     for (const auto& [status, count] : statuses_) out += fmt::format(", {} {}", count, status);
+    if (skipped_) out += fmt::format(", {} samples skipped", skipped_);
     double all = double(std::max<int64_t>(elements_, 1));
     out += fmt::format("; {} results compared, {:.0f} % exactly, {:.1f} % without a bound; {:.0f} s\n", elements_,
                        100 * double(exact_) / all, 100 * double(unbounded_) / all, seconds_);
@@ -139,7 +143,7 @@ class Summary {
   }
 
  private:
-  int64_t programs_ = 0, elements_ = 0, exact_ = 0, unbounded_ = 0;
+  int64_t programs_ = 0, skipped_ = 0, elements_ = 0, exact_ = 0, unbounded_ = 0;
   double seconds_ = 0;
   std::map<std::string, int64_t> statuses_, ways_, refused_;
   std::vector<Json> failed_;
@@ -233,7 +237,7 @@ class Run {
     std::string message = failure.value("message", failure["status"].get<std::string>());
     if (!options_.keep) {
       std::string wanted = fate(program, options, options_.timeout);
-      if (wanted != "passed " && wanted != "refused ") {
+      if (wanted != "passed " && wanted != "refused " && wanted != "skipped ") {
         program = reduced(program, [&](const Program& p) { return fate(p, options, options_.timeout) == wanted; }, 400);
         run_isolated([&](const auto& send) { send(Json(check(program, options).message).dump()); },
                      [&](const std::string& line) { message = Json::parse(line); }, options_.timeout);
@@ -314,8 +318,8 @@ int main(int argc, char** argv) {
       "Exit status:\n"
       "  0  all programs passed or were refused with a reason\n"
       "  1  one failed, or the command line has mistakes");
-  tessera::command_line::set_help_style(app);
-  CLI11_PARSE(app, argc, argv);
+  tessera::driver::finish_options(app);
+  if (std::optional<int> status = tessera::driver::read_command_line(app, argc, argv)) return *status;
   setenv("TSR_POISON", "1", 1);
   if (!options.summary.empty()) return summarise(options.summary);
   if (options.show) {

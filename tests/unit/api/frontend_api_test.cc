@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <stdexcept>
 #include <tessera_frontend.hpp>
 #include <thread>
 
@@ -137,6 +138,62 @@ TEST_CASE("arguments that break the rules give no handle, and no handle is nothi
   tessera_frontend_version(&major, &minor);
   CHECK(major == TESSERA_FRONTEND_MAJOR);
   CHECK(minor == TESSERA_FRONTEND_MINOR);
+}
+
+TEST_CASE("options of a program with an older header are taken, and sizes that there never were are not") {
+  tessera_source source = {"f.tsr", "pass\n", 5};
+  auto takes_options = [&](size_t size) {
+    tessera_frontend_options options = {};
+    options.size = size;
+    tessera_module_ir* ir = tessera_frontend_compile(&source, &options);
+    tessera_module_ir_free(ir);
+    return ir != nullptr;
+  };
+  constexpr size_t options_of_1_0 = 9 * sizeof(void*);
+  CHECK(takes_options(options_of_1_0));
+  CHECK(takes_options(sizeof(tessera_frontend_options)));
+  CHECK_FALSE(takes_options(options_of_1_0 - 1));
+  CHECK_FALSE(takes_options(sizeof(tessera_frontend_options) + 1));
+  tessera_module_ir* ir = tessera_frontend_compile(&source, nullptr);
+  auto takes_policy = [&](size_t size) {
+    tessera_shape_policy policy = {};
+    policy.size = size;
+    tessera_report* report = tessera_validate_shapes(ir, &policy);
+    tessera_report_free(report);
+    return report != nullptr;
+  };
+  constexpr size_t policy_of_1_0 = sizeof(size_t) + sizeof(uint32_t) + 2 * sizeof(int) + sizeof(int) /* unused */ +
+                                   sizeof(void*) + sizeof(size_t);
+  CHECK(takes_policy(policy_of_1_0));
+  CHECK(takes_policy(sizeof(tessera_shape_policy)));
+  CHECK_FALSE(takes_policy(policy_of_1_0 - 1));
+  CHECK_FALSE(takes_policy(sizeof(tessera_shape_policy) + 1));
+  tessera_module_ir_free(ir);
+}
+
+TEST_CASE("what mends a mistake comes with it") {
+  fe::ModuleIr ir = fe::frontend_compile("f.tsr", "const WIDTH = 3\nconst A = WIDHT + 1\n");
+  REQUIRE(ir.diagnostics().size() == 1);
+  REQUIRE(ir.diagnostics()[0].fixes.size() == 1);
+  fe::Fix fix = ir.diagnostics()[0].fixes[0];
+  REQUIRE(fix.edits.size() == 1);
+  CHECK(fix.edits[0].text == "WIDTH");
+  CHECK(fix.edits[0].place.line == 2);
+  CHECK(fix.edits[0].place.column == 11);
+  CHECK(fix.edits[0].place.length == 5);
+  CHECK(tessera_module_ir_fix_count(ir.get(), 1) == 0);
+  CHECK(tessera_module_ir_edit(ir.get(), 0, 0, 1, nullptr, nullptr) == 0);
+}
+
+TEST_CASE("what reading throws comes out of the compilation") {
+  fe::Options options;
+  int calls = 0;
+  options.read = [&](const std::string&, std::string&) -> std::optional<std::string> {
+    ++calls;
+    throw std::runtime_error("no such luck");
+  };
+  CHECK_THROWS_WITH(fe::frontend_compile("f.tsr", "import a\nimport b\n", options), "no such luck");
+  CHECK(calls == 1);
 }
 
 TEST_CASE("bytes of any kind give a module with errors") {

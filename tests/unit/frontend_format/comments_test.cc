@@ -8,6 +8,10 @@ using namespace tessera::formatter;
 TEST_CASE("comments at the ends of neighbouring lines stand in one column") {
   CHECK(formatted("const V = 256 # bytes\nconst EE = 6   # width\n\nx = 1 # alone\n") ==
         "const V = 256  # bytes\nconst EE = 6   # width\n\nx = 1  # alone\n");
+  CHECK(formatted("\"\"\"doc\"\"\" # of all\nconst WIDTH = 256 # bytes\n") ==
+        "\"\"\"doc\"\"\"  # of all\nconst WIDTH = 256  # bytes\n");
+  CHECK(formatted("x = f( # open\n  a,\n) # closed\nconst WIDTH = 256 # bytes\ny = 1 # one\n") ==
+        "x = f(  # open\n    a,\n)  # closed\nconst WIDTH = 256  # bytes\ny = 1              # one\n");
 }
 
 TEST_CASE("comments belong to the block they stand in") {
@@ -15,6 +19,8 @@ TEST_CASE("comments belong to the block they stand in") {
         "def f():\n    # first\n    x = 1\n    # last of f\n\n# of the file\ny = 1\n");
   CHECK(formatted("if a:\n  b\n  # of b\nelse:\n# odd\n  c\n") ==
         "if a:\n    b\n    # of b\nelse:\n    # odd\n    c\n");
+  CHECK(formatted("def f():\n    x = 1\n    # of f\n  # of the file\n        # so is this\n") ==
+        "def f():\n    x = 1\n    # of f\n\n# of the file\n# so is this\n");
 }
 
 TEST_CASE("comments in brackets keep their rows") {

@@ -173,8 +173,8 @@ TEST_CASE("white space and comments change nothing of what a file means") {
       std::string text = Mutator(++seed).run(read(path));
       FormatResult once = format(text);
       INFO(path << " with seed " << seed << "\n" << text);
-      CHECK(!once.is_bug);
       INFO(once.problem);
+      CHECK(!once.is_bug);
       if (once.outcome != Outcome::Formatted) continue;
       ++done;
       CHECK(format(once.text).text == once.text);

@@ -109,6 +109,14 @@ TEST_CASE("assignments with their = in one column keep one") {
   CHECK(formatted("t    = 1\n\nacc  = 2\n") == "t = 1\n\nacc = 2\n");
 }
 
+TEST_CASE("wide characters take two columns, marks none") {
+  CHECK(formatted("a = \"日本\" # x\nbb = \"e\u0301\" # y\n") == "a = \"日本\"  # x\nbb = \"e\u0301\"    # y\n");
+  std::string wide;
+  for (int i = 0; i < 40; ++i) wide += "語";
+  CHECK(formatted("x = f(\"" + wide + "\", value_1)\n") == "x = f(\"" + wide + "\", value_1)\n");
+  CHECK(formatted("x = f(\"" + wide + "\", value_of_1)\n") == "x = f(\"" + wide + "\",\n      value_of_1)\n");
+}
+
 TEST_CASE("empty lines") {
   CHECK(formatted("\n\nx = 1\n\n\n\ny = 2\ndef f():\n\n    return 1\n# of g\n@jit\n\ndef g():\n    return 2\nz = 3\n\n\n") ==
         "x = 1\n\ny = 2\n\ndef f():\n    return 1\n\n# of g\n@jit\ndef g():\n    return 2\n\nz = 3\n");

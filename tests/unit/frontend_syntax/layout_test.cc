@@ -44,6 +44,11 @@ TEST_CASE("branches need their if") {
   CHECK(tags("for a in b:\n  c\nelse:\n  d\n") == "branch-without-if@3:1");
 }
 
+TEST_CASE("policies below each other are no decorators") {
+  CHECK(tags("def f(\n    x: T\n        @a\n        @b,\n):\n    pass\n") == "");
+  CHECK(tags("y = f(x\n@a\ndef g(): pass\n") == "unclosed-bracket@1:8");
+}
+
 TEST_CASE("brackets") {
   CHECK(tags("x = )\n") == "unmatched-closing@1:5");
   CHECK(tags("x = (1]\ny\n") == "mismatched-bracket@1:7");
@@ -54,7 +59,42 @@ TEST_CASE("brackets") {
   CHECK(parse("x = f([1)\ny\n").tree == "(error-stmt)\n(expr y)\n");
   CHECK(tags("x = f(1\n  y)\n") == "unexpected-token@2:3");
   CHECK(tags("x = f('a'\n'b',\nc\n)\n") == "");
+  CHECK(tags("def f(\n  x: Tensor[4, f32]\n    @accum(f32)\n    @saturate,\n):\n  return x\n") == "");
+  CHECK(tags("x = f(1\n@jit\n@export\ndef g():\n  y\n") == "unclosed-bracket@1:8");
   Parsed parsed = parse("def f(a:\n  return (b\ndef g(): pass\n");
   CHECK(parsed.tags == "unclosed-bracket@1:9 unclosed-bracket@2:12");
   CHECK(parsed.tree.find("(def g () _\n  (pass))") != std::string::npos);
+}
+
+TEST_CASE("a line that has fallen out of its block is taken as part of it") {
+  CHECK(tags("def f():\n    a\n    b\nc\n    d\n") == "misplaced-statement@4:1");
+  CHECK(tags("def f():\n    a\nfor i in x:\n        b\n    c\n") == "misplaced-statement@3:1");
+  CHECK(tags("def f():\n    return a\nb\n    c\n") == "unexpected-indent@4:5");
+  CHECK(tags("def f():\n    a\nb\nc\n") == "");
+  std::string whole = "(def f () _\n  (expr a)\n  (expr b)\n  (expr c))";
+  CHECK(parse("def f():\n    a\nb\n    c\n").tree.find(whole) != std::string::npos);
+}
+
+TEST_CASE("a block's first line gives way to most of the others") {
+  CHECK(tags("def f():\n        a\n    b\n    c\n") == "misplaced-statement@2:9");
+  CHECK(tags("if x:\n    y\ndef f():\n      a\n    b\n") == "misplaced-statement@4:7");
+}
+
+TEST_CASE("a definition between two blocks is one of the outer's") {
+  CHECK(tags("def f():\n    a\n  def g():\n    b\n") == "inconsistent-dedent@3:3");
+  CHECK(tags("for a in b:\n    c\n  = d\n") == "inconsistent-dedent@3:3");
+}
+
+TEST_CASE("a bracket is missing where the layout of the next line says so") {
+  CHECK(tags("f(a, b[c,\n  d[e])\n") == "unclosed-bracket@1:9");
+  CHECK(tags("f(a, b[c,\n       d[e])\n").find("mismatched-bracket") == 0);
+  CHECK(tags("x = fa, b,\n    c)\n") == "unmatched-closing@2:6");
+}
+
+TEST_CASE("blocks of other languages") {
+  CHECK(tags("def f(a) {\n  b\n}\n") == "expected-token@1:10");
+  CHECK(tags("if a {\n  b\n} else {\n  c\n}\n").find("expected-token@1:6") == 0);
+  CHECK(tags("try:\n  a\nexcept:\n  b\n") == "unexpected-at-start@1:1");
+  CHECK(tags("class A(nn.Module):\n  def f(self): pass\n") == "unexpected-at-start@1:1");
+  CHECK(tags("def f(y: Regon[write] Tensor[P, f32]): pass\n") == "not-a-type@1:10");
 }

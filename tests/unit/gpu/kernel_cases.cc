@@ -8,6 +8,11 @@ namespace tessera::test {
 
 namespace {
 
+/// A kernel that copies ahead into slots of memory of its own; of a schedule and a dtype.
+constexpr const char* slots =
+#include "kernels/slots.inc"
+    ;
+
 GpuCase kernel_case(std::string name, const std::string& source, std::vector<DimValues> sizes, double bound) {
   GpuCase made{std::move(name), "", ""};
   made.sizes = std::move(sizes);
@@ -154,25 +159,8 @@ def staged(a: Tensor[M, K, bf16], b: Tensor[K, N, bf16]) -> Tensor[M, N, f32]:
 def f(a: Tensor[M, K, bf16], b: Tensor[K, N, bf16]) -> Tensor[M, N, f32]:
     return staged(a, b)
 )", {{{"M", 70}, {"K", 72}, {"N", 80}}, {{"M", 1}, {"K", 1}, {"N", 1}}}, 1e-4),
-      kernel_case("slots by hand", R"(
-@kernel.schedule(Schedule(BM=64, BN=64, BK=32, warps=4, stages=3))
-def ahead(a: Tensor[M, K, f32], b: Tensor[K, N, f32]) -> Tensor[M, N, f32]:
-    t   = tile.context(m=M, n=N, k=K)
-    sa  = tile.alloc((2, t.m, t.k), f32)
-    sb  = tile.alloc((2, t.k, t.n), f32)
-    acc = tile.zeros((t.m, t.n), f32)
-    tile.async_copy(a, (t.i, 0), sa[0])
-    tile.async_copy(b, (0, t.j), sb[0])
-    for k in tile.range(K, t.k):
-        tile.async_copy(a, (t.i, k + 1), sa[k + 1])
-        tile.async_copy(b, (k + 1, t.j), sb[k + 1])
-        tile.wait(pending=2)
-        tile.barrier()
-        acc = tile.dot(tile.load(sa[k]), tile.load(sb[k]), acc)
-        tile.barrier()
-    tile.wait()
-    return acc
-
+      kernel_case("slots by hand",
+                  fmt::format(fmt::runtime(slots), "BM=64, BN=64, BK=32, warps=4, stages=3", "f32") + R"(
 @jit
 def f(a: Tensor[M, K, f32], b: Tensor[K, N, f32]) -> Tensor[M, N, f32]:
     return ahead(a, b)
@@ -196,6 +184,40 @@ def kept(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
 def f(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
     return kept(x)
 )", {{{"M", 30}, {"N", 70}}, {{"M", 1}, {"N", 1}}}, 1e-4),
+      kernel_case("memory of odd extents", R"(
+@kernel.schedule(Schedule(BM=32, warps=4))
+def kept(x: Tensor[M, 12, f32]) -> Tensor[M, 12, f32]:
+    t = tile.context(m=M)
+    s = tile.alloc((2, t.m, 12), f32)
+    v = tile.load(x, (t.i, 0), (t.m, 12))
+    tile.store(v * 2.0, s[0])
+    tile.store(v + 1.0, s[1])
+    tile.barrier()
+    return tile.load(s[2]) * tile.load(s[3])
+
+@jit
+def f(x: Tensor[M, 12, f32]) -> Tensor[M, 12, f32]:
+    return kept(x)
+)", {{{"M", 30}}, {{"M", 1}}}, 1e-4),
+      kernel_case("coordinates that lanes exchange", R"(
+@kernel.schedule(Schedule(BM=12, BK=5))
+def seen(x: Tensor[M, 16, f32], k: Tensor[K, 16, f32], y: Region[write] Tensor[M, 16, f32]) -> Tensor[M, 16, f32]:
+    t    = tile.context(m=M, n=16, k=K)
+    v    = tile.load(x, (t.i, t.j), (t.m, t.n))
+    acc  = tile.zeros((t.m, t.n), f32)
+    m, l = tile.full((t.m,), -INF), tile.zeros((t.m,), f32)
+    for k0 in tile.range(K, t.k):
+        keys = tile.load(k, (k0, 0), (t.k, t.n))
+        p, top, total = tile.softmax_online(tile.dot(v, keys.T) * 0.25)
+        acc, m, l = tile.softmax_accumulate(acc, m, l, p, keys, top, total)
+    acc = acc / l[:, None]
+    tile.scatter(acc, y, (tile.row_index(), (tile.col_index() + 3) % 16))
+    return acc
+
+@jit
+def f(x: Tensor[M, 16, f32], k: Tensor[K, 16, f32], y: Tensor[M, 16, f32]) -> (Tensor[M, 16, f32], Tensor[M, 16, f32]):
+    return seen(x, k, y)
+)", {{{"M", 13}, {"K", 11}}, {{"M", 1}, {"K", 1}}}, 1e-4),
       kernel_case("elements by their coordinates", R"(
 @kernel.schedule(Schedule(BM=8, BN=32, warps=2))
 def turned(x: Tensor[M, N, f32], y: Region[write] Tensor[N, M, f32]):

@@ -245,6 +245,15 @@ TEST_CASE("overlap_products keeps a product under way where a slot is left for t
              [](GpuProgram& program) { CHECK(pending_waits(program) == std::vector<int64_t>{0}); });
 }
 
+TEST_CASE("skew_products issues the last product of a turn in the next one, before that one's first is waited for") {
+  check_pass(PassId::skew_products, hopper,
+             {"attention by roles", "attention by roles, causal, persistent", "attention by roles, any size"},
+             [](GpuProgram& program) { CHECK(pending_waits(program) == std::vector<int64_t>{0, 1, 0, 0}); });
+  check_pass(PassId::skew_products, hopper, {"attention of groups"}, [](GpuProgram& program) {
+    for (int64_t pending : pending_waits(program)) CHECK(pending == 0);
+  });
+}
+
 TEST_CASE("skip_masks asks once for all elements of a block") {
   check_pass(PassId::skip_masks, hopper, {"attention by roles, a w", "attention of groups, causal"}, [](GpuProgram& program) {
     size_t masks = 0;

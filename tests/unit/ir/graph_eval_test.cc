@@ -568,7 +568,8 @@ TEST_CASE("a kernel call goes to whoever can run kernels") {
   CHECK_FALSE(evaluate(f, counted({3}), options, test.diagnostics));
   CHECK_THAT(test.messages(), Catch::Contains("does not call kernels, such as @twice"));
   options.call_kernel =
-      [](Op*, const std::vector<const TensorValue*>& in) -> Result<std::vector<TensorValue>> {
+      [](Op*, const std::vector<const TensorValue*>& in, const DimValues& dims) -> Result<std::vector<TensorValue>> {
+    CHECK(dims.at("N") == 3);
     std::vector<TensorValue> out;
     out.push_back(tensor(DType::F32, {3}, {0, 2, 4}));
     CHECK(numbers(*in[0]) == Numbers{0, 1, 2});

@@ -86,6 +86,8 @@ const std::vector<Accepted>& accepted() {
       {{"%a: tensor<B, f32>"},
        "%r: tensor<B, f32> = gir.kernel_call [%a] {arguments = {n = 2}, kernel = @mine}"},
       {{"%a: tensor<B, f32>"}, "%r: tensor<B, f32> = gir.kernel_call [%a, %a] {kernel = @mine, parameters = [0, 3]}"},
+      {{"%a: tensor<B, f32>"},
+       "%r: tensor<B, f32> = gir.kernel_call [%a] {kernel = @mine, sizes = {B = <B>, W = 2}}"},
       {{"%a: tensor<B x 4, bf16 accum(f32)>"}, "%r: tensor<B x 4, f32> = gir.cast %a"},
   };
   return cases;
@@ -255,6 +257,9 @@ const std::vector<Refused>& refused() {
       {{"%a: tensor<B, f32>"},
        "%r: tensor<B, f32> = gir.kernel_call [%a] {kernel = @mine, parameters = [0, 1]}",
        "has for each operand its number, in order"},
+      {{"%a: tensor<B, f32>"},
+       "%r: tensor<B, f32> = gir.kernel_call [%a] {kernel = @mine, sizes = {W = \"W\"}}",
+       "'W' of 'sizes' is no size"},
       {{"%a: tensor<B, f32>"}, "%r: tensor<C, f32> = gir.cast %a", "another shape"},
   };
   return cases;

@@ -117,6 +117,8 @@ TEST_CASE("a kernel states its axes, outputs and schedule") {
   check_kernel_breaks(
       kernel("{block = <N>, extent = <N>, grid = true, name = \"m\"}", "1, schedule = {}"),
       "symbol 'N' occurs in no parameter's type");
+  check_kernel_breaks(kernel(m, "1, assume = [{left = <M>, relation = \"<=\", right = <N>}], schedule = {}"),
+                      "symbol 'N' occurs in no parameter's type");
   check_kernel_breaks(head + "{axes = [], outputs = 1, schedule = {}} {\n    sched.return\n  }\n",
                       "it has 0 sched.tile, not 1");
 }

@@ -84,7 +84,9 @@ std::vector<TileCase> wrong_memory() {
   return {
       {"", {"%a: view<4, f32, strides = [1], offset = 0, space = scratch> = tile.alloc_shared"},
        "the result must be a view in shared space"},
-      {"", {"%a: view<N, f32, strides = [1], offset = 0, space = shared> = tile.alloc_shared"}, "must be numbers"},
+      {"%x: tensor<N, f32>",
+       {"%a: view<N, f32, strides = [1], offset = 0, space = shared> = tile.alloc_shared"},
+       "must be numbers"},
       {"", {"%a: view<4, f32, strides = [2], offset = 0, space = shared> = tile.alloc_shared"}, "must be contiguous"},
       {"", {"%a: view<8388608, f32, strides = [1], offset = 0, space = shared> = tile.alloc_shared"},
        "it takes more than 16777216 bytes"},

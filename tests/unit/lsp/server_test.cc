@@ -1,9 +1,13 @@
 // The server from the first message to the last.
 
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
 
+#include "lsp/features/plain_text.h"
 #include "unit/lsp/client.h"
 
+using Catch::Contains;
 using lsp_test::Client;
 using lsp_test::Json;
 
@@ -11,27 +15,13 @@ namespace {
 
 const std::string uri = "file:///work-space/model.tsr";
 
-const std::string program = R"(from tessera.nn import layernorm
-
-# How wide everything is.
-const WIDTH = 64
-
-def scaled(x: Tensor[B, D, T], by: float = 2.0) -> Tensor[B, D, T]:
-    """Each element times a number."""
-    y = x * by
-    return y
-
-@jit
-def entry(x: Tensor[B, WIDTH, f32]) -> Tensor[B, WIDTH, f32]:
-    h = scaled(layernorm(x), by=0.5)
-    return gelu(h)
-
-module Linear(I: dim, O: dim):
-    w: Param[I, O, f32] = normal(0.02)
-
-    def __call__(self, x: Tensor[N, I, f32]) -> Tensor[N, O, f32]:
-        return x @ self.w
-)";
+/// What tests with real clients open, too.
+const std::string program = [] {
+  std::ifstream in(TESSERA_SOURCE_DIR "/tests/lsp/model.tsr");
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}();
 
 }  // namespace
 
@@ -128,6 +118,10 @@ TEST_CASE("symbols of a file, also of one that is half typed") {
   CHECK(names() == all);
   Json symbols = client.request("textDocument/documentSymbol", {{"textDocument", {{"uri", uri}}}});
   CHECK(symbols[3]["children"].size() == 2);
+  // A function ends with its code, not where the next one begins.
+  CHECK(symbols[1]["range"]["start"] == client.at(uri, "def scaled")["position"]);
+  CHECK(symbols[1]["range"]["end"] == client.at(uri, "return y", 8)["position"]);
+  CHECK(symbols[2]["range"]["start"] == client.at(uri, "@jit")["position"]);
   client.replace(uri, "def entry(x: Tensor[B, WIDTH, f32]) -> Tensor[B, WIDTH, f32]:", "def entry(x: Tensor[B,");
   CHECK(names() == all);
   CHECK(client.request("workspace/symbol", {{"query", "sCl"}}).size() == 1);
@@ -201,7 +195,7 @@ TEST_CASE("renaming reaches other files and refuses what is not ours") {
   CHECK(refused("layernorm(x)", "x") == "'layernorm' is part of the standard library");
   CHECK(refused("scaled", "if") == "'if' is a keyword");
   CHECK(refused("scaled", "a b") == "'a b' is no name");
-  CHECK(refused("scaled", "entry") == "'entry' is already the name of a entry here");
+  CHECK(refused("scaled", "entry") == "'entry' is already the name of an entry here");
   CHECK(client.failure("textDocument/prepareRename", client.at(uri, "return y"))["code"] == -32803);
   Json prepared = client.request("textDocument/prepareRename", client.at(uri, "y = x"));
   CHECK(prepared["placeholder"] == "y");
@@ -246,12 +240,44 @@ TEST_CASE("completion offers what may stand there") {
   CHECK_THAT(labels("Tensor[B, S, f32], flag", 13), VectorContains(std::string("bf16")));
   CHECK_THAT(labels("from tessera.nn import \n", 23), VectorContains(std::string("conv2d")));
   CHECK_THAT(labels("from tessera.nn import layer", 5), VectorContains(std::string("tessera.nn")));
+  // The parameters of a declaration are no arguments: their names are the user's to choose.
+  CHECK(labels("(x: Tensor[B, S, f32], flag", 1).empty());
+  CHECK(labels("f32], flag: bool", 6).empty());
+  CHECK(labels("module Linear(I", 14).empty());
+  CHECK_THAT(labels("I: dim", 3), VectorContains(std::string("dim")));
+  auto defaults = labels("by: float = 2.0", 12);
+  CHECK_THAT(defaults, VectorContains(std::string("WIDTH")));
+  CHECK_THAT(defaults, !VectorContains(std::string("by=")));
   Json items = client.request("textDocument/completion", client.at(uri, "return gelu", 7))["items"];
   for (const Json& item : items) {
     if (item["label"] != "rmsnorm") continue;
     Json resolved = client.request("completionItem/resolve", item);
     CHECK_THAT(resolved["documentation"]["value"].get<std::string>(), Catch::Contains("sqrt(mean(x^2) + eps)"));
   }
+}
+
+TEST_CASE("names of functions and arguments of calls have documentation when they are offered") {
+  Client client;
+  client.open(uri, program);
+  client.settle();
+  auto documented = [&](const Json& place, const std::string& label) -> std::string {
+    Json items = client.request("textDocument/completion", place)["items"];
+    for (const Json& item : items) {
+      if (item["label"] != label) continue;
+      return client.request("completionItem/resolve", item)["documentation"]["value"].get<std::string>();
+    }
+    return "not offered";
+  };
+  std::string local = documented(client.at(uri, "return gelu", 7), "h");
+  CHECK_THAT(local, Contains("*variable*") && Contains("here: `Tensor[B, 64, f32]`"));
+  CHECK_THAT(documented(client.at(uri, "return gelu", 7), "x"), Contains("x: Tensor[B, WIDTH, f32]"));
+  std::string argument = documented(client.at(uri, "by=0.5", 0), "by=");
+  CHECK_THAT(argument, Contains("by: float = 2.0") && Contains("*argument* of `scaled`") &&
+                           Contains("Each element times a number."));
+  // Of a text that has changed since nothing is said, or what is there now.
+  Json items = client.request("textDocument/completion", client.at(uri, "return gelu", 7))["items"];
+  client.replace(uri, program, "const A = 1\n");
+  for (const Json& item : items) client.request("completionItem/resolve", item);
 }
 
 TEST_CASE("signatures show which argument is being given") {
@@ -263,11 +289,39 @@ TEST_CASE("signatures show which argument is being given") {
   Json inner = client.request("textDocument/signatureHelp", client.at(uri, "eps=1", 5));
   CHECK(inner["signatures"][0]["label"] == "rmsnorm(x, scale=None, eps=1e-6)");
   CHECK(inner["activeParameter"] == 2);
+  client.open(uri, program + "\ndef half(x):\n    if scaled(x");
+  Json condition = client.request("textDocument/signatureHelp", client.at(uri, "if scaled(x", 10));
+  CHECK(condition["signatures"][0]["label"].get<std::string>().substr(0, 7) == "scaled(");
+  CHECK(client.request("textDocument/signatureHelp", client.at(uri, "def half(x", 9)).is_null());
+}
+
+TEST_CASE("signatures show a parameter also within a lambda, and where a name is being typed") {
+  Client client;
+  auto active = [&](const std::string& call) {
+    client.open(uri, "def scaled(x, by=2.0, *, offset=0.0, only=None):\n    return x\n\ndef f(q):\n    return " + call);
+    Json help = client.request("textDocument/signatureHelp", client.at(uri, call, call.size()));
+    return help["signatures"][0]["parameters"][help["activeParameter"].get<size_t>()]["label"].dump();
+  };
+  auto label = [&](const std::string& name) {
+    std::string signature = "scaled(x, by=2.0, *, offset=0.0, only=None)";
+    size_t begin = signature.find(name);
+    return Json{begin, signature.find_first_of(",)", begin)}.dump();
+  };
+  CHECK(active("scaled(q, only=lambda s, b, h: s") == label("only="));
+  CHECK(active("scaled(q, only=lambda s, b") == label("only="));
+  CHECK(active("scaled(lambda s, b: s, ") == label("by="));
+  CHECK(active("scaled(lambda s, b: lambda c, d: (s, b), ") == label("by="));
+  CHECK(active("scaled(q, 2.0, o") == label("offset="));
+  CHECK(active("scaled(q, 2.0, on") == label("only="));
+  CHECK(active("scaled(q, offset=1.0, o") == label("only="));
+  CHECK(active("scaled(q, offset=1.0, ") == label("by="));
+  CHECK(active("scaled(q, by=1.0, ofset=") == label("offset="));
+  CHECK(active("scaled(q, 1.0, offset=1.0, only=None, ") == label("only="));
 }
 
 TEST_CASE("names are coloured by what they mean") {
   Client client;
-  client.open(uri, program);
+  client.open(uri, program + "\n%if defined(WIDE)\nconst WIDER = 2\n%endif\n");
   Json legend = client.initialized()["capabilities"]["semanticTokensProvider"]["legend"]["tokenTypes"];
   Json data = client.request("textDocument/semanticTokens/full", {{"textDocument", {{"uri", uri}}}})["data"];
   REQUIRE(data.size() % 5 == 0);
@@ -290,6 +344,9 @@ TEST_CASE("names are coloured by what they mean") {
   CHECK(colours["module"] == "keyword");
   CHECK(colours["w"] == "property");
   CHECK(colours["2.0"] == "number");
+  CHECK(colours["if"] == "keyword");
+  CHECK(colours["endif"] == "keyword");
+  CHECK(colours["WIDE"] == "macro");
   Json part = client.request("textDocument/semanticTokens/range",
                              {{"textDocument", {{"uri", uri}}},
                               {"range", {{"start", {{"line", 5}, {"character", 0}}}, {"end", {{"line", 6}, {"character", 0}}}}}});
@@ -405,8 +462,65 @@ TEST_CASE("lenses stand above what is compiled, and unknown commands are refused
   Json lenses = client.request("textDocument/codeLens", {{"textDocument", {{"uri", uri}}}});
   REQUIRE(lenses.size() == 5);
   CHECK(lenses[0]["command"]["command"] == "tessera.showGraph");
-  CHECK(client.in_range(uri, lenses[0]["range"]) == "entry");
+  CHECK(lenses[0]["range"]["start"] == client.at(uri, "@jit")["position"]);
+  CHECK(lenses[0]["command"]["arguments"][0]["position"] == client.at(uri, "entry(x")["position"]);
   CHECK(client.failure("workspace/executeCommand", {{"command", "rm"}, {"arguments", Json::array()}})["code"] == -32602);
+  Json incomplete = {{"command", "tessera.lower"}, {"arguments", Json::array({lenses[0]["command"]["arguments"][0]})}};
+  CHECK(client.failure("workspace/executeCommand", incomplete)["message"] ==
+        "'tessera.lower' takes the command of a lens as 'stage' of its argument");
+}
+
+TEST_CASE("texts are plain for clients that show no Markdown") {
+  Json plain = {{"textDocument", {{"hover", {{"contentFormat", {"plaintext"}}}}}}};
+  Client client("utf-16", plain);
+  client.open(uri, program);
+  client.settle();
+  Json hover = client.request("textDocument/hover", client.at(uri, "scaled(layernorm"))["contents"];
+  CHECK(hover["kind"] == "plaintext");
+  std::string text = hover["value"];
+  CHECK(text.find("def scaled(x: Tensor[B, D, T]") == 0);
+  CHECK(text.find("function\n") != std::string::npos);
+  for (const char* mark : {"```", "`", "*function*"}) CHECK(text.find(mark) == std::string::npos);
+  CHECK(tessera::lsp::plain_text("```c\na * b * c `d`\n```\n*x* (*y*) 2*`n`*m a[0] [text](http://a/b) `*p*`\n") ==
+        "a * b * c `d`\nx (y) 2*n*m a[0] text *p*");
+}
+
+TEST_CASE("settings of a wrong kind are told of") {
+  Client client("utf-16", {}, {{"initializationOptions", {{"target", 3}}}});
+  Json settings = {{"includePaths", "a"}, {"defines", {1}}, {"compilerPath", {1}}, {"sizes", {{"B", -1}}}};
+  client.notify("workspace/didChangeConfiguration", {{"settings", {{"tessera", settings}}}});
+  std::vector<std::string> told;
+  for (const Json& message : client.messages()) {
+    if (message.value("method", "") == "window/logMessage") told.push_back(message["params"]["message"]);
+  }
+  CHECK(told == std::vector<std::string>{"the setting 'target' is no text", "the setting 'includePaths' is no list of texts",
+                                         "the setting 'defines' is no object", "the setting 'compilerPath' is no text",
+                                         "the setting 'sizes' is no object of sizes"});
+}
+
+TEST_CASE("messages name lines and files as the document has them") {
+  Client client;
+  client.open(uri, "const A = 1\n\ndef f():\nconst B = 1\n\ndef g(x):\n    return (x]\n");
+  client.settle();
+  std::vector<std::string> messages;
+  for (const Json& diagnostic : client.diagnostics(uri)) messages.push_back(diagnostic["message"]);
+  REQUIRE(messages.size() == 2);
+  CHECK_THAT(messages[0], Contains("after 'def' at line 3"));
+  CHECK_THAT(messages[1], Contains("at line 7"));
+  client.open(uri, "\n" + std::string(size_t(17) << 20, '#') + "\n");
+  client.settle();
+  REQUIRE(client.diagnostics(uri).size() == 1);
+  CHECK_THAT(client.diagnostics(uri)[0]["message"].get<std::string>(), Contains("'/work-space/model.tsr'"));
+}
+
+TEST_CASE("the commands of lenses are the server's where the client has none") {
+  auto commands = [](const Client& client) {
+    return client.initialized()["capabilities"]["executeCommandProvider"]["commands"];
+  };
+  Json all = {"tessera.lower",     "tessera.showGraph",  "tessera.showSchedule",
+              "tessera.showTile", "tessera.showTarget", "tessera.showCode"};
+  CHECK(commands(Client()) == all);
+  CHECK(commands(Client("utf-16", {}, {{"initializationOptions", {{"ownCommands", true}}}})) == Json{"tessera.lower"});
 }
 
 TEST_CASE("files of the library can be opened, and have nothing wrong") {

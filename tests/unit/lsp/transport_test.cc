@@ -53,15 +53,32 @@ TEST_CASE("a message that is too long is skipped and not stored") {
   std::string body, error;
   size_t length = tessera::lsp::max_message_bytes + 1000;
   reader.append("Content-Length: " + std::to_string(length) + "\r\n\r\n");
-  CHECK(reader.next(body, error) == FrameReader::Status::Error);
+  CHECK(reader.next(body, error) == FrameReader::Status::NeedsMore);
   std::string chunk(1 << 20, 'x');
   for (size_t sent = 0; sent < length; sent += chunk.size()) {
     reader.append(std::string_view(chunk).substr(0, length - sent));
-    CHECK(reader.buffered() == 0);
+    CHECK(reader.next(body, error) == (sent == 0 ? FrameReader::Status::Error : FrameReader::Status::NeedsMore));
+    CHECK(reader.buffered() < 100);
+    CHECK(reader.refused().find("\r\n\r\nxxx") != std::string::npos);
   }
   reader.append(frame("[4]"));
   REQUIRE(reader.next(body, error) == FrameReader::Status::Message);
   CHECK(body == "[4]");
+}
+
+TEST_CASE("a length that is larger than its message costs that message") {
+  for (std::string length : {"12", "100", "70000000", "4000000000"}) {
+    for (size_t step : {1, 7, 100'000}) {
+      INFO(length << ", " << step << " bytes at once");
+      auto out = read_all("Content-Length: " + length + "\r\n\r\n[1]" + frame("[2]") + frame("[3]"), step);
+      REQUIRE(out.size() >= 2);
+      CHECK(out[0] != "[1]");
+      CHECK(out.back() == "[3]");
+    }
+  }
+  // What is said of lengths in a text is no header.
+  std::string text = frame(R"(["Content-Length: 5\r\n\r\n"])");
+  CHECK(read_all(text, 3) == std::vector<std::string>{R"(["Content-Length: 5\r\n\r\n"])"});
 }
 
 TEST_CASE("headers without an end do not grow without bound") {

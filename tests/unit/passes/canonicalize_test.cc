@@ -1,5 +1,9 @@
 // Each pattern of `canonicalize`: it applies where it should, nowhere else, and keeps every bit.
 
+#include <algorithm>
+#include <set>
+
+#include "passes/graph/canonicalize/patterns.h"
 #include "unit/passes/graph_pass_fixture.h"
 
 using namespace tessera;
@@ -9,6 +13,19 @@ namespace {
 constexpr DType float_dtypes[] = {DType::F64, DType::F32, DType::BF16, DType::F16, DType::F8E4M3,
                                   DType::F8E5M2};
 constexpr DType int_dtypes[] = {DType::I64, DType::I32, DType::I8, DType::U64, DType::U32, DType::U8};
+
+/// Names of the patterns that a case of this file has applied.
+std::set<std::string_view>& applied() {
+  static std::set<std::string_view> names;
+  return names;
+}
+
+struct CanonicalTest : GraphPassTest {
+  CanonicalTest() : before(observe_patterns([](const Pattern& pattern) { applied().insert(pattern.name); })) {}
+  ~CanonicalTest() { observe_patterns(before); }
+
+  PatternObserver before;
+};
 
 /// Replaces `T` as a word by a dtype.
 std::string with_dtype(std::string text, DType dtype) {
@@ -26,7 +43,7 @@ struct Rule {
 
 /// Runs a rule for a dtype on special numbers against each other and on random ones.
 void check_rule(const Rule& rule, DType dtype) {
-  GraphPassTest test;
+  CanonicalTest test;
   std::string body = with_dtype(rule.body, dtype);
   INFO(body);
   std::string type = with_dtype("tensor<64, $T>", dtype);
@@ -89,7 +106,7 @@ TEST_CASE("idempotent ops are applied once") {
   for (std::string name : {"abs", "relu", "sign", "floor", "ceil", "round", "trunc"}) {
     std::string op = "gir." + name;
     std::string body = "%a: tensor<64, $T> = " + op + " %x\n%r: tensor<64, $T> = " + op + " %a";
-    GraphPassTest test;
+    CanonicalTest test;
     std::vector<TensorValue> arguments;
     arguments.push_back(probing_tensor(DType::F32));
     Op* after = test.check_pipeline("canonicalize", {"%x: tensor<64, f32>"},
@@ -124,7 +141,7 @@ TEST_CASE("what is no identity of floats is left") {
 }
 
 TEST_CASE("an ordering of floats has no opposite") {
-  GraphPassTest test;
+  CanonicalTest test;
   std::vector<TensorValue> arguments;
   arguments.push_back(probing_tensor(DType::F32, 1));
   arguments.push_back(probing_tensor(DType::F32, 2));
@@ -217,7 +234,7 @@ TEST_CASE("signs, bounds and comparisons of floats") {
                          "%d: tensor<64, $T> = gir.full {value = " + bound + "}\n"
                          "%a: tensor<64, $T> = gir." + kind + " %x, %c\n"
                          "%r: tensor<64, $T> = gir." + kind + " %a, %d";
-      GraphPassTest test;
+      CanonicalTest test;
       std::vector<TensorValue> arguments;
       arguments.push_back(probing_tensor(DType::F32));
       Op* after = test.check_pipeline("canonicalize", {"%x: tensor<64, f32>"},
@@ -253,7 +270,7 @@ TEST_CASE("signs, bounds and comparisons of integers") {
 
 TEST_CASE("reductions that meet become one where their order has no say") {
   auto reductions_left = [](std::string_view kind, DType dtype, const std::string& second) {
-    GraphPassTest test;
+    CanonicalTest test;
     std::string k(kind);
     std::string body = "%x2: tensor<4 x 4 x 4, $T> = gir.reshape %x\n"
                        "%a: tensor<4 x 4, $T> = gir.reduce %x2 {axes = [1], kind = \"" + k + "\"}\n"
@@ -277,7 +294,7 @@ TEST_CASE("reductions that meet become one where their order has no say") {
 TEST_CASE("reductions of single elements") {
   for (std::string kind : {"sum", "prod", "max", "min"}) {
     for (DType dtype : {DType::F32, DType::F8E4M3, DType::I8}) {
-      GraphPassTest test;
+      CanonicalTest test;
       std::string body = "%a: tensor<64 x 1, $T> = gir.reshape %x\n"
                          "%r: tensor<64, $T> = gir.reduce %a {axes = [1], kind = \"" + kind + "\"}\n"
                          "gir.return [%r]";
@@ -316,7 +333,7 @@ TEST_CASE("the absolute value of a negated integer is that of the integer where 
 }
 
 TEST_CASE("constants of integers are gathered") {
-  GraphPassTest test;
+  CanonicalTest test;
   std::string body;
   for (int i = 0; i < 5; ++i) {
     std::string n = std::to_string(i), from = i ? "%a" + std::to_string(i - 1) : "%x";
@@ -346,7 +363,7 @@ TEST_CASE("a pair of casts goes exactly when the first one rounds nothing") {
   all.insert(all.end(), {DType::TF32, DType::I4, DType::I16, DType::U16, DType::Bool});
   for (DType dtype : all) {
     for (DType through : all) {
-      GraphPassTest test;
+      CanonicalTest test;
       INFO(to_string(dtype) << " through " << to_string(through));
       std::string type = with_dtype("tensor<64, $T>", dtype);
       std::string body = "%a: " + with_dtype("tensor<64, $T>", through) + " = gir.cast %x\n%r: " + type +
@@ -360,7 +377,7 @@ TEST_CASE("a pair of casts goes exactly when the first one rounds nothing") {
 
 TEST_CASE("which pairs of casts go") {
   auto casts_left = [](const std::string& from, const std::string& through) {
-    GraphPassTest test;
+    CanonicalTest test;
     Op* f = test.function({"%x: tensor<4, " + from + ">"},
                           "%a: tensor<4, " + through + "> = gir.cast %x\n%r: tensor<4, " + from +
                               "> = gir.cast %a\ngir.return [%r]");
@@ -386,7 +403,7 @@ TEST_CASE("which pairs of casts go") {
 }
 
 TEST_CASE("a cast that saturates stays") {
-  GraphPassTest test;
+  CanonicalTest test;
   std::vector<TensorValue> arguments;
   arguments.push_back(probing_tensor(DType::BF16));
   Op* after = test.check_pipeline("canonicalize", {"%x: tensor<64, bf16>"},
@@ -397,7 +414,7 @@ TEST_CASE("a cast that saturates stays") {
 }
 
 TEST_CASE("a function keeps the policies of what it returns") {
-  GraphPassTest test;
+  CanonicalTest test;
   Op* f = test.function({"%x: tensor<4, bf16>"},
                         "%r: tensor<4, bf16 accum(f32)> = gir.cast %x\ngir.return [%r]");
   test.run(f, "canonicalize");
@@ -405,7 +422,7 @@ TEST_CASE("a function keeps the policies of what it returns") {
 }
 
 TEST_CASE("arithmetic on constants is done, where its result is fixed") {
-  GraphPassTest test;
+  CanonicalTest test;
   Op* after = test.check_pipeline("canonicalize", {"%x: tensor<3, f32>"},
                                   "%d: tensor<i64> = gir.dim {value = 768}\n"
                                   "%f: tensor<f32> = gir.cast %d\n"
@@ -431,7 +448,7 @@ TEST_CASE("every foldable op folds to what it computes") {
   for (size_t kind = 1; kind <= size_t(ElementwiseKind::Fma); ++kind) {
     const OpInfo& info = *graph::info(ElementwiseKind(kind));
     for (DType dtype : {DType::F32, DType::BF16, DType::I32, DType::U64, DType::Bool}) {
-      GraphPassTest test;
+      CanonicalTest test;
       unsigned operands = elementwise_info(ElementwiseKind(kind)).operands;
       bool choose = ElementwiseKind(kind) == ElementwiseKind::Select;
       bool compare = elementwise_info(ElementwiseKind(kind)).cls == ElementwiseClass::Compare;
@@ -467,7 +484,7 @@ Op* check_views(GraphPassTest& test, const std::string& type, const std::vector<
 }  // namespace
 
 TEST_CASE("chains of views become one") {
-  GraphPassTest test;
+  CanonicalTest test;
   Op* f = check_views(test, "tensor<A x B x 4, f32>", {2, 3, 4},
                       "%a: tensor<4 x A x B, f32> = gir.transpose %x {perm = [2, 0, 1]}\n"
                       "%r: tensor<B x 4 x A, f32> = gir.transpose %a {perm = [2, 0, 1]}");
@@ -502,7 +519,7 @@ TEST_CASE("chains of views become one") {
 }
 
 TEST_CASE("views that cannot be merged stay") {
-  GraphPassTest test;
+  CanonicalTest test;
   Op* f = check_views(test, "tensor<1 x D, f32>", {1, 5},
                       "%a: tensor<D x 1, f32> = gir.reshape %x\n"
                       "%r: tensor<D x 3, f32> = gir.broadcast %a");
@@ -510,7 +527,7 @@ TEST_CASE("views that cannot be merged stay") {
 }
 
 TEST_CASE("a slice that might leave the slice it reads is not merged into it") {
-  GraphPassTest test;
+  CanonicalTest test;
   const std::string body = "%a: tensor<T, f32> = gir.slice %x {starts = [0], steps = [1]}\n"
                            "%r: tensor<2, f32> = gir.slice %a {starts = [1], steps = [1]}\n"
                            "gir.return [%r]";
@@ -526,7 +543,7 @@ TEST_CASE("a slice that might leave the slice it reads is not merged into it") {
 TEST_CASE("products read transposed operands by their flags") {
   for (bool a : {false, true}) {
     for (bool b : {false, true}) {
-      GraphPassTest test;
+      CanonicalTest test;
       std::string flags = std::string(a ? ", transpose_a = true" : "") + (b ? ", transpose_b = true" : "");
       std::vector<TensorValue> arguments;
       arguments.push_back(some_tensor(DType::F32, a ? std::vector<int64_t>{3, 4} : std::vector<int64_t>{4, 3}, 1));
@@ -545,7 +562,7 @@ TEST_CASE("products read transposed operands by their flags") {
 }
 
 TEST_CASE("a transpose of leading axes is no matter of a product") {
-  GraphPassTest test;
+  CanonicalTest test;
   std::vector<TensorValue> arguments;
   arguments.push_back(some_tensor(DType::F32, {2, 3, 4, 5}, 1));
   arguments.push_back(some_tensor(DType::F32, {3, 2, 5, 6}, 2));
@@ -559,7 +576,7 @@ TEST_CASE("a transpose of leading axes is no matter of a product") {
 }
 
 TEST_CASE("the upper half of u64 is stated by constants") {
-  GraphPassTest test;
+  CanonicalTest test;
   std::vector<TensorValue> arguments;
   arguments.push_back(probing_tensor(DType::U64));
   Op* f = test.check_pipeline("canonicalize", {"%x: tensor<64, u64>"},
@@ -573,7 +590,7 @@ TEST_CASE("the upper half of u64 is stated by constants") {
 }
 
 TEST_CASE("canonical form is a fixed point") {
-  GraphPassTest test;
+  CanonicalTest test;
   Op* f = test.function({"%x: tensor<B x 4, bf16>"},
                         "%w: tensor<B x 4, f32> = gir.cast %x\n"
                         "%c: tensor<f32> = gir.full {value = 2}\n"
@@ -585,4 +602,80 @@ TEST_CASE("canonical form is a fixed point") {
   std::string once = print(*f->module());
   test.run(f, "canonicalize");
   CHECK(print(*f->module()) == once);
+}
+
+TEST_CASE("constants of bits are gathered") {
+  check_rules(
+      {
+          {"%c: tensor<64, $T> = gir.full {value = 5}\n%d: tensor<64, $T> = gir.full {value = 3}\n"
+           "%a: tensor<64, $T> = gir.and %x, %c\n%r: tensor<64, $T> = gir.and %a, %d",
+           nullptr, "gir.and"},
+          {"%c: tensor<64, $T> = gir.full {value = 5}\n%d: tensor<64, $T> = gir.full {value = 3}\n"
+           "%a: tensor<64, $T> = gir.or %x, %c\n%r: tensor<64, $T> = gir.or %a, %d",
+           nullptr, "gir.or"},
+          {"%c: tensor<64, $T> = gir.full {value = 5}\n%d: tensor<64, $T> = gir.full {value = 3}\n"
+           "%a: tensor<64, $T> = gir.xor %x, %c\n%r: tensor<64, $T> = gir.xor %a, %d",
+           nullptr, "gir.xor"},
+      },
+      int_dtypes);
+  for (std::string op : {"gir.and", "gir.or", "gir.xor", "gir.add", "gir.mul"}) {
+    INFO(op);
+    CanonicalTest test;
+    std::vector<TensorValue> arguments;
+    arguments.push_back(probing_tensor(DType::I32));
+    Op* f = test.check_pipeline("canonicalize", {"%x: tensor<64, i32>"},
+                                "%c: tensor<64, i32> = gir.full {value = 5}\n"
+                                "%d: tensor<64, i32> = gir.full {value = 3}\n"
+                                "%a: tensor<64, i32> = " + op + " %x, %c\n%r: tensor<64, i32> = " + op +
+                                    " %a, %d\ngir.return [%r]",
+                                arguments);
+    CHECK(test.count(f, op) == 1);
+  }
+}
+
+TEST_CASE("an axis of one element has one coordinate, and a flag that is false is none") {
+  CanonicalTest test;
+  Op* f = test.check_pipeline("canonicalize", {},
+                              "%r: tensor<1 x 3, i32> = gir.iota {axis = 0}\ngir.return [%r]", {});
+  CHECK(test.count(f, "gir.iota") == 0);
+  std::vector<TensorValue> arguments;
+  arguments.push_back(some_tensor(DType::F32, {3, 4}, 1));
+  arguments.push_back(some_tensor(DType::F32, {4, 5}, 2));
+  f = test.check_pipeline("canonicalize", {"%x: tensor<3 x 4, f32>", "%y: tensor<4 x 5, f32>"},
+                          "%r: tensor<3 x 5, f32> = gir.gemm %x, %y {accum = f32, transpose_a = false}\n"
+                          "gir.return [%r]",
+                          arguments);
+  CHECK(print(f, {.locations = false}).find("transpose_a") == std::string::npos);
+}
+
+TEST_CASE("concatenated parts are found again") {
+  CanonicalTest test;
+  std::vector<TensorValue> arguments;
+  for (uint64_t i = 1; i < 4; ++i) arguments.push_back(some_tensor(DType::F32, {2, 3}, i));
+  std::vector<std::string> parameters = {"%x: tensor<2 x 3, f32>", "%y: tensor<2 x 3, f32>", "%z: tensor<2 x 3, f32>"};
+  Op* f = test.check_pipeline("canonicalize", parameters,
+                              "%a: tensor<2 x 6, f32> = gir.concat [%x, %y] {axis = 1}\n"
+                              "%r: tensor<2 x 9, f32> = gir.concat [%a, %z] {axis = 1}\ngir.return [%r]",
+                              arguments);
+  CHECK(test.count(f, "gir.concat") == 1);
+  auto cut = [&](int64_t start, int64_t width) {
+    return "%a: tensor<2 x 9, f32> = gir.concat [%x, %y, %z] {axis = 1}\n" +
+           fmt::format("%r: tensor<2 x {}, f32> = gir.slice %a {{starts = [<0>, <{}>], steps = [1, 1]}}\n"
+                       "gir.return [%r]",
+                       width, start);
+  };
+  CHECK(test.count(test.check_pipeline("canonicalize", parameters, cut(4, 2), arguments), "gir.concat") == 0);
+  CHECK(test.count(test.check_pipeline("canonicalize", parameters, cut(4, 3), arguments), "gir.concat") == 1);
+}
+
+// Behind the other cases of this file, and for those that were run with it: alone it has nothing to count.
+TEST_CASE("each pattern is applied by a case of this file") {
+  if (applied().empty()) return;
+  for (auto set : {canonical::constant_patterns(), canonical::cast_patterns(), canonical::algebra_patterns(),
+                   canonical::order_patterns(), canonical::view_patterns()}) {
+    for (const Pattern& pattern : set) {
+      INFO(pattern.name);
+      CHECK(applied().count(pattern.name) == 1);
+    }
+  }
 }

@@ -1,5 +1,7 @@
 // cse, hoist_invariants and dce: equal ops once, before a loop if they can be, unread ops not at all, and the same bits.
 
+#include <limits>
+
 #include "unit/passes/graph_pass_fixture.h"
 
 using namespace tessera;
@@ -70,5 +72,146 @@ TEST_CASE("what is the same in each turn is computed before the loop") {
     size_t inside = 0;
     walk(f->region()->front()->terminator()->operand(0)->def(), [&](Op*) { ++inside; });
     CHECK(inside == 4);  // slice, reshape, fma and the yield
+  }
+}
+
+TEST_CASE("what not all sizes allow stays in a loop that may have no turns") {
+  const std::string row = "%b: tensor<1 x 3, f32> = gir.slice %x {starts = [0, 0], steps = [1, 1]} ";
+  const std::string rest = "%r: tensor<K x 3, f32> = gir.slice %x {starts = [1, 0], steps = [1, 1]} ";
+  const std::string sum = "%e: tensor<3, f32> = gir.add %h, %d gir.yield [%e] }\n";
+  auto loop = [](const std::string& count, const std::string& body) {
+    return "%y: tensor<3, f32> = gir.for [%w] {count = <" + count + ">, counter = \"i\"} do(%h: tensor<3, f32>) { " + body;
+  };
+  struct Case {
+    std::string count, op;
+    size_t left;  ///< in the loop, besides the sum and the yield
+  };
+  for (const Case& each : {Case{"S", row + "%c: tensor<3, f32> = gir.reshape %b %d: tensor<3, f32> = gir.exp %c ", 3},
+                           Case{"S+1", row + "%c: tensor<3, f32> = gir.reshape %b %d: tensor<3, f32> = gir.exp %c ", 0},
+                           Case{"S", "%z: tensor<S-1 x 3, f32> = gir.full {value = 2.0} "
+                                     "%d: tensor<3, f32> = gir.reduce %z {axes = [0], kind = \"sum\"} ", 2},
+                           Case{"S", "%z: tensor<S x 3, f32> = gir.full {value = 2.0} "
+                                     "%d: tensor<3, f32> = gir.reduce %z {axes = [0], kind = \"sum\"} ", 0},
+                           Case{"S", "%n: tensor<i64> = gir.dim {value = <8//S>} %f: tensor<f32> = gir.cast %n "
+                                     "%d: tensor<3, f32> = gir.broadcast %f ", 3}}) {
+    for (int64_t turns : {0, 2}) {
+      if (each.count == "S+1" && turns == 0) continue;  // its turn reads a row that is not there
+      GraphPassTest test;
+      std::vector<TensorValue> arguments;
+      arguments.push_back(some_tensor(DType::F32, {turns, 3}, 1));
+      arguments.push_back(some_tensor(DType::F32, {3}, 2));
+      Op* f = test.check_pipeline("hoist_invariants", {"%x: tensor<S x 3, f32>", "%w: tensor<3, f32>"},
+                                  loop(each.count, each.op + sum) + "gir.return [%y]", arguments);
+      size_t inside = 0;
+      walk(f->region()->front()->terminator()->operand(0)->def(), [&](Op*) { ++inside; });
+      CHECK(inside == each.left + 2);
+    }
+  }
+}
+
+TEST_CASE("a check of what grows evenly is made before the loops, of the last turn") {
+  const std::string body =
+      "%one: tensor<i64> = gir.full {value = 1}\n"
+      "%room: tensor<i64> = gir.dim {value = <M>}\n"
+      "%r: tensor<i64> = gir.for [%n] {count = <S>, counter = \"i\"} do(%a: tensor<i64>) { "
+      "%b: tensor<i64> = gir.add %a, %one "
+      "%c: tensor<bool> = gir.le %b, %room "
+      "gir.check %c {message = \"full\"} "
+      "%d: tensor<i64> = gir.for [%b] {count = <K>, counter = \"j\"} do(%e: tensor<i64>) { "
+      "%g: tensor<i64> = gir.add %e, %one "
+      "%h: tensor<bool> = gir.le %g, %room "
+      "gir.check %h {message = \"full\"} "
+      "gir.yield [%g] } "
+      "gir.yield [%d] }\n"
+      "%t: tensor<i64> = gir.add %r, %one\n"
+      "%u: tensor<bool> = gir.le %t, %room\n"
+      "gir.check %u {message = \"full\"}\n"
+      "gir.return [%r]";
+  for (int64_t turns : {0, 1, 2}) {
+    for (int64_t inner : {0, 1, 3}) {
+      for (int64_t room : {0, 1, 2, 3, 4, 8, 9, 10}) {
+        GraphPassTest test;
+        auto arguments = [&] {
+          std::vector<TensorValue> made;
+          made.push_back(tensor(DType::I64, {}, {0}));
+          for (int64_t extent : {room, turns, inner}) made.push_back(some_tensor(DType::F32, {extent}, 1));
+          return made;
+        };
+        std::vector<std::string> parameters = {"%n: tensor<i64>", "%m: tensor<M, f32>", "%s: tensor<S, f32>",
+                                               "%k: tensor<K, f32>"};
+        Op* before = test.function(parameters, body, 1);
+        Op* after = test.function(parameters, body, 1);
+        test.run(after, "hoist_invariants,dce");
+        INFO(print(after, {.locations = false}));
+        for (Op* op : *after->region()->front()) {
+          if (op->name() == "gir.for") walk(op, [](Op* in) { CHECK(in->name() != "gir.check"); });
+        }
+        CHECK(test.count(after, "gir.check") == 3);
+        bool fits = turns * (inner + 1) + 1 <= room;
+        for (Op* f : {before, after}) {
+          CHECK(bool(graph::evaluate(f, arguments(), {}, test.diagnostics)) == fits);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a check of what is between 0 and a limit is made before the loop, of the first turn and the last") {
+  const std::string body =
+      "%zero: tensor<i64> = gir.dim {value = <0>}\n"
+      "%most: tensor<i64> = gir.dim {value = <M - 1>}\n"
+      "%one: tensor<i64> = gir.full {value = 1}\n"
+      "%r: tensor<i64> = gir.for [%n] {count = <S>, counter = \"i\"} do(%a: tensor<i64>) { "
+      "%x: tensor<bool> = gir.le %zero, %a "
+      "%y: tensor<bool> = gir.le %a, %most "
+      "%c: tensor<bool> = gir.and %x, %y "
+      "gir.check %c {message = \"full\"} "
+      "%b: tensor<i64> = gir.add %a, %one "
+      "gir.yield [%b] }\n"
+      "gir.return [%r]";
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  for (int64_t start : {int64_t(-2), int64_t(0), int64_t(1), most - 1, most, -most}) {
+    for (int64_t turns : {0, 1, 3}) {
+      for (int64_t room : {0, 1, 3, 4}) {
+        GraphPassTest test;
+        std::vector<std::string> parameters = {"%n: tensor<i64>", "%m: tensor<M, f32>", "%s: tensor<S, f32>"};
+        Op* before = test.function(parameters, body, 1);
+        Op* after = test.function(parameters, body, 1);
+        test.run(after, "hoist_invariants,dce");
+        INFO(print(after, {.locations = false}));
+        for (Op* op : *after->region()->front()) {
+          if (op->name() == "gir.for") walk(op, [](Op* in) { CHECK(in->name() != "gir.check"); });
+        }
+        CHECK(test.count(after, "gir.check") == 1);
+        bool fits = turns == 0 || (start >= 0 && start <= room - turns);
+        for (Op* f : {before, after}) {
+          std::vector<TensorValue> arguments;
+          arguments.push_back(tensor(DType::I64, {}, {0}));
+          arguments.back().set(0, {.i = start});
+          for (int64_t extent : {room, turns}) arguments.push_back(some_tensor(DType::F32, {extent}, 1));
+          CHECK(bool(graph::evaluate(f, std::move(arguments), {}, test.diagnostics)) == fits);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a check of what no turn adds to evenly stays in its loop") {
+  // What is added depends on the turn; what is there shrinks; a while loop.
+  for (std::string step : {"gir.dim {value = <i>}", "gir.full {value = -1}", "gir.cast %p"}) {
+    GraphPassTest test;
+    Op* f = test.function({"%n: tensor<i64>", "%m: tensor<M, f32>", "%s: tensor<S, f32>", "%p: tensor<i32>"},
+                          "%r: tensor<i64> = gir.for [%n] {count = <S>, counter = \"i\"} do(%a: tensor<i64>) { "
+                          "%room: tensor<i64> = gir.dim {value = <M>} "
+                          "%k: tensor<i64> = " + step + " "
+                          "%b: tensor<i64> = gir.add %a, %k "
+                          "%c: tensor<bool> = gir.le %b, %room "
+                          "gir.check %c {message = \"full\"} "
+                          "gir.yield [%b] }\n"
+                          "gir.return [%r]");
+    test.run(f, "hoist_invariants");
+    size_t inside = 0;
+    walk(f->region()->front()->terminator()->operand(0)->def(), [&](Op* op) { inside += op->name() == "gir.check"; });
+    CHECK(inside == 1);
   }
 }

@@ -195,10 +195,13 @@ TEST_CASE("messages of ptxas that mean a loss are errors") {
   std::vector<codegen::KernelResources> kernels = codegen::read_ptxas_messages(messages);
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
-  CHECK(codegen::check_resources(kernels, {}, diagnostics).failed());
+  const Machine& machine = *find_machine("cuda:sm_90a");
+  CHECK(codegen::check_resources(kernels, {}, machine, diagnostics).failed());
   std::string text = render_all(diagnostics, {});
   INFO(text);
   CHECK(text.find("[assembler-loss]") != std::string::npos);
+  CHECK(text.find("note: this is 'a$0' of the code for cuda:sm_90a") != std::string::npos);
+  CHECK(text.find("help: use smaller blocks or more warps") != std::string::npos);
   CHECK(text.find("kernel 'a$0' would be slow: (C7510)") != std::string::npos);
   CHECK(text.find("kernel 'a$0' does not fit its registers: 16 bytes of spills, 8 bytes of stack") !=
         std::string::npos);
@@ -213,10 +216,11 @@ TEST_CASE("a kernel that runs where no variant may may spill") {
       "    8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads\n");
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
-  CHECK(codegen::check_resources(kernels, {"a$0"}, diagnostics));
+  codegen::KernelSources known{{"a$0", {Loc(), "scores", true}}};
+  CHECK(codegen::check_resources(kernels, known, *find_machine("cuda:sm_90a"), diagnostics));
   std::string text = render_all(diagnostics, {});
   INFO(text);
-  CHECK(text.find("warning: kernel 'a$0', which runs where") != std::string::npos);
+  CHECK(text.find("warning: kernel 'scores', which runs where") != std::string::npos);
   CHECK(text.find("[last-resort-spills]") != std::string::npos);
 }
 

@@ -397,6 +397,6 @@ TEST_CASE("the best target of the GPU's architecture is taken", "[cuda]") {
         "this device can run none of the bundle's targets: cuda:sm_80 needs compute capability "
         "8.0 or higher (cuda:0 has 7.5); cuda:sm_90 needs compute capability 9.0 or higher (cuda:0 "
         "has 7.5); cuda:sm_90a needs compute capability 9.0 (cuda:0 has 7.5); cuda:sm_100a needs "
-        "compute capability 10.0 (cuda:0 has 7.5); compile for one that it can run (tesserac --help "
-        "lists them)");
+        "compute capability 10.0 (cuda:0 has 7.5); take another device, or compile for this one (tesserac --help "
+        "lists targets)");
 }

@@ -105,6 +105,11 @@ TEST_CASE("the first kernel that makes a NaN is named, with its place", "[runtim
 TEST_CASE("infinities are found unless the kernel is written with some", "[runtime][debug]") {
   Ran out = run(two_steps("reciprocal", "add_one"), TSR_CHECK_INF, {1, 0});
   CHECK(out.text == "f: step 0, kernel 'reciprocal': temporary 't2' [2] has 1 infinity at [1]; its operands have none");
+  // No NaN makes an infinity, one of the caller's neither.
+  out = run(two_steps("reciprocal", "add_one"), TSR_CHECK_INF, {1, 0, NAN});
+  CHECK(out.text == "f: step 0, kernel 'reciprocal': temporary 't2' [3] has 1 infinity at [1]; its operands have none");
+  out = run(two_steps("reciprocal", "add_one"), TSR_CHECK_INF, {1, INFINITY, NAN});
+  CHECK(out.status == TSR_SUCCESS);
   out = run(two_steps("reciprocal", "add_one"), TSR_CHECK_NAN, {1, 0});
   CHECK(out.status == TSR_SUCCESS);
 }
@@ -226,7 +231,8 @@ TEST_CASE("poison is told from NaN in every float", "[runtime][debug]") {
     CHECK(found.nan.count == 1);
     CHECK(found.nan.first == 3);
     CHECK(found.infinite.count == 0);
-    CHECK(found.outside.count == 1);
+    // NaN lies within no bounds, and what was not written is no number.
+    CHECK(found.outside.count == 2);
     CHECK(found.outside.first == 2);
   }
 }

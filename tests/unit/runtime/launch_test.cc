@@ -38,6 +38,8 @@ TEST_CASE("a launch is checked against the kernel's metadata", "[runtime]") {
   CHECK(tsrLaunch(kernel, nullptr, {3, 1, 1, 0, 0, 0, 0}, args, 3) == TSR_EINVAL);
   CHECK(last_error() ==
         "add_one: the grid 3 x 1 x 1 has more than the 2 programs of the kernel for these dims");
+  CHECK(tsrLaunch(kernel, nullptr, {UINT32_MAX, UINT32_MAX, 1, 0, 0, 0, 0}, args, 3) == TSR_EINVAL);
+  CHECK(tsrLaunch(kernel, nullptr, {UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, 0, 0, 0}, args, 3) == TSR_EINVAL);
   REQUIRE(tsrLaunch(kernel, nullptr, {1, 1, 1, 64, 1, 1, 4096}, args, 3) == TSR_SUCCESS);
   CHECK(out[15] == 2);
   CHECK(out[16] == 0);

@@ -65,8 +65,8 @@ TEST_CASE("a bundle's parts must agree", "[runtime]") {
     parts.manifest.targets = {"cuda:sm_90a", "cpu:armv9"};
     CHECK(parts.load() ==
           "this device can run none of the bundle's targets: cuda:sm_90a needs a GPU, such as the "
-          "device cuda:0 (tsr: --device cuda:0); cpu:armv9 needs a device of that kind; compile for one that it can run (tesserac "
-          "--help lists them)");
+          "device cuda:0 (tsr: --device cuda:0); cpu:armv9 needs a device of that kind; take another device, or "
+          "compile for this one (tesserac --help lists targets)");
   }
   SECTION("plan of another target") {
     parts.plan.target = "cpu:x86-64-v4";

@@ -108,7 +108,7 @@ TEST_CASE("tsr run reads and writes tensors", "[tsr]") {
   auto view = work.read("y.safetensors");
   CHECK(SafetensorsView::open(view)->find("y")->bytes == y->bytes);
   ran = work.tsr("run m.bundle layer --params w.safetensors --input x=x.npy");
-  CHECK(ran.output == "y: f32[2, 3]\n");
+  CHECK(ran.output == "y: f32[2, 3] = [[1, 20, 300], [4, 50, 600]]\n");
   CHECK(work.tsr("run --params w.safetensors --input x=x.npy m.bundle layer").output == ran.output);
 }
 

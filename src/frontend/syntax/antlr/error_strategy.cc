@@ -139,8 +139,17 @@ bool ErrorStrategy::help_foreign(DiagnosticEngine::Builder& message, const Mista
 
 DiagnosticEngine::Builder ErrorStrategy::report_unexpected(const Mistake& mistake) {
   std::string after = mistake.last != nullptr ? buffer_.describe(*mistake.last) : "nothing";
-  auto message = diagnostics_.report(diag::unexpected_token, mistake.loc, mistake.found, after);
+  // "unexpected string", "unexpected ')'"
+  std::string_view found = mistake.found;
+  for (std::string_view article : {"a ", "an "}) found.remove_prefix(found.starts_with(article) ? article.size() : 0);
+  auto message = diagnostics_.report(diag::unexpected_token, mistake.loc, found, after);
   if (help_foreign(message, mistake)) return message;
+  bool is_prefix = mistake.kind == TokenKind::String && mistake.before == TokenKind::Name &&
+                   buffer_.loc(*mistake.last).behind() == mistake.loc.before();
+  if (is_prefix) {
+    message.help("a string has no prefix, and holds no expressions");
+    return message;
+  }
   if (mistake.kind == TokenKind::Def || mistake.kind == TokenKind::Module) {
     message.help("a definition begins on a line of its own");
   } else if (starts_operand(mistake.kind) && ends_operand(mistake.before)) {
@@ -170,7 +179,10 @@ DiagnosticEngine::Builder ErrorStrategy::report_mistake(antlr4::Parser* parser,
   bool is_argument_name = wants_operand && is_keyword(kind) && ahead(2) == TokenKind::Assign;
   if (is_argument_name) return diagnostics_.report(diag::keyword_as_name, mistake.loc, mistake.found);
   if (wants_operand && !is_foreign_sign(before, kind)) {
-    return diagnostics_.report(diag::expected_expression, mistake.loc, mistake.found);
+    auto message = diagnostics_.report(diag::expected_expression, mistake.loc, mistake.found);
+    bool is_starred = opens_list && (kind == TokenKind::Star || kind == TokenKind::Power);
+    if (is_starred) message.help("a call gives its arguments one by one; a list or a dict is not unpacked in it");
+    return message;
   }
   if (contains(expected, TokenKind::Name) && is_keyword(kind)) {
     return diagnostics_.report(diag::keyword_as_name, mistake.loc, mistake.found);

@@ -14,15 +14,6 @@ namespace {
 
 using Kind = ElementwiseKind;
 
-bool is(Op* op, Kind kind) {
-  return op->info().elementwise == kind;
-}
-
-Op* def_of(Value* value, Kind kind) {
-  Op* op = value->def();
-  return op && is(op, kind) ? op : nullptr;
-}
-
 bool is_int(Op* op) {
   return !is_float(op->result()->type()->dtype);
 }
@@ -42,15 +33,6 @@ bool is_all_ones(Value* value) {
   DType dtype = value->type()->dtype;
   Element zero{.i = 0};
   return evaluate_elementwise(Kind::Not, dtype, dtype, {&zero, 1}).i == element->i;
-}
-
-/// An op of the same type as the op that is rewritten, in its place.
-bool replace_with_op(Op* op, Kind kind, std::initializer_list<Value*> operands,
-                     Rewriter& rewriter) {
-  std::vector<std::vector<Value*>> slots;
-  for (Value* value : operands) slots.push_back({value});
-  rewriter.replace(op, rewriter.value(graph::info(kind), std::move(slots), op->result()->type()));
-  return true;
 }
 
 bool replace_with_number(Op* op, Element element, Rewriter& rewriter) {

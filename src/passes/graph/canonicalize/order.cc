@@ -14,26 +14,6 @@ namespace {
 using Kind = ElementwiseKind;
 using graph::OpKind;
 
-bool is(Op* op, Kind kind) {
-  return op->info().elementwise == kind;
-}
-
-Op* def_of(Value* value, Kind kind) {
-  Op* op = value->def();
-  return op && is(op, kind) ? op : nullptr;
-}
-
-DType dtype_of(Value* value) {
-  return value->type()->dtype;
-}
-
-bool replace_with_op(Op* op, Kind kind, std::initializer_list<Value*> operands, Rewriter& rewriter) {
-  std::vector<std::vector<Value*>> slots;
-  for (Value* value : operands) slots.push_back({value});
-  rewriter.replace(op, rewriter.value(graph::info(kind), std::move(slots), op->result()->type()));
-  return true;
-}
-
 /// x * -1 and x / -1 change the sign. The least integer stays itself all three ways.
 bool minus_one(Op* op, Rewriter& rewriter) {
   if (!is(op, Kind::Mul) && !is(op, Kind::Div)) return false;
@@ -126,7 +106,7 @@ bool any_order(Op* reduce) {
 /// A reduction of what a reduction of the same kind gives to nobody else combines along the axes of both.
 bool reduce_of_reduce(Op* op, Rewriter& rewriter) {
   if (graph::kind_of(op) != OpKind::Reduce || op->flag("keep") || !any_order(op)) return false;
-  Op* inner = canonical::def_of(op->operand(0), OpKind::Reduce);
+  Op* inner = def_of(op->operand(0), OpKind::Reduce);
   bool fits = inner && !inner->flag("keep") && inner->result()->has_one_use() &&
               inner->string_attr("kind") == op->string_attr("kind");
   if (!fits) return false;

@@ -2,6 +2,7 @@
 // The patterns of `canonicalize`, by subject. Each set is in its own file, where every pattern says
 // why it is exact.
 
+#include <initializer_list>
 #include <span>
 
 #include "ir/core/rewrite.h"
@@ -26,7 +27,18 @@ bool may_stand_for(Op* op, Value* value);
 /// Replaces the op by an existing value where that may stand for it.
 bool replace_by(Op* op, Value* value, Rewriter& rewriter);
 
+inline bool is(Op* op, ElementwiseKind kind) { return op->info().elementwise == kind; }
+
+inline DType dtype_of(Value* value) { return value->type()->dtype; }
+
+/// An elementwise op of the same type as the op that is rewritten, in its place.
+bool replace_with_op(Op* op, ElementwiseKind kind, std::initializer_list<Value*> operands, Rewriter& rewriter);
+
 /// The op of that kind that defines a value, else null.
+inline Op* def_of(Value* value, ElementwiseKind kind) {
+  Op* op = value->def();
+  return op && is(op, kind) ? op : nullptr;
+}
 inline Op* def_of(Value* value, graph::OpKind kind) {
   Op* op = value->def();
   return op && graph::kind_of(op) == kind ? op : nullptr;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ir/graph/build.h"
+#include "passes/analysis/speculation.h"
 #include "passes/graph/canonicalize/patterns.h"
 
 namespace tessera::canonical {
@@ -106,21 +107,6 @@ bool whole_slice(Op* op, Rewriter& rewriter) {
   return is(op, OpKind::Slice) && takes_all(op) && replace_by(op, op->operand(0), rewriter);
 }
 
-/// True if a slice is shown to stay within its operand whatever the dims are.
-bool stays_inside(Op* slice, DimTable& table) {
-  const std::vector<Dim>& from = slice->operand(0)->type()->dims;
-  const std::vector<Dim>& to = slice->result()->type()->dims;
-  std::vector<Dim> starts = slice->dims_attr("starts");
-  Axes steps = slice->ints_attr("steps");
-  for (size_t i = 0; i < to.size(); ++i) {
-    Dim steps_taken = table.sub(to[i], table.constant(1));
-    Dim last = table.add(starts[i], table.mul(steps_taken, table.constant(steps[i])));
-    Dim end = table.add(last, table.constant(1));
-    if (interval(starts[i]).low.value_or(-1) < 0 || !proves_le(table, end, from[i])) return false;
-  }
-  return true;
-}
-
 /// Element j of the outer slice is element s + j*t of the inner one, which is element
 /// s' + (s + j*t)*t' of its operand. One that might leave the inner slice stays: merged, it could
 /// read what lies beside that instead of being refused.
@@ -130,7 +116,7 @@ bool slice_of_slice(Op* op, Rewriter& rewriter) {
   if (!inner) return false;
   Context& context = rewriter.context();
   DimTable& table = context.dims();
-  if (!stays_inside(op, table)) return false;
+  if (!stays_inside(op)) return false;
   std::vector<Dim> starts = op->dims_attr("starts"), inner_starts = inner->dims_attr("starts");
   Axes steps = op->ints_attr("steps"), inner_steps = inner->ints_attr("steps");
   for (size_t i = 0; i < starts.size(); ++i) {

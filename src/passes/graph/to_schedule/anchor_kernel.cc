@@ -50,6 +50,7 @@ Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& g
   schedule::KernelRequest request;
   request.kernel = form.kernel;
   request.arguments = form.arguments;
+  request.sizes = form.sizes;
   request.schedule = form.schedule;
   bool is_matrix_product = anchor->is(graph::info(graph::OpKind::Gemm)) && form.kernel != "matmul_windows";
   bool is_attention = anchor->is(graph::info(graph::OpKind::FlashAttention));
@@ -141,6 +142,8 @@ Op* GraphLowering::finish_anchor(AnchorKernel& anchor, const FusionGroup& group,
   if (anchor.in_caller_symbols) {
     add_carriers(anchor.kernel, anchor.operands);
     anchor.dims = canonicalize_dims(anchor.kernel);
+  } else {
+    add_carriers(anchor.kernel, anchor.dims, anchor.operands);
   }
   return anchor.kernel = keep_kernel(anchor.kernel);
 }

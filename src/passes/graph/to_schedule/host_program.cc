@@ -84,28 +84,17 @@ Value* HostProgram::under(Value* buffer, const std::vector<Dim>& dims) {
   return alias;
 }
 
-Value* HostProgram::carrier(std::string_view symbol) {
-  Block* body = function_->region()->front();
-  for (unsigned i = 0; i < body->arg_count(); ++i) {
-    for (Dim dim : body->arg(i)->type()->dims) {
-      if (dim->symbol() == symbol) return body->arg(i);
-    }
-  }
-  Dim dim = context_.dims().symbol(symbol);
-  if (counters_.count(symbol)) {
-    // A counter is no size of anything: it stands beside an extent of 0.
-    Dim none = context_.dims().constant(0);
-    Type nothing = context_.tensor({none}, DType::U8);
-    if (!empty_) empty_ = at_start().value(host::info(OpKind::Fill), {}, nothing, {{"value", context_.integer(0)}});
-    Value*& made = counted_[{std::string(symbol), builder_.block()}];
-    if (!made) made = builder_.value(host::info(OpKind::Alias), {{empty_}}, context_.tensor({dim, none}, DType::U8));
-    return made;
-  }
-  auto known = carriers_.find(symbol);
-  if (known != carriers_.end()) return known->second;
-  Value* made = at_start().value(host::info(OpKind::Fill), {}, context_.tensor({dim}, DType::U8),
-                                 {{"value", context_.integer(0)}});
-  return carriers_[std::string(symbol)] = made;
+Value* HostProgram::carrier(Dim size) {
+  // Memory of its own, so that no buffer counts as read for the sake of its type; it stands beside an extent of 0.
+  Dim none = context_.dims().constant(0);
+  Type nothing = context_.tensor({none}, DType::U8);
+  if (!empty_) empty_ = at_start().value(host::info(OpKind::Fill), {}, nothing, {{"value", context_.integer(0)}});
+  bool counted = false;
+  for_each_symbol(size, [&](std::string_view name) { counted = counted || counters_.count(name); });
+  if (!counted) return under(empty_, {size, none});
+  Value*& made = counted_[{size, builder_.block()}];
+  if (!made) made = builder_.value(host::info(OpKind::Alias), {{empty_}}, context_.tensor({size, none}, DType::U8));
+  return made;
 }
 
 Op* HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,

@@ -20,8 +20,8 @@ class HostProgram {
   Value* buffer(Value* graph);
   /// The buffer under other dims of the same number of elements.
   Value* under(Value* buffer, const std::vector<Dim>& dims);
-  /// A buffer in whose dims the symbol, a dim of the function or a counter of a loop, occurs.
-  Value* carrier(std::string_view symbol);
+  /// A buffer without elements whose first extent is a size, which may depend on counters of loops.
+  Value* carrier(Dim size);
   /// Launches a kernel, or the first of the variants that may run, and defines `outputs` by its
   /// results, which have the types of the kernel's last parameters under `dims`. `places` has for
   /// each output the buffer whose memory it takes, or null; empty when all have memory of their own.
@@ -59,10 +59,9 @@ class HostProgram {
   Op* function_ = nullptr;
   std::map<Value*, Value*> buffers_;
   std::map<std::pair<Value*, Type>, Value*> aliases_;
-  std::map<std::string, Value*, std::less<>> carriers_;
   std::set<std::string, std::less<>> counters_;  ///< of all loops
   std::vector<Op*> entered_;                     ///< the ops whose regions are being filled
-  std::map<std::pair<std::string, Block*>, Value*> counted_;  ///< carriers of counters
+  std::map<std::pair<Dim, Block*>, Value*> counted_;  ///< carriers of what depends on counters
   Value* empty_ = nullptr;                       ///< a buffer without elements
 };
 

@@ -82,13 +82,20 @@ Status GraphLowering::lower_host(Op* op) {
 }
 
 void GraphLowering::add_carriers(Op* kernel, std::vector<Value*>& operands) {
+  std::map<std::string, Dim> dims;
+  for (const std::string& name : mentioned_dims(kernel)) dims[name] = table_.symbol(name);
+  add_carriers(kernel, dims, operands);
+}
+
+void GraphLowering::add_carriers(Op* kernel, const std::map<std::string, Dim>& dims, std::vector<Value*>& operands) {
   std::vector<std::string> known = free_dims(kernel);
-  for (const std::string& name : mentioned_dims(kernel)) {
+  for (const auto& [name, of_caller] : dims) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    Value* carrier = host_.carrier(name);
-    add_input(kernel, module_.context().tensor(carrier->type()->dims, carrier->type()->dtype), {});
+    Value* carrier = host_.carrier(of_caller);
+    std::vector<Dim> extents = carrier->type()->dims;
+    extents[0] = table_.symbol(name);
+    add_input(kernel, module_.context().tensor(extents, carrier->type()->dtype), {});
     operands.push_back(carrier);
-    known = free_dims(kernel);
   }
 }
 

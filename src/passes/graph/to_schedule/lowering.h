@@ -73,6 +73,8 @@ class GraphLowering {
   /// Adds an operand for each symbol that a kernel in the caller's symbols mentions and no
   /// parameter's type has.
   void add_carriers(Op* kernel, std::vector<Value*>& operands);
+  /// Adds an operand for each of the dims, which are bound to sizes of the caller, that no parameter's type has.
+  void add_carriers(Op* kernel, const std::map<std::string, Dim>& dims, std::vector<Value*>& operands);
   /// True if the group makes a gir.dim that is no constant.
   bool mentions_dims(const FusionGroup& group) const;
   std::string next_symbol() const;

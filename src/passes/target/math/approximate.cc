@@ -21,7 +21,8 @@ Value* unit_exp2(Arithmetic& m, Value* x) {
 
 }  // namespace
 
-Value* approximate_exp2(Arithmetic& m, Value* x) {
+Value* approximate_exp2(Arithmetic& m, Value* x, bool flush) {
+  if (flush) return unit_exp2(m, x);
   Value* small = m.less(x, -125);
   Value* power = unit_exp2(m, m.b.add(x, m.b.select(small, m.number(32), m.number(0))));
   return m.b.mul(power, m.b.select(small, m.number(0x1p-32), m.number(1)));

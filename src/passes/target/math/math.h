@@ -71,7 +71,8 @@ struct Exponential {
 Exponential reduce_exponential(Arithmetic& m, Value* x, Value* low = nullptr);
 
 Value* exp(Arithmetic& m, Value* x);
-Value* exp2(Arithmetic& m, Value* x);
+/// `flush` allows 0 for what is smaller than normal numbers are.
+Value* exp2(Arithmetic& m, Value* x, bool flush = false);
 Value* expm1(Arithmetic& m, Value* x);
 Value* tanh(Arithmetic& m, Value* x);
 Value* sigmoid(Arithmetic& m, Value* x);
@@ -80,7 +81,7 @@ Value* gelu(Arithmetic& m, Value* x);
 
 // Where the arithmetic approximates.
 Value* approximate_exp(Arithmetic& m, Value* x);
-Value* approximate_exp2(Arithmetic& m, Value* x);
+Value* approximate_exp2(Arithmetic& m, Value* x, bool flush);
 /// a / b for b of an ordinary size.
 Value* approximate_quotient(Arithmetic& m, Value* a, Value* b);
 /// 2^shift e^(x + low) as fraction and power, whose product is it; `low` may be null. For x down to -112.

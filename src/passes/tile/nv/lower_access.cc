@@ -75,7 +75,7 @@ NvLowering::Access NvLowering::edges(Type tile, const std::vector<Value*>& limit
 /// need no masks; null where that cannot be said of the limits, or where masks are few.
 Value* NvLowering::is_cut(Op* op, const std::vector<Value*>& limits) {
   Type tile = op->operand(0)->type();
-  if (!is_in_loop(op) || layout_of(tile).registers_per_thread() < fewest_masks) return nullptr;
+  if (!is_in_turn(op) || layout_of(tile).registers_per_thread() < fewest_masks) return nullptr;
   Value* cuts = nullptr;
   for (size_t i = 0; i < limits.size(); ++i) {
     int64_t extent = *tile->dims[i]->constant();

@@ -182,8 +182,7 @@ std::map<int, uint32_t> lanes_by_register(const std::vector<int>& registers) {
 Value* NvLowering::exchange_lanes(Value* from, const layout::Conversion& plan, int registers) {
   Context& context = b_.context();
   DType dtype = from->type()->dtype;
-  bool narrow = byte_size(dtype) != 4 || dtype == DType::Bool;
-  TSR_CHECK(byte_size(dtype) <= 4, "lanes exchange no more than 32 bits at a time");
+  bool narrow = byte_size(dtype) < 4 || dtype == DType::Bool;
   DType carried = narrow ? (is_float(dtype) ? DType::F32 : DType::I32) : dtype;
   from = b_.cast(from, carried);  // exact
   std::vector<Value*> results(size_t(registers), b_.zero(context.scalar(carried)));

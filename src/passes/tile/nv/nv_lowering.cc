@@ -201,8 +201,9 @@ void NvLowering::lower_elementwise(Op* op) {
   if (operands.size() == 2) return define(op->result(), b_.op(op->info().elementwise, operands[0], operands[1]));
   std::vector<std::vector<Value*>> slots;
   for (Value* operand : operands) slots.push_back({operand});
+  std::vector<OpAttr> attributes(op->attributes().begin(), op->attributes().end());
   define(op->result(), b_.at().value(target::info(op->info().elementwise), std::move(slots),
-                                     lowered_type(op->result()->type())));
+                                     lowered_type(op->result()->type()), std::move(attributes)));
 }
 
 const layout::Layout& NvLowering::layout_of(Type tile) {

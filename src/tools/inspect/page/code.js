@@ -6,12 +6,12 @@
 // kernels it launches.
 
 const STAGES = [
-  { id: 'source', title: 'Source' },
-  { id: 'graph', title: 'Graph' },
-  { id: 'schedule', title: 'Schedule' },
-  { id: 'tile', title: 'Tile' },
-  { id: 'target', title: 'Target' },
-  { id: 'code', title: 'Assembly' },
+  { id: 'source', title: 'Source', help: 'What was written, and what it uses of the library' },
+  { id: 'graph', title: 'Graph', help: 'Ops on whole tensors' },
+  { id: 'schedule', title: 'Schedule', help: 'Kernels and their tiles, and the program that launches them' },
+  { id: 'tile', title: 'Tile', help: 'Each tile in loads, arithmetic and stores, with loops and memory' },
+  { id: 'target', title: 'Target', help: 'Instructions of the target, on registers of any number' },
+  { id: 'code', title: 'Assembly', help: 'What is assembled for the machine' },
 ];
 
 /** Are two selections, or none, the same line and column of the same kernel? */
@@ -53,7 +53,7 @@ class CodeView {
         'div',
         { class: 'toolbar' },
         chips,
-        el('label', { class: 'choice', for: 'kernel' }, 'Kernel ', this.kernel),
+        el('label', { class: 'choice', for: 'kernel', title: 'Shows one kernel alone' }, 'Kernel ', this.kernel),
         this.search,
       ),
       this.strip,
@@ -75,21 +75,27 @@ class CodeView {
       'aria-hidden': true,
       onclick: (event) => this.jump(pane, event),
     });
-    pane.title = el('h2', {}, stage.title);
+    pane.title = el('h2', { title: stage.help }, stage.title);
     pane.size = el('span', { class: 'muted' });
-    pane.found = el('span', { class: 'found' });
+    pane.found = el('span', { class: 'found', title: 'Lines that are lit' });
     pane.before = el(
       'button',
       {
         class: 'icon',
         'aria-label': `Previous lit line in ${stage.title}`,
+        title: 'To the previous lit line (p)',
         onclick: () => this.step(pane, -1),
       },
       '↑',
     );
     pane.after = el(
       'button',
-      { class: 'icon', 'aria-label': `Next lit line in ${stage.title}`, onclick: () => this.step(pane, 1) },
+      {
+        class: 'icon',
+        'aria-label': `Next lit line in ${stage.title}`,
+        title: 'To the next lit line (n)',
+        onclick: () => this.step(pane, 1),
+      },
       '↓',
     );
     pane.nav = el('span', { class: 'nav' }, pane.found, pane.before, pane.after);
@@ -99,7 +105,7 @@ class CodeView {
         class: 'icon',
         'aria-label': `${stage.title} wide`,
         'aria-pressed': 'false',
-        title: 'Wide',
+        title: 'Wide enough for most lines, or as before',
         onclick: () => this.widen(pane, widen),
       },
       '⇔',
@@ -141,6 +147,8 @@ class CodeView {
     const isEmpty = pane.doc.length === 0 && pane.stage.id !== 'source';
     pane.isShown = pane.isWanted && !isEmpty;
     pane.chip.disabled = isEmpty;
+    const { title, help } = pane.stage;
+    pane.chip.title = !isEmpty ? help : title === 'Graph' ? 'A kernel has none' : 'There are no kernels';
     pane.chip.setAttribute('aria-pressed', pane.isShown);
     pane.element.hidden = !pane.isShown;
   }

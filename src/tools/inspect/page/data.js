@@ -133,6 +133,3 @@ class Inspection {
     return target && { target, entry: target.entries.find((entry) => entry.name === program.name) };
   }
 }
-
-// Editors read the same data: editors/vscode/client.
-if (typeof module === 'object') module.exports = { Inspection, keyOf };

@@ -154,7 +154,9 @@ class MemoryView {
       sum > memory.arena_bytes
         ? `${bytesText(sum)} of temporaries share ${bytesText(memory.arena_bytes)}: ` +
           'one takes the place of those that nobody reads any more.'
-        : 'Its temporaries are as below.';
+        : memory.temporaries.length
+          ? 'Its temporaries live at the same time, so none takes the place of another.'
+          : 'It needs no memory besides.';
     return el(
       'div',
       {},
@@ -163,7 +165,7 @@ class MemoryView {
         'div',
         { class: 'figures' },
         figure(bytesText(memory.arena_bytes), 'arena of temporaries'),
-        figure(bytesText(memory.peak_bytes), `in use at most, in step ${memory.peak_step}`),
+        memory.peak_bytes ? figure(bytesText(memory.peak_bytes), `in use at most, in step ${memory.peak_step}`) : '',
         figure(bytesText(memory.input_bytes), 'inputs'),
         figure(bytesText(memory.parameter_bytes), 'parameters'),
         figure(bytesText(memory.output_bytes), 'outputs'),

@@ -135,7 +135,9 @@ class PassView {
       el(
         'ul',
         { class: 'legend' },
-        ...LEVELS.map((level) => el('li', { class: `stage-${level}` }, `leaves ${level}`)),
+        ...LEVELS.map((level) =>
+          el('li', { class: `stage-${level}`, title: 'Passes whose result is of this stage' }, `gives ${level}`),
+        ),
       ),
     );
   }

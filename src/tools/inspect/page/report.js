@@ -4,6 +4,33 @@
 const svg = (name, attributes, ...children) => el('svg:' + name, attributes, ...children);
 const title = (text) => svg('title', {}, text);
 
+/** What the words in heads of tables and under figures mean. */
+const HELP = {
+  step: 'When it is launched, counted from the first step of the plan',
+  programs: 'Instances of the kernel in a launch; each computes one tile',
+  operations: 'Additions, multiplications and other arithmetic on elements',
+  bytes: 'Read and written, each element as often as the kernel asks for it',
+  'FLOP/byte': 'Operations for each byte that moves; the more, the less memory holds it up',
+  'at least': 'The longer of moving the bytes and doing the operations, at the peak figures of the machine',
+  'share of the time': 'Of the sum of these least times; and what takes the longer, memory or arithmetic (compute)',
+  'bytes read': 'By all programs of a launch',
+  'bytes written': 'By all programs of a launch',
+  scratch: 'Bytes that each program has for itself beside its registers',
+  threads: 'In a block',
+  'shared memory': 'Of a block',
+  registers: 'Of a thread',
+  spills: 'Bytes of a thread that found no register',
+  'blocks at once': 'That fit on a multiprocessor',
+  'first step': 'Of the plan in which it is written',
+  'last step': 'Of the plan in which it is read',
+  offset: 'Bytes from the start of the arena',
+  'at the roofline': 'The sum of the least times of all launches; the time that is measured is longer',
+  moved: 'Bytes that kernels read and write',
+  'of temporaries': 'The arena in which all temporaries lie',
+  'arena of temporaries': 'One piece of memory in which all temporaries lie',
+  constants: 'Tensors that the compiler computed, kept in the bundle',
+};
+
 /** A table whose first column names the rows. Cells are texts or nodes; numbers stand at the right. */
 function table(caption, columns, rows) {
   return el(
@@ -16,7 +43,17 @@ function table(caption, columns, rows) {
       el(
         'thead',
         {},
-        el('tr', {}, ...columns.map((c) => el('th', { scope: 'col', class: c.isNumber ? 'number' : null }, c.name))),
+        el(
+          'tr',
+          {},
+          ...columns.map(({ name, isNumber, help = HELP[name] }) =>
+            el(
+              'th',
+              { scope: 'col', class: isNumber ? 'number' : null },
+              help ? el('span', { class: 'term', title: help }, name) : name,
+            ),
+          ),
+        ),
       ),
       el(
         'tbody',
@@ -39,7 +76,8 @@ function table(caption, columns, rows) {
   );
 }
 
-const figure = (value, name) => el('div', { class: 'figure' }, el('b', {}, value), el('span', {}, name));
+const figure = (value, name, help = HELP[name]) =>
+  el('div', { class: 'figure', title: help }, el('b', {}, value), el('span', {}, name));
 
 /** What a page says of an entry whose sizes are not known. */
 function openSizes(entry) {
@@ -98,6 +136,10 @@ class KernelView {
     const { target, entry } = found;
     const names = entry ? new Set(entry.launches.map((launch) => launch.kernel)) : new Set([program.name]);
     const kernels = target.kernels.filter((kernel) => names.has(kernel.name));
+    if (entry && kernels.length === 0) {
+      page.append(el('p', { class: 'hint' }, 'This entry launches no kernel, so there is nothing to report.'));
+      return;
+    }
     if (entry) {
       if (hasSizes(entry)) page.append(this.figures(entry, target), roofline(entry, target), this.launches(entry));
       else page.append(openSizes(entry));
@@ -189,7 +231,7 @@ class KernelView {
             launch.programs?.toLocaleString('en'),
             launch.flops == null ? null : siText(launch.flops),
             launch.bytes_read === undefined ? null : bytesText(launch.bytes_read + launch.bytes_written),
-            isIdle ? null : launch.intensity?.toPrecision(3),
+            isIdle || launch.intensity == null ? null : digitsText(launch.intensity, 3),
             launch.estimate_us === undefined || isIdle ? null : timeText(launch.estimate_us),
             el(
               'span',
@@ -200,7 +242,7 @@ class KernelView {
                 {},
                 isIdle
                   ? 'nothing to do at these sizes'
-                  : `${((times[i] / total) * 100).toPrecision(2)} %, ${launch.bound_by}`,
+                  : `${digitsText((times[i] / total) * 100, 2)} %, ${launch.bound_by}`,
               ),
             ),
           ],
@@ -230,6 +272,9 @@ class KernelView {
       );
     return [
       tableOf('What a launch of each kernel does', costs),
+      kernels.some((kernel) => /[A-Z]/.test(`${kernel.grid} ${kernel.flops} ${kernel.bytes_read}`))
+        ? el('p', { class: 'note' }, 'Letters are sizes of the tensors that the kernel itself takes, as it names them.')
+        : '',
       isGpu ? tableOf('What each asks of a multiprocessor', [name, ...this.resources(kernels)]) : '',
     ];
   }

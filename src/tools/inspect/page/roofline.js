@@ -1,7 +1,7 @@
 // Operations a second over operations for each byte, both in powers of ten: where each kernel of an entry stands under
 // what the machine can do at best.
 
-const CHART = { left: 64, right: 20, top: 16, bottom: 44, width: 900, height: 380 };
+const CHART = { left: 64, right: 124, top: 16, bottom: 44, width: 900, height: 380 };
 
 /** 1, 10, 100, 1 k: no digits that say nothing. */
 const tickText = (value, unit = '') =>
@@ -29,18 +29,17 @@ function pointsOf(entry) {
   return [...points.values()].sort((a, b) => b.time - a.time);
 }
 
-/** GFLOP/s by what reaches them; levels of the same height have one name. */
+/** GFLOP/s by what reaches them; levels of the same height have one name, the lowest that of all arithmetic. */
 function ceilingsOf({ f32_gflops: f32, products_gflops: products }) {
-  const ceilings = new Map([[f32, 'f32']]);
   const byHeight = new Map();
   for (const [dtype, gflops] of Object.entries(products)) {
-    if (gflops >= f32) byHeight.set(gflops, [...(byHeight.get(gflops) || []), dtype]);
+    if (gflops > f32) byHeight.set(gflops, [...(byHeight.get(gflops) || []), dtype]);
   }
-  for (const [gflops, dtypes] of byHeight) {
-    const name = `products of ${dtypes.sort().join(', ')}`;
-    ceilings.set(gflops, ceilings.has(gflops) ? `${ceilings.get(gflops)}, ${name}` : name);
-  }
-  return ceilings;
+  const nameOf = (dtypes) => `products of ${dtypes.sort().join(' and ')}`;
+  return new Map([
+    [f32, byHeight.size ? 'other arithmetic' : 'arithmetic'],
+    ...[...byHeight].map(([gflops, dtypes]) => [gflops, nameOf(dtypes)]),
+  ]);
 }
 
 class Scales {
@@ -104,7 +103,12 @@ function roofOf(scales, ceilings, bandwidth) {
     const from = Math.min(Math.max(gflops / bandwidth, scales.x0), scales.x1);
     parts.push(
       scales.line('roof', from, gflops, scales.x1, gflops),
-      svg('text', { class: 'tick', x: scales.x(scales.x1) - 4, y: scales.y(gflops) - 6, 'text-anchor': 'end' }, name),
+      svg(
+        'text',
+        { class: 'tick', x: scales.x(scales.x1) + 8, y: scales.y(gflops) + 4 },
+        name,
+        title(siText(gflops * 1e9, 'FLOP/s')),
+      ),
     );
   }
   const low = Math.max(scales.x0, scales.y0 / bandwidth),
@@ -133,14 +137,14 @@ function circlesOf(scales, points) {
     const isAlone = named.every((other) => Math.abs(other.x - x) > 70 || Math.abs(other.y - y) > 14);
     if (isAlone && named.length < 6) named.push({ x, y, r, kernel: point.kernel });
     const words =
-      `${point.kernel}, ${count(point.times, 'launch', 'launches')}: ${point.x.toPrecision(3)} FLOP/byte, ` +
+      `${point.kernel}, ${count(point.times, 'launch', 'launches')}: ${digitsText(point.x, 3)} FLOP/byte, ` +
       `${siText(point.y * 1e9, 'FLOP/s')}, ${timeText(point.time)} in all`;
     return svg('circle', { class: `point ${point.bound}`, cx: x, cy: y, r }, title(words));
   });
   return [
     ...circles,
     ...named.map(({ x, y, r, kernel }) =>
-      svg('text', { class: 'name', x, y: y + r + 14, 'text-anchor': 'middle' }, kernel),
+      svg('text', { class: 'name over', x, y: y + r + 14, 'text-anchor': 'middle' }, kernel),
     ),
   ];
 }
@@ -172,7 +176,7 @@ function roofline(entry, target) {
       'figcaption',
       {},
       'A circle is a kernel, as large as its share of the time. On the slope it waits for memory, on a level for ' +
-        'arithmetic; each level counts for the dtypes it names.',
+        'arithmetic of that kind.',
     ),
   );
 }

@@ -30,6 +30,9 @@ const siText = (number, unit = '') =>
     ['', 'k', 'M', 'G', 'T', 'P'].map((u) => u + unit),
     1000,
   );
+/** A number of so many digits that count: 1,370 and 0.499, no powers of ten. */
+const digitsText = (number, digits) =>
+  Number(number.toPrecision(digits)).toLocaleString('en', { maximumSignificantDigits: digits });
 const bytesText = (bytes) => scaled(bytes, ['B', 'KiB', 'MiB', 'GiB', 'TiB'], 1024);
 const timeText = (us) =>
   us === 0

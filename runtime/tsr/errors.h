@@ -1,0 +1,44 @@
+#pragma once
+// How tsr tells what went wrong: at once, as text, or at the end, as lines of JSON.
+
+#include <string_view>
+
+#include "support/diagnostic.h"
+
+namespace tessera::tool {
+
+class Errors {
+ public:
+  Errors() : engine_(sources_) {}
+  Errors(const Errors&) = delete;
+
+  /// From now on errors are kept for finish().
+  void keep_for_json() { is_json_ = true; }
+  /// "tsr: error: ...", and where there is one a line that helps.
+  template <typename Kind>
+  void add(Kind kind, std::string_view text, std::string_view help = {}) {
+    auto builder = engine_.report(kind, {}, text);
+    if (!help.empty()) builder.help(std::string(help));
+    if (!is_json_) print(text, help);
+    told_ = engine_.all().size();
+  }
+  /// Files and mistakes of IR; tell() shows what was reported since it was called before.
+  SourceManager& sources() { return sources_; }
+  DiagnosticEngine& engine() { return engine_; }
+  void tell();
+  /// Writes the lines of JSON, if they are asked for.
+  void finish() const;
+
+ private:
+  static void print(std::string_view text, std::string_view help);
+
+  SourceManager sources_;
+  DiagnosticEngine engine_;
+  size_t told_ = 0;
+  bool is_json_ = false;
+};
+
+/// Those of this process.
+Errors& errors();
+
+}  // namespace tessera::tool

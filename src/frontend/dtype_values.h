@@ -1,0 +1,35 @@
+#pragma once
+// What dtypes have: numbers, and functions that a machine computes in them.
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/core/dim_facts.h"
+#include "ir/core/elementwise.h"
+#include "support/source.h"
+
+namespace tessera::frontend {
+
+class Evaluator;
+
+/// The least and the greatest value of an integer dtype; of u64 the greatest that an int64_t holds.
+std::pair<int64_t, int64_t> integer_range(DType dtype);
+
+/// Whether an integer is a value of an integer dtype.
+bool has_integer(DType dtype, int64_t value);
+
+/// Whether a float dtype has a number, rounded: not what is beyond its greatest one, and no infinity where it has none.
+bool has_number(DType dtype, double value);
+
+/// Whether a size becomes a value of the dtype. Of an integer dtype of fewer than 32 bits the facts have to say so.
+bool has_size(DType dtype, Dim size, DimTable& dims, const std::vector<DimFact>& facts);
+
+/// Reports a dtype that tensors in memory cannot have, i4; `what` has it, such as "parameter 'x'".
+bool check_memory(Evaluator& evaluator, DType dtype, Loc loc, std::string_view what);
+
+/// Whether an op that accepts the dtype has no code in it on any target.
+bool is_without_code(ElementwiseKind kind, DType dtype);
+
+}  // namespace tessera::frontend

@@ -1,0 +1,22 @@
+#pragma once
+// What other languages and libraries for tensors call the things of this one.
+
+#include <string>
+#include <string_view>
+
+namespace tessera::frontend {
+
+/// How to say what a method or member of tensors says elsewhere; `x` is the tensor. Empty for an unknown name.
+std::string help_for_member(std::string_view name, std::string_view x);
+/// The same of a name that stands alone; empty for an unknown one.
+std::string_view help_for_name(std::string_view name);
+/// Of a member of `tile`.
+std::string_view help_for_tile(std::string_view name);
+/// The keyword argument that means the same here; empty when there is none.
+std::string_view keyword_here(std::string_view keyword);
+/// Of a module that an import names; empty when it is no package of Python.
+std::string_view help_for_import(std::string_view dotted);
+/// Of a decorator by its dotted name.
+std::string_view help_for_decorator(std::string_view dotted);
+
+}  // namespace tessera::frontend

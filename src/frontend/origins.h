@@ -1,0 +1,15 @@
+#pragma once
+// The way back from a value to what it has its dtype or its shape from.
+
+#include "ir/core/op.h"
+
+namespace tessera::frontend {
+
+/// What enters a loop for an argument of its region, if it has the argument's type; null for other arguments.
+const Value* entering(const Value* argument);
+
+/// Back along operands of the same dtype to a value that has it of itself: an argument before an op, and an op of the
+/// source before a conversion that follows from another one.
+const Value* source_of_dtype(const Value* value);
+
+}  // namespace tessera::frontend

@@ -1,0 +1,16 @@
+#pragma once
+// What an item of a completion is about, in the words that come back when its documentation is asked for.
+
+#include <string>
+
+#include "lsp/json.h"
+#include "lsp/resolve.h"
+
+namespace tessera::lsp {
+
+/// Null for what there is nothing to say of.
+Json data_of(const Symbol& symbol);
+/// The same of an argument `name=` of a call.
+Json data_of_argument(const Symbol& callee, const std::string& name);
+
+}  // namespace tessera::lsp

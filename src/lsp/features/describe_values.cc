@@ -1,0 +1,53 @@
+#include "lsp/features/describe_values.h"
+
+#include <fmt/format.h>
+
+namespace tessera::lsp {
+
+namespace {
+
+std::string listed(const std::vector<frontend::ValueFacts>& values) {
+  std::string text;
+  for (const frontend::ValueFacts& value : values) {
+    text += fmt::format("{}`{}`", text.empty() ? "" : ", ", value.text);
+    bool rounds_later = !value.computed.empty() && value.computed != value.dtype;
+    if (rounds_later) text += fmt::format(" (computed in {})", value.computed);
+    if (!value.device.empty()) text += fmt::format(" on {}", value.device);
+  }
+  return text;
+}
+
+/// What the name alone does not say.
+bool is_value(frontend::ValueKind kind) {
+  return kind != frontend::ValueKind::Function && kind != frontend::ValueKind::Module &&
+         kind != frontend::ValueKind::Namespace && kind != frontend::ValueKind::Other;
+}
+
+}  // namespace
+
+std::string describe_values(Context& context, FileModel& file, const NamePlace& place,
+                            const std::optional<Symbol>& symbol) {
+  const AnalysisResult* result = context.analysis(file);
+  if (!result) return "";
+  std::string text;
+  const frontend::PlaceFacts* facts = facts_at(*result, *place.piece, place.occurrence->range.begin);
+  if (facts && is_value(facts->values[0].kind)) text += "\n\nhere: " + listed(facts->values);
+  bool own = symbol && symbol->declared && symbol->file == &file;
+  uint32_t begin = own ? symbol->range.begin - symbol->piece->begin : 0;
+  const frontend::FunctionFacts* function = own ? function_at(*result, *symbol->piece, begin) : nullptr;
+  if (!function) return text;
+  if (!function->results.empty()) text += "\n\ngives: " + listed(function->results);
+  std::string effects = fmt::format("{}", fmt::join(function->effects, ", "));
+  text += fmt::format("\n\neffects: {}", effects.empty() ? "none" : effects);
+  return text;
+}
+
+std::string describe_values(Context& context, const Symbol& local) {
+  const AnalysisResult* result = context.analysis(*local.file);
+  const frontend::PlaceFacts* facts =
+      result && local.piece ? facts_at(*result, *local.piece, local.range.begin - local.piece->begin) : nullptr;
+  bool is_known = facts && is_value(facts->values[0].kind);
+  return is_known ? "\n\nhere: " + listed(facts->values) : "";
+}
+
+}  // namespace tessera::lsp

@@ -1,0 +1,93 @@
+#include "lsp/worker.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace tessera::lsp {
+
+/// Memory that both processes see: it outlives the one that fails.
+struct Worker::Board {
+  static constexpr size_t most = 4000;
+  std::atomic<size_t> size = 0;
+  char uri[most] = {};
+
+  void write(std::string_view text) {
+    size = 0;
+    if (text.size() > most) return;
+    std::memcpy(uri, text.data(), text.size());
+    size = text.size();
+  }
+};
+
+namespace {
+
+/// The standard files are the client's: the worker has pipes, and nothing that it prints by chance is a message.
+void let_go_of_client() {
+  int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nothing < 0) return;
+  dup2(nothing, STDIN_FILENO);
+  dup2(nothing, STDOUT_FILENO);
+}
+
+}  // namespace
+
+Worker::Worker(const Serve& serve) {
+  void* shared = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return;
+  board_ = new (shared) Board;
+  int to[2] = {-1, -1}, from[2] = {-1, -1};
+  bool has_pipes = pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0;
+  pid_t parent = getpid();
+  pid_ = has_pipes ? fork() : -1;
+  if (pid_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    close(to[1]);
+    close(from[0]);
+    let_go_of_client();
+    Board* board = board_;
+    _exit(serve(to[0], from[1], [board](std::string_view uri, std::string_view) { board->write(uri); }));
+  }
+  for (int end : {to[0], from[1]}) {
+    if (end >= 0) close(end);
+  }
+  in_ = to[1];
+  out_ = from[0];
+  if (in_ >= 0) fcntl(in_, F_SETFL, O_NONBLOCK);
+}
+
+Worker::~Worker() {
+  if (has_started()) {
+    kill(pid_, SIGKILL);
+    wait();
+  }
+  close_in();
+  if (out_ >= 0) close(out_);
+  if (board_) munmap(board_, sizeof(Board));
+}
+
+void Worker::close_in() {
+  if (in_ >= 0) close(std::exchange(in_, -1));
+}
+
+int Worker::wait() {
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+std::string Worker::busy_with() const { return {board_->uri, std::min(board_->size.load(), Board::most)}; }
+
+}  // namespace tessera::lsp

@@ -1,0 +1,42 @@
+#pragma once
+// A server in a process of its own, on a pair of pipes, and what it was last busy with.
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace tessera::lsp {
+
+/// What the server is busy with: called with the document's URI and text, and with nothing when that is done.
+using WorkingOn = std::function<void(std::string_view uri, std::string_view text)>;
+/// Serves a client; the result is the exit code.
+using Serve = std::function<int(int in, int out, const WorkingOn& working_on)>;
+
+class Worker {
+ public:
+  /// Starts one. The process must have no other threads.
+  explicit Worker(const Serve& serve);
+  /// Ends it where it still runs.
+  ~Worker();
+  Worker(const Worker&) = delete;
+
+  bool has_started() const { return pid_ > 0; }
+  int in() const { return in_; }    ///< what is written here, without blocking, it reads
+  int out() const { return out_; }  ///< what it writes
+  void close_in();
+  /// Waits for its end: the exit code, or minus the signal.
+  int wait();
+  /// The URI of the document it is, or was at its end, busy with; empty for none.
+  std::string busy_with() const;
+
+ private:
+  struct Board;
+  pid_t pid_ = -1;
+  int in_ = -1;
+  int out_ = -1;
+  Board* board_ = nullptr;
+};
+
+}  // namespace tessera::lsp

@@ -1,0 +1,76 @@
+#include "passes/analysis/launch_choices.h"
+
+#include <algorithm>
+
+#include "ir/core/context.h"
+#include "ir/host/ops.h"
+#include "passes/analysis/kernels.h"
+
+namespace tessera {
+
+namespace {
+
+std::vector<Op*> launches_of(Op* kernel) {
+  std::vector<Op*> launches;
+  for (Op* function : *kernel->module()->body()) {
+    if (!function->is(host::info(host::OpKind::Func))) continue;
+    walk(function, [&](Op* op) {
+      if (!op->is(host::info(host::OpKind::Launch))) return;
+      std::vector<Op*> choices = host::choices(op);
+      if (std::find(choices.begin(), choices.end(), kernel) != choices.end()) launches.push_back(op);
+    });
+  }
+  return launches;
+}
+
+}  // namespace
+
+bool depend_on_turns(Op* launch, const std::vector<DimFact>& facts) {
+  for (Op* loop = launch->parent(); loop; loop = loop->parent()) {
+    if (!loop->is(host::info(host::OpKind::For))) continue;
+    std::string_view counter = loop->string_attr("counter");
+    for (const DimFact& fact : facts) {
+      if (mentions(fact.left, counter) || mentions(fact.right, counter)) return true;
+    }
+  }
+  return false;
+}
+
+void add_guards(Op* launch, const std::vector<DimFact>& facts, std::vector<DimFact>& known) {
+  Context& context = launch->module()->context();
+  Op* function = host::function_of(launch);
+  Attr guards = function->attr("guards");
+  std::vector<Attr> all = guards ? guards->elements : std::vector<Attr>();
+  for (const DimFact& fact : facts) {
+    if (decide(context.dims(), fact, known) == true) continue;
+    known.push_back(fact);
+    all.push_back(fact_attr(context, fact));
+  }
+  if (!all.empty()) function->set_attr("guards", context.array(std::move(all)));
+}
+
+bool drop_choice(Op* kernel) {
+  std::vector<Op*> launches = launches_of(kernel);
+  for (Op* launch : launches) {
+    std::vector<Op*> choices = host::choices(launch);
+    if (choices.back() != kernel) continue;
+    if (choices.size() == 1) return false;
+    if (depend_on_turns(launch, host::assumptions(launch, choices[choices.size() - 2]))) return false;
+  }
+  for (Op* launch : launches) {
+    std::vector<Op*> choices = host::choices(launch);
+    bool is_last = choices.back() == kernel;
+    std::erase(choices, kernel);
+    Op* last = choices.back();
+    if (is_last) {
+      std::vector<DimFact> known = read_facts(host::function_of(launch)->attr("guards"));
+      add_guards(launch, host::assumptions(launch, last), known);
+    }
+    choices.pop_back();
+    launch->set_attr("kernel", kernel->module()->context().symbol(symbol_name(last)));
+    launch->set_attr("variants", symbols_attr(kernel->module()->context(), choices));
+  }
+  return !launches.empty();
+}
+
+}  // namespace tessera

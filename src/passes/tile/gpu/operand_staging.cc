@@ -1,0 +1,132 @@
+#include "passes/tile/gpu/operand_staging.h"
+
+#include "passes/tile/gpu/builders.h"
+#include "passes/tile/gpu/product_unit.h"
+#include "passes/tile/gpu/tensor_copies.h"
+
+namespace tessera {
+
+using tile::OpKind;
+namespace in = tile::in;
+
+namespace {
+
+/// Bytes that the copy engine brings: columns of a swizzled tile are aligned, and what lies between them is no part
+/// of any copy.
+int64_t copied_bytes(const StagedOperand& operand) {
+  int64_t bytes = byte_size(operand.value->type()->dtype);
+  for (Dim dim : operand.value->type()->dims) bytes *= *dim->constant();
+  return bytes;
+}
+
+}  // namespace
+
+Op* op_within(Block* block, Op* op) {
+  while (op->block() != block) op = op->parent();
+  return op;
+}
+
+/// The number of the turn, where the builder stands.
+Value* OperandStaging::turn_of(Block* block) {
+  Op* loop = block->parent_op();
+  if (loop == kernel_) return tile::index(builder_, 0);
+  return tile::sub(builder_, block->arg(0), loop->in(in::For::lo));
+}
+
+/// Shared memory belongs to the whole kernel.
+Value* OperandStaging::new_tile(const StagedOperand& operand, int64_t slots) {
+  Builder here = builder_;
+  builder_.set_before(kernel_->region()->front()->front());
+  Value* made = tile::alloc_shared(builder_, shared_type(context(), operand.value->type(), *operand.layout, slots));
+  builder_ = here;
+  return made;
+}
+
+OperandStaging::Turn OperandStaging::fill_channel(const std::vector<StagedOperand*>& operands, Op* before) {
+  std::vector<Value*> rings;
+  int64_t bytes = 0;
+  for (StagedOperand* each : operands) {
+    rings.push_back(new_tile(*each, 1));
+    bytes += copied_bytes(*each);
+  }
+  builder_.set_after(rings.front()->def());  // each stands before those made earlier
+  Value* channel = builder_.value(tile::info(OpKind::Channel), {rings}, tile::channel_type(context()),
+                                  {{"stages", context().integer(1)}});
+  builder_.set_before(before);
+  Value* number = turn_of(before->block());
+  tile::channel_op(builder_, OpKind::ChannelAcquire, channel, number, {{"bytes", context().integer(bytes)}});
+  for (size_t i = 0; i < operands.size(); ++i) operands[i]->place = tile::slot(builder_, rings[i], number);
+  for (StagedOperand* each : operands) tile::copy_async(builder_, each->load, each->place, channel);
+  return {channel, number};
+}
+
+/// Brings an operand where it is loaded, unless it is there already, for the products at `reader`.
+Value* OperandStaging::hold(StagedOperand& operand, Op* reader) {
+  Op* user = op_within(operand.load->block(), reader);
+  auto [it, is_new] = held_.try_emplace(operand.load);
+  Held& held = it->second;
+  if (!is_new) {
+    if (held.release && held.release->is_before(user)) held.release->move_before(user->next());
+    return held.place;
+  }
+  if (operand.way == OperandWay::Copy) {
+    held = {new_tile(operand, 0), nullptr};
+    builder_.set_after(operand.load);
+    tile::copy_async(builder_, operand.load, held.place, nullptr);
+    finish_copies(true);
+    return held.place;
+  }
+  Turn turn = fill_channel({&operand}, operand.load->next());
+  tile::channel_op(builder_, OpKind::ChannelWait, turn.channel, turn.number);
+  builder_.set_after(user);
+  held = {operand.place, tile::channel_op(builder_, OpKind::ChannelRelease, turn.channel, turn.number)};
+  return held.place;
+}
+
+/// Waits for copies, and for what was written otherwise, of all threads.
+void OperandStaging::finish_copies(bool copies) {
+  if (copies) {
+    builder_.op(tile::info(OpKind::CopyCommit), {}, {});
+    builder_.op(tile::info(OpKind::CopyWait), {}, {}, {{"pending", context().integer(0)}});
+  }
+  if (machine_.gpu.has_wgmma) tile::fence_async(builder_);  // which reads shared memory by itself
+  tile::barrier(builder_);
+}
+
+/// A computed operand with zeros past the limit of k.
+Value* OperandStaging::within_limit(Op* dot, const StagedOperand& operand) {
+  Value* limit = dot->in(in::Dot::limit);
+  if (!limit) return operand.value;
+  Type type = operand.value->type();
+  std::vector<Value*> limits{tile::dim(builder_, type->dims[0]), tile::dim(builder_, type->dims[1])};
+  limits[operand.slot == in::Dot::a ? 1 : 0] = limit;
+  Attr nothing = is_float(type->dtype) ? context().number(0) : context().integer(0);
+  return tile::merge(builder_, operand.value, tile::full(builder_, type, nothing), limits);
+}
+
+bool OperandStaging::bring(std::vector<StagedOperand>& operands, Op* place) {
+  bool copies = false, stores = false, held = false;
+  for (StagedOperand& each : operands) {
+    builder_.set_before(place);
+    if (each.before) {
+      each.place = hold(each, place);
+      held |= each.way == OperandWay::Copy;
+    } else if (each.way == OperandWay::Copy) {
+      each.place = new_tile(each, 0);
+      tile::copy_async(builder_, each.load, each.place, nullptr);
+      copies = true;
+    } else if (each.way == OperandWay::Store) {
+      each.place = new_tile(each, 0);
+      Value* zero = tile::index(builder_, 0);
+      tile::store(builder_, within_limit(place, each), each.place, {zero, zero}, {});
+      stores = true;
+    } else if (each.way == OperandWay::Register) {
+      each.place = within_limit(place, each);
+    }
+  }
+  builder_.set_before(place);
+  if (copies || stores) finish_copies(copies);
+  return copies || stores || held;
+}
+
+}  // namespace tessera

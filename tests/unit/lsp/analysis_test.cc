@@ -1,0 +1,120 @@
+// What an edit costs: the declarations that it concerns, and no others.
+
+#include "lsp/analysis.h"
+
+#include <catch2/catch.hpp>
+
+#include "lsp/dependencies.h"
+
+using namespace tessera::lsp;
+
+namespace {
+
+constexpr auto never = [] { return false; };
+const std::string uri = "file:///work-space/model.tsr";
+
+/// A document and what is kept of it.
+class Edited {
+ public:
+  explicit Edited(std::string text) : text_(std::move(text)), model_(workspace_.open(uri, 1, text_).model) {}
+
+  AnalysisResult look() { return analyse(workspace_, *model_, cache_, library_, never); }
+  /// The next look, after the first occurrence of a text has become another one.
+  AnalysisResult look_after(const std::string& before, const std::string& after) {
+    text_.replace(text_.find(before), before.size(), after);
+    workspace_.change(uri, 2, {{std::nullopt, text_}});
+    return look();
+  }
+
+ private:
+  Workspace workspace_;
+  AnalysisCache cache_;
+  LibraryTrees library_;
+  std::string text_;
+  FileModel* model_;
+};
+
+/// The keys of the pieces of a text, by the name that each declares.
+std::map<std::string, uint64_t> keys_of(FileModel& file, PieceStore& store, const std::string& text) {
+  file.set_text(text, store, {});
+  Dependencies dependencies(file);
+  std::map<std::string, uint64_t> keys;
+  for (const auto& piece : file.pieces()) {
+    keys[piece->names.declared.at(0).name] = dependencies.key(dependencies.piece_of(piece->file));
+  }
+  return keys;
+}
+
+}  // namespace
+
+TEST_CASE("of thousands of functions the one that was edited is looked at, and those that use it") {
+  std::string text = "def base(x):\n    return x * 2.0\n\n";
+  for (int i = 0; i < 3000; ++i) {
+    text += "def f" + std::to_string(i) + "(x: Tensor[B, f32]):\n    return " + (i % 1000 == 0 ? "base(x)" : "x") +
+            " + " + std::to_string(i) + ".0\n\n";
+  }
+  Edited file(text + "const LAST = 7.0\n");
+  CHECK(file.look().evaluated > 3000);
+  CHECK(file.look().evaluated == 0);
+  CHECK(file.look_after("x + 8.0", "x + 9.0").evaluated <= 2);
+  AnalysisResult wrong = file.look_after("LAST = 7.0", "LAST = missing");
+  CHECK(wrong.evaluated == 1);
+  CHECK(wrong.diagnostics.size() == 1);
+  CHECK(file.look_after("LAST = missing", "LAST = 7.0").diagnostics.empty());
+  AnalysisResult four = file.look_after("x * 2.0", "x * 3.0");
+  CHECK(four.evaluated >= 4);
+  CHECK(four.evaluated <= 8);
+}
+
+TEST_CASE("declarations that use one another by the ten thousand are told apart") {
+  std::string text = "const A0 = 1\n";
+  for (int i = 1; i < 10'000; ++i) {
+    text += "const A" + std::to_string(i) + " = A" + std::to_string(i - 1) + " + 1\n";
+  }
+  Edited file(text);
+  CHECK(file.look().diagnostics.empty());
+  CHECK(file.look_after("A9998 + 1", "A9998 + 2").evaluated == 1);
+  CHECK(file.look_after("A5000 + 1", "A5000 + 2").evaluated == 4999);
+}
+
+TEST_CASE("a piece has another key where its text is another, or that of what it reaches") {
+  PieceStore store;
+  FileModel file("/a.tsr", false);
+  std::string text = "def even(n):\n    return odd(n)\ndef odd(n):\n    return even(n)\n"
+                     "def user(n):\n    return odd(n)\ndef other(n):\n    return n\n";
+  auto before = keys_of(file, store, text);
+  text.replace(text.find("return even(n)"), 14, "return even(1)");
+  auto after = keys_of(file, store, text);
+  for (const char* name : {"even", "odd", "user"}) CHECK(before.at(name) != after.at(name));
+  CHECK(before.at("other") == after.at("other"));
+  CHECK(after.at("even") != after.at("odd"));
+  text.replace(text.find("return n\n"), 9, "return 2\n");
+  auto last = keys_of(file, store, text);
+  for (const char* name : {"even", "odd", "user"}) CHECK(last.at(name) == after.at(name));
+  CHECK(last.at("other") != after.at("other"));
+}
+
+TEST_CASE("who has told of mistakes is known for all that a piece reaches") {
+  PieceStore store;
+  FileModel file("/a.tsr", false);
+  file.set_text("def a(n):\n    return b(n)\ndef b(n):\n    return c(n)\ndef c(n):\n    return n\ndef d(n):\n    return a(n)\n"
+                "@jit\ndef e(n):\n    return n\ndef g(n):\n    return e(n)\n",
+                store, {});
+  Dependencies dependencies(file);
+  REQUIRE(dependencies.size() == 6);
+  int one = 0, other = 0;
+  std::vector<Tellers> told(6);
+  told[2].add(&one);
+  std::vector<Tellers> reached = dependencies.reached(told);
+  for (size_t piece : {0, 1, 2, 3}) {
+    CHECK(reached[piece].at_most(&one));
+    CHECK_FALSE(reached[piece].at_most(&other));
+  }
+  CHECK(reached[4].at_most(&other));
+  told[0].add(&other);
+  reached = dependencies.reached(told);
+  CHECK(reached[1].at_most(&one));
+  CHECK_FALSE(reached[3].at_most(&one));
+  CHECK_FALSE(reached[3].at_most(&other));
+  for (size_t piece = 0; piece < 6; ++piece) CHECK(dependencies.uses_entry(piece) == (piece == 5));
+}

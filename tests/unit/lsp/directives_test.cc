@@ -1,0 +1,107 @@
+// Files with directives, looked at again and again.
+
+#include <catch2/catch.hpp>
+
+#include "unit/lsp/client.h"
+
+using Catch::Contains;
+using lsp_test::Client;
+using lsp_test::Json;
+using Strings = std::vector<std::string>;
+
+namespace {
+
+const std::string uri = "file:///work-space/model.tsr";
+
+const std::string program = R"(%define ROWS 16
+%if defined(WIDE)
+const D = 64
+%else
+const D = 8
+%endif
+
+
+def doubled(x: Tensor[N, M, f32]) -> Tensor[N, M, f32]:
+    return x * 2.0
+
+
+@jit
+def entry(x: Tensor[ROWS, D, f32]) -> Tensor[ROWS, D, f32]:
+    y = doubled(x)
+    return y
+)";
+
+std::string hover(Client& client, const std::string& name) {
+  return client.request("textDocument/hover", client.at(uri, name))["contents"]["value"].get<std::string>();
+}
+
+}  // namespace
+
+TEST_CASE("macros and conditions mean the same wherever text is edited") {
+  Client client;
+  client.open(uri, program);
+  client.settle();
+  CHECK(client.diagnostics(uri) == Json::array());
+  CHECK_THAT(hover(client, "y = doubled"), Contains("Tensor[16, 8, f32]"));
+  client.replace(uri, "return y", "return y + z");
+  client.settle();
+  CHECK(client.tags(uri) == Strings{"unknown-name"});
+  client.replace(uri, " + z", "");
+  client.replace(uri, "ROWS 16", "ROWS 32");
+  client.settle();
+  CHECK(client.diagnostics(uri) == Json::array());
+  CHECK_THAT(hover(client, "y = doubled"), Contains("Tensor[32, 8, f32]"));
+  client.replace(uri, "%define ROWS 32\n", "");
+  client.replace(uri, "y = doubled(x)", "y = doubled(x, x)");
+  client.settle();
+  CHECK(client.tags(uri).size() == 1);
+  client.replace(uri, "%endif", "");
+  client.settle();
+  CHECK_THAT(client.tags(uri), Catch::VectorContains(std::string("unterminated-condition")));
+}
+
+TEST_CASE("conditions follow the settings") {
+  Client client;
+  client.open(uri, program);
+  client.settle();
+  CHECK_THAT(hover(client, "y = doubled"), Contains("Tensor[16, 8, f32]"));
+  client.notify("workspace/didChangeConfiguration", {{"settings", {{"tessera", {{"defines", {{"WIDE", "1"}}}}}}}});
+  client.settle();
+  CHECK_THAT(hover(client, "y = doubled"), Contains("Tensor[16, 64, f32]"));
+}
+
+TEST_CASE("a file with conditions is imported by its active branches") {
+  Client client;
+  std::string other = "file:///work-space/sizes.tsr";
+  client.open(other, "%if defined(WIDE)\nconst D = 64\n%else\nconst D = 8\n%endif\n");
+  client.open(uri, "from sizes import D\n@jit\ndef f(x: Tensor[D, f32]):\n    return reshape(x, (4, 2))\n");
+  client.settle();
+  CHECK(client.diagnostics(uri) == Json::array());
+  client.replace(other, "= 8", "= 9");
+  client.settle();
+  CHECK(client.tags(uri) == Strings{"bad-reshape"});
+}
+
+TEST_CASE("what names come to is known in each declaration of a file that is compiled as a whole") {
+  Client client;
+  client.open("file:///work-space/empty.tsr", "\n");
+  client.open("file:///work-space/part.tsr", "%include \"empty.tsr\"\ndef g(x):\n    return x * 2.0\n");
+  std::string text = "from part import g\n\n@jit\ndef f(x: Tensor[4, f32]):\n    y = g(x)\n    return y\n\n\n";
+  SECTION("as it imports a file that includes another") {}
+  SECTION("as it includes another") { text = "%include \"empty.tsr\"\n" + text; }
+  client.open(uri, text + "@jit\ndef h(x: Tensor[8, f32]):\n    z = g(x)\n    return z\n");
+  client.settle();
+  CHECK(client.diagnostics(uri) == Json::array());
+  auto hover = [&](const std::string& at) {
+    return client.request("textDocument/hover", client.at(uri, at))["contents"]["value"].get<std::string>();
+  };
+  CHECK_THAT(hover("y = g"), Catch::Contains("here: `Tensor[4, f32]`"));
+  CHECK_THAT(hover("z = g"), Catch::Contains("here: `Tensor[8, f32]`"));
+  CHECK_THAT(hover("h(x: T"), Catch::Contains("gives: `Tensor[8, f32]`"));
+  Json range = {{"start", {{"line", 0}, {"character", 0}}}, {"end", {{"line", 9999}, {"character", 0}}}};
+  Json hints = client.request("textDocument/inlayHint", {{"textDocument", {{"uri", uri}}}, {"range", range}});
+  std::vector<std::string> labels;
+  for (const Json& hint : hints) labels.push_back(hint["label"]);
+  CHECK(labels == std::vector<std::string>{": Tensor[4, f32]", ": Tensor[8, f32]"});
+}
+
