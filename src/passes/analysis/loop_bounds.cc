@@ -35,4 +35,14 @@ bool is_in_turn(Op* op) {
   return false;
 }
 
+bool follows_index(Value* value, const Block* body) {
+  if (value->parent_block() != body) return true;
+  Op* def = value->def();
+  if (!def) return value == body->arg(0);
+  for (unsigned i = 0; i < def->operand_count(); ++i) {
+    if (!follows_index(def->operand(i), body)) return false;
+  }
+  return def->is_pure();
+}
+
 }  // namespace tessera

@@ -14,5 +14,7 @@ bool runs_at_least_once(Op* loop, std::span<const DimFact> facts);
 bool is_in_loop(Op* op);
 /// The same, or for one of a turn that stands before the others: `skew_products` takes the first one out of its loop.
 bool is_in_turn(Op* op);
+/// Whether a value is computed from the loop's index and what is outside of the loop; `body` is the loop's block.
+bool follows_index(Value* value, const Block* body);
 
 }  // namespace tessera

@@ -35,7 +35,7 @@ class ProductOverlap {
     if (!wait || !release || wait->int_attr("pending") != 0 || !is_chain(wait)) return;
     Value* channel = release->in(in::ChannelRelease::channel);
     Value* turn = release->in(in::ChannelRelease::turn);
-    if (!follows(turn) || channel->def()->int_attr("stages") < 2) return;
+    if (!follows_index(turn, body_) || channel->def()->int_attr("stages") < 2) return;
     wait->set_attr("pending", builder_.context().integer(wait->operand_count()));
     builder_.set_before(loop_);
     Value* one = tile::index(builder_, 1);
@@ -93,17 +93,6 @@ class ProductOverlap {
       if (end->operand(i) == value) return i;
     }
     return std::nullopt;
-  }
-
-  /// Whether the number is computed from the loop's index and what is outside of the loop.
-  bool follows(Value* value) {
-    if (value->parent_block() != body_) return true;
-    Op* def = value->def();
-    if (!def) return value == body_->arg(0);
-    for (unsigned i = 0; i < def->operand_count(); ++i) {
-      if (!follows(def->operand(i))) return false;
-    }
-    return def->is_pure();
   }
 
   /// The number where the builder stands, with the index as in `values`.

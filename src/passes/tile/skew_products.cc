@@ -21,6 +21,7 @@
 #include <optional>
 #include <set>
 
+#include "passes/analysis/loop_bounds.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/builders.h"
 
@@ -113,7 +114,8 @@ class ProductSkew {
       if (found) return false;
       found = op;
     }
-    return wait_ && release_ && follows(wait_->in(in::ChannelWait::turn)) && follows(slot_->in(in::Slot::index));
+    return wait_ && release_ && follows_index(wait_->in(in::ChannelWait::turn), body_) &&
+           follows_index(slot_->in(in::Slot::index), body_);
   }
 
   /// Divides the rest of the body: ops that make c from what the loop carries, and those that narrow the weights, come
@@ -147,17 +149,6 @@ class ProductSkew {
   bool narrows(Op* op) const {
     bool keeps = op && (op->info().elementwise == ElementwiseKind::Cast || op->is(tile::info(OpKind::Merge)));
     return keeps && op->block() == body_ && op->result()->has_one_use();
-  }
-
-  /// Whether the number is computed from the loop's index and what is outside of the loop.
-  bool follows(Value* value) const {
-    if (value->parent_block() != body_) return true;
-    Op* def = value->def();
-    if (!def) return value == body_->arg(0);
-    for (unsigned i = 0; i < def->operand_count(); ++i) {
-      if (!follows(def->operand(i))) return false;
-    }
-    return def->is_pure();
   }
 
   static Value* mapped(Value* value, const Values& values) {
