@@ -307,7 +307,6 @@ Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, 
 Datum Evaluator::evaluate_attribute(const ast::Attribute& node, Scope& scope) {
   Datum object = evaluate(*node.object, scope);
   if (object.is_poison() || node.name.text.empty()) return Datum::poison();
-  if (session_.observer()) observe_member(object, node.name);
   if (object.is(DatumKind::Namespace)) return member_of(object.as_namespace(), node.name);
   return attribute(object, node.name, node.loc);
 }

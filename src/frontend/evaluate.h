@@ -302,7 +302,6 @@ class Evaluator {
     if (observer && !value.is_poison()) observer->evaluated(expr, value);
   }
   void observe_parameters(const Function& function, Scope& scope);
-  void observe_member(const Datum& object, const ast::Identifier& name);
   /// Says where what follows is computed.
   void set_device(std::string device);
 

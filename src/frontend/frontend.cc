@@ -73,10 +73,7 @@ class Compilation {
     for (const auto& request : state_->kernels.own_kernels(*state_->main, "")) {
       result.exported_kernels.push_back(request.symbol);
     }
-    if (session.observer()) {
-      observe_the_rest(builder, module_name(file));
-      session.observer()->finished(session);
-    }
+    if (session.observer()) observe_the_rest(builder, module_name(file));
     diagnostics_.sort_from(first);
     if (!parsed || diagnostics_.error_count() != errors) return failure;
     if (verify(*graph, diagnostics_).failed()) return failure;

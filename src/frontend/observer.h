@@ -1,6 +1,6 @@
 #pragma once
-// What tools hear of an evaluation while it runs: values of names and expressions, and which
-// definitions names mean. The evaluation works the same with an observer and without one.
+// What tools hear of an evaluation while it runs: values of names and expressions. The evaluation
+// works the same with an observer and without one.
 //
 // A place is told once for each time it is evaluated: the turns of a loop that is written out and
 // the calls of a function tell it again, with the values they have.
@@ -28,8 +28,6 @@ class EvaluationObserver {
   virtual void bound(std::string_view /*name*/, Loc /*loc*/, const Datum& /*value*/) {}
   /// What an expression came to. Never poison.
   virtual void evaluated(const ast::Expr& /*expr*/, const Datum& /*value*/) {}
-  /// The member named at `use` is what is defined at `definition`.
-  virtual void used(Loc /*use*/, Loc /*definition*/) {}
   /// The callee and the arguments of a call are evaluated; the callee is about to be run.
   virtual void called(const ast::Call& /*call*/, const Datum& /*callee*/) {}
   /// A function ended; its effects with the first place of each. The result may be poison.
@@ -37,8 +35,6 @@ class EvaluationObserver {
                         const std::map<std::string, Loc>& /*effects*/) {}
   /// What follows is computed on this device; empty: on the one that the target says.
   virtual void placed(std::string_view /*device*/) {}
-  /// The front end is done, with mistakes or without; all files are still there.
-  virtual void finished(Session& /*session*/) {}
 };
 
 }  // namespace tessera::frontend
