@@ -1,5 +1,6 @@
 // cse, hoist_invariants and dce: equal ops once, before a loop if they can be, unread ops not at all, and the same bits.
 
+#include <array>
 #include <limits>
 
 #include "unit/passes/graph_pass_fixture.h"
@@ -109,6 +110,20 @@ TEST_CASE("what not all sizes allow stays in a loop that may have no turns") {
   }
 }
 
+/// A function as it is and with its checks hoisted: no loop has one then, and outside of them there are `checks`.
+std::array<Op*, 2> hoist_checks(GraphPassTest& test, const std::vector<std::string>& parameters, const std::string& body,
+                                size_t checks) {
+  Op* before = test.function(parameters, body, 1);
+  Op* after = test.function(parameters, body, 1);
+  test.run(after, "hoist_invariants,dce");
+  INFO(print(after, {.locations = false}));
+  for (Op* op : *after->region()->front()) {
+    if (op->name() == "gir.for") walk(op, [](Op* in) { CHECK(in->name() != "gir.check"); });
+  }
+  CHECK(test.count(after, "gir.check") == checks);
+  return {before, after};
+}
+
 TEST_CASE("a check of what grows evenly is made before the loops, of the last turn") {
   const std::string body =
       "%one: tensor<i64> = gir.full {value = 1}\n"
@@ -139,16 +154,9 @@ TEST_CASE("a check of what grows evenly is made before the loops, of the last tu
         };
         std::vector<std::string> parameters = {"%n: tensor<i64>", "%m: tensor<M, f32>", "%s: tensor<S, f32>",
                                                "%k: tensor<K, f32>"};
-        Op* before = test.function(parameters, body, 1);
-        Op* after = test.function(parameters, body, 1);
-        test.run(after, "hoist_invariants,dce");
-        INFO(print(after, {.locations = false}));
-        for (Op* op : *after->region()->front()) {
-          if (op->name() == "gir.for") walk(op, [](Op* in) { CHECK(in->name() != "gir.check"); });
-        }
-        CHECK(test.count(after, "gir.check") == 3);
+        std::array<Op*, 2> functions = hoist_checks(test, parameters, body, 3);
         bool fits = turns * (inner + 1) + 1 <= room;
-        for (Op* f : {before, after}) {
+        for (Op* f : functions) {
           CHECK(bool(graph::evaluate(f, arguments(), {}, test.diagnostics)) == fits);
         }
       }
@@ -175,16 +183,9 @@ TEST_CASE("a check of what is between 0 and a limit is made before the loop, of 
       for (int64_t room : {0, 1, 3, 4}) {
         GraphPassTest test;
         std::vector<std::string> parameters = {"%n: tensor<i64>", "%m: tensor<M, f32>", "%s: tensor<S, f32>"};
-        Op* before = test.function(parameters, body, 1);
-        Op* after = test.function(parameters, body, 1);
-        test.run(after, "hoist_invariants,dce");
-        INFO(print(after, {.locations = false}));
-        for (Op* op : *after->region()->front()) {
-          if (op->name() == "gir.for") walk(op, [](Op* in) { CHECK(in->name() != "gir.check"); });
-        }
-        CHECK(test.count(after, "gir.check") == 1);
+        std::array<Op*, 2> functions = hoist_checks(test, parameters, body, 1);
         bool fits = turns == 0 || (start >= 0 && start <= room - turns);
-        for (Op* f : {before, after}) {
+        for (Op* f : functions) {
           std::vector<TensorValue> arguments;
           arguments.push_back(tensor(DType::I64, {}, {0}));
           arguments.back().set(0, {.i = start});
