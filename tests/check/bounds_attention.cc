@@ -101,19 +101,21 @@ class AttentionBounds {
     return found;
   }
 
-  /// What the exponentials of a row are off by, relatively: each of a difference with the maximum, which is rounded,
-  /// and scaled again with each block of keys that comes later.
+  /// What the exponentials of a row are off by, relatively: each of a difference with the maximum, scaled again with
+  /// each block of keys that comes later.
   double relative(const Scores& scores) const {
     double far = 0;
     for (double low : scores.low) {
       if (low != -infinity) far = std::max(far, scores.most - low);
     }
     double blocks = double(keys()) / 8 + 2;
-    return u_ * (4 * std::min(far, 800.0) + 4 * std::fabs(scores.most) + 6 * blocks + 2 * double(keys()) + 16);
+    return u_ * (4 * std::min(far, 800.0) + 6 * blocks + 2 * double(keys()) + 16);
   }
 
-  /// Scores so large that the rounding of one is a difference that counts.
-  bool is_beyond_precision(const Scores& scores) const { return relative(scores) > 0.25; }
+  /// Scores so large that their rounding decides which of them are seen at all.
+  bool is_beyond_precision(const Scores& scores) const {
+    return relative(scores) > 0.25 || scores.most - scores.least_most > 1000;
+  }
 
   Range column(const Scores& scores, int64_t row, int64_t c) const {
     if (scores.most == -infinity) return {{.f = -0.0}, {.f = 0.0}};
@@ -141,7 +143,7 @@ class AttentionBounds {
       tiny += magnitude(value);
     }
     double rounding = v.dtype == DType::F64 ? 0 : 2 * unit_roundoff(v.dtype);
-    double least_weight = v.dtype == DType::F16 ? 0x1p-24 : accum_ == DType::F64 ? 0x1p-1000 : 0x1p-120;
+    double least_weight = v.dtype == DType::F16 ? 0x1p-23 : accum_ == DType::F64 ? 0x1p-1000 : 0x1p-120;
     long double apart = total * (2 * relative(scores) + rounding) * 1.01L + tiny * least_weight;
     if (total * 2 > largest_finite(accum_)) return any_value(accum_);
     Range range = rounded_range(accum_, double(low - apart), double(high + apart));

@@ -131,8 +131,14 @@ class KernelBuilder : public Evaluator {
   // Softmax over blocks (kernel_softmax.cc).
   Datum apply_kind(ElementwiseKind kind, std::initializer_list<Datum> operands, Loc loc);
   Datum as_column(const Datum& rows);
-  Datum softmax_base(const Datum& most, Loc loc);
-  Datum softmax_weights(const Datum& x, const Datum& base, Loc loc);
+  struct SoftmaxBase {
+    Datum scale;     ///< what a score is multiplied by
+    Datum exponent;  ///< the maximum times that
+  };
+  SoftmaxBase softmax_base(const Datum& most, Loc loc);
+  Datum softmax_power(const Datum& exponent, Loc loc);
+  Datum softmax_weights(const Datum& scores, const SoftmaxBase& base, Loc loc);
+  Datum softmax_factor(const Datum& most, const SoftmaxBase& base, Loc loc);
   Datum softmax_online(const BoundArguments& arguments);
   Datum softmax_accumulate(const BoundArguments& arguments);
   Datum mask_causal(const BoundArguments& arguments);

@@ -8,10 +8,13 @@
 //   m'   = max(m, rows' max of s)           p    = exp(s - m')       alpha = exp(m - m')
 //   l'   = l * alpha + rows' sum of p       acc' = acc * alpha + p x v
 //
-// Exponentials are of base 2: exp(s - m') is exp2(s * log2(e) - m' * log2(e)), one fma and one exp2; the rounding of
-// m' * log2(e) is the same for all of a row and goes when acc is divided by l. A row of which nothing has been seen has
-// m' = -inf; 0 stands in its place, so that its weights are exp2(-inf) = 0. Then l is 0, and a division by such an l
-// gives 0. Beside the largest weight, 1, those below 2^-126 count for nothing: they may be 0 (`flush`).
+// Exponentials are of base 2: exp(s - m') is exp2(s * log2(e) - m' * log2(e)), one fma and one exp2. The rounding of
+// m' * log2(e) multiplies all weights of a row by one factor, which goes when acc is divided by l; alpha is the
+// quotient of two such numbers, rounded as they were, and keeps that so. Where m' is so large that scores beside it are
+// 2 and more apart, the factor could become 0 or inf: log2(e) is 1 there, which leaves differences exact. (Rows that a
+// mask of large finite numbers hides are of this kind: their scores are equal.) A row of which nothing has been seen
+// has m' = -inf; 0 stands in its place, so that its weights are exp2(-inf) = 0. Then l is 0, and a division by such an
+// l gives 0. Beside the largest weight, 1, those below 2^-126 count for nothing: they may be 0 (`flush`).
 //
 // Dropout of weights stays with them until then; the sum is of all weights. Weights that the kernel changes otherwise
 // before they are accumulated are those of the block alone, exp(s - max of s), and are brought to the common maximum
@@ -34,6 +37,18 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+/// From where on the numbers of a dtype are 2 and more apart.
+double sparse_from(DType dtype) {
+  switch (dtype) {
+    case DType::F64: return 0x1p53;
+    case DType::F32: return 0x1p24;
+    case DType::F16: return 0x1p11;
+    case DType::BF16: return 0x1p8;
+    case DType::F8E4M3: return 0x1p4;
+    default: return 0x1p3;
+  }
+}
+
 }  // namespace
 
 Datum KernelBuilder::apply_kind(Kind kind, std::initializer_list<Datum> operands, Loc loc) {
@@ -50,22 +65,36 @@ Datum KernelBuilder::as_column(const Datum& rows) {
                      rows.as_ir().origin);
 }
 
-/// The number that stands for a maximum in differences, in units of log(2).
-Datum KernelBuilder::softmax_base(const Datum& most, Loc loc) {
+/// What stands for a maximum in differences, in units of log(2).
+KernelBuilder::SoftmaxBase KernelBuilder::softmax_base(const Datum& most, Loc loc) {
+  if (most.is_poison()) return {most, most};
+  Type type = most.as_ir().value->type();
+  Datum limit = Datum::number(sparse_from(type->dtype));
+  Datum one = ops_.full(type->dims, Datum::number(1), type->dtype, loc);
   Datum none = apply_kind(Kind::Eq, {most, Datum::number(-infinity)}, loc);
   Datum finite = apply_kind(Kind::Select, {none, Datum::number(0), most}, loc);
-  return apply_kind(Kind::Mul, {finite, Datum::number(std::numbers::log2e)}, loc);
+  Datum sparse = apply_kind(Kind::Ge, {apply_kind(Kind::Abs, {finite}, loc), limit}, loc);
+  Datum scale = apply_kind(Kind::Select, {sparse, one, Datum::number(std::numbers::log2e)}, loc);
+  return {scale, apply_kind(Kind::Mul, {finite, scale}, loc)};
 }
 
-/// exp(x - most), where `base` belongs to `most`.
-Datum KernelBuilder::softmax_weights(const Datum& x, const Datum& base, Loc loc) {
-  Datum minus = apply_kind(Kind::Neg, {base}, loc);
-  bool rows = x.as_ir().value->type()->rank() == 2;
-  Datum log2e = Datum::number(std::numbers::log2e);
-  Datum power = apply_kind(Kind::Exp2, {apply_kind(Kind::Fma, {x, log2e, rows ? as_column(minus) : minus}, loc)}, loc);
+Datum KernelBuilder::softmax_power(const Datum& exponent, Loc loc) {
+  Datum power = apply_kind(Kind::Exp2, {exponent}, loc);
   Op* op = power.is_ir() ? power.as_ir().value->def() : nullptr;
   if (op && op->info().elementwise == Kind::Exp2) op->set_attr("flush", op->module()->context().boolean(true));
   return power;
+}
+
+/// exp(scores - most) for each row, where `base` belongs to `most`.
+Datum KernelBuilder::softmax_weights(const Datum& scores, const SoftmaxBase& base, Loc loc) {
+  Datum minus = as_column(apply_kind(Kind::Neg, {base.exponent}, loc));
+  return softmax_power(apply_kind(Kind::Fma, {scores, as_column(base.scale), minus}, loc), loc);
+}
+
+/// What sums of weights that belong to the maximum `most` of less are multiplied by where `base` takes its place.
+Datum KernelBuilder::softmax_factor(const Datum& most, const SoftmaxBase& base, Loc loc) {
+  Datum scaled = apply_kind(Kind::Mul, {most, base.scale}, loc);
+  return softmax_power(apply_kind(Kind::Sub, {scaled, base.exponent}, loc), loc);
 }
 
 Datum KernelBuilder::softmax_online(const BoundArguments& arguments) {
@@ -117,8 +146,8 @@ Datum KernelBuilder::softmax_accumulate(const BoundArguments& arguments) {
   Datum block = whole ? ops_.reduce("max", deferred->scores, axis, false, loc) : given[MBlock];
   Datum most = apply_kind(Kind::Max, {given[M], block}, loc);
   if (most.is_poison()) return most;
-  Datum base = softmax_base(most, loc);
-  Datum alpha = softmax_weights(given[M], base, loc);
+  SoftmaxBase base = softmax_base(most, loc);
+  Datum alpha = softmax_factor(given[M], base, loc);
   Datum weights, added;
   if (whole) {
     weights = softmax_weights(deferred->scores, base, loc);
@@ -126,7 +155,7 @@ Datum KernelBuilder::softmax_accumulate(const BoundArguments& arguments) {
     added = ops_.reduce("sum", weights, axis, false, loc);
     if (!deferred->kept.is_none()) weights = dropped(weights, deferred->kept, deferred->factor, loc);
   } else {
-    Datum beta = softmax_weights(block, base, loc);
+    Datum beta = softmax_factor(block, base, loc);
     if (beta.is_poison()) return beta;
     weights = apply_kind(Kind::Mul, {given[P], as_column(beta)}, loc);
     added = apply_kind(Kind::Mul, {given[LBlock], beta}, loc);
