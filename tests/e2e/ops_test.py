@@ -230,6 +230,19 @@ def subscripts():
     both = "x: Tensor[A, 6, C, f32], i: Tensor[R, S, i32]"
     case(both, "x[:, i], x[..., i], x[:, i, None], x[:, 2:5, i]", [x, at],
          lambda x, i: (x[:, i], x[..., i], x[:, i][:, :, :, None], x[:, 2:5][:, :, i]), 0)
+    first, second = np.array([[0], [3], [9], [-1]], np.int64), np.array([5, 0, 6, 2, -7], np.int32)
+
+    def picked(x, i, j):
+        inside = (i >= 0) & (i < x.shape[0]) & (j >= 0) & (j < x.shape[1])
+        got = x[np.clip(i, 0, x.shape[0] - 1), np.clip(j, 0, x.shape[1] - 1)]
+        return np.where(inside.reshape(inside.shape + (1,) * (x.ndim - 2)), got, np.nan)
+
+    pairs = "x: Tensor[A, B, C, f32], i: Tensor[R, 1, i64], j: Tensor[S, i32] where A >= 2"
+    case(pairs, "x[i, j], x[:2, j, j], x.T[:, j, i]", [x, first, second],
+         lambda x, i, j: (picked(x, i, j), np.moveaxis(picked(np.moveaxis(x[:2], 0, 2), j, j), -1, 0),
+                          np.moveaxis(picked(np.moveaxis(x.transpose(0, 2, 1), 0, 2), j, i), -1, 0)), 0)
+    case("x: Tensor[N, V, f32], y: Tensor[N, i64]", "x[arange(N, i64), y]", [normal(7, 11), RNG.integers(0, 11, 7)],
+         lambda x, y: x[np.arange(7), y], 0)
 
 
 def products():

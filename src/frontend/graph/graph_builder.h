@@ -177,7 +177,7 @@ class GraphBuilder : public Evaluator {
   Dim slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope);
   Dim as_written(Dim dim);
   bool check_bound(Dim low, Dim high, Loc loc, const std::string& what);
-  Datum gather_axis(const Datum& x, size_t axis, const Datum& indices, Loc loc);
+  Datum gather_axes(const Datum& x, size_t axis, std::vector<Datum> indices, Loc loc);
 
   // Values from nothing, functions of tiles on whole tensors (graph_create.cc).
   bool is_of_tiles();

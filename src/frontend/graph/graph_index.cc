@@ -53,7 +53,7 @@ struct GraphBuilder::Slicing {
   std::vector<Dim> dims;    ///< of the slice
   std::vector<Dim> result;  ///< without indexed axes, with new ones
   bool whole = true;
-  Datum indices = Datum::none();  ///< a tensor that subscripts axis `gathered` of the result
+  std::vector<Datum> indices;  ///< tensors that subscript axes of the result from `gathered` on
   size_t gathered = 0;
 
   size_t axis() const { return starts.size(); }
@@ -163,16 +163,16 @@ bool GraphBuilder::check_indices(const IrValue& indices, Loc loc) {
 bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& scope) {
   Datum value = evaluate(index, scope);
   if (value.is_poison()) return false;
-  if (value.is_ir() && !slicing.indices.is_none()) {
-    report(diag::unsupported_construct, index.loc, "a subscript with more than one tensor")
-        .help("one tensor after the other: x[rows] and then [:, columns]; for pairs of indices, flatten x and its "
-              "indices");
-    return false;
-  }
-  if (value.is_ir() && !check_indices(value.as_ir(), index.loc)) return false;
   if (value.is_ir()) {
-    slicing.indices = value;
-    slicing.gathered = slicing.result.size();
+    if (!check_indices(value.as_ir(), index.loc)) return false;
+    if (slicing.indices.empty()) slicing.gathered = slicing.result.size();
+    if (slicing.result.size() != slicing.gathered + slicing.indices.size()) {
+      report(diag::unsupported_construct, index.loc, "a subscript with tensors that do not stand side by side")
+          .help("transpose first, so that the axes that they subscript are neighbours");
+      return false;
+    }
+    slicing.indices.push_back(value);
+    if (!common_dims(slicing.indices, index.loc)) return false;
     slicing.take_whole();
     return true;
   }
@@ -203,12 +203,14 @@ bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& s
   return true;
 }
 
-/// x[.., indices, ..]: gather of tessera.nn.
-Datum GraphBuilder::gather_axis(const Datum& x, size_t axis, const Datum& indices, Loc loc) {
+/// x[.., i, ..] is a gather, and x[.., i, j, ..] one of elements.
+Datum GraphBuilder::gather_axes(const Datum& x, size_t axis, std::vector<Datum> indices, Loc loc) {
   SourceModule* library = session().load_library("tessera.indexing");
   TSR_CHECK(library, "the library has a module for indexing");
-  Datum gather = lookup("gather", *library->scope, loc);
-  return call(gather, {{"", x, loc}, {"", indices, loc}, {"", Datum::integer(int64_t(axis)), loc}}, loc);
+  bool one = indices.size() == 1;
+  Datum gather = lookup(one ? "gather" : "gather_elements", *library->scope, loc);
+  Datum numbers = one ? indices[0] : Datum::tuple(std::move(indices));
+  return call(gather, {{"", x, loc}, {"", numbers, loc}, {"", Datum::integer(int64_t(axis)), loc}}, loc);
 }
 
 /// `W["d_model"]`, for what is said of axes; not a part of the tensor.
@@ -272,8 +274,8 @@ Datum GraphBuilder::subscript(const Datum& object, ast::ExprList indices, Scope&
   }
   value = graph::reshape(builder_, value, slicing.result);
   Datum taken = handle(value, type_of(x), loc);
-  if (slicing.indices.is_none()) return taken;
-  return gather_axis(taken, slicing.gathered, slicing.indices, loc);
+  if (slicing.indices.empty()) return taken;
+  return gather_axes(taken, slicing.gathered, std::move(slicing.indices), loc);
 }
 
 }  // namespace tessera::frontend
