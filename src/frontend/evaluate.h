@@ -201,6 +201,8 @@ class Evaluator {
   virtual Datum received(const Scope&, Datum value) { return value; }
   /// Where an argument of the function under construction is declared; unknown for anything else.
   virtual Loc declared_at(const Value* value) const;
+  /// Whether a size is a number of its own in each turn of a loop that runs on the machine.
+  virtual bool is_counted(Dim) const { return false; }
   /// The size that a value of the IR stands for; null for one that is no size.
   virtual Dim size_of(const IrValue& value);
   /// A `with` or `on` statement begins: what is placed, fetched ahead or spread over devices.
@@ -335,7 +337,10 @@ class Evaluator {
   Datum binary_dims(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc);
   Datum binary_sequences(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc);
   Datum compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc loc);
+  Datum compare_sequences(ast::CompareOp op, const Datum& a, const Datum& b, Loc loc);
   Datum contains(ast::CompareOp op, const Datum& item, const Datum& container, Loc loc);
+  /// Whether two data are equal; nothing where that depends on sizes that calls bring, or on values of the machine.
+  std::optional<bool> decided_equal(const Datum& a, const Datum& b);
 
   // Modules of parameters (evaluate_modules.cc).
   Datum apply_module(const ModuleReference& module, std::vector<CallArgument> arguments, Loc loc);

@@ -377,12 +377,17 @@ Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc 
   }
   Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
   if (x && y) {
+    if ((is_counted(x) || is_counted(y)) && !decide(dims(), op, x, y, facts_)) {
+      Datum operands[] = {a, b};
+      return apply(elementwise_kind(op), operands, loc);
+    }
     std::optional<bool> holds = decide_dims(op, x, y, loc);
     return holds ? Datum::boolean(*holds) : Datum::poison();
   }
   if (a.is(DatumKind::String) && b.is(DatumKind::String)) {
     return Datum::boolean(ordered(op, a.as_string(), b.as_string()));
   }
+  if (equality && a.is_sequence() && a.kind() == b.kind()) return compare_sequences(op, a, b, loc);
   if (equality) return Datum::boolean(equal(a, b) == (op == ast::CompareOp::Equal));
   report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
   return Datum::poison();
@@ -408,17 +413,62 @@ std::optional<bool> Evaluator::decide_dims(ast::CompareOp op, Dim a, Dim b, Loc 
   return std::nullopt;
 }
 
+std::optional<bool> Evaluator::decided_equal(const Datum& a, const Datum& b) {
+  if (a.is_none() || b.is_none()) return a.is_none() && b.is_none();
+  if (a.is_ir() || b.is_ir()) return std::nullopt;
+  Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
+  if (x && y) return decide(dims(), ast::CompareOp::Equal, x, y, facts_);
+  if (!a.is_sequence() || a.kind() != b.kind()) return equal(a, b);
+  if (a.elements().size() != b.elements().size()) return false;
+  std::optional<bool> all = true;
+  for (size_t i = 0; i < a.elements().size(); ++i) {
+    std::optional<bool> same = decided_equal(a.elements()[i], b.elements()[i]);
+    if (same == false) return false;
+    if (!same) all = same;
+  }
+  return all;
+}
+
+Datum Evaluator::compare_sequences(ast::CompareOp op, const Datum& a, const Datum& b, Loc loc) {
+  std::optional<bool> decided = decided_equal(a, b);
+  bool wanted = op == ast::CompareOp::Equal;
+  if (decided) return Datum::boolean(*decided == wanted);
+  std::optional<Datum> dynamic;
+  for (size_t i = 0; i < a.elements().size(); ++i) {
+    Datum same = compare(op, a.elements()[i], b.elements()[i], loc);
+    if (same.is_poison()) return same;
+    if (!is_dynamic(same)) continue;
+    Datum operands[] = {dynamic.value_or(same), same};
+    dynamic = dynamic ? apply(wanted ? ElementwiseKind::And : ElementwiseKind::Or, operands, loc) : same;
+    if (dynamic->is_poison()) break;
+  }
+  return *dynamic;
+}
+
 Datum Evaluator::contains(ast::CompareOp op, const Datum& item, const Datum& container, Loc loc) {
-  bool found = false;
-  if (container.is_sequence()) {
-    for (const Datum& element : container.elements()) found = found || equal(item, element);
-  } else if (container.is(DatumKind::Dict) && item.is(DatumKind::String)) {
-    found = container.entries().get(item.as_string()) != nullptr;
-  } else {
+  bool wanted = op == ast::CompareOp::In;
+  if (container.is(DatumKind::Dict) && item.is(DatumKind::String)) {
+    return Datum::boolean((container.entries().get(item.as_string()) != nullptr) == wanted);
+  }
+  if (!container.is_sequence()) {
     report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(item, container));
     return Datum::poison();
   }
-  return Datum::boolean(found == (op == ast::CompareOp::In));
+  std::vector<const Datum*> open;
+  for (const Datum& element : container.elements()) {
+    std::optional<bool> same = decided_equal(item, element);
+    if (same == true) return Datum::boolean(wanted);
+    if (!same) open.push_back(&element);
+  }
+  std::optional<Datum> dynamic;
+  for (const Datum* element : open) {
+    Datum same = compare(wanted ? ast::CompareOp::Equal : ast::CompareOp::NotEqual, item, *element, loc);
+    if (same.is_poison()) return same;
+    Datum operands[] = {dynamic.value_or(same), same};
+    dynamic = dynamic ? apply(wanted ? ElementwiseKind::Or : ElementwiseKind::And, operands, loc) : same;
+    if (dynamic->is_poison()) break;
+  }
+  return dynamic ? *dynamic : Datum::boolean(!wanted);
 }
 
 }  // namespace tessera::frontend

@@ -121,6 +121,21 @@ def narrow(x: Tensor[1, 1, S, 4, f32], cache: KVCache[1, 1, 5, 4, bf16] @rolling
     return cast(cache.K, f32), cache
 
 @jit
+def members(x: Tensor[S, f32], k: i32):
+    for i in range(S):
+        if i in (0, 2):
+            x = x + 1.0
+        if i == 1 or k == i:
+            x = x + 100.0
+        if i < S - 1 and i not in (1, S - 2):
+            x = x + 1000.0
+    if k in (3, 4):
+        x = -x
+    if k not in (1, 2, 3) and x.shape == (S,):
+        x = x * 2.0
+    return x
+
+@jit
 def draws(n: Tensor[i64], x: Tensor[S, f32]):
     each, sums = zeros((S, 1000), f32), zeros((1000,), f32)
     for i in range(S):
@@ -155,6 +170,18 @@ def check_returns(call, mode, rng):
         np.testing.assert_array_equal(y, x if p else -x)
         np.testing.assert_array_equal(keys[:, :, 1:2], x if p else 0 * x)
         assert length == 1 + p
+
+
+def check_members(call, mode):
+    """Counters and values of the machine in lists, and compared."""
+    for size in (0, 1, 2, 5):
+        for k in range(6):
+            wanted = 0.0
+            for i in range(size):
+                wanted += (i in (0, 2)) + 100 * (i == 1 or k == i) + 1000 * (i < size - 1 and i not in (1, size - 2))
+            wanted *= (-1 if k in (3, 4) else 1) * (2 if k not in (1, 2, 3) else 1)
+            got, = call(mode, "members", ["x"], x=np.zeros(size, np.float32), k=np.int32(k))
+            np.testing.assert_array_equal(got, np.full(size, wanted, np.float32))
 
 
 def check_narrow(call, mode):
@@ -206,6 +233,7 @@ def main():
         check_draws(call)
         for mode in ((), ("--interpret", "exact")):
             check_returns(call, mode, rng)
+            check_members(call, mode)
             check_narrow(call, mode)
             for s in (0, 1, 2, 7):
                 x, w = rng.standard_normal((s, 3, 5)).astype(np.float32), rng.standard_normal((5, 5)).astype(np.float32)

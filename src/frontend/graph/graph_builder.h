@@ -75,6 +75,7 @@ class GraphBuilder : public Evaluator {
   Datum assigned(std::string_view name, Datum value, Loc loc) override;
   Flow for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
   Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
+  bool is_counted(Dim size) const override;
   Dim size_of(const IrValue& value) override;
   void enter(const Placement& placement, Loc loc) override;
   Flow while_loop(const ast::While& loop, Scope& scope) override;

@@ -26,6 +26,12 @@ Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) {
   return Datum::ir(ir);
 }
 
+bool GraphBuilder::is_counted(Dim size) const {
+  return std::any_of(turns_.begin(), turns_.end(), [&](const Turn& turn) {
+    return turn.counter && mentions(size, turn.counter->symbol());
+  });
+}
+
 /// All turns of a loop on the machine have the same ops: refuses sizes that its counter changes.
 bool GraphBuilder::check_turns(std::span<const Dim> extents, Loc loc) {
   for (const Turn& turn : turns_) {
