@@ -59,6 +59,15 @@ TEST_CASE("operators broadcast and keep their dtypes") {
         Numbers{{3}, {250, 251, 252}, DType::U8});
 }
 
+TEST_CASE("some sizes are one number for all calls") {
+  Numbers x = counting({3});
+  const Numbers doubled{{3}, {0, 2, 4}};
+  CHECK(apply("3, f32", "x * 2.0 if is_known(x.shape[0]) and x.shape[0] == 3 else x", x) == doubled);
+  CHECK(apply("B, f32", "x if is_known(x.shape[0]) and x.shape[0] == 3 else x * 2.0", x) == doubled);
+  CHECK(apply("B, f32", "x if is_known(x.shape[0] + 1) else x * 2.0", x) == doubled);
+  CHECK(apply("B, f32", "x * 2.0 if is_known(x.shape[0] - x.shape[0]) and is_known(7) else x", x) == doubled);
+}
+
 TEST_CASE("sizes are numbers, known when the entry is called") {
   Numbers x = counting({4});
   CHECK(apply("B, f32", "x * B", x) == Numbers{{4}, {0, 4, 8, 12}});
