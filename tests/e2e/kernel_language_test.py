@@ -471,6 +471,61 @@ def both_ways(x, g, y):
     return {"d": g * r, "y": y + np.sum(g * x * r, axis=0), "s": np.sum(x)}
 
 
+CARRIED = """
+@kernel.schedule(Schedule(BM={0}, BN={1}))
+def neighbours(x: Tensor[M, N, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
+    t = tile.context(m=M, n=N)
+    a = tile.zeros((t.m, t.n), f32)
+    b = tile.full((t.m, t.n), 1.0, f32)
+    acc = tile.zeros((t.m, t.n), f32)
+    old = tile.zeros((t.m, t.n), f32)
+    older = tile.zeros((t.m, t.n), f32)
+    same = tile.full((t.m, t.n), 0.5, f32)
+    s = tile.zeros((t.m,), f32)
+    r = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        y = tile.load(x, (t.i, n), (t.m, t.n))
+        acc = acc + y
+        a, b, older, old, same = b * 0.5 + y, a, old, acc, same
+        s += tile.sum(a * b + acc * old, axis=1)
+        r += tile.sum(older + same * a, axis=1)
+    return s, r
+
+@kernel.schedule(Schedule(BM={0}, BN={1}))
+def steepest(x: Tensor[M, N, f32], w: Tensor[N, 16, f32]) -> Tensor[M, 16, f32]:
+    t = tile.context(m=M, n=N)
+    last = tile.zeros((t.m, 16), f32)
+    most = tile.zeros((t.m, 16), f32)
+    for n in tile.range(N, t.n):
+        p = tile.dot(tile.load(x, (t.i, n), (t.m, t.n)), tile.load(w, (n, 0), (t.n, 16)))
+        most = tile.maximum(most, p - last)
+        last = p
+    return most
+
+@jit
+def f(x: Tensor[M, N, f32], w: Tensor[N, 16, f32]):
+    s, r = neighbours(x)
+    most = steepest(x, w)
+    return s, r, most
+"""
+
+
+def carried(x, w, width):
+    x, w = x.astype(np.float64), w.astype(np.float64)
+    rows, columns = x.shape
+    a, b, acc, old, older, same = (np.full((rows, width), v) for v in (0, 1.0, 0, 0, 0, 0.5))
+    s, r, last, most = np.zeros(rows), np.zeros(rows), np.zeros((rows, 16)), np.zeros((rows, 16))
+    for start in range(0, columns, width):
+        there = min(width, columns - start)
+        y = np.pad(x[:, start:start + there], ((0, 0), (0, width - there)))
+        acc = acc + y
+        a, b, older, old = b * 0.5 + y, a, old, acc
+        s, r = s + (a * b + acc * old)[:, :there].sum(1), r + (older + same * a)[:, :there].sum(1)
+        p = x[:, start:start + there] @ w[start:start + there]
+        most, last = np.maximum(most, p - last), p
+    return {"s": s, "r": r, "most": most}
+
+
 EMPTY = """
 @jit
 def f(x: Tensor[0, 4, f32], y: Tensor[4, 0, f32], z: Tensor[N, 4, f32]):
@@ -570,6 +625,10 @@ def main():
             inputs = {key: rng.standard_normal(shape).astype(np.float32) for key, shape in
                       {"a": (m, k), "b": (k, n), "y": (m, n), "x": (p, m, n)}.items()}
             check(folder, "parts", PARTS, inputs, parts(**inputs))
+        for height, width in ((1, 4), (3, 7), (4, 32), (8, 48)) if DEVICE == "cpu" else ():  # a GPU's are in registers
+            for m, n in ((5, 100), (1, 1), (9, 33), (17, 130), (3, 0)):
+                x, w = rng.standard_normal((m, n)).astype(np.float32), rng.standard_normal((n, 16)).astype(np.float32)
+                check(folder, f"carried{width}", CARRIED.format(height, width), {"x": x, "w": w}, carried(x, w, width), 1e-4)
         for m, n in ((1, 1), (37, 100), (16, 1024), (5, 1030) if DEVICE == "cpu" else (5, 1022)):
             x, g = rng.standard_normal((2, m, n)).astype(np.float32)
             y = rng.standard_normal(n).astype(np.float32)

@@ -3,9 +3,11 @@
 //
 // A carried tile that is larger than a fragment lies in scratch memory, where a turn changes it
 // fragment by fragment: what a product adds to it, or arithmetic makes of it, is stored where it was.
-// That is right only if nothing else reads the value that the turn began with.
+// That is right only if nothing else reads the value that the turn began with; what replaces other
+// tiles is stored apart, and brought to where they are at the end of the turn.
 
 #include <algorithm>
+#include <set>
 
 #include "passes/tile/fragment_panels.h"
 #include "passes/tile/fragment_stages.h"
@@ -103,7 +105,7 @@ FragmentEmitter::Values FragmentStages::enter_loop(Op* loop, std::vector<bool>& 
       inits.push_back(emitter_.demand(loop->in(in::For::inits, i)));
       continue;
     }
-    if (!shape_.keeps || !changes_in_place(loop, i)) {
+    if (!shape_.keeps) {
       emitter_.reject(loop, "it carries a tile that does not fit in one fragment");
       return inits;
     }
@@ -111,7 +113,7 @@ FragmentEmitter::Values FragmentStages::enter_loop(Op* loop, std::vector<bool>& 
     store_all(loop->in(in::For::inits, i), unbound, memory);
     emitter_.keep_in(result, memory);
     emitter_.keep_in(body->arg(i + 1), memory);
-    scratch_[{body->back()->operand(i), unbound}] = memory;
+    if (changes_in_place(loop, i)) scratch_[{body->back()->operand(i), unbound}] = memory;
   }
   return inits;
 }
@@ -119,14 +121,29 @@ FragmentEmitter::Values FragmentStages::enter_loop(Op* loop, std::vector<bool>& 
 FragmentEmitter::Values FragmentStages::end_turn(Op* loop, const std::vector<bool>& in_memory) {
   Op* yield = loop->region()->front()->back();
   FragmentEmitter::Values next;
+  std::vector<unsigned> replaced;
+  std::set<Value*> stored;
+  auto store = [&](Value* value) {
+    bool is_root = value->def() && is_fragment_root(value->def(), emitter_.axes());
+    if (is_root || !stored.insert(value).second) return;
+    std::vector<int> unbound = emitter_.unbound(value);
+    FragmentMemory memory = scratch_for(value, unbound);
+    store_all(value, unbound, memory);
+    emitter_.keep_in(value, memory);
+  };
   for (unsigned i = 0; i < loop->result_count(); ++i) {
-    Value* value = yield->operand(i);
     if (!in_memory[i]) {
-      next.push_back(emitter_.demand(value));
-    } else if (!value->def() || !is_fragment_root(value->def(), emitter_.axes())) {
-      std::vector<int> unbound = emitter_.unbound(value);
-      store_all(value, unbound, scratch_for(value, unbound));
+      next.push_back(emitter_.demand(yield->operand(i)));
+    } else if (changes_in_place(loop, i)) {
+      store(yield->operand(i));
+    } else {
+      replaced.push_back(i);
     }
+  }
+  for (unsigned i : replaced) store(yield->operand(i));
+  for (unsigned i : replaced) {
+    std::vector<int> unbound = emitter_.unbound(loop->result(i));
+    store_all(yield->operand(i), unbound, scratch_for(loop->result(i), unbound));
   }
   return next;
 }
@@ -136,11 +153,13 @@ void FragmentStages::write_loop(const Root& root) {
   std::vector<bool> in_memory;
   FragmentEmitter::Values inits = enter_loop(op, in_memory);
   if (emitter_.failed()) return;
+  auto kept = emitter_.kept();
   Block* body = op->region()->front();
   FragmentEmitter::Values last = emitter_.old_loop(op, in_memory, inits, [&](const FragmentEmitter::Values&) {
     block(body);
     return end_turn(op, in_memory);
   });
+  emitter_.set_kept(std::move(kept));
   for (unsigned i = 0, next = 0; i < op->result_count(); ++i) {
     if (!in_memory[i]) emitter_.remember(op->result(i), last[next++]);
   }

@@ -30,10 +30,10 @@
 // the columns of fragments: they are the axis that nothing combines, so that a softmax along the
 // keys combines vectors element by element, and keys and values are read where they are, one number
 // at a time. Blocks of scores and weights are kept in scratch memory, and so is a carried tile that
-// is larger than a fragment, if each turn changes it element by element.
+// is larger than a fragment.
 //
-// What is not covered is refused with `unsupported-tile-split`: loops that carry other tiles larger
-// than a fragment, values that run along one axis twice, kernels that read what they write.
+// What is not covered is refused with `unsupported-tile-split`: values that run along one axis
+// twice, kernels that read what they write.
 
 #include <algorithm>
 #include <deque>
