@@ -526,6 +526,60 @@ def carried(x, w, width):
     return {"s": s, "r": r, "most": most}
 
 
+WILD = """
+@kernel.schedule(Schedule(BM=1, BN={0}))
+def read(x: Tensor[M, N, f32], k: Tensor[i64]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    return tile.load(x, (t.i, tile.load(k)), (t.m, t.n), fill=-1.0)
+
+@kernel.schedule(Schedule(BM=1, BN={0}))
+def write(x: Tensor[M, N, f32], k: Tensor[i64], y: Region[read_write] Tensor[M, N, f32]):
+    t = tile.context(m=M, n=N)
+    for n in tile.range(N, t.n, stop=1):
+        tile.store(tile.load(x, (t.i, n), (t.m, t.n)), y, (t.i, tile.load(k)))
+
+@kernel.schedule(Schedule(BM=1, BN={0}))
+def copied(x: Tensor[M, N, f32], k: Tensor[i64]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    memory = tile.alloc((t.n,), f32)
+    tile.async_copy(x, (t.i, tile.load(k)), memory)
+    tile.wait()
+    tile.barrier()
+    return tile.load(memory)[None, :]
+
+@kernel.schedule(Schedule(BM=1, BN={0}))
+def summed(x: Tensor[M, N, f32], k: Tensor[i64]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n, stop=tile.load(k)):
+        s += tile.sum(tile.load(x, (t.i, n), (t.m, t.n)), axis=1)
+    return s
+
+@jit
+def f(x: Tensor[M, N, f32], y: Tensor[M, N, f32], k: Tensor[i64]):
+    a = read(x, k)
+    b = write(x, k, y)
+    c = copied(x, k)
+    d = summed(x, k)
+    return a, b, c, d
+"""
+
+
+def wild(x, y, k, width):
+    """Numbers of tiles that there are not: nothing is read or written, however large they are."""
+    k, columns = int(k), x.shape[1]
+    tiles = -(-columns // width)
+    there = slice(k * width, min((k + 1) * width, columns)) if 0 <= k < tiles else slice(0, 0)
+    one, b = np.full((x.shape[0], tiles * width), -1.0), y.copy()
+    one[:, :there.stop - there.start] = x[:, there]
+    tile = one[:, :width]
+    a = np.concatenate([tile] * tiles, axis=1)[:, :columns]
+    b[:, there] = x[:, :there.stop - there.start]
+    c = np.concatenate([np.where(np.arange(width) < there.stop - there.start, tile, 0)] * tiles, axis=1)[:, :columns]
+    last = min(max(-(-k // width), 0), tiles) * width
+    return {"a": a, "b": b, "c": c, "d": x[:, :last].astype(np.float64).sum(axis=1)}
+
+
 EMPTY = """
 @jit
 def f(x: Tensor[0, 4, f32], y: Tensor[4, 0, f32], z: Tensor[N, 4, f32]):
@@ -625,6 +679,11 @@ def main():
             inputs = {key: rng.standard_normal(shape).astype(np.float32) for key, shape in
                       {"a": (m, k), "b": (k, n), "y": (m, n), "x": (p, m, n)}.items()}
             check(folder, "parts", PARTS, inputs, parts(**inputs))
+        for width in (4, 8, 16):
+            x, y = rng.standard_normal((2, 3, 33)).astype(np.float32)
+            for k in (0, 1, 2, 3, 9, -1, -2, *(sign * 2**n for n in (31, 59, 60, 61, 62) for sign in (1, -1)), 2**63 - 1, -2**63):
+                inputs = {"x": x, "y": y, "k": np.array(k, np.int64)}
+                check(folder, f"wild{width}", WILD.format(width), inputs, wild(**inputs, width=width))
         for height, width in ((1, 4), (3, 7), (4, 32), (8, 48)) if DEVICE == "cpu" else ():  # a GPU's are in registers
             for m, n in ((5, 100), (1, 1), (9, 33), (17, 130), (3, 0)):
                 x, w = rng.standard_normal((m, n)).astype(np.float32), rng.standard_normal((n, 16)).astype(np.float32)

@@ -139,7 +139,7 @@ Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& argume
   tile.insert(tile.end(), shape->begin(), shape->end());
   std::vector<Value*> index;
   for (size_t i = 0; i < extents.size(); ++i) {
-    index.push_back(ops_.index(written[i], arguments.locs[Index], "an index of 'tile.load'"));
+    index.push_back(ops_.tile_index(written[i], extents[i], tile[i], arguments.locs[Index], "an index of 'tile.load'"));
     if (!index.back()) return Datum::poison();
     auto constant = tile[i]->constant();
     if (tile[i] == extents[i] || (constant && *constant >= 1)) continue;

@@ -72,6 +72,7 @@ bool KernelBuilder::bound_range(TileRange& range, const BoundArguments& argument
   if (!arguments[at + 1].is_none()) {
     Value* stop = element(at + 1, "the stop of 'range'");
     if (!stop) return false;
+    if (TileOps::is_read(stop)) stop = op(ElementwiseKind::Min, stop, ops_.index(Datum::dim(range.extent), arguments.call, ""));
     Value* up = op(ElementwiseKind::Sub, op(ElementwiseKind::Add, stop, step), ops_.index_constant(1));
     range.last = within(op(ElementwiseKind::FloorDiv, up, step));
   }

@@ -133,9 +133,10 @@ std::optional<KernelBuilder::Place> KernelBuilder::stored_place(const IrValue& t
   }
   size_t leading = extents.size() - shape.size();
   for (size_t i = 0; i < extents.size(); ++i) {
-    Value* index = ops_.index(written[i], arguments.locs[Index], "an index of 'tile.store'");
+    Dim tile = i < leading ? dims().constant(1) : shape[i - leading];
+    Value* index = ops_.tile_index(written[i], extents[i], tile, arguments.locs[Index], "an index of 'tile.store'");
     if (!index) return std::nullopt;
-    place.emplace_back(index, i < leading ? dims().constant(1) : shape[i - leading]);
+    place.emplace_back(index, tile);
   }
   return place;
 }

@@ -468,6 +468,31 @@ Value* TileOps::index(const Datum& datum, Loc loc, std::string_view what) {
   return materialise(datum, DType::I64, {}, false);
 }
 
+bool TileOps::is_read(const Value* number) {
+  const Op* def = number->def();
+  if (!def) {
+    // The first argument of a loop counts its turns; others are what turns leave.
+    const Op* around = number->parent_block()->parent_op();
+    return around->is(info(OpKind::Pipeline)) && number != around->region()->front()->arg(0);
+  }
+  if (def->is(info(OpKind::Extract)) || def->region_count() > 0) return true;
+  for (unsigned i = 0; i < def->operand_count(); ++i) {
+    if (is_read(def->operand(i))) return true;
+  }
+  return false;
+}
+
+Value* TileOps::tile_index(const Datum& datum, Dim extent, Dim tile, Loc loc, std::string_view what) {
+  Value* number = index(datum, loc, what);
+  if (!number || tile->is_constant(1) || tile->is_constant(0) || !is_read(number)) return number;
+  auto op = [&](ElementwiseKind kind, Value* limit) {
+    return builder_.value(info(kind), {{number}, {limit}}, number->type());
+  };
+  number = op(ElementwiseKind::Max, index_constant(-1));
+  Dim count = evaluator_.dims().ceildiv(extent, tile);
+  return op(ElementwiseKind::Min, materialise(Datum::dim(count), DType::I64, {}, false));
+}
+
 std::optional<std::vector<Value*>> TileOps::index_tiles(std::span<const Datum> index, std::vector<Dim>& dims,
                                                         Loc loc) {
   builder_.set_loc(loc);
