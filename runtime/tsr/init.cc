@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <set>
 
 #include "ir/core/philox.h"
 #include "runtime/format/file.h"
@@ -56,9 +57,12 @@ struct Initialised {
 
 int evaluate_all(GraphIr& graph, uint64_t seed, std::vector<Initialised>& out) {
   std::vector<Op*> functions = graph.initialisers();
+  std::set<std::string> used = graph.parameters();
   Progress progress("parameters", functions.size());
   for (Op* function : functions) {
     for (Attr name : function->attr("params")->elements) {
+      // What no entry uses is no parameter of the bundle.
+      if (!used.contains(std::string(name->string))) continue;
       std::vector<TensorValue> arguments, results;
       arguments.push_back(scalar(seed ^ philox::stream_of(name->string)));
       if (int code = graph.evaluate(function, std::move(arguments), {}, results)) return code;

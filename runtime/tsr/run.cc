@@ -127,6 +127,11 @@ class Run {
         return fail(cat("output ", in_quotes(to.name), " cannot be written to ",
                         in_quotes(to.value), ": only .npy and .safetensors files are written"));
       }
+      for (const Assignment& other : targets_) {
+        if (other.name.empty() || other.value != to.value) continue;
+        return fail(cat("outputs ", in_quotes(other.name), " and ", in_quotes(to.name), " go to the same file ",
+                        in_quotes(to.value)));
+      }
       targets_[index] = to;
     }
     return exit_ok;

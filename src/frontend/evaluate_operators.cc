@@ -361,6 +361,12 @@ Datum Evaluator::evaluate_compare(const ast::Compare& node, Scope& scope) {
 Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc loc) {
   if (op == ast::CompareOp::In || op == ast::CompareOp::NotIn) return contains(op, a, b, loc);
   if (op == ast::CompareOp::Is || op == ast::CompareOp::IsNot) {
+    bool is_number = a.is_ir() || b.is_ir() || a.is_scalar() || b.is_scalar();
+    if (is_number && !a.is_none() && !b.is_none()) {
+      report(diag::wrong_operands, loc, op == ast::CompareOp::Is ? "is" : "is not", operand_kinds(a, b))
+          .help(op == ast::CompareOp::Is ? "'==' compares numbers" : "'!=' compares numbers");
+      return Datum::poison();
+    }
     bool same = a.kind() == b.kind() && !is_dynamic(a) && equal(a, b);
     return Datum::boolean(same == (op == ast::CompareOp::Is));
   }

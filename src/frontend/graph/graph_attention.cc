@@ -58,7 +58,10 @@ bool GraphBuilder::check_attention_dims(const AttentionTensors& tensors,
   Dim heads = tensors.q.value->type()->dims[1], groups = tensors.k.value->type()->dims[1];
   if (graph::heads_per_group(heads, groups)) return true;
   report(diag::attention_heads, arguments.call, heads->text, groups->text)
-      .help("each head of k and v serves the same number of heads of q");
+      .help(heads->constant() && groups->constant()
+                ? "each head of k and v serves the same number of heads of q"
+                : fmt::format("how many heads of q each head of k and v serves has to be known: give both as numbers, "
+                              "or q as a multiple such as '4 * {}'", groups->text));
   return false;
 }
 

@@ -116,6 +116,7 @@ class GraphBuilder : public Evaluator {
   std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, Loc loc);
   void help_alignment(DiagnosticEngine::Builder& builder, const IrValue& a, const IrValue& b);
   bool check_class(ElementwiseKind kind, DType dtype, Loc loc);
+  bool check_numbers(std::span<const Datum> operands, DType storage, Loc loc);
   Datum select(std::span<const Datum> operands, Loc loc);
   Datum small_power(const Datum& x, int64_t exponent, Loc loc);
 

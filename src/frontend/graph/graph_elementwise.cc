@@ -84,6 +84,17 @@ bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
   return false;
 }
 
+/// Numbers are values of the dtype that is stored, also where a wider one is computed in.
+bool GraphBuilder::check_numbers(std::span<const Datum> operands, DType storage, Loc loc) {
+  for (const Datum& each : operands) {
+    if (!is_float(storage) || !each.is_number() || has_number(storage, each.as_double())) continue;
+    auto builder = report(diag::number_not_of_dtype, loc, to_text(each), to_string(storage));
+    label_operand(builder, storage, loc);
+    return false;
+  }
+  return true;
+}
+
 Datum GraphBuilder::elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) {
   for (const Datum& operand : operands) {
     if (!is_elementwise_operand(operand)) return Evaluator::elementwise(kind, operands, loc);
@@ -96,7 +107,8 @@ Datum GraphBuilder::elementwise(ElementwiseKind kind, std::span<const Datum> ope
   const ElementwiseInfo& info = elementwise_info(kind);
   bool divides = kind == ElementwiseKind::Div || kind == ElementwiseKind::Pow;
   auto type = meet(operands, divides || info.cls == ElementwiseClass::Real, loc);
-  if (!type || !check_class(kind, type->storage, loc)) return Datum::poison();
+  if (!type || !check_class(kind, type->storage, loc) || !check_numbers(operands, type->storage, loc))
+    return Datum::poison();
   auto shape = common_dims(operands, loc);
   if (!shape) return Datum::poison();
   std::vector<Value*> values;
@@ -142,7 +154,8 @@ Datum GraphBuilder::select(std::span<const Datum> operands, Loc loc) {
     return Datum::poison();
   }
   auto type = meet(operands.subspan(1), false, loc);
-  auto shape = type ? common_dims(operands, loc) : std::nullopt;
+  if (!type || !check_numbers(operands.subspan(1), type->storage, loc)) return Datum::poison();
+  auto shape = common_dims(operands, loc);
   if (!shape) return Datum::poison();
   Value* condition = operand(operands[0], DType::Bool, *shape, loc);
   Value* a = operand(operands[1], type->compute(), *shape, loc);

@@ -47,6 +47,11 @@ struct KernelBuilder::Arm {
 Datum KernelBuilder::branch_condition(const Datum& condition, Loc loc) {
   Value* value = condition.is_ir() ? condition.as_ir().value : nullptr;
   Type type = value ? value->type() : nullptr;
+  if (type && type->is(TypeKind::Tile) && type->rank() == 0) {  // an element
+    ops_.builder().set_loc(loc);
+    Value* element = ops_.builder().value(info(OpKind::Extract), {{value}}, context().scalar(type->dtype));
+    return branch_condition(ops_.handle(element, loc), loc);
+  }
   if (!type || !type->is(TypeKind::Scalar) || is_float(type->dtype)) {
     report(diag::wrong_kind, loc, "the condition", describe(condition), "a bool or an integer scalar")
         .help("tile.where(condition, a, b) chooses element by element");

@@ -72,7 +72,9 @@ bool KernelBuilder::bound_range(TileRange& range, const BoundArguments& argument
   if (!arguments[at + 1].is_none()) {
     Value* stop = element(at + 1, "the stop of 'range'");
     if (!stop) return false;
-    if (TileOps::is_read(stop)) stop = op(ElementwiseKind::Min, stop, ops_.index(Datum::dim(range.extent), arguments.call, ""));
+    if (TileOps::is_read(stop)) {  // and may be so large that it cannot be rounded up
+      stop = op(ElementwiseKind::Min, stop, ops_.index(Datum::dim(range.extent), arguments.call, "the extent"));
+    }
     Value* up = op(ElementwiseKind::Sub, op(ElementwiseKind::Add, stop, step), ops_.index_constant(1));
     range.last = within(op(ElementwiseKind::FloorDiv, up, step));
   }
