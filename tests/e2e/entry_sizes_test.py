@@ -18,6 +18,11 @@ def group_means(x: Tensor[B, D, f32], groups: int) -> Tensor[B, groups, f32] whe
 @jit
 def ramp(x: Tensor[B, f32], n: int):
     return x[:, None] * cast(arange(n, i32), f32) + cast(n, f32)
+
+@jit
+def grid(x: Tensor[B, f32], n: int):
+    k = 2 * n - 3
+    return reshape(full((n * n, k), 1.5, f32), (n, n * k)) + cast(k, f32)
 """
 
 
@@ -43,6 +48,11 @@ def main():
                 run(*command("ramp", "n", n, "v"), *mode)
                 wanted = x[:, :1] * np.arange(n, dtype=np.float32) + np.float32(n)
                 assert np.array_equal(np.load(folder / "y.npy"), wanted), n
+            for n in (2, 5):
+                run(*command("grid", "n", n, "v"), *mode)
+                assert np.array_equal(np.load(folder / "y.npy"), np.full((n, n * (2 * n - 3)), 2 * n - 1.5, np.float32)), n
+        message = refuse(*command("grid", "n", 1, "v"))
+        assert "2*n - 3 = -1" in message, message
         message = refuse(*command("group_means", "groups", 5))
         assert "D % groups == 0" in message, message
         message = refuse(*command("ramp", "n", -1, "v"))

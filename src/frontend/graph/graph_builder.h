@@ -237,6 +237,8 @@ class GraphBuilder : public Evaluator {
   void report_open_state(const SignatureParameter& parameter);
   /// `loc`: where the condition is written.
   void add_guard(const DimFact& fact, std::string_view text, Loc loc);
+  bool is_int(Value* value) const;
+  Dim computed_size(Value* value);
   bool compares_sizes(const ast::Compare& compare, Scope& scope);
   bool check_entry_clause(const ast::Expr& clause, Scope& scope);
 

@@ -238,7 +238,7 @@ Attr GraphBuilder::captured_sizes(const Function* kernel, std::span<const Datum>
     Dim size = size_of(binding->value.as_ir());
     if (!size) continue;
     binding->value = Datum::dim(size);
-    captures.symbols.emplace(size->symbol());
+    for_each_symbol(size, [&](std::string_view symbol) { captures.symbols.emplace(symbol); });
   }
   std::vector<NamedAttr> sizes;
   for (const std::string& symbol : captures.symbols) {

@@ -6,6 +6,7 @@
 #include "frontend/dims.h"
 #include "frontend/graph/graph_builder.h"
 #include "frontend/syntax/ast_walk.h"
+#include "ir/graph/constants.h"
 
 namespace tessera::frontend {
 
@@ -115,10 +116,25 @@ bool GraphBuilder::add_size(const Function& function, const SignatureParameter& 
   return true;
 }
 
-/// The dimension that an `int` argument binds when the entry is called; null for other values.
+/// Whether a number is computed of `int` arguments, sizes and constants alone, as sizes can be.
+bool GraphBuilder::is_int(Value* value) const {
+  if (int_arguments_.count(value)) return true;
+  const Op* def = value->def();
+  if (!def || value->type()->dtype != DType::I64 || value->type()->rank() != 0) return false;
+  if (def->is(graph::info(graph::OpKind::Dim)) || graph::uniform_element(value)) return true;
+  switch (def->info().elementwise) {
+    case ElementwiseKind::Add:
+    case ElementwiseKind::Sub:
+    case ElementwiseKind::Mul: return is_int(def->operand(0)) && is_int(def->operand(1));
+    default: return false;
+  }
+}
+
+/// The dimension that is computed of what `int` arguments bind when the entry is called; null for other values.
 Dim GraphBuilder::size_of(const IrValue& value) {
+  if (!is_int(value.value)) return nullptr;
   auto it = int_arguments_.find(value.value);
-  if (it == int_arguments_.end()) return nullptr;
+  if (it == int_arguments_.end()) return computed_size(value.value);
   Attr& description = arguments_[it->second];
   Attr name = description->get("name");
   Dim size = dims().symbol(name->string);
@@ -126,6 +142,24 @@ Dim GraphBuilder::size_of(const IrValue& value) {
   description = context().dict({{"dim", name}, {"kind", description->get("kind")}, {"name", name}});
   add_guard({Relation::GreaterEqual, size, dims().constant(0)}, fmt::format("{} >= 0", size->text), value.origin);
   return size;
+}
+
+/// What a number that `is_int` is as a size.
+Dim GraphBuilder::computed_size(Value* value) {
+  const Op* def = value->def();
+  if (!def) {
+    IrValue argument;
+    argument.value = value;
+    return size_of(argument);
+  }
+  if (def->is(graph::info(graph::OpKind::Dim))) return def->dim_attr("value");
+  if (auto number = graph::uniform_element(value)) return dims().constant(number->i);
+  Dim a = computed_size(def->operand(0)), b = computed_size(def->operand(1));
+  switch (def->info().elementwise) {
+    case ElementwiseKind::Add: return dims().add(a, b);
+    case ElementwiseKind::Sub: return dims().sub(a, b);
+    default: return dims().mul(a, b);
+  }
 }
 
 void GraphBuilder::add_guard(const DimFact& fact, std::string_view text, Loc loc) {
