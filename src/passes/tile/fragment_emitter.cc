@@ -21,10 +21,10 @@ FragmentEmitter::FragmentEmitter(Op* kernel, PassContext& context, const TileAxe
   start_ = zero_->def();
 }
 
-void FragmentEmitter::reject(Op* op, const std::string& reason) {
+void FragmentEmitter::reject(Op* op, const std::string& reason, const std::string& help) {
   if (!failed_) {
-    pass_.diagnostics.report(diag::unsupported_tile_split, op->loc(), std::string(op->name()),
-                             reason);
+    auto builder = pass_.diagnostics.report(diag::unsupported_tile_split, op->loc(), std::string(op->name()), reason);
+    if (!help.empty()) builder.help(help);
   }
   failed_ = true;
 }
@@ -411,7 +411,9 @@ FragmentEmitter::Known FragmentEmitter::write(Value* old) {
     default:
       break;
   }
-  reject(op, "its result is needed where it is not known");
+  reject(op, "its result is needed where it is not known",
+         "give each axis that is combined a block in the schedule, bring what scales whole rows behind a product, or "
+         "make this value in a kernel of its own");
   enter(level);
   return {tile::full(builder_, type, context().integer(0)), level};
 }

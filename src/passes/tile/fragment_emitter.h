@@ -70,7 +70,7 @@ class FragmentEmitter {
   const TileAxes& axes() const { return axes_; }
   bool failed() const { return failed_; }
   /// Reports a limit of this pass; what is written from then on is thrown away.
-  void reject(Op* op, const std::string& reason);
+  void reject(Op* op, const std::string& reason, const std::string& help = "");
 
   // Axes.
   bool is_bound(int axis) const { return axis < 0 || bindings_.contains(axis); }
