@@ -1,5 +1,6 @@
 #include "frontend/dtype_values.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -32,6 +33,14 @@ bool has_size(DType dtype, Dim size, DimTable& dims, const std::vector<DimFact>&
   auto [least, greatest] = integer_range(dtype);
   auto holds = [&](Dim low, Dim high) { return decide(dims, {Relation::LessEqual, low, high}, facts) == true; };
   return holds(dims.constant(least), size) && holds(size, dims.constant(greatest));
+}
+
+DType wide_enough(DType a, DType b) {
+  if (is_float(a) != is_float(b)) return is_float(a) ? a : b;
+  unsigned bits = std::max(dtype_info(a).bits, dtype_info(b).bits);
+  if (is_float(a)) return dtype_info(a).bits == dtype_info(b).bits ? DType::F32 : dtype_info(a).bits == bits ? a : b;
+  // A signed and an unsigned one, of which this has no fewer bits.
+  return bits <= 8 ? DType::I16 : bits <= 16 ? DType::I32 : DType::I64;
 }
 
 bool check_memory(Evaluator& evaluator, DType dtype, Loc loc, std::string_view what) {

@@ -26,6 +26,10 @@ bool has_number(DType dtype, double value);
 /// Whether a size becomes a value of the dtype. Of an integer dtype of fewer than 32 bits the facts have to say so.
 bool has_size(DType dtype, Dim size, DimTable& dims, const std::vector<DimFact>& facts);
 
+/// The dtype to convert to where neither of two widens to the other: a float before an integer, more bits before fewer,
+/// and one that has the numbers of both if there is one.
+DType wide_enough(DType a, DType b);
+
 /// Reports a dtype that tensors in memory cannot have, i4; `what` has it, such as "parameter 'x'".
 bool check_memory(Evaluator& evaluator, DType dtype, Loc loc, std::string_view what);
 

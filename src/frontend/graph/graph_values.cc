@@ -86,20 +86,6 @@ Value* GraphBuilder::round_by_chance(Value* value, const NumericType& type, Loc 
   return rounded.is_ir() ? rounded.as_ir().value : convert(value, type.storage);
 }
 
-namespace {
-
-/// The dtype to convert to where neither of two widens to the other: a float before an integer,
-/// more bits before fewer.
-DType better(DType a, DType b) {
-  if (is_float(a) != is_float(b)) return is_float(a) ? a : b;
-  if (dtype_info(a).bits != dtype_info(b).bits) {
-    return dtype_info(a).bits > dtype_info(b).bits ? a : b;
-  }
-  return is_float(a) ? DType::F32 : a;
-}
-
-}  // namespace
-
 std::optional<NumericType> GraphBuilder::meet(const NumericType& a, const NumericType& b, Loc loc) {
   if (a.policies.accum && b.policies.accum && a.policies.accum != b.policies.accum) {
     report(diag::accum_conflict, loc, to_string(*a.policies.accum), to_string(*b.policies.accum))
@@ -108,7 +94,7 @@ std::optional<NumericType> GraphBuilder::meet(const NumericType& a, const Numeri
   }
   bool first = a.storage == b.storage || widens_to(b.storage, a.storage);
   if (!first && !widens_to(a.storage, b.storage)) {
-    report_mixed_dtypes(loc, a.storage, b.storage, better(a.storage, b.storage));
+    report_mixed_dtypes(loc, a.storage, b.storage, wide_enough(a.storage, b.storage));
     return std::nullopt;
   }
   NumericType met;

@@ -85,7 +85,7 @@ std::optional<DType> TileOps::common_dtype(std::span<const Datum> operands, bool
     DType dtype = operand.as_ir().value->type()->dtype;
     std::optional<DType> met = common ? meet(*common, dtype) : dtype;
     if (!met) {
-      evaluator_.report_mixed_dtypes(loc, *common, dtype, *common, "tile.cast");
+      evaluator_.report_mixed_dtypes(loc, *common, dtype, wide_enough(*common, dtype), "tile.cast");
       return std::nullopt;
     }
     common = met;
