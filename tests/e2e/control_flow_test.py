@@ -4,6 +4,7 @@
 Usage: control_flow_test.py BUILD_DIR
 """
 import pathlib
+import re
 import tempfile
 
 import numpy as np
@@ -219,6 +220,10 @@ def main():
         folder = pathlib.Path(name)
         (folder / "c.tsr").write_text(SOURCE)
         run(BIN / "tesserac", folder / "c.tsr", "-o", folder / "c.bundle")
+        # A branch that appends to a cache does so in place.
+        plan = run(BIN / "tsr", "inspect", folder / "c.bundle", "--ir", "plan")
+        branches = re.findall(r"plan @sometimes .*?\n}", plan, re.S)
+        assert branches and not re.search(r"copy .*cache\.[KV]", "".join(branches)), branches
 
         def call(mode, entry, outputs, *options, **inputs):
             arguments = []

@@ -30,24 +30,9 @@ using host::OpKind;
 /// The value that was first in this one's memory: seen through other dims and through what took the
 /// memory over.
 Value* root_of(Value* value) {
-  while (true) {
-    value = host::root_of(value);
-    Op* def = value->def();
-    Value* before = nullptr;
-    if (!def) {
-      Op* around = value->parent_block()->parent_op();
-      if (around->is(host::info(OpKind::Func))) return value;
-      before = around->operand(value->index());
-    } else if (def->is(host::info(OpKind::Launch))) {
-      before = host::place_of(def, value->index());
-    } else if (def->is(host::info(OpKind::Copy))) {
-      before = def->in(host::in::Copy::over);
-    } else if (def->is(host::info(OpKind::For)) || def->is(host::info(OpKind::While))) {
-      before = def->operand(value->index());
-    }
-    if (!before) return value;
-    value = before;
-  }
+  Value* root = host::root_of(value);
+  while (Value* before = host::memory_before(root)) root = host::root_of(before);
+  return root;
 }
 
 /// The roots of values that a loop carries and computes anew in every turn.
@@ -345,18 +330,21 @@ class PlanEmitter {
     plan_.steps[at] = format::IfStep{condition, lengths[0], lengths[1]};
   }
 
-  /// A branch computes what it yields where the results lie, if it computes it.
+  /// A branch computes what it yields where the results lie, if it computes it. What it took over it may read to its
+  /// end, so that this memory is written last.
   void add_branch(Op* op, Block* block) {
-    std::vector<std::pair<uint32_t, Value*>> copies;
+    std::vector<std::pair<uint32_t, Value*>> copies, last;
     for (unsigned i = 0; i < op->result_count(); ++i) {
       Value* root = root_of(block->terminator()->operand(i));
-      uint32_t result = buffers_.at(op->result(i));
+      uint32_t result = buffer(op->result(i));
+      bool taken = host::place_of(op, i) != nullptr;
       bool computed = root->parent_block() == block && root->def() &&
                       !root->def()->is(host::info(OpKind::Constant)) && !exchanged_.count(root);
-      if (computed && buffers_.emplace(root, result).second) continue;
-      copies.push_back({result, root});
+      if (computed && !taken && buffers_.emplace(root, result).second) continue;
+      (taken ? last : copies).push_back({result, root});
     }
     add_steps(block);
+    copies.insert(copies.end(), last.begin(), last.end());
     for (auto [result, root] : copies) add_copy(result, buffers_.at(root));
   }
 

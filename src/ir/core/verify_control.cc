@@ -69,11 +69,12 @@ bool expect_while(OpVerifier& verifier, Op* op, unsigned inits, unsigned conditi
   return expect_region(verifier, op, condition, yield, types_of(op->ins(inits)), truth);
 }
 
-bool expect_branches(OpVerifier& verifier, Op* op, unsigned then, unsigned otherwise, const OpInfo* yield) {
+bool expect_branches(OpVerifier& verifier, Op* op, unsigned then, unsigned otherwise, const OpInfo* yield,
+                     std::span<const Type> arguments) {
   std::vector<Type> types;
   for (unsigned i = 0; i < op->result_count(); ++i) types.push_back(op->result(i)->type());
-  return expect_condition(verifier, op->operand(0)) && expect_region(verifier, op, then, yield, {}, types) &&
-         expect_region(verifier, op, otherwise, yield, {}, types);
+  return expect_condition(verifier, op->operand(0)) && expect_region(verifier, op, then, yield, arguments, types) &&
+         expect_region(verifier, op, otherwise, yield, arguments, types);
 }
 
 bool expect_condition(OpVerifier& verifier, Value* condition) {

@@ -169,10 +169,17 @@ void verify_certain(Op* op, OpVerifier& verifier) {
   }
 }
 
+/// The slot of the buffers whose memory a launch or a branch takes.
+unsigned over_of(const Op* op) {
+  return op->is(info(OpKind::If)) ? unsigned(in::If::over) : unsigned(in::Launch::over);
+}
+
+}  // namespace
+
 /// `places` names each buffer in `over` once, for a result of its type.
 void verify_places(Op* op, OpVerifier& verifier) {
   Attr places = op->attr("places");
-  size_t over = op->slot_size(in::Launch::over), taken = 0;
+  size_t over = op->slot_size(over_of(op)), taken = 0;
   if (!places && over == 0) return;
   if (!places || places->elements.size() != op->result_count()) {
     return verifier.error("'places' gives a number for each of the results");
@@ -186,12 +193,14 @@ void verify_places(Op* op, OpVerifier& verifier) {
     if (seen[size_t(place->integer)]) return verifier.error("buffer {} is taken twice", place->text);
     seen[size_t(place->integer)] = true;
     ++taken;
-    Type memory = op->in(in::Launch::over, unsigned(place->integer))->type(), result = op->result(i)->type();
+    Type memory = op->in(over_of(op), unsigned(place->integer))->type(), result = op->result(i)->type();
     if (memory->dtype == result->dtype && same_dims(memory, result)) continue;
     verifier.error("result {} is {}, and the buffer it takes is {}", i, result->text, memory->text);
   }
   if (taken != over) verifier.error("{} of {} buffers are taken", taken, over);
 }
+
+namespace {
 
 void verify_launch(Op* op, OpVerifier& verifier) {
   std::string_view name = op->string_attr("kernel");
@@ -213,10 +222,23 @@ Value* root_of(Value* value) {
   return value;
 }
 
-Value* place_of(Op* launch, unsigned result) {
-  Attr places = launch->attr("places");
+Value* place_of(Op* op, unsigned result) {
+  Attr places = op->attr("places");
   int64_t place = places ? places->elements[result]->integer : -1;
-  return place < 0 ? nullptr : launch->in(in::Launch::over, unsigned(place));
+  return place < 0 ? nullptr : op->in(over_of(op), unsigned(place));
+}
+
+Value* memory_before(Value* root) {
+  Op* def = root->def();
+  Op* op = def ? def : root->block()->parent_op();
+  switch (kind_of(op)) {
+    case OpKind::Launch: return place_of(op, root->index());
+    case OpKind::Copy: return op->in(in::Copy::over);
+    case OpKind::For:
+    case OpKind::While: return op->operand(root->index());
+    case OpKind::If: return def ? place_of(op, root->index()) : op->in(in::If::over, root->index());
+    default: return nullptr;
+  }
 }
 
 Op* function_of(Op* op) {

@@ -15,8 +15,10 @@ inline OpKind kind_of(const Op* op) { return OpKind(op->info().kind); }
 
 /// The value whose memory this one is, under other dims.
 Value* root_of(Value* value);
-/// The buffer whose memory a result of a launch takes; null for one of its own.
-Value* place_of(Op* launch, unsigned result);
+/// The buffer whose memory a result of a launch or a branch takes; null for one of its own.
+Value* place_of(Op* op, unsigned result);
+/// The buffer in whose memory a value, which is no alias, lies because an op took it over; null for memory of its own.
+Value* memory_before(Value* root);
 /// The host.func that an op stands in.
 Op* function_of(Op* op);
 /// What one of the kernels of a launch assumes, in the dims of the entry.

@@ -12,6 +12,7 @@ void verify_for(Op* op, OpVerifier& verifier);
 void verify_while(Op* op, OpVerifier& verifier);
 void verify_if(Op* op, OpVerifier& verifier);
 void verify_yield(Op* op, OpVerifier& verifier);
+void verify_places(Op* op, OpVerifier& verifier);
 
 /// Memory that is taken over (verify_memory.cc): of a function, that nothing is taken which others made or may read
 /// later, and that results lie where they should.

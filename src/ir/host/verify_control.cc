@@ -16,7 +16,10 @@ void verify_while(Op* op, OpVerifier& verifier) {
 }
 
 void verify_if(Op* op, OpVerifier& verifier) {
-  expect_branches(verifier, op, at::If::then, at::If::otherwise, info(OpKind::Yield));
+  std::vector<Type> taken;
+  for (Value* value : op->ins(in::If::over)) taken.push_back(value->type());
+  if (!expect_branches(verifier, op, at::If::then, at::If::otherwise, info(OpKind::Yield), taken)) return;
+  verify_places(op, verifier);
 }
 
 void verify_yield(Op* op, OpVerifier& verifier) {

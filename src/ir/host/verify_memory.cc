@@ -23,6 +23,7 @@ std::vector<Value*> taken_by(Op* op) {
     case OpKind::Copy: return op->ins(in::Copy::over);
     case OpKind::For: return op->ins(in::For::inits);
     case OpKind::While: return op->ins(in::While::inits);
+    case OpKind::If: return op->ins(in::If::over);
     default: return {};
   }
 }
@@ -66,21 +67,8 @@ class MemoryChecker {
   /// The argument in whose memory a value lies; null if in none's.
   Value* argument_of(Value* value) const {
     Value* root = root_of(value);
-    Op* def = root->def();
-    if (!def) return root;
-    switch (kind_of(def)) {
-      case OpKind::Launch: {
-        Value* place = place_of(def, root->index());
-        return place ? argument_of(place) : nullptr;
-      }
-      case OpKind::Copy: {
-        Value* over = def->in(in::Copy::over);
-        return over ? argument_of(over) : nullptr;
-      }
-      case OpKind::For:
-      case OpKind::While: return argument_of(def->operand(root->index()));
-      default: return nullptr;
-    }
+    for (Value* before = memory_before(root); before; before = memory_before(root)) root = root_of(before);
+    return root->def() ? nullptr : root;
   }
 
   void check_results(Op* end) {

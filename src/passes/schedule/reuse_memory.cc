@@ -14,7 +14,8 @@
 //
 // A state of many gigabytes is so updated in place, and a program that looks at the old state after
 // it has made the new one still means what it says. Rules 2 and 3 write to an argument before the end of the call;
-// where a check may end it behind that, the copies stay, so that a call that fails leaves its arguments alone.
+// where a check may end it behind that, the copies stay, so that a call that fails leaves its arguments alone. In a
+// branch a check that comes before what it writes does no harm.
 
 #include <algorithm>
 #include <set>
@@ -71,32 +72,44 @@ bool is_copy(Op* op) {
 
 /// The copy, over nothing, that the memory of a value is; null when it comes from elsewhere.
 Op* copy_behind(Value* value) {
-  for (Value* root = host::root_of(value); root && root->def();) {
-    Op* def = root->def();
-    if (is_copy(def)) {
-      Value* over = def->in(host::in::Copy::over);
-      if (!over) return def;
-      root = host::root_of(over);
-    } else if (def->is(host::info(OpKind::Launch))) {
-      Value* place = host::place_of(def, root->index());
-      root = place ? host::root_of(place) : nullptr;
-    } else if (def->is(host::info(OpKind::For)) || def->is(host::info(OpKind::While))) {
-      root = host::root_of(def->operand(root->index()));
-    } else {
-      return nullptr;
-    }
-  }
-  return nullptr;
+  Value* root = host::root_of(value);
+  while (Value* before = host::memory_before(root)) root = host::root_of(before);
+  return is_copy(root->def()) ? root->def() : nullptr;
 }
 
-/// Whether a check stands behind the op in its block, or in a region there.
+/// Whether a check may come after the op.
 bool may_end_after(Op* op) {
   bool found = false;
   auto look = [&](Op* other) { found = found || other->is(host::info(OpKind::Check)); };
-  for (Op* next = op->next(); next && !found; next = next->next()) {
-    look(next);
-    walk(next, look);
+  for (Op* at = op; at && !found; at = at->parent()) {
+    for (Op* next = at->next(); next && !found; next = next->next()) {
+      look(next);
+      walk(next, look);
+    }
+    bool repeats = at->is(host::info(OpKind::For)) || at->is(host::info(OpKind::While));
+    if (repeats) walk(at, look);
   }
+  return found;
+}
+
+/// Whether a check may come after something is written to memory that was given to `root` alone.
+bool may_end_after_write(Value* root) {
+  bool found = false;
+  for_each_use(root, [&](Op* user) {
+    auto given = [&](Value* value) { return value && host::root_of(value) == root; };
+    bool writes = false;
+    for (unsigned i = 0; i < user->result_count() && !found; ++i) {
+      if (!given(host::memory_before(user->result(i)))) continue;
+      found = may_end_after_write(user->result(i));
+      writes |= !user->is(host::info(OpKind::If));
+    }
+    found = found || (writes && may_end_after(user));
+    if (!user->is(host::info(OpKind::If))) return;
+    for (unsigned i = 0; i < user->slot_size(host::in::If::over); ++i) {
+      if (!given(user->in(host::in::If::over, i))) continue;
+      for (unsigned r = 0; r < 2; ++r) found = found || may_end_after_write(user->region(r)->front()->arg(i));
+    }
+  });
   return found;
 }
 
@@ -195,7 +208,7 @@ class MemoryReuse {
     if (!argument || argument->def()) return;
     Op* first = copy_behind(last->operand(0));
     if (first && host::root_of(first->operand(0)) == argument && first->block() == last->block()) {
-      if (is_used_after(argument, first, last) || may_end_after(first)) return;
+      if (is_used_after(argument, first, last) || may_end_after_write(first->result())) return;
       last->result()->replace_all_uses(last->operand(0));
       last->erase();
       first->result()->replace_all_uses(first->operand(0));

@@ -80,7 +80,8 @@ class HostRunner {
 
   void branch(Op* op) {
     bool truth = holds_true(values_.at(op->operand(0)));
-    define(op, run_block(op->region(truth ? host::at::If::then : host::at::If::otherwise)->front(), {}));
+    Block* taken = op->region(truth ? host::at::If::then : host::at::If::otherwise)->front();
+    define(op, run_block(taken, copies(op, host::in::If::over)));
   }
 
   void step(Op* op) {

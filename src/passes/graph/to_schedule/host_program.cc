@@ -97,6 +97,18 @@ Value* HostProgram::carrier(Dim size) {
   return made;
 }
 
+/// The buffers that are taken over, and the numbers of those that results take; null where none does.
+std::pair<std::vector<Value*>, Attr> HostProgram::taken_over(const std::vector<Value*>& places) {
+  std::vector<Value*> over;
+  std::vector<int64_t> numbers;
+  for (Value* place : places) {
+    numbers.push_back(place ? int64_t(over.size()) : -1);
+    if (place) over.push_back(place);
+  }
+  Attr placed = over.empty() ? nullptr : context_.integers(numbers);
+  return {std::move(over), placed};
+}
+
 Op* HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
                         const std::map<std::string, Dim>& dims, const std::vector<Value*>& outputs,
                         const std::vector<Value*>& places) {
@@ -111,13 +123,7 @@ Op* HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std:
     for (Dim dim : parameter->dims) bound.push_back(context_.dims().substitute(dim, binding));
     types.push_back(context_.tensor(std::move(bound), parameter->dtype));
   }
-  std::vector<Value*> over;
-  std::vector<int64_t> numbers;
-  for (Value* place : places) {
-    numbers.push_back(place ? int64_t(over.size()) : -1);
-    if (place) over.push_back(place);
-  }
-  Attr placed = over.empty() ? nullptr : context_.integers(numbers);
+  auto [over, placed] = taken_over(places);
   Op* launch = builder_.op(host::info(OpKind::Launch), {operands, over}, types,
                            {{"dims", context_.dict(std::move(entries))},
                             {"kernel", context_.symbol(symbol_name(kernel))},
@@ -152,14 +158,20 @@ OpKind host_kind(Op* graph) {
 
 }  // namespace
 
-Op* HostProgram::region_op(Op* graph, const std::vector<Value*>& operands) {
+Op* HostProgram::region_op(Op* graph, const std::vector<Value*>& operands, const std::vector<Value*>& places) {
   std::vector<Type> types;
   for (unsigned i = 0; i < graph->result_count(); ++i) {
     Type type = graph->result(i)->type();
     types.push_back(context_.tensor(type->dims, type->dtype));
   }
   std::vector<OpAttr> attributes(graph->attributes().begin(), graph->attributes().end());
-  Op* made = builder_.op(host::info(host_kind(graph)), {operands}, types, std::move(attributes));
+  std::vector<std::vector<Value*>> slots{operands};
+  if (graph::kind_of(graph) == graph::OpKind::Cond) {
+    auto [over, placed] = taken_over(places);
+    slots.push_back(over);
+    if (placed) attributes.push_back({"places", placed});
+  }
+  Op* made = builder_.op(host::info(host_kind(graph)), std::move(slots), types, std::move(attributes));
   for (unsigned i = 0; i < graph->result_count(); ++i) {
     made->result(i)->set_name(graph->result(i)->name());
     buffers_[graph->result(i)] = made->result(i);
@@ -174,6 +186,9 @@ void HostProgram::enter(Op* host, Op* graph, unsigned region) {
   for (unsigned i = 0; i < from->arg_count(); ++i) {
     Type type = from->arg(i)->type();
     buffers_[from->arg(i)] = block->add_arg(context_.tensor(type->dims, type->dtype), from->arg(i)->name());
+  }
+  if (host->is(host::info(OpKind::If))) {
+    for (Value* taken : host->ins(host::in::If::over)) block->add_arg(taken->type(), taken->name());
   }
   builder_.set_end(block);
   entered_.push_back(host);

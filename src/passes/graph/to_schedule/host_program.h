@@ -36,8 +36,9 @@ class HostProgram {
   /// Ends the call with the graph op's message unless the buffer holds true.
   void check(Op* check, Value* condition);
   /// Makes the loop or branch for a graph op, without its regions' contents, and defines the op's
-  /// results. `operands` are the carried values or the condition.
-  Op* region_op(Op* graph, const std::vector<Value*>& operands);
+  /// results. `operands` are the carried values or the condition. `places` has for each result of a branch the buffer
+  /// whose memory it takes, or null.
+  Op* region_op(Op* graph, const std::vector<Value*>& operands, const std::vector<Value*>& places = {});
   /// Ops go to a region of such an op from here on, until `leave`.
   void enter(Op* host, Op* graph, unsigned region);
   /// Ends the region with these buffers.
@@ -48,6 +49,7 @@ class HostProgram {
   void finish(const std::vector<Value*>& results);
 
  private:
+  std::pair<std::vector<Value*>, Attr> taken_over(const std::vector<Value*>& places);
   Value* result(Value* made, std::vector<Value*>& taken);
   std::vector<Value*> donors_of_results() const;
   Builder at_start();

@@ -62,6 +62,58 @@ Result<std::vector<Value*>> GraphLowering::run() {
   return results;
 }
 
+namespace {
+
+/// What a value of a block is, but for parts that were replaced there: a value of the block, or one from outside.
+Value* updated_in(Block* block, Value* value) {
+  while (value->def() && value->def()->block() == block) {
+    Op* def = value->def();
+    if (graph::kind_of(def) == graph::OpKind::UpdateSlice) {
+      value = def->in(graph::in::UpdateSlice::buffer);
+    } else if (graph::kind_of(def) == graph::OpKind::For || graph::kind_of(def) == graph::OpKind::While) {
+      value = def->operand(value->index());
+    } else if (graph::kind_of(def) == graph::OpKind::Cond) {
+      Value* both[2];
+      for (unsigned r = 0; r < 2; ++r) {
+        Block* inner = def->region(r)->front();
+        both[r] = updated_in(inner, inner->terminator()->operand(value->index()));
+      }
+      bool is_inside = both[0]->parent_block()->parent_op() == def;
+      if (both[0] != both[1] || is_inside) return value;
+      value = both[0];
+    } else {
+      return value;
+    }
+  }
+  return value;
+}
+
+}  // namespace
+
+/// For each result of a branch the value of which either region replaces parts, or nothing; null for all others. Each
+/// value is named once. A branch takes its memory, as a loop takes that of what it carries.
+std::vector<Value*> GraphLowering::updated_by(Op* branch) const {
+  std::vector<Value*> updated;
+  std::vector<Value*> used = captured_values(branch);
+  for (unsigned i = 0; i < branch->result_count(); ++i) {
+    Value* before[2];
+    bool changes = false;
+    for (unsigned r = 0; r < 2; ++r) {
+      Block* block = branch->region(r)->front();
+      Value* yielded = block->terminator()->operand(i);
+      before[r] = updated_in(block, yielded);
+      changes |= before[r] != yielded;
+    }
+    auto place = std::find(used.begin(), used.end(), before[0]);
+    bool taken = std::find(updated.begin(), updated.end(), before[0]) != updated.end();
+    bool fits = changes && before[0] == before[1] && place != used.end() && !taken;
+    unsigned position = branch->operand_count() + unsigned(place - used.begin());
+    fits = fits && reads_.read(branch, position).base == before[0];
+    updated.push_back(fits ? before[0] : nullptr);
+  }
+  return updated;
+}
+
 Status GraphLowering::lower_host(Op* op) {
   std::vector<Value*> operands;
   for (unsigned i = 0; i < op->operand_count(); ++i) {
@@ -71,13 +123,23 @@ Status GraphLowering::lower_host(Op* op) {
     operands.push_back(taken ? host_.copy(buffer) : buffer);
   }
   if (graph::kind_of(op) == graph::OpKind::Check) return host_.check(op, operands[0]), success;
-  Op* made = host_.region_op(op, operands);
+  std::vector<Value*> updated, places, outside;
+  if (graph::kind_of(op) == graph::OpKind::Cond) updated = updated_by(op);
+  for (Value* value : updated) {
+    places.push_back(value ? host_.copy(host_.under(host_.buffer(value), value->type()->dims)) : nullptr);
+  }
+  std::erase(updated, nullptr);
+  for (Value* value : updated) outside.push_back(host_.buffer(value));
+  Op* made = host_.region_op(op, operands, places);
   for (unsigned r = 0; r < op->region_count(); ++r) {
     host_.enter(made, op, r);
+    Block* block = made->region(r)->front();
+    for (size_t i = 0; i < updated.size(); ++i) host_.define(updated[i], block->arg(unsigned(i)));
     Result<std::vector<Value*>> yielded = GraphLowering(module_, context_, function_, op->region(r)->front()).run();
     if (!yielded) return failure;
     host_.leave(*yielded);
   }
+  for (size_t i = 0; i < updated.size(); ++i) host_.define(updated[i], outside[i]);
   return success;
 }
 

@@ -49,6 +49,7 @@ class GraphLowering {
  private:
   Status check_policies(Op* op);
   Status lower_host(Op* op);
+  std::vector<Value*> updated_by(Op* branch) const;
 
   // generated_kernel.cc
   Status lower_generated(const FusionGroup& group);
