@@ -206,6 +206,11 @@ def indexing():
          lambda x: (x.argmax(-1), x.argmin(1)))
     case("x: Tensor[B, N, f32]", "argmax(x), argmin(x, dtype=i32)", [normal(3, 0)],
          lambda x: (np.full(3, 2**63 - 1), np.full(3, 2**31 - 1)), 0)
+    # Two over one axis that has no elements, known to be so.
+    case("x: Tensor[M, 0, f32]", "argmax(x), argmin(x), argmax(x, dtype=i32), max(x, axis=1)", [normal(3, 0)],
+         lambda x: (np.full(3, 2**63 - 1), np.full(3, 2**63 - 1), np.full(3, 2**31 - 1), np.full(3, -np.inf)), 0)
+    case("x: Tensor[M, 0, f32], y: Tensor[0, M, f32]", "argmax(x), argmax(y, axis=0)", [normal(3, 0), normal(0, 3)],
+         lambda x, y: (np.full(3, 2**63 - 1), np.full(3, 2**63 - 1)), 0)
     case("x: Tensor[B, N, i32]", "argmax(x)", [RNG.integers(-9, 9, (7, 50)).astype(np.int32)], lambda x: x.argmax(-1))
     x, at = normal(4, 6, 9), np.array([[0, 3, 2], [1, 3, 0]], np.int32)
     both = "x: Tensor[A, B, C, f32], i: Tensor[R, S, i32]"
