@@ -453,7 +453,8 @@ class Specialisation {
     all.push_back(kernel);
   }
 
-  /// Copies for rows that registers hold.
+  /// Copies for rows that registers hold. With vectors they leave empty rows to the kernel itself; those without may
+  /// come to be all there are.
   void add_rows(Op* kernel, Dim extent, const Facts& also, std::vector<Op*>& all) {
     KernelNeeds needs(kernel);
     for (int64_t row : row_extents) {
@@ -461,7 +462,7 @@ class Specialisation {
       if (warps > most_warps) break;
       Facts facts = also;
       facts.push_back({Relation::LessEqual, extent, table_.constant(row)});
-      facts.push_back({Relation::GreaterEqual, extent, table_.constant(1)});
+      if (!also.empty()) facts.push_back({Relation::GreaterEqual, extent, table_.constant(1)});
       Op* special = copy(kernel, facts);
       take_rows(special, {{extent, row}});
       set_warps(special, warps);

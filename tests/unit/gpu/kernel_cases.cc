@@ -240,6 +240,18 @@ def part(x: Tensor[M, N, f32], y: Region[read_write] Tensor[M, N, f32]):
 def f(x: Tensor[M, N, f32], y: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
     return part(x, y)
 )", {{{"M", 21}, {"N", 45}}, {{"M", 1}, {"N", 1}}}, 1e-5),
+      kernel_case("rows that are combined both ways", R"(
+@kernel.schedule(Schedule(BM=4, warps=2))
+def both(x: Tensor[M, N, f32], y: Region[reduce_sum] Tensor[N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    v = tile.load(x, (t.i, 0), (t.m, t.n))
+    tile.store(tile.sum(v * v, axis=0), y)
+    return tile.sum(v, axis=1)
+
+@jit
+def f(x: Tensor[M, N, f32], y: Tensor[N, f32]) -> (Tensor[M, f32], Tensor[N, f32]):
+    return both(x, y)
+)", {{{"M", 9}, {"N", 37}}, {{"M", 1}, {"N", 1}}, {{"M", 5}, {"N", 0}}}, 1e-5),
       kernel_case("efficient_layernorm", R"(
 from tessera.efficient_layernorm import efficient_layernorm
 

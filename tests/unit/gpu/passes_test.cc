@@ -4,6 +4,7 @@
 #include <bit>
 #include <catch2/catch.hpp>
 
+#include "ir/host/ops.h"
 #include "ir/layout/text.h"
 #include "passes/pass_manager.h"
 #include "unit/gpu/gpu_program.h"
@@ -332,6 +333,20 @@ TEST_CASE("insert_barriers counts arrivals") {
                });
                CHECK(arrivals == std::vector<int64_t>{1, 4});
              });
+}
+
+TEST_CASE("rows that only registers hold may be empty") {
+  for (std::string_view machine : gpu_machines) {
+    GpuProgram program(*cases_named({"rows that are combined both ways"}).at(0), machine);
+    program.advance_to(PassId::plan_pipeline);
+    std::string guards;
+    for (Op* op : *program.module().body()) {
+      if (op->is(host::info(host::OpKind::Func))) guards += op->attr("guards")->text;
+    }
+    INFO(guards);
+    CHECK(guards.find("<=") != std::string::npos);
+    CHECK(guards.find(">=") == std::string::npos);
+  }
 }
 
 TEST_CASE("allocate_shared gives every buffer a place of its own") {
