@@ -83,6 +83,12 @@ Datum Datum::dim(Dim value) {
   return Datum(value);
 }
 
+Datum Datum::along(const KernelAxis* axis) const {
+  Datum same = *this;
+  same.axis_ = axis;
+  return same;
+}
+
 Datum Datum::tuple(std::vector<Datum> elements) {
   return Datum(TupleValue{std::make_shared<const Sequence>(Sequence{std::move(elements)})});
 }

@@ -27,6 +27,7 @@ namespace tessera::frontend {
 
 struct Builtin;
 struct Function;
+struct KernelAxis;
 struct SourceModule;
 class Datum;
 
@@ -129,6 +130,8 @@ class Datum {
   }
   /// A dimension; a constant one becomes an Int, one that overflowed is poison.
   static Datum dim(Dim value);
+  /// The same number, as the extent of a tile along an axis of a kernel.
+  Datum along(const KernelAxis* axis) const;
   static Datum tuple(std::vector<Datum> elements);
   static Datum list(std::vector<Datum> elements);
   static Datum dict(Dictionary entries);
@@ -177,6 +180,8 @@ class Datum {
                                  : nullptr;
   }
   const IrValue& as_ir() const { return std::get<IrValue>(storage_); }
+  /// The axis along which a number is the extent of a tile, as far as it was said; null for all others.
+  const KernelAxis* axis() const { return axis_; }
 
  private:
   using Text = std::shared_ptr<const std::string>;
@@ -197,6 +202,7 @@ class Datum {
   template <typename T>
   explicit Datum(T value) : storage_(std::move(value)) {}
   Storage storage_;
+  const KernelAxis* axis_ = nullptr;
 };
 
 /// The value as source text would write it: `3`, `(1, B*S)`, `bf16`; for IR values and functions

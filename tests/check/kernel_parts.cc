@@ -85,10 +85,7 @@ void KernelParts::product() {
   std::string loop =
       fmt::format("    {{r}} = {}\n    for k in tile.range({}, t.k):\n        {{r}} = tile.dot({}, {}, {{r}})\n", start,
                   k_->text, load_of_product("{@0}", true), load_of_product("{@1}", false));
-  if (random_.one_in(4)) {
-    edgeless_ = true;
-    loop = ring(1 + int64_t(random_.pick(4)), start);
-  }
+  if (random_.one_in(4)) loop = ring(1 + int64_t(random_.pick(4)), start);
   int made = stated(fmt::format("cast({{0}} @ {{1}}, {})", to_string(sum)), loop, {a, b}, {{m_, n_}, sum});
   made_ = made;
   if (sum == dtype_) return;
@@ -104,6 +101,11 @@ void KernelParts::fold() {
   std::string start =
       fmt::format("tile.full((t.m,), {}, {})", is_float(dtype_) && !most ? "0.0" : none, to_string(dtype_));
   std::string range, inside, on_tensors = "{0}", tile = "tile.load({@0}, ($m, k), (t.m, t.k))";
+  if (random_.one_in(4)) {
+    on_tensors = fmt::format("take({{0}}, (arange({0}, i32) + 3) % {0}, axis=1)", k_->text);
+    tile = fmt::format("tile.gather({{@0}}, (tile.arange(t.m, $m)[:, None], (tile.arange(t.k, k)[None, :] + 3) % {}))",
+                       k_->text);
+  }
   switch (random_.pick(4)) {
     case 0:
       for (int i = 0; i < 2; ++i) {
@@ -113,14 +115,14 @@ void KernelParts::fold() {
       range = ", start=tile.load({@1}), stop=tile.load({@2})";
       inside = "(tile.arange(t.k, k)[None, :] >= tile.load({@1})) & (tile.arange(t.k, k)[None, :] < tile.load({@2}))";
       on_tensors =
-          fmt::format("where((arange({0}, i64)[None, :] >= {{1}}) and (arange({0}, i64)[None, :] < {{2}}), {{0}}, {1})",
-                      k_->text, none);
+          fmt::format("where((arange({0}, i64)[None, :] >= {{1}}) and (arange({0}, i64)[None, :] < {{2}}), {2}, {1})",
+                      k_->text, none, on_tensors);
       break;
     case 1:
       range = ", stop=($m + 1) * t.m";
       inside = "tile.arange(t.k, k)[None, :] <= tile.arange(t.m, $m)[:, None]";
-      on_tensors = fmt::format("where(arange({}, i32)[None, :] <= arange({}, i32)[:, None], {{0}}, {})", k_->text,
-                               m_->text, none);
+      on_tensors = fmt::format("where(arange({}, i32)[None, :] <= arange({}, i32)[:, None], {}, {})", k_->text,
+                               m_->text, on_tensors, none);
       break;
     default:
       break;
@@ -201,7 +203,6 @@ void KernelParts::scan() {
 
 void KernelParts::gather() {
   if (!is_plane()) return;
-  edgeless_ = true;
   if (random_.one_in(2)) {
     int table = argument({{number(1 + int64_t(random_.pick(9))), n_}, dtype_}, some_fill());
     int rows = argument({{m_}, DType::I32}, Fill::Indices);
@@ -262,7 +263,6 @@ void KernelParts::random_numbers() {
 void KernelParts::keep() {
   int a = any_with([&](const ValueType& t) { return t.dims == full() && t.dtype != DType::Bool; });
   if (a < 0 || shape_ != Shape::Blocks) return;
-  edgeless_ = true;
   std::string dtype(to_string(type(a).dtype));
   if (random_.one_in(2)) {
     return (void)stated("({0})",
@@ -304,16 +304,14 @@ void KernelParts::write_region(int value) {
   }
   bool sums = result.dtype == DType::F32 || result.dtype == DType::F64 || result.dtype == DType::I32;
   bool blocks = shape_ == Shape::Blocks || shape_ == Shape::Rows || shape_ == Shape::Product;
-  if (blocks && sums && !edgeless_ && random_.one_in(2)) {
+  if (blocks && sums && random_.one_in(2)) {
     int region = argument({{n_}, result.dtype}, Fill::Uniform);
     store("reduce_sum", "sum(concat(({1}[None, :], {0})), axis=0)", "tile.store(tile.sum({0}, axis=0), {@1})", value,
           region);
     return;
   }
   int region = argument(result, Fill::Uniform);
-  // What knows no edge is kept from going around it.
   std::string column = fmt::format("(tile.col_index() + 3) % {}", n_->text);
-  if (edgeless_) column = fmt::format("tile.where(tile.col_index() < {}, {}, -1)", n_->text, column);
   if (!is_plane() || random_.one_in(2)) {
     std::string index = shape_ == Shape::Batch ? "tile.store({0}, {@1}, ($b, $m, $n))" : "tile.store({0}, {@1})";
     store("write", "({0})", index, value, region);

@@ -67,10 +67,6 @@ class KernelParts : public Generator {
   std::string ring(int64_t slots, const std::string& start) const;
   int store(const std::string& privilege, const std::string& on_tensors, const std::string& statement, int value,
             int region);
-
-  /// Elements by coordinates, or out of memory by hand: nothing says which of them lie past an edge, so that they are
-  /// not combined along a blocked axis.
-  bool edgeless_ = false;
 };
 
 }  // namespace tessera::check

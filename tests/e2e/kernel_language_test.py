@@ -321,6 +321,105 @@ def sums(x, i, y):
     return {"s": s}
 
 
+EDGES = """
+@kernel.schedule(Schedule({0}))
+def gathered(x: Tensor[M, N, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
+    t = tile.context(m=M, n=N)
+    turned = tile.zeros((t.m,), f32)
+    top    = tile.full((t.m,), -INF)
+    for n in tile.range(N, t.n):
+        v = tile.gather(x, (tile.row_index(), (tile.col_index(n) + 3) % N))
+        turned += tile.sum(v, axis=1)
+        top = tile.maximum(top, tile.max(v, axis=1))
+    return turned, top
+
+@kernel.schedule(Schedule({0}))
+def counted(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    held  = tile.alloc((t.m, t.n), f32, space="register")
+    count = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        v = tile.load(x, (t.i, n), (t.m, t.n))
+        count += tile.sum(tile.full((t.m, t.n), 1.0), axis=1) + tile.sum(tile.full(v.shape, 2.0), axis=1)
+        count += tile.sum(held + 4.0, axis=1)
+    return count
+
+@kernel.schedule(Schedule({0}))
+def numbered(x: Tensor[M, N, f32]) -> Tensor[M, i64]:
+    t = tile.context(m=M, n=N)
+    places = tile.zeros((t.m,), i64)
+    for n in tile.range(N, t.n):
+        places += tile.sum(n * t.n + tile.arange(t.n), axis=0) + tile.sum(tile.arange(t.n, n), axis=0)
+    return places
+
+@kernel.schedule(Schedule({0}))
+def scanned(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    sums = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        v = tile.gather(x, (tile.row_index(), (tile.col_index(n) + 3) % N))
+        _, total = tile.scan(v, axis=1, total=True)
+        sums += total
+    return sums
+
+@kernel.schedule(Schedule({0}))
+def repeated(y: Tensor[M, f32], x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    spread = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        spread += tile.sum(tile.broadcast(tile.load(y, (t.i,), (t.m,))[:, None], (t.m, t.n)), axis=1)
+    return spread
+
+@kernel.schedule(Schedule({0}))
+def kept(x: Tensor[M, N, f32], y: Region[reduce_sum] Tensor[N, f32]):
+    t = tile.context(m=M, n=N)
+    s = tile.alloc((t.m, t.n), f32)
+    tile.store(tile.exp(tile.load(x)), s)
+    tile.barrier()
+    tile.store(tile.sum(tile.load(s), axis=0), y)
+
+@kernel.schedule(Schedule({0}))
+def shared(x: Tensor[M, N, f32], y: Region[reduce_sum] Tensor[N, f32]):
+    t = tile.context(m=M, n=N)
+    v = tile.gather(x, ((tile.row_index() + 5) % M, tile.col_index()))
+    ones = tile.full((t.m, t.n), 1.0)
+    tile.store(tile.sum(v, axis=0) + tile.sum(ones, axis=0), y)
+
+@kernel.schedule(Schedule({0}, BK=16))
+def products(x: Tensor[K, N, f32], y: Tensor[M, f32]) -> Tensor[M, N, f32]:
+    t   = tile.context(m=M, n=N, k=K)
+    acc = tile.zeros((t.m, t.n), f32)
+    ones = tile.full((t.m, t.k), 1.0)
+    for k in tile.range(K, t.k):
+        acc = tile.dot(ones, tile.gather(x, (tile.arange(t.k, k)[:, None] % K, tile.col_index())), acc)
+    return acc * tile.load(y, (t.i,), (t.m,))[:, None]
+
+@kernel.schedule(Schedule({0}))
+def rolled(x: Tensor[M, N, f32], y: Region[write] Tensor[M, N, f32]):
+    t = tile.context(m=M, n=N)
+    v = tile.gather(x, (tile.row_index(), (tile.col_index() + 3) % N))
+    tile.scatter(v, y, (tile.row_index(), (tile.col_index() + 1) % N))
+
+@jit
+def f(x: Tensor[M, N, f32], y: Tensor[M, f32], z: Tensor[N, f32]):
+    a, b = gathered(x)
+    c, d, e = numbered(x), counted(x), repeated(y, x)
+    g, h = kept(x, z), shared(x, z)
+    i = products(x, y)
+    k, l = rolled(x, x), scanned(x)
+    return a, b, c, d, e, g, h, i, k, l
+"""
+
+
+def edges(x, y, z):
+    m, n = x.shape
+    x, y, z = (value.astype(np.float64) for value in (x, y, z))
+    return {"a": x.sum(axis=1), "b": x.max(axis=1), "c": np.full(m, n * (n - 1)),
+            "d": np.full(m, 7.0 * n), "e": n * y, "g": z + np.exp(x).sum(axis=0), "h": z + x.sum(axis=0) + m,
+            "i": y[:, None] * x.sum(axis=0), "k": np.roll(x, -2, axis=1),
+            "l": x.sum(axis=1)}
+
+
 SIZES = """
 @kernel.schedule(Schedule(BM=8))
 def scaled(x: Tensor[M, N, f32], *, H: int) -> Tensor[M, N, f32]:
@@ -667,6 +766,11 @@ def main():
             i = rng.integers(-1, 8, 1000).astype(np.int32)
             check(folder, f"sums_{dtype}", SUMS.format(dtype), {"x": x, "i": i, "y": y}, sums(x, i, y), 0,
                   ("--fast=nondet",))
+        for m, n in ((1, 1), (37, 37), (16, 64), (5, 130)):
+            x, y = -1 - rng.random((m, n), np.float32), rng.standard_normal(m).astype(np.float32)
+            z = rng.standard_normal(n).astype(np.float32)
+            for k, schedule in enumerate(("BM=16, BN=16", "BM=32, BN=64", "BM=64, BN=32", "BM=4, BN=128")):
+                check(folder, f"edges{k}", EDGES.format(schedule), {"x": x, "y": y, "z": z}, edges(x, y, z))
         for n, m, h in ((1, 1, 1), (3, 7, 5), (6, 10, 40)):
             inputs = {"x": rng.standard_normal((n, m, 8)).astype(np.float32), "y": rng.standard_normal(h).astype(np.float32)}
             check(folder, "sizes", SIZES, inputs, sizes(**inputs))

@@ -41,7 +41,8 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
     result = run_body(function_, *scope_, request_.loc == function_.loc ? Loc{} : request_.loc);
   }
   schedule::KernelInstance instance;
-  bool good = !result.is_poison() && store_results(result) && !has_errors() && check_regions() && check_memory();
+  bool good = !result.is_poison() && store_results(result) && !has_errors() && check_regions() && check_memory() &&
+              limit_tiles();
   if (good) {
     finish_kernel(instance);
     return instance;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "frontend/evaluate.h"
+#include "frontend/kernel/edge_search.h"
 #include "frontend/kernel/kernel_objects.h"
 #include "frontend/kernel/kernel_scan.h"
 #include "frontend/kernel/schedule_table.h"
@@ -117,7 +118,20 @@ class KernelBuilder : public Evaluator {
   Datum arange(const BoundArguments& arguments);
   Datum coordinates(bool rows, const BoundArguments& arguments);
   const KernelAxis* axis_of_index(const Datum& index) const;
+  const KernelAxis* axis_of_index(const Value* index) const;
   std::optional<bool> keepdims(const BoundArguments& arguments, size_t at);
+
+  // Ends of axes that no load sees (kernel_edges.cc).
+  std::vector<const KernelAxis*> axes_of(const Datum& shape) const;
+  Datum made(Datum tile, std::vector<const KernelAxis*> axes);
+  Value* numbered(const TilePlace& place, Loc loc);
+  const KernelAxis* axis_along(Value* tile, size_t axis);
+  Value* tile_of(const KernelAxis& axis, Op* user) const;
+  Value* available(Value* value, Op* user);
+  bool is_counted(const TilePlace& place) const;
+  Value* limit_of(const TilePlace& place, Op* user);
+  bool limit_operand(Op* op, unsigned operand, const std::vector<std::vector<std::pair<Value*, size_t>>>& sources);
+  bool limit_tiles();
 
   // A parameter of type KVCache (kernel_cache.cc).
   bool bind_cache(const SignatureParameter& parameter, size_t first);
@@ -262,6 +276,7 @@ class KernelBuilder : public Evaluator {
   std::map<const Value*, const KernelAxis*> loop_axes_;
   std::set<const Scope*> loop_scopes_;
   std::set<const Scope*> own_scopes_;  ///< whose sizes are the kernel's
+  TileOrigins origins_;
   bool has_symbols_ = false;           ///< the kernel's sizes are known: those of other scopes become such
   std::shared_ptr<CacheParameter> cache_;  ///< null where there is none
   Value* cache_index_ = nullptr;           ///< of the loop over the cache that is being built

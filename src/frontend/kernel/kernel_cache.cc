@@ -88,7 +88,7 @@ Datum KernelBuilder::past_length(const Datum& scores, Loc loc) {
   const KernelAxis* axis = cache_index_ ? loop_axes_[cache_index_] : nullptr;
   const std::vector<Dim>& shape = scores.as_ir().value->type()->dims;
   if (!axis || shape[1] != axis->tile) return scores;
-  Value* columns = ops_.coordinates(axis->tile, cache_index_, loc);
+  Value* columns = numbered({cache_index_, axis->tile, axis->extent}, loc);
   Datum places = ops_.handle(ops_.reshape(columns, {dims().constant(1), axis->tile}), loc);
   Datum there = apply_kind(ElementwiseKind::Lt, {places, cache_length(loc)}, loc);
   Datum nothing = Datum::number(-std::numeric_limits<double>::infinity());

@@ -379,7 +379,7 @@ Datum KernelBuilder::context_member(const ast::Identifier& name) {
     label_axes(builder);
     return Datum::poison();
   }
-  if (const KernelAxis* axis = find_axis(name.text)) return Datum::dim(axis->tile);
+  if (const KernelAxis* axis = find_axis(name.text)) return Datum::dim(axis->tile).along(axis);
   if (auto key = keys_.find(std::string(name.text)); key != keys_.end())
     return from_attr(key->second);
   std::vector<std::string> candidates;

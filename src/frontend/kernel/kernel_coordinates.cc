@@ -45,7 +45,7 @@ std::optional<Datum> KernelBuilder::rows_and_columns(const IrValue& tensor, cons
   }
   Dim one = dims().constant(1);
   Value* number = rows.as_ir().value;
-  Value* column = ops_.coordinates(columns->second, columns->first, loc);
+  Value* column = numbered({columns->first, columns->second, tensor.value->type()->dims[1]}, loc);
   return Datum::tuple({ops_.handle(ops_.reshape(number, {number->type()->dims[0], one}), loc),
                        ops_.handle(ops_.reshape(column, {one, columns->second}), loc)});
 }

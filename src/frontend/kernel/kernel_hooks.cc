@@ -36,7 +36,9 @@ Datum KernelBuilder::attribute(const Datum& object, const ast::Identifier& name,
     if (name.text == "dtype") return Datum::dtype(type->dtype);
     if (name.text == "shape") {
       std::vector<Datum> shape;
-      for (Dim dim : type->dims) shape.push_back(Datum::dim(dim));
+      for (size_t i = 0; i < type->rank(); ++i) {
+        shape.push_back(Datum::dim(type->dims[i]).along(axis_along(object.as_ir().value, i)));
+      }
       return Datum::tuple(std::move(shape));
     }
     report(diag::unknown_member, name.loc, describe(object), name.text)

@@ -141,7 +141,7 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& giv
     case TileBuiltin::Broadcast: {
       auto shape = expect_shape(arguments[1], arguments.locs[1], "the shape of 'broadcast'");
       bool fits = shape && check_extents(*shape, arguments.locs[1]);
-      return fits ? ops_.broadcast(arguments[0], *shape, loc) : Datum::poison();
+      return fits ? made(ops_.broadcast(arguments[0], *shape, loc), axes_of(arguments[1])) : Datum::poison();
     }
     case TileBuiltin::Scan:
       return scan(arguments);
@@ -207,7 +207,7 @@ Datum KernelBuilder::full(const BoundArguments& arguments, const Datum& value, c
     if (!given) return Datum::poison();
     wanted = *given;
   }
-  return ops_.full(*shape, value, wanted, arguments.call);
+  return made(ops_.full(*shape, value, wanted, arguments.call), axes_of(arguments[0]));
 }
 
 Datum KernelBuilder::arange(const BoundArguments& arguments) {
@@ -223,12 +223,16 @@ Datum KernelBuilder::arange(const BoundArguments& arguments) {
   Value* index =
       first ? nullptr : ops_.index(arguments[1], arguments.locs[1], "the index of 'arange'");
   if (!first && !index) return Datum::poison();
-  return ops_.handle(ops_.coordinates(extent, index, arguments.call), arguments.call);
+  const KernelAxis* axis = arguments[0].axis();
+  if (axis && index) return ops_.handle(numbered({index, extent, axis->extent}, arguments.call), arguments.call);
+  return made(ops_.handle(ops_.coordinates(extent, index, arguments.call), arguments.call), {axis});
 }
 
 const KernelAxis* KernelBuilder::axis_of_index(const Datum& index) const {
-  if (!index.is_ir()) return nullptr;
-  const Value* value = index.as_ir().value;
+  return index.is_ir() ? axis_of_index(index.as_ir().value) : nullptr;
+}
+
+const KernelAxis* KernelBuilder::axis_of_index(const Value* value) const {
   auto loop = loop_axes_.find(value);
   if (loop != loop_axes_.end()) return loop->second;
   for (const KernelAxis& axis : axes_) {
@@ -256,7 +260,7 @@ Datum KernelBuilder::coordinates(bool rows, const BoundArguments& arguments) {
            "an index along an axis of the kernel");
     return Datum::poison();
   }
-  Value* tile = ops_.coordinates(axis->tile, index, arguments.call);
+  Value* tile = numbered({index, axis->tile, axis->extent}, arguments.call);
   // Rows stand at the end of what the cache holds.
   Datum shift = rows && arguments[0].is_none() ? cache_length(arguments.call) : Datum::none();
   if (!shift.is_none()) {

@@ -39,6 +39,8 @@ Datum KernelBuilder::tile_range(const BoundArguments& arguments, bool of_shape) 
   Dim count = step == extent ? dims().constant(1) : dims().ceildiv(extent, step);
   auto range = std::make_shared<TileRange>(count, extent, step);
   range->of_cache = of_cache;
+  const KernelAxis* axis = arguments[1].axis();
+  if (axis && axis->extent == extent) range->axis = axis;
   BoundArguments bounds = arguments;
   size_t start = of_shape ? 3 : 2;
   if (of_cache && bounds[start + 1].is_none()) bounds.values[start + 1] = cache_length(arguments.call);
@@ -158,6 +160,7 @@ Flow KernelBuilder::for_each(const Datum& iterable, const ast::For& loop, Scope&
 }
 
 const KernelAxis* KernelBuilder::axis_of_range(const TileRange& range) const {
+  if (range.axis) return range.axis;
   for (const KernelAxis& axis : axes_) {
     if (!axis.grid && axis.extent == range.extent && axis.tile == range.step) return &axis;
   }
@@ -167,7 +170,7 @@ const KernelAxis* KernelBuilder::axis_of_range(const TileRange& range) const {
 Op* KernelBuilder::create_pipeline(const TileRange& range, const std::vector<Value*>& inits,
                                    Loc loc) {
   std::vector<OpAttr> attributes = {{"count", context().dim(range.count)}};
-  if (const KernelAxis* axis = axis_of_range(range))
+  if (const KernelAxis* axis = axis_of_range(range); axis && !axis->grid)
     attributes.push_back({"axis", context().string(axis->name)});
   if (auto stages = keys_.find("stages"); stages != keys_.end())
     attributes.push_back({"stages", stages->second});

@@ -31,7 +31,9 @@ Datum KernelBuilder::alloc(const BoundArguments& arguments) {
     return Datum::poison();
   }
   if (!check_extents(*shape, arguments.locs[Shape])) return Datum::poison();
-  if (space == "register") return ops_.full(*shape, Datum::integer(0), *dtype, arguments.call);
+  if (space == "register") {
+    return made(ops_.full(*shape, Datum::integer(0), *dtype, arguments.call), axes_of(arguments[Shape]));
+  }
   for (Dim extent : *shape) {
     if (extent->constant()) continue;
     report(diag::memory_extent, arguments.locs[Shape], extent->text).help("block its axis in the schedule");

@@ -40,7 +40,8 @@ class TileRange : public Object {
   /// The first index and the one after the last, within 0 .. count; null: 0 and count.
   Value* first = nullptr;
   Value* last = nullptr;
-  bool of_cache = false;  ///< over the positions of the kernel's KVCache that are there
+  const KernelAxis* axis = nullptr;  ///< whose tiles it counts, if that was said
+  bool of_cache = false;             ///< over the positions of the kernel's KVCache that are there
 };
 
 /// A parameter `cache: KVCache`: keys and values so far, of which the first `length` positions are there.

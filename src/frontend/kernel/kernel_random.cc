@@ -120,7 +120,7 @@ Value* KernelBuilder::element_numbers(const std::vector<Dim>& dims, bool weights
   std::vector<Coordinate> loops;
   for (Block* block = ops_.builder().block(); block && block->parent_op(); block = block->parent_op()->block()) {
     auto loop = block->arg_count() ? loop_axes_.find(block->arg(0)) : loop_axes_.end();
-    if (loop != loop_axes_.end()) loops.push_back({loop->second, block->arg(0)});
+    if (loop != loop_axes_.end() && !loop->second->grid) loops.push_back({loop->second, block->arg(0)});
   }
   coordinates.insert(coordinates.end(), loops.rbegin(), loops.rend());
   bool by_loop = weights && !loops.empty() && loops.front().axis->tile == dims.back();
@@ -152,7 +152,8 @@ Value* KernelBuilder::element_numbers(const std::vector<Dim>& dims, bool weights
   };
   for (size_t c = coordinates.size(); c-- > 0;) {
     const Coordinate& at = coordinates[c];
-    Value* within = ops_.coordinates(at.dim < 0 ? this->dims().constant(1) : at.axis->tile, at.index, loc);
+    Dim extent = at.dim < 0 ? this->dims().constant(1) : at.axis->tile;
+    Value* within = numbered({at.index, extent, at.axis->extent}, loc);
     std::vector<Dim> shape(dims.size(), this->dims().constant(1));
     if (at.dim >= 0) shape[size_t(at.dim)] = at.axis->tile;
     // Elsewhere a program takes one element of the axis at a time.

@@ -258,6 +258,13 @@ void check_kind(Op* op, Type from, OpVerifier& verifier) {
   if (from->dtype == DType::Bool) verifier.error("it does not take bool");
 }
 
+void verify_within(Op* op, OpVerifier& verifier) {
+  Type from = op->in(in::Within::a)->type();
+  if (op->result()->type() != from) verifier.error("its result must be {}", from->text);
+  unsigned limits = op->slot_size(in::Within::limits);
+  if (limits != from->rank()) verifier.error("there are {} limits for rank {}", limits, from->rank());
+}
+
 void verify_reduce(Op* op, OpVerifier& verifier) {
   Type from = op->in(in::Reduce::a)->type();
   Type to = op->result()->type();

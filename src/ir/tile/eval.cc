@@ -112,6 +112,7 @@ void KernelRun::run_op(Op* op) {
     case OpKind::Iota: return run_iota(op);
     case OpKind::Broadcast: return run_broadcast(op);
     case OpKind::Reshape:
+    case OpKind::Within:
     case OpKind::ConvertLayout: return run_same(op);
     case OpKind::Transpose: return run_transpose(op);
     case OpKind::Reduce: return run_reduce(op);

@@ -45,6 +45,7 @@ void verify_iota(Op* op, OpVerifier& verifier);
 void verify_extract(Op* op, OpVerifier& verifier);
 void verify_broadcast(Op* op, OpVerifier& verifier);
 void verify_reshape(Op* op, OpVerifier& verifier);
+void verify_within(Op* op, OpVerifier& verifier);
 void verify_transpose(Op* op, OpVerifier& verifier);
 void verify_reduce(Op* op, OpVerifier& verifier);
 void verify_scan(Op* op, OpVerifier& verifier);

@@ -106,6 +106,13 @@ bool expect_reduction(Op* op, OpVerifier& verifier, Type a) {
 
 }  // namespace
 
+void verify_within(Op* op, OpVerifier& verifier) {
+  Type type = op->in(in::Within::a)->type();
+  expect_result(op, verifier, type->dims, type->dtype);
+  unsigned limits = op->slot_size(in::Within::limits);
+  if (limits != type->rank()) verifier.error("there are {} limits for rank {}", limits, type->rank());
+}
+
 void verify_reshape(Op* op, OpVerifier& verifier) {
   Type a = op->operand(0)->type(), result = op->result()->type();
   if (without_ones(a->dims) != without_ones(result->dims)) {

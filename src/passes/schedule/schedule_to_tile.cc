@@ -148,6 +148,8 @@ class KernelLowering {
         return same(op, tile::OpKind::Reshape);
       case SOp::Transpose:
         return same(op, tile::OpKind::Transpose);
+      case SOp::Within:
+        return same(op, tile::OpKind::Within);
       case SOp::Reduce:
         return same(op, tile::OpKind::Reduce, {{}});
       case SOp::Scan:

@@ -59,7 +59,8 @@ std::vector<PanelForm> panel_forms(Op* dot, const PanelShape& shape, Attr schedu
                                    const TileAxes& axes) {
   Value *a = dot->in(in::Dot::a), *b = dot->in(in::Dot::b), *k_limit = dot->in(in::Dot::limit);
   int k = axes.of(a, 1);
-  if (k < 0) return {};
+  // What is packed before a loop cannot end where a turn of it says.
+  if (k < 0 || (k_limit && !is_readable(k_limit, axes))) return {};
   bool pairs = unit != PairUnit::None;
   Attr word = schedule->get("packing");
   std::string_view wanted = word ? std::string_view(word->string) : std::string_view();

@@ -97,6 +97,8 @@ class LoopMerge {
       if (op->is_terminator()) continue;
       if (op->region_count() || (!op->is_pure() && !op->is(tile::info(OpKind::Load)))) return false;
       if (op->is(tile::info(OpKind::Scan))) return false;
+      // What ends within a block does not end within the whole.
+      if (op->is(tile::info(OpKind::Within)) && has_merged_axis(op->result())) return false;
       for (unsigned i = 0; i < op->operand_count(); ++i) {
         Value* operand = op->operand(i);
         // An operand from outside must not run along the axis: only what is loaded here can be

@@ -3,8 +3,9 @@
 // Past a tensor's edge a load gives its fill value, and what is computed from that means nothing:
 // it may not take part in a reduction, whatever the fill. The limit of a reduction is that of the
 // loads it is computed from, on the loads' axis that belongs to the reduced one (tile_axes.h);
-// where several loads differ it is the least. A limit that was computed inside a loop which the
-// reduction follows is computed again from what it was made of.
+// where several loads differ it is the least. A tile.within limits what no load does, and goes. A
+// limit that was computed inside a loop which the reduction follows is computed again from what it
+// was made of.
 
 #include <algorithm>
 #include <map>
@@ -39,6 +40,7 @@ class MaskPropagation {
       bool scatters = op->is(tile::info(OpKind::Scatter));
       if ((scatters ? limit_scatter(op) : limit(op)).failed()) return failure;
     }
+    drop_limited();
     return success;
   }
 
@@ -46,6 +48,17 @@ class MaskPropagation {
   static unsigned limit_slot(Op* op) {
     if (op->is(tile::info(OpKind::Dot))) return in::Dot::limit;
     return op->is(tile::info(OpKind::Scan)) ? unsigned(in::Scan::limit) : unsigned(in::Reduce::limit);
+  }
+
+  void drop_limited() {
+    std::vector<Op*> limited;
+    walk(kernel_, [&](Op* op) {
+      if (op->is(tile::info(OpKind::Within))) limited.push_back(op);
+    });
+    for (Op* op : limited) {
+      op->result()->replace_all_uses(op->in(in::Within::a));
+      op->erase();
+    }
   }
 
   Status limit(Op* op) {
@@ -128,6 +141,7 @@ class MaskPropagation {
     }
     if (op->is(tile::info(OpKind::Load))) return collect(op, in::Load::limits);
     if (op->is(tile::info(OpKind::Gather))) collect(op, in::Gather::limits);
+    if (op->is(tile::info(OpKind::Within))) collect(op, in::Within::limits);
     for (unsigned i = 0; i < op->operand_count(); ++i) visit(op->operand(i));
   }
 

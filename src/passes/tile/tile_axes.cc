@@ -104,6 +104,7 @@ void TileAxes::relate(Op* op) {
       for (unsigned i = 0; i < op->result_count(); ++i) join_all(op->operand(i), op->result(i));
       return;
     case OpKind::ConvertLayout:
+    case OpKind::Within:
       return join_all(op->operand(0), op->result());
     case OpKind::Take:
       for (Value* index : op->ins(in::Take::index)) join_all(index, op->result());

@@ -240,6 +240,34 @@ def part(x: Tensor[M, N, f32], y: Region[read_write] Tensor[M, N, f32]):
 def f(x: Tensor[M, N, f32], y: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
     return part(x, y)
 )", {{{"M", 21}, {"N", 45}}, {{"M", 1}, {"N", 1}}}, 1e-5),
+      kernel_case("ends of axes that no load sees", R"(
+@kernel.schedule(Schedule(BM=8, BN=32, warps=2))
+def counted(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t   = tile.context(m=M, n=N)
+    s   = tile.alloc((2, t.m, t.n), f32)
+    acc = tile.zeros((t.m,), f32)
+    tile.async_copy(x, (t.i, 0), s[0])
+    for n in tile.range(N, t.n):
+        tile.async_copy(x, (t.i, n + 1), s[n + 1])
+        tile.wait(pending=1)
+        tile.barrier()
+        v = tile.gather(x, (tile.row_index(), (tile.col_index(n) + 3) % N))
+        acc += tile.sum(v, axis=1) + tile.sum(tile.full((t.m, t.n), 1.0), axis=1)
+        acc += tile.max(tile.exp(tile.load(s[n])), axis=1)
+        tile.barrier()
+    tile.wait()
+    return acc
+
+@kernel.schedule(Schedule(BM=8, BN=32, warps=2))
+def shared(x: Tensor[M, N, f32], y: Region[reduce_sum] Tensor[N, f32]):
+    t = tile.context(m=M, n=N)
+    v = tile.gather(x, ((tile.row_index() + 5) % M, tile.col_index()))
+    tile.store(tile.sum(v, axis=0) + tile.sum(tile.full((t.m, t.n), 1.0), axis=0), y)
+
+@jit
+def f(x: Tensor[M, N, f32], y: Tensor[N, f32]) -> (Tensor[M, f32], Tensor[N, f32]):
+    return counted(x), shared(x, y)
+)", {{{"M", 21}, {"N", 45}}, {{"M", 1}, {"N", 1}}}, 1e-5),
       kernel_case("rows that are combined both ways", R"(
 @kernel.schedule(Schedule(BM=4, warps=2))
 def both(x: Tensor[M, N, f32], y: Region[reduce_sum] Tensor[N, f32]) -> Tensor[M, f32]:

@@ -254,6 +254,8 @@ TEST_CASE("ops on tiles keep their rules") {
                "axis 2 is outside a tile of rank 2");
   check_breaks(t + "      %0: tile<32, f32> = sched.reduce %t {axis = 1, kind = \"sum\"}\n",
                "without that axis is not");
+  check_breaks(t + "      %n: i64 = sched.dim {value = 5}\n      %0: tile<64 x 32, f32> = sched.within %t, [%n]\n",
+               "there are 1 limits for rank 2");
   check_breaks(t + "      %0: tile<32, f32> = sched.hook %t {name = \"epilogue\"}\n",
                "result 0 must be");
 }

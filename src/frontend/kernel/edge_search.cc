@@ -1,0 +1,231 @@
+#include "frontend/kernel/edge_search.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "ir/schedule/ops.h"
+
+namespace tessera::frontend {
+
+using schedule::info;
+using schedule::OpKind;
+namespace in = schedule::in;
+
+namespace {
+
+bool is_memory(Value* value) {
+  return value->type()->is(TypeKind::View) && value->type()->space == MemorySpace::Shared;
+}
+
+/// The memory that a slot is of.
+Value* root_of(Value* memory) {
+  while (memory->def()->is(info(OpKind::Slot))) memory = memory->def()->in(in::Slot::memory);
+  return memory;
+}
+
+/// The index of a slot of a whole memory; null for anything else.
+Value* slot_of(Value* memory) {
+  Op* slot = memory->def();
+  bool of_whole = slot->is(info(OpKind::Slot)) && slot->in(in::Slot::memory) == root_of(memory);
+  return of_whole ? slot->in(in::Slot::index) : nullptr;
+}
+
+Value* target_of(Op* write) {
+  return write->in(write->is(info(OpKind::Store)) ? unsigned(in::Store::memory) : unsigned(in::CopyAsync::to));
+}
+
+std::vector<Op*> writes_to(Op* kernel, Value* memory) {
+  std::vector<Op*> writes;
+  walk(kernel, [&](Op* op) {
+    if (!op->is(info(OpKind::Store)) && !op->is(info(OpKind::CopyAsync))) return;
+    if (is_memory(target_of(op)) && root_of(target_of(op)) == root_of(memory)) writes.push_back(op);
+  });
+  return writes;
+}
+
+/// Whether a value may be another in each turn of some loop.
+bool varies(Value* value) {
+  Op* def = value->def();
+  if (!def) return value->block()->parent_op()->is(info(OpKind::Pipeline));
+  if (!def->is_pure() || def->region_count()) return true;
+  for (unsigned i = 0; i < def->operand_count(); ++i) {
+    if (varies(def->operand(i))) return true;
+  }
+  return false;
+}
+
+/// Whether `write` has run whenever `read` runs, in the same turns of all loops around it.
+bool comes_before(Op* write, Op* read) {
+  for (Op* at = read; at; at = at->parent()) {
+    if (at->block() != write->block()) continue;
+    for (Op* next = write->next(); next; next = next->next()) {
+      if (next == at) return true;
+    }
+    return false;
+  }
+  return false;
+}
+
+bool is_same_place(const TilePlace& a, const TilePlace& b) {
+  return a.tile == b.tile && a.extent == b.extent && is_same_index(a.index, b.index);
+}
+
+/// How the load may say where what a write brought lies: it is always the same place, slot i has tile i, or the one
+/// write came just before.
+std::vector<TilePlace> places_for(Op* load, Op* write, bool is_only_write, const TilePlace& place) {
+  Value *to = target_of(write), *from = load->in(in::Load::memory);
+  bool comes_just_before = is_only_write && is_same_index(to, from) && comes_before(write, load);
+  std::vector<TilePlace> places;
+  if (!varies(place.index) || comes_just_before) places.push_back({place.index, place.tile, place.extent});
+  bool by_slot = slot_of(to) && slot_of(from) && is_same_index(slot_of(to), place.index);
+  if (by_slot) places.push_back({slot_of(from), place.tile, place.extent});
+  return places;
+}
+
+}  // namespace
+
+bool is_same_index(const Value* a, const Value* b) {
+  if (a == b) return true;
+  const Op *x = a->def(), *y = b->def();
+  if (!x || !y || &x->info() != &y->info() || a->type() != b->type()) return false;
+  if (!x->is_pure() || x->region_count() || x->operand_count() != y->operand_count()) return false;
+  auto same = [](const OpAttr& p, const OpAttr& q) { return p.name == q.name && p.value == q.value; };
+  if (!std::ranges::equal(x->attributes(), y->attributes(), same)) return false;
+  for (unsigned i = 0; i < x->operand_count(); ++i) {
+    if (!is_same_index(x->operand(i), y->operand(i))) return false;
+  }
+  return true;
+}
+
+bool is_copied(Op* kernel, Value* tile) {
+  Op* def = tile->def();
+  auto moves = [&] {
+    return def->is(info(OpKind::Reshape)) || def->is(info(OpKind::Transpose)) || def->is(info(ElementwiseKind::Cast));
+  };
+  while (def && moves()) def = def->operand(0)->def();
+  if (!def || !def->is(info(OpKind::Load)) || !is_memory(def->in(in::Load::memory))) return false;
+  std::vector<Op*> writes = writes_to(kernel, def->in(in::Load::memory));
+  return std::ranges::all_of(writes, [](Op* write) { return write->is(info(OpKind::CopyAsync)); });
+}
+
+bool TilePlace::is_cut() const {
+  std::optional<int64_t> elements = tile->constant();
+  return !elements || !is_multiple_of(extent, *elements);
+}
+
+void EdgeSearch::add(const TilePlace& place) {
+  auto known = std::ranges::find_if(places_, [&](const TilePlace& each) { return is_same_place(each, place); });
+  if (known == places_.end()) {
+    places_.push_back(place);
+  } else {
+    known->loaded |= place.loaded;
+  }
+}
+
+void EdgeSearch::visit(Value* tile, size_t axis) {
+  if (!tile->type()->is(TypeKind::Tile) || tile->type()->dims[axis]->is_constant(1)) return;
+  if (!seen_.insert({tile, axis}).second) return;
+  if (auto known = origins_->numbered.find(tile); known != origins_->numbered.end()) return add(known->second);
+  auto made = origins_->made.find(tile);
+  if (made != origins_->made.end() && made->second[axis]) {
+    axes_.push_back(made->second[axis]);
+    return;
+  }
+  if (tile->def()) return visit_result(tile->def(), tile->index(), axis);
+  Op* loop = tile->block()->parent_op();
+  visit(loop->in(in::Pipeline::inits, tile->index() - 1), axis);
+  visit_yields(loop, tile->index() - 1, axis);
+}
+
+/// What regions give as result `n`. A loop that is being built gives nothing yet.
+void EdgeSearch::visit_yields(Op* op, unsigned n, size_t axis) {
+  for (unsigned r = 0; r < op->region_count(); ++r) {
+    Op* last = op->region(r)->front()->terminator();
+    if (last) visit(last->operand(n), axis);
+  }
+}
+
+void EdgeSearch::visit_result(Op* op, unsigned n, size_t axis) {
+  if (op->info().elementwise != ElementwiseKind::None) {
+    for (unsigned i = 0; i < op->operand_count(); ++i) visit(op->operand(i), axis);
+    return;
+  }
+  switch (schedule::kind_of(op)) {
+    case OpKind::Broadcast:
+    case OpKind::Hook:
+    case OpKind::Within:
+    case OpKind::Scan:
+      return visit(op->operand(0), axis);
+    case OpKind::Reshape: {
+      auto is_one = [](Dim dim) { return dim->is_constant(1); };
+      const std::vector<Dim>&from = op->operand(0)->type()->dims, &to = op->result()->type()->dims;
+      auto left = std::count_if(to.begin(), to.begin() + std::ptrdiff_t(axis), std::not_fn(is_one));
+      for (size_t i = 0; i < from.size(); ++i) {
+        if (!is_one(from[i]) && left-- == 0) return visit(op->operand(0), i);
+      }
+      return;
+    }
+    case OpKind::Transpose:
+      return visit(op->operand(0), size_t(op->ints_attr("perm")[axis]));
+    case OpKind::Reduce:
+      return visit(op->operand(0), axis + (int64_t(axis) >= op->int_attr("axis")));
+    case OpKind::Dot:
+      visit(op->in(axis == 0 ? unsigned(in::Dot::a) : unsigned(in::Dot::b)), axis);
+      return visit(op->in(in::Dot::c), axis);
+    case OpKind::Load: {
+      Value* memory = op->in(in::Load::memory);
+      if (is_memory(memory)) return visit_memory(op, axis);
+      return add({op->in(in::Load::index, unsigned(axis)), op->result()->type()->dims[axis],
+                  memory->type()->dims[axis], true});
+    }
+    case OpKind::Gather:
+      if (axis == 0) return visit(op->in(in::Gather::rows), 0);
+      return add({op->in(in::Gather::column), op->result()->type()->dims[1],
+                  op->in(in::Gather::table)->type()->dims[1], true});
+    case OpKind::Take:
+      for (Value* index : op->ins(in::Take::index)) visit(index, axis);
+      return;
+    case OpKind::Pipeline:
+      visit(op->in(in::Pipeline::inits, n), axis);
+      return visit_yields(op, n, axis);
+    case OpKind::If:
+      return visit_yields(op, n, axis);
+    default:
+      return;
+  }
+}
+
+/// Axes of a memory and of what is written there are counted from the last.
+void EdgeSearch::visit_memory(Op* load, size_t axis) {
+  size_t back = load->result()->type()->rank() - axis;
+  std::vector<Op*> writes = writes_to(kernel_, load->in(in::Load::memory));
+  std::optional<std::vector<TilePlace>> all;
+  for (Op* write : writes) {
+    Value* to = target_of(write);
+    if (to->type()->rank() < back) return;  // the axis counts slots
+    EdgeSearch written(*this);
+    written.places_.clear();
+    if (write->is(info(OpKind::Store))) {
+      written.visit(write->in(in::Store::value), to->type()->rank() - back);
+    } else {
+      std::vector<Value*> index = write->ins(in::CopyAsync::index);
+      const std::vector<Dim>& from = write->in(in::CopyAsync::from)->type()->dims;
+      written.add({index[index.size() - back], to->type()->dims[to->type()->rank() - back], from[from.size() - back]});
+    }
+    axes_ = written.axes_;
+    if (written.unplaced_) unplaced_ = written.unplaced_;
+    for (const TilePlace& place : written.places_) {
+      if (!place.is_cut()) continue;
+      std::vector<TilePlace> own = places_for(load, write, writes.size() == 1, place);
+      if (!all) all = own;
+      std::erase_if(*all, [&](const TilePlace& known) {
+        return std::ranges::none_of(own, [&](const TilePlace& each) { return is_same_place(known, each); });
+      });
+    }
+  }
+  if (all && all->empty()) unplaced_ = load;
+  if (all && !all->empty()) add(all->front());
+}
+
+}  // namespace tessera::frontend

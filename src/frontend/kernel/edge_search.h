@@ -1,0 +1,66 @@
+#pragma once
+// Where a tile lies along one of its axes, read back along the ops that it is computed by.
+//
+// What a load, a gather or coordinates number is a tile of an axis that ends somewhere: the elements past that end are
+// none of the kernel's. Memory holds what was written to it. A tile of one number lies nowhere; of it is known at most
+// which axis its extent was asked of.
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "frontend/kernel/kernel_objects.h"
+
+namespace tessera::frontend {
+
+/// Tile `index`, of `tile` elements, of an axis of `extent`.
+struct TilePlace {
+  Value* index = nullptr;
+  Dim tile = nullptr;
+  Dim extent = nullptr;
+  bool loaded = false;  ///< by an op that masks what lies past the end
+
+  /// Whether the axis may end within a tile. A whole axis may be run in tiles that are larger.
+  bool is_cut() const;
+};
+
+/// What was said of tiles as they were made, and their ops do not say.
+struct TileOrigins {
+  std::map<const Value*, TilePlace> numbered;                   ///< coordinates of elements
+  std::map<const Value*, std::vector<const KernelAxis*>> made;  ///< tiles of a number: axes of the kernel, by dimension
+};
+
+class EdgeSearch {
+ public:
+  EdgeSearch(const TileOrigins& origins, Op* kernel) : origins_(&origins), kernel_(kernel) {}
+
+  void visit(Value* tile, size_t axis);
+
+  const std::vector<TilePlace>& places() const { return places_; }
+  /// Of tiles of one number.
+  const std::vector<const KernelAxis*>& axes() const { return axes_; }
+  /// A load from memory that may hold one tile of a cut axis or another; null where there is none.
+  Op* unplaced() const { return unplaced_; }
+
+ private:
+  void visit_result(Op* op, unsigned n, size_t axis);
+  void visit_yields(Op* op, unsigned n, size_t axis);
+  void visit_memory(Op* load, size_t axis);
+  void add(const TilePlace& place);
+
+  const TileOrigins* origins_;
+  Op* kernel_;
+  std::set<std::pair<Value*, size_t>> seen_;
+  std::vector<TilePlace> places_;
+  std::vector<const KernelAxis*> axes_;
+  Op* unplaced_ = nullptr;
+};
+
+/// Whether both compute the same from the same, wherever they stand.
+bool is_same_index(const Value* a, const Value* b);
+
+/// Whether all of the tile, or some of its axes in another order, is what memory was filled with by copies, which are 0
+/// past an edge.
+bool is_copied(Op* kernel, Value* tile);
+
+}  // namespace tessera::frontend
