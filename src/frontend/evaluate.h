@@ -360,6 +360,7 @@ class Evaluator {
   Datum index_device(const Device& device, ast::ExprList indices, Scope& scope, Loc loc);
   Datum make_device(const BoundArguments& arguments);
   Datum make_prefetch(const BoundArguments& arguments);
+  void warn_of_device(const Device& device, Loc loc);
   Datum make_mesh(const BoundArguments& arguments);
   bool check_layout(const Datum& layout, Loc loc);
   Datum mesh_member(const Datum& mesh, const ast::Identifier& name);

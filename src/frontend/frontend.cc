@@ -146,6 +146,7 @@ SessionOptions session_options(const FrontendOptions& options) {
   session.parse.read = options.read;
   session.check_promises = options.check_promises;
   session.nondet = options.nondet;
+  session.targets = options.targets;
   session.observer = options.observer;
   for (const auto& [name, value] : options.defines) session.parse.defines[name] = value;
   return session;

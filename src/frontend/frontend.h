@@ -30,6 +30,8 @@ struct FrontendOptions {
   bool check_promises = false;
   /// Whether sums may be made in no order (--fast=nondet).
   bool nondet = false;
+  /// Names of the machines that are compiled for, as far as they are known: hints that ask for another get a warning.
+  std::vector<std::string> targets;
   /// Hears what the evaluation learns (observer.h); null: nobody does. It outlives the compilation
   /// and what comes of it.
   EvaluationObserver* observer = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/evaluate.h"
+#include "ir/core/machine.h"
 
 namespace tessera::frontend {
 
@@ -166,6 +167,17 @@ Datum Evaluator::shard(const MeshMember& member, const std::vector<CallArgument>
   return member.mesh();
 }
 
+/// A program runs on the targets that it is compiled for, whatever it asks for.
+void Evaluator::warn_of_device(const Device& device, Loc loc) {
+  bool wants_gpu = device.kind() == "gpu";
+  for (const std::string& target : session_.options().targets) {
+    const Machine* machine = find_machine(target);
+    if (!machine || machine->is_gpu() == wants_gpu) continue;
+    report(diag::hint_no_effect, loc, device.describe(), wants_gpu ? "a CPU" : "a GPU")
+        .help("targets say what a program is compiled for: --target=…");
+  }
+}
+
 bool Evaluator::enter_context(const Datum& context, Loc loc) {
   if (context.is_poison()) return false;
   const auto* placement = context.object_as<Placement>();
@@ -184,6 +196,9 @@ bool Evaluator::enter_context(const Datum& context, Loc loc) {
     return false;
   }
   if (on) set_device(on->device().name());
+  if (on) warn_of_device(on->device(), loc);
+  if (const auto* mesh = context.object_as<Mesh>()) warn_of_device(mesh->devices()[0], loc);
+  if (context.object_as<Prefetch>()) report(diag::hint_no_effect, loc, "'prefetch'", "any target");
   enter(*placement, loc);
   return true;
 }

@@ -84,6 +84,7 @@ struct SessionOptions {
   ParseOptions parse;
   bool check_promises = false;  ///< FrontendOptions::check_promises
   bool nondet = false;  ///< sums may be made in no order
+  std::vector<std::string> targets = {};  ///< FrontendOptions::targets
   EvaluationObserver* observer = nullptr;  ///< FrontendOptions::observer
   ParsedFiles* files = nullptr;  ///< asked before a file is read or parsed; null: all are
 };

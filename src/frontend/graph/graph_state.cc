@@ -189,6 +189,7 @@ Datum GraphBuilder::call_method(const StateMethod& method, std::vector<CallArgum
     return Datum::tuple({Datum::ir(*method.state().field("K")), Datum::ir(*method.state().field("V"))});
   }
   // Where memory lies is the caller's: on one device the object stays what it is.
+  report(diag::hint_no_effect, loc, fmt::format("'{}'", name), "any target");
   record_effect(effect_of(method.state()), loc);
   return state;
 }

@@ -25,6 +25,8 @@ Datum KernelBuilder::tile_range(const BoundArguments& arguments, bool of_shape) 
                     2),
              Datum::poison();
     extent = (*shape)[shape->size() - 2];
+    auto ahead = expect_int(arguments[2], arguments.locs[2], "'prefetch'");
+    if (!ahead || (*ahead != 0 && !add_hint("stages", *ahead, arguments.locs[2]))) return Datum::poison();
     of_cache = is_cache_shape(*shape);
   } else {
     extent = expect_dim(arguments[0], arguments.locs[0], "the extent of 'range'");

@@ -278,6 +278,7 @@ Status Compiler::read_input() {
       options.defines = options_.defines;
       options.check_promises = options_.debug;
       options.nondet = gives_up("nondet");
+      for (const TargetOutput& target : state_->targets) options.targets.push_back(target.machine->name);
       if (options_.observer) options.observer = options_.observer->evaluation();
       Result<frontend::FrontendResult> result =
           frontend::compile_source(state_->context, *file, options, diagnostics_);

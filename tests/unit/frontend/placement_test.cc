@@ -35,6 +35,30 @@ TEST_CASE("devices and prefetches are hints of the entry, each once") {
   CHECK(attribute(body(""), "hints").empty());
 }
 
+TEST_CASE("a hint that no target heeds is warned about, once for its place") {
+  auto warnings = [](const std::string& statements, std::vector<std::string> targets) {
+    Fixture fixture;
+    fixture.options.targets = std::move(targets);
+    fixture.compile(body(statements));
+    REQUIRE(fixture.result.graph);
+    std::vector<std::string> texts;
+    for (const Diagnostic& each : fixture.diagnostics.all()) {
+      CHECK(diag_tag(each.id) == "hint-no-effect");
+      texts.push_back(each.message);
+    }
+    return texts;
+  };
+  using Texts = std::vector<std::string>;
+  const std::string on_gpu = "    with device(gpu[0]):\n        x = x + 1.0\n";
+  CHECK(warnings(on_gpu, {"cuda:sm_90a"}).empty());
+  CHECK(warnings(on_gpu, {}).empty());
+  CHECK(warnings(on_gpu, {"cpu:x86-64-v3", "cpu:x86-64-v4", "cuda:sm_80"}) ==
+        Texts{"device gpu[0] changes nothing on a CPU"});
+  CHECK(warnings("    on mesh(cpu)\n", {"cuda:sm_80"}) == Texts{"device cpu changes nothing on a GPU"});
+  CHECK(warnings("    for i in range(3):\n        with prefetch(x):\n            x = x + 1.0\n", {"cuda:sm_90a"}) ==
+        Texts{"'prefetch' changes nothing on any target"});
+}
+
 TEST_CASE("a suite of 'with' opens no scope, and runs") {
   std::string text = "@jit\ndef f(x: Tensor[B, f32]):\n    with device(gpu[0]):\n"
                      "        y = x + 1.0\n    on mesh(gpu):\n        y = y * 2.0\n    return y\n";

@@ -84,6 +84,21 @@ def f(x: Tensor[M, K, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
   CHECK(count(text, "sched.store") == 2);
 }
 
+TEST_CASE("loads under way of a range over rows count where the schedule says no stages") {
+  auto kernel = [](const std::string& schedule) {
+    return built("@kernel.schedule(Schedule(BM=8, BN=16" + schedule + R"())
+def f(x: Tensor[M, 8, f32], y: Tensor[N, 8, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.zeros((t.m,), f32)
+    for n in tile.range_n(y.shape, t.n, prefetch=3):
+        s += tile.sum(tile.dot(tile.load(x, (t.i, 0), (t.m, 8)), tile.load(y, (n, 0), (t.n, 8)).T), axis=1)
+    return s
+)");
+  };
+  CHECK_THAT(kernel(""), Catch::Contains("stages = 3}"));
+  CHECK_THAT(kernel(", stages=2"), Catch::Contains("stages = 2}") && !Catch::Contains("stages = 3"));
+}
+
 TEST_CASE("axes are told apart by how they are written, not by their extent") {
   std::string text = built(R"(
 @kernel.schedule(Schedule(BM=8, BN=4, BK=2))
