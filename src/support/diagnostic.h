@@ -150,7 +150,9 @@ class DiagnosticEngine {
   }
 
   bool has_errors() const { return errors_ != 0; }
+  /// All that were reported, those that are not kept included.
   size_t error_count() const { return errors_; }
+  size_t warning_count() const { return warnings_; }
   const std::vector<Diagnostic>& all() const { return diagnostics_; }
   SourceManager& sources() const { return *sources_; }
   /// Errors beyond this many are counted and not kept, and so are warnings; 0 means no limit.

@@ -214,14 +214,22 @@ std::vector<const Diagnostic*> distinct(const DiagnosticEngine& engine) {
   return found;
 }
 
+size_t kept(const DiagnosticEngine& engine, Severity severity) {
+  auto is_severe = [=](const Diagnostic& diagnostic) { return diagnostic.severity == severity; };
+  return size_t(std::ranges::count_if(engine.all(), is_severe));
+}
+
 std::string render_all(const DiagnosticEngine& engine, const RenderOptions& options) {
   std::string out;
-  size_t errors = 0;
-  for (const Diagnostic& diagnostic : engine.all()) errors += diagnostic.severity == Severity::Error;
   for (const Diagnostic* diagnostic : distinct(engine)) out += render(*diagnostic, engine.sources(), options);
-  if (size_t more = engine.error_count() - errors; more > 0) {
-    out += fmt::format("{} more {} not shown\n", more, more == 1 ? "error" : "errors");
-  }
+  auto more = [&](size_t reported, Severity severity, std::string_view what) -> std::string {
+    size_t count = reported - kept(engine, severity);
+    return count == 0 ? "" : fmt::format("{} more {}{}", count, what, count == 1 ? "" : "s");
+  };
+  std::string errors = more(engine.error_count(), Severity::Error, "error");
+  std::string warnings = more(engine.warning_count(), Severity::Warning, "warning");
+  std::string_view between = errors.empty() || warnings.empty() ? "" : " and ";
+  if (!errors.empty() || !warnings.empty()) out += fmt::format("{}{}{} not shown\n", errors, between, warnings);
   return out;
 }
 

@@ -70,17 +70,15 @@ std::string to_line(const Json& json) {
 
 std::string to_json_lines(const DiagnosticEngine& engine) {
   std::string out;
-  size_t warnings = 0, shown = 0;
   for (const Diagnostic* diagnostic : distinct(engine)) {
     out += to_line(to_json(engine.sources(), *diagnostic));
   }
-  for (const Diagnostic& diagnostic : engine.all()) {
-    (diagnostic.severity == Severity::Error ? shown : warnings) += 1;
-  }
+  size_t errors = engine.error_count(), warnings = engine.warning_count();
+  size_t shown = kept(engine, Severity::Error) + kept(engine, Severity::Warning);
   Json summary = {{"type", "summary"},
-                  {"errors", engine.error_count()},
+                  {"errors", errors},
                   {"warnings", warnings},
-                  {"not_shown", engine.error_count() - shown}};
+                  {"not_shown", errors + warnings - shown}};
   return out + to_line(summary);
 }
 

@@ -75,7 +75,8 @@ void add_diagnostic_options(CLI::App& app, DiagnosticOptions& options) {
       ->type_name("TAG")
       ->group(diagnostic_group)
       ->allow_extra_args(false);
-  app.add_option("--error-limit", options.error_limit, "stop showing errors after this many (0: show all)")
+  app.add_option("--error-limit", options.error_limit,
+                 "show this many errors and as many warnings, and count the rest (0: show all)")
       ->type_name("COUNT")
       ->group(diagnostic_group)
       ->check(CLI::Range(0, 1000000))

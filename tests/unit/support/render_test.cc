@@ -240,6 +240,18 @@ TEST_CASE("many warnings leave room for errors") {
   CHECK(example.engine().all().size() == 4);
 }
 
+TEST_CASE("what the limit leaves out is counted by severity") {
+  Example example("x\n");
+  DiagnosticEngine& engine = example.engine();
+  engine.set_error_limit(3);
+  for (int i = 0; i < 4; ++i) engine.report(diag::unused_dtype_parameter, example.at("x"), i);
+  CHECK(example.said().ends_with("\n1 more warning not shown\n"));
+  for (int i = 0; i < 5; ++i) engine.report(diag::error_directive, example.at("x"), i);
+  CHECK(example.said().ends_with("\n2 more errors and 1 more warning not shown\n"));
+  CHECK(to_json_lines(engine).ends_with(
+      "{\"type\":\"summary\",\"errors\":5,\"warnings\":4,\"not_shown\":3}\n"));
+}
+
 TEST_CASE("text is wrapped at words") {
   CHECK(wrap("one two three", 7) == std::vector<std::string>{"one two", "three"});
   CHECK(wrap("日本 語", 4) == std::vector<std::string>{"日本", "語"});
