@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <set>
 
 #include "ir/core/context.h"
@@ -51,6 +52,28 @@ std::string text_of(Attr attribute, std::string_view key) {
   return value ? value->string : std::string();
 }
 
+/// Takes ":12" off the end; 0 where there is none.
+uint32_t take_number(std::string_view& text) {
+  size_t colon = text.rfind(':');
+  if (colon == text.npos) return 0;
+  uint32_t number = 0;
+  std::from_chars(text.data() + colon + 1, text.data() + text.size(), number);
+  text = text.substr(0, colon);
+  return number;
+}
+
+/// The place that an attribute of a function names, "mlp.tsr:6:19", with what stands there; the function's own where it
+/// is in no file of the compilation.
+Loc place_in(const Op* function, std::string_view place, std::string_view text) {
+  const SourceManager& sources = function->module()->sources();
+  Loc found = function->loc();
+  uint32_t column = take_number(place), line = take_number(place);
+  if (line == 0 || column == 0 || sources.ir_name(found.file) != place) return found;
+  std::string_view written = sources.file(found.file).line(line);
+  bool is_there = column <= written.size() && written.substr(column - 1).starts_with(text);
+  return {found.file, line, column, is_there ? uint32_t(text.size()) : 1};
+}
+
 /// One entry of a graph.
 class EntryShapes {
  public:
@@ -59,12 +82,15 @@ class EntryShapes {
         policy_(policy),
         report_(report),
         dims_(function->module()->context().dims()),
-        name_(symbol_name(function)) {}
+        name_(symbol_name(function)),
+        given_(policy.dims) {}
 
   /// The sizes that the entry has are added to `known`.
   void check(std::set<std::string, std::less<>>& known) {
+    report_.entries.push_back(name_);
     facts_ = read_facts(function_->attr("guards"));
-    check_signature(known);
+    check_signature();
+    known.insert(bound_.begin(), bound_.end());
     check_guards();
     check_extents();
   }
@@ -72,8 +98,7 @@ class EntryShapes {
  private:
   void add(FindingKind kind, FindingSeverity severity, std::string subject, std::string message,
            Loc loc) {
-    report_.findings.push_back(
-        {kind, severity, name_, std::move(subject), std::move(message), loc});
+    report_.findings.push_back({kind, severity, name_, std::move(subject), std::move(message), loc, {}});
   }
   FindingSeverity doubt() const {
     return policy_.strict ? FindingSeverity::Error : FindingSeverity::Warning;
@@ -82,7 +107,7 @@ class EntryShapes {
   /// "3*D is 2304", or the text of a number.
   std::string with_value(Dim dim) const {
     if (dim->constant()) return dim->text;
-    std::optional<int64_t> value = evaluate(dim, policy_.dims);
+    std::optional<int64_t> value = evaluate(dim, given_);
     return value ? fmt::format("{} is {}", dim->text, *value) : dim->text;
   }
 
@@ -94,16 +119,15 @@ class EntryShapes {
     for_each_symbol(fact.right, add_name);
     std::string text;
     for (const std::string& name : names) {
-      text += fmt::format("{}{} is {}", text.empty() ? ", where " : " and ", name, policy_.dims.find(name)->second);
+      text += fmt::format("{}{} is {}", text.empty() ? ", where " : " and ", name, given_.find(name)->second);
     }
     return text;
   }
 
   /// A condition that holds or does not for the sizes that are given, or is left for calls.
-  void check_condition(const DimFact& fact, GuardKinds kind, const std::string& text) {
-    std::optional<int64_t> left = evaluate(fact.left, policy_.dims);
-    std::optional<int64_t> right = evaluate(fact.right, policy_.dims);
-    Loc loc = function_->loc();
+  void check_condition(const DimFact& fact, GuardKinds kind, const std::string& text, Loc loc) {
+    std::optional<int64_t> left = evaluate(fact.left, given_);
+    std::optional<int64_t> right = evaluate(fact.right, given_);
     if (left && right) {
       if (holds(*left, fact.relation, *right)) return;
       add(FindingKind::FalseGuard, FindingSeverity::Error, text,
@@ -112,53 +136,67 @@ class EntryShapes {
           loc);
       return;
     }
+    add_guard(text, kind, "", loc);
+  }
+
+  /// A condition that is left for calls, with what is known of it.
+  void add_guard(const std::string& text, GuardKinds kind, const std::string& known, Loc loc) {
     ++report_.guards;
     bool allowed = policy_.run_time_guards & kind;
     add(FindingKind::Guard, allowed ? FindingSeverity::Note : FindingSeverity::Error, text,
-        fmt::format("{} is checked when '{}' is called", text, name_), loc);
+        allowed ? fmt::format("{} is checked when '{}' is called{}", text, name_, known)
+                : fmt::format("calls of '{}' are left to check {}{}", name_, text, known),
+        loc);
+  }
+
+  /// A size that a call brings by `source`, which is where it first stands alone; false where it has stood before.
+  bool bind(std::string_view name, const std::string& source, Loc loc) {
+    if (!bound_.insert(std::string(name)).second) return false;
+    if (policy_.other_dims) given_.emplace(name, *policy_.other_dims);
+    if (given_.count(name)) return true;
+    ++report_.open_dims;
+    bool allowed = policy_.symbolic_dims;
+    add(FindingKind::OpenDim, allowed ? FindingSeverity::Note : FindingSeverity::Error, std::string(name),
+        allowed ? fmt::format("size {} is that of {} when '{}' is called", name, source, name_)
+                : fmt::format("calls of '{}' are left to bring size {}, that of {}", name_, name, source),
+        loc);
+    report_.findings.back().source = source;
+    return true;
   }
 
   /// Sizes are bound where they first stand alone; other extents are equations.
-  void check_signature(std::set<std::string, std::less<>>& known) {
+  void check_signature() {
+    struct Equation {
+      std::string what;
+      Dim extent;
+      Loc loc;
+    };
     Block* block = function_->region()->front();
     const std::vector<Attr>& arguments = function_->attr("args")->elements;
-    std::set<std::string, std::less<>> bound;
-    auto bind = [&](std::string_view name, const std::string& by) {
-      if (!bound.insert(std::string(name)).second) return false;
-      known.insert(std::string(name));
-      if (policy_.dims.count(name)) return true;
-      ++report_.open_dims;
-      add(FindingKind::OpenDim,
-          policy_.symbolic_dims ? FindingSeverity::Note : FindingSeverity::Error,
-          std::string(name), fmt::format("size {} is that of {} when '{}' is called", name, by, name_),
-          function_->loc());
-      return true;
-    };
     for (const Attr& argument : arguments) {
-      std::string size = text_of(argument, "dim");
-      if (!size.empty()) bind(size, fmt::format("'{}'", text_of(argument, "name")));
+      std::string size = text_of(argument, "dim"), name = text_of(argument, "name");
+      if (!size.empty()) bind(size, fmt::format("'{}'", name), function_->loc());
     }
-    std::vector<std::pair<std::string, Dim>> equations;
+    std::vector<Equation> equations;
     for (unsigned i = 0; i < block->arg_count(); ++i) {
       const std::vector<Dim>& extents = block->arg(i)->type()->dims;
+      Attr places = arguments[i]->get("places");
       for (size_t axis = 0; axis < extents.size(); ++axis) {
+        Dim extent = extents[axis];
         std::string what = fmt::format("axis {} of '{}'", axis, text_of(arguments[i], "name"));
-        bool binds = !extents[axis]->symbol().empty() && bind(extents[axis]->symbol(), what);
-        if (!binds && !extents[axis]->constant()) equations.emplace_back(what, extents[axis]);
+        bool is_placed = places && axis < places->elements.size();
+        Loc loc = is_placed ? place_in(function_, places->elements[axis]->string, extent->text) : function_->loc();
+        bool binds = !extent->symbol().empty() && bind(extent->symbol(), what, loc);
+        if (!binds && !extent->constant()) equations.push_back({what, extent, loc});
       }
     }
-    for (const auto& [what, extent] : equations) check_equation(what, extent);
+    for (const auto& [what, extent, loc] : equations) check_equation(what, extent, loc);
   }
 
-  void check_equation(const std::string& what, Dim extent) {
+  void check_equation(const std::string& what, Dim extent, Loc loc) {
     // An argument's extent is what the call brings: the equation is open unless all of it is given.
-    std::string text = fmt::format("{} == {}", what, extent->text);
-    ++report_.guards;
-    bool allowed = policy_.run_time_guards & guards_of_signature;
-    add(FindingKind::Guard, allowed ? FindingSeverity::Note : FindingSeverity::Error, text,
-        fmt::format("{} is checked when '{}' is called{}", text, name_,
-                    evaluate(extent, policy_.dims) ? fmt::format("; {}", with_value(extent)) : ""),
-        function_->loc());
+    std::string known = evaluate(extent, given_) ? fmt::format("; {}", with_value(extent)) : "";
+    add_guard(fmt::format("{} == {}", what, extent->text), guards_of_signature, known, loc);
   }
 
   void check_guards() {
@@ -168,7 +206,8 @@ class EntryShapes {
       std::optional<DimFact> fact = read_fact(guard);
       if (!fact) continue;
       std::string text = text_of(guard, "text");
-      check_condition(*fact, kind_of(*fact), text.empty() ? fact->text() : text);
+      Loc loc = place_in(function_, text_of(guard, "place"), text);
+      check_condition(*fact, kind_of(*fact), text.empty() ? fact->text() : text, loc);
     }
   }
 
@@ -188,10 +227,10 @@ class EntryShapes {
     for (Dim dim : type->dims) {
       if (seen_.insert(dim).second) check_dim(dim, loc);
     }
-    std::optional<int64_t> count = evaluate(element_count(dims_, type->dims), policy_.dims);
+    std::optional<int64_t> count = evaluate(element_count(dims_, type->dims), given_);
     int64_t bytes = 0;
     bool all_given = std::all_of(type->dims.begin(), type->dims.end(),
-                                 [&](Dim dim) { return evaluate(dim, policy_.dims).has_value(); });
+                                 [&](Dim dim) { return evaluate(dim, given_).has_value(); });
     bool fits = count && !__builtin_mul_overflow(*count, int64_t(byte_size(type->dtype)), &bytes);
     if (!all_given || fits) return;
     add(FindingKind::Overflow, FindingSeverity::Error, to_text(type->dims),
@@ -199,7 +238,7 @@ class EntryShapes {
   }
 
   void check_dim(Dim dim, Loc loc) {
-    std::optional<int64_t> value = evaluate(dim, policy_.dims);
+    std::optional<int64_t> value = evaluate(dim, given_);
     if (value ? *value < 0 : decide(dims_, {Relation::GreaterEqual, dim, dims_.constant(0)}, facts_) != true) {
       add(FindingKind::NegativeDim, value ? FindingSeverity::Error : doubt(), dim->text,
           value ? fmt::format("extent {}", with_value(dim))
@@ -208,7 +247,7 @@ class EntryShapes {
     }
     for_each_division(dim, [&](Dim a, Dim b) {
       Dim rest = dims_.mod(a, b);
-      std::optional<int64_t> left = evaluate(rest, policy_.dims);
+      std::optional<int64_t> left = evaluate(rest, given_);
       bool exact = left ? *left == 0 : decide(dims_, {Relation::Equal, rest, dims_.constant(0)}, facts_) == true;
       // What rounds up was made to: ceildiv(a, b) is (a + b - 1) // b.
       if (exact || rounds_up(a, b) || !divided_.insert(rest).second) return;
@@ -223,6 +262,8 @@ class EntryShapes {
   ShapeReport& report_;
   DimTable& dims_;
   std::string name_;
+  DimValues given_;
+  std::set<std::string, std::less<>> bound_;
   std::vector<DimFact> facts_;
   std::set<Dim> seen_;
   std::set<Dim> divided_;
@@ -250,7 +291,7 @@ ShapeReport validate_shapes(Module& graph, const ShapePolicy& policy) {
   if (verify(graph, diagnostics).failed()) {
     for (const Diagnostic& diagnostic : diagnostics.all()) {
       report.findings.push_back({FindingKind::Malformed, FindingSeverity::Error, "", "",
-                                 diagnostic.message, diagnostic.loc});
+                                 diagnostic.message, diagnostic.loc, {}});
     }
     return report;
   }
@@ -260,10 +301,17 @@ ShapeReport validate_shapes(Module& graph, const ShapePolicy& policy) {
     if (role && role->string == "entry") EntryShapes(function, policy, report).check(known);
   }
   for (const auto& [name, value] : policy.dims) {
-    if (known.count(name)) continue;
+    if (known.count(name) || policy.other_dims) continue;
     report.findings.push_back({FindingKind::UnknownDim, FindingSeverity::Warning, "", name,
-                               fmt::format("no entry has a size '{}'", name), Loc{}});
+                               fmt::format("no entry has a size '{}'", name), Loc{}, {}});
   }
+  return report;
+}
+
+ShapeReport validate_shapes(Op* entry, const ShapePolicy& policy) {
+  ShapeReport report;
+  std::set<std::string, std::less<>> known;
+  EntryShapes(entry, policy, report).check(known);
   return report;
 }
 

@@ -7,6 +7,7 @@
 // have), `where` clauses, sizes that a call brings, and dims that are sizes for some calls only.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct ShapePolicy {
   bool symbolic_dims = true;              ///< sizes may be left open
   bool strict = false;  ///< what holds for some sizes only is a mistake, not a warning
   DimValues dims;       ///< sizes that are known: {"B", 8}
+  std::optional<int64_t> other_dims;  ///< of all other sizes; names that no entry has are passed over then
 };
 
 enum class FindingKind : uint8_t {
@@ -55,10 +57,12 @@ struct ShapeFinding {
   std::string subject;  ///< the dim or the condition: "D", "D % 64 == 0"
   std::string message;  ///< with the values of both sides where they are known
   Loc loc;              ///< where it is written or computed; may be unknown
+  std::string source;   ///< of an open dim, what brings it: "axis 1 of 'x'"
 };
 
 struct ShapeReport {
-  std::vector<ShapeFinding> findings;  ///< by entry, in the order of the graph
+  std::vector<std::string> entries;    ///< that were looked at, in the order of the graph
+  std::vector<ShapeFinding> findings;  ///< by entry, in the same order
   size_t guards = 0;                   ///< that calls check
   size_t open_dims = 0;                ///< that calls bring
   /// No finding is an error.
@@ -67,5 +71,7 @@ struct ShapeReport {
 
 /// Looks at a module of level graph.
 ShapeReport validate_shapes(Module& graph, const ShapePolicy& policy);
+/// Looks at one entry of a module that is known to keep the rules of its level.
+ShapeReport validate_shapes(Op* entry, const ShapePolicy& policy);
 
 }  // namespace tessera::api

@@ -53,6 +53,8 @@ void FileCheck::check(size_t index) {
   state_->called.build_called(last ? last->next() : state_->graph.body()->front());
 }
 
+Block* FileCheck::entries() const { return state_->graph.body(); }
+
 void FileCheck::observe(size_t index) {
   const Function* function = declared_function(*state_->file, declaration(index));
   if (!function || function->kind != FunctionKind::Plain) return;

@@ -25,6 +25,8 @@ class FileCheck {
   /// Builds what a declaration adds to a bundle: an entry, entries of an instance, a kernel; and for
   /// the machine of FrontendOptions::kernels_for the kernels that these call.
   void check(size_t index);
+  /// The entries so far, one after the other.
+  Block* entries() const;
   /// Evaluates a function that nothing calls for the observer alone; no mistakes are reported.
   void observe(size_t index);
   /// Initial values of params, and entries that leave something open.

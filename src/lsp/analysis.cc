@@ -5,8 +5,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "api/frontend_compile.h"
 #include "frontend/file_check.h"
-#include "frontend/frontend.h"
 #include "frontend/index/collector.h"
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
@@ -121,6 +121,14 @@ void add_placed(const Placer& placer, const std::vector<Diagnostic>& list, Analy
   }
 }
 
+/// Adds what calls bring and check, of the entries from `first` on.
+void add_entries(Op* first, DeclarationResult& result) {
+  for (Op* function = first; function; function = function->next()) {
+    bool is_entry = function->string_attr("role") == "entry";
+    if (is_entry) result.entries.push_back({function->loc(), api::validate_shapes(function, {})});
+  }
+}
+
 /// A file that includes others is compiled from its text; what its names come to is told of its pieces all the same.
 AnalysisResult analyse_whole(Workspace& workspace, const FileModel& file, const std::function<bool()>& is_cancelled) {
   AnalysisResult result;
@@ -128,8 +136,6 @@ AnalysisResult analyse_whole(Workspace& workspace, const FileModel& file, const 
   SourceManager sources;
   FileId main = sources.add(file.path(), file.text());
   tessera::Context context;
-  graph::register_ops(context);
-  schedule::register_ops(context);
   DiagnosticEngine diagnostics(sources);
   diagnostics.set_error_limit(error_limit);
   frontend::IndexCollector collector(collected);
@@ -139,12 +145,13 @@ AnalysisResult analyse_whole(Workspace& workspace, const FileModel& file, const 
     return workspace.read(path, text, error);
   };
   options.is_cancelled = is_cancelled;
-  (void)frontend::compile_source(context, main, options, diagnostics);
+  Result<api::ModuleIr> ir = api::frontend_compile(context, main, options, diagnostics);
   result.finished = !is_cancelled();
   if (!result.finished) return result;
   auto everything = std::make_shared<DeclarationResult>();
   everything->index = collector.take();
-  move_to_pieces(everything->index, sources.file(main), main, file);
+  if (ir) add_entries(ir->graph->body()->front(), *everything);
+  move_to_pieces(*everything, sources.file(main), main, file);
   if (!file.pieces().empty()) result.sources = file.pieces()[0]->sources;
   std::set<std::string> said;
   add_placed(Placer(sources, file), diagnostics.all(), result, said);
@@ -307,8 +314,10 @@ PieceAnalysis::Checked PieceAnalysis::look_at(size_t index, Step step, uint64_t 
     return made;
   }
   size_t before = diagnostics_.all().size();
+  Op* last = check_->entries()->back();
   (check_.get()->*step)(index);
   std::shared_ptr<DeclarationResult> result = collected_result();
+  add_entries(last ? last->next() : check_->entries()->front(), *result);
   result->diagnostics = reported_since(before);
   made.result = std::move(result);
   made.fresh = true;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "api/validate_shapes.h"
 #include "frontend/index/semantic_index.h"
 #include "frontend/syntax/ast.h"
 #include "lsp/workspace.h"
@@ -53,10 +54,17 @@ struct PlacedDiagnostic {
   std::vector<PlacedFix> fixes;
 };
 
+/// What calls of an entry bring and check.
+struct EntryShapes {
+  Loc loc;  ///< of its name
+  api::ShapeReport report;
+};
+
 /// What one declaration came to; places are those of the analysis' source manager.
 struct DeclarationResult {
   std::vector<Diagnostic> diagnostics;
   frontend::SemanticIndex index;  ///< of expressions it has names and members, these at their name
+  std::vector<EntryShapes> entries;
 };
 
 /// As many of a document are kept as a reader looks at.
@@ -93,6 +101,8 @@ AnalysisResult analyse(Workspace& workspace, const FileModel& file, AnalysisCach
 const frontend::PlaceFacts* facts_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
 /// The names of a piece that are given values, once for each place.
 std::vector<const frontend::PlaceFacts*> bindings_of(const AnalysisResult& result, const Piece& piece);
+/// The entries whose function has the name that begins at `offset` of a piece: of a method one for each instance.
+std::vector<const EntryShapes*> entries_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
 /// The function whose name begins at `offset` of a piece; null when it was never run.
 const frontend::FunctionFacts* function_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
 

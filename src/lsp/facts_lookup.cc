@@ -44,6 +44,17 @@ const frontend::PlaceFacts* facts_at(const AnalysisResult& result, const Piece& 
   return nullptr;
 }
 
+std::vector<const EntryShapes*> entries_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) {
+  Loc place = place_at(result, piece, offset);
+  std::vector<const EntryShapes*> found;
+  for (const auto& declaration : result.declarations) {
+    for (const EntryShapes& entry : declaration->entries) {
+      if (entry.loc.before() == place.before()) found.push_back(&entry);
+    }
+  }
+  return found;
+}
+
 const frontend::FunctionFacts* function_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) {
   Loc place = place_at(result, piece, offset);
   for (const auto& declaration : result.declarations) {

@@ -42,12 +42,13 @@ class Mover {
 
 }  // namespace
 
-void move_to_pieces(frontend::SemanticIndex& index, const SourceFile& file, FileId number, const FileModel& model) {
+void move_to_pieces(DeclarationResult& result, const SourceFile& file, FileId number, const FileModel& model) {
   Mover mover(file, number, model);
-  mover.move(index.bindings);
-  mover.move(index.expressions);
-  mover.move(index.functions);
-  index.calls.clear();  // nobody asks a piece for them
+  mover.move(result.index.bindings);
+  mover.move(result.index.expressions);
+  mover.move(result.index.functions);
+  mover.move(result.entries);
+  result.index.calls.clear();  // nobody asks a piece for them
 }
 
 }  // namespace tessera::lsp

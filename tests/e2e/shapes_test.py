@@ -136,6 +136,12 @@ def check_shapes(folder):
                                          "dtype": "bf16", "computed": "f32"}], found
     assert found["h", 14]["column"] == 5 and found["h", 14]["end_column"] == 6, found
     assert [each["shape"] for each in found["x", 9]["values"]] == [["B", "D"], ["D", "6144"]], found
+    assert data["entries"] == ["mlp"], data["entries"]
+    assert [(each["kind"], each["subject"], each["line"]) for each in data["findings"]] == [
+        ("open-dim", "B", 13), ("open-dim", "D", 13), ("guard", "axis 0 of 'w' == D", 13)], data["findings"]
+    column = SHOWN.splitlines()[12].index("Tensor[D") + len("Tensor[") + 1
+    assert (data["findings"][2]["column"], data["findings"][2]["end_column"]) == (column, column + 1), data["findings"]
+    assert "\nmlp leaves to its calls\n  size     B of axis 0 of 'x'\n" in text + "\n", text
     # Mistakes are told, and what is right is shown.
     path.write_text(SHOWN + "@jit\ndef bad(x: Tensor[B, f32]):\n    good = x * 2.0\n    return good @ nothing\n")
     result = subprocess.run([BIN / "tesserac", "--shapes", path], text=True, capture_output=True)

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tessera::lsp {
 
 namespace {
@@ -23,6 +25,23 @@ bool is_value(frontend::ValueKind kind) {
          kind != frontend::ValueKind::Namespace && kind != frontend::ValueKind::Other;
 }
 
+/// What calls of the entries bring or check, each once.
+std::string left_to_calls(const std::vector<const EntryShapes*>& entries, api::FindingKind kind) {
+  constexpr size_t most = 12;
+  std::vector<std::string> subjects;
+  for (const EntryShapes* entry : entries) {
+    for (const api::ShapeFinding& finding : entry->report.findings) {
+      bool is_new = std::find(subjects.begin(), subjects.end(), finding.subject) == subjects.end();
+      if (finding.kind == kind && is_new) subjects.push_back(finding.subject);
+    }
+  }
+  std::string text;
+  for (size_t i = 0; i < std::min(subjects.size(), most); ++i) {
+    text += fmt::format("{}`{}`", i == 0 ? "" : ", ", subjects[i]);
+  }
+  return subjects.size() > most ? fmt::format("{} and {} more", text, subjects.size() - most) : text;
+}
+
 }  // namespace
 
 std::string describe_values(Context& context, FileModel& file, const NamePlace& place,
@@ -39,6 +58,11 @@ std::string describe_values(Context& context, FileModel& file, const NamePlace& 
   if (!function->results.empty()) text += "\n\ngives: " + listed(function->results);
   std::string effects = fmt::format("{}", fmt::join(function->effects, ", "));
   text += fmt::format("\n\neffects: {}", effects.empty() ? "none" : effects);
+  std::vector<const EntryShapes*> entries = entries_at(*result, *symbol->piece, begin);
+  std::string brought = left_to_calls(entries, api::FindingKind::OpenDim);
+  std::string checked = left_to_calls(entries, api::FindingKind::Guard);
+  if (!brought.empty()) text += "\n\ncalls bring: " + brought;
+  if (!checked.empty()) text += "\n\ncalls check: " + checked;
   return text;
 }
 

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <set>
 
+#include "api/frontend_compile.h"
 #include "codegen/bundle/write_bundle.h"
 #include "codegen/llvm/emit_llvm.h"
 #include "codegen/ptx/emit_ptx.h"
 #include "codegen/ptx/ptxas.h"
-#include "frontend/frontend.h"
 #include "ir/core/parser.h"
 #include "ir/core/printer.h"
 #include "ir/graph/ops.h"
@@ -22,6 +22,7 @@
 #include "tools/driver/io.h"
 #include "tools/driver/levels.h"
 #include "tools/driver/remapped_files.h"
+#include "tools/driver/shape_policy.h"
 #include "tools/driver/version.h"
 
 namespace tessera::driver {
@@ -132,7 +133,7 @@ struct Compiler::State {
   Context context;
   std::vector<TargetOutput> targets;
   std::vector<Stage> stages;
-  frontend::FrontendResult source;
+  api::ModuleIr source;
   std::unique_ptr<Module> graph;
   std::vector<std::unique_ptr<Module>> called;     ///< a user's kernels, as the interpreter takes them
   std::vector<std::unique_ptr<Module>> continued;  ///< modules of a dump below graph level
@@ -270,26 +271,31 @@ Status Compiler::read_input() {
   SourceManager& sources = diagnostics_.sources();
   std::string folder = std::filesystem::path(options_.input).parent_path();
   sources.set_root(folder);
-  if (!is_dump(sources.file(*file).text())) {
-    return timed("front end", [&]() -> Status {
-      frontend::FrontendOptions options;
-      options.include_paths = options_.include_paths;
-      options.read = remapped_reader(options_.remapped);
-      options.defines = options_.defines;
-      options.check_promises = options_.debug;
-      options.nondet = gives_up("nondet");
-      for (const TargetOutput& target : state_->targets) options.targets.push_back(target.machine->name);
-      if (options_.observer) options.observer = options_.observer->evaluation();
-      Result<frontend::FrontendResult> result =
-          frontend::compile_source(state_->context, *file, options, diagnostics_);
-      if (!result) return failure;
-      state_->source = std::move(*result);
-      state_->graph = std::move(state_->source.graph);
-      if (options_.observer) options_.observer->starts(*state_->graph, nullptr);
-      return run_passes(*state_->graph, graph_pipeline(), nullptr, {});
-    });
-  }
-  auto modules = timed("read", [&] { return parse_modules(state_->context, *file, diagnostics_); });
+  if (is_dump(sources.file(*file).text())) return read_dump(*file);
+  return timed("front end", [&] { return compile_source(*file); });
+}
+
+Status Compiler::compile_source(FileId file) {
+  frontend::FrontendOptions options;
+  options.include_paths = options_.include_paths;
+  options.read = remapped_reader(options_.remapped);
+  options.defines = options_.defines;
+  options.check_promises = options_.debug;
+  options.nondet = gives_up("nondet");
+  for (const TargetOutput& target : state_->targets) options.targets.push_back(target.machine->name);
+  if (options_.observer) options.observer = options_.observer->evaluation();
+  Result<api::ModuleIr> result = api::frontend_compile(state_->context, file, options, diagnostics_);
+  if (!result) return failure;
+  state_->source = std::move(*result);
+  state_->graph = std::move(state_->source.graph);
+  if (!check_shapes()) return failure;
+  if (options_.observer) options_.observer->starts(*state_->graph, nullptr);
+  return run_passes(*state_->graph, graph_pipeline(), nullptr, {});
+}
+
+/// Modules of any level, which are compiled on.
+Status Compiler::read_dump(FileId file) {
+  auto modules = timed("read", [&] { return parse_modules(state_->context, file, diagnostics_); });
   if (!modules) return failure;
   for (auto& module : *modules) {
     if (module->level() == Level::Graph && !state_->graph) {
@@ -298,10 +304,19 @@ Status Compiler::read_input() {
       state_->continued.push_back(std::move(module));
     }
   }
+  if (!check_shapes()) return failure;
   if (!state_->continued.empty() && !choose_targets_of_dump()) return failure;
   if (!state_->graph || !state_->continued.empty()) return success;
   state_->source = frontend::library_only(state_->context, diagnostics_);
   return success;
+}
+
+/// What calls are left to bring and to check is in the graph alone.
+Status Compiler::check_shapes() {
+  if (!options_.shape_policy) return success;
+  if (state_->graph) return report_findings(validate_shapes(*state_->graph, *options_.shape_policy), diagnostics_);
+  diagnostics_.report(diag::command_line, {}, "--shape-policy is about a graph, and the dump has none");
+  return failure;
 }
 
 /// Of the default targets those that differ from others by their products of bf16 are for programs that have some.

@@ -3,10 +3,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "api/validate_shapes.h"
 #include "ir/core/machine.h"
 #include "passes/pass_manager.h"
 #include "support/diagnostic.h"
@@ -30,6 +32,7 @@ struct CompileOptions {
   std::vector<std::string> print_after;
   std::vector<std::string> disabled_passes;  ///< by name; only such as nothing relies on
   std::vector<std::string> fast;  ///< rules that are given up, as spelt
+  std::optional<api::ShapePolicy> shape_policy;  ///< what entries may leave to their calls; all where there is none
   bool verify_each = false;
   bool cubin = false;      ///< assemble PTX, and put both into the bundle
   bool debug = false;      ///< accesses to memory are checked before they happen
@@ -78,6 +81,9 @@ class Compiler {
   bool gives_up(std::string_view rule) const;
   Status check_stages();
   Status read_input();
+  Status compile_source(FileId file);
+  Status read_dump(FileId file);
+  Status check_shapes();
   void leave_out_needless_targets();
   Status lower_all();
   Status lower_entry(Op* entry, const Machine& machine);

@@ -5,11 +5,12 @@
 
 #include <filesystem>
 
-#include "frontend/frontend.h"
+#include "api/frontend_compile.h"
 #include "frontend/index/collector.h"
 #include "tools/driver/io.h"
 #include "tools/driver/levels.h"
 #include "tools/driver/remapped_files.h"
+#include "tools/driver/shape_policy.h"
 #include "tools/shapes/shapes.h"
 
 namespace tessera::driver {
@@ -52,12 +53,14 @@ Status show_shapes(const CompileOptions& options, bool json, DiagnosticEngine& d
   source.defines = options.defines;
   source.observer = &collector;
   source.kernels_for = machine->name;
-  bool good = !frontend::compile_source(context, *file, source, diagnostics).failed();
+  Result<api::ModuleIr> ir = api::frontend_compile(context, *file, source, diagnostics);
   frontend::SemanticIndex index = collector.take();
-  std::string text = json ? shapes::shapes_json(index, sources, *file)
-                          : shapes::shapes_text(index, sources, *file, output_width());
+  api::ShapeReport report;
+  if (ir) report = validate_shapes(*ir->graph, options.shape_policy.value_or(api::ShapePolicy()));
+  std::string text = json ? shapes::shapes_json(index, report, sources, *file)
+                          : shapes::shapes_text(index, report, sources, *file, output_width());
   Status written = write_text(options.output.empty() ? "-" : options.output, text, diagnostics);
-  return good && !written.failed() ? success : failure;
+  return ir && report_findings(report, diagnostics) && written ? success : failure;
 }
 
 }  // namespace tessera::driver

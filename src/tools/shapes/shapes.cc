@@ -155,6 +155,55 @@ class Table {
   std::string text_;
 };
 
+void add_extent(nlohmann::ordered_json& json, const SourceManager& sources, Loc loc) {
+  frontend::Extent extent = frontend::extent_of(sources, loc);
+  json["line"] = extent.line;
+  json["column"] = extent.column;
+  json["end_line"] = extent.end_line;
+  json["end_column"] = extent.end_column;
+}
+
+std::string_view to_string(api::FindingSeverity severity) {
+  switch (severity) {
+    case api::FindingSeverity::Note: return "note";
+    case api::FindingSeverity::Warning: return "warning";
+    case api::FindingSeverity::Error: return "error";
+  }
+  TSR_UNREACHABLE("there are three severities");
+}
+
+/// A line below the entry's name.
+std::string line_of(const api::ShapeFinding& finding) {
+  switch (finding.kind) {
+    case api::FindingKind::OpenDim: return fmt::format("  size     {} of {}\n", finding.subject, finding.source);
+    case api::FindingKind::Guard: return fmt::format("  check    {}\n", finding.subject);
+    default: return fmt::format("  {:7}  {}\n", to_string(finding.severity), finding.message);
+  }
+}
+
+std::string entries_text(const api::ShapeReport& report) {
+  std::string text;
+  for (const std::string& entry : report.entries) {
+    std::string lines;
+    for (const api::ShapeFinding& finding : report.findings) {
+      if (finding.entry == entry) lines += line_of(finding);
+    }
+    text += fmt::format("\n{} leaves {}to its calls\n{}", entry, lines.empty() ? "nothing " : "", lines);
+  }
+  return text;
+}
+
+nlohmann::ordered_json to_json(const SourceManager& sources, const api::ShapeFinding& finding) {
+  nlohmann::ordered_json json;
+  json["entry"] = finding.entry;
+  json["kind"] = api::to_string(finding.kind);
+  json["severity"] = to_string(finding.severity);
+  json["subject"] = finding.subject;
+  json["message"] = finding.message;
+  add_extent(json, sources, finding.loc);
+  return json;
+}
+
 nlohmann::ordered_json to_json(const ValueFacts& facts) {
   nlohmann::ordered_json json;
   json["kind"] = frontend::to_string(facts.kind);
@@ -170,8 +219,8 @@ nlohmann::ordered_json to_json(const ValueFacts& facts) {
 
 }  // namespace
 
-std::string shapes_text(const SemanticIndex& index, const SourceManager& sources, FileId file,
-                        size_t width) {
+std::string shapes_text(const SemanticIndex& index, const api::ShapeReport& report, const SourceManager& sources,
+                        FileId file, size_t width) {
   const SourceFile& source = sources.file(file);
   std::vector<LineValue> values = values_of(index, sources, file);
   Table table(source, width);
@@ -185,10 +234,11 @@ std::string shapes_text(const SemanticIndex& index, const SourceManager& sources
     table.add(line, {next, end});
     next = end;
   }
-  return table.take();
+  return table.take() + entries_text(report);
 }
 
-std::string shapes_json(const SemanticIndex& index, const SourceManager& sources, FileId file) {
+std::string shapes_json(const SemanticIndex& index, const api::ShapeReport& report, const SourceManager& sources,
+                        FileId file) {
   nlohmann::ordered_json json;
   json["version"] = 1;
   json["file"] = sources.file(file).name();
@@ -196,15 +246,14 @@ std::string shapes_json(const SemanticIndex& index, const SourceManager& sources
   for (const LineValue& value : values_of(index, sources, file)) {
     nlohmann::ordered_json entry;
     entry["name"] = value.label;
-    frontend::Extent extent = frontend::extent_of(sources, value.facts->loc);
-    entry["line"] = extent.line;
-    entry["column"] = extent.column;
-    entry["end_line"] = extent.end_line;
-    entry["end_column"] = extent.end_column;
+    add_extent(entry, sources, value.facts->loc);
     for (const ValueFacts& facts : value.facts->values) entry["values"].push_back(to_json(facts));
     entry["more"] = value.facts->more;
     json["values"].push_back(std::move(entry));
   }
+  json["entries"] = report.entries;
+  json["findings"] = nlohmann::ordered_json::array();
+  for (const api::ShapeFinding& finding : report.findings) json["findings"].push_back(to_json(sources, finding));
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -1,9 +1,10 @@
 #pragma once
-// `tesserac --shapes`: the lines of a source with what the values on them are.
+// `tesserac --shapes`: the lines of a source with what the values on them are, and what its entries leave to calls.
 
 #include <string>
 #include <vector>
 
+#include "api/validate_shapes.h"
 #include "frontend/index/semantic_index.h"
 
 namespace tessera::shapes {
@@ -20,12 +21,13 @@ std::vector<LineValue> values_of(const frontend::SemanticIndex& index, const Sou
                                  FileId file);
 
 /// Each line with its values beside it, or below it where there is no room for that in a terminal
-/// of `width` columns. Several values that a place has in several calls stand below each other.
-std::string shapes_text(const frontend::SemanticIndex& index, const SourceManager& sources,
-                        FileId file, size_t width);
+/// of `width` columns. Several values that a place has in several calls stand below each other. Then
+/// what each entry leaves to its calls.
+std::string shapes_text(const frontend::SemanticIndex& index, const api::ShapeReport& report,
+                        const SourceManager& sources, FileId file, size_t width);
 
 /// The same as one JSON object; docs/debugging.md states its form.
-std::string shapes_json(const frontend::SemanticIndex& index, const SourceManager& sources,
-                        FileId file);
+std::string shapes_json(const frontend::SemanticIndex& index, const api::ShapeReport& report,
+                        const SourceManager& sources, FileId file);
 
 }  // namespace tessera::shapes

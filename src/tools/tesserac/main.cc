@@ -15,6 +15,7 @@
 #include "tools/driver/io.h"
 #include "tools/driver/outputs.h"
 #include "tools/driver/remapped_files.h"
+#include "tools/driver/shape_policy.h"
 #include "tools/driver/show_shapes.h"
 #include "tools/driver/start.h"
 #include "tools/inspect/inspection.h"
@@ -30,6 +31,7 @@ struct Options {
   std::string report;
   std::string shapes;
   std::string inspect;
+  std::vector<std::string> shape_rules;
   std::vector<std::string> dims;
   report::Options sizes;
   bool time = false;
@@ -114,10 +116,20 @@ void add_report_options(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"text", "json"}))
       ->group(report_group);
   app.add_flag("--shapes{text}", options.shapes,
-               "print the source with the shapes of its values beside each line, and compile no further; as text or,\n"
-               "with --shapes=json, for programs; docs/debugging.md")
+               "print the source with the shapes of its values beside each line, and what its entries leave to calls:\n"
+               "sizes and conditions; compile no further. As text or, with --shapes=json, for programs;\n"
+               "docs/debugging.md")
       ->check(CLI::IsMember({"text", "json"}))
       ->group(report_group);
+  app.add_option("--shape-policy", options.shape_rules,
+                 "make it an error that an entry leaves a size to its calls, or a condition to check, which\n"
+                 "--dims does not decide; strict: that an extent is negative, or rounded down, for some sizes;\n"
+                 "docs/debugging.md")
+      ->type_name("RULE,...")
+      ->group(report_group)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(driver::shape_rules()));
   app.add_option("--inspect", options.inspect,
                  "write a page for a browser that shows the lowering: each stage beside the source, what each pass\n"
                  "changed, memory and kernels; a name in .json gets its data. Writes a bundle only with -o;\n"
@@ -125,8 +137,8 @@ void add_report_options(CLI::App& app, Options& options) {
       ->type_name("FILE")
       ->group(report_group);
   app.add_option("--dims", options.dims,
-                 "sizes to report for, as B=8,S=256, or *=1024 for all that are not named; an entry with all sizes\n"
-                 "has numbers, and one that they do not fit has none")
+                 "sizes to report for and to check, as B=8,S=256, or *=1024 for all that are not named; in a\n"
+                 "report an entry with all sizes has numbers, and one that they do not fit has none")
       ->type_name("NAME=SIZE,...")
       ->group(report_group)
       ->delimiter(',')
@@ -232,16 +244,28 @@ Status write_times(const std::vector<driver::StageTime>& times, const std::strin
   return driver::write_text(path, json.dump(1) + "\n", diagnostics);
 }
 
+api::ShapePolicy read_shape_policy(const Options& options) {
+  api::ShapePolicy policy;
+  policy.dims.insert(options.sizes.dims.begin(), options.sizes.dims.end());
+  policy.other_dims = options.sizes.other_dims;
+  for (const std::string& rule : options.shape_rules) driver::add_shape_rule(rule, policy);
+  return policy;
+}
+
 /// What is wrong with them; empty when nothing is.
 std::string read_report_options(Options& options, bool is_reported) {
   driver::CompileOptions& compile = options.compile;
   bool is_inspected = !options.inspect.empty(), is_wanted = is_reported || is_inspected;
   compile.keep_bundle = is_wanted;
-  if (!options.dims.empty() && !is_wanted) return "--dims needs --report or --inspect";
+  bool has_policy = !options.shape_rules.empty() || !options.shapes.empty();
+  if (!options.dims.empty() && !is_wanted && !has_policy) {
+    return "--dims needs --report, --inspect, --shapes or --shape-policy";
+  }
   if (!options.sizes.entries.empty() && !is_reported) return "--entry needs --report";
   for (const std::string& dim : options.dims) {
     if (!report::read_dim(dim, options.sizes)) return "--dims takes NAME=SIZE, not '" + dim + "'";
   }
+  if (has_policy) compile.shape_policy = read_shape_policy(options);
   options.sizes.json = options.report == "json";
   const char* option = is_reported ? "--report" : "--inspect";
   if (is_wanted && !compile.stages.empty()) return fmt::format("{} is about a bundle; --dump makes none", option);

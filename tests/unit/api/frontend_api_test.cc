@@ -221,6 +221,18 @@ TEST_CASE("validate_shapes: what is left for calls") {
   CHECK(report.open_dim_count() == 2);
   CHECK(text_of(report) == "note open-dim B\nnote open-dim D\nnote guard axis 0 of 'w' == D\n");
   CHECK(report.findings()[2].message == "axis 0 of 'w' == D is checked when 'mlp' is called");
+  fe::Place open = report.findings()[0].place, equation = report.findings()[2].place;
+  CHECK((open.line == 3 && open.column == 19 && open.length == 1));
+  CHECK((equation.line == 3 && equation.column == 42 && equation.length == 1));
+}
+
+TEST_CASE("validate_shapes: a condition has the place of its text, and that of its entry where the text is not there") {
+  const std::string text = "@jit\ndef f(x: Tensor[S, f32]) where S <= 4096:\n    return x\n";
+  fe::ModuleIr ir = fe::frontend_compile("f.tsr", text);
+  fe::Place place = fe::validate_shapes(ir).findings()[1].place;
+  CHECK((place.line == 2 && place.column == 32 && place.length == 9));
+  place = fe::validate_shapes(fe::frontend_read("f.tir", ir.text())).findings()[1].place;
+  CHECK((place.line == 2 && place.column == 32));
 }
 
 TEST_CASE("validate_shapes: a policy that allows nothing at run time") {

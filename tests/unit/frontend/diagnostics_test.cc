@@ -84,6 +84,7 @@ TEST_CASE("each diagnostic of semantic analysis is produced by a case") {
   }
   for (DiagId id = DiagId::unknown_name; id <= DiagId::accum_narrower;
        id = DiagId(uint16_t(id) + 1)) {
+    if (id == DiagId::shape_policy) continue;  // of a run of the compiler, not of a source
     INFO(diag_tag(id));
     CHECK(produced.count(diag_tag(id)) == 1);
   }

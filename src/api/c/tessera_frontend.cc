@@ -9,16 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "api/frontend_compile.h"
 #include "api/include/tessera_frontend.h"
 #include "api/validate_shapes.h"
-#include "frontend/frontend.h"
-#include "ir/core/machine.h"
-#include "ir/core/parser.h"
 #include "ir/core/printer.h"
-#include "ir/core/verifier.h"
-#include "ir/graph/ops.h"
-#include "ir/schedule/ops.h"
-#include "support/diagnostic.h"
 #include "support/render/remarks.h"
 
 namespace api = tessera::api;
@@ -28,8 +22,7 @@ struct tessera_module_ir {
   tessera::SourceManager sources;
   tessera::DiagnosticEngine diagnostics{sources};
   tessera::Context context;
-  tessera::frontend::FrontendResult source;
-  std::unique_ptr<tessera::Module> graph;  ///< null when there are errors
+  api::ModuleIr module;  ///< without a graph when there are errors
   std::string text;
   std::string rendered;
   std::vector<std::string> tags;  ///< beside the diagnostics
@@ -123,50 +116,18 @@ void settle(tessera_module_ir& ir) {
     ir.remarks.push_back(remarks(diagnostic));
     ir.advice.push_back(advice(diagnostic));
   }
-  if (!ir.graph) return;
-  ir.text = print(*ir.graph);
-  for (tessera::Op* function : *ir.graph->body()) {
-    tessera::Attr role = function->attr("role");
-    if (role && role->string == "entry") ir.entries.emplace_back(symbol_name(function));
-  }
-  for (const std::string& kernel : ir.source.exported_kernels) ir.entries.push_back(kernel);
+  if (!ir.module.graph) return;
+  ir.text = print(*ir.module.graph);
+  ir.entries = api::entries_of(ir.module);
 }
 
-void register_levels(tessera::Context& context) {
-  tessera::graph::register_ops(context);
-  tessera::schedule::register_ops(context);
-}
-
-std::unique_ptr<tessera_module_ir> compile(const tessera_source& source,
-                                           const tessera_frontend_options& raw) {
+/// A module of what `make` makes of a text.
+template <typename F>
+std::unique_ptr<tessera_module_ir> module_of(const tessera_source& source, F&& make) {
   auto ir = std::make_unique<tessera_module_ir>();
-  register_levels(ir->context);
-  ir->diagnostics.set_error_limit(raw.error_limit);
-  std::string text(source.text ? source.text : "", source.length);
-  tessera::FileId file = ir->sources.add(source.name, std::move(text));
-  if (raw.kernels_for && !tessera::find_machine(raw.kernels_for)) {
-    ir->diagnostics.report(tessera::diag::unknown_target, {}, raw.kernels_for);
-  } else {
-    auto result = compile_source(ir->context, file, options_of(raw), ir->diagnostics);
-    if (result) ir->source = std::move(*result);
-    if (!ir->diagnostics.has_errors()) ir->graph = std::move(ir->source.graph);
-  }
-  settle(*ir);
-  return ir;
-}
-
-std::unique_ptr<tessera_module_ir> read(const tessera_source& source) {
-  auto ir = std::make_unique<tessera_module_ir>();
-  register_levels(ir->context);
-  std::string text(source.text ? source.text : "", source.length);
-  tessera::FileId file = ir->sources.add(source.name, std::move(text));
-  auto modules = parse_modules(ir->context, file, ir->diagnostics);
-  if (modules) {
-    for (auto& module : *modules) {
-      if (module->level() == tessera::Level::Graph && !ir->graph) ir->graph = std::move(module);
-    }
-    if (!ir->graph) ir->diagnostics.report(tessera::diag::not_source, {}, source.name, "a text without a graph");
-  }
+  tessera::FileId file = ir->sources.add(source.name, std::string(source.text ? source.text : "", source.length));
+  tessera::Result<api::ModuleIr> made = make(ir->context, file, ir->diagnostics);
+  if (made) ir->module = std::move(*made);
   settle(*ir);
   return ir;
 }
@@ -177,7 +138,7 @@ api::ShapeReport errors_of(const tessera_module_ir& ir) {
   for (const tessera::Diagnostic& diagnostic : ir.diagnostics.all()) {
     if (diagnostic.severity != tessera::Severity::Error) continue;
     report.findings.push_back({api::FindingKind::Malformed, api::FindingSeverity::Error, "", "",
-                               diagnostic.message, diagnostic.loc});
+                               diagnostic.message, diagnostic.loc, {}});
   }
   return report;
 }
@@ -224,17 +185,25 @@ tessera_module_ir* tessera_frontend_compile(const tessera_source* source,
   defaults.size = sizeof defaults;
   auto all = completed(options ? options : &defaults, first_options_size);
   if (!is_valid(source) || !all || !is_valid(*all)) return nullptr;
-  return guarded([&] { return compile(*source, *all).release(); });
+  return guarded([&] {
+    auto make = [&](tessera::Context& context, tessera::FileId file, tessera::DiagnosticEngine& diagnostics) {
+      diagnostics.set_error_limit(all->error_limit);
+      return api::frontend_compile(context, file, options_of(*all), diagnostics);
+    };
+    return module_of(*source, make).release();
+  });
 }
 
 tessera_module_ir* tessera_frontend_read(const tessera_source* ir) {
   if (!is_valid(ir)) return nullptr;
-  return guarded([&] { return read(*ir).release(); });
+  return guarded([&] {
+    return module_of(*ir, api::frontend_read).release();
+  });
 }
 
 void tessera_module_ir_free(tessera_module_ir* ir) { delete ir; }
 
-int tessera_module_ir_ok(const tessera_module_ir* ir) { return ir && ir->graph ? 1 : 0; }
+int tessera_module_ir_ok(const tessera_module_ir* ir) { return ir && ir->module.graph ? 1 : 0; }
 
 const char* tessera_module_ir_text(const tessera_module_ir* ir) { return ir ? ir->text.c_str() : ""; }
 
@@ -310,7 +279,7 @@ tessera_report* tessera_validate_shapes(const tessera_module_ir* ir, const tesse
     auto report = std::make_unique<tessera_report>();
     std::lock_guard<std::mutex> lock(ir->mutex);
     api::ShapePolicy wanted = all ? policy_of(*all) : api::ShapePolicy();
-    report->report = ir->graph ? api::validate_shapes(*ir->graph, wanted) : errors_of(*ir);
+    report->report = ir->module.graph ? api::validate_shapes(*ir->module.graph, wanted) : errors_of(*ir);
     for (const api::ShapeFinding& finding : report->report.findings) {
       report->files.push_back(ir->sources.file(finding.loc.file).name());
       report->kinds.emplace_back(to_string(finding.kind));

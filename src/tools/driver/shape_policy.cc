@@ -1,0 +1,54 @@
+#include "tools/driver/shape_policy.h"
+
+#include <algorithm>
+
+namespace tessera::driver {
+
+namespace {
+
+struct ShapeRule {
+  std::string_view name;
+  uint32_t no_guards = api::guards_none;
+  bool no_open_sizes = false;
+  bool strict = false;
+};
+
+constexpr ShapeRule rules[] = {
+    {.name = "no-open-sizes", .no_open_sizes = true},
+    {.name = "no-guards", .no_guards = api::guards_all},
+    {.name = "no-signature-guards", .no_guards = api::guards_of_signature},
+    {.name = "no-equality-guards", .no_guards = api::guards_of_equality},
+    {.name = "no-order-guards", .no_guards = api::guards_of_order},
+    {.name = "no-divisibility-guards", .no_guards = api::guards_of_divisibility},
+    {.name = "strict", .strict = true},
+};
+
+}  // namespace
+
+std::vector<std::string> shape_rules() {
+  std::vector<std::string> names;
+  for (const ShapeRule& rule : rules) names.emplace_back(rule.name);
+  return names;
+}
+
+void add_shape_rule(std::string_view name, api::ShapePolicy& policy) {
+  const ShapeRule* rule = std::ranges::find(rules, name, &ShapeRule::name);
+  policy.run_time_guards &= ~rule->no_guards;
+  if (rule->no_open_sizes) policy.symbolic_dims = false;
+  if (rule->strict) policy.strict = true;
+}
+
+Status report_findings(const api::ShapeReport& report, DiagnosticEngine& diagnostics) {
+  for (const api::ShapeFinding& finding : report.findings) {
+    if (finding.kind == api::FindingKind::UnknownDim) {
+      diagnostics.report(diag::unknown_size, {}, finding.subject);
+    } else if (finding.severity == api::FindingSeverity::Error) {
+      auto builder = diagnostics.report(diag::shape_policy, finding.loc, finding.message);
+      bool is_open = finding.kind == api::FindingKind::OpenDim;
+      if (is_open) builder.help(fmt::format("--dims {}=… gives it", finding.subject));
+    }
+  }
+  return report.ok() ? Status(success) : failure;
+}
+
+}  // namespace tessera::driver

@@ -1,0 +1,21 @@
+#pragma once
+// What entries may leave to their calls, as --shape-policy says it.
+
+#include <string>
+#include <vector>
+
+#include "api/validate_shapes.h"
+#include "support/diagnostic.h"
+#include "support/result.h"
+
+namespace tessera::driver {
+
+/// The names of the rules.
+std::vector<std::string> shape_rules();
+/// Makes a policy stricter; the rule is one of shape_rules().
+void add_shape_rule(std::string_view rule, api::ShapePolicy& policy);
+
+/// Reports what the policy does not allow, and sizes that no entry has; a failure where something is an error.
+Status report_findings(const api::ShapeReport& report, DiagnosticEngine& diagnostics);
+
+}  // namespace tessera::driver
