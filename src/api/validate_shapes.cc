@@ -272,9 +272,9 @@ class EntryShapes {
 }  // namespace
 
 std::string_view to_string(FindingKind kind) {
-  static constexpr std::array<std::string_view, 8> names = {
-      "malformed",    "guard",       "false-guard", "open-dim",
-      "negative-dim", "inexact-dim", "overflow",    "unknown-dim"};
+  static constexpr std::array<std::string_view, 9> names = {
+      "malformed",   "guard",    "false-guard", "open-dim",      "negative-dim",
+      "inexact-dim", "overflow", "unknown-dim", "internal-error"};
   return names[size_t(kind)];
 }
 

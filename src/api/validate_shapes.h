@@ -44,6 +44,7 @@ enum class FindingKind : uint8_t {
   InexactDim,    ///< an extent with a division that leaves a rest for some sizes
   Overflow,      ///< a tensor whose bytes do not fit in 64 bits
   UnknownDim,    ///< a size is given that no entry has
+  InternalError,  ///< shapes cannot be looked at for a bug of ours
 };
 /// "guard", "false-guard".
 std::string_view to_string(FindingKind kind);

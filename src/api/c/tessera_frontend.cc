@@ -1,5 +1,8 @@
 // The C interface of the front end, tessera_frontend.h.
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -30,6 +33,7 @@ struct tessera_module_ir {
   std::vector<std::vector<std::string>> advice;               ///< the same
   std::vector<std::string> entries;
   mutable std::mutex mutex;  ///< of the context's dims, which grow when shapes are looked at
+  mutable std::string bug;   ///< of ours, found when shapes were looked at
 };
 
 struct tessera_report {
@@ -110,6 +114,10 @@ tessera::frontend::FrontendOptions options_of(const tessera_frontend_options& ra
 /// Fills what is asked for later. Functions that only read do not make anything then, so that a
 /// handle can be read from several threads.
 void settle(tessera_module_ir& ir) {
+  for (auto* list : {&ir.tags, &ir.entries}) list->clear();
+  ir.remarks.clear();
+  ir.advice.clear();
+  ir.text.clear();
   ir.rendered = render_all(ir.diagnostics, {});
   for (const tessera::Diagnostic& diagnostic : ir.diagnostics.all()) {
     ir.tags.push_back(diag_tag(diagnostic.id));
@@ -121,15 +129,38 @@ void settle(tessera_module_ir& ir) {
   ir.entries = api::entries_of(ir.module);
 }
 
-/// A module of what `make` makes of a text.
+/// A bug of ours, said in the place of what the module was to be.
+void report(tessera_module_ir& ir, const tessera::InternalError& error, tessera::FileId file, std::string_view how) {
+  ir.module = {};
+  ir.diagnostics.set_error_limit(0);
+  auto builder = ir.diagnostics.report(tessera::diag::internal_error, {file, 0, 0, 0}, error.message);
+  for (const std::string& fact : error.facts) builder.note({}, fact);
+  builder.help(fmt::format("this is a bug in Tessera; please report it with the text, which `{}` compiles, too", how));
+  settle(ir);
+}
+
+/// A module of what `make` makes of a text; `how` is a command that does the same.
 template <typename F>
-std::unique_ptr<tessera_module_ir> module_of(const tessera_source& source, F&& make) {
+std::unique_ptr<tessera_module_ir> module_of(const tessera_source& source, std::string_view how, F&& make) {
   auto ir = std::make_unique<tessera_module_ir>();
   tessera::FileId file = ir->sources.add(source.name, std::string(source.text ? source.text : "", source.length));
-  tessera::Result<api::ModuleIr> made = make(ir->context, file, ir->diagnostics);
-  if (made) ir->module = std::move(*made);
-  settle(*ir);
+  try {
+    tessera::Result<api::ModuleIr> made = make(ir->context, file, ir->diagnostics);
+    if (made) ir->module = std::move(*made);
+    settle(*ir);
+  } catch (const tessera::InternalError& error) {
+    report(*ir, error, file, how);
+  }
   return ir;
+}
+
+/// How tesserac makes the same of a source.
+std::string command_of(const tessera_source& source, const tessera_frontend_options& options) {
+  std::string command = fmt::format("tesserac {} ", source.name);
+  command += options.kernels_for ? fmt::format("--shapes --target={}", options.kernels_for) : "--dump=graph";
+  for (size_t i = 0; i < options.include_path_count; ++i) command += fmt::format(" -I{}", options.include_paths[i]);
+  for (size_t i = 0; i < options.define_count; ++i) command += fmt::format(" -D{}", options.defines[i]);
+  return command;
 }
 
 /// A finding for each error of a source that has no graph.
@@ -160,14 +191,30 @@ api::ShapePolicy policy_of(const tessera_shape_policy& raw) {
   return policy;
 }
 
-/// Memory that runs out is the caller's to know.
+/// Memory that runs out is the caller's to know, and so is a bug that keeps us from telling of another one.
 template <typename F>
 auto guarded(F&& work) -> decltype(work()) {
+  tessera::ThrowInternalErrors thrown;
   try {
     return work();
   } catch (const std::bad_alloc&) {
     return nullptr;
+  } catch (const tessera::InternalError&) {
+    return nullptr;
   }
+}
+
+/// What is known of a module's shapes. After a bug of ours nothing more is asked of its tables.
+api::ShapeReport shapes_of(const tessera_module_ir& ir, const api::ShapePolicy& policy) {
+  if (!ir.module.graph) return errors_of(ir);
+  try {
+    if (ir.bug.empty()) return api::validate_shapes(*ir.module.graph, policy);
+  } catch (const tessera::InternalError& error) {
+    ir.bug = fmt::format("internal error: {}; {}", error.message, fmt::join(error.facts, "; "));
+  }
+  api::ShapeReport report;
+  report.findings.push_back({api::FindingKind::InternalError, api::FindingSeverity::Error, "", "", ir.bug, {}, {}});
+  return report;
 }
 
 }  // namespace
@@ -190,14 +237,14 @@ tessera_module_ir* tessera_frontend_compile(const tessera_source* source,
       diagnostics.set_error_limit(all->error_limit);
       return api::frontend_compile(context, file, options_of(*all), diagnostics);
     };
-    return module_of(*source, make).release();
+    return module_of(*source, command_of(*source, *all), make).release();
   });
 }
 
 tessera_module_ir* tessera_frontend_read(const tessera_source* ir) {
   if (!is_valid(ir)) return nullptr;
   return guarded([&] {
-    return module_of(*ir, api::frontend_read).release();
+    return module_of(*ir, fmt::format("tesserac {} --dump=graph", ir->name), api::frontend_read).release();
   });
 }
 
@@ -278,8 +325,7 @@ tessera_report* tessera_validate_shapes(const tessera_module_ir* ir, const tesse
   return guarded([&] {
     auto report = std::make_unique<tessera_report>();
     std::lock_guard<std::mutex> lock(ir->mutex);
-    api::ShapePolicy wanted = all ? policy_of(*all) : api::ShapePolicy();
-    report->report = ir->module.graph ? api::validate_shapes(*ir->module.graph, wanted) : errors_of(*ir);
+    report->report = shapes_of(*ir, all ? policy_of(*all) : api::ShapePolicy());
     for (const api::ShapeFinding& finding : report->report.findings) {
       report->files.push_back(ir->sources.file(finding.loc.file).name());
       report->kinds.emplace_back(to_string(finding.kind));

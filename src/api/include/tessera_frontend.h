@@ -1,12 +1,13 @@
 /* libtessera_frontend: compiles Tessera source to its graph of whole tensors and says what is known of
  * its shapes. C99, C++ compatible; tessera_frontend.hpp wraps it for C++.
  *
- * What is wrong with a source is data, and nothing is printed. Only a mistake of the library itself
- * prints "internal error" and ends the process with the status 70: a program that has to outlive that
- * compiles in a child. Handles are freed by their own functions, which take NULL. Strings belong to
- * the handle that gave them and are UTF-8, ended by a zero byte. Different handles may be used from
- * different threads at once, one handle from several threads only to read. docs/embedding.md has an
- * example.
+ * What is wrong with a source is data, and nothing is printed. So is a bug of the library that it finds
+ * itself: a module with the diagnostic "internal-error", or a report with such a finding (before 1.2 it
+ * ended the process). One that it does not find, a bad access to memory or a stack that is too small,
+ * ends the process: a program that has to outlive that compiles in a child. Handles are freed by their
+ * own functions, which take NULL. Strings belong to the handle that gave them and are UTF-8, ended by a
+ * zero byte. Different handles may be used from different threads at once, one handle from several
+ * threads only to read. docs/embedding.md has an example.
  */
 #ifndef TESSERA_FRONTEND_H
 #define TESSERA_FRONTEND_H
@@ -27,7 +28,7 @@ extern "C" {
 /* The version of this interface. A program runs with a library of the same major and no smaller minor
  * number. */
 #define TESSERA_FRONTEND_MAJOR 1
-#define TESSERA_FRONTEND_MINOR 1
+#define TESSERA_FRONTEND_MINOR 2
 TESSERA_API void tessera_frontend_version(uint32_t* major, uint32_t* minor);
 
 /* A graph with what was said about its source. */
@@ -71,8 +72,8 @@ typedef struct {
   size_t error_limit;         /* errors that are kept; 0: all */
 } tessera_frontend_options;
 
-/* Compiles a source. `options` may be NULL. The result is NULL only when memory ran out or an argument
- * breaks the rules above. */
+/* Compiles a source. `options` may be NULL. The result is NULL only when memory ran out, an argument
+ * breaks the rules above, or a bug of the library keeps it from telling of another one. */
 TESSERA_API tessera_module_ir* tessera_frontend_compile(const tessera_source* source,
                                                         const tessera_frontend_options* options);
 /* Reads a graph from its text, as `tesserac --dump=graph` prints it. */
@@ -154,8 +155,8 @@ TESSERA_API size_t tessera_report_open_dim_count(const tessera_report* report);
 
 typedef struct {
   tessera_severity severity;
-  /* "malformed", "guard", "false-guard", "open-dim", "negative-dim", "inexact-dim", "overflow" or
-   * "unknown-dim" */
+  /* "malformed", "guard", "false-guard", "open-dim", "negative-dim", "inexact-dim", "overflow",
+   * "unknown-dim" or, since 1.2, "internal-error" */
   const char* kind;
   const char* entry;   /* "" for what is of no entry */
   const char* subject; /* the size or the condition: "D", "D % 64 == 0" */
