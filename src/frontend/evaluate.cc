@@ -363,17 +363,29 @@ Datum Evaluator::index_sequence(const Datum& object, const ast::Expr& index, Sco
   const std::vector<Datum>& elements = object.elements();
   int64_t size = int64_t(elements.size());
   if (const auto* slice = ast::as<ast::Slice>(&index)) {
-    if (slice->step) return unsupported(slice->step->loc, "a step in a slice of a tuple");
+    std::optional<int64_t> step = 1;
+    if (slice->step) step = expect_int(evaluate(*slice->step, scope), slice->step->loc, "the step of a slice");
+    if (!step) return Datum::poison();
+    if (*step == 0) {
+      report(diag::wrong_kind, slice->step->loc, "the step of a slice", "0", "another integer");
+      return Datum::poison();
+    }
+    // Backwards a slice begins at the last element, and ends before the first.
+    int64_t first = *step > 0 ? 0 : -1, last = first + size;
     auto bound = [&](const ast::Expr* expr, int64_t otherwise) -> std::optional<int64_t> {
       if (!expr) return otherwise;
       std::optional<int64_t> value = expect_int(evaluate(*expr, scope), expr->loc, "the bound");
       if (!value) return std::nullopt;
-      return std::clamp<int64_t>(*value < 0 ? *value + size : *value, 0, size);
+      return std::clamp<int64_t>(*value < 0 ? *value + size : *value, first, last);
     };
-    std::optional<int64_t> lower = bound(slice->lower, 0), upper = bound(slice->upper, size);
+    std::optional<int64_t> lower = bound(slice->lower, *step > 0 ? first : last);
+    std::optional<int64_t> upper = bound(slice->upper, *step > 0 ? last : first);
     if (!lower || !upper) return Datum::poison();
-    std::vector<Datum> part(elements.begin() + *lower,
-                            elements.begin() + std::max(*lower, *upper));
+    std::vector<Datum> part;
+    for (int64_t at = *lower; *step > 0 ? at < *upper : at > *upper;) {
+      part.push_back(elements[size_t(at)]);
+      if (__builtin_add_overflow(at, *step, &at)) break;
+    }
     return object.is(DatumKind::Tuple) ? Datum::tuple(std::move(part))
                                        : Datum::list(std::move(part));
   }

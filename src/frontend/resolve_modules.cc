@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "frontend/evaluate.h"
 #include "frontend/session.h"
 
 namespace tessera::frontend {
@@ -15,6 +16,12 @@ ast::Identifier declared_name(const ast::Stmt& stmt) {
   const auto* field = ast::as<ast::Assign>(&stmt);
   const auto* name = field ? ast::as<ast::Name>(field->targets[0]) : nullptr;
   return name ? ast::Identifier{name->text, name->loc} : ast::Identifier{};
+}
+
+/// `def __init__`; null for others.
+const ast::Def* constructor_of(const ast::Stmt& stmt) {
+  const auto* def = ast::as<ast::Def>(&stmt);
+  return def && def->name.text == "__init__" ? def : nullptr;
 }
 
 bool is_quiet(const ast::Stmt& stmt) {
@@ -68,6 +75,12 @@ void Session::check_module(const ast::Module& stmt, Scope& scope) {
         .label(it->second, "it is declared here first");
   }
   for (const ast::Stmt* each : stmt.body) {
+    if (const ast::Def* constructor = constructor_of(*each)) {
+      report_constructor(stmt, *constructor);
+      // What it takes are no parameters of the module, so that each instance would be a mistake.
+      scope.set(stmt.name.text, Datum::poison(), stmt.name.loc);
+      continue;
+    }
     if (is_quiet(*each) || !check_field(*each, scope)) continue;
     ast::Identifier name = declared_name(*each);
     auto [it, fresh] = names.try_emplace(name.text, name.loc);
@@ -83,16 +96,39 @@ void Session::check_module(const ast::Module& stmt, Scope& scope) {
   }
 }
 
+void Session::report_no_self(const ast::Def& def) {
+  auto builder = report(diag::method_without_self, def.name.loc, def.name.text);
+  Loc behind = def.name.loc.behind();
+  std::string_view rest = sources().file(behind.file).line(behind.line).substr(behind.column - 1);
+  bool is_open = rest.starts_with('('), is_marker = is_open && rest.starts_with("(*");
+  if (!is_open || is_marker) {
+    builder.help(fmt::format("a method is given its instance: def {}(self, …):", def.name.text));
+    return;
+  }
+  ++behind.column;
+  builder.fix("a method is given its instance", behind, def.parameters.empty() ? "self" : "self, ");
+}
+
+/// What other languages do in a constructor a module says of itself.
+void Session::report_constructor(const ast::Module& stmt, const ast::Def& def) {
+  std::string parameters;
+  for (const ast::Parameter& parameter : def.parameters) {
+    if (parameter.name.text == "self") continue;
+    parameters += fmt::format("{}{}", parameters.empty() ? "" : ", ", source_text(sources(), parameter.loc));
+  }
+  report(diag::misplaced_statement, def.name.loc, "the constructor '__init__'", "in a module")
+      .help(fmt::format("what an instance is made with stands behind the name: module {}({}):", stmt.name.text,
+                        parameters))
+      .help("fields have types, and params initial values: w: Param[D, f32] = zeros(), block: Block(D)");
+}
+
 /// Whether a statement may stand in a module; reports when it may not.
 bool Session::check_field(const ast::Stmt& stmt, Scope& scope) {
   if (stmt.kind == ast::NodeKind::Const) return true;
   if (const auto* def = ast::as<ast::Def>(&stmt)) {
     bool has_self = !def->parameters.empty() && def->parameters[0].name.text == "self" &&
                     !def->parameters[0].keyword_only;
-    if (!has_self) {
-      report(diag::method_without_self, def->name.loc, def->name.text)
-          .help("a method is given its instance: def f(self, x: Tensor[B, D, f32]):");
-    }
+    if (!has_self) report_no_self(*def);
     return true;
   }
   const auto* field = ast::as<ast::Assign>(&stmt);
@@ -111,11 +147,10 @@ bool Session::check_field(const ast::Stmt& stmt, Scope& scope) {
                         field ? "an assignment" : "this statement", "in a module");
   if (named && field->annotation->kind == ast::NodeKind::List) {
     builder.fix("write 'Param'", field->annotation->loc.before(), "Param");
-  } else if (field) {
+  } else {
     builder.help(
-        "fields are params, w: Param[D, f32] = zeros(), and modules, block: Block(D); a constant "
-        "is "
-        "written const N = 4");
+        "fields are params, w: Param[D, f32] = zeros(), and modules, block: Block(D); a constant is written "
+        "const N = 4");
   }
   return false;
 }

@@ -202,6 +202,8 @@ class Session {
   void enter_module(SourceModule& module, const ast::Module& stmt);
   void check_module(const ast::Module& stmt, Scope& scope);
   bool check_field(const ast::Stmt& stmt, Scope& scope);
+  void report_no_self(const ast::Def& def);
+  void report_constructor(const ast::Module& stmt, const ast::Def& def);
   void enter_assignment(SourceModule& module, const ast::Assign& stmt);
   void enter_import(SourceModule& module, const ast::Import& stmt);
   void enter_from_import(SourceModule& module, const ast::FromImport& stmt);

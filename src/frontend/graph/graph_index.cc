@@ -121,7 +121,9 @@ bool GraphBuilder::slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& 
     auto given = expect_int(evaluate(*slice.step, scope), slice.step->loc, "the step of a slice");
     if (!given) return false;
     if (*given < 1) {
-      report(diag::wrong_kind, slice.step->loc, "the step of a slice", std::to_string(*given), "an integer from 1 up");
+      auto builder = report(diag::wrong_kind, slice.step->loc, "the step of a slice", std::to_string(*given),
+                            "an integer from 1 up");
+      if (*given < 0) builder.help("the N rows of a matrix in reverse are embedding(N - 1 - arange(N, i32), x)");
       return false;
     }
     step = *given;

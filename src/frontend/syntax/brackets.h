@@ -19,8 +19,11 @@ class BracketTracker {
       : buffer_(buffer), diagnostics_(diagnostics) {}
 
   size_t depth() const { return open_.size(); }
+  /// The innermost bracket, of which there is one.
+  Loc innermost() const { return open_.back().loc; }
   /// The line has a reported mistake.
   bool spoilt() const { return spoilt_; }
+  void spoil() { spoilt_ = true; }
   /// Takes the next token of a line; false when it is the first mistake of the line.
   bool accept(const Token& token);
   /// At the start of a physical line inside brackets: a word that only begins a statement, or, no

@@ -59,6 +59,10 @@ class Preprocessor {
   void code(const Reading& reading, size_t at);
   void emit(const Token& token);
   bool goes_on(const Reading& reading, size_t newline);
+  bool begins_directive(const Reading& reading, size_t at);
+  bool closes_bracket(const Reading& reading, size_t at);
+  size_t end_of_condition(const Reading& reading, size_t at);
+  void skip_directive(const Reading& reading, size_t& at);
   void end_line(const Token& newline);
   Directive read_directive(const Reading& reading, size_t& at);
   void directive(const Reading& reading, const Directive& directive);
@@ -148,6 +152,83 @@ bool Preprocessor::goes_on(const Reading& reading, size_t newline) {
   return false;
 }
 
+/// Whether the '%' at the start of a line begins a directive, and is no operator between two operands.
+bool Preprocessor::begins_directive(const Reading& reading, size_t at) {
+  const std::vector<RawToken>& tokens = raw(reading);
+  if (tokens[at].kind != TokenKind::Percent || at + 1 == tokens.size()) return false;
+  const RawToken& word = tokens[at + 1];
+  if (word.offset != tokens[at].offset + 1) return false;
+  if (word.kind == TokenKind::If || word.kind == TokenKind::Elif || word.kind == TokenKind::Else) return true;
+  std::string_view name = sources_.file(reading.file).text().substr(word.offset, word.length);
+  size_t next = at + 2;
+  while (next < tokens.size() && tokens[next].kind == TokenKind::Space) ++next;
+  TokenKind kind = next < tokens.size() ? tokens[next].kind : TokenKind::Newline;
+  if (name == "include" || name == "error") return kind == TokenKind::String;
+  if (name == "define") return kind == TokenKind::Name;
+  return name == "endif" && kind == TokenKind::Newline && !branches_.empty();
+}
+
+/// Tokens that are looked at for the end of a bracket or a condition. What ends further below counts as forgotten.
+constexpr size_t far_below = 10'000;
+
+/// Whether the innermost bracket is closed behind the token, before a statement begins.
+bool Preprocessor::closes_bracket(const Reading& reading, size_t at) {
+  const std::vector<RawToken>& tokens = raw(reading);
+  size_t depth = 0, end = std::min(tokens.size(), at + far_below);
+  for (bool is_first = true; at < end; ++at) {
+    TokenKind kind = tokens[at].kind;
+    if (is_first && brackets_->gives_up_at(kind, TokenKind::Newline, true)) return false;
+    if (is_closing(kind) && depth == 0) return true;
+    depth += is_opening(kind);
+    depth -= is_closing(kind);
+    if (kind != TokenKind::Space) is_first = kind == TokenKind::Newline;
+  }
+  return false;
+}
+
+/// The '%' of the '%endif' of the '%if' at `at`; `at` for other directives, and where there is none.
+size_t Preprocessor::end_of_condition(const Reading& reading, size_t at) {
+  const std::vector<RawToken>& tokens = raw(reading);
+  size_t depth = 0, end = std::min(tokens.size(), at + far_below);
+  bool is_first = true;
+  for (size_t i = at; i + 1 < end; ++i) {
+    if (is_first && tokens[i].kind == TokenKind::Percent) {
+      const RawToken& word = tokens[i + 1];
+      bool is_end = sources_.file(reading.file).text().substr(word.offset, word.length) == "endif";
+      depth += word.kind == TokenKind::If;
+      depth -= is_end && depth > 0;
+      if (depth == 0) return i;
+    }
+    if (tokens[i].kind != TokenKind::Space) is_first = tokens[i].kind == TokenKind::Newline;
+  }
+  return at;
+}
+
+/// A directive inside of brackets is a mistake of the whole statement. Branches that begin there may close the bracket
+/// each: nobody reads them.
+void Preprocessor::skip_directive(const Reading& reading, size_t& at) {
+  size_t end = end_of_condition(reading, at);
+  Directive found = read_directive(reading, at);
+  if (active() && !brackets_->spoilt()) {
+    diagnostics_.report(diag::directive_in_brackets, found.loc, found.name)
+        .label(brackets_->innermost(), "the bracket is opened here")
+        .help("directives stand between statements: choose what differs before, as a 'const' or by '%define', or write "
+              "the whole statement in each branch");
+    brackets_->spoil();
+    if (emits()) {
+      const RawToken& last = raw(reading)[at];
+      result_.buffer.tokens.push_back({TokenKind::Error, reading.file, last.offset, last.length, 0});
+    }
+  }
+  if (end > at) {
+    at = end;
+    read_directive(reading, at);
+    return;
+  }
+  bool is_branch = found.name == "if" || found.name == "elif" || found.name == "else" || found.name == "endif";
+  if (is_branch) directive(reading, found);
+}
+
 void Preprocessor::run_tokens(const Reading& reading_now) {
   const Reading reading = reading_now;
   bool physical_start = true;
@@ -158,7 +239,12 @@ void Preprocessor::run_tokens(const Reading& reading_now) {
     uint32_t indentation = physical_start ? indentation_before(reading, at) : 0;
     bool decorates = physical_start && indentation <= line_indentation_ && is_decorator(reading, at);
     TokenKind begins = decorates ? TokenKind::Def : token.kind;
-    if (physical_start && brackets_->gives_up_at(begins, before, indentation > line_indentation_)) {
+    bool is_inside = physical_start && brackets_->depth() > 0 && begins_directive(reading, at);
+    if (is_inside && (brackets_->spoilt() || closes_bracket(reading, at))) {
+      skip_directive(reading, at);
+      continue;
+    }
+    if (is_inside || (physical_start && brackets_->gives_up_at(begins, before, indentation > line_indentation_))) {
       end_line({TokenKind::Newline, reading.file, token.offset, 0, 0});
     }
     if (is_trivia(token.kind)) {
