@@ -46,12 +46,21 @@ format::KernelBuffer buffer_of(Type type, size_t position, size_t inputs,
                                const std::vector<std::string>& dims) {
   format::KernelBuffer buffer;
   buffer.result = position >= inputs;
-  buffer.name =
-      buffer.result ? "r" + std::to_string(position - inputs) : "p" + std::to_string(position);
   buffer.dtype = format_dtype(type->dtype);
   for (Dim extent : type->dims) buffer.shape.push_back(format_dim(extent, dims));
   buffer.alignment = byte_size(type->dtype);
   return buffer;
+}
+
+/// What the kernel's source calls a buffer, or its number among inputs or results where that is not known.
+std::string buffer_name(Op* kernel, size_t position, const format::KernelBuffer& buffer,
+                        const format::KernelMeta& meta) {
+  Attr names = kernel->attr("names");
+  std::string name = names ? names->elements[position]->string : "";
+  auto has_name = [&](const format::KernelBuffer& other) { return other.name == name; };
+  if (!name.empty() && std::ranges::none_of(meta.buffers, has_name)) return name;
+  auto is_like = [&](const format::KernelBuffer& other) { return other.result == buffer.result; };
+  return (buffer.result ? "r" : "p") + std::to_string(std::ranges::count_if(meta.buffers, is_like));
 }
 
 std::vector<format::Expr> format_sizes(Attr sizes, const std::vector<std::string>& dims) {
@@ -138,7 +147,9 @@ format::KernelMeta kernel_meta(Op* kernel, const Machine& machine) {
   unsigned widest = 1;
   meta.alignment = params.empty() ? 1 : INT64_MAX;
   for (size_t i = 0; i < params.size(); ++i) {
-    meta.buffers.push_back(buffer_of(params[i]->type, i, inputs, meta.dims));
+    format::KernelBuffer buffer = buffer_of(params[i]->type, i, inputs, meta.dims);
+    buffer.name = buffer_name(kernel, i, buffer, meta);
+    meta.buffers.push_back(std::move(buffer));
     meta.alignment = std::min<int64_t>(meta.alignment, meta.buffers.back().alignment);
     widest = std::max(widest, byte_size(params[i]->type->dtype));
   }

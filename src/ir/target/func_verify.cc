@@ -118,6 +118,9 @@ void verify_func(Op* op, OpVerifier& verifier) {
   if (!op->region()->front()) return;
   if (!all_of_kind(op->attr("dims"), AttrKind::String)) verifier.error("'dims' must list names");
   if (!all_of_kind(op->attr("params"), AttrKind::Type)) verifier.error("'params' must list types");
+  Attr names = op->attr("names");
+  bool is_good = !names || (all_of_kind(names, AttrKind::String) && count_of(op, "names") == count_of(op, "params"));
+  if (!is_good) verifier.error("'names' must list a name for each of 'params'");
   int64_t outputs = op->int_attr("outputs");
   if (outputs < 0 || outputs > int64_t(op->attr("params")->elements.size())) {
     verifier.error("it has {} parameters and cannot have {} results", op->attr("params")->elements.size(), outputs);

@@ -175,6 +175,18 @@ std::vector<std::string> free_dims(Op* kernel) {
   return names.take();
 }
 
+Attr parameter_names(Op* kernel) {
+  Context& context = kernel->module()->context();
+  Block* body = kernel->region()->front();
+  std::vector<Attr> names;
+  bool is_named = false;
+  for (unsigned i = 0; i < body->arg_count(); ++i) {
+    names.push_back(context.string(body->arg(i)->name()));
+    is_named = is_named || !body->arg(i)->name().empty();
+  }
+  return is_named ? context.array(std::move(names)) : nullptr;
+}
+
 std::vector<std::string> mentioned_dims(Op* kernel) {
   NameList names;
   names.add(kernel);

@@ -12,6 +12,8 @@ namespace tessera {
 /// The symbols of a kernel's parameter types in order of first appearance, the results' first: M, N,
 /// K for a product. This is the order in which a launch gives their values.
 std::vector<std::string> free_dims(Op* kernel);
+/// The names that parameters have in the kernel's text, "" for those without; null where none has one.
+Attr parameter_names(Op* kernel);
 /// The symbols that types of values and attributes in a kernel mention, each once.
 std::vector<std::string> mentioned_dims(Op* kernel);
 /// Replaces symbols in every type and attribute of a kernel, all at once.

@@ -39,6 +39,7 @@ Op* declare(Op* kernel) {
                       {"epilogue", kernel->attr("epilogue")},
                       {"grid", kernel->attr("grid")},
                       {"kernel", kernel->attr("kernel")},
+                      {"names", parameter_names(kernel)},
                       {"outputs", kernel->attr("outputs")},
                       {"params", context.array(std::move(parameters))},
                       {"schedule", kernel->attr("schedule")},

@@ -37,6 +37,7 @@ Op* NvLowering::declare() {
                       {"epilogue", kernel_->attr("epilogue")},
                       {"grid", kernel_->attr("grid")},
                       {"kernel", kernel_->attr("kernel")},
+                      {"names", parameter_names(kernel_)},
                       {"outputs", kernel_->attr("outputs")},
                       {"params", context.array(std::move(types))},
                       {"persistent", kernel_->attr("persistent")},
