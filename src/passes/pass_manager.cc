@@ -108,7 +108,8 @@ Status PassManager::run_step(Module& module, const PassStep& step, PassContext& 
 
 void PassManager::print(std::string_view when, const PassStep& step, Module& module) {
   if (!options_.print) return;
-  options_.print(fmt::format("// {} {}\n{}", when, step.pass->name, tessera::print(module)));
+  std::string text = tessera::print(module, {.locations = options_.locations});
+  options_.print(fmt::format("// {} {}\n{}", when, step.pass->name, text));
 }
 
 }  // namespace tessera

@@ -100,6 +100,7 @@ struct PassManagerOptions {
   std::set<std::string, std::less<>> print_after;
   std::function<void(const std::string&)> print;    ///< where printed IR goes
   std::function<void(Module&, const PassStep&, double seconds)> ran;  ///< told of each pass that succeeded
+  bool locations = true;  ///< in printed IR
   bool verify_each = false;
   /// Where a crash leaves its reproducer; empty for none.
   std::string reproducer;

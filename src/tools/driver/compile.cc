@@ -373,8 +373,12 @@ void Compiler::dump(Stage stage, const std::string& what, const std::string& tex
   state_->dumps[stage].push_back({fmt::format("// ---- {}: {}\n", name, what), text});
 }
 
+void Compiler::dump(Stage stage, const std::string& what, Module& module) {
+  if (wants(stage)) dump(stage, what, print(module, {.locations = options_.locations}));
+}
+
 Status Compiler::lower_all() {
-  if (state_->graph) dump(Stage::Graph, state_->graph->name(), print(*state_->graph));
+  if (state_->graph) dump(Stage::Graph, state_->graph->name(), *state_->graph);
   Stage last = Stage::Cubin;
   if (!state_->stages.empty()) last = *std::max_element(state_->stages.begin(), state_->stages.end());
   if (last == Stage::Graph) return success;
@@ -420,7 +424,7 @@ Status Compiler::lower_exported_kernels(const Machine& machine) {
     auto module = std::make_unique<Module>(state_->context, diagnostics_.sources(), name, Level::Schedule);
     module->set_attr("target", state_->context.string(machine.name));
     if (!state_->source.library->instantiate_exported(*module, name, machine.name)) return failure;
-    dump(Stage::Schedule, what_of(*module, machine), print(*module));
+    dump(Stage::Schedule, what_of(*module, machine), *module);
     if (finish(std::move(module), rest_after(pipeline_for(machine), Level::Schedule), machine).failed()) {
       return failure;
     }
@@ -457,7 +461,7 @@ Status Compiler::finish(std::unique_ptr<Module> module, std::span<const PassId> 
       return run_passes(*module, passes.subspan(begin, end - begin), &machine, entry ? entry->string : "");
     });
     if (status.failed()) return failure;
-    if (level != Level::Graph) dump(stage_of(level), what, print(*module));
+    if (level != Level::Graph) dump(stage_of(level), what, *module);
     begin = end;
   }
   for (TargetOutput& target : state_->targets) {
@@ -472,6 +476,7 @@ Status Compiler::run_passes(Module& module, std::span<const PassId> passes, cons
   manager_options.print_before = {options_.print_before.begin(), options_.print_before.end()};
   manager_options.print_after = {options_.print_after.begin(), options_.print_after.end()};
   manager_options.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
+  manager_options.locations = options_.locations;
   manager_options.verify_each = options_.verify_each;
   if (options_.observer) {
     manager_options.ran = [&](Module& changed, const PassStep& step, double seconds) {

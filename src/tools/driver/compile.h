@@ -33,6 +33,7 @@ struct CompileOptions {
   std::vector<std::string> disabled_passes;  ///< by name; only such as nothing relies on
   std::vector<std::string> fast;  ///< rules that are given up, as spelt
   std::optional<api::ShapePolicy> shape_policy;  ///< what entries may leave to their calls; all where there is none
+  bool locations = true;  ///< in printed IR
   bool verify_each = false;
   bool cubin = false;      ///< assemble PTX, and put both into the bundle
   bool debug = false;      ///< accesses to memory are checked before they happen
@@ -93,6 +94,7 @@ class Compiler {
   Status run_passes(Module& module, std::span<const PassId> passes, const Machine* machine,
                     const std::string& entry);
   void dump(Stage stage, const std::string& what, const std::string& text);
+  void dump(Stage stage, const std::string& what, Module& module);
   bool wants(Stage stage) const;
   bool is_continued(const Module& module) const;
   std::string output_path() const;

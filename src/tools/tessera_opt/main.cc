@@ -125,7 +125,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--time", options.time, "print the time of each pass to standard error")
       ->group("What is printed");
   app.add_flag("--no-verify", options.no_verify, "do not verify after each pass")->group("Passes");
-  app.add_flag("--no-locations", options.no_locations, "print no source locations in the result")
+  app.add_flag("--no-locations", options.no_locations, "print IR without locations in the source")
       ->group("What is printed");
   app.add_option("--show-layout", options.layout, "draw a layout and leave: who holds each element, or where it lies")
       ->type_name("LAYOUT")
@@ -217,6 +217,7 @@ class Run {
     manager_options.print_before = {options_.print_before.begin(), options_.print_before.end()};
     manager_options.print_after = {options_.print_after.begin(), options_.print_after.end()};
     manager_options.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
+    manager_options.locations = !options_.no_locations;
     manager_options.verify_each = !options_.no_verify;
     manager_options.reproducer = driver::reproducer_path("tessera-opt");
     PassManager manager(std::move(manager_options));

@@ -185,6 +185,9 @@ void add_options(CLI::App& app, Options& options) {
       ->group(pass_group)
       ->delimiter(',')
       ->allow_extra_args(false);
+  app.add_flag("!--no-locations", compile.locations,
+               "leave out the locations in the source, of IR that --dump, --print-before and --print-after print")
+      ->group(pass_group);
   app.add_option("--disable-pass", compile.disabled_passes, "leave out these passes; results stay within their bounds")
       ->type_name("PASS,...")
       ->group(pass_group)
