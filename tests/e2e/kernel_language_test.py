@@ -601,11 +601,38 @@ def steepest(x: Tensor[M, N, f32], w: Tensor[N, 16, f32]) -> Tensor[M, 16, f32]:
         last = p
     return most
 
+@kernel.schedule(Schedule(BM={0}, BN={1}))
+def by_hand(x: Tensor[M, N, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
+    t = tile.context(m=M, n=N)
+    memory = tile.alloc((3, t.m, t.n), f32)
+    s = tile.zeros((t.m,), f32)
+    r = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        tile.async_copy(x, (t.i, n), memory[n])
+        tile.wait()
+        tile.barrier()
+        s += tile.sum(tile.load(memory[n]), axis=1)
+        r = tile.maximum(r, tile.max(tile.load(memory[n]), axis=1) + s)
+        tile.barrier()
+    return s, r
+
+@kernel.schedule(Schedule(BM={0}, BN={1}))
+def crossed(x: Tensor[M, N, f32], w: Tensor[K, N, f32], v: Tensor[M, K, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N, k=K)
+    columns = tile.zeros((t.n,), f32)
+    rows = tile.zeros((t.m,), f32)
+    for k in tile.range(K, t.k):
+        columns += tile.sum(tile.load(w, (k, t.j), (t.k, t.n)), axis=0)
+        rows += tile.sum(tile.load(v, (t.i, k), (t.m, t.k)), axis=1)
+    return rows[:, None] * tile.load(x) + columns[None, :]
+
 @jit
 def f(x: Tensor[M, N, f32], w: Tensor[N, 16, f32]):
     s, r = neighbours(x)
     most = steepest(x, w)
-    return s, r, most
+    t, u = by_hand(x)
+    c = crossed(x, w.T, x @ w)
+    return s, r, most, t, u, c
 """
 
 
@@ -622,7 +649,12 @@ def carried(x, w, width):
         s, r = s + (a * b + acc * old)[:, :there].sum(1), r + (older + same * a)[:, :there].sum(1)
         p = x[:, start:start + there] @ w[start:start + there]
         most, last = np.maximum(most, p - last), p
-    return {"s": s, "r": r, "most": most}
+    t, u = np.zeros(rows), np.zeros(rows)
+    for start in range(0, columns, width):
+        t = t + x[:, start:start + width].sum(1)
+        u = np.maximum(u, x[:, start:start + width].max(1) + t)
+    c = (x @ w).sum(1)[:, None] * x + w.sum(1)[None, :]
+    return {"s": s, "r": r, "most": most, "t": t, "u": u, "c": c}
 
 
 WILD = """

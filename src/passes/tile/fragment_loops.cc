@@ -156,7 +156,7 @@ void FragmentStages::write_loop(const Root& root) {
   auto kept = emitter_.kept();
   Block* body = op->region()->front();
   FragmentEmitter::Values last = emitter_.old_loop(op, in_memory, inits, [&](const FragmentEmitter::Values&) {
-    block(body);
+    write_stages(body);
     return end_turn(op, in_memory);
   });
   emitter_.set_kept(std::move(kept));
