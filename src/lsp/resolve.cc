@@ -75,9 +75,12 @@ std::optional<Symbol> Resolver::declared_name(FileModel& file, const Piece& from
   for (const Declared& own : from.names.declared) {
     if (from.is_reading && own.name == name) return declared(file, from, own, follow);
   }
-  const Piece* piece = nullptr;
-  const Declared* found = file.find(name, &piece);
-  return found ? declared(file, *piece, *found, follow) : std::nullopt;
+  for (FileModel* part : workspace_.scope_of(file)) {
+    const Piece* piece = nullptr;
+    const Declared* found = part->find(name, &piece);
+    if (found) return declared(*part, *piece, *found, follow);
+  }
+  return std::nullopt;
 }
 
 std::optional<Symbol> Resolver::free_name(FileModel& file, const Piece& from, std::string_view name, bool in_type) {

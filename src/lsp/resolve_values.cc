@@ -202,9 +202,12 @@ std::optional<Symbol> Resolver::member(const Meaning& object, std::string_view n
   }
   const Symbol& symbol = *object.symbol;
   if (symbol.kind == SymbolKind::File && symbol.file) {
-    const Piece* piece = nullptr;
-    const Declared* found = symbol.file->find(name, &piece);
-    return found ? declared(*symbol.file, *piece, *found) : std::nullopt;
+    for (FileModel* part : workspace_.with_included(*symbol.file)) {
+      const Piece* piece = nullptr;
+      const Declared* found = part->find(name, &piece);
+      if (found) return declared(*part, *piece, *found);
+    }
+    return std::nullopt;
   }
   if (symbol.kind == SymbolKind::Namespace) return member_of_namespace(symbol, name);
   if (symbol.kind == SymbolKind::Kernel) {

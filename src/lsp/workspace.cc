@@ -126,6 +126,39 @@ FileModel* Workspace::known(const std::string& path) const {
   return found == models_.end() ? nullptr : found->second.get();
 }
 
+const std::vector<FileModel*>& Workspace::includers(const std::string& path) {
+  if (includers_generation_ != generation_) {
+    includers_.clear();
+    for (const auto& [other, model] : models_) {
+      for (const std::string& included : model->included()) includers_[included].push_back(model.get());
+    }
+    includers_generation_ = generation_;
+  }
+  static const std::vector<FileModel*> none;
+  auto found = includers_.find(path);
+  return found == includers_.end() ? none : found->second;
+}
+
+std::vector<FileModel*> Workspace::with_included(FileModel& file) {
+  std::vector<FileModel*> files = {&file};
+  for (const std::string& path : file.included()) {
+    if (FileModel* included = model(path)) files.push_back(included);
+  }
+  return files;
+}
+
+std::vector<FileModel*> Workspace::scope_of(FileModel& file) {
+  std::vector<FileModel*> files = with_included(file);
+  // Reading a file may make another list.
+  std::vector<FileModel*> around = includers(file.path());
+  for (FileModel* includer : around) {
+    for (FileModel* other : with_included(*includer)) {
+      if (std::find(files.begin(), files.end(), other) == files.end()) files.push_back(other);
+    }
+  }
+  return files;
+}
+
 std::string Workspace::canonical(std::string path) const {
   std::string below = library_path_of(path);
   return below.empty() ? path : below;

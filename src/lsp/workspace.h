@@ -58,6 +58,10 @@ class Workspace {
   FileModel* model(const std::string& path);
   /// The same, and only if it is known already.
   FileModel* known(const std::string& path) const;
+  /// A file and those that it includes, whose names are its own.
+  std::vector<FileModel*> with_included(FileModel& file);
+  /// All files whose names are seen in it: also those that include it, with what these include.
+  std::vector<FileModel*> scope_of(FileModel& file);
   /// The path that files of the library have however they were named.
   std::string canonical(std::string path) const;
   /// The path of the file that `import dotted` in `from` means; empty when there is none.
@@ -98,6 +102,8 @@ class Workspace {
   FileModel& make(const std::string& path, bool is_library);
   void set_text(FileModel& model, std::string text);
   FileModel* from_disk(const std::string& path);
+  /// Known files that include the one of a path.
+  const std::vector<FileModel*>& includers(const std::string& path);
   /// Files whose text the given one is part of are parsed again.
   void reparse_includers(const std::string& path);
 
@@ -108,6 +114,8 @@ class Workspace {
   std::vector<std::string> roots_;
   std::vector<std::string> found_;  ///< paths below the roots
   bool scanned_ = false;
+  std::map<std::string, std::vector<FileModel*>> includers_;  ///< by path, as of includers_generation_
+  uint64_t includers_generation_ = 0;
   uint64_t generation_ = 0;
 };
 

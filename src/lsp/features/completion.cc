@@ -47,7 +47,7 @@ class Completer {
   void members();
   bool context_members(const Symbol& variable);
   void members_of(const Symbol& module);
-  void declared_in(FileModel& file);
+  void declared_in(FileModel& file, char order, bool in_type = false);
   void decorators();
   void imports();
   void imported_names();
@@ -151,12 +151,14 @@ Meaning Completer::object_before(int32_t index) {
   return symbol ? resolver_.meaning_of(*symbol) : Meaning{};
 }
 
-void Completer::declared_in(FileModel& file) {
-  for (const auto& [name, where] : file.declared()) {
-    auto symbol = resolver_.declared(file, *where.second, *where.first);
-    if (!symbol) continue;
-    symbol->name = name;
-    add(*symbol, 'a');
+void Completer::declared_in(FileModel& file, char order, bool in_type) {
+  for (FileModel* part : context_.workspace.with_included(file)) {
+    for (const auto& [name, where] : part->declared()) {
+      auto symbol = resolver_.declared(*part, *where.second, *where.first);
+      if (!symbol || (in_type && !may_be_in_type(*symbol))) continue;
+      symbol->name = name;
+      add(*symbol, order);
+    }
   }
 }
 
@@ -202,7 +204,7 @@ void Completer::members() {
   } else if (space || (symbol.kind == SymbolKind::Namespace && symbol.prefix == "tessera")) {
     for (const frontend::Builtin& op : all_ops()) add(builtin_symbol(op), 'b');
   } else if (symbol.kind == SymbolKind::File) {
-    declared_in(*symbol.file);
+    declared_in(*symbol.file, 'a');
   } else if (symbol.kind == SymbolKind::Kernel) {
     words(WordKind::KernelMember, 'a');
   }
@@ -251,7 +253,7 @@ void Completer::imported_names() {
     for (const frontend::Builtin& op : all_ops()) add(builtin_symbol(op), 'a');
     return;
   }
-  declared_in(*target);
+  declared_in(*target, 'a');
 }
 
 void Completer::arguments(const OpenBracket& call) {
@@ -334,12 +336,7 @@ void Completer::names(char order, bool with_language) {
     // A name in a signature may be one of the language.
     if (symbol && !symbol->word && (with_language || may_be_in_type(*symbol))) add(*symbol, order);
   }
-  for (const auto& [name, where] : file_.declared()) {
-    auto symbol = resolver_.declared(file_, *where.second, *where.first);
-    if (!symbol || (!with_language && !may_be_in_type(*symbol))) continue;
-    symbol->name = name;
-    add(*symbol, char(order + 1));
-  }
+  declared_in(file_, char(order + 1), !with_language);
   if (!with_language) return;
   for (const frontend::Builtin& op : all_ops()) add(builtin_symbol(op), char(order + 2));
   words(WordKind::Namespace, char(order + 2));

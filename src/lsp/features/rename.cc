@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -36,22 +38,60 @@ std::string refuse(const std::optional<Symbol>& symbol) {
   return symbol->name == "__call__" ? "'__call__' is the method that calls of an instance call" : "";
 }
 
+/// The same of what the text alone does not tell.
+std::string refuse_unseen(Context& context, FileModel& file, std::string_view name,
+                          const std::optional<Symbol>& symbol) {
+  bool lacks_include = false;
+  for (FileModel* part : context.workspace.scope_of(file)) {
+    for (const std::shared_ptr<Piece>& piece : part->pieces()) {
+      const std::vector<std::string>& macros = piece->macros;
+      bool is_macro = std::find(macros.begin(), macros.end(), name) != macros.end();
+      if (is_macro) return fmt::format("'{}' is a macro", name);
+      lacks_include |= std::any_of(piece->diagnostics.begin(), piece->diagnostics.end(),
+                                   [](const Diagnostic& said) { return said.id == diag::include_not_found.id; });
+    }
+  }
+  bool may_be_included = lacks_include && symbol && symbol->kind == SymbolKind::Size;
+  return may_be_included ? fmt::format("a file that is included and not found may declare '{}'", name) : "";
+}
+
 std::optional<Renamed> renamed(Context& context, const Json& params, std::string& error) {
   FileModel* file = file_of(context, params);
+  // Files that include this one have to be known.
+  context.workspace.all_files();
   Resolver resolver(context.workspace);
   auto place = file ? resolver.name_at(*file, offset_of(context, *file, params)) : std::nullopt;
   auto symbol = place ? resolver.resolve(*place) : std::nullopt;
-  error = refuse(symbol);
+  if (place) error = refuse_unseen(context, *file, place->piece->text(place->occurrence->range), symbol);
+  if (error.empty()) error = refuse(symbol);
   if (!error.empty()) return std::nullopt;
   return Renamed{file, *place, std::move(*symbol)};
 }
 
-/// Why a text is no new name; empty when it is one.
-std::string refuse_name(const std::string& name) {
+bool is_member(const Symbol& symbol) { return symbol.kind == SymbolKind::Field || symbol.kind == SymbolKind::Method; }
+
+/// What the language has under a name that names of files therefore do not take; empty when there is nothing.
+std::string_view language_meaning(const std::string& name, bool is_member) {
+  if (find_word(name, WordKind::Keyword)) return "a keyword";
+  if (is_member) return "";  // it stands behind a dot
+  if (find_word(name, WordKind::DType)) return "a dtype";
+  for (WordKind kind : {WordKind::Type, WordKind::Policy, WordKind::Layout}) {
+    if (find_word(name, kind)) return "a word of types";
+  }
+  if (find_op(name)) return "a function of the language";
+  if (find_word(name, WordKind::Constant)) return "a constant of the language";
+  return find_word(name, WordKind::Namespace) ? "a namespace of the language" : "";
+}
+
+/// Why a text is no new name of a symbol; empty when it is one.
+std::string refuse_name(const std::string& name, const Symbol& symbol) {
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
   LexedFile lexed = lex_file(sources.add("name", name), sources, diagnostics);
   bool is_name = lexed.tokens.size() == 1 && lexed.tokens[0].kind == TokenKind::Name && !diagnostics.has_errors();
+  if (is_name && name == "self") return "'self' is the instance that a method is given";
+  std::string_view meaning = is_name ? language_meaning(name, is_member(symbol)) : "";
+  if (!meaning.empty()) return fmt::format("'{}' is {}", name, meaning);
   if (is_name) return "";
   bool keyword = lexed.tokens.size() == 1 && is_keyword(lexed.tokens[0].kind);
   return keyword ? fmt::format("'{}' is a keyword", name) : fmt::format("'{}' is no name", name);
@@ -66,37 +106,71 @@ std::string with_article(std::string_view noun) {
 class Clashes {
  public:
   Clashes(Context& context, const Symbol& symbol, const std::string& name)
-      : resolver_(context.workspace), symbol_(symbol), name_(name) {}
+      : workspace_(context.workspace), resolver_(context.workspace), symbol_(symbol), name_(name) {}
 
   /// The first one in words; empty when there is none.
   std::string find(const std::vector<Usage>& usages) {
+    find_files(usages);
     std::string clash = at_declaration();
     for (const Usage& usage : usages) {
       if (clash.empty()) clash = at_use(usage);
     }
-    return clash.empty() ? in_scope() : clash;
+    for (FileModel* file : files_) {
+      if (clash.empty()) clash = in_scope(*file);
+    }
+    return clash;
   }
 
  private:
+  /// Where the name is declared, or gets its other name.
+  FileModel& home() const { return symbol_.alias ? *symbol_.alias->file : *symbol_.file; }
   std::string line_of(const NamePlace& place) const {
-    return fmt::format("line {}", place.file->lines().line_of(place.range().begin) + 1);
+    return fmt::format("line {}{}", place.file->lines().line_of(place.range().begin) + 1, in_other(*place.file));
   }
-  bool is_member() const { return symbol_.kind == SymbolKind::Field || symbol_.kind == SymbolKind::Method; }
-  std::string at_member();
+  std::string in_other(const FileModel& file) const {
+    return &file == &home() ? "" : fmt::format(" of {}", std::filesystem::path(file.path()).filename().string());
+  }
+  void find_files(const std::vector<Usage>& usages);
+  std::string owner() const;
+  std::string at_member(const std::string& owner);
   std::string at_declaration();
   std::string at_use(const Usage& usage);
-  std::string in_scope();
+  std::string in_scope(FileModel& file);
 
+  Workspace& workspace_;
   Resolver resolver_;
   const Symbol& symbol_;
   const std::string& name_;
+  std::vector<FileModel*> files_;  ///< at whose top level the name is, declared, included or imported
 };
 
-/// What the module has under the new name.
-std::string Clashes::at_member() {
+void Clashes::find_files(const std::vector<Usage>& usages) {
+  std::vector<FileModel*> homes = {&home()};
+  for (const Usage& usage : usages) {
+    bool imports = usage.place.occurrence->kind == OccurrenceKind::Imported && usage.place.occurrence->writes;
+    if (imports) homes.push_back(&usage.file());
+  }
+  for (FileModel* file : homes) {
+    for (FileModel* part : workspace_.scope_of(*file)) {
+      if (std::find(files_.begin(), files_.end(), part) == files_.end()) files_.push_back(part);
+    }
+  }
+}
+
+/// The module that the name is a member or a parameter of; empty when there is none.
+std::string Clashes::owner() const {
+  if (symbol_.local) {
+    const Declared* callable = symbol_.file->find(symbol_.local->callable);
+    return callable && callable->kind == SymbolKind::Module ? callable->name : "";
+  }
   // The key of a member names its module.
-  std::string owner = symbol_.key.substr(symbol_.file->path().size() + 1);
-  owner.resize(owner.rfind('.'));
+  std::string key = symbol_.alias ? "" : symbol_.key.substr(symbol_.file->path().size() + 1);
+  size_t dot = key.rfind('.');
+  return dot == std::string::npos ? "" : key.substr(0, dot);
+}
+
+/// What the module has under the new name.
+std::string Clashes::at_member(const std::string& owner) {
   auto module = resolver_.resolve_name(*symbol_.file, owner, symbol_.range.begin);
   bool clashes = module && resolver_.member({ValueSort::Instance, module}, name_);
   return clashes ? fmt::format("'{}' is already a member of '{}'", name_, owner) : "";
@@ -104,13 +178,24 @@ std::string Clashes::at_member() {
 
 /// What has the new name where the old one is declared.
 std::string Clashes::at_declaration() {
-  if (is_member()) return at_member();
-  FileModel& file = symbol_.alias ? *symbol_.alias->file : *symbol_.file;
-  uint32_t place = symbol_.alias ? symbol_.alias->range.begin : symbol_.range.begin;
-  auto other = resolver_.resolve_name(file, name_, place);
-  bool top_level = !symbol_.local;
-  bool clashes = other && (other->alias ? other->alias->file : other->file) == &file && top_level == !other->local;
-  return clashes ? fmt::format("'{}' is already the name of {} here", name_, with_article(describe(other->kind))) : "";
+  std::string module = owner();
+  std::string clash = module.empty() ? "" : at_member(module);
+  if (is_member(symbol_) || !clash.empty()) return clash;
+  auto taken = [&](SymbolKind kind, const FileModel& file) {
+    std::string here = &file == &home() ? " here" : in_other(file);
+    return fmt::format("'{}' is already the name of {}{}", name_, with_article(describe(kind)), here);
+  };
+  if (symbol_.local) {
+    auto other = resolver_.resolve_name(home(), name_, symbol_.range.begin);
+    return other && other->local ? taken(other->kind, home()) : "";
+  }
+  for (FileModel* file : files_) {
+    const Piece* piece = nullptr;
+    const Declared* found = file->find(name_, &piece);
+    auto other = found ? resolver_.declared(*file, *piece, *found) : std::nullopt;
+    if (other) return taken(other->kind, *file);
+  }
+  return "";
 }
 
 /// What hides the new name where the old one is used.
@@ -124,10 +209,9 @@ std::string Clashes::at_use(const Usage& usage) {
                      line_of(usage.place), symbol_.written());
 }
 
-/// A name that would stand for the renamed one.
-std::string Clashes::in_scope() {
-  if (is_member()) return "";
-  FileModel& file = symbol_.alias ? *symbol_.alias->file : *symbol_.file;
+/// A name of a file that would stand for the renamed one.
+std::string Clashes::in_scope(FileModel& file) {
+  if (is_member(symbol_) || (symbol_.local && &file != &home())) return "";
   for (const std::shared_ptr<Piece>& piece : file.pieces()) {
     if (symbol_.local && piece.get() != symbol_.piece) continue;
     for (const Occurrence& occurrence : piece->names.occurrences) {
@@ -154,7 +238,7 @@ Json rename(Context& context, const Json& params, std::string& error) {
   std::string name = text_at(params, "newName");
   auto found = renamed(context, params, error);
   if (!found) return nullptr;
-  error = refuse_name(name);
+  if (name != found->symbol.written()) error = refuse_name(name, found->symbol);
   if (!error.empty()) return nullptr;
   std::vector<Usage> usages = all_usages(context, found->symbol, *found->file);
   if (name != found->symbol.written()) error = Clashes(context, found->symbol, name).find(usages);

@@ -428,6 +428,64 @@ TEST_CASE("names: a kernel as a value") {
   check_name(files);
 }
 
+TEST_CASE("names: of a file that another one includes") {
+  Files files = {{"main.tsr",
+                  "%include \"part.tsr\"\n"
+                  "%include \"more.tsr\"\n"
+                  "@jit\n"
+                  "def e(x: Tensor[$QQ$, f32]):\n"
+                  "    return helper(x) * float($QQ$)\n"
+                  "def g(x: Tensor[N, f32], y: Tensor[$QQ$, f32]):\n"
+                  "    return helper(x) * float($QQ$)\n"},
+                 {"part.tsr",
+                  "const $QQ$ = 4\n"
+                  "def helper(x):\n"
+                  "    return x * 2.0\n"},
+                 {"user.tsr",
+                  "import main\n"
+                  "const SIZE = main.$QQ$\n"}};
+  files["more.tsr"] = "def more(x: Tensor[$QQ$, f32]):\n    return helper(x)\n";
+  // The part that uses names of the other one is no program by itself.
+  check_name(files, false);
+  files["more.tsr"] = "def more(x: Tensor[M, f32]):\n    return x\n";
+  check_name(files);
+
+  Client client("utf-8");
+  open_all(client, Marked(files).texts());
+  std::string uri = uri_of("main.tsr");
+  Json asked = client.at(uri, "helper(x)");
+  CHECK(name_of(client.request("textDocument/definition", asked)["uri"]) == "part.tsr");
+  auto hover = client.request("textDocument/hover", asked)["contents"]["value"].get<std::string>();
+  CHECK_THAT(hover, Catch::Contains("def helper(x)"));
+  std::set<std::string> offered;
+  Json completion = client.request("textDocument/completion", asked);
+  for (const Json& item : completion["items"]) offered.insert(item["label"]);
+  CHECK(offered.count("helper") + offered.count("QQ") + offered.count("more") == 3);
+}
+
+TEST_CASE("names: what a macro or a missing file may mean is not renamed") {
+  Client client("utf-8");
+  open_all(client, {{"main.tsr",
+                     "%include \"part.tsr\"\n"
+                     "def f(x: Tensor[ROWS, D, f32]):\n"
+                     "    return x\n"
+                     "%if defined(WIDE)\n"
+                     "def g(x: Tensor[ROWS, D, f32]):\n"
+                     "    return x\n"
+                     "%endif\n"},
+                    {"part.tsr", "%define ROWS 4\n"},
+                    {"lost.tsr",
+                     "%include \"nowhere.tsr\"\n"
+                     "def f(x: Tensor[N, f32]):\n"
+                     "    return x\n"}});
+  auto refused = [&](const std::string& file, const std::string& text, size_t n) {
+    return client.failure("textDocument/prepareRename", client.at(uri_of(file), text, 0, n))["message"];
+  };
+  CHECK(refused("main.tsr", "ROWS", 0) == "'ROWS' is a macro");
+  CHECK(refused("main.tsr", "ROWS", 1) == "'ROWS' is a macro");
+  CHECK(refused("lost.tsr", "N, f32", 0) == "a file that is included and not found may declare 'N'");
+}
+
 TEST_CASE("names: in statements that do not parse") {
   check_name({{"a.tsr",
                "const $width$ = 3\n"
@@ -461,10 +519,46 @@ TEST_CASE("names: a new one that means something already is refused") {
   CHECK(refused("WIDTH", "F") == "'F' is already the name of a constant here");
   CHECK(refused("WIDTH", "limit") == "'limit' means a parameter in line 7, where 'WIDTH' is used");
   CHECK(refused("WIDTH", "N") == "'N' means something else in line 8");
-  CHECK(refused("WIDTH", "gelu") == "'gelu' means something else in line 7");
+  CHECK(refused("WIDTH", "gelu") == "'gelu' is a function of the language");
+  CHECK(refused("WIDTH", "bf16") == "'bf16' is a dtype");
+  CHECK(refused("WIDTH", "float32") == "'float32' is a dtype");
+  CHECK(refused("WIDTH", "Tensor") == "'Tensor' is a word of types");
+  CHECK(refused("WIDTH", "param") == "'param' is a keyword");
+  CHECK(refused("WIDTH", "self") == "'self' is the instance that a method is given");
+  CHECK(refused("N", "f16") == "'f16' is a dtype");
   CHECK(refused("local", "WIDTH") == "'WIDTH' means something else in line 7");
   CHECK(refused("local", "x") == "'x' is already the name of a parameter here");
-  CHECK(refused("local", "gelu") == "'gelu' means something else in line 7");
+  CHECK(refused("local", "gelu") == "'gelu' is a function of the language");
   CHECK(refused("self", "this") == "a method is given its instance as 'self'");
   CHECK(refused("w: Param", "D") == "'D' is already a member of 'Block'");
+  CHECK(refused("D: dim", "w") == "'w' is already a member of 'Block'");
+  CHECK(refused("D: dim", "__call__") == "'__call__' is already a member of 'Block'");
+}
+
+TEST_CASE("names: a new one that an importing or including file has already is refused") {
+  Client client("utf-8");
+  open_all(client, {{"layers.tsr",
+                     "def twice(x):\n"
+                     "    return x + x\n"},
+                    {"main.tsr",
+                     "from layers import twice\n"
+                     "from tessera.nn import ffn as feed\n"
+                     "const net = 2.0\n"
+                     "def f(x: Tensor[N, f32]):\n"
+                     "    return twice(x) * net * gain\n"},
+                    {"whole.tsr",
+                     "%include \"layers.tsr\"\n"
+                     "const part = 2.0\n"}});
+  auto refused = [&](const std::string& file, const std::string& text, const std::string& name) {
+    Json asked = client.at(uri_of(file), text);
+    asked["newName"] = name;
+    return client.failure("textDocument/rename", asked)["message"].get<std::string>();
+  };
+  for (const char* file : {"layers.tsr", "main.tsr"}) {
+    CHECK_THAT(refused(file, "twice", "net"), Catch::StartsWith("'net' is already the name of a constant"));
+    CHECK_THAT(refused(file, "twice", "feed"), Catch::StartsWith("'feed' is already the name of a"));
+    CHECK_THAT(refused(file, "twice", "gain"), Catch::StartsWith("'gain' means something else in line 5"));
+    CHECK(refused(file, "twice", "part") == "'part' is already the name of a constant of whole.tsr");
+  }
+  CHECK(refused("main.tsr", "net", "twice") == "'twice' is already the name of a function here");
 }
