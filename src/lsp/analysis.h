@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -97,13 +98,13 @@ struct LibraryTrees {
 AnalysisResult analyse(Workspace& workspace, const FileModel& file, AnalysisCache& cache, LibraryTrees& library,
                        const std::function<bool()>& is_cancelled);
 
-/// The values of the name that begins at `offset` of a piece; null when none are known.
-const frontend::PlaceFacts* facts_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
+/// The values of the name that begins at `offset` of a piece; none where they are not known.
+std::vector<frontend::ValueFacts> values_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
 /// The names of a piece that are given values, once for each place.
-std::vector<const frontend::PlaceFacts*> bindings_of(const AnalysisResult& result, const Piece& piece);
+std::vector<frontend::PlaceFacts> bindings_of(const AnalysisResult& result, const Piece& piece);
 /// The entries whose function has the name that begins at `offset` of a piece: of a method one for each instance.
 std::vector<const EntryShapes*> entries_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
-/// The function whose name begins at `offset` of a piece; null when it was never run.
-const frontend::FunctionFacts* function_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
+/// The function whose name begins at `offset` of a piece; nothing when it was never run.
+std::optional<frontend::FunctionFacts> function_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
 
 }  // namespace tessera::lsp

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "lsp/analysis.h"
@@ -19,29 +20,42 @@ Loc place_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) 
   return loc;
 }
 
+/// What declarations that call one function came to in it, each different value once.
+void add_values(std::vector<frontend::ValueFacts>& known, const std::vector<frontend::ValueFacts>& values) {
+  for (const frontend::ValueFacts& value : values) {
+    if (std::find(known.begin(), known.end(), value) == known.end()) known.push_back(value);
+  }
+}
+
 }  // namespace
 
-std::vector<const frontend::PlaceFacts*> bindings_of(const AnalysisResult& result, const Piece& piece) {
+std::vector<frontend::PlaceFacts> bindings_of(const AnalysisResult& result, const Piece& piece) {
   FileId number = number_of(result, piece);
-  std::vector<const frontend::PlaceFacts*> found;
-  std::set<std::pair<uint32_t, uint32_t>> known;
+  std::vector<frontend::PlaceFacts> found;
+  std::map<std::pair<uint32_t, uint32_t>, size_t> known;
   for (const auto& declaration : result.declarations) {
     const auto& bindings = declaration->index.bindings;
     auto at = std::lower_bound(bindings.begin(), bindings.end(), number,
                                [](const frontend::PlaceFacts& facts, FileId file) { return facts.loc.file < file; });
     for (; at != bindings.end() && at->loc.file == number; ++at) {
-      if (known.insert({at->loc.line, at->loc.column}).second) found.push_back(&*at);
+      auto [place, fresh] = known.try_emplace({at->loc.line, at->loc.column}, found.size());
+      if (fresh) {
+        found.push_back(*at);
+      } else {
+        add_values(found[place->second].values, at->values);
+      }
     }
   }
   return found;
 }
 
-const frontend::PlaceFacts* facts_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) {
+std::vector<frontend::ValueFacts> values_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) {
   Loc place = place_at(result, piece, offset);
+  std::vector<frontend::ValueFacts> found;
   for (const auto& declaration : result.declarations) {
-    if (const frontend::PlaceFacts* facts = declaration->index.at(place)) return facts;
+    if (const frontend::PlaceFacts* facts = declaration->index.at(place)) add_values(found, facts->values);
   }
-  return nullptr;
+  return found;
 }
 
 std::vector<const EntryShapes*> entries_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) {
@@ -55,12 +69,19 @@ std::vector<const EntryShapes*> entries_at(const AnalysisResult& result, const P
   return found;
 }
 
-const frontend::FunctionFacts* function_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) {
+std::optional<frontend::FunctionFacts> function_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) {
   Loc place = place_at(result, piece, offset);
+  std::optional<frontend::FunctionFacts> found;
   for (const auto& declaration : result.declarations) {
-    if (const frontend::FunctionFacts* function = declaration->index.function_at(place)) return function;
+    const frontend::FunctionFacts* function = declaration->index.function_at(place);
+    if (!function) continue;
+    if (!found) found = frontend::FunctionFacts{function->loc, {}, {}};
+    add_values(found->results, function->results);
+    std::set<std::string> effects(found->effects.begin(), found->effects.end());
+    effects.insert(function->effects.begin(), function->effects.end());
+    found->effects.assign(effects.begin(), effects.end());
   }
-  return nullptr;
+  return found;
 }
 
 }  // namespace tessera::lsp

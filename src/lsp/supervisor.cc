@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -98,6 +99,9 @@ class Supervisor {
   void to_worker(const std::string& body) {
     if (worker_) queue_.put(frame(body));
   }
+  /// The process that started us; 0 where none is known, or not in our name space of processes.
+  void note_client();
+  bool is_orphaned() const { return client_pid_ != 0 && kill(client_pid_, 0) != 0 && errno == ESRCH; }
   bool is_over() const { return exits_ || !client_reads_ || !client_writes_; }
 
   int in_;
@@ -113,6 +117,7 @@ class Supervisor {
   std::optional<std::string> swallowed_;  ///< the id of an answer that the client has had
   std::deque<Clock::time_point> failures_;
   std::optional<int> exit_code_;
+  pid_t client_pid_ = 0;
   bool client_writes_ = true;
   bool client_reads_ = true;
   bool exits_ = false;       ///< the client said so
@@ -144,6 +149,7 @@ void Supervisor::from_client(std::string body) {
   session_.note(message);
   const Json& id = member(message, "id");
   std::string method = text_at(message, "method");
+  if (method == "initialize") note_client();
   exits_ = exits_ || method == "exit";
   shut_down_ = shut_down_ || method == "shutdown";
   bool is_request = is_id(id) && !method.empty();
@@ -158,6 +164,12 @@ void Supervisor::from_client(std::string body) {
   } else {
     to_worker(body);
   }
+}
+
+void Supervisor::note_client() {
+  auto pid = integer_at(member(session_.initialize(), "params"), "processId");
+  bool lives = pid && *pid > 0 && *pid <= INT32_MAX && (kill(pid_t(*pid), 0) == 0 || errno != ESRCH);
+  client_pid_ = lives ? pid_t(*pid) : 0;
 }
 
 /// A message that the worker does not get to see may have changed a text.
@@ -291,7 +303,10 @@ void Supervisor::move_bytes() {
                      {client_reads_ && !client_.is_empty() ? out_ : -1, POLLOUT, 0},
                      {reads_worker ? worker_->out() : -1, POLLIN, 0},
                      {worker_ && !queue_.is_empty() ? worker_->in() : -1, POLLOUT, 0}};
-  if (poll(waits, 4, -1) < 0) return;
+  constexpr int often_enough = 3000;  // milliseconds
+  if (poll(waits, 4, client_pid_ == 0 ? -1 : often_enough) < 0) return;
+  // Its ends of the pipes may be held by others that it started.
+  if (is_orphaned()) client_reads_ = client_writes_ = false;
   if (waits[FromClient].revents != 0) client_writes_ = read_from(in_, requests_);
   if (waits[FromWorker].revents != 0 && !read_from(worker_->out(), answers_)) worker_ended();
   if (client_reads_) client_reads_ = client_.write_to(out_);

@@ -95,6 +95,19 @@ class Process(unittest.TestCase):
         self.assertEqual(session(INITIALIZE, frame({"id": 1, "method": "shutdown"})[:-5])[1], 1)
         self.assertEqual(session(INITIALIZE, EXIT)[1], 1)
 
+    def test_a_client_whose_process_has_died(self):
+        client = subprocess.Popen(["sleep", "100"])
+        server = subprocess.Popen([BUILD / "bin/tessera-lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        server.stdin.write(frame({"id": 0, "method": "initialize",
+                                  "params": {"processId": client.pid, "capabilities": {}}}))
+        server.stdin.flush()
+        read_answer(server, 0)
+        client.kill()
+        client.wait()
+        self.assertEqual(server.wait(timeout=60), 1)
+        server.stdin.close()
+        server.stdout.close()
+
     def test_a_client_that_does_not_read(self):
         server = subprocess.Popen([BUILD / "bin/tessera-lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         server.stdout.close()

@@ -77,6 +77,7 @@ class Assembler {
 
   void formatted(size_t index, const Piece& piece, bool gap);
   void unchanged(size_t index) { made_[index] = before(index); }
+  void empty(size_t index) { made_[index] = end_; }
   Assembled take() const;
 
  private:
@@ -179,6 +180,8 @@ Assembled assemble(const std::vector<SourceLine>& lines, const std::vector<bool>
       assembler.unchanged(i);
     } else if (!pieces[i].lines.empty()) {
       assembler.formatted(i, pieces[i], gaps[i]);
+    } else if (i + 1 < lines.size() && !chosen[i + 1] && gaps[i + 1]) {
+      assembler.empty(i);  // the one in front of a line that stays
     }
   }
   return assembler.take();

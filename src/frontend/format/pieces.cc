@@ -1,6 +1,7 @@
 #include "frontend/format/pieces.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "frontend/format/builder.h"
 
@@ -39,12 +40,16 @@ Target PieceMaker::find_target(const SourceLine& line) const {
   for (size_t i = line.begin; i < line.end; ++i) {
     if (lexed_.tokens[i].kind == TokenKind::Semicolon) return target;
   }
+  TokenKind last = TokenKind::EndOfFile;
   for (size_t i = line.begin; i < line.end; ++i) {
     const RawToken& token = lexed_.tokens[i];
+    TokenKind before = token.kind == TokenKind::Space ? last : std::exchange(last, token.kind);
     switch (token.kind) {
       case TokenKind::Space:
         break;
       case TokenKind::Name:
+        if (before == TokenKind::Name) return {};  // `const N = 1`
+        [[fallthrough]];
       case TokenKind::Dot:
         target.width += token.length;
         break;

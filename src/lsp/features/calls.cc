@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "frontend/syntax/ast_walk.h"
 #include "lsp/features/features.h"
 #include "lsp/features/symbol_kinds.h"
 #include "lsp/features/usages.h"
@@ -58,6 +60,43 @@ std::optional<Symbol> enclosing(Context& context, FileModel& file, uint32_t offs
   return std::nullopt;
 }
 
+/// Where the names of what is called begin, each in its piece: `f` of `f(x)`, `b` of `a.b[i](x)`.
+std::set<uint32_t> called_names(const Piece& piece) {
+  std::set<uint32_t> begins;
+  for (const ast::Declaration& declaration : piece.declarations) {
+    ast::walk(*declaration.stmt, [&](const ast::Node& node) {
+      const auto* call = ast::as<ast::Call>(&node);
+      const ast::Expr* callee = call ? call->callee : nullptr;
+      while (const auto* element = ast::as<ast::Subscript>(callee)) callee = element->object;
+      const auto* attribute = ast::as<ast::Attribute>(callee);
+      if (!callee || (!attribute && !ast::as<ast::Name>(callee))) return;
+      Loc loc = attribute ? attribute->name.loc : callee->loc;
+      if (loc.file == piece.file) begins.insert(piece.range(loc).begin);
+    });
+  }
+  return begins;
+}
+
+/// Calls of instances, whose method `__call__` is not named.
+std::vector<NamePlace> calls_of_instances(Context& context, const Symbol& method) {
+  std::vector<FileModel*> files = context.workspace.all_files();
+  if (std::find(files.begin(), files.end(), method.file) == files.end()) files.push_back(method.file);
+  Resolver resolver(context.workspace);
+  std::vector<NamePlace> found;
+  for (FileModel* file : files) {
+    if (context.is_cancelled()) break;
+    for (const std::shared_ptr<Piece>& piece : file->pieces()) {
+      for (uint32_t begin : called_names(*piece)) {
+        const Occurrence* name = piece->names.beginning_at(begin);
+        auto called = name ? resolver.resolve({file, piece.get(), name}) : std::nullopt;
+        auto callee = called && called->key != method.key ? resolver.callee(*called) : std::nullopt;
+        if (callee && callee->key == method.key) found.push_back({file, piece.get(), name});
+      }
+    }
+  }
+  return found;
+}
+
 /// Calls, each side once with all its places.
 class Grouped {
  public:
@@ -97,6 +136,11 @@ Json incoming_calls(Context& context, const Json& params) {
     auto caller = declares ? std::nullopt : enclosing(context, usage.file(), usage.range().begin);
     if (caller) calls.add(*caller, usage.file(), usage.range());
   }
+  bool is_call = symbol->kind == SymbolKind::Method && symbol->name == "__call__";
+  for (const NamePlace& place : is_call ? calls_of_instances(context, *symbol) : std::vector<NamePlace>()) {
+    auto caller = enclosing(context, *place.file, place.range().begin);
+    if (caller) calls.add(*caller, *place.file, place.range());
+  }
   return calls.take();
 }
 
@@ -105,12 +149,15 @@ Json outgoing_calls(Context& context, const Json& params) {
   if (!symbol) return nullptr;
   Resolver resolver(context.workspace);
   Grouped calls(context, "to");
+  std::set<uint32_t> called = called_names(*symbol->piece);
   for (const Occurrence& occurrence : symbol->piece->names.occurrences) {
     Range range = symbol->piece->in_document(occurrence.range);
     if (!symbol->full_range.contains(range.begin) || range == symbol->range) continue;
     auto used = resolver.resolve({symbol->file, symbol->piece, &occurrence});
     auto callee = used ? resolver.callee(*used) : std::nullopt;
-    if (callee && is_function(*callee)) calls.add(*callee, *symbol->file, range);
+    // An instance that is only named is not called.
+    bool names = callee && (callee->key == used->key || called.count(occurrence.range.begin) != 0);
+    if (names && is_function(*callee)) calls.add(*callee, *symbol->file, range);
   }
   return calls.take();
 }

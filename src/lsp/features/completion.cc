@@ -210,10 +210,21 @@ void Completer::members() {
   }
 }
 
+/// After `@`, or after a part of a decorator's name.
 void Completer::decorators() {
   Range replaced = cursor_.piece()->in_document(cursor_.prefix_range());
+  std::string path;
+  for (size_t i = cursor_.line_begin() + 1; i < cursor_.before().size(); ++i) {
+    path += cursor_.piece()->text(*cursor_.before()[i]);
+  }
+  if (path.starts_with("tessera.")) path.erase(0, 8);
   for (const Word& word : lsp::words()) {
-    if (word.kind == WordKind::Decorator) add_word(word, 'a', replaced);
+    if (word.kind != WordKind::Decorator || !word.text.starts_with(path)) continue;
+    if (path.empty()) {
+      add_word(word, 'a', replaced);
+    } else {
+      add_plain(word.text.substr(path.size()), item_method, word.meaning, 'a');
+    }
   }
 }
 
@@ -365,6 +376,8 @@ Json Completer::run() {
   bool in_parameters = has_bracket && cursor_.brackets().back().declares;
   if (in_parameters && (last == TokenKind::Lparen || last == TokenKind::Comma)) return items_;  // a new name
   bool annotates = last == TokenKind::Colon && cursor_.before().size() > cursor_.line_begin() + 1 && !in_def;
+  bool decorates = cursor_.line_kind() == TokenKind::At && !has_bracket &&
+                   (last == TokenKind::Dot || cursor_.before().size() == cursor_.line_begin() + 1);
   if (cursor_.in_directive() || last == TokenKind::Percent) {
     directives();
   } else if (cursor_.line_kind() == TokenKind::From || cursor_.line_kind() == TokenKind::Import) {
@@ -373,10 +386,10 @@ Json Completer::run() {
       names = names || (i > cursor_.line_begin() && cursor_.before()[i]->kind == TokenKind::Import);
     }
     names ? imported_names() : imports();
+  } else if (decorates) {
+    decorators();
   } else if (last == TokenKind::Dot) {
     members();
-  } else if (last == TokenKind::At && cursor_.before().size() == cursor_.line_begin() + 1) {
-    decorators();
   } else if (last == TokenKind::At && (in_type() || in_def || has_bracket)) {
     words(WordKind::Policy, 'a');
     if (!in_def) names('b');

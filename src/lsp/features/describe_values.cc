@@ -3,20 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 namespace tessera::lsp {
 
 namespace {
 
 std::string listed(const std::vector<frontend::ValueFacts>& values) {
+  constexpr size_t most = 3;
   std::string text;
-  for (const frontend::ValueFacts& value : values) {
+  for (const frontend::ValueFacts& value : std::span(values).first(std::min(values.size(), most))) {
     text += fmt::format("{}`{}`", text.empty() ? "" : ", ", value.text);
     bool rounds_later = !value.computed.empty() && value.computed != value.dtype;
     if (rounds_later) text += fmt::format(" (computed in {})", value.computed);
     if (!value.device.empty()) text += fmt::format(" on {}", value.device);
   }
-  return text;
+  return values.size() > most ? text + ", …" : text;
 }
 
 /// What the name alone does not say.
@@ -49,11 +51,11 @@ std::string describe_values(Context& context, FileModel& file, const NamePlace& 
   const AnalysisResult* result = context.analysis(file);
   if (!result) return "";
   std::string text;
-  const frontend::PlaceFacts* facts = facts_at(*result, *place.piece, place.occurrence->range.begin);
-  if (facts && is_value(facts->values[0].kind)) text += "\n\nhere: " + listed(facts->values);
+  auto values = values_at(*result, *place.piece, place.occurrence->range.begin);
+  if (!values.empty() && is_value(values[0].kind)) text += "\n\nhere: " + listed(values);
   bool own = symbol && symbol->declared && symbol->file == &file;
   uint32_t begin = own ? symbol->range.begin - symbol->piece->begin : 0;
-  const frontend::FunctionFacts* function = own ? function_at(*result, *symbol->piece, begin) : nullptr;
+  auto function = own ? function_at(*result, *symbol->piece, begin) : std::nullopt;
   if (!function) return text;
   if (!function->results.empty()) text += "\n\ngives: " + listed(function->results);
   std::string effects = fmt::format("{}", fmt::join(function->effects, ", "));
@@ -68,10 +70,10 @@ std::string describe_values(Context& context, FileModel& file, const NamePlace& 
 
 std::string describe_values(Context& context, const Symbol& local) {
   const AnalysisResult* result = context.analysis(*local.file);
-  const frontend::PlaceFacts* facts =
-      result && local.piece ? facts_at(*result, *local.piece, local.range.begin - local.piece->begin) : nullptr;
-  bool is_known = facts && is_value(facts->values[0].kind);
-  return is_known ? "\n\nhere: " + listed(facts->values) : "";
+  if (!result || !local.piece) return "";
+  auto values = values_at(*result, *local.piece, local.range.begin - local.piece->begin);
+  bool is_known = !values.empty() && is_value(values[0].kind);
+  return is_known ? "\n\nhere: " + listed(values) : "";
 }
 
 }  // namespace tessera::lsp

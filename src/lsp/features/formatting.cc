@@ -67,6 +67,10 @@ Json format_on_type(Context& context, const Json& params) {
   uint32_t line = read_position(member(params, "position")).line;
   if (!file || line == 0 || text_at(params, "ch") != "\n") return nullptr;
   uint32_t begun = line < file->lines().line_count() ? file->lines().line_start(line) : uint32_t(file->text().size());
+  // Empty lines are the author's, who may be about to write there.
+  size_t last = file->text().find_last_not_of(" \t\r", begun < 2 ? 0 : begun - 2);
+  bool is_empty = begun < 2 || last == std::string::npos || file->text()[last] == '\n';
+  if (is_empty) return Json::array();
   Range ended{begun == 0 ? 0 : begun - 1, begun == 0 ? 0 : begun - 1};
   if (file->text().size() <= most_typed_bytes) return edits_of(context, *file, whole(*file), ended, begun);
   // A block can be formatted by itself; a line of the file's may share columns with its neighbours.

@@ -80,9 +80,9 @@ class Hinter {
 
 /// Beside each name that is given a value; parameters say their types themselves.
 void Hinter::types(const AnalysisResult& result, const Piece& piece) {
-  for (const frontend::PlaceFacts* facts : bindings_of(result, piece)) {
-    if (!has_type(facts->values[0].kind)) continue;
-    Loc loc = facts->loc;
+  for (const frontend::PlaceFacts& facts : bindings_of(result, piece)) {
+    if (!has_type(facts.values[0].kind)) continue;
+    Loc loc = facts.loc;
     loc.file = piece.file;
     uint32_t offset = piece.range(loc).begin;
     const Occurrence* name = piece.names.at(offset);
@@ -92,8 +92,8 @@ void Hinter::types(const AnalysisResult& result, const Piece& piece) {
     // One that is annotated says it as well.
     size_t next = piece.text().find_first_not_of(' ', name->range.end);
     if (next != std::string_view::npos && piece.text()[next] == ':') continue;
-    std::string label = ": " + facts->values[0].text;
-    if (facts->values.size() > 1) label += " | …";
+    std::string label = ": " + facts.values[0].text;
+    if (facts.values.size() > 1) label += " | …";
     add(piece.begin + name->range.end, label, type_hint);
   }
 }

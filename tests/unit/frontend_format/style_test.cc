@@ -138,6 +138,22 @@ TEST_CASE("lines in range alone are formatted") {
   CHECK(edited(text, result.edits) == result.text);
 }
 
+TEST_CASE("an empty line at the end of a range stays") {
+  std::string text = "def f(x):\n    y=x\n\n    return   y\n";
+  for (LineRange lines : {LineRange{3, 3}, LineRange{2, 3}}) {
+    FormatResult result = format(text, {.lines = lines});
+    std::string line = lines.first == 2 ? "    y = x\n" : "    y=x\n";
+    CHECK(result.text == "def f(x):\n" + line + "\n    return   y\n");
+    CHECK(edited(text, result.edits) == result.text);
+  }
+  CHECK(format("x=1\n  \n\ny=2\n", {.lines = LineRange{2, 3}}).text == "x=1\n\ny=2\n");
+}
+
+TEST_CASE("the `=` of constants is in no column") {
+  CHECK(formatted("const G  = 2\nconst C  = 192\nmodel    = f(1)\n") == "const G = 2\nconst C = 192\nmodel = f(1)\n");
+  CHECK(formatted("a        = 1\nconst G  = 2\nlong_one = 3\n") == "a = 1\nconst G = 2\nlong_one = 3\n");
+}
+
 TEST_CASE("a last line without an end is formatted whole") {
   std::string text = "x=1\n\"a\"\\\n\"b\"  # c";
   FormatOptions options;

@@ -237,6 +237,11 @@ TEST_CASE("completion offers what may stand there") {
   CHECK_THAT(arguments, VectorContains(std::string("by=")));
   CHECK(labels("self.w", 5) == Strings{"w", "__call__", "I", "O"});
   CHECK_THAT(labels("\n@\n", 2), VectorContains(std::string("kernel.schedule")));
+  client.replace(uri, "\n@\n", "\n@kernel.\n");
+  CHECK(labels("\n@kernel.\n", 9) == Strings{"schedule", "autotune", "auto"});
+  client.replace(uri, "\n@kernel.\n", "\n@verify.\n");
+  CHECK(labels("\n@verify.\n", 9) == Strings{"numerics"});
+  client.replace(uri, "\n@verify.\n", "\n@\n");
   CHECK_THAT(labels("Tensor[B, S, f32], flag", 13), VectorContains(std::string("bf16")));
   CHECK_THAT(labels("from tessera.nn import \n", 23), VectorContains(std::string("conv2d")));
   CHECK_THAT(labels("from tessera.nn import layer", 5), VectorContains(std::string("tessera.nn")));
@@ -418,6 +423,60 @@ TEST_CASE("who calls a function, and what it calls") {
   CHECK(outgoing[1]["to"]["name"] == "layernorm");
 }
 
+TEST_CASE("calls of instances are calls of their method") {
+  Client client;
+  client.open(uri,
+              "module Gain(D: dim):\n"
+              "    def __call__(self, x: Tensor[D, f32]):\n"
+              "        return self.scaled(x)\n"
+              "    def scaled(self, x: Tensor[D, f32]):\n"
+              "        return x * 2.0\n"
+              "net = Gain(4)\n"
+              "nets = [Gain(4)] * 2\n"
+              "def entry(x: Tensor[4, f32]):\n"
+              "    other = net\n"
+              "    return nets[0](net(x))\n");
+  Json items = client.request("textDocument/prepareCallHierarchy", client.at(uri, "__call__"));
+  REQUIRE(items.size() == 1);
+  Json incoming = client.request("callHierarchy/incomingCalls", {{"item", items[0]}});
+  REQUIRE(incoming.size() == 1);
+  CHECK(incoming[0]["from"]["name"] == "entry");
+  REQUIRE(incoming[0]["fromRanges"].size() == 2);
+  CHECK(client.in_range(uri, incoming[0]["fromRanges"][0]) == "nets");
+  CHECK(client.in_range(uri, incoming[0]["fromRanges"][1]) == "net");
+  Json outgoing = client.request("callHierarchy/outgoingCalls", {{"item", items[0]}});
+  REQUIRE(outgoing.size() == 1);
+  CHECK(outgoing[0]["to"]["name"] == "scaled");
+  outgoing = client.request("callHierarchy/outgoingCalls", {{"item", incoming[0]["from"]}});
+  REQUIRE(outgoing.size() == 1);
+  CHECK(outgoing[0]["to"]["name"] == "__call__");
+  CHECK(outgoing[0]["fromRanges"].size() == 2);
+}
+
+TEST_CASE("hovers and hints tell that calls from several functions differ") {
+  Client client;
+  client.open(uri,
+              "def doubled(x: Tensor[N, f32]):\n"
+              "    y = x + x\n"
+              "    return y\n"
+              "@jit\n"
+              "def first(x: Tensor[4, f32]):\n"
+              "    return doubled(x)\n"
+              "@jit\n"
+              "def second(x: Tensor[8, f32]):\n"
+              "    return doubled(x)\n");
+  client.settle();
+  auto hover = [&](const std::string& text) {
+    return client.request("textDocument/hover", client.at(uri, text))["contents"]["value"].get<std::string>();
+  };
+  CHECK_THAT(hover("y = x"), Catch::Contains("here: `Tensor[4, f32]`, `Tensor[8, f32]`"));
+  CHECK_THAT(hover("doubled(x: "), Catch::Contains("gives: `Tensor[4, f32]`, `Tensor[8, f32]`"));
+  Json range = {{"start", {{"line", 0}, {"character", 0}}}, {"end", {{"line", 99}, {"character", 0}}}};
+  Json hints = client.request("textDocument/inlayHint", {{"textDocument", {{"uri", uri}}}, {"range", range}});
+  REQUIRE(hints.size() == 1);
+  CHECK(hints[0]["label"] == ": Tensor[4, f32] | …");
+}
+
 TEST_CASE("types of variables and names of parameters are shown where they are not written") {
   Client client;
   client.open(uri, program + "\n@jit\ndef shown(x: Tensor[B, 8, f32]):\n    y = sum(x, 1, True)\n    return y\n");
@@ -452,6 +511,12 @@ TEST_CASE("formatting a document, a range and a line that was ended") {
                                                            {"options", options}});
   REQUIRE(edits.size() == 1);
   CHECK(edits[0]["range"]["start"]["line"] == 2);
+  std::string empty = "file:///work-space/empty.tsr";
+  client.open(empty, "def f(x):\n    a = x\n\n    \n    b = a\n");
+  CHECK(client.request("textDocument/onTypeFormatting", {{"textDocument", {{"uri", empty}}},
+                                                         {"position", {{"line", 3}, {"character", 4}}},
+                                                         {"ch", "\n"},
+                                                         {"options", options}}) == Json::array());
   client.replace(uri, "return z", "return (z");
   CHECK(client.request("textDocument/formatting", {{"textDocument", {{"uri", uri}}}, {"options", options}}).is_null());
 }
