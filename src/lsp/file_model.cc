@@ -47,6 +47,23 @@ std::vector<FileId> used_by(std::string_view text, const std::vector<const Piece
   return files;
 }
 
+size_t count_errors(const std::vector<Diagnostic>& diagnostics) {
+  return size_t(std::count_if(diagnostics.begin(), diagnostics.end(),
+                              [](const Diagnostic& said) { return said.severity == Severity::Error; }));
+}
+
+/// Of more mistakes the pieces are believed: it is the first ones that are looked at.
+constexpr size_t most_compared = 100;
+
+/// Mistakes of syntax in a text that is not cut.
+size_t count_errors(const std::string& path, const std::string& text, const ParseOptions& options) {
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  diagnostics.set_error_limit(2 * most_compared);
+  parse_source(sources.add(path, text), sources, options, diagnostics);
+  return count_errors(diagnostics.all());
+}
+
 /// What a piece means beside its text.
 uint64_t environment_of(std::string_view text, const ParseOptions& options, const std::vector<FileId>& before) {
   uint64_t environment = 0;
@@ -79,13 +96,19 @@ void FileModel::set_text(std::string text, PieceStore& store, const ParseOptions
   is_whole_ = has_includes(text_);
   has_directives_ = is_whole_ || lsp::has_directives(text_);
   included_.clear();
+  if (!is_whole_) {
+    cut(store, options);
+    size_t errors = 0;
+    for (const std::shared_ptr<Piece>& piece : pieces_) errors += count_errors(piece->diagnostics);
+    // A mistake of which the compiler makes fewer, or more, is the whole file's.
+    bool may_differ = errors > 0 && errors <= most_compared && pieces_.size() > 1;
+    is_whole_ = may_differ && errors != count_errors(path_, text_, options);
+  }
   if (is_whole_) {
     pieces_ = {parse_piece(std::make_shared<SourceManager>(), path_, text_, options)};
     for (FileId file : pieces_[0]->files) {
       if (file != pieces_[0]->file) included_.push_back(pieces_[0]->sources->file(file).name());
     }
-  } else {
-    cut(store, options);
   }
   index();
 }

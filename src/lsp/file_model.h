@@ -43,7 +43,7 @@ class FileModel {
   const std::string& text() const { return text_; }
   const LineIndex& lines() const { return lines_; }
   const std::vector<std::shared_ptr<Piece>>& pieces() const { return pieces_; }
-  /// The file includes others and is one piece.
+  /// The file is one piece: it includes others, or its mistakes do not stay in a piece.
   bool is_whole() const { return is_whole_; }
   bool has_directives() const { return has_directives_; }
   /// Files that its text includes, its own path left out.
@@ -51,7 +51,7 @@ class FileModel {
   /// Another number for each text.
   uint64_t stamp() const { return stamp_; }
 
-  /// Gives the file a text. A file that includes others is parsed as a whole.
+  /// Gives the file a text.
   void set_text(std::string text, PieceStore& store, const ParseOptions& options);
 
   /// The piece at an offset; the last one for the end of the text; null in an empty file.

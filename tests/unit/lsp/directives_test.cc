@@ -60,6 +60,31 @@ TEST_CASE("macros and conditions mean the same wherever text is edited") {
   CHECK_THAT(client.tags(uri), Catch::VectorContains(std::string("unterminated-condition")));
 }
 
+TEST_CASE("a bracket that is open before a condition is the one mistake, as the compiler says") {
+  Client client;
+  client.open(uri,
+              "module Gain(D: dim):\n"
+              "    w: Param[D\n"
+              "    b: Param[D, f32] = zeros()\n"
+              "    def __call__(self, x: Tensor[D, f32]):\n"
+              "        return x * self.b\n"
+              "\n"
+              "%if defined(WIDE)\n"
+              "const D = 64\n"
+              "%elif defined(NARROW)\n"
+              "const D = 4\n"
+              "%else\n"
+              "const D = 8\n"
+              "%endif\n"
+              "def doubled(x):\n"
+              "    return x * float(D)\n");
+  client.settle();
+  CHECK(client.tags(uri) == Strings{"unclosed-bracket"});
+  client.replace(uri, "Param[D\n", "Param[D, f32]\n");
+  client.settle();
+  CHECK(client.tags(uri) == Strings());
+}
+
 TEST_CASE("conditions follow the settings") {
   Client client;
   client.open(uri, program);
