@@ -258,6 +258,7 @@ class PieceAnalysis {
   }
   void observe_the_rest(const std::function<bool()>& is_cancelled);
   void keep_reusable();
+  void drop_consequences(std::vector<Diagnostic>& list) const;
   void collect(AnalysisResult& result);
 
   Workspace& workspace_;
@@ -355,6 +356,23 @@ void PieceAnalysis::keep_reusable() {
   cache_.results = std::move(kept);
 }
 
+/// The evaluation goes on around pieces that do not parse; what comes of these the compiler would not say.
+void PieceAnalysis::drop_consequences(std::vector<Diagnostic>& list) const {
+  std::set<FileId> broken;
+  std::set<std::string_view> words;
+  for (const std::shared_ptr<Piece>& piece : file_.pieces()) {
+    if (piece->diagnostics.empty()) continue;
+    broken.insert(piece->file);
+    words.insert(piece->words.begin(), piece->words.end());
+  }
+  std::erase_if(list, [&](const Diagnostic& said) {
+    if (broken.count(said.loc.file)) return true;
+    Range name = said.id == diag::unknown_name.id ? place_in(sources_, said.loc) : Range{};
+    return name.end > name.begin &&
+           words.count(sources_.file(said.loc.file).text().substr(name.begin, name.end - name.begin)) != 0;
+  });
+}
+
 void PieceAnalysis::collect(AnalysisResult& result) {
   Placer placer(sources_, file_);
   std::set<std::string> said;
@@ -370,10 +388,14 @@ void PieceAnalysis::collect(AnalysisResult& result) {
   for (const FileModel* file : files_.used()) {
     if (file != &file_) add_syntax(*file);
   }
-  add_placed(placer, others_, result, said);
+  auto add_evaluated = [&](std::vector<Diagnostic> list) {
+    drop_consequences(list);
+    add_placed(placer, list, result, said);
+  };
+  add_evaluated(others_);
   result.declarations = unowned_;
   for (const Checked& checked : checked_) {
-    add_placed(placer, checked.result->diagnostics, result, said);
+    add_evaluated(checked.result->diagnostics);
     result.declarations.push_back(checked.result);
     result.evaluated += checked.fresh ? 1 : 0;
   }

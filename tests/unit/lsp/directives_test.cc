@@ -85,6 +85,25 @@ TEST_CASE("a bracket that is open before a condition is the one mistake, as the 
   CHECK(client.tags(uri) == Strings());
 }
 
+TEST_CASE("what follows from a declaration that does not parse is not said") {
+  Client client;
+  std::string head = "module Gain(D: dim):\n";
+  client.open(uri, head +
+                       "    w: Param[D, f32] = zeros()\n"
+                       "    b: Param[D, f32] = zeros()\n"
+                       "net = Gain(4)\n"
+                       "@jit\n"
+                       "def entry(x: Tensor[4, f32]):\n"
+                       "    return x + net.b + missing\n");
+  client.replace(uri, head, "modul Gain(D: dim):\n");
+  client.settle();
+  CHECK(client.tags(uri) == Strings{"unexpected-token", "unknown-name"});
+  CHECK_THAT(client.diagnostics(uri)[1]["message"].get<std::string>(), Contains("'missing'"));
+  client.replace(uri, "modul Gain", "module Gain");
+  client.settle();
+  CHECK(client.tags(uri) == Strings{"unknown-name"});
+}
+
 TEST_CASE("conditions follow the settings") {
   Client client;
   client.open(uri, program);
