@@ -9,6 +9,7 @@
 #include "runtime/format/expr.h"
 #include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
+#include "runtime/tsr/state_files.h"
 #include "runtime/tsr/stopwatch.h"
 #include "runtime/tsr/tensor_files.h"
 #include "runtime/tsr/terminal.h"
@@ -178,20 +179,6 @@ class Bench {
       add_names(info.shape, dims);
     }
     return exit_ok;
-  }
-
-  static void add_names(std::string_view shape, std::set<std::string>& names) {
-    auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    for (size_t i = 0; i < shape.size();) {
-      size_t end = i;
-      while (end < shape.size() && in_name(shape[end])) ++end;
-      std::string_view word = shape.substr(i, end - i);
-      bool is_call = end < shape.size() && shape[end] == '(';  // min(A, B)
-      if (!word.empty() && !std::isdigit(static_cast<unsigned char>(word[0])) && !is_call) {
-        names.insert(std::string(word));
-      }
-      i = end + 1;
-    }
   }
 
   /// Each name of --dim is a dimension of some entry, and each entry has all of its own.

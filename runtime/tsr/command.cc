@@ -40,8 +40,8 @@ int fail(std::string_view text) {
   return exit_user_error;
 }
 
-int fail_command_line(std::string_view text) {
-  errors().add(diag::command_line, text, "'tsr --help' shows how it is used");
+int fail_command_line(std::string_view text, std::string_view command) {
+  errors().add(diag::command_line, text, format::cat("'", command, " --help' shows how it is used"));
   return exit_user_error;
 }
 

@@ -24,7 +24,7 @@ inline constexpr int exit_internal = 70;
 /// Prints "tsr: error: ..." and returns the exit code of a user's error.
 int fail(std::string_view text);
 /// The same of the command line itself.
-int fail_command_line(std::string_view text);
+int fail_command_line(std::string_view text, std::string_view command);
 
 /// Prints the library's last error and returns the exit code for the status: internal for bugs, a
 /// user's error for the rest. `subject`, such as a path, goes before the text when it is not empty.

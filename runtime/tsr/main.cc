@@ -84,7 +84,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& request) {  // --help and --version
     return app.exit(request);
   } catch (const CLI::ParseError& mistake) {
-    return fail_command_line(mistake.what());
+    std::vector<CLI::App*> commands = app.get_subcommands();
+    return fail_command_line(tessera::command_line::mistake_text(app, mistake),
+                             commands.empty() ? "tsr" : cat("tsr ", commands[0]->get_name()));
   }
   return exit_code;
 }

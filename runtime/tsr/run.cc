@@ -162,8 +162,10 @@ class Run {
     if (int code = find_states(options_.entry, options_.states, input_infos_, states_)) return code;
     SizeTable sizes;
     if (int code = sizes.add_options(options_.dims)) return code;
+    if (int code = sizes.check_options(options_.entry, input_infos_, output_infos_)) return code;
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (input_tensors_[i]) sizes.add(input_infos_[i], input_tensors_[i]->shape);
+      if (!input_tensors_[i]) continue;
+      if (int code = sizes.add(input_infos_[i], input_tensors_[i]->shape)) return code;
     }
     for (const StateFile& state : states_) {
       for (size_t index : state.inputs) {

@@ -38,6 +38,20 @@ std::vector<std::string> extents_of(std::string_view shape) {
 
 }  // namespace
 
+void add_names(std::string_view shape, std::set<std::string>& names) {
+  auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (size_t i = 0; i < shape.size();) {
+    size_t end = i;
+    while (end < shape.size() && in_name(shape[end])) ++end;
+    std::string_view word = shape.substr(i, end - i);
+    bool is_call = end < shape.size() && shape[end] == '(';  // min(A, B)
+    if (!word.empty() && !std::isdigit(static_cast<unsigned char>(word[0])) && !is_call) {
+      names.insert(std::string(word));
+    }
+    i = end + 1;
+  }
+}
+
 int find_states(const std::string& entry, const std::vector<std::string>& assignments,
                 const std::vector<tsr_tensor_info_t>& infos, std::vector<StateFile>& states) {
   for (const std::string& text : assignments) {
@@ -65,17 +79,39 @@ int SizeTable::add_options(const std::vector<std::string>& options) {
     if (!read_size(given.value, size)) {
       return fail(cat("--dim ", given.name, " is ", in_quotes(given.value), ", and takes a number from 0 up"));
     }
-    sizes_[given.name] = size;
+    sizes_[given.name] = options_[given.name] = size;
   }
   return exit_ok;
 }
 
-void SizeTable::add(const tsr_tensor_info_t& info, const std::vector<int64_t>& shape) {
+int SizeTable::check_options(const std::string& entry, const std::vector<tsr_tensor_info_t>& inputs,
+                             const std::vector<tsr_tensor_info_t>& outputs) const {
+  std::set<std::string> known;
+  for (const auto* infos : {&inputs, &outputs}) {
+    for (const tsr_tensor_info_t& info : *infos) add_names(info.shape, known);
+  }
+  std::vector<std::string> names(known.begin(), known.end());
+  for (const auto& [name, size] : options_) {
+    if (known.count(name)) continue;
+    std::string others = suggestion(name, names);
+    if (others.empty() && !names.empty()) others = cat("; its dimensions are ", listed(names));
+    return fail(cat(entry, " has no dimension ", in_quotes(name), others));
+  }
+  return exit_ok;
+}
+
+int SizeTable::add(const tsr_tensor_info_t& info, const std::vector<int64_t>& shape) {
   std::vector<std::string> extents = extents_of(info.shape);
   for (size_t i = 0; i < extents.size() && i < shape.size(); ++i) {
     bool name = extents[i].find_first_of(" +-*/%(") == std::string::npos;
-    if (name) sizes_.emplace(extents[i], shape[i]);
+    if (!name) continue;
+    sizes_.emplace(extents[i], shape[i]);
+    auto option = options_.find(extents[i]);
+    if (option == options_.end() || option->second == shape[i]) continue;
+    return fail(cat("--dim says that ", extents[i], " is ", option->second, ", and input ", in_quotes(info.name),
+                    " that it is ", shape[i]));
   }
+  return exit_ok;
 }
 
 int SizeTable::resolve(const tsr_tensor_info_t& info, std::vector<int64_t>& shape) const {

@@ -2,6 +2,7 @@
 // State that an entry updates, kept in files between runs.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct StateFile {
   std::vector<size_t> inputs;
 };
 
+/// The names in the text of a shape.
+void add_names(std::string_view shape, std::set<std::string>& names);
+
 /// Finds the inputs of each assignment; says which are none of the entry.
 int find_states(const std::string& entry, const std::vector<std::string>& assignments,
                 const std::vector<tsr_tensor_info_t>& infos, std::vector<StateFile>& states);
@@ -24,13 +28,16 @@ int find_states(const std::string& entry, const std::vector<std::string>& assign
 class SizeTable {
  public:
   int add_options(const std::vector<std::string>& options);
-  /// What a tensor of the declared shape says about the sizes that stand alone in it.
-  void add(const tsr_tensor_info_t& info, const std::vector<int64_t>& shape);
+  /// Says which options name no size of these shapes.
+  int check_options(const std::string& entry, const std::vector<tsr_tensor_info_t>& inputs,
+                    const std::vector<tsr_tensor_info_t>& outputs) const;
+  /// What a tensor of the declared shape says about the sizes that stand alone in it, which no option may contradict.
+  int add(const tsr_tensor_info_t& info, const std::vector<int64_t>& shape);
   /// The extents of a declared shape, each a number or one name.
   int resolve(const tsr_tensor_info_t& info, std::vector<int64_t>& shape) const;
 
  private:
-  std::map<std::string, int64_t> sizes_;
+  std::map<std::string, int64_t> sizes_, options_;
 };
 
 /// The tensor of a state's input in memory that the entry may write to: from the file, or zeros where there is none.

@@ -11,13 +11,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Null for no file; a file without a place has no more than its name.
-Json to_json(const SourceManager& sources, Loc loc) {
+Json to_json(const SourceManager& sources, Loc loc, bool is_edit = false) {
   if (loc.file == 0) return nullptr;
   Json span = {{"file", sources.file(loc.file).name()}};
   if (!loc.known()) return span;
   span["line"] = loc.line;
   span["column"] = loc.column;
   span["length"] = loc.length;
+  if (is_edit || loc.column == 0) return span;  // an edit may take the end of the line
+  // A construct of several lines is named by what the first has of it.
+  size_t before = std::min<size_t>(loc.column - 1, sources.file(loc.file).line(loc.line).size());
+  span["length"] = std::min<size_t>(loc.length, sources.file(loc.file).line(loc.line).size() - before);
   return span;
 }
 
@@ -34,7 +38,7 @@ std::string_view to_string(NoteKind kind) {
 Json to_json(const SourceManager& sources, const Fix& fix) {
   Json edits = Json::array();
   for (const Edit& edit : fix.edits) {
-    edits.push_back({{"span", to_json(sources, edit.loc)}, {"replacement", edit.replacement}});
+    edits.push_back({{"span", to_json(sources, edit.loc, true)}, {"replacement", edit.replacement}});
   }
   return {{"message", fix.message}, {"edits", std::move(edits)}};
 }

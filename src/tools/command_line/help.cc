@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <set>
 
+#include "support/diagnostic.h"
+
 namespace tessera::command_line {
 
 namespace {
@@ -152,6 +154,24 @@ std::string one_of(std::string text, const std::vector<std::string>& values) {
   text += ". One of: ";
   for (const std::string& value : values) text += (&value == &values.front() ? "" : ", ") + value;
   return text;
+}
+
+std::string mistake_text(const CLI::App& app, const CLI::ParseError& mistake) {
+  std::string text = mistake.what();
+  while (text.ends_with('.') || text.ends_with('\n')) text.pop_back();
+  size_t begin = text.find("--");
+  if (!dynamic_cast<const CLI::ExtrasError*>(&mistake) || begin == text.npos) return text;
+  std::string word = text.substr(begin, text.find_first_of(" =", begin) - begin);
+  std::vector<std::string> names;
+  auto add_names = [&](const CLI::App& of) {
+    for (const CLI::Option* option : of.get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  };
+  add_names(app);
+  for (const CLI::App* command : app.get_subcommands()) add_names(*command);
+  std::string nearest = nearest_name(word, names);
+  return nearest.empty() ? text : text + "; did you mean '" + nearest + "'?";
 }
 
 void set_help_style(CLI::App& app) {

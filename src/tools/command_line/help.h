@@ -7,6 +7,7 @@
 
 namespace CLI {
 class App;
+class ParseError;
 }
 
 namespace tessera::command_line {
@@ -17,6 +18,9 @@ namespace tessera::command_line {
 ///   with commas between its elements, PASS a pass by name;
 /// - a footer has sections, each a line that ends with a colon and lines of two spaces.
 void set_help_style(CLI::App& app);
+
+/// What is wrong with a command line; of an option that there is not, the nearest that there is.
+std::string mistake_text(const CLI::App& app, const CLI::ParseError& mistake);
 
 /// "Text. One of: a, b": how a description ends that lists all values.
 std::string one_of(std::string text, const std::vector<std::string>& values);

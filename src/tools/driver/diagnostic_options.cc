@@ -21,7 +21,7 @@ class Warnings {
     bool on = !text.starts_with("no-");
     if (!on) text.remove_prefix(3);
     if (text == "error") {
-      for (auto& [id, state] : states_) state.is_error = on;
+      all_are_errors_ = on;
       return success;
     }
     constexpr std::string_view as_error = "error=";
@@ -36,7 +36,7 @@ class Warnings {
 
   void set_levels() const {
     for (const auto& [id, state] : states_) {
-      WarningLevel level = state.is_error ? WarningLevel::Error : WarningLevel::On;
+      WarningLevel level = state.is_error.value_or(all_are_errors_) ? WarningLevel::Error : WarningLevel::On;
       diagnostics_.set_warning(id, state.is_on ? level : WarningLevel::Off);
     }
   }
@@ -44,7 +44,7 @@ class Warnings {
  private:
   struct State {
     bool is_on = true;
-    bool is_error = false;
+    std::optional<bool> is_error;  ///< what names it counts, wherever -Werror stands
   };
 
   State* find(std::string_view tag) {
@@ -64,6 +64,7 @@ class Warnings {
 
   DiagnosticEngine& diagnostics_;
   std::map<DiagId, State> states_;
+  bool all_are_errors_ = false;
 };
 
 }  // namespace

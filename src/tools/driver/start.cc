@@ -21,7 +21,8 @@ std::optional<int> read_command_line(CLI::App& app, int argc, const char* const*
   } catch (const CLI::Success& request) {  // --help and --version
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
-    return command_line_error(app.get_name(), error.what(), command_line::error_format(argc, argv));
+    std::string text = command_line::mistake_text(app, error);
+    return command_line_error(app.get_name(), std::move(text), command_line::error_format(argc, argv));
   }
   return std::nullopt;
 }

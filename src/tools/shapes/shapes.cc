@@ -42,7 +42,11 @@ bool is_returned(const PlaceFacts& place, std::string_view line) {
   std::string_view before = line.substr(0, std::min(at, line.size()));
   size_t last = before.find_last_not_of(" \t(");
   constexpr std::string_view word = "return";
-  return last != before.npos && before.substr(0, last + 1).ends_with(word);
+  if (last == before.npos || !before.substr(0, last + 1).ends_with(word)) return false;
+  // Of what has a mistake only parts are known, which are not returned.
+  std::string_view behind = line.substr(std::min(at + place.loc.length, line.size()));
+  size_t next = behind.find_first_not_of(" \t)");
+  return next == behind.npos || behind[next] == '#' || behind[next] == ';';
 }
 
 std::string_view line_of(const SourceManager& sources, const PlaceFacts& place) {

@@ -206,6 +206,15 @@ TEST_CASE("JSON has a line for each diagnostic and counts at the end") {
         "\n");
 }
 
+TEST_CASE("a span of JSON ends with its line, and an edit may take the line's end") {
+  Example example("for x:\n    y\n");
+  Loc loop{example.at("for").file, 1, 1, 12}, line{example.at("for").file, 1, 1, 7};
+  example.report(loop).fix("take it out", line, "");
+  std::string text = to_json_lines(example.engine());
+  CHECK(text.find(R"("span":{"file":"a.tsr","line":1,"column":1,"length":6},"labels")") != std::string::npos);
+  CHECK(text.find(R"("edits":[{"span":{"file":"a.tsr","line":1,"column":1,"length":7})") != std::string::npos);
+}
+
 TEST_CASE("SARIF counts columns in UTF-16 units and has fixes, labels and chains") {
   Example example("\"😀\" x\n");
   example.report(example.at("x"))
