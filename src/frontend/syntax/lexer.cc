@@ -64,6 +64,7 @@ class TokenChecker {
     return source_.locate(file_, uint32_t(offset), uint32_t(length));
   }
   void unknown(const RawToken& token);
+  bool in_foreign_comment(size_t offset) const;
 
   FileId file_;
   std::string_view text_;
@@ -100,10 +101,18 @@ void TokenChecker::unknown(const RawToken& token) {
   }
 }
 
+/// Whether the line begins with '//', which is reported where lines are read.
+bool TokenChecker::in_foreign_comment(size_t offset) const {
+  std::string_view before = text_.substr(0, offset);
+  before = before.substr(before.rfind('\n') + 1);
+  return before.substr(std::min(before.size(), before.find_first_not_of(" \t"))).starts_with("//");
+}
+
 void TokenChecker::check(const RawToken& token) {
   std::string_view text = text_.substr(token.offset, token.length);
   switch (token.kind) {
     case TokenKind::UnterminatedString: {
+      if (in_foreign_comment(token.offset)) return;
       bool is_long = text.starts_with("\"\"\"") || text.starts_with("'''");
       std::string quote(text.substr(0, is_long ? 3 : 1));
       diagnostics_

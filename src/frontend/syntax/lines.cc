@@ -1,5 +1,7 @@
 #include "frontend/syntax/lines.h"
 
+#include <map>
+
 namespace tessera {
 
 namespace {
@@ -47,6 +49,7 @@ class Promoter {
   bool has_base(size_t bracket) const;
   bool refuse_try(size_t i);
   void foreign_start(size_t i);
+  void mend_keyword(size_t i);
   void closing(size_t i);
 
   TokenBuffer& buffer_;
@@ -110,6 +113,38 @@ void Promoter::foreign_start(size_t i) {
   }
 }
 
+/// `retrun x`: two operands beside each other begin no line, so that the first is a misspelt keyword where one is near.
+void Promoter::mend_keyword(size_t i) {
+  if (!diagnostics_ || kind(i) != TokenKind::Name || tokens_[i].expansion != 0) return;
+  static const std::map<std::string, TokenKind> keywords = {
+      {"const", TokenKind::Const},   {"dim", TokenKind::Dim},       {"param", TokenKind::Param},
+      {"module", TokenKind::Module}, {"def", TokenKind::Def},       {"import", TokenKind::Import},
+      {"from", TokenKind::From},     {"return", TokenKind::Return}, {"for", TokenKind::For},
+      {"while", TokenKind::While},   {"with", TokenKind::With},     {"if", TokenKind::If},
+      {"elif", TokenKind::Elif},     {"else", TokenKind::Else}};
+  bool has_import = false, has_in = false;
+  for (size_t at = i; kind(at) != TokenKind::Newline && kind(at) != TokenKind::EndOfFile; ++at) {
+    has_import |= kind(at) == TokenKind::Import;
+    has_in |= kind(at) == TokenKind::In;
+  }
+  std::vector<std::string> words;
+  TokenKind next = kind(i + 1);
+  if (next == TokenKind::Colon && kind(i + 2) == TokenKind::Newline) {
+    words = {"else"};
+  } else if (starts_operand(next) && !is_opening(next)) {
+    for (const auto& [word, kind] : keywords) {
+      bool fits = word == "from" ? has_import : word == "for" ? has_in : word != "else";
+      if (fits) words.push_back(word);
+    }
+  }
+  std::string meant = nearest_name(buffer_.text(tokens_[i]), words);
+  if (meant.empty()) return;
+  Loc second = buffer_.loc(tokens_[i + 1]);
+  diagnostics_->report(diag::unexpected_token, second, buffer_.describe(tokens_[i + 1]), buffer_.describe(tokens_[i]))
+      .suggest(buffer_.sources(), buffer_.loc(tokens_[i]), buffer_.text(tokens_[i]), words);
+  tokens_[i].kind = keywords.at(meant);
+}
+
 void Promoter::statement_start(size_t i) {
   foreign_start(i);
   if (kind(i) == TokenKind::Name) {
@@ -119,6 +154,7 @@ void Promoter::statement_start(size_t i) {
                    (keyword != TokenKind::On && is_taken_for_name(next));
     if (applies) tokens_[i].kind = keyword;
   }
+  mend_keyword(i);
   header_ = kind(i) == TokenKind::Def || kind(i) == TokenKind::Module;
 }
 

@@ -56,6 +56,7 @@ class Preprocessor {
   }
   bool is_decorator(const Reading& reading, size_t at);
   void run_tokens(const Reading& reading);
+  size_t foreign_comment(const Reading& reading, size_t at);
   void code(const Reading& reading, size_t at);
   void emit(const Token& token);
   bool goes_on(const Reading& reading, size_t newline);
@@ -66,6 +67,7 @@ class Preprocessor {
   void end_line(const Token& newline);
   Directive read_directive(const Reading& reading, size_t& at);
   void directive(const Reading& reading, const Directive& directive);
+  void unknown(const Reading& reading, const Directive& found, const std::vector<std::string>& names);
   void open_condition(const Directive& directive);
   void else_if(const Directive& directive);
   void else_branch(const Directive& directive);
@@ -89,6 +91,7 @@ class Preprocessor {
   std::vector<Branch> branches_;
   BracketTracker* brackets_ = nullptr;
   bool line_open_ = false;
+  bool after_comment_ = false;  ///< the line before is a comment of another language
   uint32_t line_indentation_ = 0;
   size_t includes_ = 0;
   bool too_many_ = false;  ///< tokens or includes; the compilation gives up
@@ -255,6 +258,11 @@ void Preprocessor::run_tokens(const Reading& reading_now) {
       if (ends) end_line(newline);
       continue;
     }
+    if (!line_open_ && token.kind == TokenKind::Floor) {
+      at = foreign_comment(reading, at);
+      continue;
+    }
+    after_comment_ = false;
     if (!line_open_) line_indentation_ = indentation;
     before = token.kind;
     physical_start = false;
@@ -267,6 +275,22 @@ void Preprocessor::run_tokens(const Reading& reading_now) {
   }
   uint32_t end = uint32_t(sources_.file(reading.file).text().size());
   if (line_open_ && !too_many_) end_line({TokenKind::Newline, reading.file, end, 0, 0});
+}
+
+/// `// text`: the first of several such lines is reported, and none is read. Gives the last token of the line.
+size_t Preprocessor::foreign_comment(const Reading& reading, size_t at) {
+  std::vector<RawToken>& tokens = raw(reading);
+  Token slashes{tokens[at].kind, reading.file, tokens[at].offset, tokens[at].length, 0};
+  if (active() && !after_comment_) {
+    Loc loc = result_.buffer.loc(slashes);
+    diagnostics_.report(diag::unexpected_at_start, loc, result_.buffer.describe(slashes))
+        .fix("a comment begins with '#'", loc, "#");
+  }
+  after_comment_ = true;
+  size_t end = at;
+  while (end < tokens.size() && tokens[end].kind != TokenKind::Newline) ++end;
+  for (size_t i = at; i < end; ++i) tokens[i].role = active() ? TokenRole::Trivia : TokenRole::Inactive;
+  return end - 1;
 }
 
 void Preprocessor::code(const Reading& reading, size_t at) {
@@ -334,18 +358,24 @@ Directive Preprocessor::read_directive(const Reading& reading, size_t& at) {
   directive.loc = locate(tokens[at]);
   BracketTracker brackets(result_.buffer, diagnostics_);
   size_t end = at;
-  bool physical_start = false;
+  bool physical_start = false, is_condition = false;
+  TokenKind before = TokenKind::Newline;
   for (; end < tokens.size(); ++end) {
     RawToken& token = tokens[end];
     if (token.kind == TokenKind::Newline && brackets.depth() == 0) break;
     // A bracket left open shall not swallow the directives and definitions that follow.
-    if (physical_start && (token.kind == TokenKind::Percent ||
+    bool begins = token.kind == TokenKind::Const || token.kind == TokenKind::Dim || token.kind == TokenKind::Param ||
+                  token.kind == TokenKind::Module || token.kind == TokenKind::Import;
+    bool is_next = is_condition && brackets.gives_up_at(token.kind, before, false);
+    if (physical_start && (token.kind == TokenKind::Percent || begins || is_next ||
                            brackets.gives_up_at(token.kind, TokenKind::Newline, true))) {
       break;
     }
     if (token.kind != TokenKind::Space) physical_start = token.kind == TokenKind::Newline;
     token.role = TokenRole::Directive;
     if (is_trivia(token.kind) || end == at) continue;
+    is_condition |= directive.tokens.empty() && (token.kind == TokenKind::If || token.kind == TokenKind::Elif);
+    before = token.kind;
     directive.tokens.push_back(token);
     Token made{token.kind, reading.file, token.offset, token.length, 0};
     if (!brackets.accept(made) || token.kind == TokenKind::UnterminatedString) {
@@ -373,14 +403,24 @@ void Preprocessor::directive(const Reading& reading, const Directive& directive)
   if (directive.name == "elif") return else_if(directive);
   if (directive.name == "else") return else_branch(directive);
   if (directive.name == "endif") return close_condition(directive);
+  static const std::vector<std::string> names = {"include", "define", "if",   "elif",
+                                                 "else",    "endif",  "error"};
+  if (std::find(names.begin(), names.end(), directive.name) == names.end()) return unknown(reading, directive, names);
   if (!active()) return;
   if (directive.name == "include") return include(reading, directive);
   if (directive.name == "define") return macros_.define(directive);
-  if (directive.name == "error") return error(directive);
-  static const std::vector<std::string> names = {"include", "define", "if",   "elif",
-                                                 "else",    "endif",  "error"};
-  auto report = diagnostics_.report(diag::unknown_directive, directive.loc, directive.name);
-  report.suggest(sources_, directive.loc, directive.name, names);
+  error(directive);
+}
+
+/// What is skipped is no program yet, but has to show where it ends: a misspelt '%else' counts as one.
+void Preprocessor::unknown(const Reading& reading, const Directive& found, const std::vector<std::string>& names) {
+  auto report = diagnostics_.report(diag::unknown_directive, found.loc, found.name);
+  report.suggest(sources_, found.loc, found.name, names);
+  std::string meant = nearest_name(found.name, names);
+  if (meant != "if" && meant != "elif" && meant != "else" && meant != "endif") return;
+  Directive mended = found;
+  mended.name = meant;
+  directive(reading, mended);
 }
 
 bool Preprocessor::expect_no_more(const Directive& directive, size_t used) {
@@ -416,7 +456,12 @@ void Preprocessor::else_if(const Directive& directive) {
     branch.active = false;
     return;
   }
-  branch.active = branch.outer_active && !branch.taken && evaluate(directive);
+  bool is_else = directive.tokens.size() == 1 && !directive.broken;
+  if (is_else) {
+    diagnostics_.report(diag::bad_condition, directive.end, "a value")
+        .fix("'%else' is what has no condition", directive.loc, "%else");
+  }
+  branch.active = branch.outer_active && !branch.taken && (is_else || evaluate(directive));
   branch.taken = branch.taken || branch.active;
 }
 

@@ -36,7 +36,7 @@ TEST_CASE("conditions that say nothing") {
   CHECK(holds("M") == "undefined-condition-name@1:5");
   CHECK(holds("N ==") == "bad-condition@1:9");
   CHECK(holds("N 4") == "bad-condition@1:7");
-  CHECK(holds("(N") == "unclosed-bracket@2:4");
+  CHECK(holds("(N") == "unclosed-bracket@1:7");
   CHECK(holds("S") == "condition-is-string@1:6");
   CHECK(holds("S == 3") == "condition-types-differ@1:7");
   CHECK(holds("S < 'b'") == "condition-orders-strings@1:7");
