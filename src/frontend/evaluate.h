@@ -36,6 +36,7 @@ struct CallFrame {
   Loc call;  ///< where it is called; unknown for the outermost
   bool is_clause = false;  ///< a `where` clause of the function is looked at, not its body
   Datum result = Datum::none();
+  bool lacks_names = false;            ///< fewer names than values were given a meaning, which is said
   Loc result_loc;                      ///< of the `return` that was reached
   std::map<std::string, Loc> effects;  ///< found so far, with the first place of each
 };
@@ -92,6 +93,8 @@ class Evaluator {
   Flow execute(ast::StmtList body, Scope& scope);
   /// Calls anything callable with evaluated arguments.
   Datum call(const Datum& callee, std::vector<CallArgument> arguments, Loc loc);
+  /// Reports a name that stands where a dtype is needed, and that nothing defines.
+  void unknown_dtype(const ast::Name& name);
   /// A name's meaning in a scope; reports an unknown one and gives poison.
   Datum lookup(std::string_view name, Scope& scope, Loc loc);
   /// The value of a binding, evaluating a pending declaration.
@@ -121,6 +124,8 @@ class Evaluator {
     chosen.known() ? label_choice(builder, chosen, loc, value, better, use) : label_dtype(builder, value, loc);
     return builder;
   }
+  /// The operator as the source has it: `and` is computed as `&` is.
+  std::string written(ElementwiseKind kind, Loc loc) const;
   /// Where the call that made a value was told its dtype, if nothing else has it from there; unknown where a
   /// declaration or the rules of ops give it, and for null.
   Loc chosen_dtype(const Value* value) const;
@@ -279,8 +284,9 @@ class Evaluator {
   // Who is at fault, and what mends it (evaluate_mistakes.cc).
   /// Names that a definition uses and nothing defines.
   std::vector<std::string> undefined_names(const Callable& callee) const;
-  /// Whether a name that is not defined is spelt several times, and the nearest one only where it is defined.
-  bool is_misspelt(Loc defined, std::string_view nearest, std::string_view name) const;
+  /// Whether a name that is not defined is spelt several times (a member: behind dots), and the nearest one only where
+  /// it is defined.
+  bool is_misspelt(Loc defined, std::string_view nearest, std::string_view name, bool is_member = false) const;
   void blame_definition(DiagnosticEngine::Builder& builder, Loc defined, std::string_view nearest,
                         std::string_view name, Loc use);
   void label_operands(DiagnosticEngine::Builder& builder, DType left, DType right, const Value* chosen);

@@ -77,6 +77,8 @@ class ArgumentMatcher {
                                      count_text(taken, noun), given_text(given));
     if (lacks_parameters) {
       note_lacking(builder, missing, argument.loc);
+    } else if (!definition_.known() && !slots_.empty() && slots_[0].name == "shape") {
+      builder.help(fmt::format("a shape is one argument, a tuple: {}((B, D), f32)", callee_));
     } else {
       note_definition(builder);
     }

@@ -60,12 +60,18 @@ std::string operator_text(ElementwiseKind kind) {
   }
 }
 
+std::string Evaluator::written(ElementwiseKind kind, Loc loc) const {
+  std::string text = operator_text(kind);
+  bool is_word = (text == "&" || text == "|") && !source_text(session_.sources(), loc).starts_with(text);
+  return is_word ? text == "&" ? "and" : "or" : text;
+}
+
 Datum Evaluator::elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) {
   std::string kinds;
   for (const Datum& operand : operands) {
     kinds += (kinds.empty() ? "" : " and ") + describe(operand);
   }
-  report(diag::wrong_operands, loc, operator_text(kind), kinds);
+  report(diag::wrong_operands, loc, written(kind, loc), kinds);
   return Datum::poison();
 }
 

@@ -75,7 +75,8 @@ Loc Evaluator::chosen_dtype(const Value* value) const {
     auto choice = dtype_choices_.find(seen[i]);
     // An op that was dropped may have left its address to another one.
     if (choice != dtype_choices_.end() && op && op->loc() == choice->second.call) {
-      if (chosen.known() || seen[i]->count_uses() > 1) return {};
+      bool has_others = seen[i]->count_uses() > 1 && !seen[i]->type()->is(TypeKind::View);
+      if (chosen.known() || has_others) return {};
       chosen = choice->second.dtype;
       continue;
     }
@@ -179,7 +180,7 @@ namespace {
 constexpr size_t longest_text = size_t(64) << 10;
 
 /// How often a text has a word outside of comments.
-size_t count_word(std::string_view text, std::string_view word) {
+size_t count_word(std::string_view text, std::string_view word, bool is_member = false) {
   auto is_part = [](unsigned char c) { return std::isalnum(c) || c == '_' || c >= 0x80; };
   size_t count = 0;
   while (!text.empty()) {
@@ -188,7 +189,8 @@ size_t count_word(std::string_view text, std::string_view word) {
     line = line.substr(0, line.find('#'));
     for (size_t at = line.find(word); at != line.npos; at = line.find(word, at + word.size())) {
       size_t end = at + word.size();
-      count += (at == 0 || !is_part(line[at - 1])) && (end == line.size() || !is_part(line[end]));
+      bool begins = is_member ? at > 0 && line[at - 1] == '.' : at == 0 || !is_part(line[at - 1]);
+      count += begins && (end == line.size() || !is_part(line[end]));
     }
   }
   return count;
@@ -205,7 +207,7 @@ bool is_reserved(std::string_view name) {
 /// Helps with a name that other languages have; false for any other.
 bool help_foreign_name(DiagnosticEngine::Builder& builder, std::string_view name, Loc loc) {
   constexpr std::pair<std::string_view, std::string_view> same[] = {
-      {"true", "True"}, {"false", "False"}, {"null", "None"}, {"nil", "None"}};
+      {"tl", "tile"}, {"true", "True"}, {"false", "False"}, {"null", "None"}, {"nil", "None"}};
   for (const auto& [foreign, ours] : same) {
     if (foreign != name) continue;
     builder.fix(fmt::format("write '{}'", ours), loc, std::string(ours));
@@ -282,11 +284,11 @@ std::vector<std::string> Evaluator::undefined_names(const Callable& callee) cons
   return found;
 }
 
-bool Evaluator::is_misspelt(Loc defined, std::string_view nearest, std::string_view name) const {
+bool Evaluator::is_misspelt(Loc defined, std::string_view nearest, std::string_view name, bool is_member) const {
   if (!defined.known() || session_.is_builtin(defined)) return false;
   std::string_view text = session_.sources().file(defined.file).text();
   if (text.size() > longest_text) return false;
-  return count_word(text, nearest) == 1 && count_word(text, name) > 1;
+  return count_word(text, nearest) == 1 && count_word(text, name, is_member) > 1;
 }
 
 void Evaluator::blame_definition(DiagnosticEngine::Builder& builder, Loc defined, std::string_view nearest,
@@ -307,10 +309,21 @@ Loc place_of_name(const Binding* binding, std::string_view name) {
 
 }  // namespace
 
+void Evaluator::unknown_dtype(const ast::Name& name) {
+  if (!session_.is_first_use(name.loc.file, name.text)) return;
+  auto builder = report(diag::unknown_name, name.loc, name.text);
+  std::vector<std::string> names;
+  for (std::string_view dtype : dtype_names()) names.emplace_back(dtype);
+  if (builder.suggest(session_.sources(), name.loc, name.text, names)) return;
+  builder.help(fmt::format("a dtype that the file names is a constant of it: const {} = f32", name.text));
+}
+
 Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
   Scope* where = nullptr;
   if (Binding* binding = scope.find(name, &where)) return received(*where, resolve(*binding, *where, name, loc));
   if (is_reserved(name)) return unsupported(loc, fmt::format("'{}'", name));
+  bool is_told = !frames_.empty() && frames_.back().lacks_names;
+  if (is_told || !session_.is_first_use(loc.file, name)) return Datum::poison();
   std::string nearest = nearest_name(name, scope.visible_names());
   const Binding* near = nearest.empty() ? nullptr : scope.find(nearest);
   if (Loc defined = place_of_name(near, nearest); is_misspelt(defined, nearest, name)) {
@@ -329,6 +342,7 @@ Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
   if (help_foreign_name(builder, name, loc)) return Datum::poison();
   if (near) builder.suggest(session_.sources(), loc, name, {nearest});
   if (near && near->loc.known() && !session_.is_builtin(near->loc)) builder.label(near->loc, "this is defined here");
+  if (!near && nearest_name(name, {"return"}) == "return") builder.suggest(session_.sources(), loc, name, {"return"});
   if (!near && name.size() == 1 && name[0] >= 'A' && name[0] <= 'Z') {
     builder.help(fmt::format("a size is declared where it stands alone as a dimension of a parameter, or by "
                              "'dim {}' in the file", name));

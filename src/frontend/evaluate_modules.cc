@@ -192,6 +192,7 @@ bool Evaluator::make_members(const ModuleApplication& application, const std::st
     } else if (const auto* assign = ast::as<ast::Assign>(stmt)) {
       const auto* name = ast::as<ast::Name>(assign->targets[0]);
       if (!name || !assign->annotation) return false;
+      if (instance.member(name->text)) return false;  // defined twice, which is said
       Datum value = field(*assign, scope, path, application.loc());
       if (value.is_poison()) return false;
       if (!value.object_as<ParamReference>()) observe(name->text, name->loc, value);
@@ -262,6 +263,11 @@ Datum Evaluator::instance_member(const ModuleInstance& instance, const ast::Iden
   if (const ast::Def* method = instance.module().method(name.text)) {
     return Datum::function(session_.method(*method, *instance.scope()));
   }
+  for (const ast::Stmt* stmt : instance.module().stmt().body) {
+    const auto* field = ast::as<ast::ExprStmt>(stmt);
+    const ast::Name* first = field ? leading_name(*field->value) : nullptr;
+    if (first && first->text == name.text) return Datum::poison();  // a field without its ':', which is said
+  }
   std::vector<std::string> known;
   for (const auto& [member, value] : instance.members()) known.push_back(member);
   for (const ast::Stmt* stmt : instance.module().stmt().body) {
@@ -270,7 +276,7 @@ Datum Evaluator::instance_member(const ModuleInstance& instance, const ast::Iden
   }
   std::string nearest = nearest_name(name.text, known);
   Loc defined = nearest.empty() ? Loc{} : place_of_member(instance, nearest);
-  if (is_misspelt(defined, nearest, name.text)) {
+  if (is_misspelt(defined, nearest, name.text, true)) {
     auto builder = report(diag::unknown_member, defined, instance.describe(), name.text);
     blame_definition(builder, defined, nearest, name.text, name.loc);
     return Datum::poison();

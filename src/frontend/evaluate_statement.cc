@@ -83,7 +83,11 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       const auto* name = ast::as<ast::Name>(&expr);
       bool leaves_loop = value.is_poison() && name && (name->text == "break" || name->text == "continue");
       if (leaves_loop) return give_up();  // no turn after it means anything
-      if (!value.is_poison()) expression_statement(expr, value, scope);
+      if (!value.is_poison()) {
+        expression_statement(expr, value, scope);
+      } else if (!frames_.empty()) {
+        frames_.back().result = Datum::poison();  // what it was to do may be what the function lacks
+      }
       return Flow::Next;
     }
     case ast::NodeKind::Assign:
@@ -170,6 +174,8 @@ void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope
     report_wrong_kind(target.loc, "what is unpacked", value, "a tuple or a list");
   } else if (value.is_sequence() && value.elements().size() != targets.size()) {
     report(diag::wrong_unpacking, target.loc, value.elements().size(), targets.size());
+    // The names that lack are no mistakes of their own.
+    if (!frames_.empty() && value.elements().size() > targets.size()) frames_.back().lacks_names = true;
   }
   bool fits = value.is_sequence() && value.elements().size() == targets.size();
   for (size_t i = 0; i < targets.size(); ++i) {

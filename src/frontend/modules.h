@@ -23,6 +23,9 @@ namespace tessera::frontend {
 
 class Scope;
 
+/// The name that an expression of operators and subscripts begins with; null where there is none, or nothing behind it.
+const ast::Name* leading_name(const ast::Expr& expr);
+
 /// What the name of a `module` stands for.
 class ModuleReference : public Object {
  public:

@@ -109,6 +109,41 @@ bool is_docstring(const ast::Stmt& stmt) {
 
 }  // namespace
 
+/// What a decorator is given has to mean something, and so has each of several. Schedules are put on top of each other.
+bool Session::check_decorator(const ast::Def& def, const ast::Decorator& decorator) {
+  std::string name = decorator_name(decorator);
+  DecoratorMeaning meaning = decorators().find(name)->second;
+  if (meaning == DecoratorMeaning::Unsupported) return true;
+  bool has_schedule = name == "kernel.schedule" || name == "kernel.autotune";
+  if (!decorator.arguments.empty() && !has_schedule && meaning != DecoratorMeaning::Numerics) {
+    size_t given = decorator.arguments.size();
+    auto builder = report(diag::wrong_argument_count, decorator.loc, "@" + name, "no arguments",
+                          given == 1 ? "1 is" : fmt::format("{} are", given));
+    if (meaning == DecoratorMeaning::Kernel) {
+      builder.help("a schedule is given so: @kernel.schedule(Schedule(…))");
+    } else {
+      builder.help(fmt::format("write '@{}' alone", name));
+    }
+  }
+  for (const ast::Decorator& earlier : def.decorators) {
+    if (&earlier == &decorator) break;
+    std::string other = decorator_name(earlier);
+    auto found = decorators().find(other);
+    if (found == decorators().end()) continue;
+    bool is_same = other == name && !has_schedule;
+    bool is_entry = meaning == DecoratorMeaning::Jit, is_kernel = meaning == DecoratorMeaning::Kernel;
+    bool are_two_kinds = (is_entry && found->second == DecoratorMeaning::Kernel) ||
+                         (is_kernel && found->second == DecoratorMeaning::Jit);
+    if (!is_same && !are_two_kinds) continue;
+    auto builder = report(diag::misplaced_statement, decorator.loc, fmt::format("'@{}'", name),
+                          fmt::format("beside {}'@{}'", is_same ? "another " : "", other));
+    builder.label(earlier.loc, "the other one");
+    builder.help(is_same ? "leave one out" : "a function is an entry or a kernel; an entry can call the kernel");
+    return false;
+  }
+  return true;
+}
+
 Function* Session::make_function(const ast::Def& def, Scope& scope) {
   Function* function = new_function();
   function->name = std::string(def.name.text);
@@ -128,6 +163,7 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
       }
       continue;
     }
+    if (!check_decorator(def, decorator)) continue;
     switch (it->second) {
       case DecoratorMeaning::Jit:
         function->kind = FunctionKind::Jit;

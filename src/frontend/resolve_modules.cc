@@ -33,6 +33,19 @@ bool is_quiet(const ast::Stmt& stmt) {
 
 }  // namespace
 
+const ast::Name* leading_name(const ast::Expr& expr) {
+  const ast::Expr* first = &expr;
+  while (true) {
+    if (const auto* binary = ast::as<ast::Binary>(first)) {
+      first = binary->left;
+    } else if (const auto* subscript = ast::as<ast::Subscript>(first)) {
+      first = subscript->object;
+    } else {
+      return first == &expr ? nullptr : ast::as<ast::Name>(first);
+    }
+  }
+}
+
 const ParamDeclaration* Session::add_param(ParamDeclaration declaration) {
   if (auto it = params_by_key_.find(declaration.key); it != params_by_key_.end()) {
     const ParamDeclaration& earlier = *it->second;
@@ -147,6 +160,8 @@ bool Session::check_field(const ast::Stmt& stmt, Scope& scope) {
                         field ? "an assignment" : "this statement", "in a module");
   if (named && field->annotation->kind == ast::NodeKind::List) {
     builder.fix("write 'Param'", field->annotation->loc.before(), "Param");
+  } else if (const auto* lacking = ast::as<ast::ExprStmt>(&stmt); lacking && leading_name(*lacking->value)) {
+    builder.fix("a field is its name, ':' and what it is", leading_name(*lacking->value)->loc.behind(), ":");
   } else {
     builder.help(
         "fields are params, w: Param[D, f32] = zeros(), and modules, block: Block(D); a constant is written "

@@ -157,14 +157,17 @@ FileId Session::find_import(std::string_view dotted, const SourceModule& importe
 SourceModule* Session::load_import(std::string_view dotted, Loc loc, const SourceModule& importer) {
   if (!library_path(dotted).empty() || importer.builtin) {
     if (SourceModule* library = load_library(dotted)) return library;
-    report(diag::unknown_module, loc, dotted);
+    std::string_view last = dotted.substr(dotted.rfind('.') + 1);
+    report(diag::unknown_module, loc, dotted).suggest(sources(), loc, last, {"nn", "ops", "stdlib"});
     return nullptr;
   }
   FileId file = find_import(dotted, importer);
   if (file == 0) {
     std::string_view help = help_for_import(dotted);
     if (help.empty()) help = "a module is a file 'name.tsr' beside the importing file or in a folder given with -I";
-    report(diag::unknown_module, loc, dotted).help(std::string(help));
+    auto builder = report(diag::unknown_module, loc, dotted);
+    std::string_view first = dotted.substr(0, dotted.find('.'));
+    if (first == dotted || !builder.suggest(sources(), loc, first, {"tessera"})) builder.help(std::string(help));
     return nullptr;
   }
   return load(std::string(dotted), file, false, loc);

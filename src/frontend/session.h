@@ -124,9 +124,12 @@ class Session {
   Function* new_function();
   /// The function that a def stands for in a scope; unknown decorators are reported.
   Function* make_function(const ast::Def& def, Scope& scope);
+  bool check_decorator(const ast::Def& def, const ast::Decorator& decorator);
   /// A method of the instance that has this scope; the same function each time.
   Function* method(const ast::Def& def, Scope& scope);
   Namespace* new_namespace();
+  /// Whether a name that nothing defines is met for the first time in a file: more uses are no more mistakes.
+  bool is_first_use(FileId file, std::string_view name) { return quiet_ || undefined_.emplace(file, name).second; }
   /// The signature of a def, read once for each place its definition was evaluated.
   const Signature& signature(Evaluator& evaluator, const Function& function);
   /// The same where it has been read already, else null.
@@ -227,6 +230,7 @@ class Session {
   std::set<std::tuple<uint16_t, FileId, uint32_t, uint32_t>> reported_;
   std::map<std::tuple<FileId, uint32_t, uint32_t>, std::vector<NamedPlace>> written_dims_;
   std::set<std::string> said_;
+  std::set<std::pair<FileId, std::string>> undefined_;
   size_t made_ = 0;
   bool quiet_ = false;
   size_t unsaid_errors_ = 0;

@@ -12,6 +12,8 @@ namespace tessera::frontend {
 
 namespace {
 
+const std::vector<std::string> shaped_types = {"Tensor", "Param", "Tile", "KTile", "KVCache", "OptimizerState"};
+
 /// Types of the language that parse and are not lowered yet.
 constexpr std::string_view other_types[] = {"Mesh", "Region", "fp8"};
 
@@ -196,7 +198,7 @@ TypePattern TypeReader::read_subscript(const ast::Subscript& subscript) {
   if (dtype_by_name(name->text) && last && last->loc.line == name->loc.line) {
     builder.fix("the dtype is the last part of a type",
                 {{name->loc, "Tensor"}, {last->loc.behind(), fmt::format(", {}", name->text)}});
-  } else {
+  } else if (!builder.suggest(evaluator_.session().sources(), name->loc, name->text, shaped_types)) {
     builder.help("types with dims are Tensor, Param, Tile and KTile");
   }
   return poison(subscript.loc);
@@ -425,6 +427,10 @@ bool TypeReader::read_dtype_name(const ast::Name& name, TypePattern& pattern) {
   }
   bool known = signature_ && signature_->declares_dtype(name.text);
   bool sized = value && (value->is(DatumKind::Int) || value->is(DatumKind::Dim));
+  if (!value && !known && !declares_) {
+    evaluator_.unknown_dtype(name);
+    return false;
+  }
   if (sized || (!known && !declares_)) {
     evaluator_.report(diag::malformed_type, name.loc, fmt::format("'{}' is no dtype", name.text))
         .help("write dims first and the dtype last: Tensor[B, D, f32]");

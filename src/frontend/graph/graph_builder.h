@@ -163,6 +163,7 @@ class GraphBuilder : public Evaluator {
   std::optional<int64_t> expect_axis(const Datum& datum, size_t rank, Loc loc, std::string_view of);
   std::optional<std::vector<int64_t>> expect_axes(const Datum& datum, size_t rank, Loc loc,
                                                   std::string_view of);
+  bool lacks_shape(const BoundArguments& arguments, std::string_view function);
   std::optional<std::vector<Dim>> rest_shape(const BoundArguments& arguments, size_t at);
   bool expect_size(Dim dim, Loc loc);
   Datum reshape(const BoundArguments& arguments);

@@ -71,7 +71,7 @@ bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
         .help("it is computed in f32: cast(x, f32)");
     return false;
   }
-  auto builder = report(diag::wrong_dtype, loc, operator_text(kind), to_string(dtype));
+  auto builder = report(diag::wrong_dtype, loc, written(kind, loc), to_string(dtype));
   if (kind == ElementwiseKind::Div) {
     std::string message = "'//' divides integers; for a quotient with a fraction, cast to f32 first";
     bool is_operator = source_text(session().sources(), loc) == "/";

@@ -54,8 +54,17 @@ std::optional<std::vector<Dim>> GraphBuilder::rest_shape(const BoundArguments& a
   return expect_shape(tuple ? rest[0] : arguments[at], arguments.locs[at], "the shape");
 }
 
+/// A call without any shape; that of no axes is (), which is written.
+bool GraphBuilder::lacks_shape(const BoundArguments& arguments, std::string_view function) {
+  if (!arguments[1].elements().empty()) return false;
+  report(diag::missing_argument, arguments.call, "shape", function)
+      .help(fmt::format("it is called as {}(x, (B, D))", function));
+  return true;
+}
+
 Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'reshape'");
+  if (x && lacks_shape(arguments, "reshape")) return Datum::poison();
   auto shape = x ? rest_shape(arguments, 1) : std::nullopt;
   if (!shape) return Datum::poison();
   Dim count = simplified(element_count(dims(), x->value->type()->dims));
@@ -132,6 +141,7 @@ Datum GraphBuilder::transpose(const BoundArguments& arguments) {
 
 Datum GraphBuilder::broadcast_to(const BoundArguments& arguments) {
   auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'broadcast_to'");
+  if (x && lacks_shape(arguments, "broadcast_to")) return Datum::poison();
   auto shape = x ? rest_shape(arguments, 1) : std::nullopt;
   if (!shape) return Datum::poison();
   for (Dim dim : *shape) {

@@ -127,8 +127,15 @@ Datum GraphBuilder::conform_state(const TypePattern& pattern, const Datum& value
 
 bool GraphBuilder::is_current(const StateValue& state, Loc loc) {
   if (!state.spent()) return true;
-  std::string next = state.kind() == StateKind::KVCache ? fmt::format("{0} = {0}.append(…)", state.name())
-                                                        : fmt::format("w, {0} = adamw(w, {0}, …)", state.name());
+  bool is_name = state.name().find('.') == state.name().npos;  // no element of a list, which is no target
+  std::string next = is_name ? fmt::format("{0} = {0}.append(…)", state.name()) : "cache = cache.append(…)";
+  if (state.kind() != StateKind::KVCache) next = fmt::format("w, {0} = adamw(w, {0}, …)", state.name());
+  if (std::string object = source_text(session().sources(), *state.spent()); !is_name) {
+    object = object.substr(0, object.find('.'));
+    auto in_name = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+    bool is_variable = !object.empty() && std::all_of(object.begin(), object.end(), in_name);
+    if (is_variable) next = fmt::format("{0} = {0}.append(…)", object);
+  }
   report(diag::state_spent, loc, state.name())
       .label(*state.spent(), "it is updated here")
       .help("go on with what the update gives: " + next);
@@ -358,8 +365,10 @@ Datum GraphBuilder::replace(const Datum& datum, const std::vector<CallArgument>&
 bool GraphBuilder::check_states_returned(const Function& function) {
   for (const auto& [name, held] : states_) {
     if (!held.updated || held.returned) continue;
-    report(diag::state_lost, *held.updated, name, function.name)
-        .help(fmt::format("return it with the other results: return …, {}", name));
+    std::string_view list = std::string_view(name).substr(0, name.find('.'));
+    std::string what = list == name ? fmt::format("return it with the other results: return …, {}", name)
+                                    : fmt::format("return it in a list, as '{}' is one", list);
+    report(diag::state_lost, *held.updated, name, function.name).help(std::move(what));
     return false;
   }
   return true;

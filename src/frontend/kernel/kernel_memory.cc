@@ -111,8 +111,9 @@ Datum KernelBuilder::async_copy(const BoundArguments& arguments) {
   if (!check_load(from.as_ir().value, arguments.call)) return Datum::poison();
   Type source = from.as_ir().value->type(), target = to.as_ir().value->type();
   if (source->dtype != target->dtype) {
-    report(diag::wrong_kind, arguments.call, "the memory that is filled", std::string(to_string(target->dtype)),
-           std::string(to_string(source->dtype)));
+    report_dtype(diag::wrong_kind, arguments.call, to.as_ir().value, source->dtype, "it is filled here",
+                 "the memory that is filled", std::string(to_string(target->dtype)),
+                 std::string(to_string(source->dtype)));
     return Datum::poison();
   }
   std::vector<Datum> written = arguments[Index].is_sequence() ? arguments[Index].elements()

@@ -128,9 +128,11 @@ std::optional<std::vector<Dim>> TileOps::common_dims(std::span<const Datum> oper
 bool TileOps::check_class(ElementwiseKind kind, DType dtype, std::span<const Datum> operands, Loc loc) {
   if (!accepts(elementwise_info(kind).cls, dtype)) {
     bool is_one = operands.size() == 1 && operands[0].is_ir();
+    bool is_logic = kind == ElementwiseKind::And || kind == ElementwiseKind::Or;
     std::optional<DType> better = is_integer(dtype) ? std::optional(DType::F32) : std::nullopt;
+    std::string name = is_logic ? evaluator_.written(kind, loc) : op_name(kind);
     evaluator_.report_dtype(diag::wrong_dtype, loc, is_one ? operands[0].as_ir().value : nullptr, better,
-                            "it is used here", op_name(kind), to_string(dtype));
+                            "it is used here", name, to_string(dtype));
     return false;
   }
   if (!is_without_code(kind, dtype)) return true;
@@ -377,14 +379,11 @@ Datum TileOps::dot(const Datum& a, const Datum& b, const Datum& acc, Loc loc) {
   DType given = sum ? sum->type()->dtype : wanted;
   bool same_kind =
       is_float(given) == is_float(*dtype) && given != DType::Bool && *dtype != DType::Bool;
-  if (!same_kind) {
+  bool is_narrow = given != wanted && !widens_to(wanted, given);
+  if (!same_kind || is_narrow) {
     evaluator_.report_dtype(diag::dot_accumulator, loc, sum, wanted, "the products are added up here",
                             to_string(*dtype), to_string(given));
     return Datum::poison();
-  }
-  if (given != wanted && !widens_to(wanted, given)) {
-    return evaluator_.unsupported(
-        loc, fmt::format("a product of {} accumulated in {}", to_string(*dtype), to_string(given)));
   }
   Type type = builder_.context().tile(dims, given);
   if (!sum) sum = materialise_constant(Datum::integer(0), type);
