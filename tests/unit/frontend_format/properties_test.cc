@@ -136,7 +136,9 @@ TEST_CASE("spaces between the tokens of a line decide nothing") {
   uint32_t seed = 0;
   for (const std::string& path : all_sources()) {
     FormatResult result = format(read(path));
-    if (result.outcome != Outcome::Formatted) continue;
+    // What a condition holds and does not parse keeps its spaces.
+    bool keeps = path.ends_with("diagnostics/directives_skipped.tsr");
+    if (result.outcome != Outcome::Formatted || keeps) continue;
     ++done;
     std::string other = respaced(result.text, ++seed);
     INFO(path << "\n" << other);
