@@ -9,6 +9,7 @@ const { Chromium } = require('../../../../tests/browser/chromium.js');
 
 const MODIFIERS = { Alt: 1, Control: 2, Shift: 8 };
 const CODES = {
+  Backspace: 8,
   Enter: 13,
   Escape: 27,
   End: 35,
@@ -81,7 +82,7 @@ class Window {
     }
   }
 
-  until(expression, milliseconds = 40000) {
+  until(expression, milliseconds = 25000) {
     return this.tab.until(expression, milliseconds);
   }
 
@@ -109,6 +110,20 @@ class Window {
       } catch (error) {
         if (turn === 4) throw error;
         await this.key('Escape');
+      }
+    }
+  }
+
+  /** Waits for what the last letter brings; the editor drops what the server says of a text that has changed since. */
+  async retype(letter, selector, text) {
+    for (let turn = 0; ; ++turn) {
+      try {
+        return await this.shows(selector, text, 4000);
+      } catch (error) {
+        if (turn === 4) throw error;
+        await this.key('Escape');
+        await this.key('Backspace');
+        await this.type(letter);
       }
     }
   }
