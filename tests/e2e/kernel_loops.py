@@ -1,0 +1,142 @@
+"""Kernels whose loops carry tiles of any size, and whose indices come from memory, with what they compute in NumPy."""
+import numpy as np
+
+CARRIED = """
+@kernel.schedule(Schedule(BM={0}, BN={1}))
+def neighbours(x: Tensor[M, N, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
+    t = tile.context(m=M, n=N)
+    a = tile.zeros((t.m, t.n), f32)
+    b = tile.full((t.m, t.n), 1.0, f32)
+    acc = tile.zeros((t.m, t.n), f32)
+    old = tile.zeros((t.m, t.n), f32)
+    older = tile.zeros((t.m, t.n), f32)
+    same = tile.full((t.m, t.n), 0.5, f32)
+    s = tile.zeros((t.m,), f32)
+    r = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        y = tile.load(x, (t.i, n), (t.m, t.n))
+        acc = acc + y
+        a, b, older, old, same = b * 0.5 + y, a, old, acc, same
+        s += tile.sum(a * b + acc * old, axis=1)
+        r += tile.sum(older + same * a, axis=1)
+    return s, r
+
+@kernel.schedule(Schedule(BM={0}, BN={1}))
+def steepest(x: Tensor[M, N, f32], w: Tensor[N, 16, f32]) -> Tensor[M, 16, f32]:
+    t = tile.context(m=M, n=N)
+    last = tile.zeros((t.m, 16), f32)
+    most = tile.zeros((t.m, 16), f32)
+    for n in tile.range(N, t.n):
+        p = tile.dot(tile.load(x, (t.i, n), (t.m, t.n)), tile.load(w, (n, 0), (t.n, 16)))
+        most = tile.maximum(most, p - last)
+        last = p
+    return most
+
+@kernel.schedule(Schedule(BM={0}, BN={1}))
+def by_hand(x: Tensor[M, N, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
+    t = tile.context(m=M, n=N)
+    memory = tile.alloc((3, t.m, t.n), f32)
+    s = tile.zeros((t.m,), f32)
+    r = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        tile.async_copy(x, (t.i, n), memory[n])
+        tile.wait()
+        tile.barrier()
+        s += tile.sum(tile.load(memory[n]), axis=1)
+        r = tile.maximum(r, tile.max(tile.load(memory[n]), axis=1) + s)
+        tile.barrier()
+    return s, r
+
+@kernel.schedule(Schedule(BM={0}, BN={1}))
+def crossed(x: Tensor[M, N, f32], w: Tensor[K, N, f32], v: Tensor[M, K, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N, k=K)
+    columns = tile.zeros((t.n,), f32)
+    rows = tile.zeros((t.m,), f32)
+    for k in tile.range(K, t.k):
+        columns += tile.sum(tile.load(w, (k, t.j), (t.k, t.n)), axis=0)
+        rows += tile.sum(tile.load(v, (t.i, k), (t.m, t.k)), axis=1)
+    return rows[:, None] * tile.load(x) + columns[None, :]
+
+@jit
+def f(x: Tensor[M, N, f32], w: Tensor[N, 16, f32]):
+    s, r = neighbours(x)
+    most = steepest(x, w)
+    t, u = by_hand(x)
+    c = crossed(x, w.T, x @ w)
+    return s, r, most, t, u, c
+"""
+
+
+def carried(x, w, width):
+    x, w = x.astype(np.float64), w.astype(np.float64)
+    rows, columns = x.shape
+    a, b, acc, old, older, same = (np.full((rows, width), v) for v in (0, 1.0, 0, 0, 0, 0.5))
+    s, r, last, most = np.zeros(rows), np.zeros(rows), np.zeros((rows, 16)), np.zeros((rows, 16))
+    for start in range(0, columns, width):
+        there = min(width, columns - start)
+        y = np.pad(x[:, start:start + there], ((0, 0), (0, width - there)))
+        acc = acc + y
+        a, b, older, old = b * 0.5 + y, a, old, acc
+        s, r = s + (a * b + acc * old)[:, :there].sum(1), r + (older + same * a)[:, :there].sum(1)
+        p = x[:, start:start + there] @ w[start:start + there]
+        most, last = np.maximum(most, p - last), p
+    t, u = np.zeros(rows), np.zeros(rows)
+    for start in range(0, columns, width):
+        t = t + x[:, start:start + width].sum(1)
+        u = np.maximum(u, x[:, start:start + width].max(1) + t)
+    c = (x @ w).sum(1)[:, None] * x + w.sum(1)[None, :]
+    return {"s": s, "r": r, "most": most, "t": t, "u": u, "c": c}
+
+
+WILD = """
+@kernel.schedule(Schedule(BM=1, BN={0}))
+def read(x: Tensor[M, N, f32], k: Tensor[i64]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    return tile.load(x, (t.i, tile.load(k)), (t.m, t.n), fill=-1.0)
+
+@kernel.schedule(Schedule(BM=1, BN={0}))
+def write(x: Tensor[M, N, f32], k: Tensor[i64], y: Region[read_write] Tensor[M, N, f32]):
+    t = tile.context(m=M, n=N)
+    for n in tile.range(N, t.n, stop=1):
+        tile.store(tile.load(x, (t.i, n), (t.m, t.n)), y, (t.i, tile.load(k)))
+
+@kernel.schedule(Schedule(BM=1, BN={0}))
+def copied(x: Tensor[M, N, f32], k: Tensor[i64]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    memory = tile.alloc((t.n,), f32)
+    tile.async_copy(x, (t.i, tile.load(k)), memory)
+    tile.wait()
+    tile.barrier()
+    return tile.load(memory)[None, :]
+
+@kernel.schedule(Schedule(BM=1, BN={0}))
+def summed(x: Tensor[M, N, f32], k: Tensor[i64]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n, stop=tile.load(k)):
+        s += tile.sum(tile.load(x, (t.i, n), (t.m, t.n)), axis=1)
+    return s
+
+@jit
+def f(x: Tensor[M, N, f32], y: Tensor[M, N, f32], k: Tensor[i64]):
+    a = read(x, k)
+    b = write(x, k, y)
+    c = copied(x, k)
+    d = summed(x, k)
+    return a, b, c, d
+"""
+
+
+def wild(x, y, k, width):
+    """Numbers of tiles that there are not: nothing is read or written, however large they are."""
+    k, columns = int(k), x.shape[1]
+    tiles = -(-columns // width)
+    there = slice(k * width, min((k + 1) * width, columns)) if 0 <= k < tiles else slice(0, 0)
+    one, b = np.full((x.shape[0], tiles * width), -1.0), y.copy()
+    one[:, :there.stop - there.start] = x[:, there]
+    tile = one[:, :width]
+    a = np.concatenate([tile] * tiles, axis=1)[:, :columns]
+    b[:, there] = x[:, :there.stop - there.start]
+    c = np.concatenate([np.where(np.arange(width) < there.stop - there.start, tile, 0)] * tiles, axis=1)[:, :columns]
+    last = min(max(-(-k // width), 0), tiles) * width
+    return {"a": a, "b": b, "c": c, "d": x[:, :last].astype(np.float64).sum(axis=1)}
