@@ -127,7 +127,6 @@ class KernelBuilder : public Evaluator {
   Value* numbered(const TilePlace& place, Loc loc);
   const KernelAxis* axis_along(Value* tile, size_t axis);
   Value* tile_of(const KernelAxis& axis, Op* user) const;
-  Value* available(Value* value, Op* user);
   bool is_counted(const TilePlace& place) const;
   Value* limit_of(const TilePlace& place, Op* user);
   bool limit_operand(Op* op, unsigned operand, const std::vector<std::vector<std::pair<Value*, size_t>>>& sources);

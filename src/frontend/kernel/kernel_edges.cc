@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "frontend/kernel/kernel_builder.h"
-#include "ir/core/dominance.h"
+#include "ir/core/rematerialise.h"
 #include "ir/schedule/ops.h"
 
 namespace tessera::frontend {
@@ -66,22 +66,6 @@ Value* KernelBuilder::tile_of(const KernelAxis& axis, Op* user) const {
   return axis.index;
 }
 
-/// `value`, or the arithmetic that makes it once more, at `user`; null where it is known in a loop alone.
-Value* KernelBuilder::available(Value* value, Op* user) {
-  if (Dominance().dominates(value, user)) return value;
-  Op* def = value->def();
-  if (!def || !def->is_pure() || def->region_count()) return nullptr;
-  std::map<Value*, Value*> operands;
-  for (unsigned i = 0; i < def->operand_count(); ++i) {
-    Value* operand = available(def->operand(i), user);
-    if (!operand) return nullptr;
-    operands[def->operand(i)] = operand;
-  }
-  Op* copy = module_.clone(def, operands);
-  copy->move_before(user);
-  return copy->result();
-}
-
 /// Whether there is such a tile wherever its index is computed.
 bool KernelBuilder::is_counted(const TilePlace& place) const {
   const KernelAxis* axis = place.index ? axis_of_index(place.index) : nullptr;
@@ -92,7 +76,8 @@ bool KernelBuilder::is_counted(const TilePlace& place) const {
 /// first is as empty as one past the last.
 Value* KernelBuilder::limit_of(const TilePlace& place, Op* user) {
   bool is_whole = place.tile == place.extent && (!place.index || is_counted(place));
-  Value* index = place.index ? available(place.index, user) : nullptr;
+  std::map<Value*, Value*> copies;
+  Value* index = place.index ? available_before(place.index, user, copies) : nullptr;
   if (!index && !is_whole) return nullptr;
   Builder& builder = ops_.builder();
   builder.set_before(user);

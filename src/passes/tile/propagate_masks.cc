@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-#include "ir/core/dominance.h"
+#include "ir/core/rematerialise.h"
 #include "ir/tile/build.h"
 #include "passes/pass.h"
 #include "passes/tile/tile_axes.h"
@@ -109,7 +109,7 @@ class MaskPropagation {
     Value* least = nullptr;
     for (Value* value : found_) {
       copies_.clear();
-      Value* here = available(value, op);
+      Value* here = available_before(value, op, copies_);
       if (!here) {
         context_.diagnostics.report(diag::unsupported_tile_split, op->loc(),
                                     std::string(op->name()),
@@ -154,31 +154,10 @@ class MaskPropagation {
     }
   }
 
-  /// `value`, or a copy of the arithmetic that makes it, at `user`; null where it depends on a
-  /// loop's index.
-  Value* available(Value* value, Op* user) {
-    if (dominance_.dominates(value, user)) return value;
-    auto it = copies_.find(value);
-    if (it != copies_.end()) return it->second;
-    Op* def = value->def();
-    if (!def || !def->is_pure() || def->region_count()) return nullptr;
-    std::map<Value*, Value*> operands;
-    for (unsigned i = 0; i < def->operand_count(); ++i) {
-      Value* operand = available(def->operand(i), user);
-      if (!operand) return nullptr;
-      operands[def->operand(i)] = operand;
-    }
-    Op* copy = kernel_->module()->clone(def, operands);
-    copy->move_before(user);
-    dominance_ = Dominance();
-    return copies_[value] = copy->result();
-  }
-
   Op* kernel_;
   PassContext& context_;
   TileAxes axes_;
   Builder builder_;
-  Dominance dominance_;
   int axis_ = -1;
   std::set<Value*> seen_;
   std::vector<Value*> found_;

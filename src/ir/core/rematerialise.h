@@ -1,0 +1,14 @@
+#pragma once
+// Values where they are not known yet: the arithmetic that makes them, once more.
+
+#include <map>
+
+#include "ir/core/op.h"
+
+namespace tessera {
+
+/// `value`, or a copy of the pure ops that make it, before `user`; null where it depends on something else that does
+/// not dominate `user`, such as a loop's index. `copies` has the copies made for `user` so far.
+Value* available_before(Value* value, Op* user, std::map<Value*, Value*>& copies);
+
+}  // namespace tessera
