@@ -421,6 +421,32 @@ def edges(x, y, z):
             "l": x.sum(axis=1)}
 
 
+WHOLE = """
+@kernel
+def scanned(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    return tile.scan(tile.gather(x, (tile.row_index(), (tile.col_index() + 3) % N)), axis=1)
+
+def loaded(x):
+    return tile.load(x)
+
+@kernel
+def centred(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    return tile.cast(tile.col_index(), f32) - tile.sum(loaded(x), axis=1)[:, None]
+
+@jit
+def f(x: Tensor[M, N, f32]) where N <= 2048:
+    a, b = scanned(x), centred(x)
+    return a, b
+"""
+
+
+def whole(x):
+    x = x.astype(np.float64)
+    return {"a": np.cumsum(np.roll(x, -3, axis=1), axis=1), "b": np.arange(x.shape[1]) - x.sum(axis=1)[:, None]}
+
+
 SIZES = """
 @kernel.schedule(Schedule(BM=8))
 def scaled(x: Tensor[M, N, f32], *, H: int) -> Tensor[M, N, f32]:
@@ -609,7 +635,7 @@ def check(folder, name, source, inputs, wanted, bound=1e-5, flags=()):
 def assemble(folder):
     """Code for GPUs is what ptxas takes, where that is installed."""
     by_hand = "BM=64, BN=64, BK=32, warps=4"
-    for source in (MEMORY.format(by_hand, "f32"), MEMORY.format(by_hand, "bf16"), PLACES, SIZES, CAPTURES, PARTS,
+    for source in (MEMORY.format(by_hand, "f32"), MEMORY.format(by_hand, "bf16"), PLACES, WHOLE, SIZES, CAPTURES, PARTS,
                    SUMS.format("f32"), REGIONS, EMPTY, BOTH_WAYS):
         (folder / "gpu.tsr").write_text(source)
         cubin = ["--cubin"] if shutil.which("ptxas") else []
@@ -663,6 +689,7 @@ def main():
             z = rng.standard_normal(n).astype(np.float32)
             for k, schedule in enumerate(("BM=16, BN=16", "BM=32, BN=64", "BM=64, BN=32", "BM=4, BN=128")):
                 check(folder, f"edges{k}", EDGES.format(schedule), {"x": x, "y": y, "z": z}, edges(x, y, z))
+            check(folder, "whole", WHOLE, {"x": x}, whole(x))
         for n, m, h in ((1, 1, 1), (3, 7, 5), (6, 10, 40)):
             inputs = {"x": rng.standard_normal((n, m, 8)).astype(np.float32), "y": rng.standard_normal(h).astype(np.float32)}
             check(folder, "sizes", SIZES, inputs, sizes(**inputs))

@@ -124,8 +124,12 @@ void EdgeSearch::add(const TilePlace& place) {
 }
 
 void EdgeSearch::visit(Value* tile, size_t axis) {
-  if (!tile->type()->is(TypeKind::Tile) || tile->type()->dims[axis]->is_constant(1)) return;
+  if (!tile->type()->is(TypeKind::Tile) || tile->type()->dims[axis]->is_constant(1) != single_) return;
   if (!seen_.insert({tile, axis}).second) return;
+  if (auto single = origins_->single.find(tile); single_ && single != origins_->single.end()) {
+    if (single->second[axis]) axes_.push_back(single->second[axis]);
+    return;
+  }
   if (auto known = origins_->numbered.find(tile); known != origins_->numbered.end()) return add(known->second);
   auto made = origins_->made.find(tile);
   if (made != origins_->made.end() && made->second[axis]) {
@@ -160,6 +164,9 @@ void EdgeSearch::visit_result(Op* op, unsigned n, size_t axis) {
     case OpKind::Reshape: {
       auto is_one = [](Dim dim) { return dim->is_constant(1); };
       const std::vector<Dim>&from = op->operand(0)->type()->dims, &to = op->result()->type()->dims;
+      // Which of several single elements is meant, the shapes do not say.
+      for (size_t i = 0; single_ && i < from.size(); ++i) visit(op->operand(0), i);
+      if (single_) return;
       auto left = std::count_if(to.begin(), to.begin() + std::ptrdiff_t(axis), std::not_fn(is_one));
       for (size_t i = 0; i < from.size(); ++i) {
         if (!is_one(from[i]) && left-- == 0) return visit(op->operand(0), i);

@@ -28,16 +28,20 @@ struct TilePlace {
 struct TileOrigins {
   std::map<const Value*, TilePlace> numbered;                   ///< coordinates of elements
   std::map<const Value*, std::vector<const KernelAxis*>> made;  ///< tiles of a number: axes of the kernel, by dimension
+  /// The one element, or its coordinates, that a program has of axes that have no extent: those axes, by dimension.
+  std::map<const Value*, std::vector<const KernelAxis*>> single;
 };
 
 class EdgeSearch {
  public:
-  EdgeSearch(const TileOrigins& origins, Op* kernel) : origins_(&origins), kernel_(kernel) {}
+  /// `single`: looks for the axes of which the dimension has one element, and not for where tiles lie.
+  EdgeSearch(const TileOrigins& origins, Op* kernel, bool single = false)
+      : origins_(&origins), kernel_(kernel), single_(single) {}
 
   void visit(Value* tile, size_t axis);
 
   const std::vector<TilePlace>& places() const { return places_; }
-  /// Of tiles of one number.
+  /// Of tiles of one number, or of single elements.
   const std::vector<const KernelAxis*>& axes() const { return axes_; }
   /// A load from memory that may hold one tile of a cut axis or another; null where there is none.
   Op* unplaced() const { return unplaced_; }
@@ -50,6 +54,7 @@ class EdgeSearch {
 
   const TileOrigins* origins_;
   Op* kernel_;
+  bool single_;
   std::set<std::pair<Value*, size_t>> seen_;
   std::vector<TilePlace> places_;
   std::vector<const KernelAxis*> axes_;

@@ -41,9 +41,15 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
     result = run_body(function_, *scope_, request_.loc == function_.loc ? Loc{} : request_.loc);
   }
   schedule::KernelInstance instance;
-  bool good = !result.is_poison() && store_results(result) && !has_errors() && check_regions() && check_memory() &&
-              limit_tiles();
-  if (good) {
+  bool good = !result.is_poison() && !has_errors();
+  if (std::set<std::string> combined = good ? combined_single_axes() : std::set<std::string>(); !combined.empty()) {
+    kernel_->erase();
+    KernelBuilder again(session(), module_, function_, request_, table_, functions_);
+    again.combined_axes_ = std::move(combined);
+    again.combined_axes_.merge(combined_axes_);
+    return again.build();
+  }
+  if (good && store_results(result) && !has_errors() && check_regions() && check_memory() && limit_tiles()) {
     finish_kernel(instance);
     return instance;
   }

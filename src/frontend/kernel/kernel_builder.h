@@ -130,6 +130,8 @@ class KernelBuilder : public Evaluator {
   bool is_counted(const TilePlace& place) const;
   Value* limit_of(const TilePlace& place, Op* user);
   bool limit_operand(Op* op, unsigned operand, const std::vector<std::vector<std::pair<Value*, size_t>>>& sources);
+  std::vector<Op*> combining_ops() const;
+  std::set<std::string> combined_single_axes();
   bool limit_tiles();
 
   // A parameter of type KVCache (kernel_cache.cc).
@@ -269,6 +271,7 @@ class KernelBuilder : public Evaluator {
   Op* kernel_ = nullptr;
   Op* grid_ = nullptr;
   std::vector<KernelAxis> axes_;
+  std::set<std::string> combined_axes_;  ///< that have to be whole, as an earlier try has shown
   std::vector<ScheduleLayer> layers_;
   size_t choices_ = 1;
   std::map<std::string, Attr> keys_;

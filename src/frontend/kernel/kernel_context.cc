@@ -272,7 +272,7 @@ void KernelBuilder::warn_if_unread(std::string_view key, Attr value, Loc loc) {
 
 /// Whether the body uses the extent of an axis's tile, so that an unblocked axis has to be whole.
 bool KernelBuilder::is_used(const KernelAxis& axis) {
-  if (scan_.axes_used.count(axis.name)) return true;
+  if (scan_.axes_used.count(axis.name) || combined_axes_.count(axis.name)) return true;
   for (const auto& [value, parameter] : parameters_) {
     if (!scan_.whole_loads.count(parameter->name)) continue;
     std::vector<const KernelAxis*> matched = match_axes(parameter->type.dims, value->type()->dims);
@@ -321,7 +321,8 @@ bool KernelBuilder::choose_blocks(Loc loc) {
   for (KernelAxis& axis : axes_) {
     auto chosen = block.find(axis.name);
     if (chosen == block.end()) {
-      axis.tile = axis.grid && !is_used(axis) ? dims().constant(1) : axis.extent;
+      axis.single = axis.grid && !is_used(axis);
+      axis.tile = axis.single ? dims().constant(1) : axis.extent;
       continue;
     }
     axis.blocked = true;

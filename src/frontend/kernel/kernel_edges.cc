@@ -150,15 +150,32 @@ bool KernelBuilder::limit_operand(Op* op, unsigned operand,
   return true;
 }
 
-/// Gives what combines elements the ends of axes that it cannot see.
-bool KernelBuilder::limit_tiles() {
+std::vector<Op*> KernelBuilder::combining_ops() const {
   std::vector<Op*> combining;
   walk(kernel_, [&](Op* op) {
     bool combines = op->is(info(OpKind::Reduce)) || op->is(info(OpKind::Scan)) || op->is(info(OpKind::Dot));
     if (combines || op->is(info(OpKind::Scatter))) combining.push_back(op);
   });
+  return combining;
+}
+
+/// The axes that elements are combined along though each program has one of them, as nothing else asks for more.
+std::set<std::string> KernelBuilder::combined_single_axes() {
+  std::set<std::string> found;
+  for (Op* op : combining_ops()) {
+    if (op->is(info(OpKind::Scatter))) continue;
+    EdgeSearch search(origins_, kernel_, true);
+    search.visit(op->operand(0), op->is(info(OpKind::Dot)) ? 1 : size_t(op->int_attr("axis")));
+    if (op->is(info(OpKind::Dot))) search.visit(op->in(in::Dot::b), 0);
+    for (const KernelAxis* axis : search.axes()) found.insert(axis->name);
+  }
+  return found;
+}
+
+/// Gives what combines elements the ends of axes that it cannot see.
+bool KernelBuilder::limit_tiles() {
   Builder end = ops_.builder();
-  for (Op* op : combining) {
+  for (Op* op : combining_ops()) {
     Value* first = op->operand(0);
     std::vector<std::vector<std::pair<Value*, size_t>>> sources(first->type()->rank());
     if (op->is(info(OpKind::Scatter))) {

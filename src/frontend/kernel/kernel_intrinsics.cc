@@ -275,7 +275,13 @@ Datum KernelBuilder::coordinates(bool rows, const BoundArguments& arguments) {
   Dim one = dims().constant(1);
   std::vector<Dim> shape =
       rows ? std::vector<Dim>{axis->tile, one} : std::vector<Dim>{one, axis->tile};
-  return ops_.handle(ops_.reshape(tile, shape), arguments.call);
+  Value* shaped = ops_.reshape(tile, shape);
+  if (axis->single) {
+    std::vector<const KernelAxis*>& single = origins_.single[shaped];
+    single.resize(2);
+    single[rows ? 0 : 1] = axis;
+  }
+  return ops_.handle(shaped, arguments.call);
 }
 
 }  // namespace tessera::frontend

@@ -115,7 +115,12 @@ Datum KernelBuilder::load_instance(const IrValue& tensor, const BoundArguments& 
     index.push_back(part->first);
     tile.push_back(part->second);
   }
-  return make_load(tensor, std::move(index), tile, 0, arguments);
+  Datum loaded = make_load(tensor, std::move(index), tile, 0, arguments);
+  if (!loaded.is_ir()) return loaded;
+  std::vector<const KernelAxis*>& axes = origins_.single[loaded.as_ir().value];
+  axes = match_axes(parameters_.at(tensor.value)->type.dims, tensor.value->type()->dims);
+  for (const KernelAxis*& axis : axes) axis = axis && axis->single ? axis : nullptr;
+  return loaded;
 }
 
 Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& arguments) {

@@ -18,6 +18,7 @@ struct KernelAxis {
   Dim tile = nullptr;  ///< extent of a program's tile: a constant, or the whole extent
   bool grid = false;
   bool blocked = false;               ///< the schedule gives `tile`
+  bool single = false;                ///< nothing asks for more than one element of it for each program
   const ast::Expr* source = nullptr;  ///< the expression of the extent
   Value* index = nullptr;             ///< of this program's tile, for a grid axis
 };

@@ -48,6 +48,27 @@ def f(x: Tensor[M, T]) -> Tensor[M, T]:
   }
 }
 
+TEST_CASE("an axis without an extent is whole where elements are combined along it") {
+  auto axes_of = [](const std::string& result) {
+    std::string text = built("@kernel\ndef f(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:\n"
+                             "    t = tile.context(m=M, n=N)\n"
+                             "    v = tile.gather(x, (tile.row_index(), (tile.col_index() + 3) % N))\n" + result);
+    INFO(text);
+    size_t from = text.find("axes = [");
+    REQUIRE(from != std::string::npos);
+    std::string axes = text.substr(from, text.find("}]", from) - from);
+    return std::pair(axes.find("block = <M>") != std::string::npos, axes.find("block = <N>") != std::string::npos);
+  };
+  CHECK(axes_of("    return v * 2.0\n") == std::pair(false, false));
+  CHECK(axes_of("    return tile.scan(v, axis=1)\n") == std::pair(false, true));
+  CHECK(axes_of("    return tile.scan(v, axis=0)\n") == std::pair(true, false));
+  CHECK(axes_of("    return v / tile.sum(v, axis=1)[:, None]\n") == std::pair(false, true));
+  CHECK(axes_of("    total = v\n    for i in tile.range(4, 1):\n        total = total + tile.exp(total)\n"
+                "    return total / tile.max(total, axis=1)[:, None]\n") == std::pair(false, true));
+  CHECK(axes_of("    def loaded(y):\n        return tile.load(y)\n"
+                "    return v + tile.max(loaded(x), axis=0)[None, :]\n") == std::pair(true, false));
+}
+
 TEST_CASE("lambdas and nested functions are folded in") {
   std::string text = built(R"(
 @kernel
