@@ -222,11 +222,12 @@ class KernelGenerator : public KernelParts {
 
   bool is_whole_rows() const { return shape_ == Shape::Rows || shape_ == Shape::Attention; }
 
-  /// Whether the value is made of a tile along both axes, which makes a program take the one axis whole.
+  /// Whether the value is made of a tile along both axes that is loaded, which makes a program take the one axis whole.
   bool takes_whole_rows(int value) const {
     if (node(value).is_argument()) return type(value).dims == full();
-    const std::vector<int>& operands = node(value).operands;
-    return std::any_of(operands.begin(), operands.end(), [&](int operand) { return takes_whole_rows(operand); });
+    auto operands = std::span(node(value).operands);
+    bool gathers = node(value).tile.find("{@0}") != std::string::npos;
+    return std::ranges::any_of(operands.subspan(gathers), [&](int operand) { return takes_whole_rows(operand); });
   }
 
   /// A result of the one axis of the grid.
