@@ -308,7 +308,19 @@ Datum Evaluator::evaluate_attribute(const ast::Attribute& node, Scope& scope) {
   Datum object = evaluate(*node.object, scope);
   if (object.is_poison() || node.name.text.empty()) return Datum::poison();
   if (object.is(DatumKind::Namespace)) return member_of(object.as_namespace(), node.name);
+  if (object.is(DatumKind::List)) return report_list_member(node, scope), Datum::poison();
   return attribute(object, node.name, node.loc);
+}
+
+/// A list has no members. The name of one that should have changed in its place holds nothing to judge any more.
+void Evaluator::report_list_member(const ast::Attribute& node, Scope& scope) {
+  const auto* list = ast::as<ast::Name>(node.object);
+  auto builder = report(diag::unknown_member, node.name.loc, "a list", node.name.text);
+  std::string help = help_for_list(node.name.text, list ? list->text : "parts");
+  if (!help.empty()) builder.help(std::move(help));
+  Scope* where = nullptr;
+  Binding* binding = list ? scope.find(list->text, &where) : nullptr;
+  if (binding && where->parent() && where != where->module_scope()) binding->value = Datum::poison();
 }
 
 Datum Evaluator::member_of(const Namespace& name_space, const ast::Identifier& name) {

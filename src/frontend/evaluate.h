@@ -331,6 +331,7 @@ class Evaluator {
                    Dictionary& entries, std::vector<Datum>& elements);
   Datum evaluate_call(const ast::Call& call, Scope& scope);
   Datum evaluate_attribute(const ast::Attribute& attribute, Scope& scope);
+  void report_list_member(const ast::Attribute& attribute, Scope& scope);
   Datum evaluate_subscript(const ast::Subscript& subscript, Scope& scope);
   Datum index_sequence(const Datum& object, const ast::Expr& index, Scope& scope);
   Datum member_of(const Namespace& name_space, const ast::Identifier& name);

@@ -48,6 +48,13 @@ constexpr Row members[] = {
     {"item", "a number that is computed is a tensor of rank 0; 'tsr run' prints it"},
     {"at", "a tensor with a part replaced is a new one, of where(…) or concat(…)"}};
 
+constexpr std::string_view longer = "lists are values, and a longer one is a new one: {0} = {0} + [value]";
+
+constexpr std::string_view counted = "the number of elements is len({0})";
+
+constexpr Row of_lists[] = {
+    {"append", longer}, {"extend", longer}, {"insert", longer}, {"size", counted}, {"shape", counted}};
+
 /// Names that stand alone.
 constexpr Row names[] = {
     {"print", "a program shows nothing of itself; return the value, and 'tsr run' prints it"},
@@ -79,12 +86,15 @@ constexpr Row of_tile[] = {
 constexpr Row packages[] = {{"torch", ""}, {"numpy", ""}, {"jax", ""}, {"triton", ""}, {"tensorflow", ""}, {"flax", ""},
                             {"math", ""},  {"typing", ""}, {"functools", ""}, {"einops", ""}};
 
-}  // namespace
-
-std::string help_for_member(std::string_view name, std::string_view x) {
-  std::string_view help = find(members, name);
+std::string about(std::string_view help, std::string_view x) {
   return help.empty() ? std::string() : fmt::format(fmt::runtime(help), x);
 }
+
+}  // namespace
+
+std::string help_for_member(std::string_view name, std::string_view x) { return about(find(members, name), x); }
+
+std::string help_for_list(std::string_view name, std::string_view parts) { return about(find(of_lists, name), parts); }
 
 std::string_view help_for_name(std::string_view name) {
   for (std::string_view prefix : {"np", "numpy", "jnp", "jax", "torch", "nn", "F", "tl", "triton", "math"}) {

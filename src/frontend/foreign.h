@@ -8,6 +8,8 @@ namespace tessera::frontend {
 
 /// How to say what a method or member of tensors says elsewhere; `x` is the tensor. Empty for an unknown name.
 std::string help_for_member(std::string_view name, std::string_view x);
+/// The same of methods of lists; `parts` is the list.
+std::string help_for_list(std::string_view name, std::string_view parts);
 /// The same of a name that stands alone; empty for an unknown one.
 std::string_view help_for_name(std::string_view name);
 /// Of a member of `tile`.

@@ -116,7 +116,10 @@ class Layout {
   }
   std::optional<uint32_t> width_of_neighbours(size_t at) const;
   std::optional<uint32_t> width_of_block(size_t at, uint32_t header) const;
+  std::optional<uint32_t> width_of_rest(size_t at) const;
+  void open_block(uint32_t width, size_t at);
   void report_misaligned(size_t at, uint32_t width);
+  void report_unindented(size_t at, uint32_t width);
   void missing_block(const Token& next);
   void start_statement(const Token& first);
 
@@ -161,6 +164,15 @@ void Layout::missing_block(const Token& next) {
     report.fix("write 'pass' for a block that does nothing", colon_.behind(), " pass");
   }
   out_.push_back(mark(TokenKind::MissingBlock, next));
+}
+
+void Layout::report_unindented(size_t at, uint32_t width) {
+  Loc place = buffer_.loc(*lines_[at].begin), header = buffer_.loc(*before_);
+  Loc indent{place.file, place.line, 1, place.column - 1};
+  diagnostics_.report(diag::expected_block, place, buffer_.describe(*before_), header.line)
+      .label(header, "the block belongs to this")
+      .fix("indent it like the lines below it", indent, std::string(width, ' '));
+  is_reported_ = true;
 }
 
 void Layout::report_misaligned(size_t at, uint32_t width) {
@@ -209,6 +221,21 @@ std::optional<uint32_t> Layout::width_of_block(size_t at, uint32_t header) const
   return after > before || (after == before && is_usual) ? std::optional(other) : std::nullopt;
 }
 
+/// For a line that should begin a block and stands where the block's header does: the width of the lines below it.
+std::optional<uint32_t> Layout::width_of_rest(size_t at) const {
+  bool is_first = before_end_ == LineEnd::AwaitsBlock && lines_[at].width() == levels_.back().width;
+  if (!is_first || at + 1 == lines_.size() || depth_ >= max_indentation_depth || width_is_vague_) return std::nullopt;
+  if (line_end(lines_[at].begin, lines_[at].end) != LineEnd::Complete) return std::nullopt;
+  uint32_t next = lines_[at + 1].width();
+  return next > lines_[at].width() ? std::optional(next) : std::nullopt;
+}
+
+void Layout::open_block(uint32_t width, size_t at) {
+  levels_.push_back({width, lines_[at].indentation.tabs, buffer_.loc(*before_)});
+  ++depth_;
+  out_.push_back(mark(TokenKind::Indent, *lines_[at].begin));
+}
+
 /// A line deeper than the one before; false when it is to be left out.
 bool Layout::deeper(size_t at) {
   const Indentation& indentation = lines_[at].indentation;
@@ -228,9 +255,7 @@ bool Layout::deeper(size_t at) {
       report_misaligned(at, *usual);
       stray_width_ = indentation.width;
     }
-    levels_.push_back({usual.value_or(indentation.width), indentation.tabs, buffer_.loc(*before_)});
-    ++depth_;
-    out_.push_back(mark(TokenKind::Indent, first));
+    open_block(usual.value_or(indentation.width), at);
     return true;
   }
   // The line is taken as if it began where it should, and so are others that begin where it does.
@@ -302,6 +327,9 @@ void Layout::line(size_t at) {
   check_tabs(line.indentation, *line.begin);
   if (levels_.back().width < line.width()) {
     if (!deeper(at)) return;
+  } else if (std::optional<uint32_t> rest = width_of_rest(at)) {
+    report_unindented(at, *rest);
+    open_block(*rest, at);
   } else {
     missing_block(*line.begin);
     shallower(at);

@@ -80,6 +80,16 @@ TEST_CASE("a block's first line gives way to most of the others") {
   CHECK(tags("if x:\n    y\ndef f():\n      a\n    b\n") == "misplaced-statement@4:7");
 }
 
+TEST_CASE("a block's first line that is not indented is taken as part of it") {
+  Parsed parsed = parse("def f():\na\n    b\nc\n");
+  CHECK(parsed.tags == "expected-block@2:1");
+  CHECK(parsed.messages.find("help: indent it like the lines below it") != std::string::npos);
+  CHECK(parsed.tree.find("(def f () _\n  (expr a)\n  (expr b))\n(expr c)") != std::string::npos);
+  CHECK(tags("module M:\n    def f(self):\n    a\n        b\n    def g(self):\n        c\n") == "expected-block@3:5");
+  CHECK(tags("def f():\na\nb\n") == "expected-block@2:1");
+  CHECK(tags("def f():\ndef g():\n    b\n") == "expected-block@2:1");
+}
+
 TEST_CASE("a definition between two blocks is one of the outer's") {
   CHECK(tags("def f():\n    a\n  def g():\n    b\n") == "inconsistent-dedent@3:3");
   CHECK(tags("for a in b:\n    c\n  = d\n") == "inconsistent-dedent@3:3");
