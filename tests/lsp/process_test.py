@@ -185,6 +185,14 @@ class Process(unittest.TestCase):
         server.stdin.flush()  # and stays open, as an editor's end does
         self.assertEqual(server.wait(timeout=60), 0)
 
+    def end(self, server):
+        """Ends a server in order, whatever it still says."""
+        server.stdin.write(SHUTDOWN + EXIT)
+        server.stdin.close()
+        server.stdout.read()
+        server.stdout.close()
+        self.assertEqual(server.wait(timeout=30), 0)
+
     def test_the_stages_of_a_function(self):
         with tempfile.TemporaryDirectory() as folder:
             uri = f"file://{folder}/model.tsr"
@@ -202,11 +210,7 @@ class Process(unittest.TestCase):
                 self.assertIn({"uri": uri, "line": 2}, result["lines"])
                 self.assertIn("f", result["text"])
                 self.assertNotIn("other", result["text"])
-            server.stdin.write(SHUTDOWN + EXIT)
-            server.stdin.close()
-            server.stdout.read()
-            server.stdout.close()
-            self.assertEqual(server.wait(timeout=30), 0)
+            self.end(server)
 
     def test_a_stage_for_a_client_that_shows_none(self):
         for shows in (False, True):
@@ -245,11 +249,7 @@ class Process(unittest.TestCase):
             self.assertIn("3.0", shown["text"])
             self.assertNotIn("2.0", shown["text"])
             self.assertIn({"uri": lib, "line": 1}, shown["lines"])
-            server.stdin.write(SHUTDOWN + EXIT)
-            server.stdin.close()
-            server.stdout.read()
-            server.stdout.close()
-            self.assertEqual(server.wait(timeout=30), 0)
+            self.end(server)
 
     def test_the_stages_of_a_kernel_and_of_what_is_compiled_as_a_part(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -304,11 +304,7 @@ class Process(unittest.TestCase):
                 found[line] = text
             for word in ("flops      N\n", "read       8*N bytes\n", "bound by memory"):
                 self.assertIn(word, found[1])
-            server.stdin.write(SHUTDOWN + EXIT)
-            server.stdin.close()
-            server.stdout.read()
-            server.stdout.close()
-            self.assertEqual(server.wait(timeout=30), 0)
+            self.end(server)
 
 
 class Failing(unittest.TestCase):
