@@ -123,19 +123,25 @@ void EdgeSearch::add(const TilePlace& place) {
   }
 }
 
+/// Takes what was said of the tile as it was made.
+bool EdgeSearch::is_known(Value* tile, size_t axis) {
+  if (single_) {
+    auto single = origins_->single.find(tile);
+    if (single == origins_->single.end()) return false;
+    if (single->second[axis]) axes_.push_back(single->second[axis]);
+    return true;
+  }
+  if (auto known = origins_->numbered.find(tile); known != origins_->numbered.end()) return add(known->second), true;
+  auto made = origins_->made.find(tile);
+  if (made == origins_->made.end() || !made->second[axis]) return false;
+  axes_.push_back(made->second[axis]);
+  return true;
+}
+
 void EdgeSearch::visit(Value* tile, size_t axis) {
   if (!tile->type()->is(TypeKind::Tile) || tile->type()->dims[axis]->is_constant(1) != single_) return;
   if (!seen_.insert({tile, axis}).second) return;
-  if (auto single = origins_->single.find(tile); single_ && single != origins_->single.end()) {
-    if (single->second[axis]) axes_.push_back(single->second[axis]);
-    return;
-  }
-  if (auto known = origins_->numbered.find(tile); known != origins_->numbered.end()) return add(known->second);
-  auto made = origins_->made.find(tile);
-  if (made != origins_->made.end() && made->second[axis]) {
-    axes_.push_back(made->second[axis]);
-    return;
-  }
+  if (is_known(tile, axis)) return;
   if (tile->def()) return visit_result(tile->def(), tile->index(), axis);
   Op* loop = tile->block()->parent_op();
   visit(loop->in(in::Pipeline::inits, tile->index() - 1), axis);

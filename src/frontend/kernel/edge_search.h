@@ -47,6 +47,7 @@ class EdgeSearch {
   Op* unplaced() const { return unplaced_; }
 
  private:
+  bool is_known(Value* tile, size_t axis);
   void visit_result(Op* op, unsigned n, size_t axis);
   void visit_yields(Op* op, unsigned n, size_t axis);
   void visit_memory(Op* load, size_t axis);

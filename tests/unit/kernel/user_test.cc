@@ -69,6 +69,17 @@ TEST_CASE("an axis without an extent is whole where elements are combined along 
                 "    return v + tile.max(loaded(x), axis=0)[None, :]\n") == std::pair(true, false));
 }
 
+TEST_CASE("an axis of one element is whole as it is") {
+  std::string text = built(R"(
+@kernel
+def f(x: Tensor[M, 1, f32]) -> Tensor[M, 1, f32]:
+    t = tile.context(m=M, n=1)
+    return tile.load(x, (t.i, t.j), (t.m, t.n)) + tile.sum(tile.full((t.m, t.n), 1.0), axis=1)[:, None]
+)");
+  INFO(text);
+  CHECK(count(text, "sched.reduce") == 1);
+}
+
 TEST_CASE("lambdas and nested functions are folded in") {
   std::string text = built(R"(
 @kernel
