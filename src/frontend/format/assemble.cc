@@ -10,7 +10,7 @@ namespace tessera::formatter {
 namespace {
 
 uint32_t indentation(const OutLine& line) {
-  return uint32_t(std::min(line.text.find_first_not_of(' '), line.text.size()));
+  return uint32_t(std::min(line.text.find_first_not_of(" \t"), line.text.size()));
 }
 
 /// Lines one below the other, at one depth, each with a comment behind it.

@@ -31,8 +31,8 @@ struct LineRange {
 
 struct FormatOptions {
   std::string name = "<text>";  ///< what messages call the text
-  /// Formats the statements that touch these lines alone, or, where what is around them is indented
-  /// otherwise, the whole declarations.
+  /// Formats the statements that touch these lines alone. Where what is around them is indented otherwise, they stay in
+  /// their columns.
   std::optional<LineRange> lines;
 };
 

@@ -17,8 +17,9 @@ struct Target {
 
 class PieceMaker {
  public:
-  PieceMaker(const std::vector<SourceLine>& lines, const LexedFile& lexed, std::string_view text)
-      : lines_(lines), lexed_(lexed), text_(text), targets_(lines.size()) {}
+  PieceMaker(const std::vector<SourceLine>& lines, const std::vector<std::string>& indentations,
+             const LexedFile& lexed, std::string_view text)
+      : lines_(lines), indentations_(indentations), lexed_(lexed), text_(text), targets_(lines.size()) {}
 
   std::vector<Piece> run();
 
@@ -28,6 +29,7 @@ class PieceMaker {
   Piece code(size_t index) const;
 
   const std::vector<SourceLine>& lines_;
+  const std::vector<std::string>& indentations_;
   const LexedFile& lexed_;
   std::string_view text_;
   std::vector<Target> targets_;
@@ -84,23 +86,24 @@ void PieceMaker::align_targets() {
 
 Piece PieceMaker::code(size_t index) const {
   const SourceLine& line = lines_[index];
-  uint32_t indent = line.depth * indent_width;
+  const std::string& indent = indentations_[index];
   Document document;
   std::vector<LineToken> tokens = line_tokens(line, lexed_, text_);
   Builder builder(document, tokens, targets_[index].width);
   Piece piece;
   for (const Statement& statement : builder.statements()) {
-    uint32_t begin = statement.is_suite ? indent + indent_width : indent;
-    std::vector<OutLine> set = set_lines(*statement.node, begin);
+    std::string begin = statement.is_suite ? indent + block_indentation(indent) : indent;
+    std::vector<OutLine> set = set_lines(*statement.node, uint32_t(begin.size()));
+    for (OutLine& out : set) out.text.replace(0, begin.size(), begin);
     std::move(set.begin(), set.end(), std::back_inserter(piece.lines));
   }
   if (piece.lines.empty()) {  // what its macros stand for is not known
     std::string_view whole = text_.substr(line.offset, line.end_offset - line.offset);
-    piece.lines.push_back({std::string(indent, ' ') + std::string(without_end(whole)), {}});
+    piece.lines.push_back({indent + std::string(without_end(whole)), {}});
     return piece;
   }
   if (std::string_view comment = builder.comment(); !comment.empty()) {
-    if (!piece.lines.back().comment.empty()) piece.lines.push_back({std::string(indent, ' '), {}});
+    if (!piece.lines.back().comment.empty()) piece.lines.push_back({indent, {}});
     piece.lines.back().comment = comment;
   }
   return piece;
@@ -118,8 +121,7 @@ std::vector<Piece> PieceMaker::run() {
     } else if (line.kind == LineKind::Directive) {
       pieces[i].lines.push_back({std::string(without_end(text)), {}});
     } else if (line.kind == LineKind::Comment) {
-      pieces[i].lines.push_back(
-          {std::string(line.depth * indent_width, ' ') + std::string(without_end(text)), {}});
+      pieces[i].lines.push_back({indentations_[i] + std::string(without_end(text)), {}});
     }
   }
   return pieces;
@@ -127,9 +129,9 @@ std::vector<Piece> PieceMaker::run() {
 
 }  // namespace
 
-std::vector<Piece> make_pieces(const std::vector<SourceLine>& lines, const LexedFile& lexed,
-                               std::string_view text) {
-  return PieceMaker(lines, lexed, text).run();
+std::vector<Piece> make_pieces(const std::vector<SourceLine>& lines, const std::vector<std::string>& indentations,
+                               const LexedFile& lexed, std::string_view text) {
+  return PieceMaker(lines, indentations, lexed, text).run();
 }
 
 }  // namespace tessera::formatter

@@ -15,8 +15,15 @@ struct Piece {
   std::vector<OutLine> lines;
 };
 
-std::vector<Piece> make_pieces(const std::vector<SourceLine>& lines, const LexedFile& lexed,
-                               std::string_view text);
+/// What more the lines of a block begin with than its header does.
+std::string block_indentation(std::string_view header);
+
+/// What each line is to begin with, of which those that `chosen` names are formatted; `in_place`: what it has.
+std::vector<std::string> find_indentations(const std::vector<SourceLine>& lines, const std::vector<bool>& chosen,
+                                           std::string_view text, bool in_place);
+
+std::vector<Piece> make_pieces(const std::vector<SourceLine>& lines, const std::vector<std::string>& indentations,
+                               const LexedFile& lexed, std::string_view text);
 
 /// For each line whether an empty one goes before it.
 std::vector<bool> find_gaps(const std::vector<SourceLine>& lines, const LexedFile& lexed,

@@ -163,9 +163,26 @@ TEST_CASE("a last line without an end is formatted whole") {
   CHECK(edited(text, result.edits) == result.text);
 }
 
-TEST_CASE("a range in a function that is indented otherwise is the whole function") {
-  FormatOptions options;
-  options.lines = {{4, 4}};
-  CHECK(format("x=1\ndef f():\n  if y:\n    z=3\n  return   z\nw=1\n", options).text ==
-        "x=1\n\ndef f():\n    if y:\n        z = 3\n    return z\nw=1\n");
+TEST_CASE("a range in a function that is indented otherwise stays in its columns") {
+  auto of_lines = [](const std::string& text, LineRange lines) {
+    FormatResult result = format(text, {.lines = lines});
+    CHECK(edited(text, result.edits) == result.text);
+    return result.text;
+  };
+  CHECK(of_lines("x=1\ndef f():\n  if y:\n    z=3\n  return   z\nw=1\n", {4, 4}) ==
+        "x=1\ndef f():\n  if y:\n    z = 3\n  return   z\nw=1\n");
+  CHECK(of_lines("def f():\n  x=1 # a\n  # of the block\n  yy=2 # b\n  return   z\n", {2, 4}) ==
+        "def f():\n  x = 1  # a\n  # of the block\n  yy = 2  # b\n  return   z\n");
+  // What is formatted as a whole is in the style below where it stands.
+  CHECK(of_lines("def f():\n  if y:\n   z=3\n   # of z\n  return   z\n", {2, 4}) ==
+        "def f():\n  if y:\n      z = 3\n      # of z\n  return   z\n");
+  CHECK(of_lines("def f():\n    if y:\n      z=3\n    return   z\n", {3, 3}) ==
+        "def f():\n    if y:\n        z = 3\n    return   z\n");
+  CHECK(of_lines("def f():\n  return   z\ndef g(): return   z\n", {1, 2}) ==
+        "def f():\n    return z\ndef g(): return   z\n");
+  CHECK(of_lines("def f():\n\tif y: z=3\n\treturn   z\n", {2, 2}) ==
+        "def f():\n\tif y:\n\t\tz = 3\n\treturn   z\n");
+  // A block that two headers share.
+  CHECK(of_lines("%if A\nif x:\n  a=1\n%else\nif y:\n  b=1\n%endif\n  c=1\n", {2, 3}) ==
+        "%if A\nif x:\n  a = 1\n%else\nif y:\n  b=1\n%endif\n  c=1\n");
 }
