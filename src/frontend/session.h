@@ -80,6 +80,11 @@ class ParamReference : public Object {
   const ParamDeclaration* declaration_;
 };
 
+/// Diagnostics that say the same of different calls have one number.
+inline uint16_t subject_of(DiagId id) {
+  return uint16_t(id == DiagId::unrelated_symbols ? DiagId::shape_mismatch : id);
+}
+
 struct SessionOptions {
   ParseOptions parse;
   bool check_promises = false;  ///< FrontendOptions::check_promises
@@ -183,10 +188,6 @@ class Session {
   }
 
  private:
-  /// Diagnostics that say the same of different calls have one number.
-  static uint16_t subject_of(DiagId id) {
-    return uint16_t(id == DiagId::unrelated_symbols ? DiagId::shape_mismatch : id);
-  }
   struct Loading {
     SourceModule* module;
     Loc import;  ///< the statement of the importing file; unknown for the main file

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "api/frontend_compile.h"
 #include "frontend/file_check.h"
 #include "frontend/index/collector.h"
+#include "frontend/session.h"
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
 #include "lsp/dependencies.h"
@@ -107,19 +110,39 @@ frontend::FrontendOptions front_end_options(const WorkspaceOptions& options, fro
   return made;
 }
 
-/// Adds the diagnostics, each once, as long as there is room.
-void add_placed(const Placer& placer, const std::vector<Diagnostic>& list, AnalysisResult& result,
-                std::set<std::string>& said) {
-  for (const Diagnostic& diagnostic : list) {
-    if (result.diagnostics.size() >= max_diagnostics) {
-      result.is_cut = true;
+/// Adds diagnostics, as long as there is room. What several declarations meet in one that they use is said as the first
+/// of them has it, as in a compilation, which meets it once.
+class Teller {
+ public:
+  Teller(const Placer& placer, AnalysisResult& result) : placer_(placer), result_(result) {}
+
+  void add(const std::vector<Diagnostic>& list) {
+    ++lists_;
+    for (const Diagnostic& diagnostic : list) add(diagnostic);
+  }
+
+ private:
+  struct Said {
+    size_t list = 0;
+    std::set<std::string> messages;
+  };
+
+  void add(const Diagnostic& diagnostic) {
+    if (result_.diagnostics.size() >= max_diagnostics) {
+      result_.is_cut = true;
       return;
     }
-    PlacedDiagnostic placed = placer.place(diagnostic);
-    std::string key = fmt::format("{}:{}:{}:{}", placed.path, placed.range.begin, int(placed.id), placed.message);
-    if (said.insert(key).second) result.diagnostics.push_back(std::move(placed));
+    PlacedDiagnostic placed = placer_.place(diagnostic);
+    auto [known, _] = said_.try_emplace({placed.path, placed.range.begin, frontend::subject_of(placed.id)}, Said{lists_, {}});
+    Said& said = known->second;
+    if (said.list == lists_ && said.messages.insert(placed.message).second) result_.diagnostics.push_back(std::move(placed));
   }
-}
+
+  const Placer& placer_;
+  AnalysisResult& result_;
+  std::map<std::tuple<std::string, uint32_t, uint16_t>, Said> said_;
+  size_t lists_ = 0;
+};
 
 /// Adds what calls bring and check, of the entries from `first` on.
 void add_entries(Op* first, DeclarationResult& result) {
@@ -153,8 +176,7 @@ AnalysisResult analyse_whole(Workspace& workspace, const FileModel& file, const 
   if (ir) add_entries(ir->graph->body()->front(), *everything);
   move_to_pieces(*everything, sources.file(main), main, file);
   if (!file.pieces().empty()) result.sources = file.pieces()[0]->sources;
-  std::set<std::string> said;
-  add_placed(Placer(sources, file), diagnostics.all(), result, said);
+  Teller(Placer(sources, file), result).add(diagnostics.all());
   result.declarations.push_back(std::move(everything));
   result.files.assign(read.begin(), read.end());
   return result;
@@ -273,7 +295,7 @@ class PieceAnalysis {
   std::unique_ptr<frontend::FileCheck> check_;
   uint64_t imports_ = 0;  ///< of the states of the files that are imported
   std::vector<Checked> checked_;
-  std::vector<Diagnostic> others_;  ///< of no declaration
+  std::vector<Diagnostic> loaded_, finished_;  ///< of no declaration: before all of them, and behind
   std::vector<std::shared_ptr<const DeclarationResult>> unowned_;  ///< facts of no declaration
   std::set<std::pair<FileId, uint32_t>> ran_;                       ///< functions, by file and line
 };
@@ -343,7 +365,8 @@ void PieceAnalysis::keep_reusable() {
     size_t piece = dependencies_.find(diagnostic.loc.file);
     if (piece < mistakes.size()) mistakes[piece].add(teller);
   };
-  for (const Diagnostic& diagnostic : others_) note(diagnostic, nullptr);
+  for (const Diagnostic& diagnostic : loaded_) note(diagnostic, nullptr);
+  for (const Diagnostic& diagnostic : finished_) note(diagnostic, nullptr);
   for (const Checked& checked : checked_) {
     for (const Diagnostic& diagnostic : checked.result->diagnostics) note(diagnostic, checked.result.get());
   }
@@ -375,14 +398,14 @@ void PieceAnalysis::drop_consequences(std::vector<Diagnostic>& list) const {
 
 void PieceAnalysis::collect(AnalysisResult& result) {
   Placer placer(sources_, file_);
-  std::set<std::string> said;
+  Teller teller(placer, result);
   auto add_file = [&](const FileModel& file) {
     for (const std::shared_ptr<Piece>& piece : file.pieces()) placer.add(file, *piece);
   };
   add_file(file_);
   for (const FileModel* file : files_.used()) add_file(*file);
   auto add_syntax = [&](const FileModel& file) {
-    for (const std::shared_ptr<Piece>& piece : file.pieces()) add_placed(placer, piece->diagnostics, result, said);
+    for (const std::shared_ptr<Piece>& piece : file.pieces()) teller.add(piece->diagnostics);
   };
   add_syntax(file_);
   for (const FileModel* file : files_.used()) {
@@ -390,22 +413,23 @@ void PieceAnalysis::collect(AnalysisResult& result) {
   }
   auto add_evaluated = [&](std::vector<Diagnostic> list) {
     drop_consequences(list);
-    add_placed(placer, list, result, said);
+    teller.add(list);
   };
-  add_evaluated(others_);
+  add_evaluated(loaded_);
   result.declarations = unowned_;
   for (const Checked& checked : checked_) {
     add_evaluated(checked.result->diagnostics);
     result.declarations.push_back(checked.result);
     result.evaluated += checked.fresh ? 1 : 0;
   }
+  add_evaluated(finished_);
   result.files.assign(files_.asked().begin(), files_.asked().end());
 }
 
 bool PieceAnalysis::run(const std::function<bool()>& is_cancelled, AnalysisResult& result) {
   load();
   if (files_.has_whole()) return false;
-  others_ = diagnostics_.all();
+  loaded_ = diagnostics_.all();
   for (size_t i = 0; i < check_->declaration_count(); ++i) {
     if (is_cancelled()) {
       result.finished = false;
@@ -416,8 +440,7 @@ bool PieceAnalysis::run(const std::function<bool()>& is_cancelled, AnalysisResul
   size_t before = diagnostics_.all().size();
   check_->finish();
   unowned_.push_back(collected_result());
-  std::vector<Diagnostic> last = reported_since(before);
-  others_.insert(others_.end(), last.begin(), last.end());
+  finished_ = reported_since(before);
   observe_the_rest(is_cancelled);
   keep_reusable();
   result.finished = !is_cancelled();

@@ -66,6 +66,27 @@ TEST_CASE("of thousands of functions the one that was edited is looked at, and t
   CHECK(four.evaluated <= 8);
 }
 
+TEST_CASE("a mistake that an entry meets after another one has met it is said once, as the first one has it") {
+  const std::string a = "@jit\ndef a(x: Tensor[N, 8, f32]):\n    return h(x)\n\n";
+  Edited file("def h(x: Tensor[N, D, f32]):\n    return reshape(x, (N, 7))\n\n" +
+              std::string("@jit\ndef b(x: Tensor[N, 16, f32]):\n    return h(x)\n"));
+  CHECK(file.look().diagnostics.size() == 1);
+  AnalysisResult both = file.look_after("@jit", a + "@jit");
+  REQUIRE(both.diagnostics.size() == 1);
+  CHECK(both.diagnostics[0].message.find("8*N") != std::string::npos);
+}
+
+TEST_CASE("what an entry tells of a module's param stays as it is told when something else changes") {
+  Edited file("module Linear(I: dim):\n    w: Param[tanh, f32] = normal(0.02)\n\n    def __call__(self, x):\n"
+              "        return x * self.w\n\nlinear = Linear(8)\n\n@jit\ndef a(x: Tensor[8, f32]):\n"
+              "    return linear(x)\n\n@jit\ndef b(x: Tensor[8, f32]):\n    return x\n");
+  AnalysisResult first = file.look(), second = file.look_after("return x\n", "return -x\n");
+  REQUIRE(first.diagnostics.size() == 1);
+  REQUIRE(second.diagnostics.size() == 1);
+  CHECK(!first.diagnostics[0].notes.empty());
+  CHECK(second.diagnostics[0].notes.size() == first.diagnostics[0].notes.size());
+}
+
 TEST_CASE("declarations that use one another by the ten thousand are told apart") {
   std::string text = "const A0 = 1\n";
   for (int i = 1; i < 10'000; ++i) {
