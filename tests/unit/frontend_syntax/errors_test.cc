@@ -126,7 +126,11 @@ TEST_CASE("decorators belong to definitions") {
   Parsed parsed = parse("@jit def f(): pass\nimport a\n");
   CHECK(parsed.tags == "unexpected-token@1:6");
   CHECK(parsed.tree == "(def f () _\n  (@ jit)\n  (pass))\n(import a)\n");
-  CHECK(tags("@jit\n") == "expected-token@2:1");
+  CHECK(tags("@jit\n") == "expected-token@1:5");
+  CHECK(tags("def f(x):\n    @jit\n\ndef g(x):\n    return x\n") == "expected-token@2:9");
+  CHECK(tags("def f(x):\n    if x:\n        @jit\n    return x +\n") ==
+        "expected-token@3:13 expected-expression@4:15");
+  CHECK(tags("def f(x):\n    @\nx = 1\n") == "expected-token@2:6");
   CHECK(tags("@1\ndef f(): pass\n") == "expected-token@1:2");
 }
 

@@ -218,8 +218,10 @@ void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token* token) {
   mistake.found = at_end ? "the end of the statement" : buffer_.describe(offending);
   bool invisible = at_end || mistake.kind == TokenKind::Newline ||
                    mistake.kind == TokenKind::Dedent || mistake.kind == TokenKind::Indent;
-  if (invisible && mistake.before != TokenKind::Newline) {
-    mistake.loc = buffer_.loc(*mistake.last);
+  // Behind decorators the line has ended, and what lacks its definition stands on it.
+  const Token* seen = mistake.before == TokenKind::Newline && at >= 2 ? &buffer_.tokens[at - 2] : mistake.last;
+  if (invisible && seen != nullptr) {
+    mistake.loc = buffer_.loc(*seen);
     mistake.loc.column += mistake.loc.length;
     mistake.loc.length = 1;
   }
@@ -311,6 +313,7 @@ void ErrorStrategy::recover(antlr4::Parser* parser, std::exception_ptr error) {
     case TesseraParser::RuleSimpleLine: return skip_to_line_end();
     case TesseraParser::RuleDecorators: do { skip_to_line_end();
       } while (now() == TokenKind::At);
+      line_reported_ = now() != TokenKind::Def && now() != TokenKind::Module;  // that one is missing is no news
       return;
     case TesseraParser::RuleSuite:
       if (lacks_block(parser)) return;
@@ -340,8 +343,10 @@ void ErrorStrategy::skip_to_line_end() {
   line_reported_ = false;
 }
 
-/// Past the line, the block that belongs to it, and the other branches of an `if`.
+/// Past the line, the block that belongs to it, and the other branches of an `if`; a block that ends here ends.
 void ErrorStrategy::skip_line_and_block() {
+  line_reported_ = false;
+  if (now() == TokenKind::Dedent) return;
   do {
     skip_to_line_end();
     if (now() == TokenKind::MissingBlock) tokens_.consume();
