@@ -122,6 +122,7 @@ class Teller {
   }
 
  private:
+  using Key = std::tuple<std::string, uint32_t, uint16_t, std::string>;
   struct Said {
     size_t list = 0;
     std::set<std::string> messages;
@@ -133,14 +134,18 @@ class Teller {
       return;
     }
     PlacedDiagnostic placed = placer_.place(diagnostic);
-    auto [known, _] = said_.try_emplace({placed.path, placed.range.begin, frontend::subject_of(placed.id)}, Said{lists_, {}});
-    Said& said = known->second;
-    if (said.list == lists_ && said.messages.insert(placed.message).second) result_.diagnostics.push_back(std::move(placed));
+    // A name that nothing defines is one mistake, wherever it is used in a file.
+    bool is_name = placed.id == diag::unknown_name.id;
+    uint32_t place = is_name ? 0 : placed.range.begin;
+    Key key = {placed.path, place, frontend::subject_of(placed.id), is_name ? placed.message : ""};
+    Said& said = said_.try_emplace(std::move(key), Said{lists_, {}}).first->second;
+    bool is_news = said.list == lists_ && said.messages.insert(placed.message).second;
+    if (is_news) result_.diagnostics.push_back(std::move(placed));
   }
 
   const Placer& placer_;
   AnalysisResult& result_;
-  std::map<std::tuple<std::string, uint32_t, uint16_t>, Said> said_;
+  std::map<Key, Said> said_;
   size_t lists_ = 0;
 };
 

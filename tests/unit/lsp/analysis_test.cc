@@ -76,6 +76,13 @@ TEST_CASE("a mistake that an entry meets after another one has met it is said on
   CHECK(both.diagnostics[0].message.find("8*N") != std::string::npos);
 }
 
+TEST_CASE("a name that nothing defines is told of once, as the compiler does") {
+  Edited file("const N = size\n\n@jit\ndef a(x: Tensor[B, f32]):\n    return x + y\n\n"
+              "@jit\ndef b(x: Tensor[B, f32]):\n    return x * y + size\n");
+  CHECK(file.look().diagnostics.size() == 2);
+  CHECK(file.look_after("x + y", "x + z").diagnostics.size() == 3);
+}
+
 TEST_CASE("what an entry tells of a module's param stays as it is told when something else changes") {
   Edited file("module Linear(I: dim):\n    w: Param[tanh, f32] = normal(0.02)\n\n    def __call__(self, x):\n"
               "        return x * self.w\n\nlinear = Linear(8)\n\n@jit\ndef a(x: Tensor[8, f32]):\n"
