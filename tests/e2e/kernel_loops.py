@@ -57,13 +57,41 @@ def crossed(x: Tensor[M, N, f32], w: Tensor[K, N, f32], v: Tensor[M, K, f32]) ->
         rows += tile.sum(tile.load(v, (t.i, k), (t.m, t.k)), axis=1)
     return rows[:, None] * tile.load(x) + columns[None, :]
 
+@kernel.schedule(Schedule(BM={0}, BN={1}))
+def renamed(x: Tensor[M, N, f32], w: Tensor[N, 16, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    ones = tile.full((t.m, 16), 1.0, f32)
+    total = tile.zeros((t.m, 16), f32)
+    again = tile.zeros((t.m, 16), f32)
+    outer = tile.zeros((t.m, 16), f32)
+    inner = tile.zeros((t.m, 16), f32)
+    for n in tile.range(N, t.n):
+        total = total + tile.dot(tile.load(x, (t.i, n), (t.m, t.n)), tile.load(w, (n, 0), (t.n, 16)))
+        again = total
+        outer = ones
+        for k in tile.range(N, t.n, stop=0):
+            inner = ones
+    return tile.sum(total + 2.0 * again, axis=1) + tile.sum(outer + 2.0 * inner, axis=1)
+
+@kernel.schedule(Schedule(BM={0}, BN={1}))
+def scanned(x: Tensor[M, N, f32], w: Tensor[N, 16, f32]) -> Tensor[M, 16, f32]:
+    t = tile.context(m=M, n=N)
+    sums = tile.zeros((t.m, 16), f32)
+    more = tile.zeros((t.m, 16), f32)
+    for n in tile.range(N, t.n):
+        sums = tile.scan(tile.dot(tile.load(x, (t.i, n), (t.m, t.n)), tile.load(w, (n, 0), (t.n, 16))), axis=1)
+        more = more * 0.5 + tile.scan(more, axis=1, reverse=True) * 0.125 + 1.0
+    return sums + more
+
 @jit
 def f(x: Tensor[M, N, f32], w: Tensor[N, 16, f32]):
     s, r = neighbours(x)
     most = steepest(x, w)
     t, u = by_hand(x)
     c = crossed(x, w.T, x @ w)
-    return s, r, most, t, u, c
+    d = renamed(x, w)
+    e = scanned(x, w)
+    return s, r, most, t, u, c, d, e
 """
 
 
@@ -85,7 +113,12 @@ def carried(x, w, width):
         t = t + x[:, start:start + width].sum(1)
         u = np.maximum(u, x[:, start:start + width].max(1) + t)
     c = (x @ w).sum(1)[:, None] * x + w.sum(1)[None, :]
-    return {"s": s, "r": r, "most": most, "t": t, "u": u, "c": c}
+    d = 3.0 * (x @ w).sum(1) + (16.0 if columns else 0.0)
+    sums, more = np.zeros((rows, 16)), np.zeros((rows, 16))
+    for start in range(0, columns, width):
+        sums = np.cumsum(x[:, start:start + width] @ w[start:start + width], axis=1)
+        more = more * 0.5 + np.cumsum(more[:, ::-1], axis=1)[:, ::-1] * 0.125 + 1.0
+    return {"s": s, "r": r, "most": most, "t": t, "u": u, "c": c, "d": d, "e": sums + more}
 
 
 WILD = """

@@ -67,10 +67,16 @@ namespace {
 
 /// Whether the carried value of that number is changed element by element on its way to what the
 /// turn leaves, by a product that adds to it or by arithmetic, and read for nothing else: its
-/// fragments can then be replaced one after the other where they are.
+/// fragments can then be replaced one after the other where they are. What the turn leaves in two
+/// values lies in the memory of neither, nor does what other turns leave there, too, or a scan, which
+/// lies where its loop left it.
 bool changes_in_place(Op* loop, unsigned i) {
   Block* body = loop->region()->front();
   Value* last = body->back()->operand(i);
+  if (!last->def() || last->def()->block() != body || last->def()->is(tile::info(OpKind::Scan))) return false;
+  for (unsigned other = 0; other < loop->result_count(); ++other) {
+    if (other != i && body->back()->operand(other) == last) return false;
+  }
   std::vector<Value*> reached = {body->arg(i + 1)};
   for (size_t next = 0; next < reached.size(); ++next) {
     Value* value = reached[next];

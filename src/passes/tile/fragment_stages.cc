@@ -320,7 +320,7 @@ void FragmentStages::keep_scans(std::vector<Stage>& stages) {
     for (size_t r = stages[s].roots.size(); r-- > 0;) {
       const Root scan = stages[s].roots[r];
       if (!is_scan(scan.op) || scan.axis < 0) continue;
-      bool kept = false;
+      bool kept = shape_.keeps && is_left(scan.op);
       for (size_t later = s + 1; later < stages.size(); ++later) {
         Stage& reader = stages[later];
         if (!reads_elsewhere(reader, scan)) continue;
@@ -331,6 +331,13 @@ void FragmentStages::keep_scans(std::vector<Stage>& stages) {
       if (kept) stages[s].kept.push_back(scan.op->result(0));
     }
   }
+}
+
+/// Whether what its block gives in the end is computed from what the scan gives element by element.
+bool FragmentStages::is_left(Op* scan) const {
+  Op* last = scan->block()->terminator();
+  std::set<Value*> seen;
+  return last && reads(last, scan->result(0), emitter_.axes(), seen);
 }
 
 bool FragmentStages::reads_elsewhere(const Stage& stage, const Root& scan) const {

@@ -55,6 +55,7 @@ class FragmentStages {
   bool joins(const Stage& stage, const Root& root);
   void choose_kept(std::vector<Stage>& stages);
   void keep_scans(std::vector<Stage>& stages);
+  bool is_left(Op* scan) const;
   bool reads_elsewhere(const Stage& stage, const Root& scan) const;
   void find_dear(Value* value, Block* block, std::set<Value*>& dear, std::set<Value*>& seen);
   bool can_keep(Value* value, const Root& root);
