@@ -83,6 +83,32 @@ def scanned(x: Tensor[M, N, f32], w: Tensor[N, 16, f32]) -> Tensor[M, 16, f32]:
         more = more * 0.5 + tile.scan(more, axis=1, reverse=True) * 0.125 + 1.0
     return sums + more
 
+@kernel.schedule(Schedule(BM={0}, BN={1}))
+def before(x: Tensor[M, N, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
+    t = tile.context(m=M, n=N)
+    memory = tile.alloc((4, t.m, t.n), f32)
+    s = tile.zeros((t.m,), f32)
+    r = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        if n == 0:
+            tile.store(tile.zeros((t.m, t.n), f32), memory[3])
+        y = tile.load(x, (t.i, n), (t.m, t.n))
+        tile.store(y, memory[n])
+        tile.barrier()
+        s += tile.sum(y + tile.load(memory[n - 1]), axis=1)
+        r += tile.sum(tile.load(memory[n - 1]) + y, axis=1)
+        tile.barrier()
+    return s, r
+
+@kernel.schedule(Schedule(BM={0}, BN={1}))
+def counted(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.zeros((t.m, t.n), f32)
+    for n in tile.range(N, t.n):
+        ones, count = tile.scan(tile.full((4,), 1, i64), axis=0, total=True)
+        s += tile.load(x, (t.i, count - 3), (t.m, t.n))
+    return tile.sum(s, axis=1)
+
 @jit
 def f(x: Tensor[M, N, f32], w: Tensor[N, 16, f32]):
     s, r = neighbours(x)
@@ -91,7 +117,9 @@ def f(x: Tensor[M, N, f32], w: Tensor[N, 16, f32]):
     c = crossed(x, w.T, x @ w)
     d = renamed(x, w)
     e = scanned(x, w)
-    return s, r, most, t, u, c, d, e
+    g, h = before(x)
+    i = counted(x)
+    return s, r, most, t, u, c, d, e, g, h, i
 """
 
 
@@ -118,7 +146,9 @@ def carried(x, w, width):
     for start in range(0, columns, width):
         sums = np.cumsum(x[:, start:start + width] @ w[start:start + width], axis=1)
         more = more * 0.5 + np.cumsum(more[:, ::-1], axis=1)[:, ::-1] * 0.125 + 1.0
-    return {"s": s, "r": r, "most": most, "t": t, "u": u, "c": c, "d": d, "e": sums + more}
+    g = x.sum(1) + x[:, :max(columns - width, 0)].sum(1)
+    i = -(-columns // width) * x[:, width:2 * width].sum(1)
+    return {"s": s, "r": r, "most": most, "t": t, "u": u, "c": c, "d": d, "e": sums + more, "g": g, "h": g, "i": i}
 
 
 WILD = """

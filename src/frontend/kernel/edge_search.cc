@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "ir/schedule/ops.h"
 
@@ -44,15 +45,35 @@ std::vector<Op*> writes_to(Op* kernel, Value* memory) {
   return writes;
 }
 
-/// Whether a value may be another in each turn of some loop.
-bool varies(Value* value) {
+/// Whether a value may be another in each turn of some loop; what was seen may not.
+bool varies(Value* value, std::set<Value*>& seen) {
+  if (!seen.insert(value).second) return false;
   Op* def = value->def();
   if (!def) return value->block()->parent_op()->is(info(OpKind::Pipeline));
   if (!def->is_pure() || def->region_count()) return true;
   for (unsigned i = 0; i < def->operand_count(); ++i) {
-    if (varies(def->operand(i))) return true;
+    if (varies(def->operand(i), seen)) return true;
   }
   return false;
+}
+
+bool varies(Value* value) {
+  std::set<Value*> seen;
+  return varies(value, seen);
+}
+
+/// Pairs that were seen are the same, or something else has told that they are not.
+bool is_same(const Value* a, const Value* b, std::set<std::pair<const Value*, const Value*>>& seen) {
+  if (a == b || !seen.insert({a, b}).second) return true;
+  const Op *x = a->def(), *y = b->def();
+  if (!x || !y || &x->info() != &y->info() || a->type() != b->type() || a->index() != b->index()) return false;
+  if (!x->is_pure() || x->region_count() || x->operand_count() != y->operand_count()) return false;
+  auto same = [](const OpAttr& p, const OpAttr& q) { return p.name == q.name && p.value == q.value; };
+  if (!std::ranges::equal(x->attributes(), y->attributes(), same)) return false;
+  for (unsigned i = 0; i < x->operand_count(); ++i) {
+    if (!is_same(x->operand(i), y->operand(i), seen)) return false;
+  }
+  return true;
 }
 
 /// Whether `write` has run whenever `read` runs, in the same turns of all loops around it.
@@ -71,31 +92,23 @@ bool is_same_place(const TilePlace& a, const TilePlace& b) {
   return a.tile == b.tile && a.extent == b.extent && is_same_index(a.index, b.index);
 }
 
-/// How the load may say where what a write brought lies: it is always the same place, slot i has tile i, or the one
-/// write came just before.
-std::vector<TilePlace> places_for(Op* load, Op* write, bool is_only_write, const TilePlace& place) {
+/// How the load may say where what a write brought lies: it is always the same place, slot i has tile i, which the load
+/// asks for `by_number`, or the one write came just before.
+std::vector<TilePlace> places_for(Op* load, Op* write, bool is_only_write, bool by_number, const TilePlace& place) {
   Value *to = target_of(write), *from = load->in(in::Load::memory);
   bool comes_just_before = is_only_write && is_same_index(to, from) && comes_before(write, load);
   std::vector<TilePlace> places;
   if (!varies(place.index) || comes_just_before) places.push_back({place.index, place.tile, place.extent});
-  bool by_slot = slot_of(to) && slot_of(from) && is_same_index(slot_of(to), place.index);
-  if (by_slot) places.push_back({slot_of(from), place.tile, place.extent});
+  by_number &= slot_of(to) && slot_of(from) && is_same_index(slot_of(to), place.index);
+  if (by_number) places.push_back({slot_of(from), place.tile, place.extent});
   return places;
 }
 
 }  // namespace
 
 bool is_same_index(const Value* a, const Value* b) {
-  if (a == b) return true;
-  const Op *x = a->def(), *y = b->def();
-  if (!x || !y || &x->info() != &y->info() || a->type() != b->type()) return false;
-  if (!x->is_pure() || x->region_count() || x->operand_count() != y->operand_count()) return false;
-  auto same = [](const OpAttr& p, const OpAttr& q) { return p.name == q.name && p.value == q.value; };
-  if (!std::ranges::equal(x->attributes(), y->attributes(), same)) return false;
-  for (unsigned i = 0; i < x->operand_count(); ++i) {
-    if (!is_same_index(x->operand(i), y->operand(i))) return false;
-  }
-  return true;
+  std::set<std::pair<const Value*, const Value*>> seen;
+  return is_same(a, b, seen);
 }
 
 bool is_copied(Op* kernel, Value* tile) {
@@ -115,9 +128,9 @@ bool TilePlace::is_cut() const {
 }
 
 void EdgeSearch::add(const TilePlace& place) {
-  auto known = std::ranges::find_if(places_, [&](const TilePlace& each) { return is_same_place(each, place); });
-  if (known == places_.end()) {
-    places_.push_back(place);
+  auto known = std::ranges::find_if(found_.places, [&](const TilePlace& each) { return is_same_place(each, place); });
+  if (known == found_.places.end()) {
+    found_.places.push_back(place);
   } else {
     known->loaded |= place.loaded;
   }
@@ -128,13 +141,13 @@ bool EdgeSearch::is_known(Value* tile, size_t axis) {
   if (single_) {
     auto single = origins_->single.find(tile);
     if (single == origins_->single.end()) return false;
-    if (single->second[axis]) axes_.push_back(single->second[axis]);
+    if (single->second[axis]) found_.axes.push_back(single->second[axis]);
     return true;
   }
   if (auto known = origins_->numbered.find(tile); known != origins_->numbered.end()) return add(known->second), true;
   auto made = origins_->made.find(tile);
   if (made == origins_->made.end() || !made->second[axis]) return false;
-  axes_.push_back(made->second[axis]);
+  found_.axes.push_back(made->second[axis]);
   return true;
 }
 
@@ -209,35 +222,46 @@ void EdgeSearch::visit_result(Op* op, unsigned n, size_t axis) {
   }
 }
 
+/// Where what is written lies along an axis, `back` from the last. A write of what it has itself written adds nothing.
+const EdgeSearch::Found& EdgeSearch::written_by(Op* write, size_t back) {
+  auto [known, is_new] = written_.try_emplace({write, back});
+  if (!is_new) return known->second;
+  Found around = std::exchange(found_, {});
+  auto seen = std::exchange(seen_, {});
+  Type to = target_of(write)->type();
+  if (write->is(info(OpKind::Store))) {
+    visit(write->in(in::Store::value), to->rank() - back);
+  } else {
+    std::vector<Value*> index = write->ins(in::CopyAsync::index);
+    const std::vector<Dim>& from = write->in(in::CopyAsync::from)->type()->dims;
+    add({index[index.size() - back], to->dims[to->rank() - back], from[from.size() - back]});
+  }
+  seen_ = std::move(seen);
+  known->second = std::exchange(found_, std::move(around));
+  return known->second;
+}
+
 /// Axes of a memory and of what is written there are counted from the last.
 void EdgeSearch::visit_memory(Op* load, size_t axis) {
   size_t back = load->result()->type()->rank() - axis;
+  bool by_number = !origins_->displaced.contains(load);
   std::vector<Op*> writes = writes_to(kernel_, load->in(in::Load::memory));
   std::optional<std::vector<TilePlace>> all;
   for (Op* write : writes) {
-    Value* to = target_of(write);
-    if (to->type()->rank() < back) return;  // the axis counts slots
-    EdgeSearch written(*this);
-    written.places_.clear();
-    if (write->is(info(OpKind::Store))) {
-      written.visit(write->in(in::Store::value), to->type()->rank() - back);
-    } else {
-      std::vector<Value*> index = write->ins(in::CopyAsync::index);
-      const std::vector<Dim>& from = write->in(in::CopyAsync::from)->type()->dims;
-      written.add({index[index.size() - back], to->type()->dims[to->type()->rank() - back], from[from.size() - back]});
-    }
-    axes_ = written.axes_;
-    if (written.unplaced_) unplaced_ = written.unplaced_;
-    for (const TilePlace& place : written.places_) {
+    if (target_of(write)->type()->rank() < back) return;  // the axis counts slots
+    const Found& written = written_by(write, back);
+    found_.axes.insert(found_.axes.end(), written.axes.begin(), written.axes.end());
+    if (written.unplaced) found_.unplaced = written.unplaced;
+    for (const TilePlace& place : written.places) {
       if (!place.is_cut()) continue;
-      std::vector<TilePlace> own = places_for(load, write, writes.size() == 1, place);
+      std::vector<TilePlace> own = places_for(load, write, writes.size() == 1, by_number, place);
       if (!all) all = own;
       std::erase_if(*all, [&](const TilePlace& known) {
         return std::ranges::none_of(own, [&](const TilePlace& each) { return is_same_place(known, each); });
       });
     }
   }
-  if (all && all->empty()) unplaced_ = load;
+  if (all && all->empty()) found_.unplaced = load;
   if (all && !all->empty()) add(all->front());
 }
 

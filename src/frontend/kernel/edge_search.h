@@ -30,6 +30,7 @@ struct TileOrigins {
   std::map<const Value*, std::vector<const KernelAxis*>> made;  ///< tiles of a number: axes of the kernel, by dimension
   /// The one element, or its coordinates, that a program has of axes that have no extent: those axes, by dimension.
   std::map<const Value*, std::vector<const KernelAxis*>> single;
+  std::set<const Op*> displaced;  ///< loads of slots that were filled by another number, as slots are counted modulo
 };
 
 class EdgeSearch {
@@ -40,26 +41,32 @@ class EdgeSearch {
 
   void visit(Value* tile, size_t axis);
 
-  const std::vector<TilePlace>& places() const { return places_; }
+  const std::vector<TilePlace>& places() const { return found_.places; }
   /// Of tiles of one number, or of single elements.
-  const std::vector<const KernelAxis*>& axes() const { return axes_; }
+  const std::vector<const KernelAxis*>& axes() const { return found_.axes; }
   /// A load from memory that may hold one tile of a cut axis or another; null where there is none.
-  Op* unplaced() const { return unplaced_; }
+  Op* unplaced() const { return found_.unplaced; }
 
  private:
+  struct Found {
+    std::vector<TilePlace> places;
+    std::vector<const KernelAxis*> axes;
+    Op* unplaced = nullptr;
+  };
+
   bool is_known(Value* tile, size_t axis);
   void visit_result(Op* op, unsigned n, size_t axis);
   void visit_yields(Op* op, unsigned n, size_t axis);
   void visit_memory(Op* load, size_t axis);
+  const Found& written_by(Op* write, size_t back);
   void add(const TilePlace& place);
 
   const TileOrigins* origins_;
   Op* kernel_;
   bool single_;
   std::set<std::pair<Value*, size_t>> seen_;
-  std::vector<TilePlace> places_;
-  std::vector<const KernelAxis*> axes_;
-  Op* unplaced_ = nullptr;
+  Found found_;
+  std::map<std::pair<Op*, size_t>, Found> written_;
 };
 
 /// Whether both compute the same from the same, wherever they stand.

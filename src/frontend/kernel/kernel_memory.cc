@@ -157,7 +157,8 @@ Datum KernelBuilder::barrier(const BoundArguments& arguments) {
 
 /// Reports the first two accesses of the memory that nothing orders.
 bool KernelBuilder::check_memory() {
-  std::optional<MemoryFault> fault = check_memory_order(dims(), grid_->region()->front(), axes_);
+  std::optional<MemoryFault> fault =
+      check_memory_order(dims(), grid_->region()->front(), axes_, origins_.displaced);
   if (!fault) return true;
   auto reported = [&] {
     if (fault->what.empty()) return report(diag::copy_under_way, fault->op->loc());

@@ -61,6 +61,7 @@ class Run {
   }
 
   const std::optional<MemoryFault>& fault() const { return order_.fault(); }
+  const std::set<const Op*>& displaced() const { return order_.displaced(); }
   int64_t steps() const { return steps_; }
   bool saw_sizes() const { return saw_sizes_; }
   bool saw_contents() const { return saw_contents_; }
@@ -275,7 +276,8 @@ std::optional<Plan> plan_of(DimTable& dims, Block* body, std::span<const KernelA
 
 }  // namespace
 
-std::optional<MemoryFault> check_memory_order(DimTable& dims, Block* body, std::span<const KernelAxis> axes) {
+std::optional<MemoryFault> check_memory_order(DimTable& dims, Block* body, std::span<const KernelAxis> axes,
+                                              std::set<const Op*>& displaced) {
   std::optional<Plan> plan = plan_of(dims, body, axes);
   int64_t steps = 0;
   for (int64_t turns = 1; plan && turns <= plan->turns; ++turns) {
@@ -284,6 +286,7 @@ std::optional<MemoryFault> check_memory_order(DimTable& dims, Block* body, std::
       Run run(*plan, turns, contents);
       run.run(body);
       if (run.fault()) return run.fault();
+      displaced.insert(run.displaced().begin(), run.displaced().end());
       sizes_matter |= run.saw_sizes();
       steps += run.steps();
       if (!run.saw_contents() && plan->blocks.size() < 2) break;

@@ -12,11 +12,12 @@ namespace {
 
 constexpr std::string_view meets = "let all threads come to this place first: tile.barrier()";
 
-/// Whether one lies in the other.
-bool meet(const MemoryPlace& a, const MemoryPlace& b) {
-  size_t common = std::min(a.slots.size(), b.slots.size());
-  return a.memory == b.memory && std::equal(a.slots.begin(), a.slots.begin() + std::ptrdiff_t(common), b.slots.begin());
+bool starts_alike(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  return std::equal(a.begin(), a.begin() + std::ptrdiff_t(std::min(a.size(), b.size())), b.begin());
 }
+
+/// Whether one lies in the other.
+bool meet(const MemoryPlace& a, const MemoryPlace& b) { return a.memory == b.memory && starts_alike(a.slots, b.slots); }
 
 /// Whether the loop around `op` runs `before`, too.
 bool share_a_loop(Op* op, Op* before) {
@@ -68,10 +69,14 @@ void MemoryOrder::write(Op* op, const MemoryPlace& place, bool is_copy) {
     }
   }
   writes_.push_back({op, place, turn_, is_copy, is_copy});
-  bool known = std::any_of(filled_.begin(), filled_.end(), [&](const MemoryPlace& each) {
+  auto known = std::find_if(filled_.begin(), filled_.end(), [&](const MemoryPlace& each) {
     return each.memory == place.memory && each.slots == place.slots;
   });
-  if (!known) filled_.push_back(place);
+  if (known == filled_.end()) {
+    filled_.push_back(place);
+  } else {
+    known->indices = place.indices;
+  }
 }
 
 void MemoryOrder::read(Op* op, const MemoryPlace& place) {
@@ -80,8 +85,12 @@ void MemoryOrder::read(Op* op, const MemoryPlace& place) {
   for (const Access& before : writes_) {
     if (meet(before.place, place)) return fail(op, place, what, before);
   }
-  bool filled =
-      std::any_of(filled_.begin(), filled_.end(), [&](const MemoryPlace& each) { return meet(each, place); });
+  bool filled = false;
+  for (const MemoryPlace& each : filled_) {
+    if (!meet(each, place)) continue;
+    filled = true;
+    if (!starts_alike(each.indices, place.indices)) displaced_.insert(op);
+  }
   if (!filled) {
     fault_ = MemoryFault{op, nullptr, what, {}, false, {"fill it first: tile.async_copy or tile.store"}};
     return;

@@ -2,6 +2,7 @@
 // Accesses of explicit shared memory that nothing orders, told from what one thread does, one access after another.
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,8 @@ class MemoryOrder {
 
   /// The first one found; what comes after it is not looked at.
   const std::optional<MemoryFault>& fault() const { return fault_; }
+  /// Loads of a slot by another number than it was filled by.
+  const std::set<const Op*>& displaced() const { return displaced_; }
 
  private:
   struct Access {
@@ -57,7 +60,8 @@ class MemoryOrder {
 
   std::vector<Access> writes_;  ///< that not all threads see
   std::vector<Access> reads_;   ///< since the last barrier
-  std::vector<MemoryPlace> filled_;
+  std::vector<MemoryPlace> filled_;  ///< with the indices of the last write
+  std::set<const Op*> displaced_;
   int64_t turn_ = 0;
   std::optional<MemoryFault> fault_;
 };

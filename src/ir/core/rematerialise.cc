@@ -19,7 +19,8 @@ Value* available_before(Value* value, Op* user, std::map<Value*, Value*>& copies
   }
   Op* copy = user->module()->clone(def, operands);
   copy->move_before(user);
-  return copies[value] = copy->result();
+  for (unsigned i = 0; i < def->result_count(); ++i) copies[def->result(i)] = copy->result(i);
+  return copies[value];
 }
 
 }  // namespace tessera

@@ -120,3 +120,26 @@ TEST_CASE("a check ends, however far loops count") {
                       "            tile.barrier()\n";
   CHECK(reported(turns).empty());
 }
+
+TEST_CASE("where a tile ends is found, however often it passes through memory") {
+  std::string copies = "    s0 = tile.alloc((t.m, 8), f32)\n", turns;
+  for (int i = 1; i <= 40; ++i) {
+    copies += fmt::format("    s{} = tile.alloc((t.m, 8), f32)\n", i);
+    for (const char* more : {"", " * 2.0"}) {
+      turns += fmt::format("        tile.store(tile.load(s{}){}, s{})\n        tile.barrier()\n", i - 1, more, i);
+    }
+  }
+  copies += "    for k in tile.range(K, 8):\n        tile.store(tile.load(x, (t.i, k), (t.m, 8)), s0)\n"
+            "        tile.barrier()\n" + turns;
+  CHECK(reported(copies + "        sum += tile.load(s0)\n        tile.barrier()\n").empty());
+  CHECK_THAT(reported(copies + "        sum += tile.max(tile.load(s40), axis=1)[:, None]\n        tile.barrier()\n"),
+             Catch::Contains("may count elements past the end"));
+}
+
+TEST_CASE("numbers of tiles are compared, however long their arithmetic") {
+  std::string doubled = "    i = n\n    j = n\n";
+  for (int i = 0; i < 60; ++i) doubled += "    i = i + i\n    j = j + j\n";
+  CHECK(reported(doubled + "    s = tile.alloc((2, t.m, 8), f32)\n    tile.async_copy(x, (t.i, i), s[i])\n"
+                           "    tile.wait()\n    tile.barrier()\n"
+                           "    sum = sum + tile.max(tile.load(s[j]), axis=1)[:, None]\n").empty());
+}
