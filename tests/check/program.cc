@@ -207,7 +207,9 @@ class SourceWriter {
     bool once = std::count_if(program_.nodes.begin(), program_.nodes.end(), [&](const Node& other) {
                   return std::count(other.operands.begin(), other.operands.end(), index) != 0;
                 }) < 2;
-    if (node.style == Style::Inline && once && text.size() < 200) {
+    // A draw that is written twice would be two.
+    bool draws = mentions(text, "normal") || mentions(text, "uniform") || mentions(text, "dropout");
+    if (node.style == Style::Inline && once && !draws && text.size() < 200) {
       texts_[index] = text;
       return;
     }

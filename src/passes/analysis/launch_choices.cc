@@ -73,4 +73,17 @@ bool drop_choice(Op* kernel) {
   return !launches.empty();
 }
 
+void drop_spares(Module& module) {
+  std::vector<Op*> spares;
+  for (Op* op : *module.body()) {
+    if (op->has_attr("spare")) spares.push_back(op);
+  }
+  for (Op* spare : spares) {
+    bool is_needed = std::ranges::any_of(launches_of(spare), [](Op* launch) {
+      return host::choices(launch).back()->has_attr("spare");
+    });
+    if (!is_needed && drop_choice(spare)) spare->erase();
+  }
+}
+
 }  // namespace tessera

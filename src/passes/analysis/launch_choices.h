@@ -17,5 +17,7 @@ void add_guards(Op* launch, const std::vector<DimFact>& facts, std::vector<DimFa
 /// what that one assumes guards the call. False, with nothing changed, where a launch would be left without a kernel,
 /// or with one that needs what only the turns of a loop know.
 bool drop_choice(Op* kernel);
+/// Erases the spare kernels of which no launch is in need.
+void drop_spares(Module& module);
 
 }  // namespace tessera

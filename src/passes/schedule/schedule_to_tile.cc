@@ -48,11 +48,11 @@ class KernelLowering {
       Dim extent = axis->get("extent")->dim, block = axis->get("block")->dim;
       DimTable& dims = context().dims();
       // A whole axis is one program, also when there is nothing on it.
-      bool one = extent == block || is_within(extent, block);
+      bool one = extent == block || is_within(extent, block, axis->get("name")->string);
       grid.push_back(context().dim(one ? dims.constant(1) : dims.ceildiv(extent, block)));
     }
     std::vector<OpAttr> attributes{{"grid", context().array(grid)}};
-    for (const char* name : {"symbol", "outputs", "schedule", "kernel", "epilogue", "assume"}) {
+    for (const char* name : {"symbol", "outputs", "schedule", "kernel", "epilogue", "assume", "spare"}) {
       attributes.push_back({name, kernel_->attr(name)});
     }
     OpState state;
@@ -64,12 +64,14 @@ class KernelLowering {
     return lowered;
   }
 
-  /// True if the kernel assumes 1 to `block` elements on an axis.
-  bool is_within(Dim extent, Dim block) {
+  /// True if the kernel assumes at most `block` elements on an axis, and at least one where the schedule blocks it.
+  bool is_within(Dim extent, Dim block, std::string_view axis) {
     DimTable& dims = context().dims();
     std::vector<DimFact> facts = read_facts(kernel_->attr("assume"));
     auto holds = [&](Relation relation, Dim bound) { return decide(dims, {relation, extent, bound}, facts) == true; };
-    return holds(Relation::LessEqual, block) && holds(Relation::GreaterEqual, dims.constant(1));
+    Attr blocks = kernel_->attr("schedule")->get("block");
+    bool is_blocked = block->is_constant(1) || (blocks && blocks->get(axis));
+    return holds(Relation::LessEqual, block) && (!is_blocked || holds(Relation::GreaterEqual, dims.constant(1)));
   }
 
   void lower_block(Block* block) {

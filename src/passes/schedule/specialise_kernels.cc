@@ -9,7 +9,8 @@
 //             that holds; otherwise a copy assumes it. If the results allow it too, they leave by tensor maps.
 //   vectors   elsewhere a thread moves 16 bytes at a time, if rows start and end at multiples of that.
 //   rows      an axis that is taken whole becomes a constant extent that registers can hold (with what lies past the
-//             end masked), for a few extents; only longer rows are walked in a loop.
+//             end masked), for a few extents; only longer rows are walked in a loop. Where they cannot be, spare
+//             kernels are for all that are not longer.
 //   depths    axes that a kernel with products takes whole, the head dimensions of attention, become constants
 //             likewise. Products are not walked in a loop: what is deeper is refused at a call, by a guard.
 //
@@ -19,6 +20,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include "ir/core/context.h"
 #include "ir/core/dim_facts.h"
@@ -183,15 +185,14 @@ class KernelNeeds {
     return ends ? found[0] : nullptr;
   }
 
-  /// Whether something is combined along that extent, and something along another axis.
-  bool combines_across(Dim extent) const {
-    bool along = false, across = false;
+  /// Whether something is combined along that extent.
+  bool combines_along(Dim extent) const {
+    bool along = false;
     walk(kernel_, [&](Op* op) {
       if (!op->is(schedule::info(OpKind::Reduce)) && !op->is(schedule::info(OpKind::Scan))) return;
-      bool is_along = op->operand(0)->type()->dims[size_t(op->int_attr("axis"))] == extent;
-      (is_along ? along : across) = true;
+      along |= op->operand(0)->type()->dims[size_t(op->int_attr("axis"))] == extent;
     });
-    return along && across;
+    return along;
   }
 
   /// Registers that so many threads hold each at once in a loop of products, at least: all sums, and the largest tile
@@ -447,14 +448,12 @@ class Specialisation {
     Dim extent = needs.row_extent();
     if (extent) add_rows(kernel, extent, vectors, all);
     if (!vectors.empty()) all.push_back(copy(kernel, vectors));
-    // What combines along other axes, too, may have no place for longer rows (split_to_fragments): these are for all
-    // that are not.
-    if (extent && !vectors.empty() && needs.combines_across(extent)) add_rows(kernel, extent, {}, all);
+    // What combines elements may have no place for longer rows (split_to_fragments).
+    if (extent && !vectors.empty() && needs.combines_along(extent)) add_spare_rows(kernel, extent, all);
     all.push_back(kernel);
   }
 
-  /// Copies for rows that registers hold. With vectors they leave empty rows to the kernel itself; those without may
-  /// come to be all there are.
+  /// Copies for rows that registers hold. With vectors they leave empty rows to the kernel itself.
   void add_rows(Op* kernel, Dim extent, const Facts& also, std::vector<Op*>& all) {
     KernelNeeds needs(kernel);
     for (int64_t row : row_extents) {
@@ -468,6 +467,12 @@ class Specialisation {
       set_warps(special, warps);
       all.push_back(special);
     }
+  }
+
+  void add_spare_rows(Op* kernel, Dim extent, std::vector<Op*>& all) {
+    size_t first = all.size();
+    add_rows(kernel, extent, {}, all);
+    for (Op* spare : std::span(all).subspan(first)) spare->set_attr("spare", context_.boolean(true));
   }
 
   Op* copy(Op* kernel, const Facts& facts) {

@@ -513,6 +513,7 @@ Status split_to_fragments(Module& module, PassContext& context) {
     separate_axes(kernel);
     if (KernelSplit(kernel, context).run().failed()) return failure;
   }
+  drop_spares(module);
   return success;
 }
 

@@ -280,6 +280,27 @@ def both(x: Tensor[M, N, f32], y: Region[reduce_sum] Tensor[N, f32]) -> Tensor[M
 def f(x: Tensor[M, N, f32], y: Tensor[N, f32]) -> (Tensor[M, f32], Tensor[N, f32]):
     return both(x, y)
 )", {{{"M", 9}, {"N", 37}}, {{"M", 1}, {"N", 1}}, {{"M", 5}, {"N", 0}}}, 1e-5),
+      kernel_case("rows beside others that are combined", R"(
+@kernel.schedule(Schedule(BM=4))
+def copied(x: Tensor[M, N, f32], y: Tensor[M, N, f32]) -> (Tensor[M, N, f32], Tensor[M, f32]):
+    t = tile.context(m=M, n=N)
+    u, v = tile.load(x, (t.i, t.j), (t.m, t.n)), tile.load(y, (t.i, t.j), (t.m, t.n))
+    return v, tile.min(u, axis=1)
+
+@jit
+def f(x: Tensor[M, N, f32], y: Tensor[M, N, f32]):
+    return copied(x, y)
+)", {{{"M", 9}, {"N", 37}}, {{"M", 1}, {"N", 1}}, {{"M", 4}, {"N", 8}}, {{"M", 0}, {"N", 5}}}, 0),
+      kernel_case("columns beside those that may be empty", R"(
+@kernel.schedule(Schedule(BN=4))
+def both(x: Tensor[M, 48, f32], y: Tensor[48, f32]) -> (Tensor[M, 48, f32], Tensor[48, f32]):
+    t = tile.context(m=M, n=48)
+    return tile.load(x, (t.i, t.j), (t.m, t.n)), tile.load(y, (t.j,), (t.n,))
+
+@jit
+def f(x: Tensor[M, 48, f32], y: Tensor[48, f32]):
+    return both(x, y)
+)", {{{"M", 9}}, {{"M", 0}}}, 0),
       kernel_case("efficient_layernorm", R"(
 from tessera.efficient_layernorm import efficient_layernorm
 

@@ -335,17 +335,34 @@ TEST_CASE("insert_barriers counts arrivals") {
              });
 }
 
-TEST_CASE("rows that only registers hold may be empty") {
+TEST_CASE("rows that only registers hold may be empty, and of any extent up to theirs") {
   for (std::string_view machine : gpu_machines) {
-    GpuProgram program(*cases_named({"rows that are combined both ways"}).at(0), machine);
-    program.advance_to(PassId::plan_pipeline);
-    std::string guards;
-    for (Op* op : *program.module().body()) {
-      if (op->is(host::info(host::OpKind::Func))) guards += op->attr("guards")->text;
+    for (const GpuCase* each :
+         cases_named({"rows that are combined both ways", "rows beside others that are combined"})) {
+      GpuProgram program(*each, machine);
+      program.advance_to(PassId::plan_pipeline);
+      std::string guards;
+      for (Op* op : *program.module().body()) {
+        if (op->is(host::info(host::OpKind::Func))) guards += op->attr("guards")->text;
+      }
+      INFO(guards);
+      CHECK(guards.find("<=") != std::string::npos);
+      CHECK(guards.find(">=") == std::string::npos);
+      CHECK(guards.find("%") == std::string::npos);
     }
-    INFO(guards);
-    CHECK(guards.find("<=") != std::string::npos);
-    CHECK(guards.find(">=") == std::string::npos);
+  }
+}
+
+TEST_CASE("spare kernels go where one is for all sizes") {
+  for (std::string_view machine : gpu_machines) {
+    GpuProgram program(*cases_named({"scan of rows of any size"}).at(0), machine);
+    auto spares = [&] {
+      return std::ranges::count_if(program.kernels(), [](Op* kernel) { return kernel->has_attr("spare"); });
+    };
+    program.advance_to(PassId::propagate_masks);
+    CHECK(spares() > 0);
+    program.advance_to(PassId::plan_pipeline);
+    CHECK(spares() == 0);
   }
 }
 
