@@ -8,7 +8,8 @@
 //
 // Where elements have to be asked one by one, 32 bits are enough. Either side is a tile of coordinates,
 // which are small, plus a scalar, and only the difference of the two scalars matters: beyond what
-// any coordinate reaches it may be cut.
+// any coordinate reaches it may be cut. A mask of more terms than a few stays as it is: what is added
+// to itself again and again is no coordinate.
 
 #include <algorithm>
 
@@ -27,8 +28,9 @@ namespace {
 
 /// Elements of tiles from which on a question is cheaper than a mask.
 constexpr int64_t fewest_elements = 1024;
-/// More than coordinates of tiles differ by.
+/// More than sums of as many coordinates of tiles differ by.
 constexpr int64_t farthest = int64_t(1) << 30;
+constexpr int most_terms = 64;
 
 class MaskSkipping {
  public:
@@ -60,7 +62,7 @@ class MaskSkipping {
   };
 
   /// Whether the mask compares numbers whose ranges scalars tell.
-  bool is_told(Value* mask) const {
+  bool is_told(Value* mask) {
     Op* def = mask->def();
     if (!def) return false;
     if (passes_on(def)) return is_told(def->operand(0));
@@ -76,9 +78,9 @@ class MaskSkipping {
 
   static bool passes_on(Op* op) { return op->is(tile::info(OpKind::Broadcast)) || op->is(tile::info(OpKind::Reshape)); }
 
-  static bool has_range(Value* value) {
+  bool has_range(Value* value) {
     Op* def = value->def();
-    if (!def || value->type()->dtype != DType::I64) return false;
+    if (!def || value->type()->dtype != DType::I64 || ++terms_ > most_terms) return false;
     if (passes_on(def)) return has_range(def->operand(0));
     if (def->is(tile::info(OpKind::Iota)) || def->is(tile::info(OpKind::Splat)) || def->is(tile::info(OpKind::Full)))
       return true;
@@ -104,7 +106,8 @@ class MaskSkipping {
     if (passes_on(def)) return range(def->operand(0));
     if (def->is(tile::info(OpKind::Splat))) return {def->operand(0), def->operand(0)};
     if (def->is(tile::info(OpKind::Full))) {
-      Value* number = tile::index(builder_, int64_t(def->attr("value")->number));
+      Attr value = def->attr("value");
+      Value* number = tile::index(builder_, value->is(AttrKind::Int) ? value->integer : int64_t(value->number));
       return {number, number};
     }
     if (def->is(tile::info(OpKind::Iota))) {
@@ -152,6 +155,18 @@ class MaskSkipping {
     return all;
   }
 
+  /// a - b, cut where it is farther; such as where b is the least number, for no limit at all.
+  Value* difference(Value* a, Value* b) {
+    Value *least = tile::index(builder_, -farthest), *most = tile::index(builder_, farthest);
+    Value* apart = tile::sub(builder_, a, b);
+    Value* is_less = tile::elementwise(builder_, Kind::Lt, {a, b});
+    Value* is_negative = tile::elementwise(builder_, Kind::Lt, {apart, tile::index(builder_, 0)});
+    Value* wraps = tile::elementwise(builder_, Kind::Xor, {is_less, is_negative});
+    Value* far = tile::elementwise(builder_, Kind::Select, {is_less, least, most});
+    Value* cut = tile::min(builder_, tile::elementwise(builder_, Kind::Max, {apart, least}), most);
+    return tile::elementwise(builder_, Kind::Select, {wraps, far, cut});
+  }
+
   Value* narrow(Value* mask) {
     Op* def = mask->def();
     if (passes_on(def)) return builder_.value(&def->info(), {{narrow(def->operand(0))}}, mask->type());
@@ -161,9 +176,7 @@ class MaskSkipping {
       return tile::elementwise(builder_, Kind::And, {first, second});
     }
     Sum a = sum(def->operand(0)), b = sum(def->operand(1));
-    Value* more = tile::sub(builder_, b.scalar, a.scalar);
-    more = tile::elementwise(builder_, Kind::Max, {more, tile::index(builder_, -farthest)});
-    more = tile::cast(builder_, tile::min(builder_, more, tile::index(builder_, farthest)), DType::I32);
+    Value* more = tile::cast(builder_, difference(b.scalar, a.scalar), DType::I32);
     Type type = narrowed(def->operand(0)->type());
     Value* left = a.tile ? a.tile : tile::full(builder_, type, builder_.context().integer(0));
     Value* right = builder_.value(tile::info(OpKind::Splat), {{more}}, type);
@@ -173,6 +186,7 @@ class MaskSkipping {
 
   Op* select_;
   Builder builder_;
+  int terms_ = 0;  ///< of the mask, counted as often as they occur
 };
 
 bool is_large(Type tile) {

@@ -93,6 +93,23 @@ def dropped(x: Tensor[M, N, f32], seed: Tensor[u64]) -> Tensor[M, N, f32]:
 def f(x: Tensor[M, N, f32], seed: Tensor[u64]) -> Tensor[M, N, f32]:
     return dropped(x, seed)
 )", {{{"M", 33}, {"N", 70}}, {{"M", 1}, {"N", 1}}}, 0),
+      kernel_case("masks far away", R"(
+@kernel.schedule(Schedule(BM=32, BN=64, warps=4))
+def masked(x: Tensor[M, N, f32], window: Tensor[i64]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    rows = tile.row_index()
+    most = tile.where(tile.load(window) < -1, 1, 9223372036854775807)
+    s = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        cols = tile.col_index(n)
+        kept = (cols < M) & (cols > rows - most) & (cols < 9223372036854775807)
+        s += tile.sum(tile.where(kept, tile.load(x, (t.i, n), (t.m, t.n)), 0.0), axis=1)
+    return s
+
+@jit
+def f(x: Tensor[M, N, f32], window: Tensor[i64]) -> Tensor[M, f32]:
+    return masked(x, window)
+)", {{{"M", 70}, {"N", 130}}}, 1e-5),
       kernel_case("branches", R"(
 @kernel.schedule(Schedule(BM=4, warps=2))
 def chosen(x: Tensor[M, N, f32], flag: Tensor[i32]) -> (Tensor[M, N, f32], Tensor[M, f32]):

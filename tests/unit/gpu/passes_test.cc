@@ -269,6 +269,10 @@ TEST_CASE("skip_masks asks once for all elements of a block") {
   });
 }
 
+TEST_CASE("skip_masks compares numbers that are far apart") {
+  check_pass(PassId::skip_masks, hopper, {"masks far away"}, [](GpuProgram&) {});
+}
+
 TEST_CASE("simplify_tiles finds nothing more the second time") {
   for (std::string_view machine : gpu_machines) {
     check_pass(PassId::simplify_tiles, machine, {"product bf16, b K x N", "softmax", "generated"},
