@@ -10,9 +10,11 @@ namespace tessera {
 
 namespace {
 
-/// Larger products count as overflow: no size is that long, and hostile text must not grow without bound.
+/// Larger products and longer dims count as overflow: no size is that long, and hostile text must not grow without
+/// bound. What has a quotient of itself in two places grows twice as long each time.
 constexpr size_t max_terms = 1024;
 constexpr size_t max_factors = 64;
+constexpr size_t max_text = size_t(1) << 14;
 
 int64_t floor_div(int64_t a, int64_t b) {
   int64_t q = a / b;
@@ -100,6 +102,7 @@ Dim DimTable::make(std::vector<DimTerm> terms) {
   }
   std::erase_if(merged, [](const DimTerm& term) { return term.coefficient == 0; });
   std::string text = text_of(merged);
+  if (text.size() > max_text) return overflow();
   auto& slot = nodes_[text];
   if (!slot) slot.reset(new DimNode{std::move(merged), text, false});
   return slot.get();

@@ -74,6 +74,15 @@ TEST_CASE("overflow poisons instead of wrapping") {
   CHECK_FALSE(evaluate(t.mul(big, t.symbol("B")), [](auto) { return std::optional<int64_t>(2); }));
 }
 
+TEST_CASE("text that doubles with each step ends as an overflow") {
+  DimTable t;
+  for (const char* step : {"S*S//3 + S", "S + S//2", "max(S//2, S - 1)*S"}) {
+    Dim form = t.parse(step), size = t.symbol("S");
+    for (int i = 0; i < 100; ++i) size = t.substitute(form, [&](std::string_view) { return size; });
+    CHECK(size->overflow);
+  }
+}
+
 TEST_CASE("the normal form keeps the value, on random expressions") {
   DimTable t;
   std::mt19937 rng(7);
