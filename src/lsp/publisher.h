@@ -33,8 +33,16 @@ class Publisher {
   bool work();
   /// The last result for an open file; null before the first.
   const AnalysisResult* result(const std::string& uri) const;
+  /// What is said of a file, of the texts as they are: without what is of an older one.
+  std::vector<const PlacedDiagnostic*> said_of(const std::string& path);
 
  private:
+  /// Whether the file is a part of what the document includes, or of a file that it imports.
+  bool takes_in(const Document& document, const std::string& path);
+  bool is_part(const std::string& path);
+  bool waits(const std::string& path);
+  enum class Which : uint8_t { All, Current };
+  std::map<std::string, std::vector<const PlacedDiagnostic*>> by_path(Which which);
   void publish();
   Json diagnostics_of(const FileModel& file, std::vector<const PlacedDiagnostic*> list, bool is_cut);
   void publish_file(const std::string& path, const std::vector<const PlacedDiagnostic*>& list);

@@ -72,7 +72,7 @@ struct Server::State {
   State(std::function<void(const std::string&)> out, ServerOptions given)
       : send_body(std::move(out)),
         options(std::move(given)),
-        context{workspace, {}, {}, {}, {}},
+        context{workspace, {}, {}, {}, {}, {}},
         publisher(
             context,
             [this](const std::string& method, Json params) { send(make_notification(method, std::move(params))); },
@@ -82,6 +82,7 @@ struct Server::State {
       Document* document = workspace.document_of(file.path());
       return document ? publisher.result(document->uri) : nullptr;
     };
+    context.diagnostics = [this](const FileModel& file) { return publisher.said_of(file.path()); };
     context.report = [this](const FileModel& file, const Symbol& symbol) {
       return reports.about(file, symbol, context.analysis(file));
     };

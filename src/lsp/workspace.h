@@ -62,6 +62,8 @@ class Workspace {
   std::vector<FileModel*> with_included(FileModel& file);
   /// All files whose names are seen in it: also those that include it, with what these include.
   std::vector<FileModel*> scope_of(FileModel& file);
+  /// Known files that include the one of a path, until a file changes.
+  const std::vector<FileModel*>& includers(const std::string& path);
   /// The path that files of the library have however they were named.
   std::string canonical(std::string path) const;
   /// The path of the file that `import dotted` in `from` means; empty when there is none.
@@ -102,8 +104,6 @@ class Workspace {
   FileModel& make(const std::string& path, bool is_library);
   void set_text(FileModel& model, std::string text);
   FileModel* from_disk(const std::string& path);
-  /// Known files that include the one of a path.
-  const std::vector<FileModel*>& includers(const std::string& path);
   /// Files whose text the given one is part of are parsed again.
   void reparse_includers(const std::string& path);
 

@@ -17,6 +17,7 @@ const char* const snippets[] = {
     "#",        ":",      ",",     ".",        "=",       "@",     " x",         "def ",     "module ", "%if A\n",
     "%endif\n", "\t",     "\\\n",  "self.",    "tile.",   "f32",   "Tensor[B, ", "return ",  "\r\n",   "\xC3\xA9",
     "import part0\n", "from part1 import helper\n", "part0.helper(", "helper(x)", "%include \"part1.tsr\"\n",
+    "%include \"doc0.tsr\"\n",
     "0x",       "1e",     "!{rng", " where B", "import ", "from tessera.nn import ", "lambda x: ", "if x:\n        pass\n",
     "\n\ndef added(x: Tensor[B, D, T], by: float = 1.0) -> Tensor[B, D, T]:\n    return x * by\n",
     "\n@jit\ndef made(x: Tensor[B, 8, f32]):\n    return x + added(x, by=2.0)\n",

@@ -31,13 +31,11 @@ bool wants_quick_fixes(const Json& params) {
 Json code_actions(Context& context, const Json& params) {
   FileModel* file = file_of(context, params);
   Json actions = Json::array();
-  const AnalysisResult* result = file ? context.analysis(*file) : nullptr;
-  bool current = result && result->stamp == file->stamp();
-  if (!current || !context.client.code_action_literals || !wants_quick_fixes(params)) return actions;
+  if (!file || !context.client.code_action_literals || !wants_quick_fixes(params)) return actions;
   Range asked = range_of(context, *file, member(params, "range"));
-  for (const PlacedDiagnostic& diagnostic : result->diagnostics) {
-    bool here = diagnostic.path == file->path() && diagnostic.range.begin <= asked.end &&
-                asked.begin <= diagnostic.range.end;
+  for (const PlacedDiagnostic* found : context.diagnostics(*file)) {
+    const PlacedDiagnostic& diagnostic = *found;
+    bool here = diagnostic.range.begin <= asked.end && asked.begin <= diagnostic.range.end;
     if (!here) continue;
     for (const PlacedFix& fix : diagnostic.fixes) {
       Json edit = workspace_edit(context, fix);

@@ -39,6 +39,10 @@ struct Context {
   /// What the last analysis of an open file found; null before the first. Pieces that have changed
   /// since then are unknown to it.
   std::function<const AnalysisResult*(const FileModel&)> analysis = [](const FileModel&) { return nullptr; };
+  /// The diagnostics of a file, as the client shows them; none where they are of an older text.
+  std::function<std::vector<const PlacedDiagnostic*>(const FileModel&)> diagnostics = [](const FileModel&) {
+    return std::vector<const PlacedDiagnostic*>();
+  };
   /// What a kernel or an entry costs, in Markdown, by the last compilation of the file; empty where nothing is known.
   std::function<std::string(const FileModel& file, const Symbol& symbol)> report = [](const auto&, const auto&) {
     return "";
