@@ -308,6 +308,11 @@ def copied(x: Tensor[M, N, f32], y: Tensor[M, N, f32]) -> (Tensor[M, N, f32], Te
 def f(x: Tensor[M, N, f32], y: Tensor[M, N, f32]):
     return copied(x, y)
 )", {{{"M", 9}, {"N", 37}}, {{"M", 1}, {"N", 1}}, {{"M", 4}, {"N", 8}}, {{"M", 0}, {"N", 5}}}, 0),
+      kernel_case("axes that are not neighbours", R"(
+@jit
+def f(x: Tensor[A, B, C, f32], y: Tensor[A, B, C, bf16]):
+    return sum(x * 2.0, axis=(0, 2)), mean(x[:, :, None, :], axis=(0, 2, 3), keepdims=True), sum(y, axis=(0, 2))
+)", {{{"A", 3}, {"B", 5}, {"C", 37}}, {{"A", 1}, {"B", 1}, {"C", 1}}, {{"A", 2}, {"B", 3}, {"C", 0}}}, 2e-2),
       kernel_case("columns beside those that may be empty", R"(
 @kernel.schedule(Schedule(BN=4))
 def both(x: Tensor[M, 48, f32], y: Tensor[48, f32]) -> (Tensor[M, 48, f32], Tensor[48, f32]):
