@@ -75,8 +75,9 @@ KernelSources kernel_sources(std::span<Module* const> modules) {
         source.name = function->has_attr("kernel") ? function->string_attr("kernel") : symbol_name(function);
       }
       walk(function, [&](Op* op) {
-        bool chooses = op->is(host::info(host::OpKind::Launch)) && op->has_attr("variants");
-        if (chooses) sources[ptx::ptx_name(op->string_attr("kernel"))].last_resort = true;
+        if (!op->is(host::info(host::OpKind::Launch))) return;
+        for (Op* kernel : host::choices(op)) sources[ptx::ptx_name(symbol_name(kernel))].call = op->loc();
+        if (op->has_attr("variants")) sources[ptx::ptx_name(op->string_attr("kernel"))].last_resort = true;
       });
     }
   }

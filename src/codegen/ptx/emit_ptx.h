@@ -26,6 +26,7 @@ struct KernelSource {
   Loc loc;
   std::string name;          ///< what the source calls it
   bool last_resort = false;  ///< launches run it only where no variant may
+  Loc call = {};             ///< what a launch of it computes
 };
 /// By name in PTX.
 using KernelSources = std::map<std::string, KernelSource>;

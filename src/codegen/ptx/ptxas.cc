@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <sstream>
 
@@ -105,6 +107,10 @@ KernelResources& take(std::vector<KernelResources>& kernels, const std::string& 
   return kernels.back();
 }
 
+std::string code_of(const std::vector<std::string>& names, const Machine& machine) {
+  return fmt::format("this is '{}' of the code for {}", fmt::join(names, "', '"), machine.name);
+}
+
 }  // namespace
 
 std::vector<KernelResources> read_ptxas_messages(const std::string& messages) {
@@ -135,27 +141,64 @@ std::vector<KernelResources> read_ptxas_messages(const std::string& messages) {
   return kernels;
 }
 
+namespace {
+
+/// Kernels of one source that do not fit, which are told of at once.
+struct Spilling {
+  const KernelSource* source;
+  int64_t spill_bytes = 0, stack_bytes = 0;  ///< of the worst
+  std::vector<std::string> names;
+};
+
+void report(const Spilling& kernels, const Machine& machine, DiagnosticEngine& diagnostics) {
+  const KernelSource& source = *kernels.source;
+  auto message = diagnostics.report(source.last_resort ? diag::last_resort_spills : diag::kernel_spills, source.loc,
+                                    source.name, kernels.spill_bytes, kernels.stack_bytes);
+  if (source.call.known() && source.call != source.loc) message.label(source.call, "it is for this call");
+  message.note(Loc(), code_of(kernels.names, machine));
+  message.help(source.last_resort
+                   ? "a 'where' clause with what holds of the sizes, such as N % 8 == 0, can make it needless"
+                   : "use smaller blocks or more warps, or say in the entry's signature what holds of the sizes, such "
+                     "as `where D <= 128`");
+}
+
+}  // namespace
+
 Status check_resources(const std::vector<KernelResources>& kernels, const KernelSources& sources,
                        const Machine& machine, DiagnosticEngine& diagnostics) {
   bool ok = true;
+  std::deque<KernelSource> unknown;
+  std::vector<Spilling> spilling;
   for (const KernelResources& kernel : kernels) {
     auto known = sources.find(kernel.name);
-    KernelSource source = known == sources.end() ? KernelSource{Loc(), kernel.name} : known->second;
-    std::string code = fmt::format("this is '{}' of the code for {}", kernel.name, machine.name);
+    const KernelSource& source =
+        known == sources.end() ? unknown.emplace_back(KernelSource{.name = kernel.name}) : known->second;
     for (const std::string& loss : kernel.losses) {
-      diagnostics.report(diag::assembler_loss, source.loc, source.name, loss).note(Loc(), code);
+      diagnostics.report(diag::assembler_loss, source.loc, source.name, loss)
+          .note(Loc(), code_of({kernel.name}, machine));
     }
     bool local = kernel.stack_bytes || kernel.spill_bytes;
-    if (local) {
-      diagnostics
-          .report(source.last_resort ? diag::last_resort_spills : diag::kernel_spills, source.loc, source.name,
-                  kernel.spill_bytes, kernel.stack_bytes)
-          .note(Loc(), code)
-          .help(source.last_resort
-                    ? "a 'where' clause with what holds of the sizes, such as N % 8 == 0, can make it needless"
-                    : "use smaller blocks or more warps");
-    }
     ok = ok && kernel.losses.empty() && (!local || source.last_resort);
+    if (!local) continue;
+    auto is_same = [&](const Spilling& each) {
+      const KernelSource& other = *each.source;
+      return other.name == source.name && other.loc == source.loc && other.call == source.call &&
+             other.last_resort == source.last_resort;
+    };
+    auto same = std::ranges::find_if(spilling, is_same);
+    if (same == spilling.end()) same = spilling.insert(same, {.source = &source});
+    same->spill_bytes = std::max(same->spill_bytes, kernel.spill_bytes);
+    same->stack_bytes = std::max(same->stack_bytes, kernel.stack_bytes);
+    same->names.push_back(kernel.name);
+  }
+  auto is_told = [&](const Spilling& each) {
+    return each.source->last_resort && std::ranges::any_of(spilling, [&](const Spilling& other) {
+             return !other.source->last_resort && other.source->name == each.source->name &&
+                    other.source->loc == each.source->loc;
+           });
+  };
+  for (const Spilling& each : spilling) {
+    if (!is_told(each)) report(each, machine, diagnostics);
   }
   return ok ? success : Status(failure);
 }

@@ -368,10 +368,12 @@ class Specialisation {
         always &= known == true;
         never |= known == false;
       }
+      Facts here = guards_;
+      add(here, facts);
       bool covered = std::ranges::any_of(kept, [&](Op* earlier) {
         Facts needed = host::assumptions(launch, earlier);
         return std::ranges::all_of(needed, [&](const DimFact& fact) {
-          return excludes_empty(fact) || decide(table_, fact, facts) == true;
+          return excludes_empty(fact) || decide(table_, fact, here) == true;
         });
       });
       // What is covered but for empty sizes is not needed, unless it is all that empty sizes have.

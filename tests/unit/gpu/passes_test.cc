@@ -357,6 +357,29 @@ TEST_CASE("rows that only registers hold may be empty, and of any extent up to t
   }
 }
 
+TEST_CASE("kernels that the sizes of a signature never need are not made") {
+  for (std::string_view machine : gpu_machines) {
+    auto extents_of = [&](const std::string& where) {
+      GpuCase each{"attention" + where, "", ""};
+      each.source = "@jit\ndef f(q: Tensor[B, H, S, D, f32], k: Tensor[B, H, N, D, f32], v: Tensor[B, H, N, D, f32])" +
+                    where + ":\n    return flash_attention(q, k, v)\n";
+      GpuProgram program(each, machine);
+      program.advance_to(PassId::propagate_masks);
+      std::string all;
+      for (Op* kernel : program.kernels()) {
+        if (kernel->has_attr("assume")) all += kernel->attr("assume")->text;
+      }
+      return all;
+    };
+    CHECK(extents_of("").find("right = 192") != std::string::npos);
+    std::string bounded = extents_of(" where D <= 64");
+    INFO(bounded);
+    CHECK(bounded.find("right = 64") != std::string::npos);
+    CHECK(bounded.find("right = 192") == std::string::npos);
+    CHECK(bounded.find("right = 96") == std::string::npos);
+  }
+}
+
 TEST_CASE("spare kernels go where one is for all sizes") {
   for (std::string_view machine : gpu_machines) {
     GpuProgram program(*cases_named({"scan of rows of any size"}).at(0), machine);

@@ -224,6 +224,26 @@ TEST_CASE("a kernel that runs where no variant may may spill") {
   CHECK(text.find("[last-resort-spills]") != std::string::npos);
 }
 
+TEST_CASE("what spills of one kernel for one call is told at once") {
+  std::vector<codegen::KernelResources> kernels = codegen::read_ptxas_messages(
+      "ptxas info    : Compiling entry function 'a$0' for 'sm_90a'\n"
+      "    8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads\n"
+      "ptxas info    : Compiling entry function 'a$1' for 'sm_90a'\n"
+      "    8 bytes stack frame, 4 bytes spill stores, 28 bytes spill loads\n");
+  SourceManager sources;
+  FileId file = sources.add("model.tsr", "a\nb\n");
+  DiagnosticEngine diagnostics(sources);
+  codegen::KernelSource source{Loc{file, 1, 1, 1}, "scores", false, Loc{file, 2, 1, 1}};
+  CHECK(codegen::check_resources(kernels, {{"a$0", source}, {"a$1", source}}, *find_machine("cuda:sm_90a"), diagnostics)
+            .failed());
+  std::string text = render_all(diagnostics, {});
+  INFO(text);
+  CHECK(diagnostics.error_count() == 1);
+  CHECK(text.find("32 bytes of spills") != std::string::npos);
+  CHECK(text.find("note: this is 'a$0', 'a$1' of the code for cuda:sm_90a") != std::string::npos);
+  CHECK(text.find("- it is for this call") != std::string::npos);
+}
+
 TEST_CASE("what ptxas does not take, and its absence, are reported") {
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
