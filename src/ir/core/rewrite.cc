@@ -34,6 +34,8 @@ void Rewriter::push_operands(Op* op) {
 
 void Rewriter::erase(Op* op) {
   push_operands(op);
+  walk(op, [&](Op* inner) { push_operands(inner); });
+  walk(op, [&](Op* inner) { waiting_.erase(inner); });
   waiting_.erase(op);
   op->erase();
 }

@@ -67,6 +67,16 @@ TEST_CASE("a pattern that wants a single use sees when the others are gone") {
         "  %a: tensor<4, f32> = gir.exp %x\n  gir.return [%a]\n");
 }
 
+TEST_CASE("what is inside of an op goes with it, and what it read may go, too") {
+  CHECK(rewritten("%a: tensor<4, f32> = gir.exp %x\n"
+                  "%r: tensor<4, f32> = gir.for [%x] {count = 2, counter = \"i\"} do(%c: tensor<4, f32>) {"
+                  " %s: tensor<4, f32> = gir.for [%c] {count = 2, counter = \"j\"} do(%d: tensor<4, f32>) {"
+                  " %b: tensor<4, f32> = gir.add %a, %d %e: tensor<4, f32> = gir.neg %b"
+                  " %n: tensor<4, f32> = gir.neg %e gir.yield [%n] }"
+                  " %m: tensor<4, f32> = gir.neg %s gir.yield [%m] }\n"
+                  "gir.return [%x]") == "  gir.return [%x]\n");
+}
+
 TEST_CASE("it says whether anything changed") {
   GraphTest test;
   Op* same = test.function({"%x: tensor<4, f32>"}, "%a: tensor<4, f32> = gir.neg %x\ngir.return [%a]");
