@@ -68,6 +68,17 @@ def nested(x: Tensor[M, N, f32]):
     return total
 
 @jit
+def again(x: Tensor[M, f32], p: Tensor[bool]):
+    if p:
+        for i in range(M):
+            x = x + 1.0
+    for k in range(M):
+        if k == 0:
+            for i in range(M):
+                x = x * 2.0
+    return x
+
+@jit
 def powers(x: Tensor[B, f32], n: Tensor[i64]):
     y = ones((B,), f32)
     for k in range(n):
@@ -257,6 +268,10 @@ def main():
                     a, b = b * np.float32(0.5), a
                 for got, wanted in zip(call(mode, "exchanged", ["a", "b"], x=x), (a, b)):
                     np.testing.assert_array_equal(got, wanted)
+            for m, p in ((0, True), (3, False), (3, True)):
+                x = rng.standard_normal(m).astype(np.float32)
+                got, = call(mode, "again", ["x"], x=x, p=np.bool_(p))
+                np.testing.assert_allclose(got, (x + m * p) * 2**m, rtol=1e-6)
             x, w = (rng.standard_normal((4, 4)).astype(np.float32) for _ in range(2))
             got, turns = call(mode, "damped", ["x", "t"], x=8 * x, w=w, a=np.float32(-0.25))
             wanted, t = 8 * x, 0

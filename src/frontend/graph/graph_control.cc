@@ -152,7 +152,7 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
     Binding* before = outer.find(name);
     bool is_carried = std::find(carried.names.begin(), carried.names.end(), name) != carried.names.end();
     if (!now || is_carried || now->value.is_poison()) continue;
-    if (!before) {
+    if (!before || before->value.object_as<LocalName>()) {
       outer.set(name, Datum::object(std::make_shared<LocalName>()), now->loc);
     } else if (!equal(before->value, now->value)) {
       report(diag::loop_carried_constant, now->loc, name)
