@@ -30,6 +30,7 @@ bool BracketTracker::accept_closing(const Token& token) {
   }
   Open last = open_.back();
   open_.pop_back();
+  if (last.end.known() && !closed_late_) closed_late_ = last;
   if (spoilt_ || closing_of(last.kind) == token.kind) return true;
   // When the bracket closes one further out, those inside it are taken as closed too.
   auto outer = std::find_if(open_.rbegin(), open_.rend(),
@@ -81,7 +82,27 @@ void BracketTracker::follow_layout(const Token& token, Loc loc) {
   if (!is_new_line || open_.size() < 2 || last_kind_ != TokenKind::Comma || is_closing(token.kind)) return;
   Open& inner = open_.back();
   bool is_below = open_[open_.size() - 2].content == loc.column && inner.content != loc.column;
-  if (is_below && !inner.end.known()) inner.end = before_comma_;
+  if (is_below && !inner.end.known()) inner.end = before_last_;
+}
+
+/// Notes what can stand in no bracket that is open, or not in the innermost: those were to close before it.
+void BracketTracker::find_end(const Token& token) {
+  if (open_.empty()) return;
+  bool is_operand_left = ends_operand(last_kind_);
+  bool is_statement = token.kind == TokenKind::Return || token.kind == TokenKind::Pass;
+  bool is_suite = is_head_ && is_statement && last_kind_ == TokenKind::Colon;
+  bool is_clause = token.kind == TokenKind::Name && first_kind_ == TokenKind::Def && is_operand_left;
+  bool ends_all = token.kind == TokenKind::Arrow || is_suite || (is_clause && buffer_.text(token) == "where");
+  for (Open& open : open_) {
+    if (ends_all && !open.end.known()) open.end = is_suite ? before_last_ : last_.behind();
+  }
+  Open& inner = open_.back();
+  if (token.kind == TokenKind::If) ++inner.conditions;
+  bool is_else = token.kind == TokenKind::Else && is_operand_left;
+  bool is_value = token.kind == TokenKind::Assign && inner.kind == TokenKind::Lbracket;
+  bool ends_inner = is_else ? inner.conditions == 0 : is_value;
+  if (ends_inner && !inner.end.known()) inner.end = last_.behind();
+  if (is_else && inner.conditions > 0) --inner.conditions;
 }
 
 bool BracketTracker::accept(const Token& token) {
@@ -89,11 +110,13 @@ bool BracketTracker::accept(const Token& token) {
   if (!first_.known()) {
     first_ = loc;
     first_kind_ = token.kind;
+    is_head_ = begins_compound(token.kind) || (token.kind == TokenKind::Name && buffer_.text(token) == "module");
   }
   follow_layout(token, loc);
   if (!open_.empty() && open_.back().content == 0) open_.back().content = loc.column;
   if (refuse_block(token)) return false;
-  before_comma_ = last_.behind();
+  find_end(token);
+  before_last_ = last_.behind();
   last_ = loc;
   last_kind_ = token.kind;
   if (is_closing(token.kind)) return accept_closing(token);
@@ -114,19 +137,39 @@ bool BracketTracker::gives_up_at(TokenKind kind, TokenKind before, bool is_deepe
          kind == TokenKind::With || kind == TokenKind::Pass || kind == TokenKind::From;
 }
 
+/// Tells of the innermost bracket, and mends all that are open.
+void BracketTracker::report_unclosed() {
+  // What closed a bracket that should have ended before may belong to the one around it.
+  bool is_late = !open_.back().end.known() && closed_late_ && closed_late_->kind == open_.back().kind;
+  if (is_late) open_.back() = *closed_late_;
+  Loc place = is_head_ && last_kind_ == TokenKind::Colon ? before_last_ : last_.behind();
+  std::string all;
+  std::vector<Edit> edits;
+  for (auto open = open_.rbegin(); open != open_.rend(); ++open) {
+    std::string text = bracket_text(closing_of(open->kind));
+    Loc end = open->end.known() ? open->end : place;
+    all += text;
+    if (!edits.empty() && edits.back().loc == end) {
+      edits.back().replacement += text;
+    } else {
+      edits.push_back({end, text});
+    }
+  }
+  const Open& last = open_.back();
+  Loc seen = edits.front().loc;
+  seen.length = 1;
+  std::string_view closing = display_name(closing_of(last.kind));
+  auto report = diagnostics_.report(diag::unclosed_bracket, seen, closing, display_name(last.kind), last.loc.line);
+  report.label(last.loc, "opened here");
+  bool is_empty = last.loc == last_;  // nothing was meant to stand in it
+  if (!is_empty) report.fix(fmt::format("write '{}'", all), std::move(edits));
+}
+
 bool BracketTracker::end_line() {
   bool first_mistake = !open_.empty() && !spoilt_;
-  if (first_mistake) {
-    const Open& last = open_.back();
-    Loc place = last_.behind();
-    place.length = 1;
-    std::string_view closing = display_name(closing_of(last.kind));
-    auto report = diagnostics_.report(diag::unclosed_bracket, place, closing, display_name(last.kind), last.loc.line);
-    report.label(last.loc, "opened here");
-    bool is_empty = last.loc == last_;  // nothing was meant to stand in it
-    if (!is_empty) report.fix(fmt::format("write {}", closing), place.before(), bracket_text(closing_of(last.kind)));
-  }
+  if (first_mistake) report_unclosed();
   open_.clear();
+  closed_late_.reset();
   spoilt_ = false;
   first_ = {};
   return !first_mistake;

@@ -1,6 +1,7 @@
 #pragma once
 // Bracket matching, one file at a time, while logical lines are put together.
 
+#include <optional>
 #include <vector>
 
 #include "frontend/syntax/token.h"
@@ -24,6 +25,8 @@ class BracketTracker {
   /// The line has a reported mistake.
   bool spoilt() const { return spoilt_; }
   void spoil() { spoilt_ = true; }
+  /// The last token is a ':' in a bracket of the head of a block, where the line may have ended.
+  bool may_end_head() const { return !spoilt_ && !open_.empty() && is_head_ && last_kind_ == TokenKind::Colon; }
   /// Takes the next token of a line; false when it is the first mistake of the line.
   bool accept(const Token& token);
   /// At the start of a physical line inside brackets: a word that only begins a statement, or, no
@@ -38,18 +41,23 @@ class BracketTracker {
     TokenKind kind;
     Loc loc;
     uint32_t content = 0;  ///< the column of what stands first in it
-    Loc end = {};          ///< where the bracket was to close by the layout of the next line; unknown: nothing says so
+    size_t conditions = 0;  ///< `if` whose `else` is to come
+    Loc end = {};  ///< where the bracket was to close by what stands behind that; unknown: nothing says so
   };
+  void report_unclosed();
   bool accept_closing(const Token& token);
   bool refuse_block(const Token& token);
   void follow_layout(const Token& token, Loc loc);
+  void find_end(const Token& token);
 
   const TokenBuffer& buffer_;
   DiagnosticEngine& diagnostics_;
   std::vector<Open> open_;
+  std::optional<Open> closed_late_;  ///< a bracket with a known end that a later one closed
   Loc first_, last_;  ///< of the first and the last token of the line
   TokenKind first_kind_ = TokenKind::Newline, last_kind_ = TokenKind::Newline;
-  Loc before_comma_;  ///< behind the token before a comma that is the last token
+  Loc before_last_;       ///< behind the token before the last
+  bool is_head_ = false;  ///< the line is one that a block follows
   size_t blocks_ = 0;  ///< opened by '{', whose '}' are to come
   bool spoilt_ = false;
 };

@@ -247,7 +247,10 @@ void Preprocessor::run_tokens(const Reading& reading_now) {
       skip_directive(reading, at);
       continue;
     }
-    if (is_inside || (physical_start && brackets_->gives_up_at(begins, before, indentation > line_indentation_))) {
+    bool may_end = physical_start && !is_trivia(token.kind) && brackets_->may_end_head();
+    bool ends_head = may_end && !closes_bracket(reading, at);
+    if (is_inside || ends_head ||
+        (physical_start && brackets_->gives_up_at(begins, before, indentation > line_indentation_))) {
       end_line({TokenKind::Newline, reading.file, token.offset, 0, 0});
     }
     if (is_trivia(token.kind)) {

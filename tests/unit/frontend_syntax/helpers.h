@@ -13,7 +13,16 @@ struct Parsed {
   std::string tree;
   std::string messages;
   std::string tags;
+  std::string mended;  ///< the text with the first fix of the first message applied
 };
+
+/// A text with the edits of a fix made, the last one first.
+inline std::string apply(std::string text, const Fix& fix, const SourceFile& source) {
+  for (auto edit = fix.edits.rbegin(); edit != fix.edits.rend(); ++edit) {
+    text.replace(source.line_start(edit->loc.line) + edit->loc.column - 1, edit->loc.length, edit->replacement);
+  }
+  return text;
+}
 
 /// The names files can be included by, and the -D names.
 struct World {
@@ -36,7 +45,9 @@ inline Parsed parse(const std::string& text, const World& world = {}) {
   };
   FileId file = sources.add("main.tsr", text);
   ast::SourceUnit unit = parse_source(file, sources, options, diagnostics);
-  Parsed parsed{print_ast(unit), render_all(diagnostics, {}), {}};
+  Parsed parsed{print_ast(unit), render_all(diagnostics, {}), {}, {}};
+  const std::vector<Diagnostic>& all = diagnostics.all();
+  if (!all.empty() && !all[0].fixes.empty()) parsed.mended = apply(text, all[0].fixes[0], sources.file(file));
   for (const Diagnostic& diagnostic : diagnostics.all()) {
     if (!parsed.tags.empty()) parsed.tags += ' ';
     parsed.tags += fmt::format("{}@{}:{}", diag_tag(diagnostic.id), diagnostic.loc.line,
@@ -62,6 +73,12 @@ inline std::string expression(const std::string& text) {
 /// Tags and places of the messages about a text.
 inline std::string tags(const std::string& text, const World& world = {}) {
   return parse(text, world).tags;
+}
+
+/// The text with the first fix of the first message applied, and the messages about that.
+inline std::string mended(const std::string& text) {
+  std::string mended = parse(text).mended;
+  return mended + parse(mended).tags;
 }
 
 inline std::string repeat(std::string_view text, size_t times) {

@@ -62,7 +62,7 @@ TEST_CASE("brackets") {
   CHECK(tags("def f(\n  x: Tensor[4, f32]\n    @accum(f32)\n    @saturate,\n):\n  return x\n") == "");
   CHECK(tags("x = f(1\n@jit\n@export\ndef g():\n  y\n") == "unclosed-bracket@1:8");
   Parsed parsed = parse("def f(a:\n  return (b\ndef g(): pass\n");
-  CHECK(parsed.tags == "unclosed-bracket@1:9 unclosed-bracket@2:12");
+  CHECK(parsed.tags == "unclosed-bracket@1:8 unclosed-bracket@2:12");
   CHECK(parsed.tree.find("(def g () _\n  (pass))") != std::string::npos);
 }
 
@@ -99,6 +99,28 @@ TEST_CASE("a bracket is missing where the layout of the next line says so") {
   CHECK(tags("f(a, b[c,\n  d[e])\n") == "unclosed-bracket@1:9");
   CHECK(tags("f(a, b[c,\n       d[e])\n").find("mismatched-bracket") == 0);
   CHECK(tags("x = fa, b,\n    c)\n") == "unmatched-closing@2:6");
+}
+
+TEST_CASE("a bracket that the head of a block leaves open is closed before what cannot stand in it") {
+  std::string body = "    return x\n", head = "def f(x: Tensor[B, 8, f32])";
+  CHECK(mended("def f(x: Tensor[B, 8, f32]:\n" + body) == head + ":\n" + body);
+  CHECK(mended(head + " -> Tensor[B, 8, f32:\n" + body) == head + " -> Tensor[B, 8, f32]:\n" + body);
+  CHECK(mended(head + " where (S % 4 == 0:\n" + body) == head + " where (S % 4 == 0):\n" + body);
+  CHECK(mended("if (B == 4:\n    y\n") == "if (B == 4):\n    y\n");
+  CHECK(mended(head + " -> !{rng:\n" + body) == head + " -> !{rng}:\n" + body);
+  CHECK(mended(head + " -> (T, T:\n" + body) == head + " -> (T, T):\n" + body);
+  CHECK(mended("def f(x: T[B] -> T[B]:\n" + body) == "def f(x: T[B]) -> T[B]:\n" + body);
+  CHECK(mended("def f(x: T where B > 1:\n" + body) == "def f(x: T) where B > 1:\n" + body);
+  CHECK(mended("def f(x: Tensor[B, 8:\n" + body) == "def f(x: Tensor[B, 8]):\n" + body);
+  CHECK(mended("def f(x: T: return x\n") == "def f(x: T): return x\n");
+  CHECK(mended("param w: Param[8, f32 = ones()\n") == "param w: Param[8, f32] = ones()\n");
+  CHECK(mended("y = x if (B == 4 else x\n") == "y = x if (B == 4) else x\n");
+  CHECK(mended("y = g(x if (B == 4 else x)\n") == "y = g(x if (B == 4) else x)\n");
+  CHECK(mended("y = (x, [(a if b else c\n") == "y = (x, [(a if b else c)])\n");
+  CHECK(mended("def f(\n    x: T,\n    y: T:\n    z = x\n") == "def f(\n    x: T,\n    y: T):\n    z = x\n");
+  CHECK(mended("for i in range(3:\n    x = x + 1.0\n") == "for i in range(3):\n    x = x + 1.0\n");
+  CHECK(mended("module L(I: dim:\n    w: Param[I]\n") == "module L(I: dim):\n    w: Param[I]\n");
+  CHECK(tags("def f(x:\n    T, y: T):\n    pass\nif {a:\n    b}:\n    c\n") == "");
 }
 
 TEST_CASE("blocks of other languages") {
