@@ -76,7 +76,7 @@ Datum Evaluator::evaluate_unguarded(const ast::Expr& expr, Scope& scope) {
     case ast::NodeKind::String:
       return Datum::string(std::string(ast::cast<ast::String>(expr).value));
     case ast::NodeKind::Bool: return Datum::boolean(ast::cast<ast::Bool>(expr).value);
-    case ast::NodeKind::None: return Datum::none();
+    case ast::NodeKind::None: valueless_ = nullptr; return Datum::none();
     case ast::NodeKind::Tuple: {
       auto elements = evaluate_all(ast::cast<ast::Tuple>(expr).elements, scope);
       return elements ? Datum::tuple(std::move(*elements)) : Datum::poison();

@@ -130,12 +130,12 @@ class Evaluator {
   /// declaration or the rules of ops give it, and for null.
   Loc chosen_dtype(const Value* value) const;
   /// Reports a function that ends without a value, at the one that its last statement computes for nothing if there
-  /// is one; `result` is where its type is written.
+  /// is one; `result` is where its type is written. What it returns may be the None of another, which is then reported.
   DiagnosticEngine::Builder report_missing_return(const Function& function, Loc result = {});
-  /// Reports a value of the wrong kind. For the None of a function that returns nothing of what it computes, that is
-  /// reported.
-  DiagnosticEngine::Builder report_wrong_kind(Loc loc, std::string_view what, const Datum& value,
-                                              std::string_view wanted);
+  /// Whether a value is the None of a function that ends without a value, which is then reported.
+  bool report_valueless(const Datum& value, Loc loc, std::string_view what);
+  /// Reports a value of the wrong kind, or the function that ends without one.
+  void report_wrong_kind(Loc loc, std::string_view what, const Datum& value, std::string_view wanted);
   /// Marks where a value has its dtype from, unless that is on the line that is reported.
   void label_dtype(DiagnosticEngine::Builder& builder, const Value* value, Loc reported);
   /// Says what to write behind an operand of the operator that is applied, as a fix where it is a name.
@@ -287,6 +287,7 @@ class Evaluator {
   /// Whether a name that is not defined is spelt several times (a member: behind dots), and the nearest one only where
   /// it is defined.
   bool is_misspelt(Loc defined, std::string_view nearest, std::string_view name, bool is_member = false) const;
+  bool blames_valueless() const;
   void blame_definition(DiagnosticEngine::Builder& builder, Loc defined, std::string_view nearest,
                         std::string_view name, Loc use);
   void label_operands(DiagnosticEngine::Builder& builder, DType left, DType right, const Value* chosen);
@@ -409,7 +410,7 @@ class Evaluator {
   std::vector<CallFrame> frames_;
   CallFrame finished_;
   bool defines_constant_ = false;
-  const Function* valueless_ = nullptr;  ///< the last that gave None after it had computed a value
+  const Function* valueless_ = nullptr;  ///< the last that gave None, as long as somebody may ask for its value
   std::unordered_map<const Value*, DTypeChoice> dtype_choices_;
   OperandPlaces operands_;  ///< of the operator that is applied; unknown outside of one
   const Continuation* continuation_ = nullptr;

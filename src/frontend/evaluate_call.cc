@@ -431,6 +431,7 @@ Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
   const Continuation* after = std::exchange(continuation_, nullptr);
   if (session_.observer()) observe_parameters(function, scope);
   std::string device = device_;
+  const Function* valueless = std::exchange(valueless_, nullptr);
   if (function.lambda) {
     frames_.back().result_loc = function.lambda->body->loc;
     frames_.back().result = evaluate(*function.lambda->body, scope);
@@ -445,7 +446,11 @@ Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
   }
   finished_ = std::move(frames_.back());
   frames_.pop_back();
-  if (finished_.result.is_none() && function.def) valueless_ = &function;
+  if (!finished_.result.is_none()) {
+    if (!valueless_) valueless_ = valueless;  // of a tuple some values may be None
+  } else if (function.def && !(valueless_ && finished_.result_loc.known())) {
+    valueless_ = &function;  // and no other whose None it returns
+  }
   if (!frames_.empty()) {
     for (const auto& [effect, place] : finished_.effects) {
       frames_.back().effects.emplace(effect, place);

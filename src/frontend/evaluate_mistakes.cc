@@ -122,25 +122,53 @@ const ast::Expr* dropped_value(ast::StmtList suite) {
   return last && last->value->kind != ast::NodeKind::String ? last->value : nullptr;
 }
 
+/// For `y = x + 1.0` as a function's last statement: what stands before the value on its line.
+Loc dropped_target(const ast::Def& def, const SourceManager& sources) {
+  const auto* last = def.body.empty() ? nullptr : ast::as<ast::Assign>(def.body.back());
+  bool is_name = last && last->value && !last->annotation && last->targets.size() == 1 &&
+                 last->targets[0]->kind == ast::NodeKind::Name;
+  if (!is_name) return {};
+  Loc name = last->targets[0]->loc, value = last->value->loc;
+  if (name.line != value.line || name.file != value.file) return {};
+  Loc before{name.file, name.line, name.column, value.column - name.column};
+  std::string_view sign = sources.file(name.file).line(name.line).substr(name.behind().column - 1);
+  sign = sign.substr(0, value.column - name.behind().column);
+  return sign.find_first_not_of(" =") == sign.npos ? before : Loc{};
+}
+
 }  // namespace
 
 DiagnosticEngine::Builder Evaluator::report_missing_return(const Function& function, Loc result) {
+  // What it returns may be what another has not given.
+  bool is_others = finished_.function == &function && finished_.result_loc.known() && blames_valueless();
+  if (is_others && valueless_ != &function) {
+    auto builder = report_missing_return(*valueless_);
+    builder.label(finished_.result_loc, fmt::format("'{}' was to return it here", function.name));
+    return builder;
+  }
   const ast::Expr* value = function.def ? dropped_value(function.def->body) : nullptr;
   if (value && session_.is_builtin(value->loc)) value = nullptr;
   auto builder = report(diag::missing_return, value ? value->loc : function.loc, function.name);
   if (value) builder.label(value->loc, "this value goes nowhere").fix("return it", value->loc.before(), "return ");
+  Loc target = function.def ? dropped_target(*function.def, session_.sources()) : Loc{};
+  if (target.known()) builder.label(target, "this value goes nowhere").fix("return it", target, "return ");
   if (result.known()) builder.label(result, "the result is declared here");
   return builder;
 }
 
-DiagnosticEngine::Builder Evaluator::report_wrong_kind(Loc loc, std::string_view what, const Datum& value,
-                                                       std::string_view wanted) {
-  bool is_dropped = value.is_none() && valueless_ && valueless_->def && dropped_value(valueless_->def->body) &&
-                    !session_.is_builtin(valueless_->loc);
-  if (!is_dropped) return report(diag::wrong_kind, loc, what, describe(value), wanted);
-  auto builder = report_missing_return(*valueless_);
-  builder.label(loc, fmt::format("{} is None", what));
-  return builder;
+bool Evaluator::blames_valueless() const {
+  if (!valueless_ || !valueless_->def || session_.is_builtin(valueless_->loc)) return false;
+  return valueless_->def->body.empty() || valueless_->def->body.back()->kind != ast::NodeKind::Return;
+}
+
+bool Evaluator::report_valueless(const Datum& value, Loc loc, std::string_view what) {
+  if (!value.is_none() || !blames_valueless()) return false;
+  report_missing_return(*valueless_).label(loc, fmt::format("{} is None", what));
+  return true;
+}
+
+void Evaluator::report_wrong_kind(Loc loc, std::string_view what, const Datum& value, std::string_view wanted) {
+  if (!report_valueless(value, loc, what)) report(diag::wrong_kind, loc, what, describe(value), wanted);
 }
 
 Loc Evaluator::declared_at(const Value*) const { return {}; }

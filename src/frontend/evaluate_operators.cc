@@ -106,6 +106,7 @@ std::string operand_kinds(const Datum& a, const Datum& b) {
 Datum Evaluator::apply(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) {
   for (const Datum& operand : operands) {
     bool fits = is_dynamic(operand) || operand.is_scalar() || operand.is(DatumKind::Bool);
+    if (!fits && report_valueless(operand, loc, "the operand")) return Datum::poison();
     if (!fits) return Evaluator::elementwise(kind, operands, loc);
   }
   return elementwise(kind, operands, loc);
@@ -137,6 +138,10 @@ Datum Evaluator::unary(ast::UnaryOp op, const Datum& operand, Loc loc) {
 
 Datum Evaluator::binary(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
   if (a.is_poison() || b.is_poison()) return Datum::poison();
+  if (report_valueless(a, operands_.left.known() ? operands_.left : loc, "this operand") ||
+      report_valueless(b, operands_.right.known() ? operands_.right : loc, "this operand")) {
+    return Datum::poison();
+  }
   if (a.is(DatumKind::Dim) != b.is(DatumKind::Dim) && (a.is_ir() || b.is_ir())) {
     // A number of the entry that meets sizes is one.
     if (Dim size = size_of(a.is_ir() ? a.as_ir() : b.as_ir())) {

@@ -88,6 +88,7 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       } else if (!frames_.empty()) {
         frames_.back().result = Datum::poison();  // what it was to do may be what the function lacks
       }
+      valueless_ = nullptr;  // nobody asks for its value
       return Flow::Next;
     }
     case ast::NodeKind::Assign:
@@ -103,6 +104,7 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
     case ast::NodeKind::Return: {
       const auto& node = ast::cast<ast::Return>(stmt);
       Datum value = node.value ? evaluate(*node.value, scope) : Datum::none();
+      if (!node.value) valueless_ = nullptr;
       frames_.back().result_loc = node.value ? node.value->loc : node.loc;
       frames_.back().result = std::move(value);
       return Flow::Return;

@@ -428,12 +428,17 @@ Flow GraphBuilder::returning_branch(Value* chooses, const ast::If& stmt, size_t 
     Scope* inner = session().new_scope(&scope);
     size_t before = spent_.size();
     frame().result = Datum::none();
+    frame().result_loc = {};
     if (fill_branch(stmt, arm, r == 0, blocks[r], *inner) == Flow::Next) execute_rest(rest, *inner);
     branches.values[r].push_back(frame().result);
     filled = !frame().result.is_poison();
     if (filled && frame().result.is_none()) {
       const Function* function = frame().function;
-      report(diag::missing_return, function->loc, function->name).label(loc, "there is none where this chooses so");
+      Loc returned = frame().result_loc;
+      bool is_others = returned.known() && report_valueless(frame().result, returned, "what is returned");
+      if (!is_others) {
+        report(diag::missing_return, function->loc, function->name).label(loc, "there is none where this chooses so");
+      }
       filled = false;
     }
     if (r == 0) revive(before);
