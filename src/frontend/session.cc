@@ -1,5 +1,7 @@
 #include "frontend/session.h"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "frontend/builtins.h"
@@ -25,11 +27,13 @@ std::string library_path(std::string_view dotted) {
   return path + ".tsr";
 }
 
-bool read(const ParseOptions& options, const std::string& path, std::string& text) {
-  std::string error;
+bool read(const ParseOptions& options, const std::string& path, std::string& text, std::string& error) {
   if (options.read) return options.read(path, text, error);
   return read_file(path, text, error);
 }
+
+/// Whether the system says no more than that a file is not there.
+bool is_absence(std::string_view reason) { return reason == std::strerror(ENOENT) || reason == std::strerror(ENOTDIR); }
 
 }  // namespace
 
@@ -133,7 +137,7 @@ SourceModule* Session::load_library(std::string_view dotted) {
   return load(std::string(dotted), file, true, Loc{});
 }
 
-FileId Session::find_import(std::string_view dotted, const SourceModule& importer) {
+FileId Session::find_import(std::string_view dotted, const SourceModule& importer, std::vector<Attempt>& failed) {
   std::string relative(dotted);
   std::replace(relative.begin(), relative.end(), '.', '/');
   relative += ".tsr";
@@ -148,8 +152,9 @@ FileId Session::find_import(std::string_view dotted, const SourceModule& importe
     }
     FileId known = sources().find(path);
     if (known != 0 && sources().file(known).has_text()) return known;
-    std::string text;
-    if (read(options_.parse, path, text)) return sources().add(path, std::move(text));
+    std::string text, reason;
+    if (read(options_.parse, path, text, reason)) return sources().add(path, std::move(text));
+    if (!is_absence(reason)) failed.push_back({path, reason});
   }
   return 0;
 }
@@ -161,11 +166,19 @@ SourceModule* Session::load_import(std::string_view dotted, Loc loc, const Sourc
     report(diag::unknown_module, loc, dotted).suggest(sources(), loc, last, {"nn", "ops", "stdlib"});
     return nullptr;
   }
-  FileId file = find_import(dotted, importer);
+  std::vector<Attempt> failed;
+  FileId file = find_import(dotted, importer, failed);
+  bool reads_disk = !options_.parse.read;
+  if (file == 0 && reads_disk && !failed.empty()) {
+    report(diag::cannot_read, loc, failed[0].path, failed[0].reason);
+    return nullptr;
+  }
   if (file == 0) {
     std::string_view help = help_for_import(dotted);
     if (help.empty()) help = "a module is a file 'name.tsr' beside the importing file or in a folder given with -I";
     auto builder = report(diag::unknown_module, loc, dotted);
+    // What a program answers may say more than that there is no such file.
+    for (const Attempt& each : failed) builder.note(Loc{}, fmt::format("tried '{}': {}", each.path, each.reason));
     std::string_view first = dotted.substr(0, dotted.find('.'));
     if (first == dotted || !builder.suggest(sources(), loc, first, {"tessera"})) builder.help(std::string(help));
     return nullptr;

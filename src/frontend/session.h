@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -135,6 +136,8 @@ class Session {
   Namespace* new_namespace();
   /// Whether a name that nothing defines is met for the first time in a file: more uses are no more mistakes.
   bool is_first_use(FileId file, std::string_view name) { return quiet_ || undefined_.emplace(file, name).second; }
+  /// What has a file import a name from a module; nothing where the file has no declarations.
+  std::optional<Edit> import_edit(FileId file, std::string_view path, std::string_view name) const;
   /// The signature of a def, read once for each place its definition was evaluated.
   const Signature& signature(Evaluator& evaluator, const Function& function);
   /// The same where it has been read already, else null.
@@ -196,7 +199,11 @@ class Session {
   SourceModule* load(std::string name, FileId file, bool builtin, Loc import);
   void parse(SourceModule& module);
   SourceModule* report_cycle(const SourceModule& module, Loc import);
-  FileId find_import(std::string_view dotted, const SourceModule& importer);
+  /// A file that could not be read though something may be there.
+  struct Attempt {
+    std::string path, reason;
+  };
+  FileId find_import(std::string_view dotted, const SourceModule& importer, std::vector<Attempt>& failed);
 
   // One kind of top-level statement each (resolve.cc).
   void enter_names(SourceModule& module);
@@ -211,6 +218,8 @@ class Session {
   void enter_assignment(SourceModule& module, const ast::Assign& stmt);
   void enter_import(SourceModule& module, const ast::Import& stmt);
   void enter_from_import(SourceModule& module, const ast::FromImport& stmt);
+  void suggest_member(DiagnosticEngine::Builder& builder, const SourceModule& module, const ast::ImportedName& item,
+                      const std::string& nearest);
   void define_namespace(SourceModule& module, const ast::ImportItem& item, SourceModule& target);
   bool is_new_name(SourceModule& module, const ast::Identifier& name);
 

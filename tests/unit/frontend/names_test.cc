@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "unit/frontend/fixture.h"
 #include "unit/frontend/program.h"
 
 using namespace tessera;
@@ -88,6 +89,20 @@ TEST_CASE("What a module lacks is reported where it is named") {
   program.value("X");
   CHECK(program.tags() == "unknown-member@1:15");
   CHECK(program.messages().find("did you mean 'sqrt'?") != std::string::npos);
+}
+
+TEST_CASE("Why a module cannot be read is told") {
+  Program program("import nowhere\n");
+  CHECK(program.messages().find("note: tried 'nowhere.tsr': no such file") != std::string::npos);
+  std::filesystem::path folder = std::filesystem::temp_directory_path() / "tessera_names_test";
+  std::filesystem::create_directories(folder / "closed.tsr");
+  Fixture closed, absent;
+  std::string refusal = closed.compile("import closed\n", (folder / "main.tsr").string());
+  CHECK(refusal.find("closed.tsr': it is a directory [cannot-read]") != std::string::npos);
+  std::string message = absent.compile("import absent\n", (folder / "main.tsr").string());
+  CHECK(message.find("[unknown-module]") != std::string::npos);
+  CHECK(message.find("tried") == std::string::npos);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("Files import each other's names") {
