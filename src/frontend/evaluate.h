@@ -288,6 +288,8 @@ class Evaluator {
   /// it is defined.
   bool is_misspelt(Loc defined, std::string_view nearest, std::string_view name, bool is_member = false) const;
   bool blames_valueless() const;
+  /// Says that a name, or the nearest to it, is imported from tessera.nn; false when that has no such name.
+  bool help_import(DiagnosticEngine::Builder& builder, std::string_view name, std::string_view nearest, Loc loc);
   void blame_definition(DiagnosticEngine::Builder& builder, Loc defined, std::string_view nearest,
                         std::string_view name, Loc use);
   void label_operands(DiagnosticEngine::Builder& builder, DType left, DType right, const Value* chosen);

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <set>
 
+#include "frontend/embedded.h"
 #include "frontend/evaluate.h"
 #include "frontend/foreign.h"
 #include "frontend/modules.h"
@@ -328,6 +329,23 @@ void Evaluator::blame_definition(DiagnosticEngine::Builder& builder, Loc defined
 
 namespace {
 
+/// The words of a text outside of comments.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool is_comment = false;
+  for (char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
+      word += c;
+      continue;
+    }
+    if (!word.empty() && !is_comment) words.push_back(word);
+    word.clear();
+    is_comment = c == '#' || (is_comment && c != '\n');
+  }
+  return words;
+}
+
 /// Where a binding has its name; functions that are called from outside need not be named in the file again.
 Loc place_of_name(const Binding* binding, std::string_view name) {
   if (!binding || !binding->loc.known()) return {};
@@ -336,6 +354,23 @@ Loc place_of_name(const Binding* binding, std::string_view name) {
 }
 
 }  // namespace
+
+bool Evaluator::help_import(DiagnosticEngine::Builder& builder, std::string_view name, std::string_view nearest,
+                            Loc loc) {
+  std::optional<std::string_view> library = embedded_file("nn.tsr");
+  // Its text is asked first: most names are none of its own, and reading it takes a while.
+  bool may_have = library && !nearest.empty() && !session_.is_builtin(loc) && count_word(*library, nearest) > 0;
+  if (!may_have) return false;
+  SourceModule* nn = session_.load_library("tessera.nn");
+  std::optional<Edit> import = session_.import_edit(loc.file, "tessera.nn", nearest);
+  if (!nn || !nn->scope->find_here(nearest) || !import) return false;
+  std::vector<Edit> edits = {std::move(*import)};
+  if (name != nearest) edits.push_back({loc, std::string(nearest)});
+  bool is_written = source_text(session_.sources(), loc) == name;
+  std::string message = fmt::format("'{}' is imported from tessera.nn", nearest);
+  is_written ? builder.fix(std::move(message), std::move(edits)) : builder.help(std::move(message));
+  return true;
+}
 
 void Evaluator::unknown_dtype(const ast::Name& name) {
   if (!session_.is_first_use(name.loc.file, name.text)) return;
@@ -367,7 +402,11 @@ Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
     builder.fix("what belongs to a module is named by its instance", loc.before(), "self.");
     return Datum::poison();
   }
-  if (help_foreign_name(builder, name, loc)) return Datum::poison();
+  if (help_import(builder, name, name, loc) || help_foreign_name(builder, name, loc)) return Datum::poison();
+  constexpr size_t shortest = 5;  // shorter names are near to much
+  bool asks_library = !near && name.size() >= shortest;
+  std::optional<std::string_view> library = asks_library ? embedded_file("nn.tsr") : std::nullopt;
+  if (library && help_import(builder, name, nearest_name(name, words_of(*library)), loc)) return Datum::poison();
   if (near) builder.suggest(session_.sources(), loc, name, {nearest});
   if (near && near->loc.known() && !session_.is_builtin(near->loc)) builder.label(near->loc, "this is defined here");
   if (!near && nearest_name(name, {"return"}) == "return") builder.suggest(session_.sources(), loc, name, {"return"});

@@ -5,9 +5,11 @@
 #include <map>
 #include <set>
 
+#include "frontend/evaluate.h"
 #include "frontend/foreign.h"
 #include "frontend/kernel/kernel_scan.h"
 #include "frontend/session.h"
+#include "frontend/syntax/ast_walk.h"
 
 namespace tessera::frontend {
 
@@ -332,8 +334,69 @@ void Session::enter_from_import(SourceModule& module, const ast::FromImport& stm
                           item.name.text);
     std::vector<std::string> members;
     for (const auto& [member, binding] : scope->names_here()) members.push_back(member);
-    builder.suggest(sources(), item.name.loc, item.name.text, members);
+    suggest_member(builder, module, item, nearest_name(item.name.text, members));
   }
+}
+
+/// A name that an import was to give has the same spelling where it is used.
+void Session::suggest_member(DiagnosticEngine::Builder& builder, const SourceModule& module,
+                             const ast::ImportedName& item, const std::string& nearest) {
+  if (nearest.empty()) return;
+  is_first_use(item.name.loc.file, nearest);  // that the right name is not defined is no other mistake
+  std::set<std::tuple<uint32_t, uint32_t>> uses;
+  auto add_use = [&](const ast::Node& node) {
+    const auto* name = ast::as<ast::Name>(&node);
+    bool is_use = name && name->text == item.name.text && name->loc.file == item.name.loc.file &&
+                  source_text(sources(), name->loc) == name->text;
+    if (is_use) uses.emplace(name->loc.line, name->loc.column);
+  };
+  for (const ast::Declaration& declaration : module.unit.declarations) {
+    if (item.alias.text.empty()) ast::walk(*declaration.stmt, add_use);
+  }
+  uses.emplace(item.name.loc.line, item.name.loc.column);
+  std::vector<Edit> edits;
+  for (auto [line, column] : uses) {
+    edits.push_back({{item.name.loc.file, line, column, uint32_t(item.name.text.size())}, nearest});
+  }
+  builder.fix(fmt::format("did you mean '{}'?", nearest), std::move(edits));
+}
+
+namespace {
+
+/// The line that a statement begins on, with its decorators and the comment above it.
+uint32_t first_line(const SourceManager& sources, const ast::Stmt& stmt) {
+  uint32_t line = stmt.loc.line;
+  if (const auto* def = ast::as<ast::Def>(&stmt)) {
+    for (const ast::Decorator& decorator : def->decorators) line = std::min(line, decorator.loc.line);
+  }
+  const SourceFile& file = sources.file(stmt.loc.file);
+  uint32_t above = line;
+  while (above > 1 && file.line(above - 1).starts_with('#')) --above;
+  return above > 1 ? above : line;  // what the file begins with is about the file
+}
+
+}  // namespace
+
+std::optional<Edit> Session::import_edit(FileId file, std::string_view path, std::string_view name) const {
+  auto found = by_file_.find(file);
+  if (found == by_file_.end()) return std::nullopt;
+  const ast::Stmt* first = nullptr;
+  bool is_import = false;
+  for (const ast::Declaration& declaration : found->second->unit.declarations) {
+    const ast::Stmt& stmt = *declaration.stmt;
+    if (stmt.loc.file != file || is_docstring(stmt)) continue;
+    const auto* import = ast::as<ast::FromImport>(&stmt);
+    if (import && !import->names.empty() && ast::dotted(import->path) == path) {
+      const ast::ImportedName& last = import->names.back();
+      return Edit{(last.alias.text.empty() ? last.name : last.alias).loc.behind(), fmt::format(", {}", name)};
+    }
+    bool imports = import || stmt.kind == ast::NodeKind::Import;
+    if (!first || (imports && !is_import)) first = &stmt;
+    is_import = is_import || imports;
+  }
+  if (!first) return std::nullopt;
+  uint32_t line = is_import ? first->loc.line : first_line(sources(), *first);
+  return Edit{{file, line, 1, 0}, fmt::format("from {} import {}\n{}", path, name, is_import ? "" : "\n")};
 }
 
 }  // namespace tessera::frontend

@@ -141,6 +141,15 @@ bool equal_but_case(std::string_view a, std::string_view b) {
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
 
+/// Whether two names are the same but for letters that are written twice.
+bool equal_but_doubled(std::string_view a, std::string_view b) {
+  auto once = [](std::string text) {
+    text.erase(std::unique(text.begin(), text.end()), text.end());
+    return text;
+  };
+  return once(std::string(a)) == once(std::string(b));
+}
+
 }  // namespace
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
@@ -167,9 +176,12 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
         if (swapped) row[j] = std::min(row[j], second[j - 2] + 1);
       }
     }
-    // Of two as near, the one that goes on from the name: its end was forgotten.
-    bool goes_on = row.back() == best && !found.empty() && candidate.starts_with(name) && !found.starts_with(name);
-    if (row.back() < best || goes_on) {
+    // Of two as near, the one that goes on from the name: its end was forgotten; or the one that has a letter once
+    // which the name has twice.
+    bool is_as_near = row.back() == best && !found.empty();
+    bool goes_on = candidate.starts_with(name) && !found.starts_with(name);
+    bool doubles = is_as_near && equal_but_doubled(candidate, name) && !equal_but_doubled(found, name);
+    if (row.back() < best || (is_as_near && (goes_on || doubles))) {
       best = row.back();
       found = candidate;
     }
