@@ -8,15 +8,37 @@
 
 namespace tessera::formatter {
 
+namespace {
+
+/// Leaves the branches with errors as they are, and says whether there are any new ones; nothing if an error is outside
+/// of all.
+std::optional<bool> set_aside(Branches& branches, const Messages& messages) {
+  bool any = false;
+  for (const Diagnostic& diagnostic : messages.diagnostics.all()) {
+    if (diagnostic.severity != Severity::Error) continue;
+    bool is_text = diagnostic.id != DiagId::invalid_utf8 && diagnostic.id != DiagId::nul_byte;
+    if (!is_text || !diagnostic.loc.known() || !branches.is_inside(diagnostic.loc.line - 1)) return std::nullopt;
+    any |= branches.make_raw(diagnostic.loc.line - 1);
+  }
+  return any;
+}
+
+}  // namespace
+
 bool cut(std::string_view text, const std::string& name, CutText& out) {
   SourceManager& sources = out.messages->sources;
   DiagnosticEngine& diagnostics = out.messages->diagnostics;
   FileId file = sources.add(name, std::string(text));
   out.lexed = lex_file(file, sources, diagnostics);
-  if (diagnostics.has_errors()) return false;
+  bool is_sound = !diagnostics.has_errors();
   out.lines = cut_lines(out.lexed, out.text());
-  Result<Branches> branches = Branches::find(out.lines, out.lexed, diagnostics);
+  DiagnosticEngine unsaid(sources);  // what broken tokens leave of directives is no other mistake
+  Result<Branches> branches = Branches::find(out.lines, out.lexed, is_sound ? diagnostics : unsaid);
   if (!branches) return false;
+  if (!is_sound && !set_aside(*branches, *out.messages).has_value()) return false;
+  for (const SourceLine& line : out.lines) {
+    if (line.is_open) branches->make_raw(line.first);
+  }
   out.branches = std::move(*branches);
   return true;
 }
@@ -32,21 +54,6 @@ std::string read_tree(std::string text, const std::string& name, Messages& messa
   return print_ast(parse_source(file, messages.sources, options, messages.diagnostics));
 }
 
-namespace {
-
-/// Leaves the branches with errors as they are; false if an error is outside of all.
-bool set_aside(Branches& branches, const Messages& messages) {
-  bool any = false;
-  for (const Diagnostic& diagnostic : messages.diagnostics.all()) {
-    if (diagnostic.severity != Severity::Error) continue;
-    if (!diagnostic.loc.known() || !branches.is_inside(diagnostic.loc.line - 1)) return false;
-    any |= branches.make_raw(diagnostic.loc.line - 1);
-  }
-  return any;
-}
-
-}  // namespace
-
 std::unique_ptr<Messages> read_trees(CutText& cut, const std::string& name,
                                      std::vector<std::string>& trees) {
   // Each time round a branch has become raw, and then its reading is gone.
@@ -58,7 +65,7 @@ std::unique_ptr<Messages> read_trees(CutText& cut, const std::string& name,
       ++number;
       continue;
     }
-    if (!set_aside(*cut.branches, *messages)) return messages;
+    if (!set_aside(*cut.branches, *messages).value_or(false)) return messages;
     trees.clear();
     number = 0;
   }

@@ -25,6 +25,7 @@ class Cutter {
 
  private:
   SourceLine next();
+  bool ends_branch(size_t newline, size_t& conditions) const;
   void classify(SourceLine& line);
   std::string_view token_text(const RawToken& token) const {
     return text_.substr(token.offset, token.length);
@@ -39,7 +40,27 @@ class Cutter {
   std::vector<SourceLine> lines_;
   size_t at_ = 0;
   uint32_t line_ = 0;
+  size_t conditions_ = 0;  ///< that are open
 };
+
+/// Whether a directive behind an end of line ends a branch that began before the statement, of which no bracket is
+/// closed behind it. `conditions` are those within the statement.
+bool Cutter::ends_branch(size_t newline, size_t& conditions) const {
+  size_t at = newline + 1;
+  while (at < tokens_.size() && tokens_[at].kind == TokenKind::Space) ++at;
+  if (at + 1 >= tokens_.size() || tokens_[at].kind != TokenKind::Percent) return false;
+  const RawToken& word = tokens_[at + 1];
+  if (word.offset != tokens_[at].offset + 1) return false;
+  DirectiveKind kind = directive_kind(token_text(word));
+  bool is_branch = kind == DirectiveKind::Elif || kind == DirectiveKind::Else || kind == DirectiveKind::EndIf;
+  if (conditions == 0) {
+    if (kind == DirectiveKind::If) ++conditions;
+    return is_branch && conditions_ > 0;
+  }
+  conditions += kind == DirectiveKind::If;
+  conditions -= kind == DirectiveKind::EndIf;
+  return false;
+}
 
 /// Reads up to the end of the next logical line. A comment or an empty line is one by itself.
 SourceLine Cutter::next() {
@@ -59,10 +80,14 @@ SourceLine Cutter::next() {
   line.begin = line.end = at_;
   size_t depth = 0;
   bool code = false;
+  size_t conditions = 0;
   for (; at_ < tokens_.size(); ++at_) {
     const RawToken& token = tokens_[at_];
     line_ += newlines_in(token);
-    if (token.kind == TokenKind::Newline && (depth == 0 || !code)) break;
+    if (token.kind == TokenKind::Newline) {
+      line.is_open = depth > 0 && code && ends_branch(at_, conditions);
+      if (depth == 0 || !code || line.is_open) break;
+    }
     if (is_opening(token.kind)) ++depth;
     if (is_closing(token.kind) && depth > 0) --depth;
     code |= !is_trivia(token.kind);
@@ -88,6 +113,8 @@ void Cutter::classify(SourceLine& line) {
   line.kind = LineKind::Directive;
   if (line.begin + 1 < line.end)
     line.directive = directive_kind(token_text(tokens_[line.begin + 1]));
+  if (line.directive == DirectiveKind::If) ++conditions_;
+  if (line.directive == DirectiveKind::EndIf && conditions_ > 0) --conditions_;
 }
 
 /// The widths of the blocks that are open, and whether the line before begins another.

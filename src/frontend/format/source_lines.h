@@ -26,10 +26,11 @@ struct SourceLine {
   uint32_t first = 0, count = 1;        ///< lines of the file, from 0
   uint32_t column = 0;                  ///< characters before the first token
   uint32_t depth = 0;                   ///< blocks around it; of a comment, those it belongs to
+  bool is_open = false;                 ///< the branch ends before its brackets are closed
   bool raw = false;                     ///< in a branch that does not parse: left as it is
 };
 
-/// Cuts a file whose tokens are sound and whose brackets match.
+/// Cuts a file. Brackets that do not match are a matter of the branch that they stand in.
 std::vector<SourceLine> cut_lines(const LexedFile& lexed, std::string_view text);
 
 /// Computes the depths, once it is known which lines are raw. False where branches end in different

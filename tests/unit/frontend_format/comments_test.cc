@@ -59,13 +59,25 @@ TEST_CASE("a branch that does not parse by itself stays as it is") {
         "x = 1\n%if A\n  not  yet   written at all\n\n\n   :)  \n%else\ny = 2\n%endif\n");
 }
 
+TEST_CASE("a branch with open brackets or broken tokens stays as it is") {
+  for (const char* inside : {"const X = (1\n", "x = f(1,\n      [2\n", "x = f(  1\n%if B\ny = (  2\n%else\ny = 3)\n%endif\n",
+                             "x  = 'a\n", "x  = 3X\n", "x = )  \n", "x = (\n%if B\n  1\n%endif\n"}) {
+    std::string branch = std::string("%if defined(A)\n") + inside + "%endif\n";
+    CHECK(formatted("z=1\n" + branch + "y=2\n") == "z = 1\n" + branch + "y = 2\n");
+    CHECK(formatted(branch) == branch);
+  }
+  CHECK(formatted("%if A\nx = f(1\n%else\nx=f(2)\n%endif\ny = g(\n  endif\n  %endif\n)\n") ==
+        "%if A\nx = f(1\n%else\nx = f(2)\n%endif\ny = g(endif % endif)\n");
+}
+
 TEST_CASE("lines that only macros make sound are not touched") {
   CHECK(formatted("%define PLUS +\nif 1:\n  x=1   PLUS  2\n") == "%define PLUS +\nif 1:\n    x=1   PLUS  2\n");
 }
 
 TEST_CASE("texts with mistakes are refused with a message") {
   for (const char* text : {"x = (1\n", "def f(:\n  pass\n", "x = 'a\n", "%if A\nx = 1\n", "%endif\n", "  x = 1\n", "x = 1 +\n",
-                           "%if A\n%else\n%elif B\n%endif\n", "x \xFF\n", "if a:\n"}) {
+                           "%if A\n%else\n%elif B\n%endif\n", "x \xFF\n", "if a:\n",
+                           "%if A\nx = \"\"\"a\n%endif\n"}) {
     INFO(text);
     FormatResult result = format(text);
     CHECK(result.outcome == Outcome::SyntaxErrors);
