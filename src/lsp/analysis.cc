@@ -179,7 +179,7 @@ AnalysisResult analyse_whole(Workspace& workspace, const FileModel& file, const 
   auto everything = std::make_shared<DeclarationResult>();
   everything->index = collector.take();
   if (ir) add_entries(ir->graph->body()->front(), *everything);
-  move_to_pieces(*everything, sources.file(main), main, file);
+  move_to_pieces(*everything, sources, main, file);
   if (!file.pieces().empty()) result.sources = file.pieces()[0]->sources;
   Teller(Placer(sources, file), result).add(diagnostics.all());
   result.declarations.push_back(std::move(everything));

@@ -104,7 +104,8 @@ std::vector<frontend::ValueFacts> values_at(const AnalysisResult& result, const 
 std::vector<frontend::PlaceFacts> bindings_of(const AnalysisResult& result, const Piece& piece);
 /// The entries whose function has the name that begins at `offset` of a piece: of a method one for each instance.
 std::vector<const EntryShapes*> entries_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
-/// The function whose name begins at `offset` of a piece; nothing when it was never run.
-std::optional<frontend::FunctionFacts> function_at(const AnalysisResult& result, const Piece& piece, uint32_t offset);
+/// The function whose name begins at `offset` of a piece of a file; nothing when it was never run.
+std::optional<frontend::FunctionFacts> function_at(const AnalysisResult& result, const FileModel& file,
+                                                   const Piece& piece, uint32_t offset);
 
 }  // namespace tessera::lsp

@@ -20,6 +20,13 @@ Loc place_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) 
   return loc;
 }
 
+/// The same of a file that was read as a whole: one of the library, or one that a whole file read.
+Loc place_at(const AnalysisResult& result, const FileModel& file, uint32_t offset) {
+  Position at = file.lines().position(file.text(), offset, Encoding::Utf8);
+  FileId number = result.sources ? result.sources->find(file.path()) : 0;
+  return {number, at.line + 1, at.character + 1, 0};
+}
+
 /// What declarations that call one function came to in it, each different value once.
 void add_values(std::vector<frontend::ValueFacts>& known, const std::vector<frontend::ValueFacts>& values) {
   for (const frontend::ValueFacts& value : values) {
@@ -69,11 +76,13 @@ std::vector<const EntryShapes*> entries_at(const AnalysisResult& result, const P
   return found;
 }
 
-std::optional<frontend::FunctionFacts> function_at(const AnalysisResult& result, const Piece& piece, uint32_t offset) {
-  Loc place = place_at(result, piece, offset);
+std::optional<frontend::FunctionFacts> function_at(const AnalysisResult& result, const FileModel& file,
+                                                   const Piece& piece, uint32_t offset) {
+  Loc place = place_at(result, piece, offset), place_in_whole = place_at(result, file, piece.begin + offset);
   std::optional<frontend::FunctionFacts> found;
   for (const auto& declaration : result.declarations) {
     const frontend::FunctionFacts* function = declaration->index.function_at(place);
+    if (!function) function = declaration->index.function_at(place_in_whole);
     if (!function) continue;
     if (!found) found = frontend::FunctionFacts{function->loc, {}, {}};
     add_values(found->results, function->results);

@@ -28,6 +28,11 @@ class Mover {
   template <typename Facts>
   void move(std::vector<Facts>& list) const {
     std::erase_if(list, [&](Facts& facts) { return !move(facts.loc); });
+    sort(list);
+  }
+
+  template <typename Facts>
+  static void sort(std::vector<Facts>& list) {
     std::stable_sort(list.begin(), list.end(), [](const Facts& a, const Facts& b) {
       auto begin = [](Loc loc) { return std::tuple(loc.file, loc.line, loc.column); };
       return begin(a.loc) < begin(b.loc);
@@ -42,11 +47,16 @@ class Mover {
 
 }  // namespace
 
-void move_to_pieces(DeclarationResult& result, const SourceFile& file, FileId number, const FileModel& model) {
-  Mover mover(file, number, model);
+void move_to_pieces(DeclarationResult& result, const SourceManager& sources, FileId number, const FileModel& model) {
+  if (model.pieces().empty()) return;
+  Mover mover(sources.file(number), number, model);
   mover.move(result.index.bindings);
   mover.move(result.index.expressions);
-  mover.move(result.index.functions);
+  SourceManager& target = *model.pieces()[0]->sources;
+  for (frontend::FunctionFacts& function : result.index.functions) {
+    if (!mover.move(function.loc)) function.loc.file = target.intern_name(sources.file(function.loc.file).name());
+  }
+  Mover::sort(result.index.functions);
   mover.move(result.entries);
   result.index.calls.clear();  // nobody asks a piece for them
 }

@@ -6,8 +6,9 @@
 
 namespace tessera::lsp {
 
-/// Moves what a result says of a file to the pieces of that file, which `model` has with the same text; what it says
-/// of other files, and of calls, is left out. The file has that number in the result.
-void move_to_pieces(DeclarationResult& result, const SourceFile& file, FileId number, const FileModel& model);
+/// Moves what a result says of a file of `sources` to the pieces of that file, which `model` has with the same text.
+/// What it says of other files is left out but for functions, which are in the whole files that the sources of the
+/// pieces call the same; and so is what it says of calls.
+void move_to_pieces(DeclarationResult& result, const SourceManager& sources, FileId number, const FileModel& model);
 
 }  // namespace tessera::lsp

@@ -53,9 +53,15 @@ std::string describe_values(Context& context, FileModel& file, const NamePlace& 
   std::string text;
   auto values = values_at(*result, *place.piece, place.occurrence->range.begin);
   if (!values.empty() && is_value(values[0].kind)) text += "\n\nhere: " + listed(values);
-  bool own = symbol && symbol->declared && symbol->file == &file;
-  uint32_t begin = own ? symbol->range.begin - symbol->piece->begin : 0;
-  auto function = own ? function_at(*result, *symbol->piece, begin) : std::nullopt;
+  if (!symbol || !symbol->declared || !symbol->file) return text;
+  uint32_t begin = symbol->range.begin - symbol->piece->begin;
+  auto function = function_at(*result, *symbol->file, *symbol->piece, begin);
+  // Of an imported one that nothing here calls its own file may know.
+  const AnalysisResult* other = function || symbol->file == &file ? nullptr : context.analysis(*symbol->file);
+  if (other) {
+    result = other;
+    function = function_at(*result, *symbol->file, *symbol->piece, begin);
+  }
   if (!function) return text;
   if (!function->results.empty()) text += "\n\ngives: " + listed(function->results);
   std::string effects = fmt::format("{}", fmt::join(function->effects, ", "));

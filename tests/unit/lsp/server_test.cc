@@ -634,3 +634,22 @@ TEST_CASE("what the compiler knows to mend is a quick fix") {
   client.replace(uri, "gellu(h)", "gellu(h) ");
   CHECK(client.request("textDocument/codeAction", params).empty());
 }
+
+TEST_CASE("a hover tells what calls of a function gave, whichever file it is from") {
+  Client client;
+  std::string part = "file:///work-space/part.tsr";
+  client.open("file:///work-space/empty.tsr", "\n");
+  std::string head = GENERATE("", "%include \"empty.tsr\"\n");
+  client.open(part, head + "# é\ndef helper(x):\n    return x * 2.0\n\ndef unused(x: Tensor[3, f32]):\n    return x\n");
+  std::string import = GENERATE("from part import helper, unused\n", "%include \"part.tsr\"\n");
+  client.open(uri, "from tessera.nn import mish\n" + import +
+                       "@jit\ndef f(x: Tensor[B, 8, f32]):\n    return mish(helper(x))\n");
+  client.settle();
+  auto hover = [&](const std::string& name, size_t n = 0) {
+    return client.request("textDocument/hover", client.at(uri, name, 0, n))["contents"]["value"].get<std::string>();
+  };
+  const std::string gives = "gives: `Tensor[B, 8, f32]`\n\neffects: none";
+  CHECK_THAT(hover("helper("), Contains(gives));
+  if (import.starts_with("from")) CHECK_THAT(hover("helper, "), Contains(gives));
+  if (import.starts_with("from")) CHECK_THAT(hover("unused"), Contains("effects: none"));
+}
