@@ -33,14 +33,10 @@ std::optional<uint32_t> take_number(std::string_view& text) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-/// What is said of the standard input, said of the file.
-std::string with_own_name(const Compilation& compilation, std::string text) {
-  constexpr std::string_view input = "<stdin>";
-  std::string name = fs::path(compilation.path).filename().string();
-  for (size_t at = 0; (at = text.find(input, at)) != std::string::npos; at += name.size()) {
-    text.replace(at, input.size(), name);
-  }
-  return text;
+/// What messages and dumps call the file, which the compiler reads from its standard input.
+std::string name_of(const std::string& path) {
+  std::string name = fs::path(path).filename().string();
+  return name.empty() ? "<stdin>" : name;
 }
 
 /// Texts in files of their own, for as long as a compiler reads them.
@@ -116,7 +112,7 @@ Compilation compilation_of(const FileModel& file, const Workspace& workspace, co
   made.input = file.text();
   fs::path path = file.path();
   made.folder = path.is_absolute() ? path.parent_path().string() : "";
-  made.command = {compiler.path, "-", "--target=" + target};
+  made.command = {compiler.path, "-", "--stdin-name=" + name_of(made.path), "--target=" + target};
   made.command.insert(made.command.end(), more.begin(), more.end());
   for (const std::string& folder : options.include_paths) made.command.push_back("-I" + folder);
   for (const auto& [name, value] : options.defines) made.command.push_back("-D" + name + "=" + value);
@@ -151,13 +147,13 @@ std::optional<std::string> run(const Compilation& compilation, const std::functi
       break;
     case ChildEnd::ByItself:
       if (result.status == 0) return std::move(result.out);
-      error = result.errors.empty() ? fmt::format("'{}' failed", program) : with_own_name(compilation, result.errors);
+      error = result.errors.empty() ? fmt::format("'{}' failed", program) : std::move(result.errors);
   }
   return std::nullopt;
 }
 
 std::string path_of_name(const Compilation& compilation, std::string_view name) {
-  if (name == "<stdin>" || name == "-") return compilation.path;
+  if (name == name_of(compilation.path)) return compilation.path;
   bool is_library = name.starts_with(library_folder) && frontend::embedded_file(name.substr(library_folder.size()));
   if (is_library) return std::string(name);
   return (fs::path(compilation.folder) / name).lexically_normal().string();

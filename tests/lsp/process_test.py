@@ -223,6 +223,7 @@ class Process(unittest.TestCase):
                                opened(uri, TEXT) + frame({"id": 1, "method": "workspace/executeCommand", "params": command}))
             server.stdin.flush()
             text = read_answer(server, 1)["result"]["text"]
+            self.assertIn('places = ["stages.tsr:2:', text)
             message = read_until(server, lambda message: message.get("method", "").startswith("window/show"))
             if shows:
                 self.assertEqual(message["method"], "window/showDocument")
@@ -304,6 +305,7 @@ class Process(unittest.TestCase):
                 found[line] = text
             for word in ("flops      N\n", "read       8*N bytes\n", "bound by memory"):
                 self.assertIn(word, found[1])
+            self.assertIn("  model.tsr:9:12 ", found[7])
             self.end(server)
 
 

@@ -265,7 +265,7 @@ Status Compiler::choose_targets() {
 }
 
 Status Compiler::read_input() {
-  Result<FileId> file = read_source(options_.input, diagnostics_);
+  Result<FileId> file = read_source(options_.input, options_.stdin_name, diagnostics_);
   if (!file) return failure;
   input_ = *file;
   SourceManager& sources = diagnostics_.sources();

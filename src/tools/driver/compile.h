@@ -22,6 +22,7 @@ enum class Stage : uint8_t { Graph, Schedule, Tile, Target, Llvm, Ptx, Asm, Cubi
 
 struct CompileOptions {
   std::string input;
+  std::string stdin_name = "<stdin>";
   std::string output;
   std::vector<std::string> targets;  ///< as spelt; empty for the default list
   std::vector<std::string> stages;   ///< as spelt; empty for a bundle

@@ -14,7 +14,7 @@ inline constexpr int exit_success = 0;
 inline constexpr int exit_user_error = 1;
 
 /// Reads a file, or standard input for "-"; a failure is reported.
-Result<FileId> read_source(const std::string& path, DiagnosticEngine& diagnostics);
+Result<FileId> read_source(const std::string& path, const std::string& stdin_name, DiagnosticEngine& diagnostics);
 /// Writes text to a file, aside first; "-" is standard output. A failure is reported, and nothing is thrown.
 Status write_text(const std::string& path, std::string_view text, DiagnosticEngine& diagnostics);
 /// Prints all diagnostics to standard error; of the human form, in colour on a terminal unless NO_COLOR is set.

@@ -35,7 +35,7 @@ size_t output_width() {
 Status show_shapes(const CompileOptions& options, bool json, DiagnosticEngine& diagnostics) {
   const Machine* machine = first_machine(options, diagnostics);
   if (!machine) return failure;
-  Result<FileId> file = read_source(options.input, diagnostics);
+  Result<FileId> file = read_source(options.input, options.stdin_name, diagnostics);
   if (!file) return failure;
   SourceManager& sources = diagnostics.sources();
   if (is_dump(sources.file(*file).text())) {

@@ -107,6 +107,10 @@ void add_input_options(CLI::App& app, Options& options) {
       ->group(input_group)
       ->allow_extra_args(false)
       ->check(CLI::Validator(driver::refuse_remap, ""));
+  app.add_option("--stdin-name", compile.stdin_name, "what messages and dumps call standard input")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group(input_group);
 }
 
 void add_report_options(CLI::App& app, Options& options) {

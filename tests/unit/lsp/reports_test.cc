@@ -64,12 +64,12 @@ std::string reporting(const Json& target) {
 }
 
 Json some_report() {
-  Json kernel = {{"name", "entry.0"}, {"source", "<stdin>:2:5"}, {"text", "programs   N\n"}};
+  Json kernel = {{"name", "entry.0"}, {"source", "model.tsr:2:5"}, {"text", "programs   N\n"}};
   Json same = kernel, other = kernel, elsewhere = kernel;
   same["name"] = "entry.1";
   other["name"] = "entry.2";
   other["text"] = "programs   7\n";
-  elsewhere["source"] = "<stdin>:8:5";
+  elsewhere["source"] = "model.tsr:8:5";
   elsewhere["text"] = "of another place\n";
   return {{"kernels", {kernel, same, other, elsewhere}},
           {"entries", Json::array({{{"name", "entry"}, {"text", "launches at N = 1024\n"}}})}};
@@ -104,7 +104,8 @@ TEST_CASE("a hover of a kernel says what it costs, once that is computed") {
   CHECK_THAT(text, Contains("`entry.2`\n```text\nprograms   7\n```") && !Contains("of another place"));
   CHECK_THAT(hover(client, place.uri(), "entry(x"), Contains("launches at N = 1024"));
   CHECK_THAT(hover(client, place.uri(), "x, x"), !Contains("cost"));
-  CHECK(place.calls() == std::vector<std::string>{"- --target=cpu:x86-64-v3 --report=json --dims *=1024"});
+  CHECK(place.calls() == std::vector<std::string>{
+            "- --stdin-name=model.tsr --target=cpu:x86-64-v3 --report=json --dims *=1024"});
 }
 
 TEST_CASE("what a kernel costs follows the text and the settings") {
@@ -130,9 +131,9 @@ TEST_CASE("what a kernel costs follows the text and the settings") {
   hover(client, place.uri(), "added(x: ");
   finish_jobs(client);
   CHECK_THAT(hover(client, place.uri(), "added(x: "), Contains("*cost* on cuda:sm_90a"));
-  std::string first = "- --target=cpu:x86-64-v4 --report=json --dims *=1024,*=16,N=8";
+  std::string first = "- --stdin-name=model.tsr --target=cpu:x86-64-v4 --report=json --dims *=1024,*=16,N=8";
   CHECK(place.calls() == std::vector<std::string>{
-      first, first, "- --target=cuda:sm_90a --report=json --dims *=1024,*=16,N=8 --cubin"});
+      first, first, "- --stdin-name=model.tsr --target=cuda:sm_90a --report=json --dims *=1024,*=16,N=8 --cubin"});
 }
 
 TEST_CASE("a compiler that fails leaves a hover as it is, and is not asked again") {
