@@ -120,7 +120,9 @@ void FileModel::cut(PieceStore& store, const ParseOptions& options) {
   }
   pieces_.clear();
   std::vector<const Piece*> defining;  // pieces with macros
-  for (Range range : cut_declarations(text_)) {
+  std::vector<Range> ranges = cut_declarations(text_);
+  if (ranges.empty()) ranges.push_back({0, 0});  // for what may be typed there
+  for (Range range : ranges) {
     std::string_view part = std::string_view(text_).substr(range.begin, range.end - range.begin);
     std::vector<FileId> before = used_by(part, defining);
     uint64_t environment = environment_of(part, options, before);

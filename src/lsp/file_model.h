@@ -54,7 +54,7 @@ class FileModel {
   /// Gives the file a text.
   void set_text(std::string text, PieceStore& store, const ParseOptions& options);
 
-  /// The piece at an offset; the last one for the end of the text; null in an empty file.
+  /// The piece at an offset; the last one for the end of the text; null before there is a text.
   const Piece* piece_at(uint32_t offset) const;
   /// The first declaration of a name; null when there is none.
   const Declared* find(std::string_view name, const Piece** where = nullptr) const;

@@ -126,7 +126,7 @@ struct Server::State {
   Workspace workspace;
   Context context;
   Publisher publisher;
-  std::set<std::string> lost;  ///< documents whose text nobody knows
+  std::set<std::string> lost;  ///< paths of documents whose text nobody knows
   Life life = Life::New;
   bool shut_down = false;
   int64_t next_request = 1;
@@ -172,7 +172,7 @@ void Server::State::request(const Json& id, const std::string& method, const Jso
   std::string id_text = to_line(id);
   auto is_cancelled = [&] { return options.is_cancelled && options.is_cancelled(id_text); };
   if (is_cancelled()) return send(make_error(id, ErrorCode::RequestCancelled, "cancelled"));
-  if (!lost.empty() && lost.count(uri_in_params(params)) != 0) {
+  if (!lost.empty() && lost.count(path_of(uri_in_params(params))) != 0) {
     return send(make_error(id, ErrorCode::ContentModified, "the text is not known until it is opened again"));
   }
   context.is_cancelled = is_cancelled;
@@ -263,7 +263,7 @@ void Server::State::open(const Json& params) {
   const Json& document = member(params, "textDocument");
   std::string uri = text_at(document, "uri");
   if (uri.empty() || !member(document, "text").is_string()) return log("didOpen without a URI or a text");
-  lost.erase(uri);
+  lost.erase(path_of(uri));
   Document& opened = workspace.open(uri, integer_at(document, "version").value_or(0), text_at(document, "text"));
   publisher.changed(opened.model->path());
 }
@@ -274,10 +274,10 @@ void Server::State::change(const Json& params) {
   int64_t version = integer_at(document, "version").value_or(0);
   std::optional<std::vector<TextEdit>> edits = read_edits(member(params, "contentChanges"));
   if (!edits) return uri.empty() ? log("a change of no document") : lose(uri);
-  if (lost.count(uri) != 0) {
+  if (lost.count(path_of(uri)) != 0) {
     if (!replace_all(*edits)) return;
     workspace.open(uri, version, "");
-    lost.erase(uri);
+    lost.erase(path_of(uri));
   }
   if (!workspace.change(uri, version, *edits)) return log(fmt::format("a change of '{}', which is not open", uri));
   publisher.changed(workspace.document(uri)->model->path());
@@ -285,7 +285,7 @@ void Server::State::change(const Json& params) {
 
 void Server::State::close(const Json& params) {
   std::string uri = text_at(member(params, "textDocument"), "uri");
-  bool was_open = lost.erase(uri) != 0 || forget(uri);
+  bool was_open = lost.erase(path_of(uri)) != 0 || forget(uri);
   if (!was_open) log(fmt::format("'{}' is closed and was not open", uri));
 }
 
@@ -293,17 +293,17 @@ void Server::State::close(const Json& params) {
 bool Server::State::forget(const std::string& uri) {
   Document* document = workspace.document(uri);
   if (!document) return false;
-  std::string path = document->model->path();
-  workspace.close(uri);
+  std::string path = document->model->path(), opened = document->uri;
+  workspace.close(opened);
   reports.forget(path);
-  publisher.closed(uri, path);
+  publisher.closed(opened, path);
   return true;
 }
 
 /// What the client shows and what is known here are two texts from now on: nothing is said of it any more.
 void Server::State::lose(const std::string& uri) {
   bool was_open = forget(uri);
-  if (!lost.insert(uri).second) return;
+  if (!lost.insert(path_of(uri)).second) return;
   constexpr int warning = 2;
   std::string name = std::filesystem::path(path_of(uri)).filename().string();
   std::string how = was_open ? "an edit of" : "the text of";

@@ -6,6 +6,7 @@
 
 #include "lsp/capabilities.h"
 #include "lsp/text_edit.h"
+#include "lsp/uri.h"
 
 namespace tessera::lsp {
 
@@ -34,7 +35,15 @@ struct Session::State {
   Json initialize;
   Json settings;
   std::vector<Json> folders;  ///< changes of the workspace's folders
-  std::map<std::string, OpenText> documents;
+  std::map<std::string, OpenText> documents;  ///< by URI, as it was opened
+
+  /// The document of a URI, or of one that is written another way.
+  std::map<std::string, OpenText>::iterator find(const std::string& uri) {
+    auto known = documents.find(uri);
+    if (known != documents.end()) return known;
+    return std::find_if(documents.begin(), documents.end(),
+                        [path = path_of(uri)](const auto& entry) { return path_of(entry.first) == path; });
+  }
 };
 
 Session::Session() : state_(std::make_unique<State>()) {}
@@ -55,7 +64,7 @@ void Session::note(const Json& message) {
   std::string method = text_at(message, "method"), uri = uri_in(message);
   const Json& params = member(message, "params");
   const Json& document = member(params, "textDocument");
-  auto known = state_->documents.find(uri);
+  auto known = state_->find(uri);
   if (method == "initialize" && state_->initialize.is_null()) {
     state_->initialize = message;
     state_->encoding = choose_encoding(params);
@@ -80,11 +89,11 @@ void Session::note(const Json& message) {
 
 const Json& Session::initialize() const { return state_->initialize; }
 
-bool Session::is_open(const std::string& uri) const { return state_->documents.count(uri) != 0; }
+bool Session::is_open(const std::string& uri) const { return state_->find(uri) != state_->documents.end(); }
 
 void Session::lose(const LostText& lost) {
   for (auto& [uri, document] : state_->documents) {
-    bool is_meant = lost.is_lost && (lost.uri.empty() || lost.uri == uri);
+    bool is_meant = lost.is_lost && (lost.uri.empty() || path_of(lost.uri) == path_of(uri));
     if (!is_meant) continue;
     document.is_lost = true;
     document.is_set_aside = false;
@@ -93,12 +102,12 @@ void Session::lose(const LostText& lost) {
 }
 
 void Session::set_aside(const std::string& uri) {
-  auto known = state_->documents.find(uri);
+  auto known = state_->find(uri);
   if (known != state_->documents.end()) known->second.is_set_aside = true;
 }
 
 bool Session::is_set_aside(const std::string& uri) const {
-  auto known = state_->documents.find(uri);
+  auto known = state_->find(uri);
   return known != state_->documents.end() && known->second.is_set_aside;
 }
 
@@ -108,7 +117,7 @@ bool Session::sets_aside() const {
 }
 
 Json Session::take_back(const std::string& uri) {
-  OpenText& document = state_->documents.at(uri);
+  OpenText& document = state_->find(uri)->second;
   document.is_set_aside = false;
   return open_message(document);
 }

@@ -88,7 +88,7 @@ void Workspace::close(const std::string& uri) {
   Document* known = document(uri);
   if (!known) return;
   std::string path = known->model->path();
-  documents_.erase(uri);
+  documents_.erase(std::string(known->uri));
   if (document_of(path)) return;  // under another URI
   models_.erase(path);
   disk_.erase(path);
@@ -98,7 +98,7 @@ void Workspace::close(const std::string& uri) {
 
 Document* Workspace::document(const std::string& uri) {
   auto found = documents_.find(uri);
-  return found == documents_.end() ? nullptr : &found->second;
+  return found == documents_.end() ? document_of(canonical(path_of(uri))) : &found->second;
 }
 
 Document* Workspace::document_of(std::string_view path) {

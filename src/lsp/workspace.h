@@ -47,6 +47,7 @@ class Workspace {
   /// False when the document is not open.
   bool change(const std::string& uri, int64_t version, const std::vector<TextEdit>& edits);
   void close(const std::string& uri);
+  /// The open document of a URI, or of one that is written another way; null when it is not open.
   Document* document(const std::string& uri);
   /// The open document of a path; null when it is not open.
   Document* document_of(std::string_view path);
@@ -108,7 +109,7 @@ class Workspace {
   void reparse_includers(const std::string& path);
 
   PieceStore store_;
-  std::map<std::string, Document> documents_;  ///< by URI
+  std::map<std::string, Document> documents_;  ///< by URI, as it was opened
   std::map<std::string, std::unique_ptr<FileModel>, std::less<>> models_;
   std::map<std::string, OnDisk> disk_;
   std::vector<std::string> roots_;

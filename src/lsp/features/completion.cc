@@ -60,6 +60,7 @@ class Completer {
   void names(char order, bool with_language = true);
   void directives();
 
+  bool at_top_level() const;
   bool in_type() const;
   bool may_be_in_type(const Symbol& symbol);
   int32_t opening_of(int32_t index) const;
@@ -303,10 +304,16 @@ void Completer::dimensions() {
   words(WordKind::DType, 'b');
 }
 
+/// A statement of the file begins at the cursor.
+bool Completer::at_top_level() const {
+  uint32_t begin = cursor_.prefix_range().begin;
+  std::string_view above = cursor_.piece()->text().substr(0, begin);
+  bool first_line = above.find('\n') == std::string_view::npos;
+  return cursor_.at_line_start() && (first_line || above.back() == '\n');
+}
+
 void Completer::statement_words() {
-  bool top_level = cursor_.piece()->text().substr(0, cursor_.offset()).rfind('\n') == std::string_view::npos ||
-                   cursor_.prefix_range().begin == 0 ||
-                   cursor_.piece()->text()[cursor_.prefix_range().begin - 1] == '\n';
+  bool top_level = at_top_level();
   for (const char* word : {"def", "module", "const", "param", "dim", "import", "from"}) {
     if (top_level) add_plain(word, item_keyword, "", 'd');
   }
@@ -339,8 +346,9 @@ bool Completer::may_be_in_type(const Symbol& symbol) {
 
 /// Names of the function, of the file and, where values are computed, of the language, in this order.
 void Completer::names(char order, bool with_language) {
+  bool top_level = at_top_level();  // where the function above has ended
   for (const Local& local : cursor_.piece()->names.locals) {
-    bool visible = local.scope.touches(cursor_.offset()) && !local.range.touches(cursor_.offset());
+    bool visible = !top_level && local.scope.touches(cursor_.offset()) && !local.range.touches(cursor_.offset());
     // A variable is there from where it gets its value.
     bool later = local.kind == SymbolKind::Variable && local.range.begin > cursor_.offset();
     auto symbol = visible && !later ? resolver_.resolve_name(file_, local.name, offset_) : std::nullopt;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "frontend/syntax/ast_walk.h"
 #include "lsp/features/features.h"
@@ -39,7 +40,7 @@ class Folder {
 
  private:
   void add(uint32_t from, uint32_t to, const char* kind = nullptr) {
-    if (to <= from || out_.size() >= most_folds) return;
+    if (to <= from || out_.size() >= most_folds || !added_.emplace(from, to).second) return;
     Json fold = {{"startLine", from}, {"endLine", to}};
     if (kind) fold["kind"] = kind;
     out_.push_back(std::move(fold));
@@ -60,6 +61,7 @@ class Folder {
   const FileModel& file_;
   std::vector<Line> lines_;
   std::vector<int> inside_;  ///< by how much the insides that a line is in differ from those of the line before
+  std::set<std::pair<uint32_t, uint32_t>> added_;
   Json out_ = Json::array();
 };
 

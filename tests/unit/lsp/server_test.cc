@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "lsp/features/plain_text.h"
@@ -219,6 +220,18 @@ TEST_CASE("hovers say what a name is") {
   CHECK_THAT(text("Tensor[B, D, T], by"), Contains("symbolic size"));
 }
 
+TEST_CASE("completion begins an empty file") {
+  Client client;
+  client.open(uri, "");
+  client.settle();
+  std::vector<std::string> labels;
+  Json asked = {{"textDocument", {{"uri", uri}}}, {"position", {{"line", 0}, {"character", 0}}}};
+  Json found = client.request("textDocument/completion", asked);
+  for (const Json& item : found["items"]) labels.push_back(item["label"]);
+  for (std::string name : {"def", "const", "from"}) CHECK_THAT(labels, Catch::VectorContains(name));
+  CHECK(client.diagnostics(uri) == Json::array());
+}
+
 TEST_CASE("completion offers what may stand there") {
   Client client;
   client.open(uri, program + "\n@\n\ndef typing(x: Tensor[B, S, f32], flag: bool):\n    local = x\n    \n\nfrom tessera.nn import \n");
@@ -233,6 +246,9 @@ TEST_CASE("completion offers what may stand there") {
   auto inside = labels("    local = x\n    ", 18);
   for (std::string name : {"x", "flag", "local", "scaled", "WIDTH", "gelu", "return", "S"}) CHECK_THAT(inside, VectorContains(name));
   CHECK_THAT(inside, !VectorContains(std::string("y")));
+  auto outside = labels("    local = x\n    \n", 19);
+  for (std::string name : {"typing", "WIDTH", "def", "const"}) CHECK_THAT(outside, VectorContains(name));
+  for (std::string name : {"flag", "local", "S", "return"}) CHECK_THAT(outside, !VectorContains(name));
   auto arguments = labels("by=0.5", 0);
   CHECK_THAT(arguments, VectorContains(std::string("by=")));
   CHECK(labels("self.w", 5) == Strings{"w", "__call__", "I", "O"});
@@ -366,6 +382,16 @@ TEST_CASE("blocks, imports and comments can be folded") {
   bool found = false;
   for (const Json& fold : folds) found = found || (fold["startLine"] == 5 && fold["endLine"] == 8);
   CHECK(found);
+}
+
+TEST_CASE("what can be folded for two reasons is told of once") {
+  Client client;
+  client.open(uri, "def f(x):\n%if A\n    y = x\n    z = y\n%else\n    z = x\n    y = z\n%endif\n    return z\n");
+  std::set<std::pair<int, int>> lines;
+  Json folds = client.request("textDocument/foldingRange", {{"textDocument", {{"uri", uri}}}});
+  for (const Json& fold : folds) CHECK(lines.emplace(fold["startLine"], fold["endLine"]).second);
+  CHECK(lines.count({1, 3}) == 1);
+  CHECK(lines.count({4, 6}) == 1);
 }
 
 TEST_CASE("positions are counted as agreed") {
@@ -652,4 +678,21 @@ TEST_CASE("a hover tells what calls of a function gave, whichever file it is fro
   CHECK_THAT(hover("helper("), Contains(gives));
   if (import.starts_with("from")) CHECK_THAT(hover("helper, "), Contains(gives));
   if (import.starts_with("from")) CHECK_THAT(hover("unused"), Contains("effects: none"));
+}
+
+TEST_CASE("a document is the same however its URI is written") {
+  Client client;
+  std::string opened = "file:///work-space/%7Aenc.tsr", other = "file:///work-space/zenc.tsr";
+  client.open(opened, "const A = 1\n");
+  client.settle();
+  Json change = {{"text", "const A = missing\n"}};
+  client.notify("textDocument/didChange", {{"textDocument", {{"uri", other}, {"version", 2}}},
+                                           {"contentChanges", Json::array({change})}});
+  client.settle();
+  CHECK(client.tags(opened) == std::vector<std::string>{"unknown-name"});
+  CHECK(client.request("textDocument/documentSymbol", {{"textDocument", {{"uri", other}}}}).size() == 1);
+  client.notify("textDocument/didClose", {{"textDocument", {{"uri", other}}}});
+  client.settle();
+  CHECK(client.diagnostics(opened) == Json::array());
+  CHECK(client.request("textDocument/documentSymbol", {{"textDocument", {{"uri", opened}}}}).empty());
 }

@@ -105,3 +105,14 @@ TEST_CASE("of a document that was lost a session tells so much until it is whole
   session.note(opened("file:///b", "four\n"));
   CHECK(document_of(session.replay()[2])["text"] == "four\n");
 }
+
+TEST_CASE("a document of a session is the same however its URI is written") {
+  Session session;
+  session.note(opened("file:///%7Aenc.tsr", "one\n"));
+  session.note(changed("file:///zenc.tsr", 2, 0, 0, 3, "two"));
+  CHECK(document_of(session.replay().back())["text"] == "two\n");
+  CHECK(document_of(session.replay().back())["uri"] == "file:///%7Aenc.tsr");
+  CHECK(session.is_open("file:///zenc.tsr"));
+  session.note({{"method", "textDocument/didClose"}, {"params", {{"textDocument", {{"uri", "file:///zenc.tsr"}}}}}});
+  CHECK(session.replay().empty());
+}
