@@ -50,6 +50,7 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
     return again.build();
   }
   if (good && store_results(result) && !has_errors() && check_regions() && check_memory() && limit_tiles()) {
+    warn_of_parts();
     finish_kernel(instance);
     return instance;
   }

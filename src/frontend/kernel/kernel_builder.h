@@ -134,6 +134,13 @@ class KernelBuilder : public Evaluator {
   std::set<std::string> combined_single_axes();
   bool limit_tiles();
 
+  // Axes of which one part is read (kernel_coverage.cc).
+  struct OnePart {
+    std::string why, help;
+  };
+  std::optional<OnePart> one_part_of(const KernelAxis& axis, Value* index, Dim tile) const;
+  void warn_of_parts();
+
   // A parameter of type KVCache (kernel_cache.cc).
   bool bind_cache(const SignatureParameter& parameter, size_t first);
   Dim own_dim(Dim of_caller) const;
