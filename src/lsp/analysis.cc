@@ -261,6 +261,9 @@ class PieceAnalysis {
         diagnostics_(sources_),
         dependencies_(file) {
     diagnostics_.set_error_limit(error_limit);
+    for (const std::shared_ptr<Piece>& piece : file.pieces()) {
+      for (const Declared& declared : piece->names.declared) names_ = hash_combine(names_, hash64(declared.name));
+    }
   }
 
   /// False: it has to be compiled as a whole.
@@ -298,6 +301,7 @@ class PieceAnalysis {
   tessera::Context context_;
   frontend::IndexCollector collector_{collected};
   std::unique_ptr<frontend::FileCheck> check_;
+  uint64_t names_ = 0;    ///< that the file declares
   uint64_t imports_ = 0;  ///< of the states of the files that are imported
   std::vector<Checked> checked_;
   std::vector<Diagnostic> loaded_, finished_;  ///< of no declaration: before all of them, and behind
@@ -336,7 +340,7 @@ PieceAnalysis::Checked PieceAnalysis::look_at(size_t index, Step step, uint64_t 
   uint64_t place = hash_combine(uint64_t(loc.line) << 32 | loc.column, salt);
   made.key = hash_combine(hash_combine(dependencies_.key(made.piece), imports_), place);
   auto known = cache_.results.find(made.key);
-  if (known != cache_.results.end()) {
+  if (known != cache_.results.end() && (known->second->diagnostics.empty() || known->second->names == names_)) {
     made.result = known->second;
     note_functions(*made.result);
     return made;
@@ -347,6 +351,7 @@ PieceAnalysis::Checked PieceAnalysis::look_at(size_t index, Step step, uint64_t 
   std::shared_ptr<DeclarationResult> result = collected_result();
   add_entries(last ? last->next() : check_->entries()->front(), *result);
   result->diagnostics = reported_since(before);
+  result->names = names_;
   made.result = std::move(result);
   made.fresh = true;
   return made;

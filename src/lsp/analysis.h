@@ -64,6 +64,7 @@ struct EntryShapes {
 /// What one declaration came to; places are those of the analysis' source manager.
 struct DeclarationResult {
   std::vector<Diagnostic> diagnostics;
+  uint64_t names = 0;             ///< of those that the file declares, of which diagnostics may suggest one
   frontend::SemanticIndex index;  ///< of expressions it has names and members, these at their name
   std::vector<EntryShapes> entries;
 };

@@ -83,6 +83,17 @@ TEST_CASE("a name that nothing defines is told of once, as the compiler does") {
   CHECK(file.look_after("x + y", "x + z").diagnostics.size() == 3);
 }
 
+TEST_CASE("the name that a mistake suggests is one that the file still has") {
+  Edited file("def helper(x):\n    return x\n\n@jit\ndef a(x: Tensor[B, f32]):\n    return helpr(x)\n");
+  auto advice = [](const AnalysisResult& result) {
+    REQUIRE(result.diagnostics.size() == 1);
+    return result.diagnostics[0].helps;
+  };
+  CHECK(advice(file.look()) == std::vector<std::string>{"did you mean 'helper'?"});
+  CHECK(advice(file.look_after("helper", "another")).empty());
+  CHECK(advice(file.look_after("another", "helper")) == std::vector<std::string>{"did you mean 'helper'?"});
+}
+
 TEST_CASE("what an entry tells of a module's param stays as it is told when something else changes") {
   Edited file("module Linear(I: dim):\n    w: Param[tanh, f32] = normal(0.02)\n\n    def __call__(self, x):\n"
               "        return x * self.w\n\nlinear = Linear(8)\n\n@jit\ndef a(x: Tensor[8, f32]):\n"
