@@ -89,9 +89,8 @@ bool Publisher::takes_in(const Document& document, const std::string& path) {
   const AnalysisResult* known = result(document.uri);
   const std::string& own = document.model->path();
   if (!known || own == path) return false;
-  const std::vector<FileModel*>& includers = context_.workspace.includers(path);
-  return std::any_of(includers.begin(), includers.end(), [&](const FileModel* includer) {
-    const std::string& from = includer->path();
+  const std::vector<std::string>& includers = context_.workspace.includers(path);
+  return std::any_of(includers.begin(), includers.end(), [&](const std::string& from) {
     bool is_read = from == own || std::find(known->files.begin(), known->files.end(), from) != known->files.end();
     return from != path && is_read;
   });

@@ -126,15 +126,15 @@ FileModel* Workspace::known(const std::string& path) const {
   return found == models_.end() ? nullptr : found->second.get();
 }
 
-const std::vector<FileModel*>& Workspace::includers(const std::string& path) {
+const std::vector<std::string>& Workspace::includers(const std::string& path) {
   if (includers_generation_ != generation_) {
     includers_.clear();
     for (const auto& [other, model] : models_) {
-      for (const std::string& included : model->included()) includers_[included].push_back(model.get());
+      for (const std::string& included : model->included()) includers_[included].push_back(other);
     }
     includers_generation_ = generation_;
   }
-  static const std::vector<FileModel*> none;
+  static const std::vector<std::string> none;
   auto found = includers_.find(path);
   return found == includers_.end() ? none : found->second;
 }
@@ -149,9 +149,11 @@ std::vector<FileModel*> Workspace::with_included(FileModel& file) {
 
 std::vector<FileModel*> Workspace::scope_of(FileModel& file) {
   std::vector<FileModel*> files = with_included(file);
-  // Reading a file may make another list.
-  std::vector<FileModel*> around = includers(file.path());
-  for (FileModel* includer : around) {
+  // Reading a file may make another list, and show that a file of it is gone.
+  std::vector<std::string> around = includers(file.path());
+  for (const std::string& path : around) {
+    FileModel* includer = model(path);
+    if (!includer) continue;
     for (FileModel* other : with_included(*includer)) {
       if (std::find(files.begin(), files.end(), other) == files.end()) files.push_back(other);
     }

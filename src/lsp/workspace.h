@@ -63,8 +63,8 @@ class Workspace {
   std::vector<FileModel*> with_included(FileModel& file);
   /// All files whose names are seen in it: also those that include it, with what these include.
   std::vector<FileModel*> scope_of(FileModel& file);
-  /// Known files that include the one of a path, until a file changes.
-  const std::vector<FileModel*>& includers(const std::string& path);
+  /// The paths of known files that include the one of a path, until a file changes.
+  const std::vector<std::string>& includers(const std::string& path);
   /// The path that files of the library have however they were named.
   std::string canonical(std::string path) const;
   /// The path of the file that `import dotted` in `from` means; empty when there is none.
@@ -115,7 +115,7 @@ class Workspace {
   std::vector<std::string> roots_;
   std::vector<std::string> found_;  ///< paths below the roots
   bool scanned_ = false;
-  std::map<std::string, std::vector<FileModel*>> includers_;  ///< by path, as of includers_generation_
+  std::map<std::string, std::vector<std::string>> includers_;  ///< by path, as of includers_generation_
   uint64_t includers_generation_ = 0;
   uint64_t generation_ = 0;
 };

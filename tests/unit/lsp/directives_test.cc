@@ -1,7 +1,12 @@
 // Files with directives, looked at again and again.
 
-#include <catch2/catch.hpp>
+#include <unistd.h>
 
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "lsp/workspace.h"
 #include "unit/lsp/client.h"
 
 using Catch::Contains;
@@ -149,3 +154,23 @@ TEST_CASE("what names come to is known in each declaration of a file that is com
   CHECK(labels == std::vector<std::string>{": Tensor[4, f32]", ": Tensor[8, f32]"});
 }
 
+
+TEST_CASE("a file that is gone from disk is none of those that include another") {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::temp_directory_path() / ("lsp_includers_" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  std::ofstream(folder / "x.tsr") << "%include \"main.tsr\"\n%include \"y.tsr\"\n";
+  std::ofstream(folder / "y.tsr") << "%include \"main.tsr\"\n";
+  std::string main = (folder / "main.tsr").string();
+  tessera::lsp::Workspace workspace;
+  tessera::lsp::FileModel* file = workspace.open("file://" + main, 1, "const D = 64\n").model;
+  workspace.model(folder / "x.tsr");
+  workspace.model(folder / "y.tsr");
+  CHECK(workspace.scope_of(*file).size() == 3);
+  fs::remove(folder / "y.tsr");
+  workspace.look_again();
+  std::vector<std::string> paths;
+  for (tessera::lsp::FileModel* part : workspace.scope_of(*file)) paths.push_back(part->path());
+  CHECK(paths == std::vector<std::string>{main, (folder / "x.tsr").string()});
+  fs::remove_all(folder);
+}
