@@ -18,8 +18,7 @@ bool is_used_as_size(const Function& function, const SignatureParameter& paramet
   auto visit = [&](const ast::Node& node) {
     const auto* name = ast::as<ast::Name>(&node);
     const auto* string = ast::as<ast::String>(&node);
-    used = used || (name && name->text == parameter.name) ||
-           (string && string->value.find(parameter.name) != std::string_view::npos);
+    used = used || (name && name->text == parameter.name) || (string && string->value == parameter.name);
   };
   for (const ast::Parameter& each : function.parameters()) {
     if (each.annotation) ast::walk(*each.annotation, visit);

@@ -205,6 +205,9 @@ TEST_CASE("an int parameter of an entry is a size where it is used as one") {
   CHECK(arguments(x + ":\n    return x * float(D * n)\n") == bound);
   CHECK(arguments(x + " where n <= D:\n    return x[:, :n]\n") == bound);
   CHECK(arguments(x + ":\n    return x * cast(n + 1, f32)\n") == free);
+  const std::string named = "@jit\ndef f(x: Tensor[\"n_rows\", f32], n: int)";
+  CHECK(arguments(named + ":\n    return x * cast(n, f32)\n") == free);
+  CHECK(arguments(named + " -> Tensor[\"n\", f32]:\n    return zeros((n,), f32)\n") == bound);
 }
 
 TEST_CASE("sizes of an entry are the values of its arguments") {
