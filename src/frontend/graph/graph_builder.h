@@ -49,8 +49,7 @@ struct ValueAxis {
 
 class GraphBuilder : public Evaluator {
  public:
-  GraphBuilder(Session& session, Module& module, SourceKernels& kernels)
-      : Evaluator(session), module_(module), kernels_(kernels), builder_(module) {}
+  GraphBuilder(Session& session, Module& module, SourceKernels& kernels);
 
   /// Adds the gir.func of an entry of that name; nothing is left of it when a mistake was reported.
   void build_entry(const Function& function, std::string_view symbol);
@@ -304,7 +303,9 @@ class GraphBuilder : public Evaluator {
   bool add_results(const Function& function, const Datum& result);
   bool add_body(const Function& function, const Signature& signature, Scope& scope);
   bool check_bound_symbols(const Function& function);
+  Op* make_function(std::string_view role, Loc loc);
   void begin_function(std::string_view role, std::string_view symbol, Loc loc);
+  void end_function();
   std::string place_text(Loc loc) const;
   Value* add_argument(std::string_view name, std::string_view kind, Type type,
                       std::vector<Loc> dim_places = {});
@@ -320,6 +321,7 @@ class GraphBuilder : public Evaluator {
   SourceKernels& kernels_;
   Builder builder_;
   Op* function_ = nullptr;
+  Block* nowhere_;  ///< of no function: where constants leave the ops that they make on their way
   std::map<const Value*, std::vector<Loc>> dim_places_;  ///< of arguments: where each is written
   std::map<const Value*, Loc> type_places_;  ///< of arguments without dims: where their types are written
   std::vector<Attr> arguments_;  ///< descriptions, one for each argument of the function's block

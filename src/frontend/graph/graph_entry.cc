@@ -24,14 +24,31 @@ std::vector<Loc> places_of(const TypePattern& pattern) {
 
 }  // namespace
 
-void GraphBuilder::begin_function(std::string_view role, std::string_view symbol, Loc loc) {
+GraphBuilder::GraphBuilder(Session& session, Module& module, SourceKernels& kernels)
+    : Evaluator(session), module_(module), kernels_(kernels), builder_(module) {
+  nowhere_ = make_function("init", {})->region()->add_block();
+  end_function();
+}
+
+Op* GraphBuilder::make_function(std::string_view role, Loc loc) {
   OpState state;
   state.info = graph::info(graph::OpKind::Func);
   state.loc = loc;
   state.attributes = {{"args", context().array({})},
                       {"results", context().array({})},
                       {"role", context().string(role)}};
-  function_ = module_.create(state);
+  return module_.create(state);
+}
+
+/// What was known in the function is known of nothing else.
+void GraphBuilder::end_function() {
+  function_ = nullptr;
+  builder_.set_end(nowhere_);
+  facts().clear();
+}
+
+void GraphBuilder::begin_function(std::string_view role, std::string_view symbol, Loc loc) {
+  function_ = make_function(role, loc);
   set_symbol_name(function_, symbol);
   function_->move_to_end(module_.body());
   builder_.set_end(function_->region()->add_block());
@@ -497,7 +514,7 @@ void GraphBuilder::build_entry(const Function& function, std::string_view symbol
   } else {
     function_->erase();
   }
-  function_ = nullptr;
+  end_function();
 }
 
 void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
@@ -541,7 +558,7 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
     function_->erase();
   }
   initialised_ = nullptr;
-  function_ = nullptr;
+  end_function();
 }
 
 /// Params that begin alike have one function: those of the layers of a model.

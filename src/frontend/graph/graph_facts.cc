@@ -74,7 +74,7 @@ bool GraphBuilder::record_numerics(const Function& function) {
     entries.emplace_back("bounded", context().array({context().number(promise->bounds->first),
                                                      context().number(promise->bounds->second)}));
   }
-  bool is_entry = frames().empty();
+  bool is_entry = function_ && frames().empty();
   entries.emplace_back("function", context().string(is_entry ? symbol_name(function_) : function.name));
   entries.emplace_back("stable", context().boolean(promise->stable));
   add_once(numerics_, context().dict(std::move(entries)));

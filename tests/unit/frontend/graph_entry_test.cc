@@ -210,6 +210,20 @@ TEST_CASE("an int parameter of an entry is a size where it is used as one") {
   CHECK(arguments(named + " -> Tensor[\"n\", f32]:\n    return zeros((n,), f32)\n") == bound);
 }
 
+TEST_CASE("constants are computed by functions of the file, also where these make tensors on their way") {
+  auto size_from = [](const std::string& functions) {
+    std::string text = compile(functions + "const A = g(2)\n@jit\ndef f(x: Tensor[A, f32]):\n    return x\n");
+    size_t at = text.find("tensor<");
+    return at == text.npos ? text : text.substr(at, text.find('>', at) + 1 - at);
+  };
+  CHECK(size_from("def g(n):\n    return n + 1\n") == "tensor<3, f32>");
+  CHECK(size_from("@verify.numerics(stable=True)\ndef g(n):\n    return n\n") == "tensor<2, f32>");
+  CHECK(size_from("dim N\ndef g(n):\n    for i in range(N):\n        pass\n    return n\n") == "tensor<2, f32>");
+  CHECK(size_from("def g(x: Tensor[f32]):\n    while x > 1.0:\n        x = x / 2.0\n    return 5\n") == "tensor<5, f32>");
+  CHECK(has(size_from("def g(x: Tensor[f32]):\n    return x\n"), "where a compile-time value is needed [wrong-kind]"));
+  CHECK(has(size_from("def g(n):\n    return zeros((n,), f32)\n"), "[misplaced-statement]"));
+}
+
 TEST_CASE("sizes of an entry are the values of its arguments") {
   std::string text = R"(
 @jit
