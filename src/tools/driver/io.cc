@@ -12,9 +12,9 @@
 
 namespace tessera::driver {
 
-Result<FileId> read_source(const std::string& path, const std::string& stdin_name, DiagnosticEngine& diagnostics) {
+Result<FileId> read_source(const std::string& path, std::string_view stdin_name, DiagnosticEngine& diagnostics) {
   std::string text, error;
-  std::string name = path == "-" ? stdin_name : path;
+  std::string name(path == "-" ? stdin_name : path);
   if (!read_file(path, text, error)) {
     diagnostics.report(diag::cannot_read, {}, name, error);
     return failure;

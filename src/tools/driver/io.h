@@ -2,6 +2,7 @@
 // What all command-line tools do the same way: read a file or standard input, write text, show diagnostics.
 
 #include <string>
+#include <string_view>
 
 #include "support/diagnostic.h"
 #include "support/result.h"
@@ -13,8 +14,9 @@ namespace tessera::driver {
 inline constexpr int exit_success = 0;
 inline constexpr int exit_user_error = 1;
 
-/// Reads a file, or standard input for "-"; a failure is reported.
-Result<FileId> read_source(const std::string& path, const std::string& stdin_name, DiagnosticEngine& diagnostics);
+inline constexpr std::string_view stdin_name = "<stdin>";
+/// Reads a file, or standard input for "-", which is called `stdin_name`; a failure is reported.
+Result<FileId> read_source(const std::string& path, std::string_view stdin_name, DiagnosticEngine& diagnostics);
 /// Writes text to a file, aside first; "-" is standard output. A failure is reported, and nothing is thrown.
 Status write_text(const std::string& path, std::string_view text, DiagnosticEngine& diagnostics);
 /// Prints all diagnostics to standard error; of the human form, in colour on a terminal unless NO_COLOR is set.

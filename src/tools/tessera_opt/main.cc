@@ -169,7 +169,7 @@ class Run {
     if (options_.list_ops) return driver::write_text("-", list_of_ops(context_), diagnostics_);
     if (!check_pass_names(options_.print_before, diagnostics_)) return failure;
     if (!check_pass_names(options_.print_after, diagnostics_)) return failure;
-    Result<FileId> file = driver::read_source(options_.input, diagnostics_);
+    Result<FileId> file = driver::read_source(options_.input, driver::stdin_name, diagnostics_);
     if (!file || refuse_source(*file).failed()) return failure;
     auto modules = parse_modules(context_, *file, diagnostics_);
     if (!modules) return failure;
