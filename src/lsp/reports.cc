@@ -32,16 +32,6 @@ std::vector<std::string> report_options(const CompilerSettings& settings) {
   return {"--report=json", "--dims", dims};
 }
 
-/// A table of the compiler's, with places in the file itself as its lines and columns, at the same width.
-std::string with_own_places(std::string table) {
-  constexpr std::string_view input = "<stdin>:";
-  for (size_t at = 0; (at = table.find(input, at)) != std::string::npos;) {
-    table.erase(at, input.size());
-    table.insert(std::min(table.find_first_of(" \n", at), table.size()), input.size(), ' ');
-  }
-  return table;
-}
-
 /// The reports of one target. A GPU's registers are known where its assembler is at hand and takes the code.
 Json ask(const Compilation& compilation, bool is_gpu, const Jobs::Stop& stop, std::string& error) {
   std::optional<std::string> text;
@@ -99,9 +89,7 @@ void Reports::read(Report& report, const Compilation& compilation, const Json& j
     std::optional<NamedPlace> place = read_place(compilation, text_at(kernel, "source"));
     if (place) report.kernels.push_back({text_at(kernel, "name"), *place, text_at(kernel, "text")});
   }
-  for (const Json& entry : member(json, "entries")) {
-    report.entries[text_at(entry, "name")] = with_own_places(text_at(entry, "text"));
-  }
+  for (const Json& entry : member(json, "entries")) report.entries[text_at(entry, "name")] = text_at(entry, "text");
 }
 
 std::string Reports::describe(const Report& report, const Symbol& symbol) {
