@@ -57,7 +57,7 @@ def parse_option(tool, left):
     match = re.fullmatch(r"((?:-\w, )?--[\w-]+|-\w)(?:(\[=\w+\])| (\[?[\S]+(?: \S+)*))?", left.strip())
     if not match:
         fail(tool, left)
-    value = (match[2] or match[3] or "").strip("[]=")
+    value = re.sub(r"^\[=?(.*)\]$", r"\1", match[2] or match[3] or "")
     optional = bool(match[2]) or (match[3] or "").startswith("[")
     return Option(match[1].split(", "), value, optional)
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
+#include <iostream>
 #include <new>
 
 #include "runtime/format/text.h"
@@ -82,7 +83,8 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help and --version
-    return app.exit(request);
+    int status = app.exit(request);
+    return std::cout.flush() ? status : fail("the output cannot be written");
   } catch (const CLI::ParseError& mistake) {
     std::vector<CLI::App*> commands = app.get_subcommands();
     return fail_command_line(tessera::command_line::mistake_text(app, mistake),

@@ -61,6 +61,7 @@ def check_man(folder, tools):
         shown = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", done.stdout).replace("−", "-").replace("‐", "-")
         for help in all_helps(tool):
             for option in help.options():
+                assert option.value.count("[") == option.value.count("]"), f"{help.tool} {option}"
                 for name in option.names:
                     assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", shown), f"{tool}.1 lacks {name} of {help.tool}"
         names = {name for help in all_helps(tool) for option in help.options() for name in option.names}

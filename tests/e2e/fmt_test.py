@@ -83,8 +83,8 @@ def check_mistakes(folder):
     assert path.read_text() == BROKEN and other.read_text() == GOOD, "the other file is formatted all the same"
     assert "model.tsr:" in fmt("-", "--stdin-name=model.tsr", text=BROKEN, status=1)[1]
     assert "no such file" in fmt(folder / "none.tsr", status=1)[1].lower()
-    assert "--range takes LINE:LINE" in fmt("--range=x", other, status=1)[1]
-    assert "--range takes LINE:LINE" in fmt("--range=3:2", other, status=1)[1]
+    assert "--range takes LINE[:LINE]" in fmt("--range=x", other, status=1)[1]
+    assert "--range takes LINE[:LINE]" in fmt("--range=3:2", other, status=1)[1]
     assert "of one file" in fmt("--range=1:2", other, path, status=1)[1]
     fmt("--bad-option", other, status=1)
     fmt(status=1)

@@ -1,6 +1,7 @@
 #include "tools/driver/start.h"
 
 #include <CLI/CLI.hpp>
+#include <sstream>
 
 #include "support/out_of_memory.h"
 #include "tools/command_line/help.h"
@@ -19,7 +20,13 @@ std::optional<int> read_command_line(CLI::App& app, int argc, const char* const*
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help and --version
-    return app.exit(request);
+    std::ostringstream text;
+    int status = app.exit(request, text, text);
+    SourceManager sources;
+    DiagnosticEngine diagnostics(sources);
+    if (write_text("-", text.str(), diagnostics)) return status;
+    show(diagnostics, command_line::error_format(argc, argv), app.get_name());
+    return exit_user_error;
   } catch (const CLI::ParseError& error) {
     std::string text = command_line::mistake_text(app, error);
     return command_line_error(app.get_name(), std::move(text), command_line::error_format(argc, argv));

@@ -62,7 +62,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--stdout", options.to_stdout, "write nothing; print the formatted text")
       ->group("What is done");
   app.add_option("--range", options.range, "only the statements on these lines, counted from 1")
-      ->type_name("LINE:LINE")
+      ->type_name("LINE[:LINE]")
       ->group("What is formatted");
   app.add_option("--exclude", options.excluded,
                  "not this file or folder below the folders that are given")
@@ -77,7 +77,7 @@ void add_options(CLI::App& app, Options& options) {
   driver::finish_options(app);
 }
 
-/// "10:20"; false when it is no range.
+/// "10:20", or "10" for one line; false when it is no range.
 bool read_range(const std::string& text, formatter::LineRange& range) {
   auto number = [](std::string_view digits, uint32_t& value) {
     bool good = !digits.empty() && digits.size() < 10 &&
@@ -174,7 +174,7 @@ int main(int argc, char** argv) {
     options.lines.emplace();
     if (!read_range(options.range, *options.lines)) {
       return driver::command_line_error("tessera-fmt",
-                                        "--range takes LINE:LINE, not '" + options.range + "'");
+                                        "--range takes LINE[:LINE], not '" + options.range + "'");
     }
     std::error_code error;
     if (options.inputs.size() != 1 || std::filesystem::is_directory(options.inputs[0], error)) {

@@ -345,6 +345,10 @@ std::string check_format(const Options& options) {
 std::string check_options(CLI::App& app, Options& options) {
   const driver::CompileOptions& compile = options.compile;
   if (compile.input.empty()) return "no input file is given";
+  for (const char* option : {"--output", "--inspect", "--time-json"}) {
+    bool is_named = app.count(option) == 0 || !app[option]->as<std::string>().empty();
+    if (!is_named) return fmt::format("{} is given no name", option);
+  }
   bool is_reported = app.count("--report") > 0;
   bool is_wanted = is_reported || !options.inspect.empty() || !options.shapes.empty();
   if (compile.input == "-" && compile.output.empty() && compile.stages.empty() && !is_wanted) {
@@ -394,7 +398,11 @@ int main(int argc, char** argv) {
   CLI::App app{"Compiles Tessera source to a bundle.", "tesserac"};
   add_options(app, options);
   if (std::optional<int> status = driver::read_command_line(app, argc, argv)) return *status;
-  if (app.count("--explain") > 0) return explain(options);
+  if (app.count("--explain") > 0) {
+    if (options.compile.input.empty()) return explain(options);
+    return driver::command_line_error("tesserac", "--explain is about one tag, and reads no file",
+                                      options.diagnostics.format);
+  }
   if (std::string problem = check_options(app, options); !problem.empty()) {
     return driver::command_line_error("tesserac", problem, options.diagnostics.format);
   }
