@@ -163,6 +163,9 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
       } else {
         builder.suggest(sources(), decorator.loc, name, decorator_names());
       }
+      // What it does with tiles is right in the kernel that it was to be.
+      bool is_kernel = name.starts_with("kernel.") || nearest_name(name, decorator_names()).starts_with("kernel");
+      if (is_kernel) function->kind = FunctionKind::Kernel;
       continue;
     }
     if (!check_decorator(def, decorator)) continue;

@@ -39,7 +39,9 @@ bool is_absence(std::string_view reason) { return reason == std::strerror(ENOENT
 
 std::span<const ast::Parameter> Function::parameters() const {
   std::span<const ast::Parameter> all = def ? def->parameters : lambda->parameters;
-  return is_method && !all.empty() ? all.subspan(1) : all;
+  // What lacks 'self' is reported, and has all the parameters that it names.
+  bool has_self = is_method && !all.empty() && (all[0].name.text == "self" || all[0].name.text == "this");
+  return has_self ? all.subspan(1) : all;
 }
 
 const ast::Node* Function::node() const {

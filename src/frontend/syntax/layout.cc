@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "frontend/syntax/utf8.h"
+
 namespace tessera {
 
 namespace {
@@ -23,10 +25,16 @@ Indentation measure(const TokenBuffer& buffer, const Token& first) {
     offset = buffer.expansion(first.expansion).offset;
   }
   std::string_view text = buffer.sources().file(file).text();
-  uint32_t begin = offset;
-  while (begin > 0 && (text[begin - 1] == ' ' || text[begin - 1] == '\t')) --begin;
-  Indentation found{offset - begin};
-  for (char c : text.substr(begin, offset - begin)) (c == '\t' ? found.tabs : found.spaces) = true;
+  Indentation found;
+  for (uint32_t begin = offset; begin > 0; ++found.width) {
+    char last = text[begin - 1];
+    bool is_plain = last == ' ' || last == '\t';
+    bool is_two = begin >= 2 && !blank_name(text.substr(begin - 2, 2)).empty();
+    bool is_three = begin >= 3 && !blank_name(text.substr(begin - 3, 3)).empty();
+    if (!is_plain && !is_two && !is_three) break;
+    begin -= is_plain ? 1 : is_two ? 2 : 3;
+    (last == '\t' ? found.tabs : found.spaces) = true;
+  }
   return found;
 }
 
@@ -121,7 +129,8 @@ class Layout {
   void report_misaligned(size_t at, uint32_t width);
   void report_unindented(size_t at, uint32_t width);
   void missing_block(const Token& next);
-  void start_statement(const Token& first);
+  void start_statement(const Token& first, TokenKind second);
+  Token mend_else_if(const Line& line);
 
   TokenBuffer& buffer_;
   DiagnosticEngine& diagnostics_;
@@ -300,13 +309,15 @@ void Layout::shallower(size_t at) {
 }
 
 /// Checks that a statement may begin so; if not, an Error goes first and the parser passes over it.
-void Layout::start_statement(const Token& first) {
+void Layout::start_statement(const Token& first, TokenKind second) {
   Level& level = levels_.back();
   bool is_branch = first.kind == TokenKind::Elif || first.kind == TokenKind::Else;
   if (is_reported_) {
     // One message is enough for a line.
   } else if (is_branch && !level.after_if) {
     diagnostics_.report(diag::branch_without_if, buffer_.loc(first), buffer_.describe(first));
+  } else if (is_keyword(first.kind) && !begins_statement(first.kind) && second == TokenKind::Assign) {
+    diagnostics_.report(diag::keyword_as_name, buffer_.loc(first), display_name(first.kind));
   } else if (!begins_statement(first.kind) && first.kind != TokenKind::Error) {
     diagnostics_.report(diag::unexpected_at_start, buffer_.loc(first), buffer_.describe(first));
   }
@@ -317,6 +328,18 @@ void Layout::start_statement(const Token& first) {
   if (level.elifs != max_elif_chain + 1) return;
   diagnostics_.report(diag::unsupported_chain, buffer_.loc(first), max_elif_chain,
                       "'elif' branches");
+}
+
+/// `else if x:` is read as the branch that it means; gives the word that begins the line then.
+Token Layout::mend_else_if(const Line& line) {
+  Token first = *line.begin;
+  const Token* next = line.begin + 1;
+  if (first.kind != TokenKind::Else || next->kind != TokenKind::If || !levels_.back().after_if) return first;
+  Loc place = buffer_.loc(first), loc = buffer_.loc(*next);
+  diagnostics_.report(diag::expected_token, loc, "':'", buffer_.describe(*next))
+      .fix("write 'elif'", place.line == loc.line ? buffer_.span(first, *next) : loc, "elif");
+  first.kind = TokenKind::Elif;
+  return first;
 }
 
 void Layout::line(size_t at) {
@@ -335,9 +358,12 @@ void Layout::line(size_t at) {
     shallower(at);
   }
   size_t size_before = out_.size();
-  start_statement(*line.begin);
+  Token first = mend_else_if(line);
+  start_statement(first, (line.begin + 1)->kind);
   bool bad_start = out_.size() != size_before;
-  out_.insert(out_.end(), line.begin, line.end + 1);
+  bool is_mended = first.kind != line.begin->kind;
+  out_.push_back(first);
+  out_.insert(out_.end(), line.begin + (is_mended ? 2 : 1), line.end + 1);
   before_ = line.begin;
   colon_ = buffer_.loc(*(line.end - 1));
   before_end_ = bad_start ? LineEnd::Broken : line_end(line.begin, line.end);

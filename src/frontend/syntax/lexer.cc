@@ -58,12 +58,15 @@ class TokenChecker {
 
   void check_bytes();
   void check(const RawToken& token);
+  bool is_blank(const RawToken& token);
+  void report_blanks();
 
  private:
   Loc loc(size_t offset, size_t length) const {
     return source_.locate(file_, uint32_t(offset), uint32_t(length));
   }
   void unknown(const RawToken& token);
+  bool quoted(size_t offset, std::string_view character);
   bool in_foreign_comment(size_t offset) const;
 
   FileId file_;
@@ -72,6 +75,9 @@ class TokenChecker {
   DiagnosticEngine& diagnostics_;
   size_t invalid_at_ = std::string_view::npos;
   size_t unknown_end_ = std::string_view::npos;
+  size_t quoted_end_ = 0;      ///< of what stands between curly quotes, which is reported
+  bool lone_returns_ = false;  ///< reported
+  std::vector<std::pair<size_t, size_t>> blanks_;  ///< what looks like white space and is none
 };
 
 void TokenChecker::check_bytes() {
@@ -93,12 +99,44 @@ void TokenChecker::unknown(const RawToken& token) {
   if (bad != std::string_view::npos) return;
   size_t length = utf8_sequence_length(text);
   std::string_view character = text.substr(0, length);
+  if (token.offset < quoted_end_ || quoted(token.offset, character)) return;
+  if (character == "\r") {
+    if (std::exchange(lone_returns_, true)) return;
+    diagnostics_.report(diag::unknown_character, loc(token.offset, length), character)
+        .help("lines end in '\\n' or in '\\r\\n'");
+    return;
+  }
   auto report = diagnostics_.report(diag::unknown_character, loc(token.offset, length), character);
   if (character == "\\") report.help("a line is continued by a '\\' that ends it");
-  if (character == "\u2018" || character == "\u2019" || character == "\u201C" ||
-      character == "\u201D") {
-    report.fix("strings stand between straight quotes", loc(token.offset, length), character < "\u201C" ? "'" : "\"");
+}
+
+/// A string between curly quotes is one mistake; one of them alone is, too.
+bool TokenChecker::quoted(size_t offset, std::string_view character) {
+  bool is_single = character == "\u2018" || character == "\u2019";
+  bool is_double = character == "\u201C" || character == "\u201D";
+  if (!is_single && !is_double) return false;
+  std::string_view rest = text_.substr(offset + character.size());
+  rest = rest.substr(0, rest.find('\n'));
+  std::string straight = is_single ? "'" : "\"";
+  size_t end = rest.find(is_single ? "\u2019" : "\u201D");
+  std::vector<Edit> edits = {{loc(offset, character.size()), straight}};
+  if (end != rest.npos) {
+    quoted_end_ = offset + 2 * character.size() + end;
+    edits.push_back({loc(quoted_end_ - character.size(), character.size()), straight});
   }
+  diagnostics_.report(diag::unknown_character, loc(offset, character.size()), character)
+      .fix("strings stand between straight quotes", std::move(edits));
+  return true;
+}
+
+/// Those of a file come from one setting of an editor.
+void TokenChecker::report_blanks() {
+  if (blanks_.empty()) return;
+  std::vector<Edit> edits;
+  for (auto [offset, length] : blanks_) edits.push_back({loc(offset, length), " "});
+  std::string_view first = text_.substr(blanks_[0].first, blanks_[0].second);
+  diagnostics_.report(diag::unknown_character, edits[0].loc, blank_name(first))
+      .fix(blanks_.size() == 1 ? "write a space" : "write spaces", std::move(edits));
 }
 
 /// Whether the line begins with '//', which is reported where lines are read.
@@ -106,6 +144,19 @@ bool TokenChecker::in_foreign_comment(size_t offset) const {
   std::string_view before = text_.substr(0, offset);
   before = before.substr(before.rfind('\n') + 1);
   return before.substr(std::min(before.size(), before.find_first_not_of(" \t"))).starts_with("//");
+}
+
+/// Whether a token is white space of other scripts and programs; each character of it is remembered.
+bool TokenChecker::is_blank(const RawToken& token) {
+  std::string_view rest = text_.substr(token.offset, token.length);
+  std::vector<std::pair<size_t, size_t>> found;
+  for (size_t at = 0; at < rest.size(); at += found.back().second) {
+    size_t length = utf8_sequence_length(rest.substr(at));
+    if (blank_name(rest.substr(at, length)).empty()) return false;
+    found.emplace_back(token.offset + at, length);
+  }
+  blanks_.insert(blanks_.end(), found.begin(), found.end());
+  return true;
 }
 
 void TokenChecker::check(const RawToken& token) {
@@ -165,9 +216,14 @@ LexedFile lex_file(FileId file, const SourceManager& sources, DiagnosticEngine& 
     uint32_t offset = begin + uint32_t(token->getStartIndex());
     uint32_t length = uint32_t(token->getStopIndex() - token->getStartIndex() + 1);
     TokenKind kind = TokenKind(token->getType());
-    lexed.tokens.push_back({kind, first_role(kind), offset, length});
-    checker.check(lexed.tokens.back());
+    RawToken& added = lexed.tokens.emplace_back(RawToken{kind, first_role(kind), offset, length});
+    if (kind == TokenKind::NonAscii && checker.is_blank(added)) {
+      added.kind = TokenKind::Space;
+      added.role = TokenRole::Trivia;
+    }
+    checker.check(added);
   }
+  checker.report_blanks();
   return lexed;
 }
 

@@ -381,7 +381,8 @@ Directive Preprocessor::read_directive(const Reading& reading, size_t& at) {
     before = token.kind;
     directive.tokens.push_back(token);
     Token made{token.kind, reading.file, token.offset, token.length, 0};
-    if (!brackets.accept(made) || token.kind == TokenKind::UnterminatedString) {
+    bool is_broken_number = is_condition && token.kind == TokenKind::BadNumber;
+    if (!brackets.accept(made) || token.kind == TokenKind::UnterminatedString || is_broken_number) {
       directive.broken = true;
     }
   }

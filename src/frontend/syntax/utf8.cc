@@ -33,6 +33,17 @@ size_t find_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
+std::string_view blank_name(std::string_view character) {
+  constexpr std::pair<std::string_view, std::string_view> blanks[] = {
+      {"\u00A0", "U+00A0"}, {"\u2002", "U+2002"}, {"\u2003", "U+2003"}, {"\u2004", "U+2004"},
+      {"\u2005", "U+2005"}, {"\u2006", "U+2006"}, {"\u2007", "U+2007"}, {"\u2008", "U+2008"},
+      {"\u2009", "U+2009"}, {"\u200A", "U+200A"}, {"\u202F", "U+202F"}, {"\u3000", "U+3000"}};
+  for (const auto& [blank, name] : blanks) {
+    if (blank == character) return name;
+  }
+  return {};
+}
+
 void append_utf8(std::string& out, uint32_t code_point) {
   auto tail = [&](int shift) { out += char(0x80 | ((code_point >> shift) & 0x3F)); };
   if (code_point < 0x80) {

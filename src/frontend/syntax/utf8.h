@@ -14,6 +14,9 @@ size_t utf8_sequence_length(std::string_view text);
 /// Offset of the first byte that belongs to no valid sequence; npos when all do.
 size_t find_invalid_utf8(std::string_view text);
 
+/// How a message names a character that looks like a space and is none ("U+00A0"); empty for any other.
+std::string_view blank_name(std::string_view character);
+
 /// Appends a code point, which must be a valid scalar value.
 void append_utf8(std::string& out, uint32_t code_point);
 

@@ -146,3 +146,18 @@ TEST_CASE("one mistake is one message and what follows is parsed") {
   CHECK(parsed.tree.find("(def ok () _\n  (pass))") != std::string::npos);
   CHECK(parsed.tree.find("(expr h)") != std::string::npos);
 }
+
+TEST_CASE("one mistake of other languages, editors and keyboards is one message, which mends it") {
+  CHECK(mended("if a:\n  b\nelse if c:\n  d\nelse:\n  e\n") == "if a:\n  b\nelif c:\n  d\nelse:\n  e\n");
+  CHECK(tags("def g(*args):\n  return args[0]\n") == "bad-keyword-marker@1:7");
+  CHECK(tags("def g(x, **kwargs):\n  return x\n") == "bad-keyword-marker@1:10");
+  CHECK(tags("def f(in: T):\n  return in\n") == "keyword-as-name@1:7");
+  CHECK(tags("def f(x, lambda):\n  y = lambda * x\n  return lambda + 1.0\n") == "keyword-as-name@1:10");
+  CHECK(tags("in = x\n") == "keyword-as-name@1:1");
+  CHECK(mended("def f():\n\u00A0\u00A0x = y\n\u00A0 return\u00A0x\n") == "def f():\n  x = y\n  return x\n");
+  CHECK(parse("\u00A0x\n").messages.find("'U+00A0'") != std::string::npos);
+  CHECK(mended("x = \u201Ca \u00E9 b\u201D\ny = 1\n") == "x = \"a \u00E9 b\"\ny = 1\n");
+  CHECK(mended("x = \u2018a\u2019\n") == "x = 'a'\n");
+  CHECK(tags("%if 1 < 3X\nx\n%endif\n") == "malformed-number@1:9");
+  CHECK(tags("x = 1\ry = 2\rz = 3\r") == "unknown-character@1:6");
+}

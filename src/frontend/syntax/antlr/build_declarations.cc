@@ -65,7 +65,9 @@ std::span<const Parameter> AstBuilder::parameter_list(const std::vector<Context*
     if (each->expression() != nullptr) parameter.default_value = expression(each->expression());
     found.push_back(parameter);
   }
-  if (!followed) {
+  // A name right behind the marker is no parameter, which is reported.
+  bool is_starred = !followed && buffer_.tokens[view(marker).buffer_index() + 1].kind == TokenKind::Name;
+  if (!followed && !is_starred) {
     diagnostics_.report(diag::bad_keyword_marker, loc(marker), "has no parameter after it");
   }
   check_parameters(found);

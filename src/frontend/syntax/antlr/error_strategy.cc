@@ -66,6 +66,7 @@ void ErrorStrategy::reset(antlr4::Parser*) {
   had_error_ = false;
   line_reported_ = false;
   made_up_.clear();
+  taken_for_names_.clear();
 }
 
 void ErrorStrategy::reportMatch(antlr4::Parser*) {
@@ -93,8 +94,6 @@ DiagnosticEngine::Builder ErrorStrategy::report_missing_colon(antlr4::Parser* pa
   auto message = diagnostics_.report(diag::expected_token, mistake.loc, "':'", mistake.found);
   if (mistake.kind == TokenKind::Newline) {
     message.fix("write ':' where a block begins", mistake.loc.before(), ":");
-  } else if (mistake.kind == TokenKind::If && mistake.before == TokenKind::Else) {
-    message.fix("write 'elif'", between(*mistake.last, mistake.loc), "elif");
   }
   return message;
 }
@@ -158,6 +157,12 @@ DiagnosticEngine::Builder ErrorStrategy::report_unexpected(const Mistake& mistak
   return message;
 }
 
+/// A keyword that is taken for a name; where it is used as such is no other mistake.
+DiagnosticEngine::Builder ErrorStrategy::report_keyword(const Mistake& mistake) {
+  taken_for_names_.insert(mistake.kind);
+  return diagnostics_.report(diag::keyword_as_name, mistake.loc, mistake.found);
+}
+
 /// Chooses the message by what the grammar would take instead.
 DiagnosticEngine::Builder ErrorStrategy::report_mistake(antlr4::Parser* parser,
                                                         const Mistake& mistake) {
@@ -170,6 +175,17 @@ DiagnosticEngine::Builder ErrorStrategy::report_mistake(antlr4::Parser* parser,
   if (ends_head || (expected.size() == 1 && expected[0] == TokenKind::Colon)) {
     return report_missing_colon(parser, mistake);
   }
+  bool in_head = rule == TesseraParser::RuleDefStatement || rule == TesseraParser::RuleModuleStatement ||
+                 rule == TesseraParser::RuleParameters || rule == TesseraParser::RuleParameter;
+  bool is_starred = kind == TokenKind::Name && before == TokenKind::Star;
+  if (in_head && (is_starred || kind == TokenKind::Power)) {
+    Loc star = is_starred ? buffer_.loc(*mistake.last) : mistake.loc;
+    return diagnostics_.report(diag::bad_keyword_marker, star, "gathers no arguments")
+        .help("each argument has a parameter of its own; one of several values is given a tuple or a list");
+  }
+  if (in_head && is_keyword(kind) && (before == TokenKind::Lparen || before == TokenKind::Comma)) {
+    return report_keyword(mistake);
+  }
   if (kind == TokenKind::Assign && mistake.begins_line && is_keyword(before)) {
     return diagnostics_.report(diag::keyword_as_name, buffer_.loc(*mistake.last), display_name(before));
   }
@@ -177,16 +193,14 @@ DiagnosticEngine::Builder ErrorStrategy::report_mistake(antlr4::Parser* parser,
   bool wants_operand = contains(expected, TokenKind::Integer) ||
                        (opens_list && !starts_operand(kind) && !is_keyword(kind));
   bool is_argument_name = wants_operand && is_keyword(kind) && ahead(2) == TokenKind::Assign;
-  if (is_argument_name) return diagnostics_.report(diag::keyword_as_name, mistake.loc, mistake.found);
+  if (is_argument_name) return report_keyword(mistake);
   if (wants_operand && !is_foreign_sign(before, kind)) {
     auto message = diagnostics_.report(diag::expected_expression, mistake.loc, mistake.found);
     bool is_starred = opens_list && (kind == TokenKind::Star || kind == TokenKind::Power);
     if (is_starred) message.help("a call gives its arguments one by one; a list or a dict is not unpacked in it");
     return message;
   }
-  if (contains(expected, TokenKind::Name) && is_keyword(kind)) {
-    return diagnostics_.report(diag::keyword_as_name, mistake.loc, mistake.found);
-  }
+  if (contains(expected, TokenKind::Name) && is_keyword(kind)) return report_keyword(mistake);
   bool side_by_side = starts_operand(kind) && ends_operand(before);
   bool lacks_in = rule == TesseraParser::RuleForStatement && contains(expected, TokenKind::In) && side_by_side;
   if (lacks_in) {
@@ -238,13 +252,13 @@ bool ErrorStrategy::lacks_block(antlr4::Parser* parser) {
   return kind_of(tokens_.LA(-1)) == TokenKind::Newline;
 }
 
-/// An earlier phase has reported the line of `token`.
+/// An earlier phase has reported the line of `token`, or it uses a keyword that is reported as a name.
 bool ErrorStrategy::line_has_error(const antlr4::Token* token) const {
   auto kind = [&](size_t index) { return kind_of(tokens_.get(index)->getType()); };
   size_t at = token->getTokenIndex();
   while (at > 0 && kind(at - 1) != TokenKind::Newline) --at;
   for (;; ++at) {
-    if (kind(at) == TokenKind::Error) return true;
+    if (kind(at) == TokenKind::Error || taken_for_names_.contains(kind(at))) return true;
     if (kind(at) == TokenKind::Newline || kind(at) == TokenKind::EndOfFile) return false;
   }
 }

@@ -10,6 +10,8 @@
 
 #include <antlr4-runtime.h>
 
+#include <set>
+
 #include "TesseraParser.h"
 #include "frontend/syntax/antlr/token_view.h"
 #include "support/diagnostic.h"
@@ -53,6 +55,7 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
   bool line_has_error(const antlr4::Token* token) const;
   DiagnosticEngine::Builder report_mistake(antlr4::Parser* parser, const Mistake& mistake);
   DiagnosticEngine::Builder report_missing_colon(antlr4::Parser* parser, const Mistake& mistake);
+  DiagnosticEngine::Builder report_keyword(const Mistake& mistake);
   DiagnosticEngine::Builder report_unexpected(const Mistake& mistake);
   bool help_foreign(DiagnosticEngine::Builder& message, const Mistake& mistake) const;
   Loc between(const Token& first, Loc last) const;
@@ -68,6 +71,7 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
   DiagnosticEngine& diagnostics_;
   bool had_error_ = false;
   bool line_reported_ = false;
+  std::set<TokenKind> taken_for_names_;
   std::vector<std::unique_ptr<ViewToken>> made_up_;
 };
 
