@@ -26,6 +26,7 @@ class Option:
     names: list          # ["-o", "--output"], or the one of an argument
     value: str = ""      # "FILE"; empty for a flag
     optional: bool = False  # the value may be left out
+    joined: bool = False    # the value stands behind `=` only
     text: str = ""
 
     def values(self):
@@ -59,7 +60,7 @@ def parse_option(tool, left):
         fail(tool, left)
     value = re.sub(r"^\[=?(.*)\]$", r"\1", match[2] or match[3] or "")
     optional = bool(match[2]) or (match[3] or "").startswith("[")
-    return Option(match[1].split(", "), value, optional)
+    return Option(match[1].split(", "), value, optional, bool(match[2]))
 
 
 def parse_entries(tool, lines, is_option):

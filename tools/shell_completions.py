@@ -4,6 +4,10 @@ import re
 FILES = {"FILE", "PATH", "BUNDLE", "LOG"}
 FOLDERS = {"DIR"}
 PASSES = "$(tessera-opt --list-passes 2>/dev/null | sed -n 's/^\\([a-zA-Z_]\\{1,\\}\\)  .*/\\1/p')"
+# Tags of messages, and what -W takes of those that are warnings.
+TAGS = "$(tesserac --explain 2>/dev/null | sed 's/ .*//')"
+WARNINGS = "error $(tesserac --explain 2>/dev/null | sed -n 's/^\\([^ ]*\\) *(a warning) .*/\\1 no-\\1 error=\\1/p')"
+SHELL_WORDS = {"passes": PASSES, "tags": TAGS, "warnings": WARNINGS}
 
 
 def is_list(option):
@@ -11,12 +15,14 @@ def is_list(option):
 
 
 def value_kind(option):
-    """What completes the value of an option: words, passes, files, folders, pairs (NAME=FILE) or nothing."""
+    """What completes the value of an option: words, passes, tags, warnings, files, folders, pairs (NAME=FILE) or nothing."""
     if option.values():
         return "words"
     name = option.value.removesuffix(",...")
     if name == "PASS":
         return "passes"
+    if name == "TAG":
+        return "warnings" if option.names[0] == "-W" else "tags"
     if name.endswith("=FILE"):
         return "pairs"
     return "files" if name in FILES else "folders" if name in FOLDERS else "nothing"
@@ -62,8 +68,8 @@ def bash_value(option):
     kind, listed = value_kind(option), int(is_list(option))
     if kind == "words":
         return f'__tessera_offer "$value" "$prefix" {listed} {" ".join(option.values())}'
-    if kind == "passes":
-        return f'__tessera_offer "$value" "$prefix" {listed} {PASSES}'
+    if kind in SHELL_WORDS:
+        return f'__tessera_offer "$value" "$prefix" {listed} {SHELL_WORDS[kind]}'
     if kind == "pairs":
         return '[[ $value == *=* ]] && __tessera_paths "${value#*=}" "$prefix${value%%=*}=" f'
     if kind == "nothing":
@@ -75,8 +81,7 @@ def bash_case(options):
     lines = []
     for option in options:
         if option.value:
-            # A value that may be left out stands behind `=` only.
-            guard = '[[ -z $prefix ]] && return 1; ' if option.optional else ""
+            guard = '[[ -z $prefix ]] && return 1; ' if option.joined else ""
             lines.append(f'    {"|".join(option.names)}) {guard}{bash_value(option)} ;;')
     return "\n".join(lines + ["    *) return 1 ;;"])
 
@@ -96,6 +101,8 @@ def bash_scope(function, options, commands):
 {function}() {{
   local word=$1 previous=$2
   if [[ $word == --*=* ]] && {function}_value "${{word%%=*}}" "${{word#*=}}" "${{word%%=*}}="; then
+    :
+  elif [[ $word == -W* ]] && {function}_value -W "${{word#-W}}" -W; then
     :
   elif [[ $previous == -* ]] && {function}_value "$previous" "$word" ""; then
     :
@@ -148,8 +155,8 @@ def zsh_quote(text):
 
 def zsh_action(option):
     kind = value_kind(option)
-    words = " ".join(option.values()).replace(":", "\\:") if kind == "words" else PASSES.replace(":", "\\:").replace("'", "'\\''")
-    if kind in ("words", "passes"):
+    words = (" ".join(option.values()) if kind == "words" else SHELL_WORDS.get(kind, "")).replace(":", "\\:").replace("'", "'\\''")
+    if words:
         return f"{{_sequence compadd - {words}}}" if is_list(option) else f"{{compadd - {words}}}"
     if kind == "pairs":
         return "{compset -P '\\''*='\\'' && _files}"
@@ -164,7 +171,7 @@ def zsh_option(option):
     for each in name:
         value = ""
         if option.value:
-            separator = "=-" if option.optional else "=" if each.startswith("--") else "+"
+            separator = "=-" if option.joined else "=" if each.startswith("--") else "+"
             value = f"{separator}{text}:{':' if option.optional else ''}{zsh_quote(option.value)}:{zsh_action(option)}"
         specs.append(f"'{repeated}{each}{value or text}'")
     return specs
@@ -214,8 +221,15 @@ def fish_quote(text):
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+FISH_WARNINGS = """(echo error
+for form in '' no- error=; tesserac --explain 2>/dev/null | string replace -rf '^(\\S+) +\\(a warning\\) .*' "$form\\$1"; end)"""
+
+
 def fish_value(option):
     kind = value_kind(option)
+    if kind in ("tags", "warnings"):
+        words = "(tesserac --explain 2>/dev/null | string replace -r ' .*' '')" if kind == "tags" else FISH_WARNINGS
+        return " -x -a " + fish_quote(words)
     if kind in ("words", "passes"):
         words = " ".join(option.values()) if kind == "words" else "(tessera-opt --list-passes 2>/dev/null | string match -r '^[a-zA-Z_]+(?=  )')"
         if is_list(option):
@@ -229,7 +243,7 @@ def fish_value(option):
 
 def fish_option(tool, condition, option):
     names = "".join(f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}" for name in option.names)
-    value = fish_value(option) if option.value and (not option.optional or option.values()) else ""
+    value = fish_value(option) if option.value and (not option.joined or option.values()) else ""
     return f"complete -c {tool}{condition}{names}{value} -d {fish_quote(shortened(option.text))}"
 
 
