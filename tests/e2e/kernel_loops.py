@@ -180,13 +180,24 @@ def summed(x: Tensor[M, N, f32], k: Tensor[i64]) -> Tensor[M, f32]:
         s += tile.sum(tile.load(x, (t.i, n), (t.m, t.n)), axis=1)
     return s
 
+@kernel.schedule(Schedule(BM=1, BN={0}))
+def multiplied(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        s += tile.sum(tile.load(x, (t.i, n * 1152921504606846975), (t.m, t.n)), axis=1)
+        s += tile.sum(tile.load(x, (t.i, n * 9223372036854775807), (t.m, t.n)), axis=1)
+        s += tile.sum(tile.load(x, (t.i + n * 4611686018427387903, n), (t.m, t.n)), axis=1)
+    return s
+
 @jit
 def f(x: Tensor[M, N, f32], y: Tensor[M, N, f32], k: Tensor[i64]):
     a = read(x, k)
     b = write(x, k, y)
     c = copied(x, k)
     d = summed(x, k)
-    return a, b, c, d
+    e = multiplied(x)
+    return a, b, c, d, e
 """
 
 
@@ -202,4 +213,5 @@ def wild(x, y, k, width):
     b[:, there] = x[:, :there.stop - there.start]
     c = np.concatenate([np.where(np.arange(width) < there.stop - there.start, tile, 0)] * tiles, axis=1)[:, :columns]
     last = min(max(-(-k // width), 0), tiles) * width
-    return {"a": a, "b": b, "c": c, "d": x[:, :last].astype(np.float64).sum(axis=1)}
+    return {"a": a, "b": b, "c": c, "d": x[:, :last].astype(np.float64).sum(axis=1),
+            "e": 3.0 * x[:, :width].astype(np.float64).sum(axis=1)}

@@ -76,7 +76,7 @@ bool KernelBuilder::bound_range(TileRange& range, const BoundArguments& argument
   if (!arguments[at + 1].is_none()) {
     Value* stop = element(at + 1, "the stop of 'range'");
     if (!stop) return false;
-    if (TileOps::is_read(stop)) {  // and may be so large that it cannot be rounded up
+    if (TileOps::may_reach(stop, 0x1p62)) {  // it might not be rounded up without overflow
       stop = op(ElementwiseKind::Min, stop, ops_.index(Datum::dim(range.extent), arguments.call, "the extent"));
     }
     Value* up = op(ElementwiseKind::Sub, op(ElementwiseKind::Add, stop, step), ops_.index_constant(1));

@@ -1,6 +1,8 @@
 #include "frontend/kernel/tile_ops.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "frontend/dims.h"
 #include "frontend/dtype_values.h"
@@ -467,23 +469,65 @@ Value* TileOps::index(const Datum& datum, Loc loc, std::string_view what) {
   return materialise(datum, DType::I64, {}, false);
 }
 
-bool TileOps::is_read(const Value* number) {
+namespace {
+
+/// More tiles than an axis has.
+constexpr double most_tiles = 0x1p40;
+/// So far from all of them that no place in elements overflows before.
+constexpr double far_tiles = 0x1p48;
+
+double reach_of(Dim size) {
+  double sum = 0;
+  for (const DimTerm& term : size->terms) {
+    sum += std::abs(double(term.coefficient)) * std::pow(most_tiles, double(term.factors.size()));
+  }
+  return sum;
+}
+
+/// How far from 0 a number may be: without end if it was read from memory, or is what the turns of a loop leave.
+double reach_of(const Value* number, std::map<const Value*, double>& known) {
   const Op* def = number->def();
   if (!def) {
-    // The first argument of a loop counts its turns; others are what turns leave.
+    // The first argument of a loop counts its turns.
     const Op* around = number->parent_block()->parent_op();
-    return around->is(info(OpKind::Pipeline)) && number != around->region()->front()->arg(0);
+    bool counts = !around->is(info(OpKind::Pipeline)) || number == around->region()->front()->arg(0);
+    return counts ? most_tiles : INFINITY;
   }
-  if (def->is(info(OpKind::Extract)) || def->region_count() > 0) return true;
-  for (unsigned i = 0; i < def->operand_count(); ++i) {
-    if (is_read(def->operand(i))) return true;
-  }
-  return false;
+  auto [it, is_new] = known.try_emplace(number, INFINITY);
+  if (!is_new) return it->second;
+  auto of = [&](unsigned operand) { return reach_of(def->operand(operand), known); };
+  auto computed = [&]() -> double {
+    if (def->is(info(OpKind::Dim))) return reach_of(def->dim_attr("value"));
+    if (def->is(info(OpKind::Constant))) return std::abs(def->attr("value")->number);
+    switch (def->info().elementwise) {
+      case ElementwiseKind::Cast:
+      case ElementwiseKind::Neg:
+      case ElementwiseKind::FloorDiv: return of(0);
+      case ElementwiseKind::Add:
+      case ElementwiseKind::Sub: return of(0) + of(1);
+      case ElementwiseKind::Mul: return of(0) * of(1);
+      case ElementwiseKind::Mod:
+      case ElementwiseKind::Min:
+      case ElementwiseKind::Max: return std::max(of(0), of(1));
+      case ElementwiseKind::Select: return std::max(of(1), of(2));
+      default: return INFINITY;
+    }
+  };
+  return known[number] = computed();
+}
+
+}  // namespace
+
+bool TileOps::may_reach(const Value* number, double distance) {
+  std::map<const Value*, double> known;
+  return !(reach_of(number, known) < distance);
 }
 
 Value* TileOps::tile_index(const Datum& datum, Dim extent, Dim tile, Loc loc, std::string_view what) {
   Value* number = index(datum, loc, what);
-  if (!number || tile->is_constant(1) || tile->is_constant(0) || !is_read(number)) return number;
+  if (!number || tile->is_constant(1) || tile->is_constant(0) || !may_reach(number, far_tiles)) {
+    return number;
+  }
   auto op = [&](ElementwiseKind kind, Value* limit) {
     return builder_.value(info(kind), {{number}, {limit}}, number->type());
   };

@@ -63,11 +63,12 @@ class TileOps {
   Value* index_constant(int64_t value);
   /// A tile, scalar or size as an i64 index; null when a mistake was reported.
   Value* index(const Datum& datum, Loc loc, std::string_view what);
-  /// The index of a tile of `tile` elements along an axis of `extent`. One that was read from memory may be any number:
-  /// those that have no tile become -1 or the number of tiles, so that no place in elements overflows.
+  /// The index of a tile of `tile` elements along an axis of `extent`. One that was read from memory, or multiplied by
+  /// much, may be any number: those that have no tile become -1 or the number of tiles, so that no place in elements
+  /// overflows.
   Value* tile_index(const Datum& datum, Dim extent, Dim tile, Loc loc, std::string_view what);
-  /// Whether a number was read from memory, or computed of such a one.
-  static bool is_read(const Value* number);
+  /// Whether a number may be so far from 0: as it was read from memory, or for all that sizes and constants say.
+  static bool may_reach(const Value* number, double distance);
   /// A handle on a value of the IR.
   Datum handle(Value* value, Loc loc) const;
   /// The value of a tile; null, with a diagnostic, for anything else, which is called `what`.

@@ -8,7 +8,9 @@
 // Offsets and limits of one axis are one value wherever they are used in a block, which is how later
 // passes see that a store ends where the loads that feed it end.
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "ir/core/dim_facts.h"
@@ -21,6 +23,9 @@ namespace tessera {
 namespace {
 
 using SOp = schedule::OpKind;
+
+/// Beyond what products of two sizes come to, and where indices wrap.
+constexpr double most_size = 0x1p31, most_index = 0x1p63;
 
 class KernelLowering {
  public:
@@ -275,28 +280,47 @@ class KernelLowering {
     return tile::elementwise(builder_, ElementwiseKind::Select, {before, end, at});
   }
 
-  /// Follows arithmetic that keeps what is at least 0 so: counters and sizes are, differences may not be.
-  bool is_never_negative(Value* value) {
+  bool is_never_negative(Value* value) { return most(value).has_value(); }
+
+  /// The most that a number may be that is never negative, nor wraps. Follows arithmetic that keeps what is at least 0
+  /// so: counters and sizes are, differences may not be.
+  std::optional<double> most(Value* value) {
+    auto [it, is_new] = most_.try_emplace(value);
+    if (!is_new) return it->second;
+    std::optional<double> found = computed_most(value);
+    if (found && *found > most_index) found.reset();
+    return most_[value] = found;
+  }
+
+  std::optional<double> computed_most(Value* value) {
     Op* def = value->def();
     if (!def) {  // the grid's counters and that of a loop, but not what a loop carries
       Op* parent = value->block()->parent_op();
-      return schedule::kind_of(parent) == SOp::Tile || value->index() == 0;
+      bool counts = schedule::kind_of(parent) == SOp::Tile || value->index() == 0;
+      return counts ? std::optional(most_size) : std::nullopt;
     }
-    if (def->is(schedule::info(SOp::Constant))) return tile::known_index(mapped(value)).value_or(-1) >= 0;
-    if (def->is(schedule::info(SOp::Dim))) return interval(def->dim_attr("value")).low.value_or(-1) >= 0;
-    auto operand = [&](unsigned i) { return is_never_negative(def->operand(i)); };
-    switch (def->info().elementwise) {
-      case ElementwiseKind::Add:
-      case ElementwiseKind::Mul:
+    if (def->is(schedule::info(SOp::Constant))) {
+      int64_t known = tile::known_index(mapped(value)).value_or(-1);
+      return known >= 0 ? std::optional(double(known)) : std::nullopt;
+    }
+    if (def->is(schedule::info(SOp::Dim))) {
+      std::optional<int64_t> known = def->dim_attr("value")->constant();
+      if (interval(def->dim_attr("value")).low.value_or(-1) < 0) return std::nullopt;
+      return known ? double(*known) : most_size;
+    }
+    ElementwiseKind kind = def->info().elementwise;
+    if (kind == ElementwiseKind::None || def->operand_count() != 2) return std::nullopt;
+    std::optional<double> a = most(def->operand(0)), b = most(def->operand(1));
+    if (kind == ElementwiseKind::Max && (a || b)) return std::max(a.value_or(most_index), b.value_or(most_index));
+    if (!a || !b) return std::nullopt;
+    switch (kind) {
+      case ElementwiseKind::Add: return *a + *b;
+      case ElementwiseKind::Mul: return *a * *b;
       case ElementwiseKind::FloorDiv:
-      case ElementwiseKind::Div:
-      case ElementwiseKind::Mod:
-      case ElementwiseKind::Min:
-        return operand(0) && operand(1);
-      case ElementwiseKind::Max:
-        return operand(0) || operand(1);
-      default:
-        return false;
+      case ElementwiseKind::Div: return a;
+      case ElementwiseKind::Mod: return b;
+      case ElementwiseKind::Min: return std::min(*a, *b);
+      default: return std::nullopt;
     }
   }
 
@@ -428,6 +452,7 @@ class KernelLowering {
   Builder builder_;
   Op* kernel_;
   std::map<Value*, Value*> values_;
+  std::map<Value*, std::optional<double>> most_;
   std::map<std::tuple<Value*, Dim, Dim>, Position> positions_;
 };
 

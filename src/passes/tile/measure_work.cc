@@ -160,6 +160,11 @@ class WorkMeter {
 
   /// The greatest value of an index, or null. `least` asks for the least one.
   Dim bound(Value* value, bool least) {
+    auto [it, is_new] = bounds_.try_emplace({value, least});
+    return is_new ? it->second = computed_bound(value, least) : it->second;
+  }
+
+  Dim computed_bound(Value* value, bool least) {
     if (Dim known = fixed(value)) return known;
     Op* def = value->def();
     if (!def) return least ? constant(0) : nullptr;
@@ -326,6 +331,7 @@ class WorkMeter {
   Dim flops_ = constant(0);
   Dim products_ = constant(0);
   std::optional<DType> product_dtype_;
+  std::map<std::pair<Value*, bool>, Dim> bounds_;  ///< least and greatest values of indices
   bool is_known_ = true;
   bool is_infinite_ = false;
   bool is_bound_ = false;
