@@ -45,7 +45,9 @@ Datum Evaluator::unsupported(Loc loc, std::string_view what) {
 }
 
 bool Evaluator::count_step(Loc loc) {
-  if (++steps_ <= step_limit) return true;
+  constexpr size_t often = 1 << 12;
+  if (++steps_ % often == 0 && session_.is_cancelled()) steps_ = step_limit + 2;  // no more, and nothing is said
+  if (steps_ <= step_limit) return true;
   if (steps_ == step_limit + 1) report(diag::unsupported_program_size, loc, step_limit);
   return false;
 }

@@ -40,10 +40,9 @@ Result<schedule::KernelInstance> SourceLibrary::instantiate_exported(Module& mod
 class Compilation {
  public:
   Compilation(Context& context, DiagnosticEngine& diagnostics, SessionOptions options,
-              std::string kernels_for, std::function<bool()> is_cancelled = {})
+              std::string kernels_for)
       : diagnostics_(diagnostics),
         kernels_for_(std::move(kernels_for)),
-        is_cancelled_(std::move(is_cancelled)),
         state_(std::make_unique<SourceLibrary::State>(context, diagnostics, std::move(options))) {}
 
   Result<FrontendResult> run(FileId file) {
@@ -87,7 +86,7 @@ class Compilation {
   }
 
  private:
-  bool is_cancelled() const { return is_cancelled_ && is_cancelled_(); }
+  bool is_cancelled() const { return state_->session.is_cancelled(); }
   /// The file's name without folder and ending, as a symbol.
   std::string module_name(FileId file) const {
     std::filesystem::path path(diagnostics_.sources().file(file).name());
@@ -136,7 +135,6 @@ class Compilation {
 
   DiagnosticEngine& diagnostics_;
   std::string kernels_for_;
-  std::function<bool()> is_cancelled_;
   std::unique_ptr<SourceLibrary::State> state_;
 };
 
@@ -148,14 +146,14 @@ SessionOptions session_options(const FrontendOptions& options) {
   session.nondet = options.nondet;
   session.targets = options.targets;
   session.observer = options.observer;
+  session.is_cancelled = options.is_cancelled;
   for (const auto& [name, value] : options.defines) session.parse.defines[name] = value;
   return session;
 }
 
 Result<FrontendResult> compile_source(Context& context, FileId file, const FrontendOptions& options,
                                       DiagnosticEngine& diagnostics) {
-  return Compilation(context, diagnostics, session_options(options), options.kernels_for, options.is_cancelled)
-      .run(file);
+  return Compilation(context, diagnostics, session_options(options), options.kernels_for).run(file);
 }
 
 FrontendResult library_only(Context& context, DiagnosticEngine& diagnostics) {

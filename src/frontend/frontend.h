@@ -39,7 +39,8 @@ struct FrontendOptions {
   /// dropped, so that their mistakes are found and the observer sees them. Empty: kernels are built
   /// when the lowering asks for them.
   std::string kernels_for;
-  /// Asked between declarations: nobody waits for the result any more, which then is a failure. Empty: never.
+  /// Asked again and again, and from the first yes on in vain: nobody waits for the result any more, which then is a
+  /// failure. Empty: never.
   std::function<bool()> is_cancelled;
 };
 

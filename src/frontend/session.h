@@ -3,6 +3,7 @@
 // already.
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -92,6 +93,7 @@ struct SessionOptions {
   bool nondet = false;  ///< sums may be made in no order
   std::vector<std::string> targets = {};  ///< FrontendOptions::targets
   EvaluationObserver* observer = nullptr;  ///< FrontendOptions::observer
+  std::function<bool()> is_cancelled = {};  ///< FrontendOptions::is_cancelled
   ParsedFiles* files = nullptr;  ///< asked before a file is read or parsed; null: all are
 };
 
@@ -156,6 +158,7 @@ class Session {
   /// Those of the dimension written there; null for any other place.
   const std::vector<NamedPlace>* written_dim(Loc written) const;
 
+  bool is_cancelled() const { return options_.is_cancelled && options_.is_cancelled(); }
   bool checks_promises() const { return options_.check_promises; }
   /// How many instances of modules and params of theirs there are, with one more.
   size_t count_made() { return ++made_; }

@@ -278,7 +278,7 @@ class PieceAnalysis {
   };
   using Step = void (frontend::FileCheck::*)(size_t);
 
-  void load();
+  void load(const std::function<bool()>& is_cancelled);
   void note_functions(const DeclarationResult& result);
   std::shared_ptr<DeclarationResult> collected_result();
   Checked look_at(size_t index, Step step, uint64_t salt);
@@ -309,10 +309,11 @@ class PieceAnalysis {
   std::set<std::pair<FileId, uint32_t>> ran_;                       ///< functions, by file and line
 };
 
-void PieceAnalysis::load() {
+void PieceAnalysis::load(const std::function<bool()>& is_cancelled) {
   graph::register_ops(context_);
   schedule::register_ops(context_);
   frontend::FrontendOptions options = front_end_options(workspace_.options, collector_);
+  options.is_cancelled = is_cancelled;
   check_ = std::make_unique<frontend::FileCheck>(context_, files_, options, diagnostics_);
   check_->load(sources_.intern_name(file_.path()));
   unowned_.push_back(collected_result());
@@ -437,7 +438,7 @@ void PieceAnalysis::collect(AnalysisResult& result) {
 }
 
 bool PieceAnalysis::run(const std::function<bool()>& is_cancelled, AnalysisResult& result) {
-  load();
+  load(is_cancelled);
   if (files_.has_whole()) return false;
   loaded_ = diagnostics_.all();
   for (size_t i = 0; i < check_->declaration_count(); ++i) {
@@ -452,9 +453,10 @@ bool PieceAnalysis::run(const std::function<bool()>& is_cancelled, AnalysisResul
   unowned_.push_back(collected_result());
   finished_ = reported_since(before);
   observe_the_rest(is_cancelled);
-  keep_reusable();
   result.finished = !is_cancelled();
-  if (result.finished) collect(result);
+  if (!result.finished) return true;
+  keep_reusable();
+  collect(result);
   return true;
 }
 
@@ -475,7 +477,10 @@ AnalysisResult analyse_text(Workspace& workspace, const FileModel& file, Analysi
 
 AnalysisResult analyse(Workspace& workspace, const FileModel& file, AnalysisCache& cache, LibraryTrees& library,
                        const std::function<bool()>& is_cancelled) {
-  AnalysisResult result = analyse_text(workspace, file, cache, library, is_cancelled);
+  // What is given up is never whole again.
+  bool is_given_up = false;
+  auto gives_up = [&] { return is_given_up = is_given_up || is_cancelled(); };
+  AnalysisResult result = analyse_text(workspace, file, cache, library, gives_up);
   result.stamp = file.stamp();
   return result;
 }

@@ -18,7 +18,9 @@ class Edited {
  public:
   explicit Edited(std::string text) : text_(std::move(text)), model_(workspace_.open(uri, 1, text_).model) {}
 
-  AnalysisResult look() { return analyse(workspace_, *model_, cache_, library_, never); }
+  AnalysisResult look(const std::function<bool()>& is_cancelled = never) {
+    return analyse(workspace_, *model_, cache_, library_, is_cancelled);
+  }
   /// The next look, after the first occurrence of a text has become another one.
   AnalysisResult look_after(const std::string& before, const std::string& after) {
     text_.replace(text_.find(before), before.size(), after);
@@ -92,6 +94,17 @@ TEST_CASE("the name that a mistake suggests is one that the file still has") {
   CHECK(advice(file.look()) == std::vector<std::string>{"did you mean 'helper'?"});
   CHECK(advice(file.look_after("helper", "another")).empty());
   CHECK(advice(file.look_after("another", "helper")) == std::vector<std::string>{"did you mean 'helper'?"});
+}
+
+TEST_CASE("what a constant or an entry computes without end is given up when nobody waits any more") {
+  Edited file("def g(n):\n    while n > 1:\n        n = n + 0\n    return n\n\n"
+              "@jit\ndef a(x: Tensor[B, f32]):\n    return x * float(g(4))\n");
+  size_t asked = 0;
+  auto gives_up = [&] { return ++asked == 5; };  // once: what is given up stays so
+  CHECK(!file.look(gives_up).finished);
+  CHECK(asked == 5);
+  REQUIRE(file.look([&] { return ++asked == 0; }).diagnostics.size() == 1);
+  CHECK(asked > 100);
 }
 
 TEST_CASE("what an entry tells of a module's param stays as it is told when something else changes") {
