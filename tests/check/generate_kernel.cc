@@ -225,9 +225,11 @@ class KernelGenerator : public KernelParts {
   /// Whether the value is made of a tile along both axes that is loaded, which makes a program take the one axis whole.
   bool takes_whole_rows(int value) const {
     if (node(value).is_argument()) return type(value).dims == full();
-    auto operands = std::span(node(value).operands);
-    bool gathers = node(value).tile.find("{@0}") != std::string::npos;
-    return std::ranges::any_of(operands.subspan(gathers), [&](int operand) { return takes_whole_rows(operand); });
+    for (size_t i = 0; i < node(value).operands.size(); ++i) {
+      bool is_loaded = node(value).tile.find(fmt::format("{{{}}}", i)) != std::string::npos;
+      if (is_loaded && takes_whole_rows(node(value).operands[i])) return true;
+    }
+    return false;
   }
 
   /// A result of the one axis of the grid.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Order and windows of integers, down to the least one, and weights of 4 bits with scales, beside NumPy.
+"""Order and windows of integers, down to the least one, tables of integers, and weights of 4 bits with scales, beside NumPy.
 
 Usage: integers_test.py BUILD_DIR
 """
@@ -23,6 +23,10 @@ SOURCE = "from tessera.nn import sort, argsort, topk, max_pool2d, quantize, pack
 def product(x: Tensor[M, 8, f32], w: Tensor[8, N, f32]):
     q, scale = quantize(w, i4, axis=0)
     return matmul_int4(x, pack_int4(q), scale), matmul_int4(x, pack_int4(q), reshape(scale, (N,)))
+
+@jit
+def rows(table: Tensor[V, N, u8], ids: Tensor[M, i32]):
+    return embedding(ids, cast(table, f32)), embedding(ids, table)
 """
 
 
@@ -69,6 +73,12 @@ def main():
         wide, flat = call(folder, "product", 2, x=x, w=w)
         np.testing.assert_allclose(wide, x @ (np.round(w / scale) * scale), rtol=1e-5, atol=1e-5)
         np.testing.assert_array_equal(wide, flat)
+        # A row outside of a table is NaN, of integers 0.
+        table, ids = rng.integers(1, 255, (6, 37), np.uint8), np.array([5, -1, 0, 6, 255], np.int32)
+        inside = ((ids >= 0) & (ids < 6))[:, None]
+        floats, integers = call(folder, "rows", 2, table=table, ids=ids)
+        np.testing.assert_array_equal(floats, np.where(inside, table[ids % 6], np.float32("nan")))
+        np.testing.assert_array_equal(integers, np.where(inside, table[ids % 6], 0))
 
 
 if __name__ == "__main__":

@@ -348,7 +348,10 @@ Read GraphReads::anchor_operand(Op* op, unsigned position) {
   bool as_it_is =
       read.casts.empty() &&
       is_contiguous(*dims_, read.access, count_elements(*dims_, read.base->type()->dims));
-  if (is_buffer && (form.strided || as_it_is) &&
+  // Rows outside of a table are NaN, which integers that are cast as they are read cannot be.
+  bool has_rows_outside = op->is(graph::info(OpKind::Embedding)) && position == graph::in::Embedding::table;
+  bool loses_nan = has_rows_outside && is_float(value->type()->dtype) && !is_float(read.base->type()->dtype);
+  if (is_buffer && !loses_nan && (form.strided || as_it_is) &&
       anchor_access(*dims_, form, position, read.access)) {
     return read;
   }

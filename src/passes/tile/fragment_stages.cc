@@ -191,16 +191,19 @@ FragmentStages::Root FragmentStages::root(Op* op) {
   return root;
 }
 
+/// Whether one scans from the end and the other to it: a loop goes one way.
+bool FragmentStages::goes_against(const Stage& stage, const Root& root) {
+  return is_scan(root.op) && std::ranges::any_of(stage.roots, [&](const Root& member) {
+           return is_scan(member.op) && member.op->flag("reverse") != root.op->flag("reverse");
+         });
+}
+
 bool FragmentStages::joins(const Stage& stage, const Root& root) {
   if (root.axis < 0 || stage.roots[0].axis != root.axis || stage.roots[0].domain != root.domain)
     return false;
+  if (goes_against(stage, root)) return false;
   std::set<Op*> members;
-  for (const Root& member : stage.roots) {
-    members.insert(member.op);
-    // A loop goes one way.
-    bool both = is_scan(member.op) && is_scan(root.op);
-    if (both && member.op->flag("reverse") != root.op->flag("reverse")) return false;
-  }
+  for (const Root& member : stage.roots) members.insert(member.op);
   std::set<Value*> seen;
   bool depends = false;
   for_each_input(root.op,
@@ -324,7 +327,8 @@ void FragmentStages::keep_scans(std::vector<Stage>& stages) {
       for (size_t later = s + 1; later < stages.size(); ++later) {
         Stage& reader = stages[later];
         if (!reads_elsewhere(reader, scan)) continue;
-        bool again = !shape_.keeps && reader.roots[0].axis == scan.axis && reader.roots[0].domain == scan.domain;
+        bool again = !shape_.keeps && reader.roots[0].axis == scan.axis && reader.roots[0].domain == scan.domain &&
+                     !goes_against(reader, scan);
         if (again) reader.roots.insert(reader.roots.begin(), scan);
         kept |= !again;
       }

@@ -52,6 +52,7 @@ class FragmentStages {
 
   Root root(Op* op);
   std::vector<Stage> plan(Block* old);
+  static bool goes_against(const Stage& stage, const Root& root);
   bool joins(const Stage& stage, const Root& root);
   void choose_kept(std::vector<Stage>& stages);
   void keep_scans(std::vector<Stage>& stages);

@@ -308,6 +308,18 @@ def copied(x: Tensor[M, N, f32], y: Tensor[M, N, f32]) -> (Tensor[M, N, f32], Te
 def f(x: Tensor[M, N, f32], y: Tensor[M, N, f32]):
     return copied(x, y)
 )", {{{"M", 9}, {"N", 37}}, {{"M", 1}, {"N", 1}}, {{"M", 4}, {"N", 8}}, {{"M", 0}, {"N", 5}}}, 0),
+      kernel_case("scans against each other", R"(
+@kernel.schedule(Schedule(BN=8))
+def there_and_back(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    back = tile.scan(tile.load(x, (t.i, t.j), (t.m, t.n)), axis=0, reverse=True)
+    there, total = tile.scan(back, axis=0, total=True)
+    return tile.maximum(there, total[None, :])
+
+@jit
+def f(x: Tensor[M, N, f32]):
+    return there_and_back(x)
+)", {{{"M", 9}, {"N", 37}}, {{"M", 1}, {"N", 1}}, {{"M", 2}, {"N", 2}}}, 1e-5),
       kernel_case("axes that are not neighbours", R"(
 @jit
 def f(x: Tensor[A, B, C, f32], y: Tensor[A, B, C, bf16]):
