@@ -28,6 +28,9 @@ void tell(const Trace& trace, const Frame& frame, tsr_trace_tensor_t tensor, tsr
   const format::PlanBuffer& buffer = frame.plan.buffers[index];
   const std::vector<int64_t>& shape = frame.placement.shapes[index];
   std::string declared = declared_shape(frame.plan, buffer);
+  // What stands for a tensor that a kernel has no use for is nothing that flows.
+  bool is_nothing = buffer.kind == BufferKind::Temp && declared == "[0]";
+  if (is_nothing) return;
   tensor.kind = kind;
   tensor.name = buffer.name.c_str();
   std::string dtype(format::dtype_name(buffer.dtype));

@@ -208,6 +208,8 @@ class Evaluator {
   virtual Loc declared_at(const Value* value) const;
   /// Whether a size is a number of its own in each turn of a loop that runs on the machine.
   virtual bool is_counted(Dim) const { return false; }
+  /// A size in which the counters of loops have the names that the source gives them.
+  virtual Dim as_written(Dim dim) { return dim; }
   /// The size that a value of the IR stands for; null for one that is no size.
   virtual Dim size_of(const IrValue& value);
   /// A `with` or `on` statement begins: what is placed, fetched ahead or spread over devices.
@@ -245,7 +247,7 @@ class Evaluator {
   /// Tells the observer that a name has a value.
   void observe(std::string_view name, Loc loc, const Datum& value) {
     EvaluationObserver* observer = session_.observer();
-    if (observer && !value.is_poison()) observer->bound(name, loc, value);
+    if (observer && !value.is_poison()) observer->bound(name, loc, as_told(value));
   }
   /// False, with a diagnostic, when the function is being called already or calls nest too deep.
   bool may_call(const Function& function, Loc loc);
@@ -310,7 +312,10 @@ class Evaluator {
   // What the observer is told beside that (evaluate_observed.cc).
   void observe(const ast::Expr& expr, const Datum& value) {
     EvaluationObserver* observer = session_.observer();
-    if (observer && !value.is_poison()) observer->evaluated(expr, value);
+    if (observer && !value.is_poison()) observer->evaluated(expr, as_told(value));
+  }
+  Datum as_told(const Datum& value) {
+    return value.is(DatumKind::Dim) ? Datum::dim(as_written(value.as_dim())) : value;
   }
   void observe_parameters(const Function& function, Scope& scope);
   /// Says where what follows is computed.

@@ -30,6 +30,13 @@ def turns(x: Tensor[N, 8, f32], k: int):
     return total
 
 @jit
+def rows(x: Tensor[N, 4, f32]):
+    total = zeros((4,), f32)
+    for i in range(N):
+        total = total + x[i]
+    return total
+
+@jit
 def split(x: Tensor[B, D, f32], y: Tensor[B, 2*D, f32]) where D % 8 == 0:
     return x @ y.T[:D]
 """
@@ -59,6 +66,10 @@ def check_trace(folder):
     lines = trace(folder, "turns", "--input", f"x={folder}/t.npy", "--input", "k=3")
     writes = [line for line in lines if line.startswith("  writes") and "f32[5, 8]" in line]
     assert len(writes) >= 3, lines
+    # What stands for nothing is not told.
+    np.save(folder / "rows.npy", np.ones((3, 4), np.float32))
+    lines = trace(folder, "rows", "--input", f"x={folder}/rows.npy")
+    assert sum(", step " in line for line in lines) >= 4 and not any("[0]" in line for line in lines), lines
     message = refuse(BIN / "tsr", "run", folder / "f.bundle", "turns", "--trace-shapes", "--interpret", "exact")
     assert "--interpret runs none" in message, message
 
@@ -126,6 +137,11 @@ def check_shapes(folder):
     columns = {columns_before(line, mark) for line in run(BIN / "tesserac", "--shapes", path).splitlines()
                for mark in ("  x: ", "  y: ", "  z: ", "  return T") if mark in line}
     assert len(columns) == 1, columns
+    # The counter of a loop has its own name.
+    path.write_text("@jit\ndef f(x: Tensor[N, f32]):\n    y = zeros((), f32)\n    for i in range(1, N):\n        y = y + x[i]\n"
+                    "        j = 2 * i\n    return y\n")
+    shown = run(BIN / "tesserac", "--shapes", path)
+    assert "  j: 2*i\n" in shown and "  i: " not in shown and "i_0" not in shown, shown
     # Standard input, and a definition.
     shown = subprocess.run([BIN / "tesserac", "--shapes=json", "-", "-D", "WIDE"], input=SHOWN, text=True,
                            capture_output=True, check=True)

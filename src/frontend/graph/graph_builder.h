@@ -75,6 +75,7 @@ class GraphBuilder : public Evaluator {
   Flow for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
   Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
   bool is_counted(Dim size) const override;
+  Dim as_written(Dim dim) override;
   Dim size_of(const IrValue& value) override;
   void enter(const Placement& placement, Loc loc) override;
   Flow while_loop(const ast::While& loop, Scope& scope) override;
@@ -177,7 +178,6 @@ class GraphBuilder : public Evaluator {
   bool index_axis(Slicing& slicing, const ast::Expr& index, Scope& scope);
   bool slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& scope);
   Dim slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope);
-  Dim as_written(Dim dim);
   bool check_bound(Dim low, Dim high, Loc loc, const std::string& what);
   Datum gather_axes(const Datum& x, size_t axis, std::vector<Datum> indices, Loc loc);
 
@@ -345,6 +345,8 @@ class GraphBuilder : public Evaluator {
   struct Turn {
     Dim counter = nullptr;
     Value* value = nullptr;
+    Dim start = nullptr;  ///< of the variable that a size counts for, which is start + counter * step
+    int64_t step = 1;
   };
   std::vector<Turn> turns_;
   std::vector<Datum> spent_;  ///< objects that were updated, in order

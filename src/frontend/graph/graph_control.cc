@@ -242,8 +242,8 @@ Flow GraphBuilder::loop_over_sizes(const RuntimeRange& range, const ast::For& lo
   size_t known = facts().size();
   Dim value = dims().add(start, dims().mul(turn, dims().constant(range.step())));
   facts().push_back({Relation::Less, value, stop});  // whenever the body runs
+  turns_.push_back({turn, nullptr, start, range.step()});
   assign(*loop.target, Datum::dim(value), *inner);
-  turns_.push_back({turn, nullptr});
   bool filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
   turns_.pop_back();
   facts().resize(known);

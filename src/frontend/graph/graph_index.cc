@@ -1,6 +1,7 @@
 // Members and subscripts of tensors: `x.T`, `x[:, :n]`, `x[..., 0]`, `x[:, None]`.
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "frontend/dims.h"
 #include "frontend/foreign.h"
@@ -85,13 +86,15 @@ bool GraphBuilder::check_bound(Dim low, Dim high, Loc loc, const std::string& wh
   return false;
 }
 
-/// A size in which the counters of loops have the names that the source gives them.
 Dim GraphBuilder::as_written(Dim dim) {
   std::map<std::string, Dim, std::less<>> names;
   for (const Turn& turn : turns_) {
     std::string counter = turn.counter ? turn.counter->text : std::string();
     size_t number = counter.rfind('_');
-    if (number != std::string::npos) names[counter] = dims().symbol(counter.substr(0, number));
+    if (number == std::string::npos) continue;
+    Dim variable = dims().symbol(counter.substr(0, number)), start = dims().substitute(turn.start, names);
+    Dim way = turn.step > 0 ? dims().sub(variable, start) : dims().sub(start, variable);
+    names[counter] = dims().floordiv(way, dims().constant(std::abs(turn.step)));
   }
   return names.empty() ? dim : dims().substitute(dim, names);
 }

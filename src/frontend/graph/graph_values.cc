@@ -36,13 +36,14 @@ bool GraphBuilder::is_counted(Dim size) const {
 bool GraphBuilder::check_turns(std::span<const Dim> extents, Loc loc) {
   for (const Turn& turn : turns_) {
     auto changes = [&](Dim extent) { return turn.counter && mentions(extent, turn.counter->symbol()); };
-    if (std::none_of(extents.begin(), extents.end(), changes)) continue;
+    auto changed = std::find_if(extents.begin(), extents.end(), changes);
+    if (changed == extents.end()) continue;
     std::vector<Dim> written;
     for (Dim extent : extents) written.push_back(as_written(extent));
     report(diag::unsupported_construct, loc,
            fmt::format("a tensor of {}, whose size changes from turn to turn of a loop,", to_text(written)))
         .help(fmt::format("let each turn have the whole axis, and a neutral value for what it does not ask for: "
-                          "where(arange(N) < {}, x, 0)", as_written(turn.counter)->text));
+                          "where(arange(N) < {}, x, 0)", as_written(*changed)->text));
     return false;
   }
   return true;
