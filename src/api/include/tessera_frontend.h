@@ -133,10 +133,10 @@ typedef struct {
 /* What a graph may leave open. */
 typedef struct {
   size_t size;              /* sizeof(tessera_shape_policy) */
-  uint32_t run_time_guards; /* TESSERA_GUARD_…; others have to hold for the sizes below */
+  uint32_t run_time_guards; /* TESSERA_GUARD_… and no other bits; others have to hold for the sizes below */
   int symbolic_dims;        /* 0: every size has to be given below */
   int strict;               /* 1: what holds for some sizes only is an error */
-  const tessera_dim* dims;  /* sizes that are known */
+  const tessera_dim* dims;  /* sizes that are known, none below 0 */
   size_t dim_count;
 } tessera_shape_policy;
 
