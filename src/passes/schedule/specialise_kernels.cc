@@ -185,14 +185,13 @@ class KernelNeeds {
     return ends ? found[0] : nullptr;
   }
 
-  /// Whether something is combined along that extent.
-  bool combines_along(Dim extent) const {
-    bool along = false;
+  /// Whether some elements are combined.
+  bool combines() const {
+    bool found = false;
     walk(kernel_, [&](Op* op) {
-      if (!op->is(schedule::info(OpKind::Reduce)) && !op->is(schedule::info(OpKind::Scan))) return;
-      along |= op->operand(0)->type()->dims[size_t(op->int_attr("axis"))] == extent;
+      found |= op->is(schedule::info(OpKind::Reduce)) || op->is(schedule::info(OpKind::Scan));
     });
-    return along;
+    return found;
   }
 
   /// Registers that so many threads hold each at once in a loop of products, at least: all sums, and the largest tile
@@ -451,7 +450,7 @@ class Specialisation {
     if (extent) add_rows(kernel, extent, vectors, all);
     if (!vectors.empty()) all.push_back(copy(kernel, vectors));
     // What combines elements may have no place for longer rows (split_to_fragments).
-    if (extent && !vectors.empty() && needs.combines_along(extent)) add_spare_rows(kernel, extent, all);
+    if (extent && !vectors.empty() && needs.combines()) add_spare_rows(kernel, extent, all);
     all.push_back(kernel);
   }
 

@@ -325,6 +325,19 @@ def f(x: Tensor[M, N, f32]):
 def f(x: Tensor[A, B, C, f32], y: Tensor[A, B, C, bf16]):
     return sum(x * 2.0, axis=(0, 2)), mean(x[:, :, None, :], axis=(0, 2, 3), keepdims=True), sum(y, axis=(0, 2))
 )", {{{"A", 3}, {"B", 5}, {"C", 37}}, {{"A", 1}, {"B", 1}, {"C", 1}}, {{"A", 2}, {"B", 3}, {"C", 0}}}, 2e-2),
+      kernel_case("rows that are added up beside columns", R"(
+@kernel.schedule(Schedule(BM=16))
+def both(x: Tensor[33, N, f32], y: Tensor[33, f32],
+         z: Region[reduce_sum] Tensor[N, f32]) -> (Tensor[33, N, f32], Tensor[33, f32]):
+    t = tile.context(m=33, n=N)
+    v = tile.load(x, (t.i, t.j), (t.m, t.n))
+    tile.store(tile.sum(v, axis=0), z)
+    return v, tile.load(y, (t.i,), (t.m,))
+
+@jit
+def f(x: Tensor[33, N, f32], y: Tensor[33, f32], z: Tensor[N, f32]):
+    return both(x, y, z)
+)", {{{"N", 37}}, {{"N", 1}}, {{"N", 0}}}, 1e-5),
       kernel_case("columns beside those that may be empty", R"(
 @kernel.schedule(Schedule(BN=4))
 def both(x: Tensor[M, 48, f32], y: Tensor[48, f32]) -> (Tensor[M, 48, f32], Tensor[48, f32]):
