@@ -55,8 +55,14 @@ void Evaluator::check_effects(const CallFrame& frame) {
       promise = declared.empty() ? "declares no effect"
                                  : fmt::format("declares only {}", fmt::join(declared, ", "));
     }
-    report(diag::impure_call, place, effect, function.name, promise)
-        .label(function.loc, fmt::format("'{}' is defined here", function.name));
+    auto builder = report(diag::impure_call, place, effect, function.name, promise);
+    builder.label(function.loc, fmt::format("'{}' is defined here", function.name));
+    auto calls = frame.effect_calls.find(effect);
+    if (calls == frame.effect_calls.end()) continue;
+    for (const auto& [name, call] : calls->second) {
+      if (!call.known() || session_.is_builtin(call)) continue;
+      builder.note(call, fmt::format("in this call of '{}'", name), NoteKind::Call);
+    }
   }
 }
 

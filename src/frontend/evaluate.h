@@ -39,6 +39,8 @@ struct CallFrame {
   bool lacks_names = false;            ///< fewer names than values were given a meaning, which is said
   Loc result_loc;                      ///< of the `return` that was reached
   std::map<std::string, Loc> effects;  ///< found so far, with the first place of each
+  /// The calls that lead to those places, the innermost first, with the names of what is called.
+  std::map<std::string, std::vector<std::pair<std::string, Loc>>> effect_calls;
 };
 
 /// What follows a statement, in its suite and in those of the function around it.
@@ -136,6 +138,8 @@ class Evaluator {
   bool report_valueless(const Datum& value, Loc loc, std::string_view what);
   /// Reports a value of the wrong kind, or the function that ends without one.
   void report_wrong_kind(Loc loc, std::string_view what, const Datum& value, std::string_view wanted);
+  /// Marks the operands of the operator that is applied with the dtypes that they are accumulated in.
+  void label_accumulation(DiagnosticEngine::Builder& builder, DType left, DType right);
   /// Marks where a value has its dtype from, unless that is on the line that is reported.
   void label_dtype(DiagnosticEngine::Builder& builder, const Value* value, Loc reported);
   /// Says what to write behind an operand of the operator that is applied, as a fix where it is a name.

@@ -453,7 +453,9 @@ Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
   }
   if (!frames_.empty()) {
     for (const auto& [effect, place] : finished_.effects) {
-      frames_.back().effects.emplace(effect, place);
+      if (!frames_.back().effects.emplace(effect, place).second) continue;
+      auto& calls = frames_.back().effect_calls[effect] = std::move(finished_.effect_calls[effect]);
+      calls.emplace_back(finished_.name, finished_.call);
     }
   }
   return finished_.result;

@@ -174,6 +174,12 @@ void Evaluator::report_wrong_kind(Loc loc, std::string_view what, const Datum& v
 
 Loc Evaluator::declared_at(const Value*) const { return {}; }
 
+void Evaluator::label_accumulation(DiagnosticEngine::Builder& builder, DType left, DType right) {
+  if (!operands_.left.known() || session_.is_builtin(operands_.left)) return;
+  builder.label(operands_.left, fmt::format("@accum({})", to_string(left)))
+      .label(operands_.right, fmt::format("@accum({})", to_string(right)));
+}
+
 void Evaluator::label_dtype(DiagnosticEngine::Builder& builder, const Value* value, Loc reported) {
   if (!value) return;
   const Value* source = source_of_dtype(value);

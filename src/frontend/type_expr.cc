@@ -509,6 +509,12 @@ void check_dtype_symbols(Evaluator& evaluator, const Function& function, Signatu
   const Scope& scope = *function.scope;
   // The standard library means what it writes.
   bool library = scope.module() && scope.module()->builtin;
+  for (const DeclaredSymbol& symbol : signature.dims) {
+    if (library || !dtype_by_name(symbol.name)) continue;
+    evaluator.report(diag::dtype_is_dimension, symbol.loc, symbol.name)
+        .help("write dims first and the dtype last: Tensor[B, D, f32]");
+    signature.failed = true;
+  }
   for (const DeclaredSymbol& symbol : signature.dtypes) {
     auto dim = find_symbol(signature.dims, symbol.name);
     if (dim != signature.dims.end()) {

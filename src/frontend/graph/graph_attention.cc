@@ -57,8 +57,11 @@ bool GraphBuilder::check_attention_dims(const AttentionTensors& tensors,
   if (!fits) return false;
   Dim heads = tensors.q.value->type()->dims[1], groups = tensors.k.value->type()->dims[1];
   if (graph::heads_per_group(heads, groups)) return true;
-  report(diag::attention_heads, arguments.call, heads->text, groups->text)
-      .help(heads->constant() && groups->constant()
+  bool is_known = heads->constant() && groups->constant();
+  report(diag::attention_heads, arguments.call, heads->text, groups->text, is_known ? "not" : "not known to be")
+      .label(place_of(tensors.q, 1), fmt::format("q has {}", heads->text))
+      .label(place_of(tensors.k, 1), fmt::format("k has {}", groups->text))
+      .help(is_known
                 ? "each head of k and v serves the same number of heads of q"
                 : fmt::format("how many heads of q each head of k and v serves has to be known: give both as numbers, "
                               "or q as a multiple such as '4 * {}'", groups->text));

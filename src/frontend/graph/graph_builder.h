@@ -127,6 +127,7 @@ class GraphBuilder : public Evaluator {
   Datum rmsnorm(const BoundArguments& arguments);
   Datum embedding(const BoundArguments& arguments);
   Datum cross_entropy(const BoundArguments& arguments);
+  bool report_swapped(const BoundArguments& arguments);
   Datum reduce(std::string_view kind, const BoundArguments& arguments, size_t axis);
   Value* divide_by_count(Value* sum, std::span<const Dim> reduced);
 

@@ -476,7 +476,9 @@ bool GraphBuilder::join(Op* draft, Block* const (&blocks)[2], const Branches& br
     if (!fits) {
       std::string left = first.size() == 1 && a.is_ir() ? type_text(first[0]) : describe(a);
       std::string right = second.size() == 1 && b.is_ir() ? type_text(second[0]) : describe(b);
-      report(diag::branch_types, loc, branches.names[i], left, right);
+      auto builder = report(diag::branch_types, loc, branches.names[i], left, right);
+      if (a.is_ir() && made_at(a.as_ir()).known()) builder.label(made_at(a.as_ir()), left);
+      if (b.is_ir() && made_at(b.as_ir()).known()) builder.label(made_at(b.as_ir()), right);
       return false;
     }
     for (size_t k = 0; k < first.size(); ++k) {

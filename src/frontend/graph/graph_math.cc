@@ -219,7 +219,21 @@ Datum GraphBuilder::embedding(const BoundArguments& arguments) {
                 arguments.call);
 }
 
+/// Targets that stand where logits belong, and the other way round.
+bool GraphBuilder::report_swapped(const BoundArguments& arguments) {
+  if (!arguments[0].is_ir() || !arguments[1].is_ir()) return false;
+  DType first = type_of(arguments[0].as_ir()).storage, second = type_of(arguments[1].as_ir()).storage;
+  if (!is_integer(first) || !is_float(second)) return false;
+  const SourceManager& sources = session().sources();
+  std::string logits = source_text(sources, arguments.locs[0]), targets = source_text(sources, arguments.locs[1]);
+  report(diag::dtype_mismatch, arguments.locs[0], subject(arguments[0].as_ir(), "the argument 'logits'"),
+         to_string(first), "a float dtype")
+      .fix("logits stand before targets", {{arguments.locs[0], targets}, {arguments.locs[1], logits}});
+  return true;
+}
+
 Datum GraphBuilder::cross_entropy(const BoundArguments& arguments) {
+  if (report_swapped(arguments)) return Datum::poison();
   auto logits = expect_float(arguments[0], arguments.locs[0], "cross_entropy");
   auto targets =
       expect_tensor(arguments[1], arguments.locs[1], "the argument 'targets' of 'cross_entropy'");

@@ -62,6 +62,18 @@ bool GraphBuilder::lacks_shape(const BoundArguments& arguments, std::string_view
   return true;
 }
 
+namespace {
+
+/// For `a//n`: that `a` is a multiple of n.
+std::optional<DimFact> multiple_of_quotient(DimTable& table, Dim dim) {
+  bool is_atom = dim->terms.size() == 1 && dim->terms[0].coefficient == 1 && dim->terms[0].factors.size() == 1;
+  if (!is_atom || dim->terms[0].factors[0]->kind != DimAtomKind::FloorDiv) return std::nullopt;
+  const DimAtom& quotient = *dim->terms[0].factors[0];
+  return DimFact{Relation::Equal, table.mod(quotient.a, quotient.b), table.constant(0)};
+}
+
+}  // namespace
+
 Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'reshape'");
   if (x && lacks_shape(arguments, "reshape")) return Datum::poison();
@@ -89,10 +101,22 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   if (!check_size(*this, *shape, arguments.call)) return Datum::poison();
   Dim wanted = simplified(element_count(dims(), *shape));
   if (wanted != count) {
-    report(diag::bad_reshape, arguments.call, subject(*x, "the tensor"), count->text,
-           to_text(*shape), wanted->text)
-        .label(x->origin.known() ? x->origin : arguments.locs[0],
-              fmt::format("its shape is {}", to_text(x->value->type()->dims)));
+    auto builder = report(diag::bad_reshape, arguments.call, subject(*x, "the tensor"), count->text, to_text(*shape),
+                          wanted->text);
+    builder.label(x->origin.known() ? x->origin : arguments.locs[0],
+                  fmt::format("its shape is {}", to_text(x->value->type()->dims)));
+    for (Dim dim : *shape) {
+      std::optional<DimFact> clause = multiple_of_quotient(dims(), dim);
+      if (!clause) continue;
+      std::vector<DimFact> all = facts();
+      all.push_back(*clause);
+      if (apply_multiples(dims(), wanted, multiples(all)) != count) continue;
+      const DimAtom& quotient = *dim->terms[0].factors[0];
+      std::string whole = quotient.a->terms.size() > 1 ? fmt::format("({})", quotient.a->text) : quotient.a->text;
+      builder.help(fmt::format("it fits where nothing is left over, which a clause behind the result says: "
+                               "where {} % {} == 0", whole, quotient.b->text));
+      break;
+    }
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);
@@ -133,7 +157,13 @@ Datum GraphBuilder::transpose(const BoundArguments& arguments) {
     perm.push_back(*axis);
   }
   if (perm.size() != rank) {
-    report(diag::rank_mismatch, arguments.locs[0], of, rank, perm.size());
+    auto builder = report(diag::rank_mismatch, arguments.locs[0], of, rank, perm.size());
+    // Two axes of more are meant to change places, as elsewhere.
+    std::vector<int64_t> all(rank);
+    for (size_t i = 0; i < rank; ++i) all[i] = int64_t(i);
+    if (perm.size() == 2 && rank > 2) std::swap(all[size_t(perm[0])], all[size_t(perm[1])]);
+    std::string example = perm.size() == 2 && rank > 2 ? fmt::format(": transpose(x, {})", fmt::join(all, ", ")) : "";
+    builder.help(fmt::format("all {} axes are given, in their new order{}", rank, example));
     return Datum::poison();
   }
   return transpose(*x, perm, arguments.call);

@@ -89,8 +89,9 @@ Value* GraphBuilder::round_by_chance(Value* value, const NumericType& type, Loc 
 
 std::optional<NumericType> GraphBuilder::meet(const NumericType& a, const NumericType& b, Loc loc) {
   if (a.policies.accum && b.policies.accum && a.policies.accum != b.policies.accum) {
-    report(diag::accum_conflict, loc, to_string(*a.policies.accum), to_string(*b.policies.accum))
-        .help("cast one of them, or declare both with the same @accum");
+    auto builder = report(diag::accum_conflict, loc, to_string(*a.policies.accum), to_string(*b.policies.accum));
+    builder.help("cast one of them, or declare both with the same @accum");
+    label_accumulation(builder, *a.policies.accum, *b.policies.accum);
     return std::nullopt;
   }
   bool first = a.storage == b.storage || widens_to(b.storage, a.storage);
