@@ -107,6 +107,12 @@ void TokenChecker::unknown(const RawToken& token) {
     return;
   }
   auto report = diagnostics_.report(diag::unknown_character, loc(token.offset, length), character);
+  constexpr std::pair<std::string_view, std::string_view> signs[] = {
+      {"\u2212", "-"}, {"\u2013", "-"}, {"\u00D7", "*"},  {"\u00B7", "*"},  {"\u00F7", "/"},
+      {"\u2264", "<="}, {"\u2265", ">="}, {"\u2260", "!="}, {"\u2192", "->"}};
+  for (const auto& [sign, ours] : signs) {
+    if (sign == character) report.fix(fmt::format("write '{}'", ours), loc(token.offset, length), std::string(ours));
+  }
   if (character == "\\") report.help("a line is continued by a '\\' that ends it");
 }
 

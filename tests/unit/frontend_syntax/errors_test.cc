@@ -153,6 +153,13 @@ TEST_CASE("one mistake of other languages, editors and keyboards is one message,
   CHECK(tags("def g(x, **kwargs):\n  return x\n") == "bad-keyword-marker@1:10");
   CHECK(tags("def f(in: T):\n  return in\n") == "keyword-as-name@1:7");
   CHECK(tags("def f(x, lambda):\n  y = lambda * x\n  return lambda + 1.0\n") == "keyword-as-name@1:10");
+  CHECK(mended("def f(x Tensor[B, f32]):\n  return x\n") == "def f(x: Tensor[B, f32]):\n  return x\n");
+  CHECK(mended("y := 3\n") == "y = 3\n");
+  CHECK(mended("def f(x: T) => T:\n  return x\n") == "def f(x: T) -> T:\n  return x\n");
+  CHECK(mended("def f(x: T) where S => 4:\n  return x\n") == "def f(x: T) where S >= 4:\n  return x\n");
+  CHECK(parse("from a import *\n").messages.find("one by one") != std::string::npos);
+  CHECK(mended("x = a \u00D7 b\n") == "x = a * b\n");
+  CHECK(mended("x = a \u2212 b\n") == "x = a - b\n");
   CHECK(tags("in = x\n") == "keyword-as-name@1:1");
   CHECK(mended("def f():\n\u00A0\u00A0x = y\n\u00A0 return\u00A0x\n") == "def f():\n  x = y\n  return x\n");
   CHECK(parse("\u00A0x\n").messages.find("'U+00A0'") != std::string::npos);

@@ -170,6 +170,18 @@ DiagnosticEngine::Builder ErrorStrategy::report_mistake(antlr4::Parser* parser,
   TokenKind kind = mistake.kind;
   TokenKind before = mistake.before;
   size_t rule = parser->getContext()->getRuleIndex();
+  if (kind == TokenKind::Assign && mistake.last && ahead(2) == TokenKind::Greater) {
+    Loc sign = mistake.loc;
+    sign.length = 2;
+    bool is_joined = buffer_.loc(mistake.last[2]).before() == mistake.loc.behind();
+    size_t parent = rule_of(parser->getContext()->parent);
+    bool in_def = rule == TesseraParser::RuleDefStatement || parent == TesseraParser::RuleDefStatement;
+    bool is_result = before == TokenKind::Rparen && in_def;
+    std::string_view ours = is_result ? "->" : ">=";
+    auto message = diagnostics_.report(diag::unexpected_token, mistake.loc, "'='", buffer_.describe(*mistake.last));
+    if (is_joined) message.fix(fmt::format("write '{}'", ours), sign, std::string(ours));
+    return message;
+  }
   bool ends_head = kind == TokenKind::Newline && contains(expected, TokenKind::Colon) &&
                    (rule == TesseraParser::RuleDefStatement || rule == TesseraParser::RuleModuleStatement);
   if (ends_head || (expected.size() == 1 && expected[0] == TokenKind::Colon)) {
@@ -182,6 +194,21 @@ DiagnosticEngine::Builder ErrorStrategy::report_mistake(antlr4::Parser* parser,
     Loc star = is_starred ? buffer_.loc(*mistake.last) : mistake.loc;
     return diagnostics_.report(diag::bad_keyword_marker, star, "gathers no arguments")
         .help("each argument has a parameter of its own; one of several values is given a tuple or a list");
+  }
+  bool is_type = kind == TokenKind::Name && before == TokenKind::Name && ahead(2) == TokenKind::Lbracket;
+  if (in_head && is_type) {
+    return diagnostics_.report(diag::expected_token, mistake.loc, "':'", mistake.found)
+        .fix("the type of a parameter stands behind ':'", buffer_.loc(*mistake.last).behind(), ":");
+  }
+  if (kind == TokenKind::Star && before == TokenKind::Import) {
+    return diagnostics_.report(diag::expected_token, mistake.loc, "a name", mistake.found)
+        .help("names are imported one by one: from tessera.nn import gelu, softmax");
+  }
+  // `:=` is two tokens.
+  bool adjoins = mistake.last && buffer_.loc(*mistake.last).behind() == mistake.loc.before();
+  if (adjoins && before == TokenKind::Colon && kind == TokenKind::Assign) {
+    return diagnostics_.report(diag::expected_expression, mistake.loc, mistake.found)
+        .fix("write '='", between(*mistake.last, mistake.loc), "=");
   }
   if (in_head && is_keyword(kind) && (before == TokenKind::Lparen || before == TokenKind::Comma)) {
     return report_keyword(mistake);
