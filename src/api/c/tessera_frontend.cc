@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "api/frontend_compile.h"
 #include "api/include/tessera_frontend.h"
 #include "api/validate_shapes.h"
+#include "frontend/syntax/preprocessor.h"
 #include "ir/core/printer.h"
 #include "support/render/remarks.h"
 
@@ -75,8 +77,13 @@ std::optional<Struct> completed(const Struct* given, size_t first_size) {
 }
 
 bool is_valid(const tessera_frontend_options& options) {
+  auto names = [](const char* define) {
+    std::string_view text = define;
+    return tessera::is_macro_name(text.substr(0, text.find('=')));
+  };
   return has_strings(options.include_paths, options.include_path_count) &&
-         has_strings(options.defines, options.define_count);
+         has_strings(options.defines, options.define_count) &&
+         std::all_of(options.defines, options.defines + options.define_count, names);
 }
 
 tessera_place place_of(const tessera::SourceManager& sources, tessera::Loc loc) {

@@ -64,7 +64,7 @@ typedef struct {
   size_t size;                      /* sizeof(tessera_frontend_options) */
   const char* const* include_paths; /* folders for imports and includes after the file's own */
   size_t include_path_count;
-  const char* const* defines; /* NAME or NAME=VALUE, for %if */
+  const char* const* defines; /* NAME or NAME=VALUE, for %if; NAME is of letters, digits and _ */
   size_t define_count;
   tessera_read_function read; /* NULL: from disk */
   void* user;                 /* passed to `read` */

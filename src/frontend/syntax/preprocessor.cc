@@ -575,6 +575,14 @@ void Preprocessor::include(const Reading& reading, const Directive& directive) {
 
 }  // namespace
 
+bool is_macro_name(std::string_view text) {
+  auto is_digit = [](unsigned char c) { return c >= '0' && c <= '9'; };
+  auto is_part = [&](unsigned char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c >= 0x80;
+  };
+  return !text.empty() && !is_digit(static_cast<unsigned char>(text[0])) && std::ranges::all_of(text, is_part);
+}
+
 Preprocessed preprocess(FileId file, SourceManager& sources, const ParseOptions& options,
                         DiagnosticEngine& diagnostics) {
   return preprocess(file, {}, sources, options, diagnostics);

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <span>
+#include <string_view>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ inline constexpr size_t max_macro_work = size_t(1) << 20;
 inline constexpr size_t max_tokens = size_t(1) << 23;
 /// Times a file is included, in one compilation.
 inline constexpr size_t max_includes = 10'000;
+
+/// Whether `-D` can define a text for conditions: letters, digits and '_', and no digit first.
+bool is_macro_name(std::string_view text);
 
 struct Preprocessed {
   /// Code tokens with a Newline after every logical line; none of the trivia.

@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "frontend/syntax/preprocessor.h"
 #include "ir/core/machine.h"
 #include "tools/command_line/help.h"
 #include "tools/driver/compile.h"
@@ -82,9 +82,7 @@ std::vector<std::string> target_names() {
 /// Why a text is no definition; empty when it is one.
 std::string refuse_define(const std::string& define) {
   std::string name = define.substr(0, define.find('='));
-  auto is_part = [](unsigned char c) { return std::isalnum(c) || c == '_' || c >= 0x80; };
-  bool starts = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0]));
-  if (starts && std::all_of(name.begin(), name.end(), is_part)) return "";
+  if (is_macro_name(name)) return "";
   return "'" + name + "' is no name; it takes NAME or NAME=VALUE";
 }
 

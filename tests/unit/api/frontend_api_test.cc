@@ -124,6 +124,10 @@ TEST_CASE("arguments that break the rules give no handle, and no handle is nothi
   options.size = sizeof options;
   options.define_count = 1;
   CHECK(tessera_frontend_compile(&source, &options) == nullptr);
+  for (const char* name : {"3X", "", "=", "=4", "A B", "-X"}) {
+    options.defines = &name;
+    CHECK(tessera_frontend_compile(&source, &options) == nullptr);
+  }
   CHECK(tessera_frontend_read(nullptr) == nullptr);
   CHECK(tessera_validate_shapes(nullptr, nullptr) == nullptr);
   tessera_module_ir_free(nullptr);
