@@ -105,7 +105,7 @@ TEST_CASE("a bug while shapes are looked at is a finding, and the module stays a
     tessera_report* report = tessera_validate_shapes(&ir, nullptr);
     REQUIRE(report);
     CHECK(tessera_report_ok(report) == 0);
-    tessera_finding finding;
+    tessera_finding finding = {};
     REQUIRE(tessera_report_finding(report, 0, &finding) == 1);
     CHECK(std::string(finding.kind) == "internal-error");
     CHECK(std::string(finding.message).find("shapes are validated on graphs") != std::string::npos);
