@@ -314,7 +314,7 @@ Datum KernelBuilder::from_attr(Attr attr) {
     case AttrKind::Symbol: {
       auto function = functions_.find(attr->string);
       if (function != functions_.end()) return Datum::function(function->second);
-      report(diag::unknown_kernel, request_.loc, attr->string);
+      report_unknown_kernel(session(), attr->string, request_.loc);
       return Datum::poison();
     }
     default:

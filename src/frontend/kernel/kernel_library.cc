@@ -94,15 +94,16 @@ const ScheduleTable* SourceKernels::table(const std::string& machine) {
   return it->second ? &*it->second : nullptr;
 }
 
+void report_unknown_kernel(Session& session, std::string_view name, Loc loc) {
+  session.report(diag::unknown_kernel, loc, name)
+      .help("a dump of the graph holds calls of a program's kernels and not their source; one of --dump=sched "
+            "holds what was made of them");
+}
+
 Result<schedule::KernelInstance> SourceKernels::instantiate(
     Module& module, const schedule::KernelRequest& request) {
   const Function* function = find(request.kernel);
-  if (!function) {
-    session_.report(diag::unknown_kernel, request.loc, request.kernel)
-        .help("a dump of the graph holds calls of a program's kernels and not their source; one of --dump=sched "
-              "holds what was made of them");
-    return failure;
-  }
+  if (!function) return report_unknown_kernel(session_, request.kernel, request.loc), failure;
   return KernelBuilder(session_, module, *function, request, table(request.machine), functions_).build();
 }
 

@@ -27,6 +27,9 @@ std::vector<const SignatureParameter*> ordered_parameters(const Signature& signa
 /// The results of a kernel. One that states none and takes a KTile gives what the first KTile is.
 std::vector<TypePattern> kernel_results(const Signature& signature);
 
+/// A graph that was read back names a kernel, or a function that a kernel is given, whose source is not there.
+void report_unknown_kernel(Session& session, std::string_view name, Loc loc);
+
 class SourceKernels : public schedule::KernelLibrary {
  public:
   explicit SourceKernels(Session& session) : session_(session) {}
