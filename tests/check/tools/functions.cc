@@ -1,12 +1,15 @@
-// The errors of functions of one number in narrow dtypes, over all their inputs: machine code beside MPFR.
+// The errors of functions of one number over all their inputs: machine code beside MPFR.
 //
 // A function of bf16, f16 or f8 is that of f32, rounded once. Where the f32 result lies within its error of the middle
 // between two numbers of the dtype, it is rounded to the wrong one; how often that happens, and the largest error in
-// units of the dtype's last place, is the table of docs/numerics.md.
+// units of the dtype's last place, is a table of docs/numerics.md. Functions of f32 have another one, of the largest
+// error over all 2^32 arguments and where it is (function_search.cc).
 //
-//   check-functions                  prints the table
-//   check-functions --check FILE     fails unless the file has it
+//   check-functions                  prints the table of narrow dtypes
+//   check-functions --check FILE     fails unless the file has it, and in its table of f32 the errors at the arguments there
 //   check-functions --write FILE     replaces it in the file
+//   check-functions --singles        prints the table of f32, which takes about a minute for each function;
+//                                    --function NAME, of one; --shard 0/4, of a part of the arguments
 
 #include <fmt/format.h>
 #include <mpfr.h>
@@ -15,12 +18,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 
 #include "check/range.h"
-#include "check/subject.h"
+#include "check/tools/function_table.h"
 #include "unit/codegen/exact.h"
 
 namespace tessera::check {
@@ -32,12 +36,6 @@ using test::exact;
 using Number = test::ExactNumber;
 
 constexpr DType dtypes[] = {DType::BF16, DType::F16, DType::F8E4M3, DType::F8E5M2};
-
-struct Function {
-  const char* name;
-  const char* text;  ///< of x
-  Kind kind;
-};
 
 constexpr Function functions[] = {
     {"exp", "exp(x)", Kind::Exp},          {"exp2", "exp2(x)", Kind::Exp2},
@@ -102,15 +100,6 @@ void measure(const Function& function, DType dtype, double x, double got, Errors
   errors.units = std::max(errors.units, std::fabs(mpfr_get_d(apart, MPFR_RNDN)));
 }
 
-std::string source_for(DType dtype) {
-  std::string types, values;
-  for (const Function& function : functions) {
-    types += fmt::format("{}Tensor[N, {}]", types.empty() ? "" : ", ", to_string(dtype));
-    values += fmt::format("{}{}", values.empty() ? "" : ", ", function.text);
-  }
-  return fmt::format("@jit\ndef f(x: Tensor[N, {}]) -> ({}):\n    return {}\n", to_string(dtype), types, values);
-}
-
 /// Every number of the dtype.
 TensorValue all_of(DType dtype) {
   int64_t count = int64_t(1) << dtype_info(dtype).bits;
@@ -124,7 +113,7 @@ TensorValue all_of(DType dtype) {
 
 /// The results of all functions, the same on all machines that this processor can be.
 Tensors computed(DType dtype, const Tensors& arguments) {
-  Subject subject(source_for(dtype));
+  Subject subject(source_of(functions, dtype));
   if (!subject.entry()) throw std::runtime_error(subject.messages());
   Tensors results;
   Tensors shapes = std::move(*subject.interpret(arguments));
@@ -167,7 +156,8 @@ std::string table() {
   return text;
 }
 
-constexpr std::string_view begin_mark = "<!-- check-functions -->\n", end_mark = "<!-- end -->\n";
+constexpr std::string_view narrow_mark = "<!-- check-functions -->\n", single_mark = "<!-- check-functions --singles -->\n";
+constexpr std::string_view end_mark = "<!-- end -->\n";
 
 std::string read(const std::string& path) {
   std::ifstream file(path);
@@ -176,36 +166,79 @@ std::string read(const std::string& path) {
   return text.str();
 }
 
-/// The text with the part between the marks replaced.
-std::string with_table(const std::string& text, const std::string& made) {
-  size_t begin = text.find(begin_mark), end = text.find(end_mark);
-  if (begin == std::string::npos || end == std::string::npos) throw std::runtime_error("the file has no place for the table");
-  begin += begin_mark.size();
-  return text.substr(0, begin) + made + text.substr(end);
+/// The part of the text between a mark and the next end.
+std::string_view part_behind(std::string_view text, std::string_view mark) {
+  size_t begin = text.find(mark);
+  size_t end = begin == std::string::npos ? begin : text.find(end_mark, begin);
+  if (end == std::string::npos) throw std::runtime_error("the file has no place for the table");
+  begin += mark.size();
+  return text.substr(begin, end - begin);
+}
+
+/// The text with another part behind a mark.
+std::string with_part(const std::string& text, std::string_view mark, const std::string& made) {
+  std::string_view part = part_behind(text, mark);
+  size_t begin = size_t(part.data() - text.data());
+  return text.substr(0, begin) + made + text.substr(begin + part.size());
+}
+
+/// What the file should say.
+std::string mended(const std::string& text) {
+  std::string made = with_part(text, narrow_mark, table());
+  return with_part(made, single_mark, remeasured_singles(std::string(part_behind(made, single_mark))));
+}
+
+std::string singles(const std::string& name, const std::string& part) {
+  unsigned shard = 0, shards = 1;
+  if (!part.empty() && (std::sscanf(part.c_str(), "%u/%u", &shard, &shards) != 2 || shard >= shards))
+    throw std::runtime_error("--shard is a number and how many there are: 0/4");
+  auto wanted = std::ranges::find_if(functions, [&](const Function& each) { return name == each.name; });
+  if (name.empty()) return search_singles(functions, shard, shards);
+  if (wanted == std::end(functions)) throw std::runtime_error("there is no function " + name);
+  return search_singles({wanted, 1}, shard, shards);
 }
 
 }  // namespace
+
+std::span<const Function> measured_functions() { return functions; }
+
+std::string source_of(std::span<const Function> wanted, DType dtype) {
+  std::string types, values;
+  for (const Function& function : wanted) {
+    types += fmt::format("{}Tensor[N, {}]", types.empty() ? "" : ", ", to_string(dtype));
+    values += fmt::format("{}{}", values.empty() ? "" : ", ", function.text);
+  }
+  return fmt::format("@jit\ndef f(x: Tensor[N, {}]) -> {}:\n    return {}\n", to_string(dtype),
+                     wanted.size() == 1 ? types : "(" + types + ")", values);
+}
 
 }  // namespace tessera::check
 
 int main(int argc, char** argv) {
   using namespace tessera::check;
-  std::string check, write;
-  CLI::App app{"The errors of functions of bf16, f16 and f8 over all inputs."};
-  app.add_option("--check", check, "fail unless this file has the table");
-  app.add_option("--write", write, "replace the table in this file");
+  std::string check, write, function, shard;
+  bool all_singles = false;
+  CLI::App app{"The errors of functions of bf16, f16, f8 and f32 over all inputs."};
+  app.add_option("--check", check, "fail unless this file has the table, and the errors of f32 at the arguments it names");
+  app.add_option("--write", write, "replace the table in this file, and the errors of f32 at the arguments it names");
+  auto* search = app.add_flag("--singles", all_singles, "search all arguments of f32, about a minute for each function");
+  app.add_option("--function", function, "of this function alone")->needs(search);
+  app.add_option("--shard", shard, "search a part of the arguments, such as 0/4")->needs(search);
   CLI11_PARSE(app, argc, argv);
   try {
-    std::string made = table();
+    if (all_singles) {
+      std::cout << singles(function, shard);
+      return 0;
+    }
     if (!write.empty()) {
-      std::string text = with_table(read(write), made);
+      std::string text = mended(read(write));
       std::ofstream(write) << text;
     }
-    if (!check.empty() && read(check) != with_table(read(check), made)) {
-      std::cout << made << check << " has another table; check-functions --write " << check << " mends it\n";
+    if (!check.empty() && read(check) != mended(read(check))) {
+      std::cout << mended(read(check)) << check << " has other errors; check-functions --write " << check << " mends it\n";
       return 1;
     }
-    if (check.empty() && write.empty()) std::cout << made;
+    if (check.empty() && write.empty()) std::cout << table();
   } catch (const std::exception& problem) {
     std::cerr << problem.what() << "\n";
     return 1;

@@ -19,6 +19,21 @@ Value* unit_exp2(Arithmetic& m, Value* x) {
   return m.b.at().value(target::info(target::OpKind::ApproxExp2), {{x}}, x->type());
 }
 
+/// 2^shift e^(x + low) as fraction and power, whose product is it; `low` may be null. For x down to -112.
+struct ScaledExponential {
+  Value* fraction;
+  Value* power;
+};
+
+ScaledExponential scaled_exp(Arithmetic& m, Value* x, Value* low, double shift) {
+  // n is rounded by adding 1.5 * 2^23; both arguments of 2^a are exact but for the rounding of the second.
+  Value* magic = m.number(0x1.8p23);
+  Value* n = m.b.sub(m.fma(x, log2e_high, magic), magic);
+  Value* rest = m.fma(x, log2e_low, m.fma(x, log2e_high, m.neg(n)));
+  if (low) rest = m.fma(low, log2e, rest);
+  return {unit_exp2(m, rest), unit_exp2(m, m.b.add(n, m.number(shift)))};
+}
+
 }  // namespace
 
 Value* approximate_exp2(Arithmetic& m, Value* x, bool flush) {
@@ -45,13 +60,18 @@ Value* approximate_quotient(Arithmetic& m, Value* a, Value* b) {
   return m.b.mul(a, inverse);
 }
 
-ScaledExponential approximate_scaled_exp(Arithmetic& m, Value* x, Value* low, double shift) {
-  // n is rounded by adding 1.5 * 2^23; both arguments of 2^a are exact but for the rounding of the second.
-  Value* magic = m.number(0x1.8p23);
-  Value* n = m.b.sub(m.fma(x, log2e_high, magic), magic);
-  Value* rest = m.fma(x, log2e_low, m.fma(x, log2e_high, m.neg(n)));
-  if (low) rest = m.fma(low, log2e, rest);
-  return {unit_exp2(m, rest), unit_exp2(m, m.b.add(n, m.number(shift)))};
+Value* approximate_logistic(Arithmetic& m, Value* y, Value* low, Value* numerator, double lowest) {
+  // From z = e^-|y|, so that nothing overflows. The power of two is kept 2^40 larger, hence normal, until the end.
+  TargetBuilder& b = m.b;
+  Value* below = m.less(y, 0);
+  Value* bound = m.at_least(m.neg(m.abs(y)), lowest);
+  if (low) low = b.select(below, low, m.neg(low));
+  Value* back = m.number(0x1p-40);
+  ScaledExponential e = scaled_exp(m, bound, low, 40);
+  Value* z = b.mul(b.mul(e.fraction, e.power), back);
+  numerator = b.select(below, b.mul(numerator, e.fraction), numerator);
+  Value* quotient = approximate_quotient(m, numerator, b.add(m.number(1), z));
+  return b.select(below, b.mul(b.mul(quotient, e.power), back), quotient);
 }
 
 }  // namespace tessera::math

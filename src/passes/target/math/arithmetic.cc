@@ -17,6 +17,10 @@ Value* Arithmetic::with_sign_of(Value* magnitude, Value* sign) {
 
 Value* Arithmetic::power_of_two(Value* n) { return from_bits(b.shl(b.add(n, integer(bias())), mantissa_bits())); }
 
+Value* Arithmetic::power_of_whole(Value* n) {
+  return from_bits(b.shl(bits(b.add(n, number(magic() + bias()))), mantissa_bits()));
+}
+
 Value* Arithmetic::scale(Value* a, Value* n) {
   // By two halves: the first product is exact unless the result overflows anyway, the second rounds.
   Value* half = b.shr(n, 1);

@@ -4,8 +4,7 @@
 // rounded by adding 1.5 * 2^(mantissa bits), whose low bits then hold it as an integer; r is taken with ln 2 in two
 // parts, by fused multiply-adds, hence with the error of the second part only.
 //
-// Functions that decay are computed from z = e^-|x|, so nothing overflows on the way and nothing cancels; where the
-// result itself decays, 2^n is multiplied in at the end, which keeps results near the end of the range exact.
+// Where a result decays, 2^n is multiplied in at the end, which keeps results near the end of the range exact.
 
 #include "passes/target/math/coefficients.h"
 #include "passes/target/math/math.h"
@@ -20,12 +19,10 @@ double highest(const Arithmetic& m) { return m.is_double() ? 710 : 89; }
 /// Below it x e^x and e^x are both 0.
 double lowest_product(const Arithmetic& m) { return m.is_double() ? -760 : -112; }
 
-double magic(const Arithmetic& m) { return m.is_double() ? 0x1.8p52 : 0x1.8p23; }
-
 /// The integer nearest to a, as number and as integer; |a| < 2^(mantissa bits - 1).
 std::pair<Value*, Value*> nearest(Arithmetic& m, Value* shifted) {
-  Value* number = m.b.sub(shifted, m.number(magic(m)));
-  Value* integer = m.b.sub(m.bits(shifted), m.bits(m.number(magic(m))));
+  Value* number = m.b.sub(shifted, m.number(m.magic()));
+  Value* integer = m.b.sub(m.bits(shifted), m.bits(m.number(m.magic())));
   return {number, integer};
 }
 
@@ -36,33 +33,33 @@ Value* expm1_of(Arithmetic& m, Value* r) {
 
 Value* one_plus(Arithmetic& m, Value* a) { return m.b.add(m.number(1), a); }
 
-/// num / (1 + e^-|y|) for y = y + low, and num times e^-|y| in the numerator where x is negative.
-Value* logistic(Arithmetic& m, Value* x, Value* y, Value* low, Value* positive, Value* negative) {
-  Value* below = m.less(x, 0);
-  Value* bound = m.at_least(m.neg(m.abs(y)), lowest_product(m));
-  if (low) low = m.b.select(below, low, m.neg(low));
-  if (m.approximates()) {
-    // The power of two is kept 2^40 larger, hence normal, until the end.
-    Value* back = m.number(0x1p-40);
-    ScaledExponential e = approximate_scaled_exp(m, bound, low, 40);
-    Value* z = m.b.mul(m.b.mul(e.fraction, e.power), back);
-    Value* numerator = m.b.select(below, m.b.mul(negative, e.fraction), positive);
-    Value* quotient = approximate_quotient(m, numerator, one_plus(m, z));
-    return m.b.select(below, m.b.mul(m.b.mul(quotient, e.power), back), quotient);
-  }
-  Exponential e = reduce_exponential(m, bound, low);
-  Value* p = one_plus(m, e.expm1);
-  Value* z = m.scale(p, e.n);
-  Value* numerator = m.b.select(below, m.b.mul(negative, p), positive);
-  Value* quotient = m.b.div(numerator, one_plus(m, z));
-  return m.scale(quotient, m.b.select(below, e.n, m.integer(0)));
+/// numerator / (1 + e^-y) for y = y + low; `numerator` is finite where y is far below 0.
+///
+/// With e^-y = 2^n (1 + q) it is numerator / (1 + 2^n + 2^n q) where n <= 0, and 2^-n numerator / (1 + 2^-n + q) above:
+/// in both the divisor lies between 1 and 3, is rounded once, and nothing else is before the division.
+Value* logistic(Arithmetic& m, Value* y, Value* low, Value* numerator) {
+  if (m.approximates()) return approximate_logistic(m, y, low, numerator, lowest_product(m));
+  TargetBuilder& b = m.b;
+  // 1 + e^-40 is 1 in either dtype.
+  Value* bounded = m.at_most(m.at_least(m.neg(y), -40), -lowest_product(m));
+  Exponential e = reduce_exponential(m, bounded, low ? m.neg(low) : nullptr);
+  Value* grows = m.greater(e.n_number, 0);
+  // 2^-n is multiplied in as two normal numbers, of which the second alone rounds.
+  Value* shift = m.at_most(e.n_number, 80);
+  Value* power = m.power_of_whole(m.neg(m.abs(shift)));
+  Value* rest = m.power_of_whole(b.sub(shift, e.n_number));
+  Value* sum = one_plus(m, power);
+  Value* lost = b.add(b.sub(m.number(1), sum), power);
+  Value* divisor = b.add(sum, b.fma(b.select(grows, m.number(1), power), e.expm1, lost));
+  Value* quotient = b.div(numerator, divisor);
+  return b.mul(b.mul(quotient, b.select(grows, power, m.number(1))), rest);
 }
 
 }  // namespace
 
 Exponential reduce_exponential(Arithmetic& m, Value* x, Value* low) {
   bool d = m.is_double();
-  auto [n, integer] = nearest(m, m.fma(x, d ? log2e_f64_high : log2e_f32_high, m.number(magic(m))));
+  auto [n, integer] = nearest(m, m.fma(x, d ? log2e_f64_high : log2e_f32_high, m.number(m.magic())));
   Value* r = m.fma(n, -(d ? ln2_f64_high : ln2_f32_high), x);
   r = m.fma(n, -(d ? ln2_f64_low : ln2_f32_low), r);
   if (low) r = m.b.add(r, low);
@@ -80,7 +77,7 @@ Value* exp2(Arithmetic& m, Value* x, bool flush) {
   if (m.approximates()) return approximate_exp2(m, x, flush);
   bool d = m.is_double();
   Value* bounded = m.at_most(m.at_least(x, d ? -1080 : -152), d ? 1025 : 129);
-  auto [n, integer] = nearest(m, m.b.add(bounded, m.number(magic(m))));
+  auto [n, integer] = nearest(m, m.b.add(bounded, m.number(m.magic())));
   Value* r = m.b.sub(bounded, n);
   Value* p = d ? m.polynomial(r, exp2m1_f64) : m.polynomial(r, exp2m1_f32);
   return m.scale(m.b.fma(r, p, m.number(1)), integer);
@@ -105,11 +102,9 @@ Value* tanh(Arithmetic& m, Value* x) {
   return m.with_sign_of(m.approximates() ? approximate_quotient(m, t, divisor) : m.b.div(t, divisor), x);
 }
 
-Value* sigmoid(Arithmetic& m, Value* x) { return logistic(m, x, x, nullptr, m.number(1), m.number(1)); }
+Value* sigmoid(Arithmetic& m, Value* x) { return logistic(m, x, nullptr, m.number(1)); }
 
-Value* silu(Arithmetic& m, Value* x) {
-  return logistic(m, x, x, nullptr, x, m.at_least(x, lowest_product(m)));
-}
+Value* silu(Arithmetic& m, Value* x) { return logistic(m, x, nullptr, m.at_least(x, lowest_product(m))); }
 
 // gelu(x) = x / (1 + e^-y) with y = 2 sqrt(2/pi) (x + 0.044715 x^3), which has no cancellation. An error of y is one
 // of the result times |y|, so y is computed in two parts: products by fma, the sum by Knuth's two-sum.
@@ -117,7 +112,8 @@ Value* gelu(Arithmetic& m, Value* x) {
   bool d = m.is_double();
   TargetBuilder& b = m.b;
   double end = d ? 32 : 16;
-  Value* bounded = m.at_most(m.at_least(x, -end), end);
+  Value* finite_below = m.at_least(x, -end);
+  Value* bounded = m.at_most(finite_below, end);
   Value* square = b.mul(bounded, bounded);
   Value* square_low = b.fma(bounded, bounded, m.neg(square));
   Value* cubic = m.number(d ? gelu_cubic_f64_high : gelu_cubic_f32_high);
@@ -134,7 +130,7 @@ Value* gelu(Arithmetic& m, Value* x) {
 
   Value* y = b.mul(bounded, sum);
   Value* y_low = b.fma(bounded, sum_low, b.fma(bounded, sum, m.neg(y)));
-  return logistic(m, x, y, y_low, x, bounded);
+  return logistic(m, y, y_low, finite_below);
 }
 
 }  // namespace tessera::math

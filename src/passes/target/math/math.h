@@ -26,6 +26,8 @@ class Arithmetic {
   Type integer_type() const { return b.like(type_, is_double() ? DType::I64 : DType::I32); }
   int mantissa_bits() const { return is_double() ? 52 : 23; }
   int bias() const { return is_double() ? 1023 : 127; }
+  /// Added to a number it rounds that to an integer, which the low bits then hold.
+  double magic() const { return is_double() ? 0x1.8p52 : 0x1.8p23; }
 
   Value* number(double value) { return b.number(type_, value); }
   Value* integer(int64_t value) { return b.integer(integer_type(), value); }
@@ -51,6 +53,8 @@ class Arithmetic {
   Value* with_sign_of(Value* magnitude, Value* sign);
   /// 2^n of integers n for which that is a normal number.
   Value* power_of_two(Value* n);
+  /// The same of whole numbers.
+  Value* power_of_whole(Value* n);
   /// a * 2^n, rounded once, for |n| up to twice the largest exponent.
   Value* scale(Value* a, Value* n);
 
@@ -84,12 +88,8 @@ Value* approximate_exp(Arithmetic& m, Value* x);
 Value* approximate_exp2(Arithmetic& m, Value* x, bool flush);
 /// a / b for b of an ordinary size.
 Value* approximate_quotient(Arithmetic& m, Value* a, Value* b);
-/// 2^shift e^(x + low) as fraction and power, whose product is it; `low` may be null. For x down to -112.
-struct ScaledExponential {
-  Value* fraction;
-  Value* power;
-};
-ScaledExponential approximate_scaled_exp(Arithmetic& m, Value* x, Value* low, double shift);
+/// numerator / (1 + e^-(y + low)), where y below `lowest` counts as that.
+Value* approximate_logistic(Arithmetic& m, Value* y, Value* low, Value* numerator, double lowest);
 
 Value* log(Arithmetic& m, Value* x);
 Value* log2(Arithmetic& m, Value* x);
