@@ -113,7 +113,7 @@ Value* GraphBuilder::attention_bias(const AttentionTensors& tensors,
     return nullptr;
   }
   builder_.set_loc(arguments.locs[Bias]);
-  return graph::broadcast_to(builder_, stored(*bias), std::move(weights));
+  return graph::broadcast_to(builder_, bias->value, std::move(weights));
 }
 
 /// What a kernel of the library is told at compile time; false when a mistake was reported.
@@ -167,7 +167,7 @@ Datum GraphBuilder::attention_kernel(const AttentionTensors& tensors, const grap
   std::vector<Type> types;
   if (options.sums) types.push_back(context().tensor({dims[0], dims[1], dims[2]}, sums.storage));
   dims[3] = operands[slot::v]->type()->dims[3];
-  types.insert(types.begin(), context().tensor(dims, dtype));
+  types.insert(types.begin(), context().tensor(dims, sums.storage));
   std::string kernel = "flash_attention_2";
   if (options.seed) kernel += "_dropout";
   if (options.sums) kernel += "_lse";

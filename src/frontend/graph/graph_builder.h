@@ -92,6 +92,8 @@ class GraphBuilder : public Evaluator {
   Value* computed(const IrValue& value);
   Value* stored(const IrValue& value);
   Value* convert(Value* value, DType dtype);
+  /// The same of a value that may be weak, which has the digits of the dtype then.
+  Value* in_dtype(const IrValue& value, DType dtype);
   Value* round_to(Value* value, const NumericType& type, Loc loc);
   Value* round_by_chance(Value* value, const NumericType& type, Loc loc);
   /// What operands of one op come to; reports dtypes that do not meet.
@@ -208,7 +210,9 @@ class GraphBuilder : public Evaluator {
   ArgumentType argument_type(const IrValue& value, std::string_view parameter, Loc loc) const;
   Datum finish_result(const Function& function, const Signature& signature, Datum value,
                       Scope& scope);
+  bool is_within_library(const Function& function, Loc call) const;
   Datum call_kernel(const Function& function, std::vector<CallArgument> arguments, Loc loc);
+  void widen_operands(const Signature& signature, Scope& scope, std::map<std::string, NumericType, std::less<>>& narrow);
   std::vector<Datum> cache_parts(const Datum& cache, Loc loc);
   bool kernel_operands(const Signature& signature, Scope& scope, const std::vector<Loc>& locs,
                        std::vector<Value*>& operands, std::vector<NamedAttr>& constants, std::vector<Attr>& numbers);

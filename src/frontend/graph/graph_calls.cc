@@ -142,11 +142,16 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
   return check_clauses(function, function.def->where, scope, loc);
 }
 
+/// The library rounds what it returns to the program, and nothing that its functions hand each other.
+bool GraphBuilder::is_within_library(const Function& function, Loc call) const {
+  return session().is_builtin(function.loc) && session().is_builtin(call);
+}
+
 Datum GraphBuilder::finish_result(const Function& function, const Signature& signature, Datum value,
                                   Scope& scope) {
   if (value.is_poison()) return value;
   Loc loc = finished().result_loc.known() ? finished().result_loc : function.loc;
-  if (!signature.result) return rounded(value, loc);
+  if (!signature.result) return is_within_library(function, finished().call) ? value : rounded(value, loc);
   bool returns_nothing =
       signature.result->kind == PatternKind::Tuple && signature.result->elements.empty();
   if (value.is_none() && !returns_nothing) {
@@ -330,6 +335,31 @@ bool GraphBuilder::bind_seed(const Function& function, const Signature& signatur
   return true;
 }
 
+/// Gives a kernel that the library calls wide values as they are: T of the kernel is the dtype that they are computed in.
+/// The types that T stands for otherwise are left in `narrow`.
+void GraphBuilder::widen_operands(const Signature& signature, Scope& scope,
+                                  std::map<std::string, NumericType, std::less<>>& narrow) {
+  auto each = [&](auto&& action) {
+    for (const SignatureParameter& parameter : signature.parameters) {
+      Binding* binding = scope.find_here(parameter.name);
+      bool is_open = is_tensor_pattern(parameter.type) && !parameter.type.dtype_symbol.empty();
+      if (is_open && binding && binding->value.is_ir()) action(parameter.type.dtype_symbol, binding->value);
+    }
+  };
+  each([&](const std::string& symbol, const Datum& value) {
+    const IrValue& x = value.as_ir();
+    if (x.value->type()->dtype != x.storage) narrow.emplace(symbol, type_of(x));
+  });
+  each([&](const std::string& symbol, Datum& value) {
+    if (!narrow.count(symbol)) return;
+    IrValue x = value.as_ir();
+    x.value = computed(x);
+    x.storage = x.value->type()->dtype;
+    x.policies = {};
+    value = Datum::ir(x);
+  });
+}
+
 /// A call of a user's kernel: its operands as they are stored, its compile-time arguments by name.
 Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgument> arguments,
                                 Loc loc) {
@@ -345,9 +375,13 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   Scope* scope = session().new_scope(function.scope);
   std::vector<Loc> locs;
   if (!bind_parameters(function, std::move(arguments), *scope, loc, locs, &signature) ||
-      !bind_seed(function, signature, *scope, locs, loc) || !bind_signature(function, signature, *scope, locs, loc)) {
+      !bind_seed(function, signature, *scope, locs, loc)) {
     return Datum::poison();
   }
+  std::map<std::string, NumericType, std::less<>> narrow;
+  builder_.set_loc(loc);
+  if (is_within_library(function, loc)) widen_operands(signature, *scope, narrow);
+  if (!bind_signature(function, signature, *scope, locs, loc)) return Datum::poison();
   if (!record_numerics(function)) return Datum::poison();
   std::vector<Value*> operands;
   std::vector<NamedAttr> constants;
@@ -364,7 +398,8 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
     auto extents = type ? evaluate_dims(*this, pattern, *scope) : std::nullopt;
     if (!extents) return Datum::poison();
     types.push_back(context().tensor(std::move(*extents), type->storage));
-    numerics.push_back(*type);
+    auto as_given = narrow.find(pattern.dtype_symbol);
+    numerics.push_back(as_given == narrow.end() ? *type : as_given->second);
   }
   for (const SignatureParameter* parameter : ordered_parameters(signature)) {
     const Datum& value = scope->find_here(parameter->name)->value;

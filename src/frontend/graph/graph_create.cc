@@ -133,6 +133,7 @@ Datum GraphBuilder::cast(const BoundArguments& arguments) {
   auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'cast'");
   if (!x) return Datum::poison();
   builder_.set_loc(arguments.call);
+  if (x->weak) x->value = in_dtype(*x, type.compute());
   return handle(round_to(x->value, type, arguments.call), type, arguments.call);
 }
 

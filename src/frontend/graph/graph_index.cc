@@ -208,14 +208,17 @@ bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& s
   return true;
 }
 
-/// x[.., i, ..] is a gather, and x[.., i, j, ..] one of elements.
+/// x[.., i, ..] is a gather, and x[.., i, j, ..] one of elements: of x as it is, which a subscript does not round.
 Datum GraphBuilder::gather_axes(const Datum& x, size_t axis, std::vector<Datum> indices, Loc loc) {
   SourceModule* library = session().load_library("tessera.indexing");
   TSR_CHECK(library, "the library has a module for indexing");
   bool one = indices.size() == 1;
   Datum gather = lookup(one ? "gather" : "gather_elements", *library->scope, loc);
   Datum numbers = one ? indices[0] : Datum::tuple(std::move(indices));
-  return call(gather, {{"", x, loc}, {"", numbers, loc}, {"", Datum::integer(int64_t(axis)), loc}}, loc);
+  const IrValue& table = x.as_ir();
+  Datum bits = handle(table.value, {table.value->type()->dtype, {}, false}, loc);
+  Datum taken = call(gather, {{"", bits, loc}, {"", numbers, loc}, {"", Datum::integer(int64_t(axis)), loc}}, loc);
+  return taken.is_ir() ? handle(taken.as_ir().value, type_of(table), loc) : taken;
 }
 
 /// `W["d_model"]`, for what is said of axes; not a part of the tensor.

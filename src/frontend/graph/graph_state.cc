@@ -247,7 +247,7 @@ Value* GraphBuilder::appended_part(const StateValue& cache, const IrValue& part,
     return nullptr;
   }
   builder_.set_loc(loc);
-  return convert(part.value, held.storage);
+  return in_dtype(part, held.storage);
 }
 
 /// That there is room for the positions: while compiling that they can fit at all, and when the
@@ -356,7 +356,7 @@ Datum GraphBuilder::replace(const Datum& datum, const std::vector<CallArgument>&
       return Datum::poison();
     }
     builder_.set_loc(argument.loc);
-    it->second.value = convert(value->value, held.storage);
+    it->second.value = in_dtype(*value, held.storage);
   }
   return updated(datum, std::move(fields), loc);
 }

@@ -89,10 +89,11 @@ Datum GraphBuilder::conform_tensor(const TypePattern& pattern, const Datum& datu
   builder_.set_loc(loc);
   IrValue result = *value;
   result.weak = false;
+  if (value->weak) result.value = in_dtype(*value, type->compute());
   if (use == Use::Stored) {
-    result.value = round_to(value->value, *type, loc);
+    result.value = round_to(result.value, *type, loc);
   } else if (value->storage != type->storage) {
-    result.value = convert(value->value, type->compute());
+    result.value = convert(result.value, type->compute());
   }
   bool inherits = !type->policies.accum && type->storage == value->storage;
   if (inherits) type->policies.accum = value->policies.accum;

@@ -4,6 +4,7 @@
 
 #include "frontend/dtype_values.h"
 #include "frontend/graph/graph_builder.h"
+#include "frontend/weak_value.h"
 
 namespace tessera::frontend {
 
@@ -51,6 +52,11 @@ bool GraphBuilder::check_turns(std::span<const Dim> extents, Loc loc) {
 
 Value* GraphBuilder::convert(Value* value, DType dtype) {
   return value->type()->dtype == dtype ? value : graph::cast(builder_, value, dtype);
+}
+
+Value* GraphBuilder::in_dtype(const IrValue& value, DType dtype) {
+  bool again = value.weak && dtype == DType::F64;
+  return again ? in_double(builder_, value.value, graph::info(ElementwiseKind::Cast)) : convert(value.value, dtype);
 }
 
 Value* GraphBuilder::computed(const IrValue& value) {
@@ -171,7 +177,7 @@ Value* GraphBuilder::operand(const Datum& datum, DType dtype, const std::vector<
     return nullptr;
   }
   builder_.set_loc(loc);
-  return graph::broadcast_to(builder_, convert(ir.value, dtype), dims);
+  return graph::broadcast_to(builder_, in_dtype(ir, dtype), dims);
 }
 
 std::optional<IrValue> GraphBuilder::expect_tensor(const Datum& datum, Loc loc,

@@ -8,6 +8,7 @@
 #include "frontend/dtype_values.h"
 #include "frontend/evaluate.h"
 #include "frontend/type_expr.h"
+#include "frontend/weak_value.h"
 #include "ir/schedule/ops.h"
 
 namespace tessera::frontend {
@@ -209,7 +210,8 @@ Value* TileOps::materialise(const Datum& operand, DType dtype, const std::vector
   Value* value = operand.is_ir() ? operand.as_ir().value
                                  : builder_.value(info(OpKind::Dim), {}, context.scalar(DType::I64),
                                                   {{"value", context.dim(operand.as_dim())}});
-  value = convert(value, dtype);
+  bool again = is_weak(operand) && dtype == DType::F64;
+  value = again ? in_double(builder_, value, info(ElementwiseKind::Cast)) : convert(value, dtype);
   if (value->type()->is(TypeKind::Tile)) return broadcast_to(value, dims);
   return is_tile ? builder_.value(info(OpKind::Splat), {{value}}, type) : value;
 }
@@ -354,7 +356,10 @@ Datum TileOps::mean(const Datum& tile, const Datum& axes, bool keepdims, Loc loc
 
 Datum TileOps::cast(const Datum& value, DType dtype, Loc loc) {
   builder_.set_loc(loc);
-  if (value.is_ir() && !is_tensor(value)) return handle(convert(value.as_ir().value, dtype), loc);
+  if (value.is_ir() && !is_tensor(value)) {
+    Type type = value.as_ir().value->type();
+    return handle(materialise(value, dtype, type->dims, type->is(TypeKind::Tile)), loc);
+  }
   expect_tile(value, loc, "cast");
   return Datum::poison();
 }

@@ -1,0 +1,78 @@
+#include "frontend/weak_value.h"
+
+#include <map>
+
+#include "frontend/dtype_values.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+/// Makes ops again in f64, operands first. Without recursion: a scalar may have been made in any number of steps.
+class Widening {
+ public:
+  Widening(Builder& builder, const OpInfo* cast) : builder_(builder), cast_(cast) {}
+
+  Value* run(Value* value) {
+    std::vector<Value*> open = {value};
+    while (!open.empty()) {
+      Value* next = open.back();
+      std::vector<Value*> first = wide_.count(next) ? std::vector<Value*>{} : parts(next);
+      std::erase_if(first, [&](Value* part) { return wide_.count(part) != 0; });
+      open.insert(open.end(), first.begin(), first.end());
+      if (!first.empty()) continue;
+      open.pop_back();
+      if (!wide_.count(next)) wide_[next] = remake(next);
+    }
+    return wide_[value];
+  }
+
+ private:
+  static bool is_narrow(const Value* value) { return value->type()->dtype == DType::F32; }
+  bool is_cast(const Op* op) const { return op->is(cast_); }
+
+  bool is_remade(const Value* value) const {
+    const Op* op = value->def();
+    if (!op || !is_narrow(value) || op->result_count() != 1) return false;
+    ElementwiseKind kind = op->info().elementwise;
+    if (kind == ElementwiseKind::None) return op->operand_count() == 0 && op->region_count() == 0;
+    return !is_without_code(kind, DType::F64);
+  }
+
+  /// The operands that have to be made again before the value is.
+  std::vector<Value*> parts(const Value* value) const {
+    std::vector<Value*> found;
+    if (!is_remade(value)) return found;
+    const Op* op = value->def();
+    for (unsigned i = 0; i < op->operand_count(); ++i) {
+      if (is_narrow(op->operand(i))) found.push_back(op->operand(i));
+    }
+    return found;
+  }
+
+  Value* remake(Value* value) {
+    Type type = builder_.context().with_dtype(value->type(), DType::F64);
+    if (!is_remade(value)) return builder_.value(cast_, {{value}}, type);
+    const Op* op = value->def();
+    std::vector<std::vector<Value*>> operands;
+    for (unsigned i = 0; i < op->operand_count(); ++i) {
+      Value* operand = op->operand(i);
+      operands.push_back({is_narrow(operand) ? wide_.at(operand) : operand});
+    }
+    if (is_cast(op) && is_narrow(op->operand(0))) return operands[0][0];
+    std::span<const OpAttr> attributes = op->attributes();
+    return builder_.value(&op->info(), std::move(operands), type, {attributes.begin(), attributes.end()});
+  }
+
+  Builder& builder_;
+  const OpInfo* cast_;
+  std::map<const Value*, Value*> wide_;
+};
+
+}  // namespace
+
+Value* in_double(Builder& builder, Value* value, const OpInfo* cast) {
+  return value->type()->dtype == DType::F64 ? value : Widening(builder, cast).run(value);
+}
+
+}  // namespace tessera::frontend
