@@ -49,12 +49,15 @@ def elementwise():
 
 
 def error_bounds(title):
-    """By function: the bound in the first table of docs/numerics.md under that heading."""
+    """By function: the bound in the table of docs/numerics.md under that heading."""
     section = re.split(r"\n##+ ", (ROOT / "docs/numerics.md").read_text().split(f"## {title}\n")[1])[0]
-    bounds = {}
-    for row in re.findall(r"^\| ([a-z0-9_, ]+) \| [^|]* \| ([^|]*) \|", section, re.M):
-        for name in row[0].split(", "):
-            bounds[name] = row[1].strip()
+    bounds, column = {}, None
+    for line in section.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+        if "function" in cells:
+            column = cells.index("f32 bound") if "f32 bound" in cells else None
+        elif column and len(cells) > column:
+            bounds.update({name: cells[column] for name in cells[0].split(", ")})
     return bounds
 
 
@@ -132,6 +135,28 @@ def table_page():
     return page
 
 
+def tile_functions():
+    """The functions that kernels take from the language, and from the library those that only combine elements."""
+    found = read_table("src/frontend/builtins.def")
+    names = [row[1] for what, row in found if what == "simple"]
+    hooks = (ROOT / "src/frontend/kernel/kernel_intrinsics.cc").read_text().split("KernelBuilder::call_common")[1]
+    kinds = re.findall(r"case BuiltinId::(\w+)", hooks.split("default:")[0])
+    rows = re.findall(r'^BUILTIN\((\w+), "(\w+)"', (ROOT / "src/frontend/builtins.def").read_text(), re.M)
+    names += [name for kind, name in rows if kind in kinds]
+    library = (ROOT / "stdlib/activations.tsr").read_text()
+    bodies = re.findall(r"^def (\w+)\(.*?(?=^# |^def |\Z)", library, re.M | re.S)
+    drawing = [body.split("(")[0] for body in re.split(r"^def ", library, flags=re.M)[1:] if "uniform(" in body]
+    return names, [name for name in bodies if name not in drawing]
+
+
+def tile_functions_part():
+    names, library = tile_functions()
+    listed = lambda each: ", ".join(f"`{name}`" for name in each)
+    return ["## Functions of the language on tiles", "",
+            f"These take tiles as they take tensors, without `tile.`: {listed(names)}. Of `tessera.nn` these do: "
+            f"{listed(library)}. Functions of one's own do, where all that they call does. The rest works on whole tensors alone.", ""]
+
+
 def tile_page():
     page = ["# Functions of `tile`", "", "What kernels are made of, written by `tools/gen_ops_docs.py` from "
             "`src/frontend/kernel/tile_builtins.def`. [kernels.md](kernels.md) shows them in use. Operators (`+ - * / // % **`, "
@@ -149,7 +174,7 @@ def tile_page():
             page += entry(*row)
         elif row:
             page += ["## " + row, ""]
-    return page
+    return page + tile_functions_part()
 
 
 def exported():
