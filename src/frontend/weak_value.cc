@@ -3,6 +3,7 @@
 #include <map>
 
 #include "frontend/dtype_values.h"
+#include "frontend/evaluate.h"
 
 namespace tessera::frontend {
 
@@ -11,7 +12,8 @@ namespace {
 /// Makes ops again in f64, operands first. Without recursion: a scalar may have been made in any number of steps.
 class Widening {
  public:
-  Widening(Builder& builder, const OpInfo* cast) : builder_(builder), cast_(cast) {}
+  Widening(Evaluator& evaluator, Builder& builder, Loc loc, const OpInfo* cast)
+      : evaluator_(evaluator), builder_(builder), loc_(loc), cast_(cast) {}
 
   Value* run(Value* value) {
     std::vector<Value*> open = {value};
@@ -36,7 +38,7 @@ class Widening {
     if (!op || !is_narrow(value) || op->result_count() != 1) return false;
     ElementwiseKind kind = op->info().elementwise;
     if (kind == ElementwiseKind::None) return op->operand_count() == 0 && op->region_count() == 0;
-    return !is_without_code(kind, DType::F64);
+    return true;
   }
 
   /// The operands that have to be made again before the value is.
@@ -54,6 +56,10 @@ class Widening {
     Type type = builder_.context().with_dtype(value->type(), DType::F64);
     if (!is_remade(value)) return builder_.value(cast_, {{value}}, type);
     const Op* op = value->def();
+    if (ElementwiseKind kind = op->info().elementwise; is_without_code(kind, DType::F64)) {
+      evaluator_.report(diag::unsupported_construct, loc_, fmt::format("'{}' of f64", operator_text(kind)))
+          .help("it is computed in f32: cast(x, f32)");
+    }
     std::vector<std::vector<Value*>> operands;
     for (unsigned i = 0; i < op->operand_count(); ++i) {
       Value* operand = op->operand(i);
@@ -64,15 +70,18 @@ class Widening {
     return builder_.value(&op->info(), std::move(operands), type, {attributes.begin(), attributes.end()});
   }
 
+  Evaluator& evaluator_;
   Builder& builder_;
+  Loc loc_;
   const OpInfo* cast_;
   std::map<const Value*, Value*> wide_;
 };
 
 }  // namespace
 
-Value* in_double(Builder& builder, Value* value, const OpInfo* cast) {
-  return value->type()->dtype == DType::F64 ? value : Widening(builder, cast).run(value);
+Value* in_double(Evaluator& evaluator, Builder& builder, const IrValue& weak, const OpInfo* cast) {
+  if (weak.value->type()->dtype == DType::F64) return weak.value;
+  return Widening(evaluator, builder, weak.origin, cast).run(weak.value);
 }
 
 }  // namespace tessera::frontend

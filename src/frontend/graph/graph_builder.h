@@ -212,7 +212,8 @@ class GraphBuilder : public Evaluator {
                       Scope& scope);
   bool is_within_library(const Function& function, Loc call) const;
   Datum call_kernel(const Function& function, std::vector<CallArgument> arguments, Loc loc);
-  void widen_operands(const Signature& signature, Scope& scope, std::map<std::string, NumericType, std::less<>>& narrow);
+  void widen_operands(const Signature& signature, Scope& scope,
+                      std::map<std::string, NumericType, std::less<>>& narrow);
   std::vector<Datum> cache_parts(const Datum& cache, Loc loc);
   bool kernel_operands(const Signature& signature, Scope& scope, const std::vector<Loc>& locs,
                        std::vector<Value*>& operands, std::vector<NamedAttr>& constants, std::vector<Attr>& numbers);

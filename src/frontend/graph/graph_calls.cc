@@ -335,8 +335,8 @@ bool GraphBuilder::bind_seed(const Function& function, const Signature& signatur
   return true;
 }
 
-/// Gives a kernel that the library calls wide values as they are: T of the kernel is the dtype that they are computed in.
-/// The types that T stands for otherwise are left in `narrow`.
+/// Gives a kernel that the library calls wide values as they are: T of the kernel is the dtype that they are computed
+/// in. The types that T stands for otherwise are left in `narrow`.
 void GraphBuilder::widen_operands(const Signature& signature, Scope& scope,
                                   std::map<std::string, NumericType, std::less<>>& narrow) {
   auto each = [&](auto&& action) {

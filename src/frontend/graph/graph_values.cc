@@ -56,7 +56,7 @@ Value* GraphBuilder::convert(Value* value, DType dtype) {
 
 Value* GraphBuilder::in_dtype(const IrValue& value, DType dtype) {
   bool again = value.weak && dtype == DType::F64;
-  return again ? in_double(builder_, value.value, graph::info(ElementwiseKind::Cast)) : convert(value.value, dtype);
+  return again ? in_double(*this, builder_, value, graph::info(ElementwiseKind::Cast)) : convert(value.value, dtype);
 }
 
 Value* GraphBuilder::computed(const IrValue& value) {

@@ -211,7 +211,7 @@ Value* TileOps::materialise(const Datum& operand, DType dtype, const std::vector
                                  : builder_.value(info(OpKind::Dim), {}, context.scalar(DType::I64),
                                                   {{"value", context.dim(operand.as_dim())}});
   bool again = is_weak(operand) && dtype == DType::F64;
-  value = again ? in_double(builder_, value, info(ElementwiseKind::Cast)) : convert(value, dtype);
+  value = again ? in_double(evaluator_, builder_, operand.as_ir(), info(ElementwiseKind::Cast)) : convert(value, dtype);
   if (value->type()->is(TypeKind::Tile)) return broadcast_to(value, dims);
   return is_tile ? builder_.value(info(OpKind::Splat), {{value}}, type) : value;
 }

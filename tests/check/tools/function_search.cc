@@ -108,7 +108,9 @@ class Single {
     std::optional<Tensors> found = subject_.compute(operands_, shapes_, *subject_.bind(operands_));
     if (!found) throw std::runtime_error(subject_.problem());
     const auto* result = reinterpret_cast<const float*>((*found)[0].data());
-    for (int64_t i = 0; i < operands_[0].count(); ++i) measure(operand()[i], result[i], reference_(operand()[i]), worst);
+    for (int64_t i = 0; i < operands_[0].count(); ++i) {
+      measure(operand()[i], result[i], reference_(operand()[i]), worst);
+    }
   }
 
   float value(float x) {

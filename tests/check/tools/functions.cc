@@ -6,8 +6,8 @@
 // error over all 2^32 arguments and where it is (function_search.cc).
 //
 //   check-functions                  prints the table of narrow dtypes
-//   check-functions --check FILE     fails unless the file has it, and in its table of f32 the errors at the arguments there
-//   check-functions --write FILE     replaces it in the file
+//   check-functions --check FILE     fails unless the file has it, and for f32 the errors at the arguments it names
+//   check-functions --write FILE     replaces both in the file
 //   check-functions --singles        prints the table of f32, which takes about a minute for each function;
 //                                    --function NAME, of one; --shard 0/4, of a part of the arguments
 
@@ -156,7 +156,8 @@ std::string table() {
   return text;
 }
 
-constexpr std::string_view narrow_mark = "<!-- check-functions -->\n", single_mark = "<!-- check-functions --singles -->\n";
+constexpr std::string_view narrow_mark = "<!-- check-functions -->\n";
+constexpr std::string_view single_mark = "<!-- check-functions --singles -->\n";
 constexpr std::string_view end_mark = "<!-- end -->\n";
 
 std::string read(const std::string& path) {
