@@ -104,6 +104,6 @@ TEST_CASE("numbers take the dtype of what they meet") {
   CHECK(ops("x: Tensor[N, f64]", "    return x + 0.1\n") ==
         "full tensor<N, f64>\nadd tensor<N, f64>\n");
   CHECK(ops("x: Tensor[N, f64]", "    return x * sqrt(N)\n") ==
-        "dim tensor<i64>\ncast tensor<f32>\nsqrt tensor<f32>\ncast tensor<f64>\n"
+        "dim tensor<i64>\ncast tensor<f32>\nsqrt tensor<f32>\ncast tensor<f64>\nsqrt tensor<f64>\n"
         "broadcast tensor<N, f64>\nmul tensor<N, f64>\n");
 }
