@@ -4,15 +4,14 @@
 // there, as a compiled program does.
 
 #include <cblas.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -25,6 +24,7 @@
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
 #include "passes/pass.h"
+#include "runtime/format/kernel_image.h"
 
 extern "C" void openblas_set_num_threads(int threads);
 
@@ -93,7 +93,7 @@ class Compiled {
     codegen::KernelObject object = codegen::compile_kernels(all, machine_);
     fmt::print("compiled in {:.1f} + {:.1f} + {:.1f} + {:.1f} ms (translate, optimise, assemble, link)\n",
                object.timings.translate, object.timings.optimise, object.timings.assemble, object.timings.link);
-    load(object.elf);
+    load(object.image);
   }
 
   Kernel kernel() const { return kernel_; }
@@ -105,15 +105,17 @@ class Compiled {
   Op* function() const { return module_->body()->front(); }
 
  private:
-  void load(const std::string& elf) {
-    int fd = memfd_create("kernels.so", MFD_CLOEXEC);
-    bool written = fd >= 0 && write(fd, elf.data(), elf.size()) == ssize_t(elf.size());
-    void* handle = written ? dlopen(fmt::format("/proc/self/fd/{}", fd).c_str(), RTLD_NOW) : nullptr;
-    kernel_ = handle ? reinterpret_cast<Kernel>(dlsym(handle, "mm.0")) : nullptr;
-    if (!kernel_) {
+  void load(const std::string& image) {
+    auto read = format::read_kernel_image(image);
+    const format::ImageSymbol* symbol = read ? read->find("mm.0") : nullptr;
+    void* memory = mmap(nullptr, image.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!symbol || memory == MAP_FAILED) {
       fmt::print(stderr, "the kernel cannot be loaded\n");
       std::exit(1);
     }
+    std::memcpy(memory, image.data(), image.size());
+    mprotect(memory, image.size(), PROT_READ | PROT_EXEC);
+    kernel_ = reinterpret_cast<Kernel>(static_cast<char*>(memory) + read->code_at() + symbol->offset);
   }
 
   Context context_;

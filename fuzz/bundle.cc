@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runtime/cpu/elf_code.h"
 #include "runtime/format/bundle.h"
+#include "runtime/format/kernel_image.h"
 #include "runtime/format/reflection.h"
 
 using namespace tessera;
@@ -32,6 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       for (const format::KernelMeta& kernel : kernels) (void)format::kernel_yaml(kernel);
     }
   }
-  (void)runtime::check_elf(bytes);
+  if (auto image = format::read_kernel_image(bytes)) {
+    if (*format::write_kernel_image(*image) != bytes) std::abort();
+  }
   return 0;
 }

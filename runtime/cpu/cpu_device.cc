@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "runtime/core/stream.h"
-#include "runtime/cpu/elf_code.h"
+#include "runtime/cpu/kernel_code.h"
 #include "runtime/cpu/host_memory.h"
 #include "runtime/cpu/scheduler.h"
 #include "runtime/cpu/targets.h"
@@ -81,7 +81,7 @@ class CpuDevice : public Device {
     std::string path = format::kernels_path(target);
     const format::BundleEntry* object = bundle.find(path);
     if (!object) return fail(TSR_EIMAGE, "the bundle has no ", path);
-    return load_elf(object->bytes, code);
+    return load_kernel_code(object->bytes, code);
   }
 
   MemorySource& memory(MemoryKind) override { return memory_; }

@@ -62,7 +62,7 @@ class ManifestReader {
     manifest.format = root["format"].integer();
     if (error_.empty() && manifest.format != bundle_format_version) {
       return error("the bundle has format ", manifest.format, "; this build reads ",
-                   bundle_format_version);
+                   bundle_format_version, ": compile the source again");
     }
     read_facts(root, manifest);
     if (error_.empty()) check_order(manifest);

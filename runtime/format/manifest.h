@@ -11,7 +11,7 @@
 
 namespace tessera::format {
 
-inline constexpr int64_t bundle_format_version = 1;
+inline constexpr int64_t bundle_format_version = 2;
 
 /// An input, output or parameter as the source declares it.
 struct ManifestTensor {

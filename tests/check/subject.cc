@@ -179,7 +179,7 @@ bool Subject::prepare(Way way, const Machine* machine) {
 bool Subject::load(const Machine& machine) {
   Module* modules[] = {module_.get()};
   codegen::KernelObject object = codegen::compile_kernels(modules, machine);
-  codegen::BundleInput input{optimised_.get(), {{&machine, {module_.get()}, object.elf}}, "check", {}};
+  codegen::BundleInput input{optimised_.get(), {{&machine, {module_.get()}, object.image}}, "check", {}};
   Result<std::string> bytes = codegen::write_bundle(input, text_.diagnostics);
   if (!bytes) return false;
   try {

@@ -23,7 +23,7 @@
 #include <chrono>
 
 #include "codegen/llvm/debug_places.h"
-#include "codegen/llvm/link_elf.h"
+#include "codegen/llvm/link_kernels.h"
 #include "support/check.h"
 #include "support/out_of_memory.h"
 
@@ -187,7 +187,7 @@ void KernelCompiler::compile_part(size_t part) {
 KernelObject KernelCompiler::link() {
   KernelObject linked;
   Stopwatch watch;
-  linked.elf = link_shared_object(objects_, linked.problem);
+  linked.image = link_kernels(objects_);
   linked.timings.link = watch.lap();
   for (const CodegenTimings& part : timings_) {
     linked.timings.translate += part.translate;

@@ -1,5 +1,5 @@
 #pragma once
-// Machine code for CPUs: kernels at target level become one shared object per machine, by LLVM.
+// Machine code for CPUs: kernels at target level become one image per machine, by LLVM.
 //
 // The way is short on purpose. One target op is one LLVM instruction or intrinsic; what is worth doing to a
 // kernel has been done in our IR, and LLVM is asked for selection, allocation and scheduling. Objects are
@@ -24,10 +24,9 @@ struct CodegenTimings {
   double link = 0;
 };
 
-/// A shared object that holds the kernels of some modules.
+/// The code of the kernels of some modules.
 struct KernelObject {
-  std::string elf;
-  std::string problem;  ///< why there is no `elf`: what keeps the linker from its temporary files
+  std::string image;  ///< runtime/format/kernel_image.h
   CodegenTimings timings;
 };
 

@@ -521,12 +521,6 @@ Status Compiler::generate_code() {
       ReproducerScope reproducer(reproducer_path("tesserac"), [&] { return dump(i); });
       targets[i]->object = compilers[i].link();
     }
-    for (const TargetOutput& target : state_->targets) {
-      if (target.object.problem.empty()) continue;
-      diagnostics_.report(diag::no_temporary_files, {}, output_path(), target.object.problem)
-          .help("set TMPDIR to a folder that can be written");
-      return failure;
-    }
     return success;
   });
 }
@@ -582,7 +576,7 @@ Status Compiler::write_bundle() {
   input.compiler = version_line("tesserac");
   for (TargetOutput& target : state_->targets) {
     const Machine* machine = target.machine;
-    input.targets.push_back({machine, pointers(target.modules), machine->is_gpu() ? target.ptx : target.object.elf,
+    input.targets.push_back({machine, pointers(target.modules), machine->is_gpu() ? target.ptx : target.object.image,
                              target.cubin.bytes, registers_of(target.cubin)});
     const std::string& tool = target.cubin.assembler;
     if (!tool.empty() && !std::count(input.tools.begin(), input.tools.end(), tool)) input.tools.push_back(tool);

@@ -1,9 +1,8 @@
 #include "unit/codegen/kernel_runner.h"
 
-#include <dlfcn.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include <cstring>
 #include <stdexcept>
 
 #include "ir/core/parser.h"
@@ -23,20 +22,23 @@ std::vector<const Machine*> runnable_machines() {
   return machines;
 }
 
-LoadedObject::LoadedObject(const std::string& elf) {
-  int fd = memfd_create("kernels.so", MFD_CLOEXEC);
-  if (fd < 0 || write(fd, elf.data(), elf.size()) != ssize_t(elf.size())) throw std::runtime_error("memfd");
-  handle_ = dlopen(("/proc/self/fd/" + std::to_string(fd)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(fd);
-  if (!handle_) throw std::runtime_error(dlerror());
+LoadedObject::LoadedObject(const std::string& image) : image_(image) {
+  format::Result<format::KernelImage> read = format::read_kernel_image(image_);
+  if (!read) throw std::runtime_error(read.error().text);
+  contents_ = std::move(*read);
+  void* memory = mmap(nullptr, image_.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::runtime_error("mmap");
+  memory_ = static_cast<char*>(memory);
+  std::memcpy(memory_, image_.data(), image_.size());
+  mprotect(memory_, image_.size(), PROT_READ | PROT_EXEC);
 }
 
-LoadedObject::~LoadedObject() { dlclose(handle_); }
+LoadedObject::~LoadedObject() { munmap(memory_, image_.size()); }
 
-KernelFunction LoadedObject::find(const std::string& symbol) const {
-  void* address = dlsym(handle_, symbol.c_str());
-  if (!address) throw std::runtime_error(dlerror());
-  return reinterpret_cast<KernelFunction>(address);
+KernelFunction LoadedObject::find(const std::string& name) const {
+  const format::ImageSymbol* symbol = contents_.find(name);
+  if (!symbol) throw std::runtime_error("there is no kernel " + name);
+  return reinterpret_cast<KernelFunction>(memory_ + contents_.code_at() + symbol->offset);
 }
 
 LoweredModule::LoweredModule(const std::string& text, const Machine& machine) : machine_(&machine) {
@@ -74,9 +76,7 @@ codegen::KernelObject LoweredModule::object() {
 KernelFunction LoweredModule::kernel(const std::string& symbol) {
   if (!messages().empty()) throw std::runtime_error(messages());
   if (!loaded_) {
-    codegen::KernelObject made = object();
-    if (!made.problem.empty()) throw std::runtime_error(made.problem);
-    loaded_ = std::make_unique<LoadedObject>(made.elf);
+    loaded_ = std::make_unique<LoadedObject>(object().image);
   }
   return loaded_->find(symbol);
 }

@@ -8,6 +8,7 @@
 #include "codegen/llvm/emit_llvm.h"
 #include "ir/core/context.h"
 #include "ir/core/module.h"
+#include "runtime/format/kernel_image.h"
 #include "support/diagnostic.h"
 
 namespace tessera::test {
@@ -18,17 +19,19 @@ using KernelFunction = void (*)(void* const* buffers, const int64_t* dims, int64
 /// Machines that this host can run.
 std::vector<const Machine*> runnable_machines();
 
-/// A shared object in memory, loaded while this lives.
+/// The code of kernels, callable while this lives.
 class LoadedObject {
  public:
-  explicit LoadedObject(const std::string& elf);
+  explicit LoadedObject(const std::string& image);
   ~LoadedObject();
   LoadedObject(const LoadedObject&) = delete;
   LoadedObject& operator=(const LoadedObject&) = delete;
-  KernelFunction find(const std::string& symbol) const;
+  KernelFunction find(const std::string& name) const;
 
  private:
-  void* handle_ = nullptr;
+  format::KernelImage contents_;
+  std::string image_;
+  char* memory_ = nullptr;
 };
 
 /// One module of level tile or target, lowered for a machine.

@@ -109,13 +109,13 @@ bool CompiledProgram::compile() {
   module_->set_attr("properties", graph_->attr("properties"));
   if (!run_passes(*module_, cpu_pipeline(), machine_)) return false;
   Module* modules[] = {module_.get()};
-  elf_ = codegen::compile_kernels(modules, *machine_).elf;
-  object_ = std::make_unique<LoadedObject>(elf_);
+  image_ = codegen::compile_kernels(modules, *machine_).image;
+  object_ = std::make_unique<LoadedObject>(image_);
   return true;
 }
 
 void CompiledProgram::load() {
-  codegen::BundleInput input{graph_.get(), {{machine_, {module_.get()}, elf_}}, "test", {}};
+  codegen::BundleInput input{graph_.get(), {{machine_, {module_.get()}, image_}}, "test", {}};
   Result<std::string> bytes = codegen::write_bundle(input, text_.diagnostics);
   if (!bytes) return;
   setenv("TSR_POISON", "1", 1);

@@ -54,7 +54,7 @@ class CompiledProgram {
   const Machine* machine_;
   frontend::FrontendResult library_;
   std::unique_ptr<Module> graph_, module_;
-  std::string elf_;
+  std::string image_;
   std::unique_ptr<LoadedObject> object_;
   tsr_context_t context_ = nullptr;
   tsr_function_t function_ = nullptr;

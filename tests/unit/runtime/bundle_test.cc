@@ -131,8 +131,8 @@ TEST_CASE("the manifest has one form", "[format]") {
     return read ? "" : read.error().text;
   };
   CHECK(why(json + " ") == "manifest.json: it is not in its one form");
-  CHECK(why(replaced(json, "\"format\": 1", "\"format\": 2")) ==
-        "the bundle has format 2; this build reads 1");
+  CHECK(why(replaced(json, "\"format\": 2", "\"format\": 3")) ==
+        "the bundle has format 3; this build reads 2: compile the source again");
   CHECK(why(replaced(json, "2*B", "2*C")) ==
         "manifest.json: entries[0].inputs[0].shape[1]: expression '2*C': the dimension 'C' is not "
         "known at byte 2");
