@@ -11,7 +11,7 @@ using namespace tessera::format;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto view = SafetensorsView::open({reinterpret_cast<const char*>(data), size});
   if (!view) return 0;
-  auto written = write_safetensors(view->tensors(), view->metadata());
+  auto written = write_safetensors(view->tensors());
   if (!written) std::abort();
   auto again = SafetensorsView::open(*written);
   if (!again || again->tensors().size() != view->tensors().size()) std::abort();

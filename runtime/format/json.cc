@@ -20,6 +20,8 @@ class Builder : public nlohmann::json_sax<Library> {
  public:
   Json take() { return std::move(root_); }
   bool is_too_deep() const { return open_.size() == max_json_depth; }
+  /// The key that an object has twice; empty if none has.
+  const std::string& twin() const { return twin_; }
 
   bool null() override { return add(Json()); }
   bool boolean(bool value) override { return add(value); }
@@ -33,8 +35,9 @@ class Builder : public nlohmann::json_sax<Library> {
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(string_t& value) override {
+    if (open_.back().value.contains(value)) twin_ = in_quotes(value);
     open_.back().key = std::move(value);
-    return true;
+    return twin_.empty();
   }
   bool parse_error(size_t, const std::string&, const Library::exception&) override { return false; }
 
@@ -69,6 +72,7 @@ class Builder : public nlohmann::json_sax<Library> {
 
   Json root_;
   std::vector<Open> open_;
+  std::string twin_;
 };
 
 class Printer {
@@ -171,8 +175,11 @@ std::string Json::indented() const {
 
 Result<Json> parse_json(std::string_view text) {
   if (text.size() > max_json_bytes) return error("it is larger than ", max_json_bytes, " bytes");
+  // The library takes a zero byte for the end.
+  if (text.find('\0') != text.npos) return error("it has zero bytes");
   Builder builder;
   if (!Library::sax_parse(text.begin(), text.end(), &builder)) {
+    if (!builder.twin().empty()) return error("it has the key ", builder.twin(), " twice");
     return error(builder.is_too_deep() ? "it nests too deeply" : "it is not JSON");
   }
   return builder.take();

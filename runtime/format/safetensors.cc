@@ -3,13 +3,15 @@
 #include <algorithm>
 
 #include "runtime/format/bytes.h"
-#include "runtime/format/json_cursor.h"
+#include "runtime/format/json.h"
+#include "runtime/format/safetensors_header.h"
+#include "runtime/format/text.h"
 
 namespace tessera::format {
 
 namespace {
 
-constexpr size_t max_rank = 32;
+constexpr size_t max_header_bytes = size_t(64) << 20;
 constexpr size_t data_alignment = 64;
 constexpr std::string_view metadata_key = "__metadata__";
 
@@ -25,83 +27,69 @@ class SafetensorsReader {
  public:
   explicit SafetensorsReader(std::string_view bytes) : bytes_(bytes) {}
 
-  Outcome read(std::vector<TensorView>& tensors, std::map<std::string, std::string>& metadata) {
+  Outcome read(std::vector<TensorView>& tensors) {
     ByteReader in(bytes_);
     uint64_t header_size = in.u64();
     std::string_view header = in.raw(header_size);
     if (in.failed() || header.empty()) return error("its header does not fit the file");
+    if (header.size() > max_header_bytes) return error("its header is larger than ", max_header_bytes, " bytes");
     if (header[0] != '{') return error("its header does not start with '{'");
-    Result<Json> json = parse_json(header);
-    if (!json) return error("its header: ", json.error().text);
-    data_at_ = in.position();
-    data_ = bytes_.substr(data_at_);
-    JsonCursor(*json, error_).each_member([&](const std::string& name, JsonCursor value) {
-      if (name == metadata_key) {
-        value.each_member(
-            [&](const std::string& key, JsonCursor text) { metadata[key] = text.text(); });
-      } else {
-        tensors.push_back(read_tensor(name, value));
-      }
-    });
-    if (error_.empty()) check_cover(tensors);
-    if (!error_.empty()) return error(error_);
-    return {};
+    data_ = bytes_.substr(in.position());
+    // Counted first: tensors that are moved to more room need twice as much of it meanwhile.
+    size_t count = 0;
+    auto count_one = [&](const HeaderTensor&) { return ++count, std::string(); };
+    if (Outcome counted = read_safetensors_header(header, count_one); !counted) return counted;
+    tensors.reserve(count);
+    auto add_one = [&](const HeaderTensor& tensor) { return add(tensor, tensors); };
+    if (Outcome read = read_safetensors_header(header, add_one); !read) return read;
+    return check_cover(tensors);
   }
 
  private:
-  TensorView read_tensor(const std::string& name, JsonCursor in) {
-    TensorView tensor;
-    tensor.name = name;
-    if (!is_printable_name(name)) in.refuse("the name is empty, too long or not printable");
-    std::string code = in["dtype"].text();
-    auto dtype = find_code(code);
-    if (!dtype) in["dtype"].refuse(cat("the dtype ", in_quotes(code), " is not known"));
-    tensor.dtype = dtype.value_or(Dtype::F32);
-    tensor.shape = in["shape"].integers();
-    if (tensor.shape.size() > max_rank) in["shape"].refuse("the rank is too large");
-    std::vector<int64_t> range = in["data_offsets"].integers();
-    if (range.size() != 2 || range[0] < 0 || range[1] < range[0] ||
-        uint64_t(range[1]) > data_.size()) {
-      in["data_offsets"].refuse("it is no range of the data");
-      return tensor;
+  /// What is wrong with the tensor.
+  std::string add(const HeaderTensor& described, std::vector<TensorView>& tensors) const {
+    auto dtype = find_code(described.dtype);
+    if (!dtype) return cat(".dtype: the dtype ", in_quotes(described.dtype), " is not known");
+    const std::vector<int64_t>& range = described.offsets;
+    if (range.size() != 2 || range[0] < 0 || range[1] < range[0] || uint64_t(range[1]) > data_.size()) {
+      return ".data_offsets: it is no range of the data";
     }
-    auto count = element_count(tensor.shape);
-    auto size = count ? bytes_of(tensor.dtype, *count) : std::nullopt;
+    auto count = element_count(described.shape);
+    auto size = count ? bytes_of(*dtype, *count) : std::nullopt;
     if (!size || *size != range[1] - range[0]) {
-      in["data_offsets"].refuse("it does not have the size of shape and dtype");
-      return tensor;
+      return ".data_offsets: it does not have the size of shape and dtype";
     }
-    if (size_t(range[0]) % size_t(dtype_bits(tensor.dtype) / 8) != 0) {
-      in["data_offsets"].refuse("it starts at no multiple of the element's size");
+    if (size_t(range[0]) % size_t(dtype_bits(*dtype) / 8) != 0) {
+      return ".data_offsets: it starts at no multiple of the element's size";
     }
-    tensor.bytes = data_.substr(size_t(range[0]), size_t(*size));
-    return tensor;
+    tensors.push_back({described.name, *dtype, described.shape, data_.substr(size_t(range[0]), size_t(*size))});
+    return {};
   }
 
-  /// The tensors, one after another, are the whole data.
-  void check_cover(const std::vector<TensorView>& tensors) {
-    std::vector<const TensorView*> in_order;
-    for (const TensorView& tensor : tensors) in_order.push_back(&tensor);
-    std::sort(in_order.begin(), in_order.end(), [](const TensorView* a, const TensorView* b) {
-      return std::pair(a->bytes.data(), a->bytes.size()) <
-             std::pair(b->bytes.data(), b->bytes.size());
+  /// The tensors, one after another, are the whole data. Leaves them in order of name.
+  Outcome check_cover(std::vector<TensorView>& tensors) const {
+    std::sort(tensors.begin(), tensors.end(), [](const TensorView& a, const TensorView& b) {
+      return std::pair(a.bytes.data(), a.bytes.size()) < std::pair(b.bytes.data(), b.bytes.size());
     });
     const char* at = data_.data();
-    for (const TensorView* tensor : in_order) {
-      if (tensor->bytes.data() != at) {
-        error_ = cat("bytes before the tensor ", in_quotes(tensor->name),
-                     tensor->bytes.data() > at ? " belong to no tensor" : " belong to two tensors");
-        return;
+    for (const TensorView& tensor : tensors) {
+      if (tensor.bytes.data() != at) {
+        return error("bytes before the tensor ", in_quotes(tensor.name),
+                     tensor.bytes.data() > at ? " belong to no tensor" : " belong to two tensors");
       }
-      at += tensor->bytes.size();
+      at += tensor.bytes.size();
     }
-    if (at != data_.data() + data_.size()) error_ = "bytes at the end belong to no tensor";
+    if (at != data_.data() + data_.size()) return error("bytes at the end belong to no tensor");
+    std::sort(tensors.begin(), tensors.end(),
+              [](const TensorView& a, const TensorView& b) { return a.name < b.name; });
+    auto twin = std::adjacent_find(tensors.begin(), tensors.end(),
+                                   [](const TensorView& a, const TensorView& b) { return a.name == b.name; });
+    if (twin != tensors.end()) return error("the tensor ", in_quotes(twin->name), " is there twice");
+    return {};
   }
 
   std::string_view bytes_;
   std::string_view data_;
-  size_t data_at_ = 0;
-  std::string error_;
 };
 
 Outcome check_tensor(const TensorView& tensor) {
@@ -125,7 +113,7 @@ Outcome check_tensor(const TensorView& tensor) {
 
 Result<SafetensorsView> SafetensorsView::open(std::string_view bytes) {
   SafetensorsView view;
-  if (Outcome read = SafetensorsReader(bytes).read(view.tensors_, view.metadata_); !read) {
+  if (Outcome read = SafetensorsReader(bytes).read(view.tensors_); !read) {
     return error("safetensors: ", read.error().text);
   }
   return view;

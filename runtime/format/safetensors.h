@@ -21,19 +21,18 @@ struct TensorView {
 
 class SafetensorsView {
  public:
-  /// Reads and checks untrusted bytes: the header's size, depth and types, dtypes, extents, and
-  /// that the tensors cover the data exactly, each at a multiple of its element's size.
+  /// Reads and checks untrusted bytes: the header's size and form, names, dtypes, extents, and that
+  /// the tensors cover the data exactly, each at a multiple of its element's size. Keys are there once.
+  /// Metadata are checked and passed over.
   static Result<SafetensorsView> open(std::string_view bytes);
 
   /// In order of name.
   const std::vector<TensorView>& tensors() const { return tensors_; }
   /// The tensor of that name, or null.
   const TensorView* find(std::string_view name) const;
-  const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
  private:
   std::vector<TensorView> tensors_;
-  std::map<std::string, std::string> metadata_;
 };
 
 /// The file's bytes: tensors in order of descending element size, then name, and data that starts

@@ -33,11 +33,17 @@ Error error(const Pieces&... pieces) {
   return Error{cat(pieces...)};
 }
 
-/// 'name', with control characters as \xNN so that hostile names cannot steer a terminal, and
-/// cut after 200 bytes.
+/// The bytes of the character that a text begins with, and its value; 0 where they are no UTF-8.
+size_t next_character(std::string_view text, char32_t& value);
+
+/// Text of a file as it may be shown, lines of it as lines: what steers a terminal, turns the
+/// direction of writing, is not seen or is no UTF-8 becomes \xNN or \uNNNN.
+std::string printable(std::string_view text);
+
+/// 'name', which is printable and of one line, cut after 200 bytes.
 std::string in_quotes(std::string_view name);
 
-/// True for 1 to 255 printable bytes: no control characters, no DEL.
+/// True for 1 to 255 bytes that are shown as they are, on one line.
 bool is_printable_name(std::string_view name);
 
 }  // namespace tessera::format

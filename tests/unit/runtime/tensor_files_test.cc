@@ -53,7 +53,6 @@ TEST_CASE("safetensors are read back", "[format]") {
   CHECK(view->find("w.a")->shape == std::vector<int64_t>{2, 1});
   CHECK(view->find("w.b")->dtype == Dtype::Bf16);
   CHECK(view->find("w") == nullptr);
-  CHECK(view->metadata().at("made_by") == "hand");
   CHECK(size_t(view->find("w.a")->bytes.data() - bytes->data()) % 64 == 0);
   for (size_t size = 0; size < bytes->size(); ++size) {
     CHECK_FALSE(SafetensorsView::open(std::string_view(*bytes).substr(0, size)));
@@ -88,6 +87,55 @@ TEST_CASE("broken safetensors are named", "[format]") {
   put_u64(huge, UINT64_MAX);
   CHECK(SafetensorsView::open(huge + "{}").error().text ==
         "safetensors: its header does not fit the file");
+}
+
+TEST_CASE("keys of safetensors are there once, however they are spelled", "[format]") {
+  const std::string a = R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
+  auto with = [&](const std::string& more) { return why_not("{" + a + "," + more + "}", "12"); };
+  const std::string rest = R"(:{"dtype":"U8","shape":[1],"data_offsets":[1,2]})";
+  CHECK(with("\"b\"" + rest) == "");
+  for (const char* key : {R"("a")", R"("\u0061")"}) {
+    CHECK(with(key + rest) == "safetensors: the tensor 'a' is there twice");
+  }
+  auto tensor = [&](const std::string& members) { return why_not("{\"a\":{" + members + "}}", "1"); };
+  CHECK(tensor(R"("dtype":"U8","dtype":"U8","shape":[1],"data_offsets":[0,1])") ==
+        "safetensors: ['a'].dtype: it is there twice");
+  CHECK(tensor(R"("dtype":"U8","shape":[1],"\u0073hape":[1],"data_offsets":[0,1])") ==
+        "safetensors: ['a'].shape: it is there twice");
+  CHECK(tensor(R"("dtype":"U8","shape":[1],"data_offsets":[0,1],"more":1)") ==
+        "safetensors: ['a']: the key 'more' is not expected");
+  CHECK(tensor(R"("dtype":"U8","shape":[1])") == "safetensors: ['a']: it lacks dtype, shape or data_offsets");
+  CHECK(why_not(R"({"__metadata__":{"k":"","\u006b":""}})", "") == "safetensors: __metadata__: a key is there twice");
+  CHECK(why_not(R"({"__metadata__":{"k":""},"__metadat\u0061__":{}})", "") ==
+        "safetensors: __metadata__: it is there twice");
+  CHECK(why_not(R"({"__metadata__":{"k":1}})", "") == "safetensors: __metadata__: a string is expected");
+  CHECK(why_not(R"({"__metadata__":{"k":"\ud83d\ude00 \n","l":"x"}})", "") == "");
+}
+
+TEST_CASE("a header of safetensors is JSON to its last byte", "[format]") {
+  CHECK(why_not("{}  \n", "") == "");
+  for (const std::string& behind : {std::string(1, '\0'), std::string("\0{}", 3), std::string("x"), std::string("{}")}) {
+    CHECK(why_not("{}" + behind, "") == "safetensors: more bytes follow its end");
+  }
+  CHECK(why_not(std::string("{\0}", 3), "") == "safetensors: a string is expected");
+  auto name = [](const std::string& text) {
+    return why_not("{\"" + text + R"(":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", "1");
+  };
+  CHECK(name("\xc3\xa4 b") == "");
+  for (const char* broken : {R"(\q)", R"(\u12)", R"(\ud800)", R"(\ud800x)", R"(\udc00)"}) {
+    CHECK(name(broken) == "safetensors: an escape of a string is broken");
+  }
+  for (const std::string& broken : {std::string("\x01"), std::string("\xff"), std::string(1, '\0')}) {
+    CHECK(name(broken) == "safetensors: a string has bytes that are no text");
+  }
+  CHECK(name("\\u001b[31m") == "safetensors: ['\\x1b[31m']: the name is empty, too long or not printable");
+  CHECK(name("a\xe2\x80\xae") == "safetensors: ['a\\u202e']: the name is empty, too long or not printable");
+  for (const char* shape : {"[01]", "[1.0]", "[1e0]", "[1,]", "[", "{}", "[true]"}) {
+    INFO(shape);
+    CHECK(why_not(R"({"a":{"dtype":"U8","data_offsets":[0,1],"shape":)" + std::string(shape) + "}}", "1") != "");
+  }
+  CHECK(why_not("{", "") == "safetensors: a string is expected");
+  CHECK(why_not(R"({"a")", "") == "safetensors: ':' is expected");
 }
 
 TEST_CASE("what safetensors cannot hold is not written", "[format]") {
