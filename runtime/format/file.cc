@@ -28,15 +28,12 @@ struct Descriptor {
   }
 };
 
-Outcome read_all(int fd, const std::string& path, std::string& out) {
-  char buffer[1 << 16];
-  for (;;) {
-    ssize_t n = ::read(fd, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return system_error("read", path);
-    if (n == 0) return {};
-    out.append(buffer, size_t(n));
-  }
+/// Why a file is not read, or null.
+const char* refusal(const struct stat& info) {
+  if (S_ISREG(info.st_mode)) return nullptr;
+  if (S_ISDIR(info.st_mode)) return "it is a directory";
+  if (S_ISFIFO(info.st_mode)) return "it is a pipe, not a file";
+  return S_ISSOCK(info.st_mode) ? "it is a socket, not a file" : "it is a device, not a file";
 }
 
 Outcome write_all(int fd, const std::string& path, std::string_view bytes) {
@@ -52,20 +49,19 @@ Outcome write_all(int fd, const std::string& path, std::string_view bytes) {
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) return system_error("read", path);
+  // Opening a pipe would wait for who writes it, and opening a device may do something.
   struct stat info {};
-  if (::fstat(file.fd, &info) != 0) return system_error("read", path);
-  if (S_ISDIR(info.st_mode)) return error("cannot read ", in_quotes(path), ": it is a directory");
+  if (::stat(path.c_str(), &info) != 0) return system_error("read", path);
+  if (const char* why = refusal(info)) return error("cannot read ", in_quotes(path), ": ", why);
+  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (file.fd < 0 || ::fstat(file.fd, &info) != 0) return system_error("read", path);
+  if (const char* why = refusal(info)) return error("cannot read ", in_quotes(path), ": ", why);
   MappedFile out;
-  if (S_ISREG(info.st_mode) && info.st_size > 0) {
-    void* at = ::mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_PRIVATE, file.fd, 0);
-    if (at == MAP_FAILED) return system_error("map", path);
-    out.mapping_ = static_cast<const char*>(at);
-    out.mapped_size_ = size_t(info.st_size);
-  } else if (Outcome read = read_all(file.fd, path, out.copy_); !read) {
-    return read.error();
-  }
+  if (info.st_size == 0) return out;
+  void* at = ::mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_PRIVATE, file.fd, 0);
+  if (at == MAP_FAILED) return system_error("map", path);
+  out.mapping_ = static_cast<const char*>(at);
+  out.mapped_size_ = size_t(info.st_size);
   return out;
 }
 
@@ -76,7 +72,6 @@ MappedFile::MappedFile(MappedFile&& other) noexcept {
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(mapping_, other.mapping_);
   std::swap(mapped_size_, other.mapped_size_);
-  std::swap(copy_, other.copy_);
   return *this;
 }
 

@@ -9,7 +9,7 @@
 
 namespace tessera::format {
 
-/// A file's bytes, mapped read-only (read into memory when it is no regular file).
+/// A file's bytes, mapped read-only. Devices, pipes and sockets, which may have no end, are refused.
 class MappedFile {
  public:
   static Result<MappedFile> open(const std::string& path);
@@ -17,15 +17,12 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
 
-  std::string_view bytes() const {
-    return mapping_ ? std::string_view(mapping_, mapped_size_) : std::string_view(copy_);
-  }
+  std::string_view bytes() const { return {mapping_, mapped_size_}; }
 
  private:
   MappedFile() = default;
   const char* mapping_ = nullptr;
   size_t mapped_size_ = 0;
-  std::string copy_;
 };
 
 /// Files that appear all together or not at all (as far as a file system allows): each is written

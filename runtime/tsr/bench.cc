@@ -352,9 +352,9 @@ class Bench {
   }
 
   static void print_timing(const Timing& timing) {
-    std::printf("%s  median %s  min %s  p95 %s  (%zu runs)\n",
-                output_style().bold(timing.entry).c_str(), seconds_text(timing.median).c_str(),
-                seconds_text(timing.least).c_str(), seconds_text(timing.p95).c_str(), timing.runs);
+    put_bold(timing.entry);
+    put(cat("  median ", seconds_text(timing.median), "  min ", seconds_text(timing.least), "  p95 ",
+            seconds_text(timing.p95), "  (", timing.runs, " runs)\n"));
     std::fflush(stdout);
   }
 

@@ -93,12 +93,10 @@ class Inspection {
   }
 
  private:
-  static void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
   int print_summary(size_t bundle_bytes) const {
-    Style style = output_style();
     const format::Manifest& manifest = bundle_.manifest();
-    put(cat(style.bold(options_.bundle), "  ", bytes_text(bundle_bytes), "\n"));
+    put_bold(options_.bundle);
+    put(cat("  ", bytes_text(bundle_bytes), "\n"));
     put(cat("identity  ", bundle_.identity(), "\n"));
     put(cat("compiler  ", manifest.compiler, ", ABI ", manifest.abi_major, ".", manifest.abi_minor,
             "\n"));
@@ -108,39 +106,44 @@ class Inspection {
       size_t count = kernels == reflection_.kernels.end() ? 0 : kernels->second.size();
       put(cat("target    ", target, ", ", count, count == 1 ? " kernel\n" : " kernels\n"));
     }
-    if (!manifest.entries.empty()) put(style.bold("\nEntries\n"));
-    for (const ManifestEntry& entry : manifest.entries) print_entry(entry, style);
-    if (manifest.entries.empty()) print_kernels(style);
-    if (!manifest.params.empty()) put(style.bold("\nParameters\n"));
+    if (!manifest.entries.empty()) put_bold("\nEntries\n");
+    for (const ManifestEntry& entry : manifest.entries) print_entry(entry);
+    if (manifest.entries.empty()) print_kernels();
+    if (!manifest.params.empty()) put_bold("\nParameters\n");
     std::vector<Named> params;
     for (const ManifestTensor& param : manifest.params) params.push_back({param.name, tensor_text(param)});
     for (const std::string& text : fold_numbered(params)) put(cat("  ", text, "\n"));
-    put(style.bold("\nFiles\n"));
+    put_bold("\nFiles\n");
     for (const format::BundleEntry& entry : bundle_.entries()) {
-      put(cat("  ", entry.name, "  ", style.dim(bytes_text(entry.bytes.size())), "\n"));
+      put(cat("  ", entry.name, "  "));
+      put_dim(bytes_text(entry.bytes.size()));
+      put("\n");
     }
     return exit_ok;
   }
 
   /// What a bundle without entries is for; the kernels of entries are their own affair.
-  void print_kernels(const Style& style) const {
+  void print_kernels() const {
+    put_bold("\nKernels");
+    put(" (tsrGetKernel; --yaml has their metadata)\n");
     std::set<std::string> known;
-    std::string text;
     for (const auto& [target, kernels] : reflection_.kernels) {
       for (const format::KernelMeta& kernel : kernels) {
         if (!known.insert(kernel.name).second) continue;
         std::vector<std::string> names;
         for (const format::KernelBuffer& buffer : kernel.buffers) names.push_back(buffer.name);
         names.insert(names.end(), kernel.dims.begin(), kernel.dims.end());
-        text += cat("  ", style.bold(kernel.name), "(", join(names, ", "), ")\n");
+        put("  ");
+        put_bold(kernel.name);
+        put(cat("(", join(names, ", "), ")\n"));
       }
     }
-    put(cat(style.bold("\nKernels"), " (tsrGetKernel; --yaml has their metadata)\n", text));
   }
 
-  static void print_entry(const ManifestEntry& entry, const Style& style) {
-    put(cat("  ", style.bold(entry.name), "(", tensors_text(entry.inputs), ") -> (",
-            tensors_text(entry.outputs), ")\n"));
+  static void print_entry(const ManifestEntry& entry) {
+    put("  ");
+    put_bold(entry.name);
+    put(cat("(", tensors_text(entry.inputs), ") -> (", tensors_text(entry.outputs), ")\n"));
     if (!entry.effects.empty()) put(cat("      effects ", join(entry.effects, ", "), "\n"));
     std::vector<Named> params;
     for (const std::string& param : entry.params) params.push_back({param, param});
@@ -186,7 +189,7 @@ class Inspection {
     if (options_.ir == "graph" && !options_.fn.empty()) return print_function();
     std::string path = cat("ir/", options_.ir, ".tir");
     if (const format::BundleEntry* found = bundle_.find(path)) {
-      std::fwrite(found->bytes.data(), 1, found->bytes.size(), stdout);
+      put(found->bytes);
       return exit_ok;
     }
     std::vector<std::string> stages;
@@ -246,7 +249,7 @@ int print_report(const InspectOptions& options, std::string_view bundle) {
   }
   auto text = report::report_of(bundle, wanted);
   if (!text) return fail(cat(options.bundle, ": ", text.error().text));
-  std::fwrite(text->data(), 1, text->size(), stdout);
+  put(*text);
   return exit_ok;
 }
 

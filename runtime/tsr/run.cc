@@ -274,7 +274,7 @@ class Run {
       value = value_text({name, tensor.dtype, tensor.shape, content});
     }
     std::string type = cat(format::dtype_name(tensor.dtype), format::shape_text(tensor.shape));
-    std::printf("%s: %s%s%s\n", name, type.c_str(), value.empty() ? "" : " = ", value.c_str());
+    put(cat(name, ": ", type, value.empty() ? "" : " = ", value, "\n"));
     return exit_ok;
   }
 

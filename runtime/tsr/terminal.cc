@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "runtime/format/text.h"
+
 namespace tessera::tool {
 
 namespace {
@@ -36,6 +38,24 @@ Style output_style() {
 }
 Style error_style() {
   return style_for(STDERR_FILENO);
+}
+
+namespace {
+
+void write(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+}  // namespace
+
+void put(std::string_view text) {
+  write(format::printable(text));
+}
+void put_bold(std::string_view text) {
+  write(output_style().bold(format::printable(text)));
+}
+void put_dim(std::string_view text) {
+  write(output_style().dim(format::printable(text)));
 }
 
 Progress::Progress(std::string label, size_t total)

@@ -1,5 +1,5 @@
 #pragma once
-// Colours and progress, on terminals only.
+// What standard output is given, and colours and progress, on terminals only.
 
 #include <cstddef>
 #include <string>
@@ -24,6 +24,12 @@ class Style {
 /// For standard output and standard error: on when that is a terminal and NO_COLOR is not set.
 Style output_style();
 Style error_style();
+
+/// Prints to standard output, plain or marked. Much of it comes from files of others: what would
+/// steer a terminal or deceive a reader is escaped (format::printable).
+void put(std::string_view text);
+void put_bold(std::string_view text);
+void put_dim(std::string_view text);
 
 /// A bar on standard error that appears only on a terminal and is wiped at the end.
 class Progress {

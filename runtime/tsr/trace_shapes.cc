@@ -1,11 +1,11 @@
 #include "runtime/tsr/trace_shapes.h"
 
-#include <cstdio>
 #include <span>
 #include <string_view>
 
 #include "runtime/format/dtype.h"
 #include "runtime/format/text.h"
+#include "runtime/tsr/terminal.h"
 
 namespace tessera::tool {
 
@@ -59,7 +59,7 @@ void ShapePrinter::begin(const tsr_trace_tensor_t& tensor) {
   wrote_ = tensor.kind == TSR_TRACE_RESULT;
   if (section == section_ && !again) return;
   section_ = section;
-  std::printf("%s\n", section.c_str());
+  put(section + "\n");
 }
 
 void ShapePrinter::print(void* user, const tsr_trace_tensor_t* tensor) {
@@ -67,8 +67,9 @@ void ShapePrinter::print(void* user, const tsr_trace_tensor_t* tensor) {
   std::span<const int64_t> extents(tensor->shape, size_t(tensor->ndim));
   std::string shape = format::shape_text(extents);
   std::string declared = shape == tensor->declared ? "" : cat(" = ", tensor->declared);
-  std::printf("  %-9s  %s: %s%s%s\n", title_of(tensor->kind), tensor->name, tensor->dtype, shape.c_str(),
-              declared.c_str());
+  std::string title = title_of(tensor->kind);
+  title.resize(9, ' ');
+  put(cat("  ", title, "  ", tensor->name, ": ", tensor->dtype, shape, declared, "\n"));
 }
 
 }  // namespace tessera::tool

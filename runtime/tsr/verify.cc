@@ -64,8 +64,7 @@ int verify_file(const std::string& path) {
   if (format::Outcome checked = check_contents(*bundle); !checked) {
     return fail(cat(path, ": ", checked.error().text));
   }
-  std::printf("%s: sound, %s, xxh3-128 %s\n", path.c_str(),
-              bytes_text(file->bytes().size()).c_str(), bundle->identity().c_str());
+  put(cat(path, ": sound, ", bytes_text(file->bytes().size()), ", xxh3-128 ", bundle->identity(), "\n"));
   return exit_ok;
 }
 

@@ -1,10 +1,12 @@
 #include "unit/runtime/cuda_sample.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <cstring>
 
 #include "runtime/core/tensor.h"
 
@@ -22,13 +24,42 @@ Function* find_symbol(void* library, const char* name, Function*) {
 /// A function of the fake driver.
 #define FAKE(name) find_symbol(library_, #name, static_cast<decltype(&name)>(nullptr))
 
-std::string elf_header() {
-  std::string header(64, '\0');
-  header.replace(0, 4,
-                 "\x7f"
-                 "ELF");
-  header[18] = char(190);
-  return header;
+template <typename T>
+void append(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+/// An ELF object for the machine "CUDA": the header, the fake driver's text, and symbols of the kernels.
+std::string cubin_of(const std::string& text, const std::vector<format::KernelMeta>& kernels) {
+  std::string names(1, '\0'), symbols(sizeof(Elf64_Sym), '\0');
+  for (const format::KernelMeta& kernel : kernels) {
+    Elf64_Sym symbol{};
+    symbol.st_name = Elf64_Word(names.size());
+    symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+    append(symbols, symbol);
+    names += kernel.name + '\0';
+  }
+  std::string body = text + '\0';
+  Elf64_Shdr table{}, strings{};
+  table.sh_type = SHT_SYMTAB;
+  table.sh_offset = sizeof(Elf64_Ehdr) + body.size();
+  table.sh_size = symbols.size();
+  table.sh_link = 2;
+  strings.sh_type = SHT_STRTAB;
+  strings.sh_offset = table.sh_offset + symbols.size();
+  strings.sh_size = names.size();
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_machine = 190;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shoff = strings.sh_offset + names.size();
+  header.e_shnum = 3;
+  std::string out;
+  append(out, header);
+  out += body + symbols + names;
+  for (const Elf64_Shdr& section : {Elf64_Shdr{}, table, strings}) append(out, section);
+  return out;
 }
 
 }  // namespace
@@ -79,7 +110,7 @@ std::string CudaBundle::bytes() const {
   format::Reflection reflection;
   for (const std::string& target : targets) {
     reflection.kernels[target] = kernels;
-    std::string cubin = elf_header() + cubin_target + entries + '\0';
+    std::string cubin = cubin_of(cubin_target + entries, kernels);
     if (has_cubin) REQUIRE(writer.add(format::kernels_path(target, "cubin"), cubin));
     std::string text = ptx.empty() ? ptx_head + entries : ptx;
     if (has_ptx) REQUIRE(writer.add(format::kernels_path(target, "ptx"), text));

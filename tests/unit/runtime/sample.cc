@@ -245,6 +245,25 @@ std::string make_bundle(const std::vector<Plan>& plans,
   return *bundle;
 }
 
+std::string changed_bundle(
+    const std::string& bundle,
+    const std::function<void(format::Manifest&, std::map<std::string, std::string>&)>& change) {
+  auto view = format::BundleView::open(bundle);
+  REQUIRE(view);
+  format::Manifest manifest = view->manifest();
+  std::map<std::string, std::string> entries;
+  for (const format::BundleEntry& entry : view->entries()) {
+    if (entry.name != format::manifest_name) entries[entry.name] = entry.bytes;
+  }
+  change(manifest, entries);
+  format::BundleWriter writer;
+  for (const auto& [name, bytes] : entries) REQUIRE(writer.add(name, bytes));
+  auto changed = writer.finish(manifest);
+  INFO((changed ? "" : changed.error().text));
+  REQUIRE(changed);
+  return *changed;
+}
+
 Loaded::Loaded(const std::string& bundle, uint32_t checks) {
   REQUIRE(tsrCreateContextWith("cpu", checks, &context) == TSR_SUCCESS);
   tsr_status_t status = tsrLoadModule(context, bundle.data(), bundle.size(), &module);

@@ -1,6 +1,7 @@
 #pragma once
 // Bundles made by hand for the runtime's tests.
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -69,6 +70,11 @@ format::Manifest manifest_for(const std::vector<format::Plan>& plans,
 std::string make_bundle(const std::vector<format::Plan>& plans,
                         const std::map<std::string, EntryFacts>& facts = {},
                         const std::map<std::string, std::string>& more = {});
+
+/// The bundle with other contents: `change` gets them by name, without the manifest.
+std::string changed_bundle(
+    const std::string& bundle,
+    const std::function<void(format::Manifest&, std::map<std::string, std::string>&)>& change);
 
 /// A context with a loaded bundle.
 class Loaded {

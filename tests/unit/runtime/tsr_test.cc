@@ -1,5 +1,6 @@
 // The tsr command and the C example as programs: output, errors, exit codes, files.
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -182,6 +183,63 @@ TEST_CASE("tsr verify accepts sound bundles and names damage", "[tsr]") {
   CHECK(ran.output.find("tsr: error: bad.bundle: bundle: ") == 0);
   CHECK(work.tsr("run bad.bundle layer").code == 1);
   CHECK(work.tsr("inspect bad.bundle").code == 1);
+}
+
+TEST_CASE("what is no file is not read", "[tsr]") {
+  Workspace work;
+  REQUIRE(::mkfifo(work.path("pipe").c_str(), 0600) == 0);
+  REQUIRE(::mkdir(work.path("folder").c_str(), 0700) == 0);
+  const std::pair<const char*, const char*> others[] = {
+      {"/dev/zero", "it is a device, not a file"}, {"/dev/null", "it is a device, not a file"},
+      {"pipe", "it is a pipe, not a file"},        {"folder", "it is a directory"}};
+  for (auto [name, why] : others) {
+    std::string path = name, refusal = "cannot read '" + path + "': " + why + "\n";
+    for (const std::string& command :
+         {"verify " + path, "inspect " + path, "run --interpret=exact " + path + " layer", "run " + path + " layer",
+          "init -o o.safetensors " + path, "run m.bundle layer --params " + path + " --input x=x.npy",
+          "run m.bundle layer --params w.safetensors --input x=" + path}) {
+      Ran ran = work.tsr(command);
+      INFO(command << ": " << ran.output);
+      CHECK(ran.code == 1);
+      CHECK(ran.output.find(refusal) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("texts of a bundle do not steer a terminal", "[tsr]") {
+  Workspace work;
+  const std::string escape = "\x1b[2J\x07", turn = "\xe2\x80\xae", control = "\xc2\x9b", unseen = "\xe2\x80\x8b";
+  work.write("m.bundle", changed_bundle(work.read("m.bundle"), [&](Manifest& manifest, auto& entries) {
+    manifest.compiler = "compiler" + escape;
+    manifest.tools = {"tool" + turn};
+    manifest.entries[0].effects = {"effect" + control};
+    std::string& text = entries[std::string(reflection_name)];
+    Reflection reflection = *read_reflection(text);
+    for (KernelMeta& kernel : reflection.kernels[sample_target]) {
+      kernel.source = "source" + escape + ".tsr:1:2";
+      kernel.features = {"feature" + turn};
+      kernel.epilogue = {"epilogue" + unseen};
+    }
+    reflection.steps[sample_target]["layer"] = {"step" + control + escape + ".tsr:3:4"};
+    text = write_reflection(reflection);
+    entries["ir/graph.tir"] = "// " + escape + turn + "\nmodule";
+  }));
+  for (const char* command :
+       {"verify m.bundle", "inspect m.bundle", "inspect --yaml m.bundle", "inspect --json m.bundle",
+        "inspect --report m.bundle", "inspect --report --dims B=2,D=3 m.bundle", "inspect --report=json m.bundle",
+        "inspect --ir plan m.bundle", "inspect --ir graph m.bundle", "inspect --ir graph --fn f m.bundle",
+        "run m.bundle layer --params w.safetensors --input x=x.npy --trace-shapes"}) {
+    Ran ran = work.tsr(command);
+    INFO(command << ": " << ran.output);
+    CHECK(!ran.output.empty());
+    for (const std::string& piece : {std::string("\x1b"), std::string("\x07"), turn, control, unseen}) {
+      CHECK(ran.output.find(piece) == std::string::npos);
+    }
+  }
+  CHECK(work.tsr("inspect m.bundle").output.find("compiler  compiler\\x1b[2J\\x07, ABI") != std::string::npos);
+  CHECK(work.tsr("inspect m.bundle").output.find("with      tool\\u202e\n") != std::string::npos);
+  work.write("i.json", work.tsr("inspect --json m.bundle").output);
+  CHECK(run("python3 -m json.tool " + work.path("i.json")).code == 0);
 }
 
 TEST_CASE("tsr inspect shows a bundle in each form", "[tsr]") {
