@@ -205,7 +205,8 @@ TEST_CASE("code is mapped to be executed, and never to be written", "[runtime][i
   float y = 0;
   const void* buffers[] = {&x, &y};
   const int64_t one = 1;
-  reinterpret_cast<void (*)(const void**, const int64_t*, int64_t, int64_t, void*)>(kernel)(buffers, &one, 0, 1, nullptr);
+  using Kernel = void (*)(const void**, const int64_t*, int64_t, int64_t, void*);
+  reinterpret_cast<Kernel>(kernel)(buffers, &one, 0, 1, nullptr);
   CHECK(y == 4);
   meta.name = "absent";
   CHECK(code->find(meta, &kernel).text == "the bundle's CPU code has no kernel 'absent'");

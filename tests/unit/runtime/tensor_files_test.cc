@@ -114,7 +114,8 @@ TEST_CASE("keys of safetensors are there once, however they are spelled", "[form
 
 TEST_CASE("a header of safetensors is JSON to its last byte", "[format]") {
   CHECK(why_not("{}  \n", "") == "");
-  for (const std::string& behind : {std::string(1, '\0'), std::string("\0{}", 3), std::string("x"), std::string("{}")}) {
+  for (const std::string& behind : {std::string(1, '\0'), std::string("\0{}", 3), std::string("x"),
+                                    std::string("{}")}) {
     CHECK(why_not("{}" + behind, "") == "safetensors: more bytes follow its end");
   }
   CHECK(why_not(std::string("{\0}", 3), "") == "safetensors: a string is expected");
