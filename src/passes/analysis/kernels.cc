@@ -1,6 +1,7 @@
 #include "passes/analysis/kernels.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "ir/core/symbols.h"
@@ -214,6 +215,30 @@ std::map<std::string, Dim> canonicalize_dims(Op* kernel) {
   }
   substitute_dims(kernel, replacements);
   return binding;
+}
+
+std::vector<unsigned> drop_unused_inputs(Op* kernel) {
+  Block* body = kernel->region()->front();
+  unsigned inputs = body->arg_count() - unsigned(kernel->int_attr("outputs"));
+  std::set<std::string, std::less<>> unknown;
+  for (std::string& name : mentioned_dims(kernel)) unknown.insert(std::move(name));
+  auto tells = [&](Value* parameter) {
+    size_t before = unknown.size();
+    for_each_symbol(parameter->type(), [&](std::string_view name) {
+      if (auto it = unknown.find(name); it != unknown.end()) unknown.erase(it);
+    });
+    return unknown.size() < before;
+  };
+  for (unsigned i = 0; i < body->arg_count(); ++i) {
+    if (i >= inputs || !body->arg(i)->unused()) tells(body->arg(i));
+  }
+  std::vector<unsigned> kept, dropped;
+  for (unsigned i = 0; i < inputs; ++i) {
+    bool stays = !body->arg(i)->unused() || tells(body->arg(i));
+    (stays ? kept : dropped).push_back(i);
+  }
+  for (size_t i = dropped.size(); i-- > 0;) body->erase_arg(dropped[i]);
+  return kept;
 }
 
 Attr variant_symbol(Module& module, std::string_view kernel) {

@@ -20,6 +20,9 @@ std::vector<std::string> mentioned_dims(Op* kernel);
 void substitute_dims(Op* kernel, const std::map<std::string, Dim, std::less<>>& replacements);
 /// Names the free dims d0, d1, … and gives the old symbol of each new name.
 std::map<std::string, Dim> canonicalize_dims(Op* kernel);
+/// Erases inputs that the kernel does not use, but for those that alone tell a size which it mentions. Gives the
+/// positions of those that stay.
+std::vector<unsigned> drop_unused_inputs(Op* kernel);
 /// A free name for a kernel that runs instead of `kernel` where it may: `kernel`.v1, …
 Attr variant_symbol(Module& module, std::string_view kernel);
 /// The names of kernels as `variants` of a launch; null for none.

@@ -1,6 +1,7 @@
 #include "passes/tile/fragment_sharing.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "ir/core/dim_facts.h"
@@ -174,8 +175,7 @@ Op* PanelSharing::declare(const PanelForm& form, const std::vector<int64_t>& gri
   Dim parts = dims.ceildiv(axes_.extent(form.k), dims.constant(steps_of_program));
   extents.push_back(context.dim(dims.mul(parts, needed_)));
   shape.push_back(dims.mul(panel_elements(dims, axes_, form), needed_));
-  std::string name(symbol_name(kernel_));
-  name += (form.is_left ? ".a" : ".b") + (shared_.size() < 2 ? "" : std::to_string(shared_.size()));
+  std::string name = kernel_->module()->unique_symbol(std::string(symbol_name(kernel_)) + (form.is_left ? ".a" : ".b"));
   OpState state;
   state.info = &kernel_->info();
   state.loc = kernel_->loc();
@@ -227,24 +227,8 @@ void PanelSharing::add(const PanelForm& form) {
   if (!pays(form, grid)) return;
   Shared shared{form.factor, declare(form, grid), grid, {}};
   write(shared.packing, form, grid);
-  Block* body = shared.packing->region()->front();
-  unsigned count = body->arg_count() - 1;
-  for (unsigned i = 0; i < count; ++i) {
-    if (!body->arg(i)->unused()) shared.inputs.push_back(i);
-  }
-  for (unsigned i = count; i-- > 0;) {
-    if (body->arg(i)->unused()) body->erase_arg(i);
-  }
-  // A size that only other parameters tell is not known here.
-  std::vector<std::string> free = free_dims(shared.packing), used = mentioned_dims(shared.packing);
-  bool known = std::all_of(used.begin(), used.end(), [&](const std::string& name) {
-    return std::find(free.begin(), free.end(), name) != free.end();
-  });
-  if (known) {
-    shared_.push_back(std::move(shared));
-  } else {
-    shared.packing->erase();
-  }
+  shared.inputs = drop_unused_inputs(shared.packing);
+  shared_.push_back(std::move(shared));
 }
 
 std::vector<Value*> PanelSharing::add_parameters(Block* body) {
@@ -297,22 +281,19 @@ Value* PanelSharing::launch_packing(const Shared& shared, Op* launch) const {
 
 void PanelSharing::launch(Op* kernel) {
   if (shared_.empty()) return;
-  Block* body = kernel->region()->front();
-  std::vector<unsigned> kept;
-  bool keeps_all = !variants_.empty();
-  for (unsigned i = 0; i < inputs_; ++i) {
-    if (keeps_all || !body->arg(i)->unused()) kept.push_back(i);
-  }
-  for (unsigned i = inputs_; i-- > 0;) {
-    if (!keeps_all && body->arg(i)->unused()) body->erase_arg(i);
-  }
+  std::vector<unsigned> kept(inputs_ + shared_.size());
+  std::iota(kept.begin(), kept.end(), 0u);
+  // Variants read what the kernel itself may have in panels alone.
+  if (variants_.empty()) kept = drop_unused_inputs(kernel);
   std::vector<Value*> panels;
   for (const Shared& shared : shared_) panels.push_back(shared.parameter);
   for (Op* variant : variants_) insert_parameters(variant, panels);
   for (Op* launch : launches_) {
     std::vector<Value*> operands;
-    for (unsigned input : kept) operands.push_back(launch->operand(input));
-    for (const Shared& shared : shared_) operands.push_back(launch_packing(shared, launch));
+    for (unsigned position : kept) {
+      bool is_panel = position >= inputs_;
+      operands.push_back(is_panel ? launch_packing(shared_[position - inputs_], launch) : launch->operand(position));
+    }
     launch->set_slot(0, operands);
     launch->set_attr("dims", binding_for(kernel, launch->attr("dims")));
   }

@@ -27,7 +27,7 @@ class PanelSharing {
   /// Lets `panels` be those that a packing kernel has filled; false where there is none for their
   /// factor.
   bool find(Panels& panels, FragmentEmitter& emitter);
-  /// Drops parameters that `kernel` does not use, and launches the packing kernels before it.
+  /// Drops parameters that `kernel` does not use and needs no size of, and launches the packing kernels before it.
   void launch(Op* kernel);
 
  private:
