@@ -135,7 +135,9 @@ void GraphLowering::fold_members(AnchorKernel& anchor, const FusionGroup& group,
 /// Gives the kernel its operands and the ops that follow, and keeps it.
 Op* GraphLowering::finish_anchor(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form) {
   bind_operands(anchor, group.anchor, form);
-  Op* store = group.members.empty() ? nullptr : find_result_store(anchor.kernel);
+  // What a region comes to is no program's store: it holds what was there before, or the parts of a sum.
+  bool may_take = !group.members.empty() && anchor.regions.empty();
+  Op* store = may_take ? find_result_store(anchor.kernel) : nullptr;
   if (store) fold_members(anchor, group, form, store);
   anchor.takes_members = store;
   erase_hooks(anchor.kernel);
