@@ -469,18 +469,21 @@ FragmentEmitter::Known FragmentEmitter::write_iota(Op* op) {
     start = tile::add(builder_, start, first.value);
   }
   enter(level);
+  return {coordinates(axis, start, type), level};
+}
+
+/// A tile of that type with the numbers from `start` on along a program axis.
+Value* FragmentEmitter::coordinates(int axis, Value* start, Type type) {
   bool spans = axis >= 0 && (axis == row_ || axis == column_);
   if (!spans) {
-    return {builder_.value(tile::info(OpKind::Splat), {{tile::cast(builder_, start, type->dtype)}},
-                           type),
-            level};
+    return builder_.value(tile::info(OpKind::Splat), {{tile::cast(builder_, start, type->dtype)}}, type);
   }
   std::vector<Dim> dims = type->dims;
   dims[axis == row_ ? 1 : 0] = context().dims().constant(1);
   Value* line =
       builder_.value(tile::info(OpKind::Iota), {{start}}, context().tile(dims, type->dtype),
                      {{"axis", context().integer(axis == row_ ? 0 : 1)}});
-  return {tile::broadcast(builder_, line, type->dims), level};
+  return tile::broadcast(builder_, line, type->dims);
 }
 
 }  // namespace tessera

@@ -177,6 +177,7 @@ class FragmentEmitter {
   Value* whole_memory(Value* memory);
   Value* own_memory(Value* alloc);
   Known write_iota(Op* op);
+  Value* coordinates(int axis, Value* start, Type type);
   Known write_broadcast(Value* from, size_t level, Type type);
   Known write_scalar(Op* op);
   /// Puts the builder at the end of what is written in that scope.

@@ -229,7 +229,6 @@ FragmentEmitter::Known FragmentEmitter::write_gather(Op* op) {
   int columns = axes_.of(op->result(), 1), rows = axes_.of(op->result(), 0);
   bool turned = (columns >= 0 && columns == row_ && binding(columns).extent > 1) ||
                 (rows >= 0 && rows == column_ && binding(rows).extent > 1);
-  if (turned) reject(op, "its rows run along the columns of the fragments");
   Known which = resolve(op->in(in::Gather::rows)), first = resolve(op->in(in::Gather::column));
   size_t level = std::max({which.level, first.level, level_of(axes_.of(op->result()))});
   Value* row_limit = fragment_limit(
@@ -239,6 +238,18 @@ FragmentEmitter::Known FragmentEmitter::write_gather(Op* op) {
   enter(level);
   Value* column =
       columns < 0 ? first.value : tile::add(builder_, first.value, binding(columns).start);
+  if (turned) {
+    // Rows that lie along the columns of the fragment are taken element by element.
+    Value* numbers = tile::broadcast(builder_, which.value, type->dims);
+    Type places = context().with_dtype(type, DType::I64);
+    Value* taken = builder_.value(tile::info(OpKind::Take), {{table}, {numbers, coordinates(columns, column, places)}}, type);
+    if (!row_limit && !column_limit) return {taken, level};
+    Values limits{column_limit ? column_limit : index(*type->dims[0]->constant()),
+                  row_limit ? row_limit : index(*type->dims[1]->constant())};
+    enter(level);
+    Value* none = tile::full(builder_, type, tile::reduction_identity(context(), "sum", type->dtype));
+    return {tile::merge(builder_, taken, none, limits), level};
+  }
   Values limits;
   if (row_limit || column_limit) {
     limits.push_back(row_limit ? row_limit : index(*type->dims[0]->constant()));

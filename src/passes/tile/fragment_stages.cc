@@ -10,11 +10,15 @@ using tile::kind_of;
 using tile::OpKind;
 namespace in = tile::in;
 
-bool is_private_load(Op* op) {
-  if (!op->is(tile::info(OpKind::Load))) return false;
-  Op* memory = op->in(in::Load::memory)->def();
-  return memory && memory->is(tile::info(OpKind::Alloc));
-}
+namespace {
+
+bool is_alloc(Value* memory) { return memory->def() && memory->def()->is(tile::info(OpKind::Alloc)); }
+
+}  // namespace
+
+bool is_private_load(Op* op) { return op->is(tile::info(OpKind::Load)) && is_alloc(op->in(in::Load::memory)); }
+
+bool is_private_store(Op* op) { return op->is(tile::info(OpKind::Store)) && is_alloc(op->in(in::Store::memory)); }
 
 bool is_fragment_root(Op* op, const TileAxes& axes) {
   switch (kind_of(op)) {

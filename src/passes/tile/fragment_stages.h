@@ -107,6 +107,8 @@ class FragmentStages {
 
 /// True for a load of memory that the program itself writes.
 bool is_private_load(Op* op);
+/// True for a store to memory of the program.
+bool is_private_store(Op* op);
 
 /// True for ops that become loops over fragments: everything with an effect on memory and all that
 /// combines elements.

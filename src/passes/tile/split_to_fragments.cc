@@ -295,12 +295,13 @@ class KernelSplit {
     column_extent_ = std::max<int64_t>(1, vectors * 4 / bytes) * shape_.lanes;
   }
 
-  /// The limit that every store has on an axis; null where it has none or they differ, which loads
+  /// The limit that every store has on an axis, of what others see; null where it has none or they differ, which loads
   /// and stores then see to themselves.
   Value* common_limit(int axis) const {
     std::set<Value*> limits;
     Value* limit = nullptr;
     for (Op* store : stores_) {
+      if (is_private_store(store)) continue;
       Value* value = store->in(in::Store::value);
       for (size_t i = 0; i < value->type()->rank(); ++i) {
         if (axes_.of(value, i) != axis) continue;
@@ -511,6 +512,7 @@ Status split_to_fragments(Module& module, PassContext& context) {
     if (context.machine->is_gpu() && check_products(kernel, context).failed()) return failure;
     if (fits_registers(kernel, *context.machine)) continue;
     separate_axes(kernel);
+    if (!context.machine->is_gpu()) detour_repeated(kernel);
     if (KernelSplit(kernel, context).run().failed()) return failure;
   }
   drop_spares(module);

@@ -136,6 +136,7 @@ void TileAxes::relate(Op* op) {
 
 void TileAxes::close(Value* value) {
   std::set<int> seen;
+  bool repeats = false;
   for (size_t i = 0; i < value->type()->rank(); ++i) {
     Dim extent = value->type()->dims[i];
     if (extent->is_constant(1)) continue;
@@ -144,8 +145,10 @@ void TileAxes::close(Value* value) {
       axis_[size_t(root)] = int(extents_.size());
       extents_.push_back(extent);
     }
-    if (!seen.insert(root).second) repeated_ = value;
+    repeats |= !seen.insert(root).second;
   }
+  if (repeats) repeated_ = value;
+  repeats_ += repeats;
 }
 
 int TileAxes::of(Value* value, size_t i) const {

@@ -28,6 +28,8 @@ class TileAxes {
   /// A value in which one program axis stands twice (the diagonal of a square would be meant); null
   /// if there is none.
   Value* repeated() const { return repeated_; }
+  /// How many such values there are.
+  size_t repeats() const { return repeats_; }
 
  private:
   void number(Value* tile);
@@ -43,12 +45,17 @@ class TileAxes {
   std::vector<int> axis_;            ///< per node that is a root: its program axis
   std::vector<Dim> extents_;
   Value* repeated_ = nullptr;
+  size_t repeats_ = 0;
 };
 
 /// Gives each use of a constant, a splat or a coordinate, and of what broadcasts and reshapes make of them, a copy of
 /// its own, in a kernel with products: one that is used along two axes of equal extent would make them one. Where an
 /// axis is repeated, this is done in any kernel, and also for what is computed of coordinates or of a loaded line.
 void separate_axes(Op* kernel);
+
+/// Where axes are still repeated, brings values to products, and to what exchanges their axes, through memory of the
+/// program, or loads them once more: the axes of what is loaded there are its own.
+void detour_repeated(Op* kernel);
 
 /// The limit of axis `i` in a slot of limits, or null where all of the extent is there.
 Value* tile_limit(Op* op, unsigned slot, size_t i, Dim extent);

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Kernels in which an axis comes back as another one: the state of a recurrence in its own product, squares of tiles, tiles
+beside what they are transposed, gathered rows as columns. Computed beside NumPy on each CPU.
+
+Usage: kernel_axes_test.py BUILD_DIR
+"""
+import os
+import pathlib
+import tempfile
+
+import numpy as np
+
+from tools import BIN, run
+
+RECURRENCES = """
+@kernel.schedule(Schedule({schedule}))
+def recurrence(x: Tensor[T, B, {n}, {dtype}], u: Tensor[{n}, {n}, {dtype}]) -> Tensor[B, {n}, {dtype}]:
+    t = tile.context(b=B, n={n})
+    h = tile.zeros((t.b, t.n), f32)
+    w = tile.load(u, (0, 0), (t.n, t.n))
+    for i in tile.range(T, 1):
+        x_i = tile.cast(tile.load(x, (i, t.i, t.j), (t.b, t.n)), f32)
+        h = tile.tanh(x_i + tile.dot(tile.cast(h, {dtype}), w))
+    return tile.cast(h, {dtype})
+
+@kernel.schedule(Schedule({schedule}))
+def gated(x: Tensor[T, B, {n}, {dtype}], u: Tensor[{n}, {n}, {dtype}],
+          v: Tensor[{n}, {n}, {dtype}]) -> Tensor[B, {n}, {dtype}]:
+    t = tile.context(b=B, n={n})
+    h, c = tile.zeros((t.b, t.n), f32), tile.zeros((t.b, t.n), f32)
+    for i in tile.range(T, 1):
+        x_i = tile.cast(tile.load(x, (i, t.i, t.j), (t.b, t.n)), f32)
+        s = tile.cast(h, {dtype})
+        gate = tile.sigmoid(x_i + tile.dot(s, tile.load(u, (0, 0), (t.n, t.n))))
+        c = gate * c + (1.0 - gate) * tile.tanh(tile.dot(s, tile.load(v, (0, 0), (t.n, t.n))) - x_i)
+        h = c * gate
+    return tile.cast(h, {dtype})
+
+@jit
+def f(x: Tensor[T, B, {n}, {dtype}], u: Tensor[{n}, {n}, {dtype}], v: Tensor[{n}, {n}, {dtype}]):
+    a = recurrence(x, u)
+    b = gated(x, u, v)
+    return a, b
+"""
+
+
+def recurrences(x, u, v):
+    a = h = c = np.zeros(x.shape[1:])
+    for x_i in x:
+        a = np.tanh(x_i + a @ u)
+        gate = 1 / (1 + np.exp(-(x_i + h @ u)))
+        c = gate * c + (1 - gate) * np.tanh(h @ v - x_i)
+        h = c * gate
+    return {"a": a, "b": h}
+
+
+SQUARES = """
+@kernel.schedule(Schedule())
+def squares(x: Tensor[20, 20, f32]) -> (Tensor[20, 20, f32], Tensor[20, 20, f32], Tensor[20, 20, f32]):
+    t = tile.context(m=20, n=20)
+    v = tile.load(x, (0, 0), (t.m, t.n))
+    e = tile.tanh(v)
+    return e + e.T, tile.dot(e, e), tile.dot(v, v.T)
+
+@jit
+def f(x: Tensor[20, 20, f32]):
+    a, b, c = squares(x)
+    return a, b, c
+"""
+
+
+def squares(x):
+    e = np.tanh(x)
+    return {"a": e + e.T, "b": e @ e, "c": x @ x.T}
+
+
+GATHERED = """
+@kernel.schedule(Schedule(BM={0}, BR={1}))
+def scores(q: Tensor[M, 40, f32], k: Tensor[V, 40, f32], rows: Tensor[R, i32]) -> Tensor[M, R, f32]:
+    t = tile.context(m=M, r=R)
+    keys = tile.gather(k, tile.load(rows, (t.j,), (t.r,)))
+    return tile.dot(tile.load(q, (t.i, 0), (t.m, 40)), keys.T)
+
+@kernel.schedule(Schedule(BM={0}, BR={1}))
+def weighted(q: Tensor[M, 40, f32], k: Tensor[V, 40, f32], rows: Tensor[R, i32]) -> Tensor[M, 40, f32]:
+    t = tile.context(m=M, d=40, r=R)
+    taken = tile.load(q, (t.i, t.j), (t.m, t.d))
+    acc = tile.zeros((t.m, t.d), f32)
+    for r in tile.range(R, t.r):
+        keys = tile.gather(k, tile.load(rows, (r,), (t.r,)))
+        acc = tile.dot(tile.exp(tile.dot(taken, keys.T) * 0.1), keys, acc)
+    return acc
+
+@jit
+def f(q: Tensor[M, 40, f32], k: Tensor[V, 40, f32], rows: Tensor[R, i32]):
+    a = scores(q, k, rows)
+    b = weighted(q, k, rows)
+    return a, b
+"""
+
+
+def gathered(q, k, rows):
+    keys = k[rows.astype(int)]
+    return {"a": q @ keys.T, "b": np.exp(q @ keys.T * 0.1) @ keys}
+
+
+REGIONS = """
+@kernel.schedule(Schedule(BM=8))
+def upper(x: Tensor[M, 16, f32], y: Region[read_write] Tensor[M, 16, f32]):
+    t = tile.context(m=M, n=16)
+    if t.i < 1:
+        tile.store(tile.load(x, (t.i, t.j), (t.m, t.n)), y, (t.i, t.j))
+
+@kernel.schedule(Schedule(BM=8))
+def total(x: Tensor[M, 16, f32], y: Region[reduce_sum] Tensor[16, f32]):
+    t = tile.context(m=M, n=16)
+    tile.store(tile.sum(tile.load(x, (t.i, t.j), (t.m, t.n)), axis=0), y)
+
+@jit
+def f(x: Tensor[M, 16, f32], y: Tensor[M, 16, f32]) where M >= 1:
+    a = upper(x, y) * 3.0
+    b = total(x, zeros((16,), f32)) * 3.0
+    c = tanh(total(x, y[0]) + total(y, x[0])) * M
+    return a, b, c
+"""
+
+
+def regions(x, y):
+    changed = np.concatenate((x[:8], y[8:]))
+    sums = x.sum(axis=0) + y[0] + y.sum(axis=0) + x[0]
+    return {"a": changed * 3, "b": x.sum(axis=0) * 3, "c": np.tanh(sums) * len(x)}
+
+
+def check(folder, source, reference, given, bound=2e-5):
+    """Compiles for each CPU, and runs on those there are."""
+    (folder / "f.tsr").write_text(source)
+    run(BIN / "tesserac", folder / "f.tsr", "--target=cpu:x86-64-v3,cpu:x86-64-v4,cpu:x86-64-v4-amx", "-o",
+        folder / "f.bundle")
+    run(BIN / "tsr", "verify", folder / "f.bundle")
+    arguments = []
+    for name, value in given.items():
+        np.save(folder / f"{name}.npy", value)
+        arguments += ["--input", f"{name}={folder}/{name}.npy"]
+    expected = reference(**{name: value.astype(np.float64) for name, value in given.items()})
+    for name in expected:
+        arguments += ["--output", f"{name}={folder}/out_{name}.npy"]
+    for target in ("cpu:x86-64-v3", "cpu:x86-64-v4"):
+        run(BIN / "tsr", "run", folder / "f.bundle", "f", *arguments, env={**os.environ, "TSR_TARGET": target})
+        for name, value in expected.items():
+            got = np.load(folder / f"out_{name}.npy")
+            apart = np.max(np.abs(got - value) / (1 + np.abs(value)))
+            assert apart <= bound, (reference.__name__, target, name, given[list(given)[0]].shape, apart)
+
+
+def main():
+    rng = np.random.default_rng(7)
+
+    def of(*shape):
+        return rng.standard_normal(shape).astype(np.float32)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for n, extent, schedule in ((20, 20, "BB=4"), (64, 64, "BB=1"), ("N", 37, "BB=8")):
+            source = RECURRENCES.format(n=n, schedule=schedule, dtype="f32")
+            given = {"x": of(5, 9, extent), "u": of(extent, extent) / 8, "v": of(extent, extent) / 8}
+            check(folder, source, recurrences, given)
+        (folder / "f.tsr").write_text(RECURRENCES.format(n=64, schedule="BB=32", dtype="bf16"))
+        run(BIN / "tesserac", folder / "f.tsr", "--target=cpu:x86-64-v3,cpu:x86-64-v4-bf16,cpu:x86-64-v4-amx", "-o",
+            folder / "f.bundle")
+        check(folder, SQUARES, squares, {"x": of(20, 20)})
+        for blocks in ((8, 16), (1, 32), (16, 64)):
+            for rows in (5, 70):
+                given = {"q": of(21, 40), "k": of(11, 40), "rows": rng.integers(0, 11, rows).astype(np.int32)}
+                check(folder, GATHERED.format(*blocks), gathered, given)
+        check(folder, REGIONS, regions, {"x": of(19, 16), "y": of(19, 16)})
+
+
+if __name__ == "__main__":
+    main()
