@@ -296,7 +296,8 @@ int64_t KernelBuilder::tile_extent(int64_t chosen, Dim extent) const {
 bool KernelBuilder::choose_blocks(Loc loc) {
   std::map<std::string, int64_t> block;
   if (table_) {
-    ScheduleQuery query{function_.name, {}, [&](const std::string& name) {
+    std::string kernel = fmt::format("{}.{}", function_.scope->module()->name, function_.name);
+    ScheduleQuery query{kernel, {}, [&](const std::string& name) {
                           const KernelAxis* axis = find_axis(name);
                           return axis ? axis->extent : nullptr;
                         }};

@@ -94,6 +94,10 @@ const ScheduleTable* SourceKernels::table(const std::string& machine) {
   return it->second ? &*it->second : nullptr;
 }
 
+const ScheduleTable* SourceKernels::table_for(const Function& function, const std::string& machine) {
+  return session_.is_builtin(function.loc) ? table(machine) : nullptr;
+}
+
 void report_unknown_kernel(Session& session, std::string_view name, Loc loc) {
   session.report(diag::unknown_kernel, loc, name)
       .help("a dump of the graph holds calls of a program's kernels and not their source; one of --dump=sched "
@@ -104,7 +108,7 @@ Result<schedule::KernelInstance> SourceKernels::instantiate(
     Module& module, const schedule::KernelRequest& request) {
   const Function* function = find(request.kernel);
   if (!function) return report_unknown_kernel(session_, request.kernel, request.loc), failure;
-  return KernelBuilder(session_, module, *function, request, table(request.machine), functions_).build();
+  return KernelBuilder(session_, module, *function, request, table_for(*function, request.machine), functions_).build();
 }
 
 /// Nothing when an operand's dtype is open, an argument has no default or a size is given by the scopes around it.

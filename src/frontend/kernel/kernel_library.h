@@ -56,6 +56,8 @@ class SourceKernels : public schedule::KernelLibrary {
   const Function* find_library(std::string_view name);
   /// The table shipped for a machine; null when there is none.
   const ScheduleTable* table(const std::string& machine);
+  /// The same for a kernel of the library; null for any other, whatever its name.
+  const ScheduleTable* table_for(const Function& function, const std::string& machine);
   std::optional<schedule::KernelRequest> own_request(const Function& function);
 
   Session& session_;

@@ -4,9 +4,10 @@
 // decides. Where that depends on sizes, there is a kernel for each row that may be the one.
 //
 //   {"format": 1, "target": "cpu:x86-64-v4",
-//    "kernels": {"matmul": [{"dtypes": {"T": ["f32", "bf16"]}, "when": ["m <= 16"],
-//                            "schedule": {"block": {"m": 16, "n": 256, "k": 256}}}]}}
+//    "kernels": {"tessera.matmul.matmul": [{"dtypes": {"T": ["f32", "bf16"]}, "when": ["m <= 16"],
+//                                           "schedule": {"block": {"m": 16, "n": 256, "k": 256}}}]}}
 //
+// Rows belong to a kernel of a module, so that another one of its name has none.
 // `dtypes` names dtype parameters of the kernel, `when` compares the extents of its axes with
 // numbers; both may be left out. `schedule` has the keys of schedule_keys.def. docs/schedules.md is
 // the reader's description.
@@ -39,7 +40,7 @@ struct ScheduleRow {
 
 /// What a kernel instance looks like to a table.
 struct ScheduleQuery {
-  std::string kernel;
+  std::string kernel;  ///< behind its module: "tessera.matmul.matmul"
   std::map<std::string, DType> dtypes;  ///< dtype parameters
   std::function<Dim(const std::string&)>
       extent;  ///< of an axis; null when the kernel has no such axis

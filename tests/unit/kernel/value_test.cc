@@ -82,7 +82,6 @@ TEST_CASE("later decorators override earlier ones key by key") {
 
 TEST_CASE("every table that is shipped reads, and names kernels and axes that exist") {
   for (const Machine* machine : all_machines()) {
-    if (machine->is_gpu()) continue;
     std::string path = "schedules/" + machine->path_name() + ".json";
     INFO(path);
     auto text = embedded_file(path);
@@ -92,7 +91,41 @@ TEST_CASE("every table that is shipped reads, and names kernels and axes that ex
     INFO(render_all(fixture.diagnostics, {}));
     REQUIRE(table);
     CHECK(table->target() == machine->name);
+    for (const auto& [kernel, rows] : table->kernels()) {
+      INFO(kernel);
+      size_t dot = kernel.rfind('.');
+      REQUIRE(dot != std::string::npos);
+      SourceModule* library = fixture.session.load_library(kernel.substr(0, dot));
+      REQUIRE(library);
+      Binding* binding = library->scope->find_here(kernel.substr(dot + 1));
+      REQUIRE(binding);
+      REQUIRE(binding->value.is(DatumKind::Function));
+      CHECK(binding->value.as_function().kind == FunctionKind::Kernel);
+    }
   }
+}
+
+TEST_CASE("rows of a table are those of the library's kernel, not of a program's own of that name") {
+  const std::string machine = "cpu:x86-64-v3";
+  auto schedule_for = [&](KernelFixture& fixture) {
+    fixture.request.machine = machine;
+    fixture.build();
+    Op* kernel = fixture.module.find("k");
+    return kernel ? std::string(kernel->attr("schedule")->text) : render_all(fixture.diagnostics, {});
+  };
+  KernelFixture library;
+  library.ask("matmul", {"tensor<64 x 64, f32>", "tensor<64 x 64, f32>"});
+  CHECK_THAT(schedule_for(library), Catch::Contains("packing"));
+  KernelFixture own;
+  SourceModule* source = own.session.load_file(own.sources.add("test.tsr", R"(
+@kernel
+def matmul(x: Tensor[64, 64, f32]) -> Tensor[64, 64, f32]:
+    t = tile.context(m=64, n=64)
+    return tile.load(x, (t.i, t.j), (t.m, t.n)) * 2.0
+)"));
+  own.request = own.kernels.own_kernels(*source, machine).at(0);
+  own.request.symbol = "k";
+  CHECK(schedule_for(own) == "{}");
 }
 
 TEST_CASE("the rows that may decide are those up to the first that holds for all sizes") {
