@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <array>
 
-#include "check/generate_large.h"
+#include "check/generate_forms.h"
 
 namespace tessera::check {
 
 namespace {
 
-class ModelGenerator : public LargeParts {
+class ModelGenerator : public PracticalForms {
  public:
-  explicit ModelGenerator(uint64_t seed) : LargeParts(seed) {}
+  explicit ModelGenerator(uint64_t seed) : PracticalForms(seed) {}
 
   Program generate() {
     make_arguments();
@@ -68,7 +68,7 @@ class ModelGenerator : public LargeParts {
   }
 
   void step() {
-    switch (random_.pick(25)) {
+    switch (random_.pick(30)) {
       case 0:
       case 1: return unary();
       case 2:
@@ -93,6 +93,11 @@ class ModelGenerator : public LargeParts {
       case 21: return random_.one_in(2) ? by_index() : weight();
       case 22: return random_.one_in(2) ? pad() : windows();
       case 23: return random_.one_in(2) ? attention() : machine_loop();
+      case 24:
+      case 25:
+      case 26:
+      case 27:
+      case 28: return practical_form();
       default: return random_.one_in(2) ? gated() : (random_.one_in(2) ? einsum() : convolution());
     }
   }

@@ -183,7 +183,7 @@ class SourceWriter {
     static constexpr const char* names[] = {
         "layernorm", "log_softmax", "softplus", "mish", "elu", "leaky_relu", "clamp", "hard_swish", "gelu_exact",
         "quick_gelu", "logsumexp", "argmax", "argmin", "sort", "argsort", "topk", "one_hot", "scatter_add", "pad",
-        "swiglu", "geglu", "reglu", "take", "conv2d", "max_pool2d", "avg_pool2d", "cumsum", "cummax", "quantize"};
+        "swiglu", "geglu", "reglu", "take", "conv2d", "max_pool2d", "avg_pool2d", "cumsum", "cummax", "quantize", "matmul_int4"};
     std::string list;
     for (const char* name : names) {
       bool used = false;
@@ -198,6 +198,7 @@ class SourceWriter {
     std::vector<std::string> operands;
     for (int operand : node.operands) operands.push_back(texts_.at(operand));
     std::string name = fmt::format("v{}", index);
+    if (&text_of(node) == &node.text) functions_ += filled(node.definitions, {}, {}, name);
     if (text_of(node).back() == '\n') {
       body_ += filled(text_of(node), operands, operands, name);
       texts_[index] = name;

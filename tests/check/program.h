@@ -49,6 +49,7 @@ struct Node {
   uint64_t salt = 0;  ///< of the elements of an argument
   bool is_param = false;  ///< an argument that the program has as a param of a module
   std::string privilege{};  ///< of an argument that is a region of the kernel
+  std::string definitions{};  ///< what `text` calls, with `{r}` in its names
   bool stores = false;      ///< what a region, the last operand, becomes: its tiles are stored and not returned
 
   bool is_argument() const { return text.empty(); }
