@@ -1,8 +1,8 @@
 // Values along one axis twice, taken apart by memory.
 //
-// In `h = tanh(x + dot(h, u))` the columns of the sum are those of h, and so, as the product's k, the rows of u: an axis
-// of the program would run along u twice, and no loop binds an axis to two places at once. What lies in memory has no
-// axes. Where the product reads h from there, its k is an axis of its own.
+// In `h = tanh(x + dot(h, u))` the columns of the sum are those of h, and so, as the product's k, the rows of u: an
+// axis of the program would run along u twice, and no loop binds an axis to two places at once. What lies in memory has
+// no axes. Where the product reads h from there, its k is an axis of its own.
 //
 // Of the values that may go through memory the one that leaves the fewest repeated goes first, until none is left or
 // nothing helps. What is loaded from memory that nobody writes is loaded once more instead.

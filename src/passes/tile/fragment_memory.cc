@@ -242,7 +242,8 @@ FragmentEmitter::Known FragmentEmitter::write_gather(Op* op) {
     // Rows that lie along the columns of the fragment are taken element by element.
     Value* numbers = tile::broadcast(builder_, which.value, type->dims);
     Type places = context().with_dtype(type, DType::I64);
-    Value* taken = builder_.value(tile::info(OpKind::Take), {{table}, {numbers, coordinates(columns, column, places)}}, type);
+    Value* along = coordinates(columns, column, places);
+    Value* taken = builder_.value(tile::info(OpKind::Take), {{table}, {numbers, along}}, type);
     if (!row_limit && !column_limit) return {taken, level};
     Values limits{column_limit ? column_limit : index(*type->dims[0]->constant()),
                   row_limit ? row_limit : index(*type->dims[1]->constant())};
