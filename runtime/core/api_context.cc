@@ -54,6 +54,9 @@ Status create_context(std::string_view device, uint32_t checks, tsr_context_t* c
     made->debug = debug.get();
     made->device = std::move(debug);
   }
+  for (MemoryKind kind : {MemoryKind::Device, MemoryKind::Host, MemoryKind::Pinned}) {
+    made->device->memory(kind).budget = &made->budget;
+  }
   made->device->set_threads(default_threads());
   made->default_stream.context = made.get();
   Status status = made->device->make_default_stream(made->default_stream.work);
@@ -132,6 +135,15 @@ tsr_status_t tsrSetThreads(tsr_context_t context, uint32_t threads) {
     if (!context) return invalid("the context is NULL");
     if (threads > max_threads) return invalid(threads, " threads are more than ", max_threads);
     context->device->set_threads(threads == 0 ? default_threads() : int(threads));
+    return ok();
+  });
+}
+
+tsr_status_t tsrSetLimits(tsr_context_t context, const tsr_limits_t* limits) {
+  return at_boundary([&] {
+    if (!context) return invalid("the context is NULL");
+    context->limits = limits ? *limits : tsr_limits_t{};
+    context->budget.set_limit(context->limits.memory);
     return ok();
   });
 }

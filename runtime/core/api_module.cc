@@ -4,8 +4,10 @@
 
 #include "runtime/core/context.h"
 #include "runtime/core/kernel_log.h"
+#include "runtime/core/launches.h"
 #include "runtime/core/tensor.h"
 #include "runtime/cpu/guard_pages.h"
+#include "runtime/format/launch_check.h"
 
 using namespace tessera::runtime;
 using tessera::format::in_quotes;
@@ -85,19 +87,23 @@ Status read_dims(const tsr_kernel& kernel, void** args, LaunchWork& work) {
   return ok();
 }
 
-/// A NULL pointer is right for an empty buffer only.
-Status check_present(const tsr_kernel& kernel, const LaunchWork& work) {
+/// A NULL pointer is right for an empty buffer only, and memory of tsrAlloc holds the whole buffer.
+Status check_room(tsr_context& context, const tsr_kernel& kernel, const LaunchWork& work) {
+  std::lock_guard lock(context.mutex);
   for (size_t i = 0; i < work.buffers.size(); ++i) {
-    const tessera::format::KernelBuffer& buffer = kernel.meta->buffers[i];
-    bool is_empty = false;
-    for (const tessera::format::Expr& extent : buffer.shape) {
-      int64_t value = 1;
-      auto status = tessera::format::evaluate(extent, work.dims, value);
-      is_empty |= status == tessera::format::EvalStatus::Ok && value == 0;
-    }
-    if (!work.buffers[i] && !is_empty) {
-      return invalid(kernel.meta->name, ": the pointer for ", in_quotes(buffer.name), " is NULL");
-    }
+    const std::string& name = kernel.meta->buffers[i].name;
+    auto bytes = tessera::format::kernel_buffer_bytes(*kernel.meta, i, work.dims);
+    if (!bytes) return invalid(kernel.meta->name, ": ", bytes.error().text);
+    char* data = static_cast<char*>(work.buffers[i]);
+    if (*bytes == 0) continue;
+    if (!data) return invalid(kernel.meta->name, ": the pointer for ", in_quotes(name), " is NULL");
+    auto after = context.memory.upper_bound(data);
+    if (after == context.memory.begin()) continue;
+    const Memory& memory = std::prev(after)->second;
+    size_t offset = size_t(data - memory.data());
+    if (offset >= memory.size() || size_t(*bytes) <= memory.size() - offset) continue;
+    return invalid(kernel.meta->name, ": ", in_quotes(name), " has ", *bytes,
+                   " bytes for these dims, and the memory it is in ends after ", memory.size() - offset);
   }
   return ok();
 }
@@ -172,7 +178,8 @@ Status launch_kernel(tsr_kernel& kernel, tsr_stream_t stream, const tsr_launch_t
   auto work = std::make_shared<LaunchWork>();
   if (Status status = read_buffers(kernel, args, *work); status.failed()) return status;
   if (Status status = read_dims(kernel, args, *work); status.failed()) return status;
-  if (Status status = check_present(kernel, *work); status.failed()) return status;
+  tsr_context* context = kernel.module->context;
+  if (Status status = check_room(*context, kernel, *work); status.failed()) return status;
   if (!kernel.module->context->device->facts().is_host) {
     if (Status status = check_block(kernel, launch); status.failed()) return status;
   }
@@ -182,7 +189,6 @@ Status launch_kernel(tsr_kernel& kernel, tsr_stream_t stream, const tsr_launch_t
   work->launch.cost = &kernel.cost;
   work->launch.buffers = work->buffers.data();
   work->launch.dims = work->dims.data();
-  tsr_context* context = kernel.module->context;
   return context->enqueue(
       stream, [=, &kernel](Queue& queue) { return run_launch(*context, kernel, *work, queue); });
 }

@@ -15,6 +15,8 @@ struct tsr_context {
   /// Waits for the streams before anything that their work uses goes.
   ~tsr_context();
 
+  tessera::runtime::MemoryBudget budget;  ///< of what comes from the device's memory
+  tsr_limits_t limits{};
   std::unique_ptr<tessera::runtime::Device> device;
   tessera::runtime::DebugDevice* debug = nullptr;  ///< the device, where there are checks
   uint32_t checks = 0;                             ///< TSR_CHECK_…

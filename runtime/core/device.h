@@ -7,6 +7,7 @@
 // its function returns, and the stream's synchronize() reports what fails later.
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -35,6 +36,8 @@ struct Launch {
   int64_t programs = 0;                ///< of the grid, at least 1
   size_t scratch_bytes = 0;            ///< for each concurrent call
   std::atomic<float>* cost = nullptr;  ///< nanoseconds per program, as the device last saw it
+  /// When a device that runs it at once is to give up, with TSR_ETIMEOUT.
+  std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
 };
 
 /// The operations of a device, in order. May be used from several threads.

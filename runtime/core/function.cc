@@ -5,6 +5,7 @@
 
 #include "runtime/core/call_checks.h"
 #include "runtime/core/context.h"
+#include "runtime/core/limits.h"
 #include "runtime/core/tensor.h"
 
 namespace tessera::runtime {
@@ -97,7 +98,7 @@ Status fetch_scalars(tsr_function& function, std::vector<Argument>& arguments) {
 }
 
 Status find_placement(tsr_function& function, const std::vector<int64_t>& dims,
-                      std::shared_ptr<const Placement>& placement) {
+                      std::shared_ptr<const SizedPlan>& placement) {
   {
     std::lock_guard lock(function.mutex);
     auto found = function.placements.find(dims);
@@ -106,10 +107,13 @@ Status find_placement(tsr_function& function, const std::vector<int64_t>& dims,
       return ok();
     }
   }
-  auto made = std::make_shared<Placement>();
+  auto made = std::make_shared<SizedPlan>();
   bool has_canaries = function.module->context->checks & TSR_CHECK_CANARIES;
   Status status = place_buffers(function.plan, dims, *made, has_canaries ? canary_zone : 0);
   if (status.failed()) return status;
+  std::vector<const format::KernelMeta*> metas;
+  for (const BoundKernel& kernel : function.kernels) metas.push_back(kernel.meta);
+  size_launches(function.plan, metas, dims, *made);
   placement = made;
   std::lock_guard lock(function.mutex);
   if (function.placements.size() >= max_placements) function.placements.clear();
@@ -315,6 +319,8 @@ Status run_call(Call& call, Queue& queue) {
     Frame frame{function.plan,           function.kernels, *call.placement,
                 std::move(call.dims), std::move(call.buffers), function, source};
     const tsr_context& context = *function.module->context;
+    CallLimits limits(context.limits, function.plan.entry);
+    if (context.limits.steps || context.limits.milliseconds) frame.limits = &limits;
     if (context.trace.function) {
       frame.trace = &context.trace;
       trace_arguments(context.trace, frame);

@@ -10,7 +10,6 @@
 
 #include "runtime/core/bind.h"
 #include "runtime/core/interpret.h"
-#include "runtime/core/placement.h"
 #include "runtime/core/tensor.h"
 #include "runtime/format/manifest.h"
 #include "runtime/format/plan.h"
@@ -27,13 +26,14 @@ struct tsr_function {
   std::vector<uint32_t> param_slots;      ///< beside params: in the module's parameters
   std::vector<uint32_t> donors;           ///< beside outputs: donated input, or no_index
   std::vector<bool> is_view;              ///< beside plan.buffers
+  std::vector<uint32_t> launch_numbers;   ///< beside plan.steps: of launches, how many are before
   std::vector<std::string> input_shapes;  ///< texts, beside inputs
   std::vector<std::string> output_shapes;
   tessera::format::StepSources sources;  ///< beside plan.steps, where they are known
   tessera::runtime::DeclaredPlaces places;
 
   std::mutex mutex;  ///< guards the cache
-  std::map<std::vector<int64_t>, std::shared_ptr<const tessera::runtime::Placement>> placements;
+  std::map<std::vector<int64_t>, std::shared_ptr<const tessera::runtime::SizedPlan>> placements;
 };
 
 namespace tessera::runtime {
@@ -49,7 +49,7 @@ struct HostScalar {
 struct Call {
   tsr_function* function = nullptr;
   std::vector<int64_t> dims;
-  std::shared_ptr<const Placement> placement;
+  std::shared_ptr<const SizedPlan> placement;
   std::vector<void*> buffers;
   std::vector<HostScalar> scalars;
 };

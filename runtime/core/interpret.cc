@@ -4,6 +4,7 @@
 #include "runtime/core/call_checks.h"
 #include "runtime/core/function.h"
 #include "runtime/core/kernel_log.h"
+#include "runtime/core/limits.h"
 #include "runtime/core/trace.h"
 #include "runtime/cpu/guard_pages.h"
 
@@ -23,6 +24,9 @@ class Interpreter {
   Status run_range(size_t begin, size_t end) {
     for (size_t at = begin; at < end;) {
       step_ = at;
+      if (frame_.limits) {
+        if (Status within = frame_.limits->take_step(); within.failed()) return within;
+      }
       if (frame_.checks) {
         if (Status entered = frame_.checks->enter_step(at); entered.failed()) return entered;
       }
@@ -38,14 +42,15 @@ class Interpreter {
   /// Runs the step; `next` is the step after it and moves past the steps that belong to it.
   Status run_step(const format::LaunchStep& step, size_t&) {
     const BoundKernel& kernel = frame_.kernels[step.kernel];
-    dims_.clear();
-    for (uint32_t index : step.dims) {
-      if (Status status = evaluate(index, dims_.emplace_back()); status.failed()) return status;
-    }
+    const SizedLaunch* sized = nullptr;
+    if (Status status = find_sizes(step, *kernel.meta, sized); status.failed()) return status;
+    if (sized->failure.failed()) return wrong(sized->failure);
     Launch launch;
-    Status sized = size_launch(*kernel.meta, dims_, launch.programs, launch.scratch_bytes);
-    if (frame_.trace && !sized.failed()) trace_launch(*frame_.trace, frame_, step_, step, launch.programs);
-    if (sized.failed() || launch.programs == 0) return sized;
+    launch.programs = sized->programs;
+    launch.scratch_bytes = sized->scratch_bytes;
+    launch.dims = sized->dims.data();
+    if (frame_.trace) trace_launch(*frame_.trace, frame_, step_, step, launch.programs);
+    if (launch.programs == 0) return ok();
     pointers_.clear();
     for (uint32_t buffer : step.buffers) {
       if (Status status = check_memory(buffer); status.failed()) return status;
@@ -56,11 +61,35 @@ class Interpreter {
     return put(kernel, launch);
   }
 
+  /// What is known of the launch; what changes with the turns of a loop is found in each.
+  Status find_sizes(const format::LaunchStep& step, const format::KernelMeta& meta, const SizedLaunch*& sized) {
+    const std::vector<SizedLaunch>& known = frame_.placement.launches;
+    uint32_t number = frame_.function.launch_numbers[step_];
+    sized = &known[number];
+    if (sized->turning.empty()) return ok();
+    if (turns_.empty()) turns_.resize(known.size());
+    SizedLaunch& turn = turns_[number];
+    if (turn.turning.empty()) turn = *sized;
+    sized = &turn;
+    for (uint32_t i : turn.turning) {
+      if (Status status = evaluate(step.dims[i], turn.dims[i]); status.failed()) return status;
+    }
+    if (turn.is_resized) turn.failure = resize_launch(plan_, step, meta, frame_.placement, turn);
+    return ok();
+  }
+
   Status put(const BoundKernel& kernel, Launch& launch) {
     launch.cost = kernel.cost;
     launch.buffers = pointers_.data();
-    launch.dims = dims_.data();
-    return queue_.launch(launch);
+    if (frame_.limits) launch.until = frame_.limits->until();
+    if (!frame_.memory.budget || frame_.memory.budget->allows(launch.scratch_bytes)) return queued(launch);
+    return fail(TSR_EOOM, plan_.entry, ": step ", step_, ": kernel ", format::in_quotes(kernel.meta->name), " needs ",
+                launch.scratch_bytes, " bytes of scratch memory, more than the limit");
+  }
+
+  Status queued(const Launch& launch) {
+    Status status = queue_.launch(launch);
+    return status.code == TSR_ETIMEOUT ? frame_.limits->over() : status;
   }
 
   /// Waits for the launch, and reads what it did.
@@ -77,7 +106,7 @@ class Interpreter {
     if (!status.failed()) status = put(kernel, launch);
     if (!meta.checks.empty() && !status.failed()) {
       auto title = [&](size_t i) { return buffer_title(plan_.buffers[step.buffers[i]]); };
-      status = log_.read(queue_, meta, dims_, where, title);
+      status = log_.read(queue_, meta, {launch.dims, meta.dims.size()}, where, title);
     }
     if (frame_.checks && !status.failed()) status = frame_.checks->after_launch(step_, step, meta);
     return status;
@@ -146,7 +175,11 @@ class Interpreter {
       return bug("a view of ", bytes, " bytes at ", offset, " in ", room);
     }
     if (Status status = check_memory(step.of); status.failed()) return status;
-    frame_.buffers[step.view] = static_cast<char*>(frame_.buffers[step.of]) + offset;
+    char* at = static_cast<char*>(frame_.buffers[step.of]) + offset;
+    if (reinterpret_cast<uintptr_t>(at) % plan_.buffers[step.view].alignment != 0) {
+      return bug("a view at ", offset, " is not aligned");
+    }
+    frame_.buffers[step.view] = at;
     return ok();
   }
 
@@ -195,17 +228,20 @@ class Interpreter {
                    " cannot be found: ", format::eval_status_text(status));
   }
 
-  /// The plan contradicts itself: a bug of the compiler that wrote it.
+  /// The plan contradicts itself: no compiler of ours wrote it.
   template <typename... Pieces>
   Status bug(const Pieces&... pieces) const {
-    return fail(TSR_EINTERNAL, plan_.entry, ": step ", step_, " of the plan: ", pieces...);
+    return wrong(fail(TSR_EIMAGE, pieces...));
+  }
+  Status wrong(const Status& status) const {
+    return fail(status.code, plan_.entry, ": step ", step_, " of the plan: ", status.text);
   }
 
   Frame& frame_;
   const format::Plan& plan_;
   Queue& queue_;
   size_t step_ = 0;
-  std::vector<int64_t> dims_;
+  std::vector<SizedLaunch> turns_;  ///< beside the known launches: those of the turn
   std::vector<void*> pointers_;
   KernelLog log_;
 };
@@ -214,31 +250,6 @@ class Interpreter {
 
 Status interpret(Frame& frame, Queue& queue) {
   return Interpreter(frame, queue).run();
-}
-
-Status size_launch(const format::KernelMeta& meta, std::span<const int64_t> dims, int64_t& programs,
-                   size_t& scratch_bytes) {
-  programs = 1;
-  bool is_empty = false;
-  bool overflows = false;
-  for (const format::Expr& extent_expr : meta.grid) {
-    int64_t extent = 0;
-    EvalStatus status = format::evaluate(extent_expr, dims, extent);
-    if (status != EvalStatus::Ok || extent < 0) {
-      return invalid("kernel ", format::in_quotes(meta.name), ": the extent ",
-                     format::expr_text(extent_expr, meta.dims), " of its grid is no count");
-    }
-    is_empty |= extent == 0;
-    overflows |= __builtin_mul_overflow(programs, extent, &programs);
-  }
-  if (is_empty) programs = 0;
-  int64_t scratch = 0;
-  EvalStatus status = format::evaluate(meta.scratch, dims, scratch);
-  bool has_sizes = status == EvalStatus::Ok && scratch >= 0 && (is_empty || !overflows);
-  scratch_bytes = size_t(scratch);
-  if (has_sizes) return ok();
-  return invalid("kernel ", format::in_quotes(meta.name),
-                 ": its grid or scratch memory is too large for these dims");
 }
 
 }  // namespace tessera::runtime

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/core/device.h"
-#include "runtime/core/placement.h"
+#include "runtime/core/launches.h"
 #include "runtime/format/plan.h"
 #include "runtime/format/reflection.h"
 
@@ -22,27 +22,25 @@ struct BoundKernel {
 };
 
 class CallChecks;
+class CallLimits;
 struct Trace;
 
 /// One call: the dims are bound and every buffer that is no view has its memory.
 struct Frame {
   const format::Plan& plan;
   std::span<const BoundKernel> kernels;
-  const Placement& placement;
+  const SizedPlan& placement;
   std::vector<int64_t> dims;
   std::vector<void*> buffers;
   const tsr_function& function;
   MemorySource& memory;          ///< of the device, for logs
   CallChecks* checks = nullptr;  ///< in a context with checks
   const Trace* trace = nullptr;  ///< where somebody watches
+  CallLimits* limits = nullptr;  ///< where there are some
 };
 
-/// Puts all steps into the queue. The plan has been checked, so indices are not; what depends on
-/// the values of dims is.
+/// Puts all steps into the queue. The plan and its launches have been checked, so indices are not;
+/// what depends on the values of dims is, and nothing outside of the frame's buffers is reached.
 Status interpret(Frame& frame, Queue& queue);
-
-/// Evaluates grid and scratch of a kernel for its dims. `programs` is 0 when an extent is 0.
-Status size_launch(const format::KernelMeta& meta, std::span<const int64_t> dims, int64_t& programs,
-                   size_t& scratch_bytes);
 
 }  // namespace tessera::runtime

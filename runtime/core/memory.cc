@@ -4,11 +4,36 @@
 
 namespace tessera::runtime {
 
+Status MemoryBudget::take(size_t bytes) {
+  uint64_t limit = limit_.load(std::memory_order_relaxed);
+  uint64_t used = used_.fetch_add(bytes, std::memory_order_relaxed);
+  if (limit == 0 || (bytes <= limit && used <= limit - bytes)) return ok();
+  give(bytes);
+  return fail(TSR_EOOM, bytes, " bytes more are needed; the limit is ", limit, " bytes, of which ", used,
+              " are in use");
+}
+
+bool MemoryBudget::allows(size_t bytes) const {
+  uint64_t limit = limit_.load(std::memory_order_relaxed);
+  return limit == 0 || bytes <= limit;
+}
+
+Memory::~Memory() {
+  if (!data_) return;
+  source_->free(data_);
+  if (source_->budget) source_->budget->give(size_);
+}
+
 Status Memory::allocate(MemorySource& source, size_t bytes) {
   { Memory former = std::move(*this); }
+  if (source.budget) {
+    if (Status status = source.budget->take(bytes); status.failed()) return status;
+  }
   source_ = &source;
   size_ = bytes;
-  return source.allocate(bytes, &data_);
+  Status status = source.allocate(bytes, &data_);
+  if (status.failed() && source.budget) source.budget->give(bytes);
+  return status;
 }
 
 Status ArenaPool::acquire(MemorySource& source, size_t bytes, Memory& arena) {

@@ -9,6 +9,8 @@
 
 #include "runtime/core/context.h"
 #include "runtime/core/tensor.h"
+#include "runtime/format/launch_check.h"
+#include "runtime/format/plan_views.h"
 #include "runtime/format/safetensors.h"
 
 namespace tessera::runtime {
@@ -133,7 +135,7 @@ class ModuleLoader {
     if (auto known = steps_.find(function.entry->name); known != steps_.end()) {
       function.sources = known->second;
     }
-    function.is_view = find_views(function.plan);
+    function.is_view = format::find_views(function.plan);
     if (function.plan.entry != function.entry->name || function.plan.target != module_.target) {
       return damaged("the bundle's ", path, " is the plan of another entry or target");
     }
@@ -224,12 +226,21 @@ class ModuleLoader {
         return damaged("the manifest and the plan of ", in_quotes(plan.entry),
                        " disagree about donated memory");
       }
+      if (input != format::no_index && is_seed(function, input)) {
+        return damaged("the plan of ", in_quotes(plan.entry), " takes over the memory of a seed, ",
+                       "which a call may leave out");
+      }
       function.donors.push_back(input);
     }
     find_places(function);
     for (uint32_t i : function.inputs) function.input_shapes.push_back(declared(plan, i));
     for (uint32_t i : function.outputs) function.output_shapes.push_back(declared(plan, i));
     return ok();
+  }
+
+  static bool is_seed(const tsr_function& function, uint32_t buffer) {
+    auto input = std::ranges::find(function.inputs, buffer);
+    return function.entry->inputs[size_t(input - function.inputs.begin())].seed;
   }
 
   /// Where the source declares the extents that bind_dims checks.
@@ -258,31 +269,17 @@ class ModuleLoader {
       }
       function.kernels.push_back({kernel->meta, kernel->code, &kernel->cost});
     }
+    std::vector<const format::KernelMeta*> metas;
+    for (const BoundKernel& kernel : function.kernels) metas.push_back(kernel.meta);
+    if (format::Outcome checked = format::check_launches(plan, metas); !checked) {
+      return damaged("the plan of ", in_quotes(plan.entry), ": ", checked.error().text);
+    }
+    uint32_t launches = 0;
     for (const format::PlanStep& step : plan.steps) {
-      const auto* launch = std::get_if<format::LaunchStep>(&step);
-      if (!launch || fits(function, *launch, *function.kernels[launch->kernel].meta)) continue;
-      return damaged("the plan of ", in_quotes(plan.entry), " launches the kernel ",
-                     in_quotes(plan.kernels[launch->kernel]), " with arguments that do not fit it");
+      function.launch_numbers.push_back(launches);
+      launches += std::holds_alternative<format::LaunchStep>(step);
     }
     return ok();
-  }
-
-  /// A kernel writes to no memory that the caller keeps for itself.
-  static bool fits(const tsr_function& function, const format::LaunchStep& launch,
-                   const format::KernelMeta& meta) {
-    if (launch.buffers.size() != meta.buffers.size() || launch.dims.size() != meta.dims.size()) {
-      return false;
-    }
-    for (size_t i = 0; i < launch.buffers.size(); ++i) {
-      const PlanBuffer& buffer = function.plan.buffers[launch.buffers[i]];
-      bool donated = std::find(function.donors.begin(), function.donors.end(), launch.buffers[i]) !=
-                     function.donors.end();
-      bool is_read_only = buffer.kind == BufferKind::Param || buffer.kind == BufferKind::Constant ||
-                          (buffer.kind == BufferKind::Input && !donated);
-      if (buffer.dtype != meta.buffers[i].dtype) return false;
-      if (meta.buffers[i].result && is_read_only) return false;
-    }
-    return true;
   }
 
   Status load_weights() {

@@ -6,7 +6,6 @@
 
 namespace tessera::runtime {
 
-using format::find_views;
 using format::Placement;
 
 /// format::place_buffers; memory that cannot be had is TSR_EOOM.

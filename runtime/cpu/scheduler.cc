@@ -50,13 +50,28 @@ double nanoseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
-/// Runs programs [first, last) on this thread; false when there is no memory for their scratch.
-bool run_programs(const Launch& launch, int64_t first, int64_t last) {
+enum class Ran { All, NoMemory, NoTime };
+
+bool has_limit(const Launch& launch) {
+  return launch.until != Clock::time_point::max();
+}
+
+/// Pieces that a launch with a limit is run in, between which the time is looked at.
+constexpr int64_t pieces = 256;
+
+/// Runs programs [first, last) on this thread.
+Ran run_programs(const Launch& launch, int64_t first, int64_t last) {
   void* memory = scratch.reserve(launch.scratch_bytes);
-  if (!memory && launch.scratch_bytes != 0) return false;
+  if (!memory && launch.scratch_bytes != 0) return Ran::NoMemory;
   auto kernel = reinterpret_cast<KernelFunction>(launch.kernel);
-  kernel(launch.buffers, launch.dims, first, last, memory);
-  return true;
+  int64_t piece = has_limit(launch) ? std::max<int64_t>(1, launch.programs / pieces) : last - first;
+  for (int64_t at = first; at < last;) {
+    if (has_limit(launch) && Clock::now() >= launch.until) return Ran::NoTime;
+    int64_t end = last - at > piece ? at + piece : last;
+    kernel(launch.buffers, launch.dims, at, end, memory);
+    at = end;
+  }
+  return Ran::All;
 }
 
 void note_cost(const Launch& launch, double nanoseconds, int64_t programs) {
@@ -65,35 +80,34 @@ void note_cost(const Launch& launch, double nanoseconds, int64_t programs) {
 
 /// Runs programs on this thread while the launch stays as short as its cost promised. `next` is
 /// the first program that was not run.
-bool run_short_launch(const Launch& launch, int64_t& next) {
+Ran run_short_launch(const Launch& launch, int64_t& next) {
   float cost = launch.cost->load(std::memory_order_relaxed);
-  if (cost <= 0 || cost * double(launch.programs) > serial_nanoseconds) return true;
+  if (cost <= 0 || cost * double(launch.programs) > serial_nanoseconds) return Ran::All;
   auto begin = Clock::now();
   int64_t piece = std::max<int64_t>(1, launch.programs / 2);
   double taken = 0;
   while (next < launch.programs && taken < 2 * serial_nanoseconds) {
     int64_t end = std::min(launch.programs, next + piece);
-    if (!run_programs(launch, next, end)) return false;
+    if (Ran ran = run_programs(launch, next, end); ran != Ran::All) return ran;
     next = end;
     taken = nanoseconds_since(begin);
   }
   note_cost(launch, taken, next);
-  return true;
+  return Ran::All;
 }
 
 /// Splits the programs from `first` on over the threads of the arena.
-bool run_parallel(const Launch& launch, int64_t first) {
+Ran run_parallel(const Launch& launch, int64_t first) {
   using Range = oneapi::tbb::blocked_range<int64_t>;
-  std::atomic<bool> has_memory = true;
+  std::atomic<Ran> all = Ran::All;
   oneapi::tbb::parallel_for(Range(first, launch.programs), [&](const Range& range) {
     bool is_sample = range.begin() == first;
     auto begin = is_sample ? Clock::now() : Clock::time_point();
-    if (!run_programs(launch, range.begin(), range.end())) {
-      has_memory.store(false, std::memory_order_relaxed);
-    }
+    Ran ran = run_programs(launch, range.begin(), range.end());
+    if (ran != Ran::All) all.store(ran, std::memory_order_relaxed);
     if (is_sample) note_cost(launch, nanoseconds_since(begin), int64_t(range.size()));
   });
-  return has_memory;
+  return all;
 }
 
 int processors() {
@@ -122,18 +136,19 @@ Status Scheduler::run(const Launch& launch) {
     std::lock_guard lock(mutex_);
     threads = threads_;
   }
-  bool has_memory = true;
+  Ran ran = Ran::All;
   int64_t next = 0;
   if (launch.programs == 1 || threads->count == 1) {
-    has_memory = run_programs(launch, 0, launch.programs);
+    ran = run_programs(launch, 0, launch.programs);
     next = launch.programs;
   } else {
-    has_memory = run_short_launch(launch, next);
+    ran = run_short_launch(launch, next);
   }
-  if (has_memory && next < launch.programs) {
-    threads->arena.execute([&] { has_memory = run_parallel(launch, next); });
+  if (ran == Ran::All && next < launch.programs) {
+    threads->arena.execute([&] { ran = run_parallel(launch, next); });
   }
-  if (has_memory) return ok();
+  if (ran == Ran::All) return ok();
+  if (ran == Ran::NoTime) return fail(TSR_ETIMEOUT, "the time that was given is over");
   return fail(TSR_EOOM, "out of memory for ", launch.scratch_bytes, " bytes of scratch a thread");
 }
 

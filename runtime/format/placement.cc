@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/format/plan_views.h"
 #include "runtime/format/text.h"
 
 namespace tessera::format {
@@ -100,14 +101,6 @@ PlaceOutcome pack_temps(const Plan& plan, int64_t zone, Placement& placement) {
 }
 
 }  // namespace
-
-std::vector<bool> find_views(const Plan& plan) {
-  std::vector<bool> is_view(plan.buffers.size());
-  for (const PlanStep& step : plan.steps) {
-    if (const auto* alias = std::get_if<AliasStep>(&step)) is_view[alias->view] = true;
-  }
-  return is_view;
-}
 
 PlaceOutcome place_buffers(const Plan& plan, std::span<const int64_t> dims, int64_t zone,
                            Placement& placement) {

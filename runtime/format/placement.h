@@ -32,7 +32,4 @@ struct [[nodiscard]] PlaceOutcome {
 PlaceOutcome place_buffers(const Plan& plan, std::span<const int64_t> dims, int64_t zone,
                            Placement& placement);
 
-/// The temps and outputs that an alias step makes views.
-std::vector<bool> find_views(const Plan& plan);
-
 }  // namespace tessera::format

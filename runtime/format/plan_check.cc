@@ -11,6 +11,7 @@
 #include <set>
 
 #include "runtime/format/plan.h"
+#include "runtime/format/plan_views.h"
 #include "runtime/format/text.h"
 
 namespace tessera::format {
@@ -19,6 +20,7 @@ namespace {
 
 constexpr size_t max_rank = 32;
 constexpr size_t max_dims = 4096;
+constexpr size_t max_buffers = 1 << 16;  // temps are placed in quadratic time
 constexpr int max_nesting = 64;
 constexpr size_t max_message = 4096;
 
@@ -115,6 +117,7 @@ class PlanChecker {
   }
 
   void check_buffers() {
+    if (plan_.buffers.size() > max_buffers) return refuse("it has more than ", max_buffers, " buffers");
     std::set<std::pair<BufferKind, std::string_view>> names;
     for (size_t i = 0; i < plan_.buffers.size() && ok(); ++i) {
       const PlanBuffer& buffer = plan_.buffers[i];
@@ -131,6 +134,10 @@ class PlanChecker {
       }
       if (!std::has_single_bit(buffer.alignment) || buffer.alignment > 4096) {
         refuse("buffer ", i, " has alignment ", buffer.alignment);
+      }
+      bool own = buffer.kind == BufferKind::Temp || buffer.kind == BufferKind::Constant;
+      if (own && buffer.alignment > plan_alignment) {
+        refuse("buffer ", i, " has alignment ", buffer.alignment, ", and its memory only ", plan_alignment);
       }
       check_placement(buffer, i);
     }
@@ -201,19 +208,18 @@ class PlanChecker {
     loop_of_step_.assign(plan_.steps.size(), no_index);
     dim_in_scope_.assign(plan_.dims.size(), false);
     dim_has_loop_.assign(plan_.dims.size(), false);
-    find_views();
+    find_viewed();
+    read_only_ = find_read_only(plan_);
     check_range(0, plan_.steps.size(), no_index, 0);
   }
 
-  /// Buffers that are views or have one, and inputs that are donated.
-  void find_views() {
+  /// Buffers that are views or have one.
+  void find_viewed() {
     viewed_.assign(plan_.buffers.size(), false);
-    donated_.assign(plan_.buffers.size(), false);
     for (const PlanStep& step : plan_.steps) {
       const auto* alias = std::get_if<AliasStep>(&step);
       if (!alias || alias->view >= viewed_.size() || alias->of >= viewed_.size()) continue;
       viewed_[alias->view] = viewed_[alias->of] = true;
-      if (plan_.buffers[alias->view].kind == BufferKind::Output) donated_[alias->of] = true;
     }
   }
 
@@ -366,7 +372,7 @@ class PlanChecker {
     const PlanBuffer& of = plan_.buffers[step.of];
     if (step.view == step.of) refuse("step ", step_, ": a buffer as a view of itself");
     if (view.kind == BufferKind::Output &&
-        (of.kind != BufferKind::Input || plan_.exprs[step.offset] != const_expr(0))) {
+        (of.kind != BufferKind::Input || plan_.exprs[step.offset] != const_expr(0) || !same_type(view, of))) {
       refuse("step ", step_, ": an output is a view of something other than a whole input");
     }
     if (view.kind != BufferKind::Output && view.kind != BufferKind::Temp) {
@@ -376,6 +382,12 @@ class PlanChecker {
         (view.first_step < of.first_step || view.last_step > of.last_step)) {
       refuse("step ", step_, ": a view that outlives its buffer");
     }
+  }
+
+  /// One dtype, and the same expressions for extents.
+  bool same_type(const PlanBuffer& a, const PlanBuffer& b) const {
+    auto same = [&](uint32_t x, uint32_t y) { return plan_.exprs[x] == plan_.exprs[y]; };
+    return a.dtype == b.dtype && std::ranges::equal(a.shape, b.shape, same);
   }
 
   bool use(uint32_t index) {
@@ -394,11 +406,9 @@ class PlanChecker {
 
   void use_writable(uint32_t index) {
     if (!use(index)) return;
-    BufferKind kind = plan_.buffers[index].kind;
-    bool given = kind == BufferKind::Input && !donated_[index];
-    if (given || kind == BufferKind::Param || kind == BufferKind::Constant) {
-      refuse("step ", step_, ": buffer ", index, " is only read");
-    }
+    if (!read_only_[index]) return;
+    bool is_view = plan_.buffers[index].kind == BufferKind::Temp;
+    refuse("step ", step_, ": buffer ", index, is_view ? " is a view of what is" : " is", " only read");
   }
 
   void use_expr(uint32_t index) {
@@ -438,8 +448,8 @@ class PlanChecker {
   std::vector<uint32_t> loop_of_step_;  ///< the innermost loop whose body has the step
   std::vector<bool> dim_in_scope_;
   std::vector<bool> dim_has_loop_;
-  std::vector<bool> viewed_;   ///< per buffer
-  std::vector<bool> donated_;  ///< per buffer
+  std::vector<bool> viewed_;     ///< per buffer
+  std::vector<bool> read_only_;  ///< per buffer
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "runtime/format/reflection.h"
 
+#include <algorithm>
+
 #include "runtime/format/bundle.h"
 #include "runtime/format/json_cursor.h"
 
@@ -65,7 +67,7 @@ Json kernel_json(const KernelMeta& kernel) {
                        {"alignment", buffer.alignment},
                        {"result", buffer.result}});
   }
-  return {{"name", kernel.name},
+  Json json = {{"name", kernel.name},
           {"source", kernel.source},
           {"tile", Json(kernel.tile)},
           {"fragments",
@@ -92,6 +94,8 @@ Json kernel_json(const KernelMeta& kernel) {
           {"descriptors", descriptors_json(kernel)},
           {"work", work_json(kernel)},
           {"checks", checks_json(kernel)}};
+  if (!kernel.assume.empty()) json["assume"] = exprs_json(kernel.assume, kernel.dims);
+  return json;
 }
 
 Expr read_expr(JsonCursor in, const std::vector<std::string>& dims) {
@@ -164,7 +168,9 @@ KernelMeta read_kernel(JsonCursor in) {
   kernel.dims = in["dims"].texts();
   for (const std::string& dim : kernel.dims) {
     if (!is_dim_name(dim)) in["dims"].refuse("a dimension name is malformed");
+    if (std::ranges::count(kernel.dims, dim) != 1) in["dims"].refuse("a dimension is there twice");
   }
+  if (!in["assume"].is_null()) kernel.assume = read_exprs(in["assume"], kernel.dims);
   kernel.regs_per_thread = in["resources"]["regs_per_thread"].integer();
   kernel.smem_per_cta = in["resources"]["smem_per_cta"].integer();
   kernel.spills = in["resources"]["spills"].integer();
@@ -277,6 +283,9 @@ Outcome check_kernel(const KernelMeta& kernel) {
   if (kernel.smem_per_cta < 0 || kernel.smem_per_cta > max_shared) {
     return error("there is no machine with ", kernel.smem_per_cta, " bytes of shared memory");
   }
+  for (const KernelBuffer& buffer : kernel.buffers) {
+    if (buffer.shape.size() > max_kernel_rank) return error("a buffer has more than ", max_kernel_rank, " dims");
+  }
   if (kernel.descriptors.size() > max_descriptors) return error("there are too many descriptors");
   for (size_t i = 0; i < kernel.descriptors.size(); ++i) {
     Outcome checked = check_descriptor(kernel, kernel.descriptors[i]);
@@ -332,6 +341,8 @@ std::string kernel_yaml(const KernelMeta& kernel) {
                    ", alignment: ", buffer.alignment,
                    ", role: ", buffer.result ? "result" : "param", "}\n");
   }
+  std::string assume;
+  if (!kernel.assume.empty()) assume = cat("assume: ", yaml_list(exprs_json(kernel.assume, kernel.dims)), "\n");
   return cat("name: ", kernel.name, "\n", "tile: {", tile, "}\n",
              "fragments: {mma: ", kernel.fragments.mma.empty() ? "none" : kernel.fragments.mma,
              ", dtype_in: ", kernel.fragments.dtype_in, ", dtype_acc: ", kernel.fragments.dtype_acc,
@@ -347,7 +358,7 @@ std::string kernel_yaml(const KernelMeta& kernel) {
              "\n", "vector_width: ", kernel.vector_width, "\n", "occupancy: ", kernel.occupancy,
              "\n", "features: ", yaml_list(Json(kernel.features)), "\n",
              "source: ", kernel.source, "\n", "work: ", yaml_work(kernel), "\n",
-             "dims: ", yaml_list(Json(kernel.dims)), "\n", "buffers:\n", buffers,
+             "dims: ", yaml_list(Json(kernel.dims)), "\n", assume, "buffers:\n", buffers,
              kernel.descriptors.empty() ? "" : "descriptors:\n", yaml_descriptors(kernel));
 }
 

@@ -16,6 +16,8 @@
 
 namespace tessera::format {
 
+inline constexpr size_t max_kernel_rank = 32;
+
 /// One parameter or result of a kernel.
 struct KernelBuffer {
   std::string name;
@@ -84,6 +86,7 @@ struct KernelMeta {
   int64_t occupancy = 1;                      ///< blocks per multiprocessor; 1 on a CPU
   std::vector<std::string> features;          ///< machine features the code uses
   std::vector<std::string> dims;              ///< free dims in the order of the `dims` argument
+  std::vector<Expr> assume;                   ///< conditions on `dims` that the code relies on
   std::vector<KernelBuffer> buffers;          ///< in the order of the `buffers` argument
   std::vector<KernelDescriptor> descriptors;  ///< in the order of the kernel's last parameters
   Expr scratch = const_expr(0);               ///< bytes of scratch per call, over `dims`

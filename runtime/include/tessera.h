@@ -25,7 +25,7 @@ extern "C" {
 /* The version of this interface. A bundle names the one it was built for and loads when the major
  * numbers agree and its minor number is not larger than this one. */
 #define TSR_ABI_MAJOR 1
-#define TSR_ABI_MINOR 2
+#define TSR_ABI_MINOR 3
 
 typedef struct tsr_context* tsr_context_t;
 typedef struct tsr_module* tsr_module_t;
@@ -38,7 +38,7 @@ typedef enum {
   TSR_SUCCESS = 0,
   TSR_EOOM,         /* memory ran out */
   TSR_EINVAL,       /* an argument does not fit; the text says which and why */
-  TSR_ETIMEOUT,     /* the time given for waiting is over */
+  TSR_ETIMEOUT,     /* the time given for waiting or for a call is over, or its steps */
   TSR_EIMAGE,       /* the image is damaged, hostile or of another version */
   TSR_ENOTFOUND,    /* there is nothing of that name */
   TSR_EUNSUPPORTED, /* this machine or this build cannot do it */
@@ -82,6 +82,23 @@ TSR_API tsr_status_t tsrDestroyContext(tsr_context_t context);
 /* The number of threads that kernels use on a CPU, 1 to 1024; 0 stands for the default: the
  * environment's TSR_THREADS, else the processors available. Results never depend on it. */
 TSR_API tsr_status_t tsrSetThreads(tsr_context_t context, uint32_t threads);
+
+/* What calls on a context may take, such as of a bundle that somebody else wrote; 0 stands for no
+ * limit. A call that passes one of the first two ends with TSR_ETIMEOUT, and what it has written to
+ * its outputs by then is of no use. */
+typedef struct {
+  uint64_t steps;        /* of the plan, in one call; those of loops count in every turn */
+  uint64_t milliseconds; /* from when the call begins to run. A CPU looks at the clock between
+                          * steps and between parts of a kernel's grid; on a GPU it is looked at
+                          * while work is queued, and tsrSynchronize takes the time to wait for it */
+  uint64_t memory;       /* bytes of the context at a time: tsrAlloc, temporaries, constants, and
+                          * weights that are copied; a kernel's scratch memory, which each thread
+                          * has, may have as many by itself. More fails with TSR_EOOM */
+} tsr_limits_t;
+
+/* Limits calls that are made from now on; NULL takes the limits away. To be called while no call of
+ * the context runs. */
+TSR_API tsr_status_t tsrSetLimits(tsr_context_t context, const tsr_limits_t* limits);
 
 /* Memory. */
 

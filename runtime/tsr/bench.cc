@@ -397,6 +397,7 @@ void add_bench_command(CLI::App& command, int& exit_code) {
       ->type_name("FILE")
       ->allow_extra_args(false);
   add_device_options(command, options->device);
+  add_limit_options(command, options->device);
   command.add_option("--warmup", options->warmup, "calls before the timed ones")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str()

@@ -19,6 +19,24 @@ void add_device_options(CLI::App& command, DeviceOptions& options) {
                    "let the GPU's driver compile bundles that have PTX only");
 }
 
+void add_limit_options(CLI::App& command, DeviceOptions& options) {
+  command
+      .add_option("--timeout", options.timeout, "end a call of the entry that takes longer")
+      ->check(CLI::Range(0.001, 1e9))
+      ->type_name("SECONDS");
+  command
+      .add_option("--max-memory", options.max_memory,
+                  "end what needs more memory for tensors: bytes, or a number with kb, mb or gb,\n"
+                  "which count in 1024")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+  command
+      .add_option("--max-steps", options.max_steps,
+                  "end a call that runs more steps of its plan; those of a loop count in every turn")
+      ->check(CLI::Range(uint64_t(1), UINT64_MAX))
+      ->type_name("N");
+}
+
 void add_debug_option(CLI::App& command, DeviceOptions& options) {
   // A flag, which may have a value, takes no argument that follows it.
   command

@@ -1,6 +1,7 @@
 #pragma once
 // The options that choose where an entry runs.
 
+#include <cstdint>
 #include <string>
 
 namespace CLI {
@@ -15,7 +16,13 @@ struct DeviceOptions {
   bool allow_jit = false;
   std::string checks;    ///< names of a context's checks; empty for none
   bool no_code = false;  ///< the bundle is only asked for signatures
+  double timeout = 0;    ///< seconds of a call; 0 for no limit, as of the next two
+  uint64_t max_memory = 0;  ///< bytes
+  uint64_t max_steps = 0;   ///< of the plan, in a call
 };
+
+/// --timeout, --max-memory and --max-steps.
+void add_limit_options(CLI::App& command, DeviceOptions& options);
 
 /// --debug, for commands that run an entry once.
 void add_debug_option(CLI::App& command, DeviceOptions& options);

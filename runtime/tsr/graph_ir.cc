@@ -108,9 +108,11 @@ int GraphIr::evaluate(Op* function, std::vector<TensorValue> arguments,
 void GraphIr::bind_calls(Op* function, graph::EvalOptions& options) {
   auto calls = std::make_shared<KernelCalls>(function, modules_);
   if (calls->empty()) return;
-  options.call_kernel = [this, calls, mode = options.mode](
+  std::function<bool()> may_go_on;
+  if (options.may_go_on) may_go_on = [ask = options.may_go_on] { return ask(0); };
+  options.call_kernel = [calls, mode = options.mode, may_go_on](
                             Op* call, const std::vector<const TensorValue*>& operands, const DimValues& dims) {
-    return calls->run(call, operands, dims, mode, errors().engine());
+    return calls->run(call, operands, dims, mode, may_go_on, errors().engine());
   };
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/tsr/interpret.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "runtime/format/text.h"
@@ -53,6 +54,36 @@ int deliver(const TensorValue& value, const NamedTensor& to) {
   return exit_ok;
 }
 
+/// Ends an evaluation that takes more than it was given.
+class Limits {
+ public:
+  explicit Limits(const InterpretRequest& request) : request_(request) {}
+
+  bool may_go_on(uint64_t bytes) {
+    const DeviceOptions& limits = request_.limits;
+    if (limits.max_memory && bytes > limits.max_memory) {
+      why_ = cat(bytes, " bytes are needed; the limit is ", limits.max_memory);
+    } else if (limits.max_steps && ++steps_ > limits.max_steps) {
+      why_ = cat("it was ended after ", limits.max_steps, " ops, the most that it was given");
+    } else if (limits.timeout > 0 && seconds() > limits.timeout) {
+      why_ = cat("it was ended after ", int64_t(limits.timeout * 1000), " ms, the most that it was given");
+    }
+    return why_.empty();
+  }
+  /// `code`, after saying what limit was passed, if one was.
+  int say(int code) const { return why_.empty() ? code : fail(cat(request_.entry, ": ", why_)); }
+
+ private:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+  const InterpretRequest& request_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  uint64_t steps_ = 0;
+  std::string why_;
+};
+
 }  // namespace
 
 int interpret_entry(const InterpretRequest& request, const std::vector<NamedTensor>& arguments,
@@ -71,7 +102,9 @@ int interpret_entry(const InterpretRequest& request, const std::vector<NamedTens
   graph::EvalOptions options;
   options.mode = request.mode == "f64" ? graph::EvalMode::F64 : graph::EvalMode::Exact;
   options.progress = [&](size_t, size_t) { progress.advance(); };
-  if (int code = graph.evaluate(function, std::move(values), options, computed)) return code;
+  Limits limits(request);
+  options.may_go_on = [&](uint64_t bytes) { return limits.may_go_on(bytes); };
+  if (int code = graph.evaluate(function, std::move(values), options, computed)) return limits.say(code);
   for (size_t i = 0; i < computed.size(); ++i) {
     if (int code = deliver(computed[i], results[i])) return code;
   }

@@ -16,7 +16,8 @@ struct NamedTensor {
 struct InterpretRequest {
   std::string bundle;
   std::string entry;
-  std::string mode;  ///< "exact" or "f64"
+  std::string mode;    ///< "exact" or "f64"
+  DeviceOptions limits;  ///< those of time, steps (here ops) and memory
 };
 
 /// Computes `results`, whose memory is there, from inputs and parameters by name; a seed that is

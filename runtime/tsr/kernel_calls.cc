@@ -36,8 +36,9 @@ bool fits(Op* program, Op* call) {
 /// Runs a host program whose steps are launches, copies, buffers of one value and other views of what is there.
 class ProgramRun {
  public:
-  ProgramRun(Op* program, const DimValues& dims, DiagnosticEngine& diagnostics)
-      : program_(program), dims_(dims), diagnostics_(diagnostics) {}
+  ProgramRun(Op* program, const DimValues& dims, const std::function<bool()>& may_go_on,
+             DiagnosticEngine& diagnostics)
+      : program_(program), dims_(dims), may_go_on_(may_go_on), diagnostics_(diagnostics) {}
 
   Result<std::vector<TensorValue>> run(std::vector<TensorValue> arguments) {
     Block* body = program_->region()->front();
@@ -122,11 +123,12 @@ class ProgramRun {
       parameters.push_back(&values_.emplace(op->result(i), std::move(*made)).first->second);
     }
     Op* kernel = program_->module()->find(op->string_attr("kernel"));
-    return tile::run_kernel(kernel, parameters, dims, diagnostics_);
+    return tile::run_kernel(kernel, parameters, dims, diagnostics_, {.may_go_on = may_go_on_});
   }
 
   Op* program_;
   const DimValues& dims_;
+  const std::function<bool()>& may_go_on_;
   DiagnosticEngine& diagnostics_;
   std::map<Value*, TensorValue> values_;
 };
@@ -144,6 +146,7 @@ KernelCalls::KernelCalls(Op* function, const std::vector<std::unique_ptr<Module>
 Result<std::vector<TensorValue>> KernelCalls::run(Op* call,
                                                   const std::vector<const TensorValue*>& operands,
                                                   const DimValues& dims, graph::EvalMode mode,
+                                                  const std::function<bool()>& may_go_on,
                                                   DiagnosticEngine& diagnostics) const {
   Op* program = calls_.at(call);
   if (!program || !fits(program, call)) {
@@ -165,7 +168,7 @@ Result<std::vector<TensorValue>> KernelCalls::run(Op* call,
     if (!argument) return failure;
     arguments.push_back(std::move(*argument));
   }
-  auto computed = ProgramRun(program, dims, diagnostics).run(std::move(arguments));
+  auto computed = ProgramRun(program, dims, may_go_on, diagnostics).run(std::move(arguments));
   if (!computed) return failure;
   for (unsigned i = 0; i < call->result_count(); ++i) {
     Type type = call->result(i)->type();

@@ -22,9 +22,10 @@ class KernelCalls {
 
   /// The results of a call, under the function's dims: held as `mode` holds them, computed in the
   /// dtypes of the kernel. A call without a module, or with one that is not of its types, is
-  /// reported.
+  /// reported. `may_go_on` is that of the kernels' run.
   Result<std::vector<TensorValue>> run(Op* call, const std::vector<const TensorValue*>& operands,
                                        const DimValues& dims, graph::EvalMode mode,
+                                       const std::function<bool()>& may_go_on,
                                        DiagnosticEngine& diagnostics) const;
 
  private:

@@ -208,10 +208,17 @@ class Run {
     return exit_ok;
   }
 
+  /// What the call has not used of its time is there for a GPU to end in.
   int call_once() {
+    auto begin = std::chrono::steady_clock::now();
     tsr_status_t status = tsrCall(function_, nullptr, inputs_.data(), inputs_.size(),
                                   output_tensors_.data(), output_tensors_.size());
-    if (status == TSR_SUCCESS) status = tsrSynchronize(session_.context(), TSR_FOREVER);
+    if (status == TSR_SUCCESS) {
+      std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+      double left = std::max(options_.device.timeout - taken.count(), 0.0) * 1000;
+      bool limited = options_.device.timeout > 0 && left < TSR_FOREVER;
+      status = tsrSynchronize(session_.context(), limited ? uint32_t(left) : TSR_FOREVER);
+    }
     return status == TSR_SUCCESS ? exit_ok : fail_status(status);
   }
 
@@ -226,8 +233,8 @@ class Run {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       results.push_back({output_infos_[i].name, outputs_[i]});
     }
-    if (int code = interpret_entry({options_.bundle, options_.entry, options_.interpret}, arguments,
-                                   results)) {
+    if (int code = interpret_entry({options_.bundle, options_.entry, options_.interpret, options_.device},
+                                   arguments, results)) {
       return code;
     }
     return update_states();
@@ -341,6 +348,7 @@ void add_run_command(CLI::App& command, int& exit_code) {
       ->allow_extra_args(false);
   add_device_options(command, options->device);
   add_debug_option(command, options->device);
+  add_limit_options(command, options->device);
   command
       .add_option("--repeat", options->repeat, "run so many times; the last run's results count")
       ->check(CLI::Range(1, 1000000))

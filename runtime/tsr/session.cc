@@ -69,6 +69,9 @@ int Session::open(const std::string& bundle, const DeviceOptions& options) {
     status = tsrSetThreads(context_, uint32_t(options.threads));
     if (status != TSR_SUCCESS) return fail_status(status);
   }
+  tsr_limits_t limits{options.max_steps, uint64_t(options.timeout * 1000), options.max_memory};
+  status = tsrSetLimits(context_, &limits);
+  if (status != TSR_SUCCESS) return fail_status(status);
   uint32_t flags = (options.allow_jit ? TSR_ALLOW_JIT : 0) | (options.no_code ? TSR_NO_CODE : 0);
   status = tsrLoadModuleFileWith(context_, bundle.c_str(), flags, &module_);
   return status == TSR_SUCCESS ? exit_ok : fail_status(status);

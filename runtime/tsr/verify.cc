@@ -1,9 +1,11 @@
 // tsr verify: everything about a bundle that can be checked without running it.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "runtime/format/bundle.h"
 #include "runtime/format/file.h"
+#include "runtime/format/launch_check.h"
 #include "runtime/format/plan.h"
 #include "runtime/format/reflection.h"
 #include "runtime/format/safetensors.h"
@@ -19,15 +21,27 @@ using format::cat;
 
 constexpr const char* epilogue =
     "Checks the archive's one byte form, every checksum and hash, the manifest, the metadata of\n"
-    "the kernels, every plan and the weights. Prints the bundle's identity, the XXH3-128 of its\n"
-    "manifest, which lists the hashes of everything else.\n"
+    "the kernels, every plan, that plans launch kernels as their metadata say, and the weights.\n"
+    "Prints the bundle's identity, the XXH3-128 of its manifest, which lists the hashes of\n"
+    "everything else.\n"
     "\n"
     "Exit status:\n"
     "  0   all are sound\n"
     "  1   one is not or cannot be read\n"
     "  70  an internal error";
 
-format::Outcome check_plans(const format::BundleView& bundle) {
+/// The plan launches kernels of its target as their metadata say.
+format::Outcome check_kernels(const format::Plan& plan, const std::vector<format::KernelMeta>& kernels) {
+  std::vector<const format::KernelMeta*> launched;
+  for (const std::string& name : plan.kernels) {
+    auto known = std::ranges::find(kernels, name, &format::KernelMeta::name);
+    if (known == kernels.end()) return format::error("it launches the unknown kernel ", format::in_quotes(name));
+    launched.push_back(&*known);
+  }
+  return format::check_launches(plan, launched);
+}
+
+format::Outcome check_plans(const format::BundleView& bundle, format::Reflection& reflection) {
   for (const format::ManifestEntry& entry : bundle.manifest().entries) {
     for (const std::string& target : bundle.manifest().targets) {
       std::string path = format::plan_path(entry.name, target);
@@ -38,6 +52,8 @@ format::Outcome check_plans(const format::BundleView& bundle) {
       if (plan->entry != entry.name || plan->target != target) {
         return format::error(path, " is the plan of another entry or target");
       }
+      format::Outcome kernels = check_kernels(*plan, reflection.kernels[target]);
+      if (!kernels) return format::error(path, ": ", kernels.error().text);
     }
   }
   return {};
@@ -46,8 +62,9 @@ format::Outcome check_plans(const format::BundleView& bundle) {
 format::Outcome check_contents(const format::BundleView& bundle) {
   const format::BundleEntry* reflection = bundle.find(format::reflection_name);
   if (!reflection) return format::error("there is no ", format::reflection_name);
-  if (auto read = format::read_reflection(reflection->bytes); !read) return read.error();
-  if (format::Outcome plans = check_plans(bundle); !plans) return plans;
+  auto read = format::read_reflection(reflection->bytes);
+  if (!read) return read.error();
+  if (format::Outcome plans = check_plans(bundle, *read); !plans) return plans;
   for (const format::BundleEntry& entry : bundle.entries()) {
     if (!entry.name.starts_with("weights/")) continue;
     auto weights = format::SafetensorsView::open(entry.bytes);

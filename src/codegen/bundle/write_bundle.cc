@@ -108,6 +108,7 @@ class BundleBuilder {
     manifest.debug = input_.debug;
     manifest.fast = input_.fast;
     if (!manifest.debug.empty()) manifest.abi_minor = 1;  // a library of 1.0 gives kernels no log
+    if (has_assumptions()) manifest.abi_minor = 3;       // and one before 1.3 reads no assumptions
     for (const BundleTarget& target : input_.targets)
       manifest.targets.push_back(target.machine->name);
     for (Op* function : functions_) manifest.entries.push_back(manifest_entry(function));
@@ -115,6 +116,13 @@ class BundleBuilder {
               [](const auto& a, const auto& b) { return a.name < b.name; });
     manifest.params = manifest_params(functions_, input_.graph);
     return manifest;
+  }
+
+  bool has_assumptions() const {
+    for (const auto& [target, kernels] : reflection_.kernels) {
+      if (std::ranges::any_of(kernels, [](const auto& kernel) { return !kernel.assume.empty(); })) return true;
+    }
+    return false;
   }
 
   const BundleInput& input_;

@@ -3,6 +3,7 @@
 #include "codegen/plan/emit_plan.h"
 #include "codegen/plan/format_terms.h"
 #include "codegen/plan/kernel_fragments.h"
+#include "codegen/plan/launch_facts.h"
 #include "ir/core/access_site.h"
 #include "ir/core/place.h"
 #include "ir/core/work.h"
@@ -135,6 +136,12 @@ format::KernelMeta kernel_meta(Op* kernel, const Machine& machine) {
   meta.name = symbol_name(kernel);
   meta.source = place_of(kernel);
   meta.dims = kernel_dims(kernel);
+  std::vector<DimFact> assumed = read_facts(kernel->attr("assume"));
+  for (DimFact& fact : facts_of_places(kernel)) assumed.push_back(fact);
+  for (const DimFact& fact : assumed) {
+    format::Expr condition = fact_expr(fact, meta.dims);
+    if (!std::ranges::count(meta.assume, condition)) meta.assume.push_back(std::move(condition));
+  }
   meta.tile = tile_of(kernel->attr("schedule"));
   meta.fragments = kernel_fragments(kernel);
   for (Attr extent : kernel->attr("grid")->elements)

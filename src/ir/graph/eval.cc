@@ -38,6 +38,7 @@ class Evaluator {
     return values_.at(op->in(slot, i)).value;
   }
   void hold(Value* value, TensorValue tensor);
+  void drop(std::unordered_map<Value*, Held>::iterator held);
   void release(Value* value);
   void release_operands(Op* op);
   void release_captured(Op* op);
@@ -76,19 +77,27 @@ class Evaluator {
   const EvalOptions& options_;
   DiagnosticEngine& diagnostics_;
   std::unordered_map<Value*, Held> values_;
+  uint64_t bytes_ = 0;  ///< of the values
   size_t depth_ = 0;
   size_t total_ = 0, done_ = 0;  ///< ops of the function's own block
 };
 
 void Evaluator::hold(Value* value, TensorValue tensor) {
   size_t uses = value->count_uses();
-  if (uses) values_.emplace(value, Held{std::move(tensor), uses, depth_});
+  if (!uses) return;
+  size_t bytes = tensor.byte_count();
+  if (values_.emplace(value, Held{std::move(tensor), uses, depth_}).second) bytes_ += bytes;
+}
+
+void Evaluator::drop(std::unordered_map<Value*, Held>::iterator held) {
+  bytes_ -= held->second.value.byte_count();
+  values_.erase(held);
 }
 
 void Evaluator::release(Value* value) {
   auto it = values_.find(value);
   bool own = it != values_.end() && it->second.depth == depth_;
-  if (own && --it->second.uses == 0) values_.erase(it);
+  if (own && --it->second.uses == 0) drop(it);
 }
 
 void Evaluator::release_operands(Op* op) {
@@ -100,14 +109,16 @@ void Evaluator::release_captured(Op* op) {
 }
 
 std::optional<TensorValue> Evaluator::take(Value* value) {
-  Held& held = values_.at(value);
+  auto it = values_.find(value);
+  Held& held = it->second;
   if (held.depth < depth_) return held.value.clone();
   if (held.uses > 1) {
     --held.uses;
     return held.value.clone();
   }
+  bytes_ -= held.value.byte_count();
   TensorValue taken = std::move(held.value);
-  values_.erase(value);
+  values_.erase(it);
   return taken;
 }
 
@@ -128,8 +139,12 @@ Result<TensorValue> Evaluator::allocate(Op* op, Type type) {
     diagnostics_.report(diag::eval_negative_dim, op->loc(), type->dims[i]->text, (*sizes)[i]);
     return failure;
   }
-  std::optional<TensorValue> value = TensorValue::make(
-      held_dtype(options_.mode, type->dtype), std::move(*sizes), options_.max_tensor_bytes);
+  DType dtype = held_dtype(options_.mode, type->dtype);
+  uint64_t count = uint64_t(count_elements(*sizes).value_or(0));
+  bool is_small = count <= options_.max_tensor_bytes / byte_size(dtype);  // others are refused below
+  if (is_small && options_.may_go_on && !options_.may_go_on(bytes_ + count * byte_size(dtype))) return failure;
+  std::optional<TensorValue> value =
+      TensorValue::make(dtype, std::move(*sizes), options_.max_tensor_bytes);
   if (!value) return (void)too_large(op, type), failure;
   return std::move(*value);
 }
@@ -470,6 +485,7 @@ Status Evaluator::branch(Op* op) {
 Status Evaluator::run_ops(Block* block) {
   for (Op* op : *block) {
     if (op->is_terminator()) break;
+    if (options_.may_go_on && !options_.may_go_on(bytes_)) return failure;
     if (evaluate_op(op).failed()) return failure;
     if (depth_ == 0 && options_.progress) options_.progress(++done_, total_);
   }

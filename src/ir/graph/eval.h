@@ -28,6 +28,9 @@ struct EvalOptions {
   /// a call is a diagnostic.
   std::function<Result<std::vector<TensorValue>>(Op* call, const std::vector<const TensorValue*>&, const DimValues&)>
       call_kernel;
+  /// Asked before each op, also of regions, with the bytes that values take; false ends the evaluation,
+  /// and whoever answers says why.
+  std::function<bool(uint64_t bytes)> may_go_on;
   /// Told after each op how many of how many are done.
   std::function<void(size_t done, size_t total)> progress;
 };

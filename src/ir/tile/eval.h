@@ -18,6 +18,7 @@
 // Not checked: accesses of global memory by several roles or programs.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -38,6 +39,8 @@ struct RunOptions {
   /// Whether copies that count at barriers, store_async and mma see generic writes only after a
   /// fence_async.
   bool async_proxy = true;
+  /// Asked before each op; false ends the run, and whoever answers says why.
+  std::function<bool()> may_go_on = {};
 };
 
 /// Runs a tile.kernel on its parameters (inputs, then results), whose dtypes and extents must be

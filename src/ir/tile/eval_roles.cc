@@ -101,6 +101,8 @@ void KernelRun::run_role(EvalRole& role) {
 }
 
 void KernelRun::step(EvalRole& role) {
+  failed_ = options_.may_go_on && !options_.may_go_on();
+  if (failed_) return;
   size_t depth = role.frames.size();
   Op* op = role.frames.back().next;
   role.frames.back().next = op->next();

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "runtime/format/dtype.h"
+#include "runtime/format/plan_views.h"
 #include "runtime/format/text.h"
 
 namespace tessera::report {

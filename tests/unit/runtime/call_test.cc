@@ -173,6 +173,7 @@ TEST_CASE("a loop reads its counter and works on views", "[runtime]") {
   uint32_t y = b.output("y", {"M", "N"});
   uint32_t from = b.temp({"N"}, 1, 3);
   uint32_t to = b.temp({"N"}, 1, 3);
+  b.plan.buffers[from].alignment = b.plan.buffers[to].alignment = 4;
   b.step(ForStep{i, b.expr("0"), b.expr("M"), 3});
   b.step(AliasStep{from, x, b.expr("4*i*N")});
   b.step(AliasStep{to, y, b.expr("4*i*N")});

@@ -54,11 +54,11 @@ TEST_CASE("a bundle's parts must agree", "[runtime]") {
   CHECK(parts.load() == "");
   SECTION("ABI") {
     parts.manifest.abi_major = 2;
-    CHECK(parts.load() == "the bundle was built for ABI 2.0; this library has 1.2");
+    CHECK(parts.load() == "the bundle was built for ABI 2.0; this library has 1.3");
   }
   SECTION("minor ABI") {
     parts.manifest.abi_minor = TSR_ABI_MINOR + 1;
-    CHECK(parts.load() == "the bundle was built for ABI 1.3; this library has 1.2");
+    CHECK(parts.load() == "the bundle was built for ABI 1.4; this library has 1.3");
   }
   SECTION("targets") {
     parts.manifest.targets = {"cuda:sm_90a", "cpu:armv9"};
@@ -89,7 +89,8 @@ TEST_CASE("a bundle's parts must agree", "[runtime]") {
     parts.plan.kernels = {"add_one"};
     parts.plan.steps = {LaunchStep{0, {0, 1}, {}, 0, 0}};
     CHECK(parts.load() ==
-          "the plan of 'copy' launches the kernel 'add_one' with arguments that do not fit it");
+          "the plan of 'copy': step 0 launches the kernel 'add_one' with arguments that do not fit it: "
+          "it has 0 dims instead of 1");
   }
   SECTION("a kernel that the object lacks") {
     auto kernels = sample_kernels();

@@ -134,7 +134,8 @@ TEST_CASE("check_plan refuses steps that do not fit", "[format]") {
         "plan: step 6: its pattern exceeds its width");
   CHECK(refusal([](Plan& p) { step<CopyStep>(p, 8).to = 3; }) ==
         "plan: step 8: buffer 3 is only read");
-  CHECK(refusal([](Plan& p) { step<AliasStep>(p, 0).of = 1; }) == "");
+  CHECK(refusal([](Plan& p) { step<AliasStep>(p, 0).of = 1; }) ==
+        "plan: step 0: an output is a view of something other than a whole input");
   CHECK(refusal([](Plan& p) { step<AliasStep>(p, 0).of = 3; }) ==
         "plan: step 0: an output is a view of something other than a whole input");
   CHECK(refusal([](Plan& p) { step<AliasStep>(p, 4).view = 1; }) ==
@@ -144,6 +145,33 @@ TEST_CASE("check_plan refuses steps that do not fit", "[format]") {
   CHECK(refusal([](Plan& p) {
           p.steps[1] = CopyStep{4, 7}, p.steps[2] = AliasStep{8, 7, 6};
         }) != "");
+}
+
+TEST_CASE("what a view may name is not written through it", "[format]") {
+  // Buffers: 1 x and 2 state are inputs, 3 w is a param, 6 c a constant, 8 row a view in the loop of step 3.
+  for (uint32_t kept : {1u, 3u, 6u}) {
+    CHECK(refusal([&](Plan& p) {
+            step<AliasStep>(p, 4).of = kept;
+            p.steps[5] = FillStep{8, 1, 0};
+          }) == "plan: step 5: buffer 8 is a view of what is only read");
+  }
+  CHECK(refusal([](Plan& p) { step<AliasStep>(p, 4).of = 3; }) == "");  // a launch that may only read it
+  CHECK(refusal([](Plan& p) {  // what is donated is written
+          step<AliasStep>(p, 4).of = 2;
+          p.steps[5] = FillStep{8, 1, 0};
+        }) == "");
+  CHECK(refusal([](Plan& p) {  // through a view of a view, which a branch makes
+          p.steps[2] = AliasStep{7, 3, step<AliasStep>(p, 0).offset};
+          p.steps[5] = FillStep{8, 1, 0};
+        }) == "plan: step 5: buffer 8 is a view of what is only read");
+  CHECK(refusal([](Plan& p) {  // before the view is made
+          p.steps[1] = CopyStep{7, 1};
+          p.steps[2] = AliasStep{7, 3, step<AliasStep>(p, 0).offset};
+        }) == "plan: step 1: buffer 7 is a view of what is only read");
+  CHECK(refusal([](Plan& p) {
+          p.steps[2] = AliasStep{7, 3, step<AliasStep>(p, 0).offset};
+          p.steps[9] = FillStep{7, 1, 0};
+        }) == "plan: step 9: buffer 7 is a view of what is only read");
 }
 
 TEST_CASE("loops limit where temps live and where their counters are read", "[format]") {

@@ -1,0 +1,66 @@
+#include "runtime/core/launches.h"
+
+#include <algorithm>
+
+#include "runtime/format/launch_check.h"
+
+namespace tessera::runtime {
+
+namespace {
+
+using format::in_quotes;
+using format::KernelMeta;
+using format::LaunchStep;
+using format::Plan;
+
+/// Everything but what turns of loops change, which is 0 here.
+SizedLaunch size_step(const Plan& plan, const LaunchStep& step, const KernelMeta& kernel,
+                      std::span<const int64_t> dims, const Placement& placement) {
+  SizedLaunch launch;
+  std::vector<bool> turning = format::turning_dims(plan, step);
+  for (size_t i = 0; i < step.dims.size(); ++i) {
+    int64_t& value = launch.dims.emplace_back(0);
+    if (turning[i]) {
+      launch.turning.push_back(uint32_t(i));
+      continue;
+    }
+    auto status = format::evaluate(plan.exprs[step.dims[i]], dims, value);
+    if (status == format::EvalStatus::Ok) continue;
+    launch.failure = invalid("the dim ", kernel.dims[i], " cannot be found: ", eval_status_text(status));
+    return launch;
+  }
+  launch.is_resized = format::sizes_read(kernel, turning);
+  if (!launch.is_resized) launch.failure = resize_launch(plan, step, kernel, placement, launch);
+  return launch;
+}
+
+}  // namespace
+
+void size_launches(const Plan& plan, std::span<const KernelMeta* const> kernels,
+                   std::span<const int64_t> dims, SizedPlan& sized) {
+  for (const format::PlanStep& any : plan.steps) {
+    const auto* step = std::get_if<LaunchStep>(&any);
+    if (!step) continue;
+    sized.launches.push_back(size_step(plan, *step, *kernels[step->kernel], dims, sized));
+  }
+}
+
+Status resize_launch(const Plan& plan, const LaunchStep& step, const KernelMeta& kernel,
+                     const Placement& placement, SizedLaunch& launch) {
+  Status status = size_launch(kernel, launch.dims, launch.programs, launch.scratch_bytes);
+  if (status.failed()) return status;
+  auto fits = format::fit_launch(plan, step, kernel, launch.dims, placement.bytes);
+  if (fits) return ok();
+  return fail(TSR_EIMAGE, "kernel ", in_quotes(kernel.name), ": ", fits.error().text);
+}
+
+Status size_launch(const KernelMeta& kernel, std::span<const int64_t> dims, int64_t& programs,
+                   size_t& scratch_bytes) {
+  int64_t scratch = 0;
+  auto sized = format::size_kernel(kernel, dims, programs, scratch);
+  scratch_bytes = size_t(scratch);
+  if (sized) return ok();
+  return invalid("kernel ", in_quotes(kernel.name), ": ", sized.error().text);
+}
+
+}  // namespace tessera::runtime

@@ -1,0 +1,40 @@
+#pragma once
+// The launches of a plan for given values of its dims: found and checked once, then only followed.
+
+#include <span>
+#include <vector>
+
+#include "runtime/core/placement.h"
+#include "runtime/format/reflection.h"
+
+namespace tessera::runtime {
+
+/// A launch as far as it is known before a call runs.
+struct SizedLaunch {
+  std::vector<int64_t> dims;       ///< of the kernel, in the order of its metadata
+  std::vector<uint32_t> turning;   ///< those of them that change with the turns of a loop
+  bool is_resized = false;         ///< sizes change with them, too, and are checked in every turn
+  int64_t programs = 0;            ///< 0: nothing runs
+  size_t scratch_bytes = 0;
+  Status failure;                  ///< what the launch ends with, should it be reached
+};
+
+/// Where buffers lie, and how kernels are launched.
+struct SizedPlan : Placement {
+  std::vector<SizedLaunch> launches;  ///< in the order of their steps
+};
+
+/// Sizes all launches; those that branches keep from running may fail without harm. `kernels` are
+/// beside Plan::kernels.
+void size_launches(const format::Plan& plan, std::span<const format::KernelMeta* const> kernels,
+                   std::span<const int64_t> dims, SizedPlan& sized);
+
+/// Sizes a launch again in a turn of a loop, where its dims are known.
+Status resize_launch(const format::Plan& plan, const format::LaunchStep& step,
+                     const format::KernelMeta& kernel, const Placement& placement, SizedLaunch& launch);
+
+/// Grid and scratch of a kernel that is launched by itself.
+Status size_launch(const format::KernelMeta& kernel, std::span<const int64_t> dims, int64_t& programs,
+                   size_t& scratch_bytes);
+
+}  // namespace tessera::runtime

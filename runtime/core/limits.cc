@@ -1,0 +1,24 @@
+#include "runtime/core/limits.h"
+
+namespace tessera::runtime {
+
+CallLimits::CallLimits(const tsr_limits_t& limits, const std::string& entry)
+    : limits_(limits), entry_(entry) {
+  if (limits.milliseconds) until_ = Clock::now() + std::chrono::milliseconds(limits.milliseconds);
+}
+
+Status CallLimits::take_step() {
+  if (limits_.steps && ++steps_ > limits_.steps) {
+    return fail(TSR_ETIMEOUT, entry_, ": it was ended after ", limits_.steps,
+                " steps of its plan, the most that it was given");
+  }
+  bool is_over = limits_.milliseconds && Clock::now() >= until_;
+  return is_over ? over() : ok();
+}
+
+Status CallLimits::over() const {
+  return fail(TSR_ETIMEOUT, entry_, ": it was ended after ", limits_.milliseconds,
+              " ms, the most that it was given");
+}
+
+}  // namespace tessera::runtime

@@ -1,0 +1,53 @@
+#include "runtime/format/plan_views.h"
+
+namespace tessera::format {
+
+namespace {
+
+/// The alias steps whose buffers exist: plans that are still being checked may name others.
+std::vector<AliasStep> alias_steps(const Plan& plan) {
+  std::vector<AliasStep> found;
+  for (const PlanStep& step : plan.steps) {
+    const auto* alias = std::get_if<AliasStep>(&step);
+    if (!alias || alias->view >= plan.buffers.size() || alias->of >= plan.buffers.size()) continue;
+    found.push_back(*alias);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<bool> find_views(const Plan& plan) {
+  std::vector<bool> is_view(plan.buffers.size());
+  for (const AliasStep& alias : alias_steps(plan)) is_view[alias.view] = true;
+  return is_view;
+}
+
+std::vector<bool> find_read_only(const Plan& plan) {
+  std::vector<AliasStep> aliases = alias_steps(plan);
+  std::vector<bool> donated(plan.buffers.size());
+  std::vector<std::vector<uint32_t>> views(plan.buffers.size());
+  for (const AliasStep& alias : aliases) {
+    bool takes_over = plan.buffers[alias.view].kind == BufferKind::Output;
+    if (takes_over) donated[alias.of] = true;
+    if (!takes_over) views[alias.of].push_back(alias.view);
+  }
+  std::vector<bool> read_only(plan.buffers.size());
+  std::vector<uint32_t> waiting;
+  for (uint32_t i = 0; i < plan.buffers.size(); ++i) {
+    BufferKind kind = plan.buffers[i].kind;
+    bool kept = kind == BufferKind::Param || kind == BufferKind::Constant ||
+                (kind == BufferKind::Input && !donated[i]);
+    if (kept) waiting.push_back(i);
+  }
+  while (!waiting.empty()) {
+    uint32_t next = waiting.back();
+    waiting.pop_back();
+    if (read_only[next]) continue;
+    read_only[next] = true;
+    waiting.insert(waiting.end(), views[next].begin(), views[next].end());
+  }
+  return read_only;
+}
+
+}  // namespace tessera::format
