@@ -44,7 +44,7 @@ bool replace_with_op(Op* op, ElementwiseKind kind, std::initializer_list<Value*>
 
 Status canonicalize(Module& module, PassContext&) {
   std::vector<Pattern> patterns;
-  for (auto set : {canonical::constant_patterns(), canonical::cast_patterns(),
+  for (auto set : {canonical::constant_patterns(), canonical::empty_patterns(), canonical::cast_patterns(),
                    canonical::algebra_patterns(), canonical::order_patterns(),
                    canonical::view_patterns()}) {
     patterns.insert(patterns.end(), set.begin(), set.end());

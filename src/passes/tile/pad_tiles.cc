@@ -40,6 +40,7 @@ class Padding {
       if (op->is(tile::info(OpKind::Load))) find_whole(op, op->result());
       if (op->is(tile::info(OpKind::Store))) find_whole(op, op->in(in::Store::value));
       if (op->is(tile::info(OpKind::Gather))) find_whole(op, op->result());
+      for (unsigned i = 0; i < op->result_count(); ++i) find_empty(op->result(i));
     });
     walk(kernel_, [&](Op* op) {
       if (op->is(tile::info(OpKind::Load))) keep_shared(op->in(in::Load::memory), op->result());
@@ -66,6 +67,15 @@ class Padding {
       int axis = axes_.of(value, i);
       if (axis < 0 || !extent || memory->dims[lead + i] != tile->dims[i]) continue;
       if (even(*extent) != *extent) padded_[size_t(axis)] = even(*extent);
+    }
+  }
+
+  /// No layout has an axis without elements, loaded or not.
+  void find_empty(Value* value) {
+    if (!value->type()->is(TypeKind::Tile)) return;
+    for (size_t i = 0; i < value->type()->rank(); ++i) {
+      int axis = axes_.of(value, i);
+      if (axis >= 0 && value->type()->dims[i]->is_constant(0)) padded_[size_t(axis)] = even(0);
     }
   }
 

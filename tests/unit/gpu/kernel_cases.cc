@@ -483,6 +483,20 @@ def f(a: Tensor[M, 32, {1}], b: Tensor[32, N, {1}]) -> Tensor[M, N, {1}]:
           product("12 rows, 20 steps", "bf16", "BM=12, BN=16, BK=20, stages=3, warps=4")};
 }
 
+/// Tiles along an axis without elements, loaded and not.
+std::vector<GpuCase> empty_axes() {
+  return {kernel_case("sums along an axis without elements", R"(
+@kernel
+def sums(x: Tensor[M, N, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
+    t = tile.context(m=M, n=N)
+    return tile.sum(tile.zeros((t.m, t.n), f32) + 1.0, axis=1), tile.min(tile.load(x, (t.i, 0), (t.m, t.n)), axis=1)
+
+@jit
+def f(x: Tensor[M, 0, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
+    return sums(x)
+)", {{{"M", 5}}, {{"M", 0}}}, 0)};
+}
+
 }  // namespace
 
 std::vector<GpuCase> kernel_cases() {
@@ -493,6 +507,7 @@ std::vector<GpuCase> kernel_cases() {
   for (GpuCase& each : odd_blocks()) all.push_back(std::move(each));
   for (GpuCase& each : gated()) all.push_back(std::move(each));
   for (GpuCase& each : squares()) all.push_back(std::move(each));
+  for (GpuCase& each : empty_axes()) all.push_back(std::move(each));
   return all;
 }
 

@@ -668,11 +668,40 @@ TEST_CASE("concatenated parts are found again") {
   CHECK(test.count(test.check_pipeline("canonicalize", parameters, cut(4, 3), arguments), "gir.concat") == 1);
 }
 
+TEST_CASE("tensors without elements are not computed") {
+  struct {
+    const char* body;
+    const char* gone;
+  } cases[] = {
+      {"%r: tensor<3 x 0, f32> = gir.exp %e", "gir.exp"},
+      {"%r: tensor<3, f32> = gir.reduce %e {axes = [1], kind = \"min\"}", "gir.reduce"},
+      {"%r: tensor<3, f32> = gir.reduce %e {axes = [1], kind = \"prod\"}", "gir.reduce"},
+      {"%r: tensor<0, f32> = gir.reduce %e {axes = [0], kind = \"max\"}", "gir.reduce"},
+      {"%r: tensor<3 x 3, f32> = gir.gemm %e, %e {accum = f32, transpose_b = true}", "gir.gemm"},
+      {"%r: tensor<3, f32> = gir.cross_entropy %e, %t", "gir.cross_entropy"},
+      {"%r: tensor<3 x 4, f32> = gir.concat [%e, %x, %e] {axis = 1}", "gir.concat"},
+      {"%s: tensor<i64> = gir.full {value = 1}\n%r: tensor<3 x 4, f32> = gir.update_slice %x, %e, %s {axis = 1}",
+       "gir.update_slice"},
+  };
+  for (const auto& each : cases) {
+    INFO(each.body);
+    CanonicalTest test;
+    std::vector<TensorValue> arguments;
+    arguments.push_back(some_tensor(DType::F32, {3, 0}, 1));
+    arguments.push_back(some_tensor(DType::F32, {3, 4}, 2));
+    arguments.push_back(tensor(DType::I64, {3}, std::vector<double>{0, 1, 2}));
+    Op* after = test.check_pipeline(
+        "canonicalize", {"%e: tensor<3 x 0, f32>", "%x: tensor<3 x 4, f32>", "%t: tensor<3, i64>"},
+        std::string(each.body) + "\ngir.return [%r]", arguments);
+    CHECK(test.count(after, each.gone) == 0);
+  }
+}
+
 // Behind the other cases of this file, and for those that were run with it: alone it has nothing to count.
 TEST_CASE("each pattern is applied by a case of this file") {
   if (applied().empty()) return;
-  for (auto set : {canonical::constant_patterns(), canonical::cast_patterns(), canonical::algebra_patterns(),
-                   canonical::order_patterns(), canonical::view_patterns()}) {
+  for (auto set : {canonical::constant_patterns(), canonical::empty_patterns(), canonical::cast_patterns(),
+                   canonical::algebra_patterns(), canonical::order_patterns(), canonical::view_patterns()}) {
     for (const Pattern& pattern : set) {
       INFO(pattern.name);
       CHECK(applied().count(pattern.name) == 1);

@@ -18,6 +18,8 @@ std::span<const Pattern> cast_patterns();
 std::span<const Pattern> algebra_patterns();
 /// Signs, bounds, comparisons, and reductions whose order has no say (order.cc).
 std::span<const Pattern> order_patterns();
+/// Tensors without elements, and what is computed from them (empty.cc).
+std::span<const Pattern> empty_patterns();
 /// The same elements under other dims (views.cc).
 std::span<const Pattern> view_patterns();
 
