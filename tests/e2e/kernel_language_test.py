@@ -598,6 +598,28 @@ def both_ways(x, g, y):
     return {"d": g * r, "y": y + np.sum(g * x * r, axis=0), "s": np.sum(x)}
 
 
+BETWEEN = """
+@kernel.schedule(Schedule(BM=4))
+def between(x: Tensor[M, N, f32], w: Tensor[N, P, f32], c: Tensor[P, Q, f32]) -> (Tensor[M, Q, f32], Tensor[M, Q, f32]):
+    t = tile.context(m=M, n=N, p=P, q=Q)
+    e = tile.exp(tile.dot(tile.load(x, (t.i, 0), (t.m, t.n)), tile.load(w, (0, 0), (t.n, t.p))))
+    s = e / tile.sum(e, axis=1)[:, None]
+    d = e - tile.max(e, axis=1)[:, None]
+    v = tile.load(c, (0, 0), (t.p, t.q))
+    return tile.dot(s, v), tile.dot(d * d, v)
+
+@jit
+def f(x: Tensor[M, N, f32], w: Tensor[N, P, f32], c: Tensor[P, Q, f32]):
+    y, z = between(x, w, c)
+    return y, z
+"""
+
+
+def between(x, w, c):
+    e = np.exp(x.astype(np.float64) @ w)
+    return {"y": e / e.sum(axis=1, keepdims=True) @ c, "z": (e - e.max(axis=1, keepdims=True)) ** 2 @ c}
+
+
 EMPTY = """
 @jit
 def f(x: Tensor[0, 4, f32], y: Tensor[4, 0, f32], z: Tensor[N, 4, f32]):
@@ -668,6 +690,9 @@ def main():
             x, y = rng.standard_normal((2, *shape)).astype(np.float32)
             w = rng.standard_normal(shape[1]).astype(np.float32)
             check(folder, "regions", REGIONS, {"x": x, "y": y, "w": w}, regions(x, y, w))
+        for m, n, p, q in ((1, 1, 1, 1), (5, 3, 37, 70), (66, 40, 130, 17)):
+            x, w, c = (rng.standard_normal(shape).astype(np.float32) / 4 for shape in ((m, n), (n, p), (p, q)))
+            check(folder, "between", BETWEEN, {"x": x, "w": w, "c": c}, between(x, w, c), 1e-4)
         for m, k, n, length in ((32, 16, 48, 64), (70, 50, 100, 130), (5, 3, 7, 1)):
             a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((m, k), (k, n)))
             x = rng.standard_normal(length).astype(np.float32)

@@ -285,7 +285,7 @@ void FragmentStages::choose_kept(std::vector<Stage>& stages) {
 
 /// An operand of a product with something dear in it is read once for each fragment of the sum. The
 /// last stage before it that runs along the product's k, and computes what is dear in it anyway,
-/// keeps all of it.
+/// keeps all of it; or what is dear, where the rest waits for what the stage leaves in the end.
 void FragmentStages::keep_operands(std::vector<Stage>& stages,
                                    const std::vector<std::set<Value*>>& used) {
   for (size_t later = 1; later < stages.size(); ++later) {
@@ -300,12 +300,31 @@ void FragmentStages::keep_operands(std::vector<Stage>& stages,
         bool same = root.axis >= 0 && root.axis == k && root.domain == dot->in(in::Dot::limit);
         bool computes = std::any_of(dear.begin(), dear.end(),
                                     [&](Value* value) { return used[s].contains(value); });
-        if (!same || !computes || !can_keep_operand(operand, root)) continue;
-        stages[s].kept.push_back(operand);
+        if (!same || !computes) continue;
+        std::vector<Value*> kept = {operand};
+        if (waits_for(operand, stages, s, later)) kept = {dear.begin(), dear.end()};
+        std::erase_if(kept, [&](Value* value) {
+          return waits_for(value, stages, s, later) || !can_keep_operand(value, root);
+        });
+        if (kept.empty()) continue;
+        std::ranges::sort(kept, {}, [](Value* value) { return value->id(); });
+        for (Value* value : kept) {
+          if (std::ranges::count(stages[s].kept, value) == 0) stages[s].kept.push_back(value);
+        }
         break;
       }
     }
   }
+}
+
+/// Whether a value is computed from what one of the stages from `first` up to `last` leaves when its loop has ended.
+bool FragmentStages::waits_for(Value* value, const std::vector<Stage>& stages, size_t first, size_t last) {
+  std::set<Op*> ops;
+  for (size_t s = first; s < last; ++s) {
+    for (const Root& root : stages[s].roots) ops.insert(root.op);
+  }
+  std::set<Value*> seen;
+  return depends_on(value, ops, seen);
 }
 
 /// Elements of scratch memory that an operand of a product may take.

@@ -61,6 +61,7 @@ class FragmentStages {
   void find_dear(Value* value, Block* block, std::set<Value*>& dear, std::set<Value*>& seen);
   bool can_keep(Value* value, const Root& root);
   bool can_keep_operand(Value* value, const Root& root);
+  static bool waits_for(Value* value, const std::vector<Stage>& stages, size_t first, size_t last);
 
   /// The stages of a block, of which what is kept stays kept for what the block yields.
   void write_stages(Block* old);
