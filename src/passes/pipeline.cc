@@ -29,8 +29,6 @@ constexpr std::array kernel_passes{
     PassId::cse,
     PassId::hoist_invariants,
     PassId::dce,
-    // What a GPU's program cannot hold between two axes it combines goes from one kernel to the next.
-    PassId::split_reductions,
     // Kernels: contractions and norms from the standard library, with the ops around them folded in, and
     // generated ones for the rest. The host program says which runs when.
     PassId::graph_to_schedule,

@@ -73,6 +73,7 @@ class GraphReads {
   size_t position(Op* op) const { return positions_.at(op); }
   Op* terminator() const { return terminator_; }
   DimTable& dims() const { return *dims_; }
+  bool windows_in_place() const { return windows_in_place_; }
 
  private:
   void find_live();

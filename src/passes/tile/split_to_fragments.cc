@@ -344,8 +344,8 @@ class KernelSplit {
     context_.diagnostics
         .report(diag::unsupported_tile_split, scratch->loc(), std::string(symbol_name(split)),
                 "what it combines along several axes does not fit the registers of a GPU's program")
-        .help("give the kernel smaller blocks or more warps, or say in the entry's signature how large its sizes "
-              "are at most: `where N <= 1024`");
+        .help("combine along one axis at a time: in a loop over the elements of the other (`tile.range` with a block of "
+              "1), or in a kernel of its own; extents that are numbers, and few, need neither");
     failed_ = true;
   }
 
@@ -464,13 +464,10 @@ class KernelSplit {
   bool failed_ = false;
 };
 
-/// Registers of a thread that one tile may take before it is cut up.
-constexpr int64_t registers_per_tile = 64;
-
 /// On a GPU a program keeps its tiles in registers as they are, if they fit.
 bool fits_registers(Op* kernel, const Machine& machine) {
   if (!machine.is_gpu()) return false;
-  int64_t most = registers_per_tile * 32 * gpu_schedule(kernel, machine).compute_warps;
+  int64_t most = gpu_schedule(kernel, machine).most_elements();
   bool fits = true;
   bool product = false;
   walk(kernel, [&](Op* op) {

@@ -149,18 +149,13 @@ bool passes_guards(Module& module, const DimValues& dims) {
   return true;
 }
 
-/// Lowers the graph for each kind of GPU and has the interpreter run its last tiles. Programs that would need scratch
-/// memory are refused, and so are calls of sizes that would.
+/// Lowers the graph for each kind of GPU and has the interpreter run its last tiles. No program is refused, but calls of
+/// sizes that would need scratch memory are.
 void check_tiles(const std::string& graph, const std::vector<Sample>& samples) {
   for (std::string_view machine : test::gpu_machines) {
     INFO(machine);
     test::GpuProgram program(graph, machine);
-    bool taken = true;
-    while (taken && program.next()->name != "tile_to_nv") taken = program.try_step();
-    if (!taken) {
-      CHECK(program.messages().find("[unsupported-tile-split]") != std::string::npos);
-      continue;
-    }
+    while (program.next()->name != "tile_to_nv") program.step();
     for (const Sample& s : samples) {
       INFO("M = " << s.dims.at("M") << ", N = " << s.dims.at("N"));
       if (!passes_guards(program.module(), s.dims)) continue;

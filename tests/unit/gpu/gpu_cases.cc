@@ -291,6 +291,36 @@ std::vector<GpuCase> rows() {
        "%0: tensor<M, u16> = gir.reduce %x {axes = [1], kind = \"max\"}\ngir.return [%0]\n", 1, {}, heights, 0},
       {"generated: sum of all", "%x: tensor<30 x 40, f32>",
        "%0: tensor<f32> = gir.reduce %x {axes = [0, 1], kind = \"sum\"}\ngir.return [%0]\n", 1, {}, {{}}, 1e-5},
+      {"generated: sum along axes that no access walks as one", "%x: tensor<M x N, f32>, %b: tensor<N, f32>", R"(
+    %0: tensor<M x N, f32> = gir.broadcast %b
+    %1: tensor<M x N, f32> = gir.mul %x, %0
+    %2: tensor<f32> = gir.reduce %1 {axes = [0, 1], kind = "sum"}
+    %3: tensor<M x N, f32> = gir.broadcast %2
+    %4: tensor<M x N, f32> = gir.sub %1, %3
+    gir.return [%2, %4]
+)",
+       2, {}, columns, 1e-5},
+      {"generated: greatest along three axes of a slice", "%x: tensor<7 x M x N, bf16>", R"(
+    %0: tensor<3 x M x N, bf16> = gir.slice %x {starts = [0, 0, 0], steps = [3, 1, 1]}
+    %1: tensor<1 x 1 x 1, bf16> = gir.reduce %0 {axes = [0, 1, 2], keep = true, kind = "max"}
+    gir.return [%1]
+)",
+       1, {}, columns, 0},
+      {"generated: sums along the axes around another", "%x: tensor<M x N x 5, f16>, %y: tensor<4 x M x 6, f32>", R"(
+    %0: tensor<N, f16> = gir.reduce %x {axes = [0, 2], kind = "sum"}
+    %1: tensor<M, f32> = gir.reduce %y {axes = [0, 2], kind = "sum"}
+    gir.return [%0, %1]
+)",
+       2, {}, columns, 3e-2},
+      {"generated: sum along both axes of what needs each row first", "%x: tensor<M x N, f32>", R"(
+    %0: tensor<M x 1, f32> = gir.reduce %x {axes = [1], keep = true, kind = "max"}
+    %1: tensor<M x N, f32> = gir.broadcast %0
+    %2: tensor<M x N, f32> = gir.sub %x, %1
+    %3: tensor<M x N, f32> = gir.exp %2
+    %4: tensor<f32> = gir.reduce %3 {axes = [0, 1], kind = "sum"}
+    gir.return [%4]
+)",
+       1, {}, columns, 1e-5},
       {"generated: sum of copies", "%x: tensor<M x N, f32>, %b: tensor<N, f32>",
        "%0: tensor<M x N, f32> = gir.broadcast %b\n"
        "%1: tensor<N, f32> = gir.reduce %0 {axes = [0], kind = \"sum\"}\ngir.return [%1]\n", 1, {}, columns, 1e-5},

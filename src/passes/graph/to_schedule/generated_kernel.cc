@@ -95,17 +95,19 @@ void store_outputs(TileEmitter& emitter, const FusionGroup& group,
 
 }  // namespace
 
-Status GraphLowering::lower_generated(const FusionGroup& group) {
-  // Strides of memory without elements say nothing of axes: none is stored to.
-  auto empty = [&](Value* output) { return is_empty(table_, output); };
-  if (std::ranges::any_of(group.outputs, empty)) {
-    FusionGroup rest = group;
-    std::erase_if(rest.outputs, empty);
-    for (Value* output : group.outputs) {
-      if (empty(output)) host_.define_empty(output);
-    }
-    return rest.outputs.empty() ? Status(success) : lower_generated(rest);
+FusionGroup GraphLowering::with_elements(const FusionGroup& group) const {
+  FusionGroup rest = group;
+  std::erase_if(rest.outputs, [&](Value* output) { return is_empty(table_, output); });
+  return rest;
+}
+
+Status GraphLowering::lower_generated(const FusionGroup& whole) {
+  // Strides of memory without elements say nothing of axes.
+  for (Value* output : whole.outputs) {
+    if (is_empty(table_, output)) host_.define_empty(output);
   }
+  FusionGroup group = with_elements(whole);
+  if (group.outputs.empty()) return success;
   std::vector<BufferAccess> loads = group_loads(reads_, group);
   std::vector<BufferAccess> stores = group_stores(table_, group);
   KernelSpace space = plan_space(reads_, group, loads, stores, context_.machine);

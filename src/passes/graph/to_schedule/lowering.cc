@@ -45,7 +45,7 @@ Result<std::vector<Value*>> GraphLowering::run() {
   for (Op* op : *reads_.terminator()->block()) {
     if (check_policies(op).failed()) return failure;
   }
-  for (const FusionGroup& group : group_fusions(reads_)) {
+  for (const FusionGroup& group : fitting_groups()) {
     host_.set_loc(ops_of(group).back()->loc());
     Status lowered = group.host     ? lower_host(group.host)
                      : group.anchor ? lower_anchor(group)

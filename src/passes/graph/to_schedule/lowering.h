@@ -51,7 +51,13 @@ class GraphLowering {
   Status lower_host(Op* op);
   std::vector<Value*> updated_by(Op* branch) const;
 
+  // fitting.cc
+  /// The groups of the block, cut until the machine's programs can run each.
+  std::vector<FusionGroup> fitting_groups();
+
   // generated_kernel.cc
+  /// The group without outputs that have no elements: none is stored to.
+  FusionGroup with_elements(const FusionGroup& group) const;
   Status lower_generated(const FusionGroup& group);
   Op* build_generated(const FusionGroup& group, const KernelSpace& space, const MemoryPlan& inputs,
                       const MemoryPlan& outputs, const std::vector<Dim>& extents);

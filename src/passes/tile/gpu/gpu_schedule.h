@@ -18,6 +18,8 @@ struct GpuSchedule {
   int64_t group = 1;           ///< rows of programs that are taken together, column by column
 
   int64_t threads() const { return 128 * load_groups + 32 * compute_warps; }
+  /// Elements that a tile may have before it is cut up: 64 registers of each thread that computes.
+  int64_t most_elements() const { return 64 * 32 * compute_warps; }
 };
 
 /// Registers that each thread of a program starts with: an equal share of the multiprocessor's.
