@@ -208,10 +208,6 @@ bool are_counts(const std::vector<int64_t>& extents, int64_t limit) {
   return extents.size() == 3 && product <= limit;
 }
 
-bool has_tensor_map_type(Dtype dtype) {
-  return dtype != Dtype::I4 && dtype != Dtype::Bool;
-}
-
 Outcome check_descriptor(const KernelMeta& kernel, const KernelDescriptor& descriptor) {
   size_t rank = descriptor.dims.size();
   if (descriptor.buffer >= kernel.buffers.size()) return error("it names no buffer");
@@ -273,6 +269,10 @@ std::string yaml_descriptors(const KernelMeta& kernel) {
 }
 
 }  // namespace
+
+bool has_tensor_map_type(Dtype dtype) {
+  return dtype != Dtype::I4 && dtype != Dtype::Bool;
+}
 
 Outcome check_kernel(const KernelMeta& kernel) {
   if (kernel.grid.size() > max_grid_axes) return error("the grid has too many axes");

@@ -74,6 +74,7 @@ format::KernelDescriptor descriptor_of(Attr map, const std::vector<std::string>&
   format::KernelDescriptor descriptor;
   descriptor.buffer = uint32_t(map->get("buffer")->integer);
   descriptor.dtype = format_dtype(map->get("dtype")->dtype);
+  TSR_CHECK(format::has_tensor_map_type(descriptor.dtype), "a tensor map has elements of another dtype");
   descriptor.dims = format_sizes(map->get("dims"), dims);
   descriptor.strides = format_sizes(map->get("strides"), dims);
   descriptor.offset = format_dim(map->get("offset")->dim, dims);
