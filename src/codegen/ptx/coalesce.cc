@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "codegen/ptx/liveness.h"
 #include "support/check.h"
 
 namespace tessera::codegen::ptx {
@@ -23,33 +24,6 @@ std::vector<uint32_t> words_in(const std::string& text) {
 
 namespace {
 
-class BitSet {
- public:
-  explicit BitSet(size_t size) : bits_((size + 63) / 64) {}
-  bool has(uint32_t i) const { return bits_[i / 64] >> (i % 64) & 1; }
-  void add(uint32_t i) { bits_[i / 64] |= uint64_t(1) << (i % 64); }
-  void remove(uint32_t i) { bits_[i / 64] &= ~(uint64_t(1) << (i % 64)); }
-  /// Adds all of `other` but what is in `without`; true if anything was new.
-  bool merge(const BitSet& other, const BitSet* without = nullptr) {
-    bool changed = false;
-    for (size_t i = 0; i < bits_.size(); ++i) {
-      uint64_t added = other.bits_[i] & ~(without ? without->bits_[i] : 0) & ~bits_[i];
-      bits_[i] |= added;
-      changed = changed || added;
-    }
-    return changed;
-  }
-  template <typename F>
-  void for_each(F&& visit) const {
-    for (size_t i = 0; i < bits_.size(); ++i) {
-      for (uint64_t rest = bits_[i]; rest; rest &= rest - 1) visit(uint32_t(i * 64 + size_t(__builtin_ctzll(rest))));
-    }
-  }
-
- private:
-  std::vector<uint64_t> bits_;
-};
-
 using Range = std::vector<std::pair<uint32_t, uint32_t>>;
 
 bool meet(const Range& a, const Range& b) {
@@ -60,51 +34,24 @@ bool meet(const Range& a, const Range& b) {
   return false;
 }
 
-class Liveness {
+/// When each word is live.
+class LiveRanges {
  public:
-  explicit Liveness(const Code& code) : code_(code), ranges_(code.words.size()) {
-    size_t words = code.words.size();
-    live_in_.assign(code.blocks.size(), BitSet(words));
-    live_out_.assign(code.blocks.size(), BitSet(words));
-    solve();
+  explicit LiveRanges(const Code& code) : code_(code), liveness_(code), ranges_(code.words.size()) {
     uint32_t position = 0;
     for (size_t b = 0; b < code.blocks.size(); ++b) position = add_ranges(b, position);
     for (Range& range : ranges_) tidy(range);
   }
 
   std::vector<Range> take() { return std::move(ranges_); }
-  template <typename F>
-  void for_each_live_in(size_t block, F&& visit) const {
-    live_in_[block].for_each(visit);
-  }
 
  private:
-  void solve() {
-    size_t words = code_.words.size();
-    std::vector<BitSet> defined(code_.blocks.size(), BitSet(words));
-    for (size_t b = 0; b < code_.blocks.size(); ++b) {
-      for (const Instruction& i : code_.blocks[b].instructions) {
-        for (uint32_t use : i.uses) {
-          if (!defined[b].has(use)) live_in_[b].add(use);
-        }
-        for (uint32_t def : i.defs) defined[b].add(def);
-      }
-    }
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (size_t b = code_.blocks.size(); b-- > 0;) {
-        for (uint32_t s : code_.blocks[b].successors) changed = live_out_[b].merge(live_in_[s]) || changed;
-        changed = live_in_[b].merge(live_out_[b], &defined[b]) || changed;
-      }
-    }
-  }
-
   uint32_t add_ranges(size_t b, uint32_t first) {
     const std::vector<Instruction>& instructions = code_.blocks[b].instructions;
     uint32_t end = first + 2 * uint32_t(instructions.size());
     std::vector<uint32_t>& ends = ends_;
     ends.resize(code_.words.size(), 0);
-    live_out_[b].for_each([&](uint32_t word) { ends[word] = end; });
+    liveness_.live_out(b).for_each([&](uint32_t word) { ends[word] = end; });
     for (size_t k = instructions.size(); k-- > 0;) {
       uint32_t at = first + 2 * uint32_t(k);
       for (uint32_t def : instructions[k].defs) {
@@ -113,7 +60,7 @@ class Liveness {
       }
       for (uint32_t use : instructions[k].uses) ends[use] = std::max(ends[use], at + 1);
     }
-    live_in_[b].for_each([&](uint32_t word) {
+    liveness_.live_in(b).for_each([&](uint32_t word) {
       ranges_[word].push_back({first, ends[word]});
       ends[word] = 0;
     });
@@ -134,14 +81,14 @@ class Liveness {
   }
 
   const Code& code_;
-  std::vector<BitSet> live_in_, live_out_;
+  Liveness liveness_;
   std::vector<Range> ranges_;
   std::vector<uint32_t> ends_;
 };
 
 class Classes {
  public:
-  explicit Classes(const Code& code) : parent_(code.words.size()), ranges_(Liveness(code).take()) {
+  explicit Classes(const Code& code) : parent_(code.words.size()), ranges_(LiveRanges(code).take()) {
     std::iota(parent_.begin(), parent_.end(), 0);
   }
 
@@ -264,10 +211,7 @@ int64_t live_registers(const Code& code) {
   int64_t most = 0;
   for (size_t b = 0; b < code.blocks.size(); ++b) {
     int64_t live = 0;
-    liveness.for_each_live_in(b, [&](uint32_t word) {
-      WordClass cls = code.words[word];
-      live += cls == WordClass::Double ? 2 : cls == WordClass::Predicate ? 0 : 1;
-    });
+    liveness.live_in(b).for_each([&](uint32_t word) { live += registers_of(code.words[word]); });
     most = std::max(most, live);
   }
   return most;

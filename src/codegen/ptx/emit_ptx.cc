@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "codegen/ptx/coalesce.h"
 #include "codegen/ptx/emitter.h"
+#include "codegen/ptx/order.h"
 #include "codegen/ptx/print_code.h"
 #include "ir/host/ops.h"
 #include "support/check.h"
@@ -36,12 +38,26 @@ std::string parameters(Op* func) {
 constexpr int64_t enough_registers = 64, registers_within_block = 20;
 constexpr int64_t most_blocks = 32;
 
+/// What a thread has at most where roles take registers from each other, else 0.
+int64_t reallocated_registers(Op* func) {
+  int64_t most = 0;
+  walk(func, [&](Op* op) {
+    if (op->is(target::info(target::OpKind::SetMaxRegisters))) most = std::max(most, op->int_attr("count"));
+  });
+  return most;
+}
+
+/// What a thread of the kernel may have.
+int64_t registers_of_thread(Op* func, const Machine& machine) {
+  if (int64_t most = reallocated_registers(func)) return most;
+  if (Attr bound = func->attr("registers")) return bound->integer;
+  return std::min<int64_t>(machine.gpu.registers_per_thread, machine.gpu.registers / func->int_attr("threads") / 8 * 8);
+}
+
 /// Blocks that one multiprocessor shall have registers for: loads of some run while others compute.
-int64_t blocks_together(Op* func, int64_t live, const Machine& machine) {
-  bool reallocates = false;
-  walk(func, [&](Op* op) { reallocates |= op->is(target::info(target::OpKind::SetMaxRegisters)); });
-  if (reallocates) return 1;
-  int64_t each = std::max(enough_registers, (live + registers_within_block + 7) / 8 * 8);
+int64_t blocks_together(Op* func, int64_t needed, const Machine& machine) {
+  if (reallocated_registers(func)) return 1;
+  int64_t each = std::min(std::max(enough_registers, (needed + 7) / 8 * 8), registers_of_thread(func, machine));
   int64_t blocks = machine.gpu.registers / (func->int_attr("threads") * each);
   Attr shared = func->attr("shared");
   if (shared && shared->integer > 0) blocks = std::min(blocks, machine.gpu.shared_per_block / shared->integer);
@@ -50,17 +66,31 @@ int64_t blocks_together(Op* func, int64_t live, const Machine& machine) {
 
 /// What bounds the launch. Without a bound on registers the assembler cannot tell how many a thread starts with, which
 /// it must to reallocate them.
-std::string directives(Op* func, int64_t live, const Machine& machine) {
+std::string directives(Op* func, int64_t needed, const Machine& machine) {
   std::string out = fmt::format(".maxntid {}, 1, 1\n", func->int_attr("threads"));
   Attr bound = func->attr("registers");
   out += bound ? fmt::format(".maxnreg {}\n", bound->integer)
-               : fmt::format(".minnctapersm {}\n", blocks_together(func, live, machine));
+               : fmt::format(".minnctapersm {}\n", blocks_together(func, needed, machine));
   if (Attr cluster = func->attr("cluster")) {
     int64_t blocks = 1;
     for (Attr extent : cluster->elements) blocks *= extent->integer;
     if (blocks > 1) out += fmt::format(".reqnctapercluster {}, 1, 1\n", blocks);
   }
   return out;
+}
+
+/// Kernels that some launch lets write over an operand.
+std::set<std::string_view> writing_over(std::span<Module* const> modules) {
+  std::set<std::string_view> names;
+  for (Module* module : modules) {
+    for (Op* function : *module->body()) {
+      walk(function, [&](Op* op) {
+        if (!op->is(host::info(host::OpKind::Launch)) || op->slot_size(host::in::Launch::over) == 0) return;
+        for (Op* kernel : host::choices(op)) names.insert(symbol_name(kernel));
+      });
+    }
+  }
+  return names;
 }
 
 }  // namespace
@@ -89,16 +119,20 @@ Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& ma
   ptx::FileTable files;
   std::string bodies;
   bool ok = true;
+  std::set<std::string_view> in_place = writing_over(modules);
   for (Module* module : modules) {
     for (Op* func : *module->body()) {
       if (!func->is(target::info(target::OpKind::Func)) || func->region()->empty()) continue;
       TSR_CHECK(func->has_attr("threads"), "a kernel for a CPU has no PTX");
       ptx::Code code = ptx::Emitter(func, machine).run();
-      int64_t live = ptx::live_registers(code);
+      int64_t most = registers_of_thread(func, machine) - registers_within_block;
+      int64_t held = ptx::order_for_registers(code, most, in_place.contains(symbol_name(func)));
+      int64_t needed = std::max(held, ptx::live_registers(code)) + registers_within_block;
       std::vector<uint32_t> registers = ptx::coalesce(code);
       if (ptx::check_accumulators(code, registers, diagnostics).failed()) ok = false;
       bodies += fmt::format("\n.visible .entry {}({})\n{}{{\n{}}}\n", ptx::ptx_name(symbol_name(func)),
-                            parameters(func), directives(func, live, machine), ptx::print_code(code, registers, files));
+                            parameters(func), directives(func, needed, machine),
+                            ptx::print_code(code, registers, files));
     }
   }
   if (!ok) return failure;

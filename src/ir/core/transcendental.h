@@ -28,4 +28,22 @@ constexpr bool is_transcendental(ElementwiseKind kind) {
   }
 }
 
+/// About how many instructions an element of that dtype takes on a machine that has none for the op. What f64 computes
+/// counts for more than its instructions: each of its constants is in registers.
+constexpr unsigned element_cost(ElementwiseKind kind, DType dtype) {
+  constexpr unsigned of_functions = 16, of_f64 = 96, in_f64 = 128, long_division = 256, wide_division = 64;
+  switch (kind) {
+    case ElementwiseKind::Mod:
+      if (is_float(dtype)) return long_division;
+      [[fallthrough]];
+    case ElementwiseKind::Div:
+    case ElementwiseKind::FloorDiv:
+      return is_float(dtype) ? 1 : byte_size(dtype) == 8 ? wide_division : of_functions;
+    case ElementwiseKind::Sin:
+    case ElementwiseKind::Cos:
+    case ElementwiseKind::Pow: return in_f64;
+    default: return !is_transcendental(kind) ? 1 : dtype == DType::F64 ? of_f64 : of_functions;
+  }
+}
+
 }  // namespace tessera

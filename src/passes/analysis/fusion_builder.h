@@ -7,7 +7,8 @@ namespace tessera {
 
 class FusionBuilder {
  public:
-  explicit FusionBuilder(const GraphReads& reads) : reads_(reads), table_(reads.dims()) {}
+  FusionBuilder(const GraphReads& reads, size_t most_in_epilogues)
+      : reads_(reads), table_(reads.dims()), most_in_epilogues_(most_in_epilogues) {}
   std::vector<FusionGroup> run();
 
  private:
@@ -15,6 +16,8 @@ class FusionBuilder {
   void grow_epilogue(Op* anchor);
   bool fold_consumer(FusionGroup& group, const std::vector<int>& result_axes, Op* op,
                      Value* chained);
+  /// Of an anchor's group with those ops.
+  static size_t weight_with(const FusionGroup& group, const std::map<Op*, AxisMap>& side);
   bool collect_side(const FusionGroup& group, const std::vector<int>& result_axes, Op* op,
                     const AxisMap& map, Value* chained, std::map<Op*, AxisMap>& side);
   bool is_loadable(const FusionGroup& group, const std::vector<int>& result_axes, const Read& read,
@@ -36,6 +39,7 @@ class FusionBuilder {
   void claim(Op* op, int group);
   /// About how many instructions an element of the group takes.
   size_t weight(int group) const { return weights_.at(group); }
+  static size_t weight_of(Op* op);
   void find_outputs();
   std::vector<FusionGroup> in_order();
   /// Whether an op stands in the block that is grouped: what stands around it has been computed.
@@ -44,6 +48,7 @@ class FusionBuilder {
 
   const GraphReads& reads_;
   DimTable& table_;
+  size_t most_in_epilogues_;  ///< weight of a group with an anchor
   std::vector<FusionGroup> groups_;
   std::map<Op*, int> group_of_;
   std::map<int, size_t> weights_;  ///< of groups
@@ -52,5 +57,8 @@ class FusionBuilder {
 /// About how many instructions an element of a group may take, so that kernels stay of bounded size and compile in
 /// bounded time; random numbers take more than a hundred.
 inline constexpr size_t max_group_weight = 1024;
+/// The same of an anchor's group where a thread holds all its elements of the result, a hundred and more, while it
+/// computes: what is longer is a kernel of its own, whose threads hold a few.
+inline constexpr size_t max_epilogue_weight = 96;
 
 }  // namespace tessera

@@ -39,7 +39,7 @@ void FusionBuilder::grow_epilogue(Op* anchor) {
     }
     group.whole.resize(group.extents.size());
     group.maps[chained] = map;
-    while (weight(number) < max_group_weight) {
+    while (true) {
       const std::vector<ReadSite>& sites = reads_.sites(chained);
       Op* next = sites.empty() ? nullptr : sites[0].op;
       // One op may read it twice (x * x).
@@ -55,6 +55,13 @@ void FusionBuilder::grow_epilogue(Op* anchor) {
   groups_.push_back(std::move(group));
 }
 
+size_t FusionBuilder::weight_with(const FusionGroup& group, const std::map<Op*, AxisMap>& side) {
+  size_t sum = weight_of(group.anchor);
+  for (Op* member : group.members) sum += weight_of(member);
+  for (const auto& [op, map] : side) sum += weight_of(op);
+  return sum;
+}
+
 bool FusionBuilder::fold_consumer(FusionGroup& group, const std::vector<int>& result_axes, Op* op,
                                   Value* chained) {
   const std::vector<Dim>& dims = op->result()->type()->dims;
@@ -63,6 +70,7 @@ bool FusionBuilder::fold_consumer(FusionGroup& group, const std::vector<int>& re
   for (Dim extent : dims) map.push_back(extent->is_constant(1) ? -1 : int(axis++));
   if (axis != group.extents.size()) return false;
   std::map<Op*, AxisMap> side = {{op, map}};
+  if (weight_with(group, side) > most_in_epilogues_) return false;
   if (!collect_side(group, result_axes, op, map, chained, side)) return false;
   for (const auto& [member, member_map] : side) {
     group.maps[member->result()] = member_map;
@@ -83,7 +91,8 @@ bool FusionBuilder::collect_side(const FusionGroup& group, const std::vector<int
     Op* def = read.base->def();
     const std::vector<ReadSite>& sites = reads_.sites(read.base);
     bool foldable = def && is_inside(def) && read.relabels && is_elementwise(def) && group_of(def) < 0 &&
-                    sites.size() == 1 && !side.count(def) && side.size() < max_side_ops;
+                    sites.size() == 1 && !side.count(def) && side.size() < max_side_ops &&
+                    weight_with(group, side) + weight_of(def) <= most_in_epilogues_;
     if (foldable) {
       std::map<Op*, AxisMap> extended = side;
       AxisMap def_map = base_map(read, map);

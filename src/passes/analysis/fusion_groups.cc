@@ -63,8 +63,9 @@ std::vector<Dim> iteration_strides(DimTable& table, const Read& read, const Axis
   return strides;
 }
 
-std::vector<FusionGroup> group_fusions(const GraphReads& reads) {
-  return FusionBuilder(reads).run();
+std::vector<FusionGroup> group_fusions(const GraphReads& reads, const Machine* machine) {
+  bool holds_tiles = machine && machine->is_gpu();
+  return FusionBuilder(reads, holds_tiles ? max_epilogue_weight : max_group_weight).run();
 }
 
 std::vector<FusionGroup> FusionBuilder::run() {
@@ -87,10 +88,13 @@ int FusionBuilder::group_of(Op* op) const {
   return it == group_of_.end() ? -1 : it->second;
 }
 
+size_t FusionBuilder::weight_of(Op* op) {
+  return op->result_count() == 0 ? 1 : element_cost(op->info().elementwise, op->result()->type()->dtype);
+}
+
 void FusionBuilder::claim(Op* op, int group) {
-  constexpr size_t of_transcendentals = 16;
   group_of_[op] = group;
-  weights_[group] += is_transcendental(op->info().elementwise) ? of_transcendentals : 1;
+  weights_[group] += weight_of(op);
 }
 
 bool FusionBuilder::is_inside(Op* op) const {

@@ -20,6 +20,7 @@
 #include <map>
 #include <vector>
 
+#include "ir/core/machine.h"
 #include "passes/analysis/graph_reads.h"
 
 namespace tessera {
@@ -55,7 +56,8 @@ AxisMap base_map(const Read& read, const AxisMap& reader);
 std::vector<Dim> iteration_strides(DimTable& table, const Read& read, const AxisMap& reader,
                                    size_t axes);
 
-/// Groups in an order in which each one's inputs are computed before it.
-std::vector<FusionGroup> group_fusions(const GraphReads& reads);
+/// Groups in an order in which each one's inputs are computed before it. Epilogues are short for a GPU, whose threads
+/// hold their elements of whole tiles.
+std::vector<FusionGroup> group_fusions(const GraphReads& reads, const Machine* machine);
 
 }  // namespace tessera

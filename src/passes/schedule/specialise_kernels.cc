@@ -24,6 +24,7 @@
 
 #include "ir/core/context.h"
 #include "ir/core/dim_facts.h"
+#include "ir/core/transcendental.h"
 #include "ir/host/ops.h"
 #include "ir/schedule/ops.h"
 #include "passes/analysis/divisibility.h"
@@ -210,11 +211,15 @@ class KernelNeeds {
     return (sums + largest) / threads;
   }
 
-  /// Registers of the largest tile with those extents, or of two where a scan holds what it takes beside what it gives.
+  /// Registers of the largest tile with those extents: of two where a scan holds what it takes beside what it gives, of
+  /// four where an element is long to compute, in steps that each thread repeats for all it has.
   int64_t largest_tile(const Extents& extents) const {
+    constexpr unsigned long_to_compute = 100;
     int64_t largest = 0, held = 1;
     walk(kernel_, [&](Op* op) {
-      if (op->is(schedule::info(OpKind::Scan))) held = 2;
+      if (op->is(schedule::info(OpKind::Scan))) held = std::max<int64_t>(held, 2);
+      ElementwiseKind kind = op->info().elementwise;
+      if (kind != ElementwiseKind::None && element_cost(kind, op->result()->type()->dtype) > long_to_compute) held = 4;
     });
     for_each_tile([&](Type tile) {
       int64_t registers = std::max<int64_t>(1, byte_size(tile->dtype) / 4);

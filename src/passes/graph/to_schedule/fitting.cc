@@ -80,7 +80,7 @@ std::map<Op*, AxisRuns> too_wide(const FusionGroup& group, const KernelSpace& sp
 }  // namespace
 
 std::vector<FusionGroup> GraphLowering::fitting_groups() {
-  std::vector<FusionGroup> groups = group_fusions(reads_);
+  std::vector<FusionGroup> groups = group_fusions(reads_, context_.machine);
   bool in_registers = context_.machine && context_.machine->is_gpu();
   while (in_registers) {
     std::map<Op*, AxisRuns> split;
@@ -94,7 +94,7 @@ std::vector<FusionGroup> GraphLowering::fitting_groups() {
     if (split.empty()) break;
     for (const auto& [op, runs] : split) reduce_in_turns(op, runs);
     reads_ = GraphReads(reads_.terminator()->block(), reads_.windows_in_place());
-    groups = group_fusions(reads_);
+    groups = group_fusions(reads_, context_.machine);
   }
   return groups;
 }
