@@ -1,5 +1,6 @@
-// Loading checks the parts of a bundle against each other, so that a call cannot meet a plan that
-// disagrees with the manifest or launches a kernel with arguments it does not have.
+// A module is what is left of a bundle whose parts have been checked against each other
+// (runtime/format/bundle_check.h), so that a call cannot meet a plan that disagrees with the manifest
+// or launches a kernel with arguments it does not have.
 
 #include "runtime/core/module.h"
 
@@ -9,7 +10,7 @@
 
 #include "runtime/core/context.h"
 #include "runtime/core/tensor.h"
-#include "runtime/format/launch_check.h"
+#include "runtime/format/bundle_check.h"
 #include "runtime/format/plan_views.h"
 #include "runtime/format/safetensors.h"
 
@@ -17,11 +18,9 @@ namespace tessera::runtime {
 
 namespace {
 
-using format::BufferKind;
 using format::in_quotes;
 using format::ManifestTensor;
 using format::Plan;
-using format::PlanBuffer;
 
 template <typename... Pieces>
 Status damaged(const Pieces&... pieces) {
@@ -43,8 +42,9 @@ class ModuleLoader {
     module_.flags = flags_;
     using Stage = Status (ModuleLoader::*)();
     for (Stage stage : {&ModuleLoader::check_abi, &ModuleLoader::choose_target,
-                        &ModuleLoader::load_kernels, &ModuleLoader::declare_parameters,
-                        &ModuleLoader::load_functions, &ModuleLoader::load_weights}) {
+                        &ModuleLoader::read_target, &ModuleLoader::load_kernels,
+                        &ModuleLoader::declare_parameters, &ModuleLoader::load_functions,
+                        &ModuleLoader::load_weights}) {
       if (Status status = (this->*stage)(); status.failed()) return status;
     }
     return ok();
@@ -52,10 +52,8 @@ class ModuleLoader {
 
  private:
   Status check_abi() {
-    const format::Manifest& manifest = module_.manifest;
-    if (manifest.abi_major == TSR_ABI_MAJOR && manifest.abi_minor <= TSR_ABI_MINOR) return ok();
-    return damaged("the bundle was built for ABI ", manifest.abi_major, ".", manifest.abi_minor,
-                   "; this library has ", TSR_ABI_MAJOR, ".", TSR_ABI_MINOR);
+    format::Outcome checked = format::check_abi(module_.manifest);
+    return checked ? ok() : damaged(checked.error().text);
   }
 
   /// The best target that this machine can run, or the one that TSR_TARGET asks for.
@@ -85,17 +83,16 @@ class ModuleLoader {
                 "; take another device, or compile for this one (tesserac --help lists targets)");
   }
 
+  Status read_target() {
+    auto contents = format::read_target(bundle_, module_.target);
+    if (!contents) return damaged(contents.error().text);
+    module_.metas = std::move(contents->kernels);
+    entries_ = std::move(contents->entries);
+    return ok();
+  }
+
   Status load_kernels() {
-    const format::BundleEntry* reflection = bundle_.find(format::reflection_name);
-    if (!reflection) return damaged("the bundle has no ", format::reflection_name);
-    auto read = format::read_reflection(reflection->bytes);
-    if (!read) return damaged("the bundle's ", read.error().text);
-    if (auto steps = read->steps.find(module_.target); steps != read->steps.end()) {
-      steps_ = std::move(steps->second);
-    }
-    auto found = read->kernels.find(module_.target);
-    if (found == read->kernels.end() || found->second.empty()) return ok();
-    module_.metas = std::move(found->second);
+    if (module_.metas.empty()) return ok();
     Status status;
     if (module_.has_code()) status = device_.load(bundle_, module_.target, flags_, module_.code);
     for (size_t i = 0; i < module_.metas.size() && !status.failed(); ++i) {
@@ -103,8 +100,7 @@ class ModuleLoader {
       if (module_.has_code()) status = module_.code->find(module_.metas[i], &code);
       module_.kernels.emplace_back(&module_, &module_.metas[i], code);
     }
-    if (status.failed()) return status;
-    return ok();
+    return status;
   }
 
   Status declare_parameters() {
@@ -115,132 +111,41 @@ class ModuleLoader {
   }
 
   Status load_functions() {
-    for (const format::ManifestEntry& entry : module_.manifest.entries) {
+    for (size_t i = 0; i < entries_.size(); ++i) {
       auto function = std::make_unique<tsr_function>();
       function->module = &module_;
-      function->entry = &entry;
-      if (Status status = load_function(*function); status.failed()) return status;
+      function->entry = &module_.manifest.entries[i];
+      if (Status status = load_function(*function, entries_[i]); status.failed()) return status;
       module_.functions.push_back(std::move(function));
     }
     return ok();
   }
 
-  Status load_function(tsr_function& function) {
-    std::string path = format::plan_path(function.entry->name, module_.target);
-    const format::BundleEntry* bytes = bundle_.find(path);
-    if (!bytes) return damaged("the bundle has no ", path);
-    auto plan = format::decode_plan(bytes->bytes);
-    if (!plan) return damaged("the bundle's ", path, ": ", plan.error().text);
-    function.plan = std::move(*plan);
-    if (auto known = steps_.find(function.entry->name); known != steps_.end()) {
-      function.sources = known->second;
-    }
+  Status load_function(tsr_function& function, format::EntryPlan& checked) {
+    function.plan = std::move(checked.plan);
+    function.sources = std::move(checked.sources);
+    function.inputs = std::move(checked.inputs);
+    function.outputs = std::move(checked.outputs);
+    function.params = std::move(checked.params);
+    function.param_slots = std::move(checked.param_slots);
+    function.donors = std::move(checked.donors);
     function.is_view = format::find_views(function.plan);
-    if (function.plan.entry != function.entry->name || function.plan.target != module_.target) {
-      return damaged("the bundle's ", path, " is the plan of another entry or target");
+    for (uint32_t number : checked.kernels) {
+      tsr_kernel& kernel = module_.kernels[number];
+      function.kernels.push_back({kernel.meta, kernel.code, &kernel.cost});
     }
-    if (Status status = match_signature(function); status.failed()) return status;
-    if (Status status = match_donations(function); status.failed()) return status;
-    if (Status status = match_kernels(function); status.failed()) return status;
-    Status status = function.constants.allocate(device_.memory(), function.plan.data.size());
-    if (status.failed() || function.plan.data.empty()) return status;
-    return device_.copy(function.constants.data(), function.plan.data.data(),
-                        function.plan.data.size());
-  }
-
-  Status match_signature(tsr_function& function) {
-    const format::ManifestEntry& entry = *function.entry;
-    for (uint32_t i = 0; i < function.plan.buffers.size(); ++i) {
-      switch (function.plan.buffers[i].kind) {
-        case BufferKind::Input:
-          function.inputs.push_back(i);
-          break;
-        case BufferKind::Output:
-          function.outputs.push_back(i);
-          break;
-        case BufferKind::Param:
-          function.params.push_back(i);
-          break;
-        case BufferKind::Temp:
-        case BufferKind::Constant:
-          break;
-      }
-    }
-    if (Status status = match_tensors(function, function.inputs, entry.inputs); status.failed()) {
-      return status;
-    }
-    if (Status status = match_tensors(function, function.outputs, entry.outputs); status.failed()) {
-      return status;
-    }
-    return match_params(function);
-  }
-
-  Status match_tensors(const tsr_function& function, const std::vector<uint32_t>& buffers,
-                       const std::vector<ManifestTensor>& declared) const {
-    bool same = buffers.size() == declared.size();
-    for (size_t i = 0; same && i < buffers.size(); ++i) {
-      same = matches(function.plan.buffers[buffers[i]], declared[i]);
-    }
-    if (same) return ok();
-    return damaged("the manifest and the plan of ", in_quotes(function.entry->name),
-                   " disagree about its signature");
-  }
-
-  static bool matches(const PlanBuffer& buffer, const ManifestTensor& declared) {
-    bool is_seed = buffer.dtype == format::Dtype::U64 && buffer.shape.empty();
-    return buffer.name == declared.name && buffer.dtype == declared.dtype &&
-           buffer.shape.size() == declared.shape.size() && (!declared.seed || is_seed);
-  }
-
-  Status match_params(tsr_function& function) {
-    for (uint32_t buffer : function.params) {
-      const PlanBuffer& used = function.plan.buffers[buffer];
-      Parameter* parameter = module_.find_parameter(used.name);
-      if (!parameter || !matches(used, *parameter->declared)) {
-        return damaged("the manifest and the plan of ", in_quotes(function.entry->name),
-                       " disagree about the parameter ", in_quotes(used.name));
-      }
-      function.param_slots.push_back(uint32_t(parameter - module_.parameters.data()));
-    }
-    return ok();
-  }
-
-  /// An output is a view in the plan exactly when the manifest says whose memory it is.
-  Status match_donations(tsr_function& function) {
-    const Plan& plan = function.plan;
-    std::vector<uint32_t> donor(plan.buffers.size(), format::no_index);
-    for (const format::PlanStep& step : plan.steps) {
-      const auto* alias = std::get_if<format::AliasStep>(&step);
-      if (!alias || plan.buffers[alias->view].kind != BufferKind::Output) continue;
-      if (donor[alias->view] != format::no_index && donor[alias->view] != alias->of) {
-        return damaged("the plan of ", in_quotes(plan.entry), " has an output with two donors");
-      }
-      donor[alias->view] = alias->of;
-    }
-    for (size_t i = 0; i < function.outputs.size(); ++i) {
-      uint32_t input = donor[function.outputs[i]];
-      const std::string& declared_donor = function.entry->outputs[i].alias_of;
-      bool agrees = input == format::no_index ? declared_donor.empty()
-                                              : declared_donor == plan.buffers[input].name;
-      if (!agrees) {
-        return damaged("the manifest and the plan of ", in_quotes(plan.entry),
-                       " disagree about donated memory");
-      }
-      if (input != format::no_index && is_seed(function, input)) {
-        return damaged("the plan of ", in_quotes(plan.entry), " takes over the memory of a seed, ",
-                       "which a call may leave out");
-      }
-      function.donors.push_back(input);
+    uint32_t launches = 0;
+    for (const format::PlanStep& step : function.plan.steps) {
+      function.launch_numbers.push_back(launches);
+      launches += std::holds_alternative<format::LaunchStep>(step);
     }
     find_places(function);
-    for (uint32_t i : function.inputs) function.input_shapes.push_back(declared(plan, i));
-    for (uint32_t i : function.outputs) function.output_shapes.push_back(declared(plan, i));
-    return ok();
-  }
-
-  static bool is_seed(const tsr_function& function, uint32_t buffer) {
-    auto input = std::ranges::find(function.inputs, buffer);
-    return function.entry->inputs[size_t(input - function.inputs.begin())].seed;
+    for (uint32_t i : function.inputs) function.input_shapes.push_back(declared(function.plan, i));
+    for (uint32_t i : function.outputs) function.output_shapes.push_back(declared(function.plan, i));
+    const std::string& data = function.plan.data;
+    Status status = function.constants.allocate(device_.memory(), data.size());
+    if (status.failed() || data.empty()) return status;
+    return device_.copy(function.constants.data(), data.data(), data.size());
   }
 
   /// Where the source declares the extents that bind_dims checks.
@@ -259,29 +164,6 @@ class ModuleLoader {
     return declared_shape(plan, plan.buffers[buffer]);
   }
 
-  Status match_kernels(tsr_function& function) {
-    const Plan& plan = function.plan;
-    for (const std::string& name : plan.kernels) {
-      tsr_kernel* kernel = module_.find_kernel(name);
-      if (!kernel) {
-        return damaged("the plan of ", in_quotes(plan.entry), " launches the unknown kernel ",
-                       in_quotes(name));
-      }
-      function.kernels.push_back({kernel->meta, kernel->code, &kernel->cost});
-    }
-    std::vector<const format::KernelMeta*> metas;
-    for (const BoundKernel& kernel : function.kernels) metas.push_back(kernel.meta);
-    if (format::Outcome checked = format::check_launches(plan, metas); !checked) {
-      return damaged("the plan of ", in_quotes(plan.entry), ": ", checked.error().text);
-    }
-    uint32_t launches = 0;
-    for (const format::PlanStep& step : plan.steps) {
-      function.launch_numbers.push_back(launches);
-      launches += std::holds_alternative<format::LaunchStep>(step);
-    }
-    return ok();
-  }
-
   Status load_weights() {
     for (const format::BundleEntry& entry : bundle_.entries()) {
       if (!entry.name.starts_with("weights/")) continue;
@@ -297,9 +179,7 @@ class ModuleLoader {
   Status bind_weight(std::string_view file, const format::TensorView& tensor) {
     Parameter* parameter = module_.find_parameter(tensor.name);
     if (!parameter || parameter->is_bound ||
-        dlpack_dtype(parameter->declared->dtype).code != dlpack_dtype(tensor.dtype).code ||
-        dtype_bits(parameter->declared->dtype) != dtype_bits(tensor.dtype) ||
-        parameter->declared->shape.size() != tensor.shape.size()) {
+        !format::is_value_of(*parameter->declared, tensor.dtype, tensor.shape.size())) {
       return damaged("the bundle's ", file, " has the tensor ", in_quotes(tensor.name),
                      ", which fits no parameter");
     }
@@ -323,7 +203,7 @@ class ModuleLoader {
   const format::BundleView& bundle_;
   uint32_t flags_;
   Device& device_;
-  std::map<std::string, format::StepSources> steps_;  ///< by entry
+  std::vector<format::EntryPlan> entries_;  ///< beside the manifest's, until functions have them
 };
 
 Status check_image_kind(std::string_view image) {

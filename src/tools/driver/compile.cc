@@ -24,6 +24,7 @@
 #include "tools/driver/remapped_files.h"
 #include "tools/driver/shape_policy.h"
 #include "tools/driver/version.h"
+#include "tools/whole_bundle/whole_bundle.h"
 
 namespace tessera::driver {
 
@@ -566,6 +567,18 @@ void Compiler::show_code() {
   }
 }
 
+/// What does not load is a bug of ours, and no file.
+void Compiler::check_loads(const std::string& bundle) {
+  format::Result<format::BundleView> checked = check_whole_bundle(bundle);
+  if (checked) return;
+  ReproducerScope reproducer(reproducer_path("tesserac"), [&] {
+    std::string text;
+    for (TargetOutput& target : state_->targets) text += target_dump(pointers(target.modules), *target.machine);
+    return text;
+  });
+  TSR_UNREACHABLE("the bundle would be refused when it is loaded: " + checked.error().text);
+}
+
 Status Compiler::write_bundle() {
   if (!check_has_entries() || !lower_called_kernels()) return failure;
   if (!generate_code() || !generate_ptx()) return failure;
@@ -586,6 +599,7 @@ Status Compiler::write_bundle() {
   return timed("bundle", [&]() -> Status {
     Result<std::string> bytes = codegen::write_bundle(input, diagnostics_);
     if (!bytes) return failure;
+    check_loads(*bytes);
     if (!options_.keep_bundle) return write_text(output_path(), *bytes, diagnostics_);
     bundle_ = std::move(*bytes);
     return success;

@@ -101,6 +101,7 @@ class Compiler {
   std::string output_path() const;
   Status check_has_entries();
   Status generate_code();
+  void check_loads(const std::string& bundle);
   Status generate_ptx();
   Status write_dump();
   void show_code();

@@ -185,6 +185,89 @@ TEST_CASE("tsr verify accepts sound bundles and names damage", "[tsr]") {
   CHECK(work.tsr("inspect bad.bundle").code == 1);
 }
 
+TEST_CASE("tsr verify reads every part of a bundle, and loading refuses what it reads", "[tsr]") {
+  Workspace work;
+  const std::string sound = work.read("m.bundle");
+  auto refusal = [&](const std::function<void(Manifest&, std::map<std::string, std::string>&)>& change) {
+    work.write("bad.bundle", changed_bundle(sound, change));
+    Ran ran = work.tsr("verify bad.bundle");
+    CHECK(ran.code == 1);
+    const std::string head = "tsr: error: bad.bundle: ";
+    CHECK(ran.output.starts_with(head));
+    return ran.output.substr(std::min(head.size(), ran.output.size()));
+  };
+  auto with_file = [&](const std::string& name, const std::string& bytes) {
+    return refusal([&](Manifest&, auto& entries) { entries[name] = bytes; });
+  };
+  auto without_file = [&](const std::string& name) {
+    return refusal([&](Manifest&, auto& entries) { REQUIRE(entries.erase(name) == 1); });
+  };
+  auto with_reflection = [&](const std::function<void(Reflection&)>& change) {
+    return refusal([&](Manifest&, auto& entries) {
+      std::string& text = entries[std::string(reflection_name)];
+      Reflection reflection = *read_reflection(text);
+      change(reflection);
+      text = write_reflection(reflection);
+    });
+  };
+  const std::string code = kernels_path(sample_target), plan = plan_path("layer", sample_target);
+  CHECK(without_file(code) == "the bundle has no kernels/cpu-x86-64-v3/kernels.so\n");
+  CHECK(with_file(code, "") == "the bundle's kernels/cpu-x86-64-v3/kernels.so: it is too short\n");
+  CHECK(with_file(code, std::string(9000, 'x')) == "the bundle's kernels/cpu-x86-64-v3/kernels.so: it is no ELF file\n");
+  CHECK(refusal([](Manifest& manifest, auto&) { manifest.abi_minor = 99; }).starts_with("the bundle was built for ABI 1.99"));
+  CHECK(refusal([](Manifest& manifest, auto&) { manifest.abi_major = 2; }).starts_with("the bundle was built for ABI 2.0"));
+  CHECK(refusal([](Manifest& manifest, auto&) { manifest.targets = {}; }) == "the bundle has code for no target\n");
+  CHECK(refusal([](Manifest& manifest, auto&) { manifest.targets = {"vax"}; }) ==
+        "the bundle has no plan/layer/vax.plan\n");
+  CHECK(refusal([](Manifest& manifest, auto&) { manifest.entries[0].inputs[0].dtype = Dtype::I32; }) ==
+        "the manifest and the plan of 'layer' disagree about its signature\n");
+  CHECK(refusal([](Manifest& manifest, auto&) { manifest.entries[0].inputs[0].shape[0] = "B + 1"; }) ==
+        "the manifest and the plan of 'layer' disagree about its signature\n");
+  CHECK(refusal([](Manifest& manifest, auto&) { manifest.params[0].dtype = Dtype::F64; }) ==
+        "the manifest and the plan of 'layer' disagree about the parameter 'layer.w'\n");
+  CHECK(without_file(plan) == "the bundle has no plan/layer/cpu-x86-64-v3.plan\n");
+  CHECK(with_file(plan, "x").starts_with("the bundle's plan/layer/cpu-x86-64-v3.plan: "));
+  CHECK(without_file(std::string(reflection_name)) == "the bundle has no reflection.json\n");
+  CHECK(with_reflection([](Reflection& r) { std::erase_if(r.kernels[sample_target], [](auto& k) { return k.name == "scale"; }); }) ==
+        "the plan of 'layer' launches the unknown kernel 'scale'\n");
+  CHECK(with_reflection([](Reflection& r) { r.kernels[sample_target][0].name = "aaa"; }) ==
+        "the bundle's kernels/cpu-x86-64-v3/kernels.so: it has no kernel 'aaa'\n");
+  CHECK(with_reflection([](Reflection& r) { r.kernels["cpu:x86-64-v4"] = {}; }) ==
+        "the bundle's reflection.json tells of the target 'cpu:x86-64-v4', which the manifest does not list\n");
+  CHECK(with_reflection([](Reflection& r) { r.steps[sample_target]["layer"] = {"a", "b"}; }) ==
+        "the bundle's reflection.json tells of 2 steps of 'layer', which has 1\n");
+  CHECK(with_file("ir/graph.tir", "module @").starts_with("ir/graph.tir:1:"));
+  CHECK(with_file("ir/kernels.tir", "nothing").starts_with("ir/kernels.tir:1:1: "));
+  CHECK(with_file("schedules.json", "{").starts_with("the bundle's schedules.json: "));
+  CHECK(with_file("weights/a.safetensors", "{").starts_with("the bundle's weights/a.safetensors: "));
+  CHECK(with_file("weights/a.safetensors", *write_safetensors({{"layer.v", Dtype::F32, {1}, "1234"}})) ==
+        "the bundle's weights/a.safetensors has the tensor 'layer.v', which fits no parameter\n");
+}
+
+TEST_CASE("tsr verify reads the code of a GPU", "[tsr]") {
+  Workspace work;
+  CudaBundle bundle{{Workspace::layer()}};
+  const std::string target = bundle.targets[0];
+  const std::string sound = bundle.bytes();
+  auto verified = [&](const std::string& form, const std::string& bytes) {
+    work.write("c.bundle", changed_bundle(sound, [&](Manifest&, auto& entries) {
+                 if (bytes == "absent") entries.erase(kernels_path(target, form));
+                 if (bytes != "absent") entries[kernels_path(target, form)] = bytes;
+               }));
+    return work.tsr("verify c.bundle").output;
+  };
+  const std::string error = "tsr: error: c.bundle: the bundle";
+  CHECK(verified("cubin", "absent").find(": sound, ") != std::string::npos);
+  CHECK(verified("ptx", "absent") == error + " has no kernels/cuda-sm_90a/kernels.ptx\n");
+  CHECK(verified("ptx", "") == error + "'s kernels/cuda-sm_90a/kernels.ptx: it is no PTX\n");
+  CHECK(verified("ptx", "garbage") == error + "'s kernels/cuda-sm_90a/kernels.ptx: it is no PTX\n");
+  CHECK(verified("ptx", ".version 8.0\n.entry add_one_more\n") ==
+        error + "'s kernels/cuda-sm_90a/kernels.ptx: it has no kernel 'add_one'\n");
+  CHECK(verified("cubin", "") == error + "'s kernels/cuda-sm_90a/kernels.cubin: it is no cubin\n");
+  CHECK(verified("cubin", std::string(5000, 'x')) == error + "'s kernels/cuda-sm_90a/kernels.cubin: it is no cubin\n");
+  CHECK(verified("cubin", sample_object()) == error + "'s kernels/cuda-sm_90a/kernels.cubin: it is no cubin\n");
+}
+
 TEST_CASE("what is no file is not read", "[tsr]") {
   Workspace work;
   REQUIRE(::mkfifo(work.path("pipe").c_str(), 0600) == 0);
