@@ -1,10 +1,20 @@
 #include "runtime/core/limits.h"
 
+#include <algorithm>
+
 namespace tessera::runtime {
+
+namespace {
+
+/// A hundred years: what is added to the clock does not overflow it.
+constexpr uint64_t longest = uint64_t(100) * 365 * 24 * 3600 * 1000;
+
+}  // namespace
 
 CallLimits::CallLimits(const tsr_limits_t& limits, const std::string& entry)
     : limits_(limits), entry_(entry) {
-  if (limits.milliseconds) until_ = Clock::now() + std::chrono::milliseconds(limits.milliseconds);
+  if (limits.milliseconds == 0) return;
+  until_ = Clock::now() + std::chrono::milliseconds(std::min(limits.milliseconds, longest));
 }
 
 Status CallLimits::take_step() {
