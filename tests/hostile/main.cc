@@ -133,7 +133,10 @@ class Run {
   }
 
   int execute() {
-    for (size_t i = 0; i < options_.count && failures_ < 20; ++i) one(i);
+    for (size_t i = 0; i < options_.count && failures_ < 20; ++i) {
+      one(i);
+      if (i % 1000 == 999) std::fprintf(stderr, "%zu of %zu\n", i + 1, options_.count);
+    }
     std::printf("%zu bundles: %zu unwritten, %zu refused, %zu loaded, %zu called; tsr: %zu right, %zu refused; %zu wrong\n",
                 options_.count, unwritten_, verdicts_[0], verdicts_[1], verdicts_[2], commands_[0], commands_[1],
                 failures_);
