@@ -4,7 +4,6 @@
 
 #include <cstdio>
 
-#include "runtime/format/text.h"
 #include "runtime/tsr/terminal.h"
 #include "support/render/json.h"
 
@@ -12,8 +11,8 @@ namespace tessera::tool {
 
 void Errors::print(std::string_view text, std::string_view help) {
   std::string head = error_style().bold_red("error:");
-  std::fprintf(stderr, "tsr: %s %s\n", head.c_str(), format::printable(text).c_str());
-  if (!help.empty()) std::fprintf(stderr, "%s\n", format::printable(help).c_str());
+  std::fprintf(stderr, "tsr: %s %.*s\n", head.c_str(), int(text.size()), text.data());
+  if (!help.empty()) std::fprintf(stderr, "%.*s\n", int(help.size()), help.data());
 }
 
 void Errors::tell() {

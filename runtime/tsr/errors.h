@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "runtime/format/text.h"
 #include "support/diagnostic.h"
 
 namespace tessera::tool {
@@ -17,9 +18,10 @@ class Errors {
   /// "tsr: error: ...", and where there is one a line that helps.
   template <typename Kind>
   void add(Kind kind, std::string_view text, std::string_view help = {}) {
-    auto builder = engine_.report(kind, {}, text);
-    if (!help.empty()) builder.help(std::string(help));
-    if (!is_json_) print(text, help);
+    std::string shown = format::printable(text), helps = format::printable(help);
+    auto builder = engine_.report(kind, {}, shown);
+    if (!help.empty()) builder.help(helps);
+    if (!is_json_) print(shown, helps);
     told_ = engine_.all().size();
   }
   /// Files and mistakes of IR; tell() shows what was reported since it was called before.

@@ -96,6 +96,25 @@ def check_command_line(folder):
         env=dict(os.environ, TMPDIR=str(folder / "missing")))
 
 
+def check_own_bundle(folder):
+    """What tesserac has put together is checked as a reader checks it: what would be refused is no file."""
+    source, dump, bundle = folder / "own.tsr", folder / "own.tir", folder / "own.bundle"
+    source.write_text("@jit\ndef f(x: Tensor[4, f32]) -> Tensor[4, f32]:\n    return x * x\n")
+    run(BIN / "tesserac", source, "--target=cpu:x86-64-v3", "--dump=target", "-o", dump)
+    text = dump.read_text()
+    run(BIN / "tesserac", dump, "-o", bundle)
+    run(BIN / "tsr", "verify", bundle)
+    bundle.unlink()
+    # Another entry with a kernel of the same name, which no reader can tell apart.
+    other = text.replace("module @f ", "module @g ").replace('entry = "f"', 'entry = "g"')
+    dump.write_text(text + other.replace("host.func @f(", "host.func @g("))
+    places = dict(os.environ, HOME=str(folder), TMPDIR=str(folder), XDG_STATE_HOME=str(folder))
+    result = subprocess.run([BIN / "tesserac", dump, "-o", bundle], capture_output=True, text=True, env=places)
+    assert result.returncode == 70, result.stderr
+    assert "the bundle would be refused when it is loaded" in result.stderr, result.stderr
+    assert "reproducer written to" in result.stderr and not list(folder.glob("own.bundle*")), result.stderr
+
+
 def check_large_header(folder):
     """A header of safetensors takes memory by its size: what it says is kept, not how."""
     bundle, weights = folder / "m.bundle", folder / "large.safetensors"
@@ -177,6 +196,7 @@ def main():
         check_sources(folder)
         check_large_source(folder)
         check_command_line(folder)
+        check_own_bundle(folder)
         check_large_header(folder)
         check_run(folder)
         check_commands(folder)

@@ -310,7 +310,7 @@ TEST_CASE("texts of a bundle do not steer a terminal", "[tsr]") {
   for (const char* command :
        {"verify m.bundle", "inspect m.bundle", "inspect --yaml m.bundle", "inspect --json m.bundle",
         "inspect --report m.bundle", "inspect --report --dims B=2,D=3 m.bundle", "inspect --report=json m.bundle",
-        "inspect --ir plan m.bundle", "inspect --ir graph m.bundle", "inspect --ir graph --fn f m.bundle",
+        "inspect --ir graph --fn f m.bundle --error-format=json", "inspect --ir plan m.bundle", "inspect --ir graph m.bundle", "inspect --ir graph --fn f m.bundle",
         "run m.bundle layer --params w.safetensors --input x=x.npy --trace-shapes"}) {
     Ran ran = work.tsr(command);
     INFO(command << ": " << ran.output);
