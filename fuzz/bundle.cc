@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "runtime/format/bundle.h"
+#include "runtime/format/bundle_check.h"
+#include "runtime/format/cuda_image.h"
 #include "runtime/format/kernel_image.h"
 #include "runtime/format/reflection.h"
 
@@ -20,6 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (entry.name == format::manifest_name) continue;
       if (!writer.add(entry.name, std::string(entry.bytes))) std::abort();
     }
+    (void)format::check_bundle(*view);
     auto again = writer.finish(view->manifest());
     if (!again || *again != bytes) std::abort();
   }
@@ -32,6 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       for (const format::KernelMeta& kernel : kernels) (void)format::kernel_yaml(kernel);
     }
   }
+  (void)format::check_ptx(bytes, {});
+  (void)format::check_cubin(bytes, {});
   if (auto image = format::read_kernel_image(bytes)) {
     if (*format::write_kernel_image(*image) != bytes) std::abort();
   }
