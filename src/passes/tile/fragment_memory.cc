@@ -116,9 +116,10 @@ FragmentEmitter::Access FragmentEmitter::access(const FragmentMemory& memory, Ty
     if (offset) at = resolve(offset);
     found.level = std::max(found.level, at.level);
     int axis = i < 0 ? -1 : memory.axes[size_t(i)];
-    bool moves = axis >= 0 && !memory.local[size_t(i)];
+    // What holds the fragment at hand alone is counted from there, also where a part of it is at hand.
+    Value* start = axis < 0 ? nullptr : memory.local[size_t(i)] ? binding(axis).within : binding(axis).start;
     enter(found.level);
-    found.offsets.push_back(moves ? tile::add(builder_, at.value, binding(axis).start) : at.value);
+    found.offsets.push_back(start ? tile::add(builder_, at.value, start) : at.value);
     if (i < 0 || memory.local[size_t(i)]) continue;
     Value* limit = fragment_limit(axis, memory.limits[size_t(i)], found.level);
     if (!limit) continue;
