@@ -14,7 +14,7 @@ namespace tessera::check {
 namespace {
 
 /// More elements than that, summed over all ops and counting the steps of products, take too long.
-constexpr int64_t most_work = 400000, most_gpu_work = 30000;
+constexpr int64_t most_work = 400000, most_work_elsewhere = 30000;
 /// A size is not made smaller than that to save work; slices and loops of the generator fit it.
 constexpr int64_t smallest = 8;
 
@@ -115,7 +115,7 @@ class Checker {
       subject_ = &kernel.emplace(program_.kernel ? kernel_source_of(program_, index) : source_of(program_));
       if (!subject_->entry()) return refuse_or_fail("front end", subject_->messages());
     }
-    return check_tiles() && check_code() && check_gpus();
+    return check_tiles() && check_code() && check_elsewhere();
   }
 
   bool fail(const std::string& way, const std::string& message) {
@@ -267,13 +267,13 @@ class Checker {
     return true;
   }
 
-  bool check_gpus() {
-    for (const Machine* machine : options_.gpus) {
+  bool check_elsewhere() {
+    for (const Machine* machine : options_.elsewhere) {
       bool ready = false;
       if (!prepare(machine->name, Way::MachineTiles, machine, ready)) return false;
-      if (ready && !compare_all(machine->name, most_gpu_work, false)) return false;
+      if (ready && !compare_all(machine->name, most_work_elsewhere, false)) return false;
       if (ready && !subject_->finish()) {
-        if (!refuse_or_fail(machine->name + " ptx", subject_->messages())) return false;
+        if (!refuse_or_fail(machine->name + " code", subject_->messages())) return false;
       }
     }
     return true;
@@ -310,15 +310,16 @@ TensorValue filled(const Node& argument, const DimValues& dims, uint64_t salt) {
 
 CheckOptions options_for(uint64_t seed, bool thorough) {
   CheckOptions options;
-  std::vector<const Machine*> cpus = runnable_cpus();
-  static constexpr const char* gpus[] = {"cuda:sm_80", "cuda:sm_90a"};
+  std::vector<const Machine*> cpus = runnable_cpus(), others;
+  for (const Machine* machine : all_machines()) {
+    if (std::find(cpus.begin(), cpus.end(), machine) == cpus.end()) others.push_back(machine);
+  }
   if (thorough) {
-    options.cpus = cpus;
-    for (const char* gpu : gpus) options.gpus.push_back(find_machine(gpu));
+    options.cpus = std::move(cpus), options.elsewhere = std::move(others);
     return options;
   }
   if (!cpus.empty()) options.cpus = {cpus[seed % cpus.size()]};
-  if (seed % 5 == 0) options.gpus.push_back(find_machine(gpus[seed / 5 % 2]));
+  if (seed % 5 == 0 && !others.empty()) options.elsewhere = {others[seed / 5 % others.size()]};
   options.tiles = seed % 2 == 0;
   return options;
 }

@@ -26,12 +26,12 @@ struct Outcome {
 };
 
 struct CheckOptions {
-  std::vector<const Machine*> cpus;  ///< for machine code
-  std::vector<const Machine*> gpus;  ///< whose tiles are interpreted
+  std::vector<const Machine*> cpus;       ///< for machine code
+  std::vector<const Machine*> elsewhere;  ///< whose tiles are interpreted, and whose code is built and not run
   bool tiles = true;
 };
 
-/// What a run of the generator checks for a seed: all CPUs and GPUs, or some of them in turn.
+/// What a run of the generator checks for a seed: all machines, or some of them in turn.
 CheckOptions options_for(uint64_t seed, bool thorough);
 
 Outcome check(const Program& program, const CheckOptions& options);

@@ -176,11 +176,15 @@ bool Subject::prepare(Way way, const Machine* machine) {
   return run_passes(*module_, passes, machine) && load(*machine);
 }
 
-bool Subject::load(const Machine& machine) {
+Result<std::string> Subject::bundle(const Machine& machine) {
   Module* modules[] = {module_.get()};
   codegen::KernelObject object = codegen::compile_kernels(modules, machine);
   codegen::BundleInput input{optimised_.get(), {{&machine, {module_.get()}, object.image}}, "check", {}};
-  Result<std::string> bytes = codegen::write_bundle(input, text_.diagnostics);
+  return codegen::write_bundle(input, text_.diagnostics);
+}
+
+bool Subject::load(const Machine& machine) {
+  Result<std::string> bytes = bundle(machine);
   if (!bytes) return false;
   try {
     require(tsrCreateContext(&context_));
@@ -197,7 +201,7 @@ bool Subject::finish() {
   std::span<const PassId> passes = pipeline_for(*machine_);
   if (!run_passes(*module_, passes.subspan(until_target(passes).size()), machine_)) return false;
   Module* modules[] = {module_.get()};
-  return bool(codegen::emit_ptx(modules, *machine_, text_.diagnostics));
+  return machine_->is_gpu() ? bool(codegen::emit_ptx(modules, *machine_, text_.diagnostics)) : bool(bundle(*machine_));
 }
 
 std::string Subject::prepared_text() const {

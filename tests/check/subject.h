@@ -53,7 +53,7 @@ class Subject {
   /// Computes in the way that was prepared last; nullopt with `problem`. `threads` is for code.
   std::optional<Tensors> compute(const Tensors& arguments, const Tensors& shapes, const DimValues& dims,
                                  unsigned threads = 1);
-  /// Takes a GPU's tiles the rest of the way, to PTX; false with `messages`.
+  /// Takes a machine's tiles the rest of the way, to PTX or a bundle; false with `messages`.
   bool finish();
   const std::string& problem() const { return problem_; }
   /// The IR that the last way runs.
@@ -61,6 +61,7 @@ class Subject {
 
  private:
   bool run_passes(Module& module, std::span<const PassId> passes, const Machine* machine);
+  Result<std::string> bundle(const Machine& machine);
   bool load(const Machine& machine);
   void unload();
 
