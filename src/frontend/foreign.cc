@@ -22,7 +22,7 @@ constexpr std::string_view reshaped = "another shape is reshape({0}, (B, -1)), w
 constexpr std::string_view converted = "a conversion is cast({0}, f32)";
 constexpr std::string_view selected = "where(mask, a, b) takes elements of a where the mask holds, and of b elsewhere";
 constexpr std::string_view placed = "values have no place of their own: leave it out";
-constexpr std::string_view parted = "parts are slices: {0}[:, :n] and {0}[:, n:]";
+constexpr std::string_view parted = "parts are slices, {0}[:, :n] and {0}[:, n:], or split and chunk of tessera.nn";
 
 /// Members of tensors.
 constexpr Row members[] = {
@@ -42,6 +42,8 @@ constexpr Row members[] = {
     {"expand", "extents of 1 are repeated by broadcast_to({0}, shape), and by operators as they need it"},
     {"repeat", "extents of 1 are repeated by broadcast_to({0}, shape); copies beside each other by concat"},
     {"chunk", parted}, {"split", parted}, {"unbind", parted},
+    {"flip", "{0}[:, ::-1] is in reverse order along an axis"},
+    {"var", "var({0}, axis=1) of tessera.nn"}, {"std", "std({0}, axis=1) of tessera.nn"},
     {"cuda", placed}, {"cpu", placed}, {"device", placed}, {"detach", placed}, {"contiguous", placed},
     {"clone", placed},
     {"numpy", placed}, {"requires_grad", placed}, {"block_until_ready", placed},
@@ -64,7 +66,6 @@ constexpr Row names[] = {
     {"concatenate", "tensors are put beside each other by concat((x, y), axis=1)"},
     {"hstack", "tensors are put beside each other by concat((x, y), axis=1)"},
     {"vstack", "tensors are put beside each other by concat((x, y), axis=0)"},
-    {"stack", "tensors are put along a new axis by concat((x[None], y[None]), axis=0)"},
     {"randn", "random numbers are normal(1.0, shape=(B, D), dtype=f32), and the function says '!{rng}'"},
     {"rand", "random numbers are uniform(0.0, 1.0, shape=(B, D), dtype=f32), and the function says '!{rng}'"},
     {"permute", "axes change places by transpose(x, 0, 2, 1)"},

@@ -20,6 +20,9 @@ from tessera.nn import (
     repeat_heads, rotary_angles, rotary, one_hot, argmax, argmin, gather, take, pad, conv2d, conv2d_nchw, conv1d,
     max_pool2d, avg_pool2d, adaptive_avg_pool2d, stochastic_round, topk, rank, argsort, sort, scatter_add, quantize, dequantize,
     matmul_scaled, matmul_weights, matmul_int4, pack_int4, unpack_int4, matmul_gated, cumsum, cumprod, cummax, cummin,
+    batch_statistics, group_norm, instance_norm, var, std, flip, part, split, chunk, stack, tril, triu, conv3d,
+    conv_transpose1d, conv_transpose2d, conv_transpose2d_nchw, conv_transpose3d, max_pool1d, max_pool2d_nchw, max_pool3d,
+    avg_pool1d, avg_pool2d_nchw, avg_pool3d, adaptive_avg_pool1d, adaptive_avg_pool2d_nchw, adaptive_avg_pool3d,
 )
 
 def meanof(x: Tensor[N, f32]):
@@ -351,6 +354,160 @@ def images():
          lambda x: (adaptive(x, (1, 1)), adaptive(x, (4, 3))), units=2)
 
 
+def windows_of(x, size, strides, dilation=None):
+    """The windows of images of any number of axes: [B, axes…, C, size…]."""
+    dilation = dilation or (1,) * len(size)
+    axes = tuple(range(1, len(size) + 1))
+    view = np.lib.stride_tricks.sliding_window_view(x, [(n - 1) * d + 1 for n, d in zip(size, dilation)], axis=axes)
+    return view[(slice(None), *(slice(None, None, s) for s in strides), slice(None),
+                 *(slice(None, None, d) for d in dilation))]
+
+
+def convolved(x, w, strides, padding, dilation, groups):
+    """Convolution along any number of axes, from its definition."""
+    axes = w.ndim - 2
+    x = np.pad(x, [(0, 0), *((p, p) for p in padding), (0, 0)])
+    view = windows_of(x, w.shape[:axes], strides, dilation)
+    of, window = "abd"[:axes], "xyz"[:axes]
+    parts = [np.einsum(f"i{of}c{window},{window}cn->i{of}n", v, u)
+             for v, u in zip(np.split(view, groups, axes + 1), np.split(w, groups, -1))]
+    return np.concatenate(parts, -1)
+
+
+def deconvolved(x, w, strides, padding, extra, dilation, groups):
+    """The transpose of a convolution: each element of x is added, times the weights, where it came from."""
+    axes = w.ndim - 2
+    size, results = w.shape[:axes], w.shape[axes] * groups
+    full = [(n - 1) * s + d * (k - 1) + 1 + e for n, s, d, k, e in zip(x.shape[1:], strides, dilation, size, extra)]
+    y = np.zeros((x.shape[0], *full, results))
+    for tap in np.ndindex(*size):
+        at = tuple(slice(t * d, t * d + (n - 1) * s + 1, s)
+                   for t, d, n, s in zip(tap, dilation, x.shape[1:], strides))
+        y[(slice(None), *at)] += np.concatenate(
+            [v @ u.T for v, u in zip(np.split(x, groups, -1), np.split(w[tap], groups, -1))], -1)
+    return y[(slice(None), *(slice(p, n - p) for p, n in zip(padding, full)))]
+
+
+def options_of(axes, **options):
+    """Options of a function of that many axes as they are written: those of one axis are numbers."""
+    names = {"strides": "stride"} if axes == 1 else {}
+    return "".join(f", {names.get(key, key)}={value[0] if axes == 1 and key != 'groups' else value}"
+                   for key, value in options.items())
+
+
+def volumes():
+    """Convolutions, their transposes and pools of one to three axes."""
+    for extents, size, n, o in (
+            ((13,), (4,), 4, dict(strides=(3,), padding=(2,))), ((13,), (3,), 6, dict(dilation=(2,), groups=2)),
+            ((7, 6), (3, 2), 5, dict(strides=(2, 1))), ((7, 6), (3, 3), 6, dict(padding=(1, 1), groups=6)),
+            ((5, 6, 7), (2, 3, 3), 5, dict(strides=(1, 2, 2), padding=(1, 0, 1))),
+            ((5, 6, 7), (3, 3, 3), 6, dict(dilation=(2, 1, 2), groups=3))):
+        axes, groups = len(extents), o.get("groups", 1)
+        even = lambda key, fill, o=o, axes=axes: o.get(key, (fill,) * axes)
+        x, bias = normal(2, *extents, 6), normal(n)
+        w = normal(*size, 6 // groups, n)
+        numbers = ", ".join(map(str, extents))
+        known = f"x: Tensor[B, {numbers}, 6, f32], w: Tensor[{', '.join(map(str, w.shape))}, f32], b: Tensor[{n}, f32]"
+        case(known, f"conv{axes}d(x, w, b{options_of(axes, **o)})", [x, w, bias],
+             lambda x, w, b, e=even, g=groups: convolved(x, w, e("strides", 1), e("padding", 0), e("dilation", 1), g) + b,
+             units=2)
+        # From the result's form to that of the image.
+        t = normal(*size, n // groups, 6)
+        turned = known.replace(f"w: Tensor[{', '.join(map(str, w.shape))}", f"w: Tensor[{', '.join(map(str, t.shape))}")
+        strides = even("strides", 1)
+        extra = tuple(s - 1 for s in strides)
+        case(turned, f"conv_transpose{axes}d(x, w, b{options_of(axes, **o, output_padding=extra)})", [x, t, bias],
+             lambda x, w, b, e=even, g=groups, extra=extra: deconvolved(
+                 x, w, e("strides", 1), e("padding", 0), extra, e("dilation", 1), g) + b, units=2)
+    # Padding beyond the reach of the weights takes elements away; sizes that are known at the call.
+    x, w = normal(2, 5, 4, 6), normal(2, 1, 3, 6)
+    signature = "x: Tensor[B, H, W, 6, f32], w: Tensor[2, 1, 3, 6, f32] where H >= 3, W >= 3"
+    case(signature, "conv_transpose2d(x, w, padding=(2, 1), strides=(2, 3))", [x, w],
+         lambda x, w: deconvolved(x, w, (2, 3), (2, 1), (0, 0), (1, 1), 1))
+    image = normal(2, 6, 7, 9)
+    case("x: Tensor[B, 6, H, W, f32], w: Tensor[6, 3, 2, 1, f32] where H >= 1, W >= 1",
+         "conv_transpose2d_nchw(x, w, strides=(2, 1))", [image, np.transpose(w, (3, 2, 0, 1))],
+         lambda x, w: np.moveaxis(deconvolved(np.moveaxis(x, 1, 3), np.transpose(w, (2, 3, 1, 0)), (2, 1), (0, 0), (0, 0),
+                                              (1, 1), 1), 3, 1))
+    line, volume = normal(2, 13, 3), normal(2, 6, 7, 8, 3)
+    least = lambda x, *widths: np.pad(x, [(0, 0), *((n, n) for n in widths), (0, 0)], constant_values=-np.inf)
+    zeros = lambda x, *widths: np.pad(x, [(0, 0), *((n, n) for n in widths), (0, 0)])
+    case("x: Tensor[B, L, 3, f32] where L >= 4", "max_pool1d(x, 3), max_pool1d(x, 3, stride=2, padding=1, dilation=2), "
+         "avg_pool1d(x, 4), avg_pool1d(x, 4, stride=3, padding=2)", [line],
+         lambda x: (windows_of(x, (3,), (3,)).max(3), windows_of(least(x, 1), (3,), (2,), (2,)).max(3),
+                    windows_of(x, (4,), (4,)).mean(3), windows_of(zeros(x, 2), (4,), (3,)).mean(3)), units=2)
+    case("x: Tensor[B, 13, 3, f32]", "adaptive_avg_pool1d(x, 5)", [line],
+         lambda x: np.stack([x[:, i * 13 // 5:-(-(i + 1) * 13 // 5)].mean(1) for i in range(5)], 1))
+    case("x: Tensor[B, D, H, W, 3, f32] where D >= 2, H >= 2, W >= 3",
+         "max_pool3d(x, (2, 2, 3)), max_pool3d(x, (2, 3, 3), strides=(1, 2, 2), padding=(1, 1, 0)), "
+         "avg_pool3d(x, (2, 2, 2)), avg_pool3d(x, (3, 2, 2), strides=(2, 1, 2), padding=(1, 0, 1))", [volume],
+         lambda x: (windows_of(x, (2, 2, 3), (2, 2, 3)).max((5, 6, 7)),
+                    windows_of(least(x, 1, 1, 0), (2, 3, 3), (1, 2, 2)).max((5, 6, 7)),
+                    windows_of(x, (2, 2, 2), (2, 2, 2)).mean((5, 6, 7)),
+                    windows_of(zeros(x, 1, 0, 1), (3, 2, 2), (2, 1, 2)).mean((5, 6, 7))))
+    case("x: Tensor[B, 6, 7, 8, 3, f32]", "adaptive_avg_pool3d(x, (1, 1, 1))", [volume],
+         lambda x: x.mean((1, 2, 3), keepdims=True))
+    last = lambda x: np.moveaxis(x, 1, 3)
+    case("x: Tensor[B, 6, 7, 9, f32]", "max_pool2d_nchw(x, (2, 3)), avg_pool2d_nchw(x, (2, 2), padding=(1, 0)), "
+         "adaptive_avg_pool2d_nchw(x, (1, 1))", [image],
+         lambda x: (np.moveaxis(windows_of(last(x), (2, 3), (2, 3)).max((4, 5)), 3, 1),
+                    np.moveaxis(windows_of(zeros(last(x), 1, 0), (2, 2), (2, 2)).mean((4, 5)), 3, 1),
+                    x.mean((2, 3), keepdims=True)), units=2)
+
+
+def parts():
+    """Tensors taken apart, put together and in reverse order."""
+    x = normal(3, 8, 5)
+    three = "x: Tensor[A, 8, C, f32]"
+    case(three, "split(x, (3, 0, 5), axis=1)", [x], lambda x: (x[:, :3], x[:, 3:3], x[:, 3:]), 0)
+    case(three, "chunk(x, 3, axis=-2)", [x], lambda x: (x[:, :3], x[:, 3:6], x[:, 6:]), 0)
+    case(three, "chunk(x, 5, 1)", [x], lambda x: (x[:, :2], x[:, 2:4], x[:, 4:6], x[:, 6:]), 0)
+    case(three, "chunk(x[:, :1], 5, 1)[0]", [x], lambda x: x[:, :1], 0)
+    case("x: Tensor[A, 8, C, f32], y: Tensor[A, 8, C, f32]", "stack((x, y)), stack((x, y), axis=2), stack((x, y), -1)",
+         [x, x + 1], lambda x, y: (np.stack((x, y)), np.stack((x, y), 2), np.stack((x, y), -1)), 0)
+    case("x: Tensor[A, B, C, f32] where B % 4 == 0", "chunk(x, 4, 1)", [x], lambda x: tuple(np.split(x, 4, 1)), 0)
+    case("x: Tensor[A, B, C, f32] where B >= 2", "part(x, 1, B - 1, axis=1)", [x], lambda x: x[:, 1:-1], 0)
+    square = normal(2, 5, 7)
+    case("x: Tensor[B, M, N, f32]", "tril(x), triu(x), tril(x, -1), triu(x, 2)", [square],
+         lambda x: (np.tril(x), np.triu(x), np.tril(x, -1), np.triu(x, 2)), 0)
+    case("x: Tensor[B, M, N, i8]", "tril(x), triu(x, -3)", [RNG.integers(-9, 9, (2, 5, 7)).astype(np.int8)],
+         lambda x: (np.tril(x), np.triu(x, -3)), 0)
+    case("x: Tensor[A, 8, C, f32]", "flip(x, 0), flip(x, 1), flip(flip(x, -1), 1)", [x],
+         lambda x: (x[::-1], x[:, ::-1], x[:, ::-1, ::-1]), 0, units=0)
+    case("x: Tensor[A, 8, C, f32] where A >= 2", "x[::-1], x[:, ::-3], x[:, 6:1:-2], x[1, -2::-1, None], x[:0:-1, 3:3:-1]",
+         [x], lambda x: (x[::-1], x[:, ::-3], x[:, 6:1:-2], x[1, -2::-1, None], x[:0:-1, 3:3:-1]), 0)
+    case("x: Tensor[N, f32], i: Tensor[R, i64]", "x[::-1], x[::-2], x[::-1][i]", [normal(0), np.arange(2)],
+         lambda x, i: (x, x, np.full(2, np.nan)), 0)
+
+
+def statistics():
+    x = normal(4, 6, 5) * 3 + 2
+    three = "x: Tensor[A, B, C, f32]"
+    case(three, "var(x), var(x, axis=1), var(x, axis=(0, -1), keepdims=True), var(x, axis=1, correction=0)", [x],
+         lambda x: (x.var(ddof=1), x.var(1, ddof=1), x.var((0, 2), ddof=1, keepdims=True), x.var(1)), units=2)
+    case(three, "std(x), std(x, axis=[0, 1], correction=0)", [x], lambda x: (x.std(ddof=1), x.std((0, 1))), units=2)
+    case("x: Tensor[A, 1, f32]", "var(x, axis=1), std(x, axis=1, correction=0)", [normal(3, 1)],
+         lambda x: (np.full(3, np.nan), np.zeros(3)))
+
+    def normalised(x, axes, scale=1, bias=0):
+        return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 1e-5) * scale + bias
+
+    image, scale, bias = normal(2, 5, 4, 6) * 3 + 1, normal(6), normal(6)
+    signature = "x: Tensor[B, H, W, 6, f32], g: Tensor[6, f32], b: Tensor[6, f32]"
+    groups = lambda x, n: normalised(x.reshape(*x.shape[:-1], n, -1), (1, 2, 4)).reshape(x.shape)
+    case(signature, "group_norm(x, 3, g, b), group_norm(x, 6), group_norm(x, 1)", [image, scale, bias],
+         lambda x, g, b: (groups(x, 3) * g + b, groups(x, 6), groups(x, 1)), units=4)
+    case(signature, "instance_norm(x, g, b), batch_norm(x, scale=g, bias=b)", [image, scale, bias],
+         lambda x, g, b: (normalised(x, (1, 2), g, b), normalised(x, (0, 1, 2), g, b)), units=4)
+    case(signature, "batch_statistics(x)", [image, scale, bias], lambda x, g, b: (x.mean((0, 1, 2)), x.var((0, 1, 2))),
+         units=2)
+    first = lambda x: np.moveaxis(x, 3, 1)
+    case("x: Tensor[B, 6, H, W, f32], g: Tensor[6, f32]",
+         "group_norm(x, 2, g, axis=1), instance_norm(x, axis=1), batch_norm(x, scale=g, axis=1)",
+         [first(image), scale], lambda x, g: (first(groups(image.astype(float), 2) * g), normalised(x, (2, 3)),
+                                              normalised(x, (0, 2, 3), g[:, None, None])))
+
+
 def greatest(x, count):
     """The greatest elements of rows and where they are: NaN first, and of equal ones the first."""
     down = ~x if x.dtype == bool else -(x.astype(object) if x.dtype.kind in "iu" else x)  # object: of all integers
@@ -553,7 +710,8 @@ def compile_cases(folder, cases, *options):
 
 
 def main():
-    for add in (norms, activations, losses, heads, indexing, subscripts, products, images, orders, scans, quantised, chance):
+    for add in (norms, activations, losses, heads, indexing, subscripts, products, images, volumes, parts, statistics,
+                orders, scans, quantised, chance):
         add()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -54,6 +54,7 @@ struct GraphBuilder::Slicing {
   std::vector<Dim> dims;    ///< of the slice
   std::vector<Dim> result;  ///< without indexed axes, with new ones
   bool whole = true;
+  std::vector<size_t> reversed;  ///< axes of which the slice counts from the end
   std::vector<Datum> indices;  ///< tensors that subscript axes of the result from `gathered` on
   size_t gathered = 0;
 
@@ -112,41 +113,51 @@ Dim GraphBuilder::slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, 
   return high && *high < 0 ? dims().add(extent, bound) : bound;
 }
 
+std::optional<int64_t> GraphBuilder::slice_step(const ast::Slice& slice, Scope& scope) {
+  if (!slice.step) return 1;
+  auto step = expect_int(evaluate(*slice.step, scope), slice.step->loc, "the step of a slice");
+  if (step && (*step == 0 || *step == INT64_MIN)) {
+    report(diag::wrong_kind, slice.step->loc, "the step of a slice", std::to_string(*step), "another integer");
+    return std::nullopt;
+  }
+  return step;
+}
+
+/// A negative step selects from the axis in reverse: element i is then element extent - 1 - i.
 bool GraphBuilder::slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& scope) {
   Dim extent = slicing.extents[slicing.axis()];
   std::string what =
       fmt::format("{}, which is {}", dimension_of(slicing.axis(), slicing.what), extent->text);
-  Dim start = slice_bound(slice.lower, dims().constant(0), extent, scope);
-  Dim stop = start ? slice_bound(slice.upper, extent, extent, scope) : nullptr;
+  std::optional<int64_t> step = slice_step(slice, scope);
+  if (!step) return false;
+  bool forwards = *step > 0;
+  Dim zero = dims().constant(0), one = dims().constant(1), last = dims().sub(extent, one);
+  Dim start = slice_bound(slice.lower, forwards ? zero : last, extent, scope);
+  Dim stop = start ? slice_bound(slice.upper, forwards ? extent : dims().constant(-1), extent, scope) : nullptr;
   if (!stop) return false;
-  int64_t step = 1;
-  if (slice.step) {
-    auto given = expect_int(evaluate(*slice.step, scope), slice.step->loc, "the step of a slice");
-    if (!given) return false;
-    if (*given < 1) {
-      auto builder = report(diag::wrong_kind, slice.step->loc, "the step of a slice", std::to_string(*given),
-                            "an integer from 1 up");
-      if (*given < 0) builder.help("the N rows of a matrix in reverse are embedding(N - 1 - arange(N, i32), x)");
-      return false;
-    }
-    step = *given;
-  }
   Loc loc = slice.upper ? slice.upper->loc : slice.loc;
   Loc start_loc = slice.lower ? slice.lower->loc : slice.loc;
   // No extent is negative, however it was computed.
-  bool is_all = start->is_constant(0) && stop == extent;
-  if (decide(dims(), ast::CompareOp::LessEqual, start, stop, facts()) == false) {
+  bool is_all = forwards ? start == zero && stop == extent : !slice.lower && !slice.upper;
+  Dim low = forwards ? start : stop, high = forwards ? stop : start;
+  if (decide(dims(), ast::CompareOp::LessEqual, low, high, facts()) == false) {
     report(diag::wrong_kind, loc, "the end of this slice", as_written(stop)->text,
-           fmt::format("{}, its start, or more", as_written(start)->text));
+           fmt::format("{}, its start, or {}", as_written(start)->text, forwards ? "more" : "less"));
     return false;
   }
-  if (!is_all && (!check_bound(dims().constant(0), start, start_loc, what) ||
-                  !check_bound(stop, extent, loc, what) || !check_bound(start, stop, start_loc, what))) {
+  Loc low_loc = forwards ? start_loc : loc, high_loc = forwards ? loc : start_loc;
+  // Backwards the end is the element before the last one selected: without one it is before the first.
+  bool has_low = forwards || slice.upper;
+  Dim highest = forwards ? extent : last;
+  if (!is_all && ((has_low && !check_bound(zero, low, low_loc, what)) ||
+                  !check_bound(high, highest, high_loc, what) || !check_bound(low, high, start_loc, what))) {
     return false;
   }
-  Dim count = dims().sub(stop, start);
-  if (step != 1) count = dims().ceildiv(count, dims().constant(step));
-  slicing.take(start, step, count);
+  Dim count = dims().sub(high, low);
+  int64_t stride = std::abs(*step);
+  if (stride != 1) count = dims().ceildiv(count, dims().constant(stride));
+  if (!forwards) slicing.reversed.push_back(slicing.axis());
+  slicing.take(forwards ? start : dims().sub(last, start), stride, count);
   slicing.result.push_back(count);
   return true;
 }
@@ -208,17 +219,23 @@ bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& s
   return true;
 }
 
-/// x[.., i, ..] is a gather, and x[.., i, j, ..] one of elements: of x as it is, which a subscript does not round.
-Datum GraphBuilder::gather_axes(const Datum& x, size_t axis, std::vector<Datum> indices, Loc loc) {
+/// What a function of the library that moves elements gives of x and other arguments: a subscript rounds nothing.
+Datum GraphBuilder::moved(std::string_view function, const Datum& x, std::vector<Datum> arguments, Loc loc) {
   SourceModule* library = session().load_library("tessera.indexing");
   TSR_CHECK(library, "the library has a module for indexing");
-  bool one = indices.size() == 1;
-  Datum gather = lookup(one ? "gather" : "gather_elements", *library->scope, loc);
-  Datum numbers = one ? indices[0] : Datum::tuple(std::move(indices));
   const IrValue& table = x.as_ir();
-  Datum bits = handle(table.value, {table.value->type()->dtype, {}, false}, loc);
-  Datum taken = call(gather, {{"", bits, loc}, {"", numbers, loc}, {"", Datum::integer(int64_t(axis)), loc}}, loc);
+  std::vector<CallArgument> given;
+  given.push_back({"", handle(table.value, {table.value->type()->dtype, {}, false}, loc), loc});
+  for (Datum& argument : arguments) given.push_back({"", std::move(argument), loc});
+  Datum taken = call(lookup(function, *library->scope, loc), std::move(given), loc);
   return taken.is_ir() ? handle(taken.as_ir().value, type_of(table), loc) : taken;
+}
+
+/// x[.., i, ..] is a gather, and x[.., i, j, ..] one of elements.
+Datum GraphBuilder::gather_axes(const Datum& x, size_t axis, std::vector<Datum> indices, Loc loc) {
+  bool one = indices.size() == 1;
+  Datum numbers = one ? indices[0] : Datum::tuple(std::move(indices));
+  return moved(one ? "gather" : "gather_elements", x, {numbers, Datum::integer(int64_t(axis))}, loc);
 }
 
 /// `W["d_model"]`, for what is said of axes; not a part of the tensor.
@@ -275,13 +292,18 @@ Datum GraphBuilder::subscript(const Datum& object, ast::ExprList indices, Scope&
     }
   }
   take_whole(type->rank() - slicing.axis());
+  Datum source = object;
+  for (size_t axis : slicing.reversed) {
+    source = moved("flip", source, {Datum::integer(int64_t(axis))}, loc);
+    if (source.is_poison()) return source;
+  }
   builder_.set_loc(loc);
-  Value* value = x.value;
+  Value* value = source.as_ir().value;
   if (!slicing.whole) {
     value = graph::slice(builder_, value, slicing.starts, slicing.steps, slicing.dims);
   }
   value = graph::reshape(builder_, value, slicing.result);
-  Datum taken = handle(value, type_of(x), loc);
+  Datum taken = handle(value, type_of(source.as_ir()), loc);
   if (slicing.indices.empty()) return taken;
   return gather_axes(taken, slicing.gathered, std::move(slicing.indices), loc);
 }
