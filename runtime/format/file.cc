@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "runtime/format/text.h"
@@ -34,16 +33,6 @@ const char* refusal(const struct stat& info) {
   if (S_ISDIR(info.st_mode)) return "it is a directory";
   if (S_ISFIFO(info.st_mode)) return "it is a pipe, not a file";
   return S_ISSOCK(info.st_mode) ? "it is a socket, not a file" : "it is a device, not a file";
-}
-
-Outcome write_all(int fd, const std::string& path, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return system_error("write", path);
-    bytes.remove_prefix(size_t(n));
-  }
-  return {};
 }
 
 }  // namespace
@@ -77,42 +66,6 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 MappedFile::~MappedFile() {
   if (mapping_) ::munmap(const_cast<char*>(mapping_), mapped_size_);
-}
-
-PendingFiles::~PendingFiles() {
-  for (const Pending& file : pending_) ::unlink(file.aside.c_str());
-}
-
-Outcome PendingFiles::write(const std::string& path, std::string_view bytes) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
-    if (file.fd < 0) return system_error("write", path);
-    return write_all(file.fd, path, bytes);
-  }
-  // It is on the list before it is there: nothing that needs memory comes between.
-  pending_.push_back({path + ".XXXXXX", path});
-  Descriptor file{::mkostemp(pending_.back().aside.data(), O_CLOEXEC)};
-  if (file.fd < 0) {
-    Error failed = system_error("write", path);
-    pending_.pop_back();
-    return failed;
-  }
-  mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::fchmod(file.fd, 0666 & ~mask);
-  return write_all(file.fd, path, bytes);
-}
-
-Outcome PendingFiles::commit() {
-  while (!pending_.empty()) {
-    const Pending& file = pending_.back();
-    if (::rename(file.aside.c_str(), file.path.c_str()) != 0) {
-      return system_error("write", file.path);
-    }
-    pending_.pop_back();
-  }
-  return {};
 }
 
 }  // namespace tessera::format

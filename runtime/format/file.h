@@ -1,9 +1,8 @@
 #pragma once
-// Files: mapped for reading, written aside and renamed.
+// Files, mapped for reading.
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "runtime/format/result.h"
 
@@ -23,27 +22,6 @@ class MappedFile {
   MappedFile() = default;
   const char* mapping_ = nullptr;
   size_t mapped_size_ = 0;
-};
-
-/// Files that appear all together or not at all (as far as a file system allows): each is written
-/// aside, and commit renames them. A non-regular file such as /dev/null is written directly.
-class PendingFiles {
- public:
-  PendingFiles() = default;
-  PendingFiles(const PendingFiles&) = delete;
-  PendingFiles& operator=(const PendingFiles&) = delete;
-  /// Removes what was written aside and not committed.
-  ~PendingFiles();
-
-  Outcome write(const std::string& path, std::string_view bytes);
-  Outcome commit();
-
- private:
-  struct Pending {
-    std::string aside;
-    std::string path;
-  };
-  std::vector<Pending> pending_;
 };
 
 }  // namespace tessera::format

@@ -40,6 +40,10 @@ int fail(std::string_view text) {
   return exit_user_error;
 }
 
+int fail_write(std::string_view path, std::string_view problem) {
+  return fail(format::cat("cannot write ", format::in_quotes(path), ": ", problem));
+}
+
 int fail_command_line(std::string_view text, std::string_view command) {
   errors().add(diag::command_line, text, format::cat("'", command, " --help' shows how it is used"));
   return exit_user_error;

@@ -23,6 +23,8 @@ inline constexpr int exit_internal = 70;
 
 /// Prints "tsr: error: ..." and returns the exit code of a user's error.
 int fail(std::string_view text);
+/// The same of a file that cannot be written.
+int fail_write(std::string_view path, std::string_view problem);
 /// The same of the command line itself.
 int fail_command_line(std::string_view text, std::string_view command);
 

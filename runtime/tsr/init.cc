@@ -7,11 +7,11 @@
 #include <set>
 
 #include "ir/core/philox.h"
-#include "runtime/format/file.h"
 #include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/graph_ir.h"
 #include "runtime/tsr/terminal.h"
+#include "support/file.h"
 
 namespace tessera::tool {
 
@@ -103,10 +103,8 @@ int init(const InitOptions& options) {
   }
   auto bytes = format::write_safetensors(std::move(tensors));
   if (!bytes) return fail(cat(options.output, ": ", bytes.error().text));
-  format::PendingFiles files;
-  format::Outcome written = files.write(options.output, *bytes);
-  if (written) written = files.commit();
-  return written ? exit_ok : fail(written.error().text);
+  std::string problem;
+  return write_file(options.output, *bytes, problem) ? exit_ok : fail_write(options.output, problem);
 }
 
 }  // namespace

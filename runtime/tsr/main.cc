@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -10,6 +11,7 @@
 #include "runtime/include/tessera.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/errors.h"
+#include "support/file.h"
 #include "tools/command_line/error_format.h"
 #include "tools/command_line/help.h"
 
@@ -84,7 +86,8 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help and --version
     int status = app.exit(request);
-    return std::cout.flush() ? status : fail("the output cannot be written");
+    std::cout.flush();
+    return status;
   } catch (const CLI::ParseError& mistake) {
     std::vector<CLI::App*> commands = app.get_subcommands();
     return fail_command_line(tessera::command_line::mistake_text(app, mistake),
@@ -97,7 +100,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is told of like a full disk
     int code = run(argc, argv);
+    std::string problem;
+    if (!tessera::flush_output(problem) && code == exit_ok) code = fail_write("<stdout>", problem);
     errors().finish();
     return code;
   } catch (const std::bad_alloc&) {

@@ -286,7 +286,7 @@ class Run {
   }
 
   int write_outputs() {
-    format::PendingFiles files;
+    PendingFiles files;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (targets_[i].name.empty()) {
         if (int code = print_output(output_infos_[i].name, *outputs_[i])) return code;
@@ -299,8 +299,8 @@ class Run {
       for (size_t index : state.inputs) tensors[input_infos_[index].name] = input_tensors_[index];
       if (int code = write_state(session_, files, state, tensors)) return code;
     }
-    format::Outcome committed = files.commit();
-    return committed ? exit_ok : fail(committed.error().text);
+    std::string path, problem;
+    return files.commit(path, problem) ? exit_ok : fail_write(path, problem);
   }
 
   const RunOptions& options_;

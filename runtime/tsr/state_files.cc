@@ -147,7 +147,7 @@ int read_state(Session& session, const StateFile& state, const tsr_tensor_info_t
   return session.make_donated(found->dtype, found->shape, found->bytes, tensor);
 }
 
-int write_state(const Session& session, format::PendingFiles& files, const StateFile& state,
+int write_state(const Session& session, PendingFiles& files, const StateFile& state,
                 const std::map<std::string, const OwnedTensor*>& tensors) {
   std::vector<format::TensorView> views;
   std::deque<std::string> storage;
@@ -158,8 +158,8 @@ int write_state(const Session& session, format::PendingFiles& files, const State
   }
   auto bytes = format::write_safetensors(std::move(views));
   if (!bytes) return fail(cat(state.path, ": ", bytes.error().text));
-  format::Outcome written = files.write(state.path, *bytes);
-  return written ? exit_ok : fail(written.error().text);
+  std::string problem;
+  return files.write(state.path, *bytes, problem) ? exit_ok : fail_write(state.path, problem);
 }
 
 }  // namespace tessera::tool

@@ -45,7 +45,7 @@ int read_state(Session& session, const StateFile& state, const tsr_tensor_info_t
                OwnedTensor*& tensor);
 
 /// Writes the file anew; `tensors` have the names of the inputs.
-int write_state(const Session& session, format::PendingFiles& files, const StateFile& state,
+int write_state(const Session& session, PendingFiles& files, const StateFile& state,
                 const std::map<std::string, const OwnedTensor*>& tensors);
 
 }  // namespace tessera::tool

@@ -114,7 +114,7 @@ int read_input(Session& session, const Assignment& from, const tsr_tensor_info_t
   return make(found->dtype, found->shape, found->bytes);
 }
 
-int write_output(const Session& session, format::PendingFiles& files, const Assignment& to,
+int write_output(const Session& session, PendingFiles& files, const Assignment& to,
                  const OwnedTensor& tensor) {
   std::string storage;
   std::string_view content;
@@ -123,8 +123,8 @@ int write_output(const Session& session, format::PendingFiles& files, const Assi
                    ? format::write_safetensors({{to.name, tensor.dtype, tensor.shape, content}})
                    : format::write_npy({tensor.dtype, tensor.shape, content});
   if (!bytes) return fail(cat(to.value, ": ", bytes.error().text));
-  format::Outcome written = files.write(to.value, *bytes);
-  return written ? exit_ok : fail(written.error().text);
+  std::string problem;
+  return files.write(to.value, *bytes, problem) ? exit_ok : fail_write(to.value, problem);
 }
 
 }  // namespace tessera::tool

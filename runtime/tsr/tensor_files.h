@@ -6,6 +6,7 @@
 
 #include "runtime/format/file.h"
 #include "runtime/tsr/session.h"
+#include "support/file.h"
 
 namespace tessera::tool {
 
@@ -27,7 +28,7 @@ int read_input(Session& session, const Assignment& from, const tsr_tensor_info_t
                bool is_donated, OwnedTensor*& tensor);
 
 /// Writes a tensor aside, in the form that the path's ending names.
-int write_output(const Session& session, format::PendingFiles& files, const Assignment& to,
+int write_output(const Session& session, PendingFiles& files, const Assignment& to,
                  const OwnedTensor& tensor);
 
 }  // namespace tessera::tool

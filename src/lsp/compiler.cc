@@ -8,11 +8,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "frontend/embedded.h"
 #include "lsp/library_files.h"
 #include "support/file.h"
 #include "support/hash.h"
+#include "support/temporary.h"
 
 namespace tessera::lsp {
 
@@ -44,30 +46,20 @@ class UnsavedTexts {
  public:
   explicit UnsavedTexts(const std::map<std::string, std::string>& texts) {
     if (texts.empty()) return;
-    std::error_code error;
-    folder_ = (fs::temp_directory_path(error) / "tessera-lsp-XXXXXX").string();
-    if (error || !mkdtemp(folder_.data())) {
-      folder_.clear();
-      problem_ = "there is no folder for texts that are not saved";
-    }
+    folder_.emplace("lsp");
+    if (!folder_->problem().empty()) problem_ = "no folder for texts that are not saved: " + folder_->problem();
     for (const auto& [path, text] : texts) {
       if (!problem_.empty()) return;
-      std::string name = fmt::format("{}/{}.tsr", folder_, options_.size()), reason;
+      std::string name = folder_->file(fmt::format("{}.tsr", options_.size())), reason;
       if (!write_file(name, text, reason)) problem_ = fmt::format("'{}' cannot be written: {}", name, reason);
       options_.push_back(fmt::format("--remap={}={}", path, name));
     }
   }
-  ~UnsavedTexts() {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
-  }
-  UnsavedTexts(const UnsavedTexts&) = delete;
-
   const std::vector<std::string>& options() const { return options_; }
   const std::string& problem() const { return problem_; }
 
  private:
-  std::string folder_;
+  std::optional<TemporaryFolder> folder_;
   std::vector<std::string> options_;
   std::string problem_;
 };

@@ -19,7 +19,7 @@
 #include "lsp/session.h"
 #include "lsp/transport.h"
 #include "lsp/uri.h"
-#include "support/file.h"
+#include "support/reproducer.h"
 
 namespace tessera::lsp {
 
@@ -204,18 +204,13 @@ void Supervisor::from_worker(const std::string& body) {
 
 /// All that a worker has to be told to fail again, for `tessera-lsp --replay`; empty where it cannot be written.
 std::string Supervisor::write_reproducer(const std::string& uri) const {
-  std::string text, problem;
+  std::string text;
   for (const Json& message : session_.replay(true)) text += frame(to_line(message));
   for (const auto& [id, message] : pending_) {
     if (text_at(message, "method") != "initialize") text += frame(to_line(message));
   }
-  std::error_code error;
-  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  if (error) return "";
   std::string stem = std::filesystem::path(path_of(uri)).stem().string();
-  std::string path = folder / fmt::format("tessera-lsp-crash-{}-{}{}{}.messages", getpid(), failures_.size(),
-                                          stem.empty() ? "" : "-", stem);
-  return write_file(path, text, problem) ? path : "";
+  return write_crash_file("tessera-lsp", (stem.empty() ? "" : "-" + stem) + ".messages", text);
 }
 
 void Supervisor::answer_pending(const std::string& reason) {

@@ -102,7 +102,7 @@ struct PassManagerOptions {
   std::function<void(Module&, const PassStep&, double seconds)> ran;  ///< told of each pass that succeeded
   bool locations = true;  ///< in printed IR
   bool verify_each = false;
-  /// Where a crash leaves its reproducer; empty for none.
+  /// The tool that a crash file is named after (support/reproducer.h); empty for none.
   std::string reproducer;
 };
 

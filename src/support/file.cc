@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -50,6 +51,22 @@ bool write_directly(int fd, std::string_view contents, std::string& error) {
   if (!ok) fail(error);
   if (fd != STDOUT_FILENO && ::close(fd) != 0 && ok) return fail(error);
   return ok;
+}
+
+/// Makes a file beside `target`; its path is `aside` once it is there.
+bool make_aside(const std::string& target, std::string& aside, Lock& lock) {
+  std::string folder = target.substr(0, target.rfind('/') + 1);
+  constexpr std::string_view prefix = ".tessera-";
+  remove_orphans(folder.empty() ? "." : folder, prefix);
+  struct stat info {};
+  do {  // again where another run took it for an orphan before it was locked
+    std::string path = folder + std::string(prefix) + "XXXXXX";
+    int fd = ::mkostemp(path.data(), O_CLOEXEC);
+    if (fd < 0) return false;
+    aside = path;
+    lock = Lock(fd);
+  } while (!lock.held() || (::fstat(lock.descriptor(), &info) == 0 && info.st_nlink == 0));
+  return true;
 }
 
 /// Why a file is not read, or null.
@@ -98,7 +115,11 @@ bool read_file(const std::string& path, std::string& contents, std::string& erro
   return ok;
 }
 
-bool write_file(const std::string& path, std::string_view contents, std::string& error) {
+PendingFiles::~PendingFiles() {
+  for (const Pending& file : pending_) ::unlink(file.aside.c_str());
+}
+
+bool PendingFiles::write(const std::string& path, std::string_view contents, std::string& error) {
   if (path == "-") return write_directly(STDOUT_FILENO, contents, error);
   struct stat info {};
   bool exists = ::stat(path.c_str(), &info) == 0;
@@ -106,20 +127,41 @@ bool write_file(const std::string& path, std::string_view contents, std::string&
     int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     return fd < 0 ? fail(error) : write_directly(fd, contents, error);
   }
-  std::string target = target_of(path), aside = target + ".XXXXXX";
-  int fd = ::mkostemp(aside.data(), O_CLOEXEC);
-  if (fd < 0) return fail(error);
-  ::fchmod(fd, exists ? info.st_mode & 07777 : mode_of_new_files());
-  if (!write_directly(fd, contents, error)) {
-    ::unlink(aside.c_str());
-    return false;
+  // It is on the list before it is there: nothing that needs memory comes between.
+  pending_.push_back({path, target_of(path), {}, {}});
+  Pending& file = pending_.back();
+  if (make_aside(file.target, file.aside, file.lock)) {
+    int fd = file.lock.descriptor();
+    ::fchmod(fd, exists ? info.st_mode & 07777 : mode_of_new_files());
+    if (write_all(fd, contents) && ::fsync(fd) == 0) return true;
   }
-  if (::rename(aside.c_str(), target.c_str()) != 0) {
-    fail(error);
-    ::unlink(aside.c_str());
-    return false;
+  fail(error);
+  if (!file.aside.empty()) ::unlink(file.aside.c_str());
+  pending_.pop_back();
+  return false;
+}
+
+bool PendingFiles::commit(std::string& path, std::string& error) {
+  while (!pending_.empty()) {
+    Pending& file = pending_.back();
+    path = file.path;
+    if (!file.lock.close() || ::rename(file.aside.c_str(), file.target.c_str()) != 0) return fail(error);
+    pending_.pop_back();
   }
   return true;
+}
+
+bool write_file(const std::string& path, std::string_view contents, std::string& error) {
+  PendingFiles files;
+  std::string failed;
+  return files.write(path, contents, error) && files.commit(failed, error);
+}
+
+bool flush_output(std::string& error) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return true;
+  if (errno == 0) errno = EIO;  // an earlier write failed, whose reason is not kept
+  return fail(error);
 }
 
 }  // namespace tessera

@@ -3,6 +3,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "support/temporary.h"
 
 namespace tessera {
 
@@ -15,9 +18,38 @@ inline constexpr size_t max_read_bytes = size_t(256) << 20;
 /// reason.
 bool read_file(const std::string& path, std::string& contents, std::string& error);
 
-/// Writes aside and renames, so that `path` holds the old or the new bytes, never a part. A file keeps its permissions,
-/// and what a link leads to is written, not the link.
-/// A non-regular file such as /dev/null is written directly; `-` is standard output.
+/// Files that appear all together or not at all, as far as a file system allows: each is written aside, and commit
+/// renames them once the disk has them, so that a path holds the old or the new bytes, never a part. A file keeps its
+/// permissions, and what a link leads to is written, not the link. What a run that was killed left aside is removed. A
+/// non-regular file such as /dev/null is written directly; `-` is standard output.
+class PendingFiles {
+ public:
+  PendingFiles() = default;
+  PendingFiles(const PendingFiles&) = delete;
+  PendingFiles& operator=(const PendingFiles&) = delete;
+  /// Removes what was written aside and not committed.
+  ~PendingFiles();
+
+  /// Writes a file aside. On failure returns false and sets `error` to the reason.
+  bool write(const std::string& path, std::string_view contents, std::string& error);
+  /// Puts all files in place. On failure returns false and sets `path` and `error` to the file at fault and the reason.
+  bool commit(std::string& path, std::string& error);
+
+ private:
+  struct Pending {
+    std::string path;    ///< as it was given
+    std::string target;  ///< past links
+    std::string aside;
+    Lock lock;
+  };
+  std::vector<Pending> pending_;
+};
+
+/// One such file, written and put in place.
 bool write_file(const std::string& path, std::string_view contents, std::string& error);
+
+/// Writes out what was printed to standard output. On failure, as where a disk is full, returns false and sets `error`
+/// to the reason. A program ends with it, or what it printed may be lost in silence.
+bool flush_output(std::string& error);
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -14,7 +15,11 @@ void parallel_for(size_t count, const std::function<void(size_t)>& work) {
   };
   size_t processors = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::jthread> helpers;
-  for (size_t i = 1; i < std::min(processors, count); ++i) helpers.emplace_back(take);
+  try {
+    for (size_t i = 1; i < std::min(processors, count); ++i) helpers.emplace_back(take);
+  } catch (const std::system_error&) {
+    // The system gives no more threads: those that are there do the work.
+  }
   take();
 }
 

@@ -27,7 +27,8 @@ def f(x: Tensor[M, 8, f32]) -> Tensor[M, 8, f32]:
 """
 # Calls that fail, and what with: a full disk is a write, a rename or a close.
 FAULTS = (("open", errno.EMFILE), ("read", errno.EIO), ("mmap", errno.ENOMEM), ("mkstemp", errno.EROFS),
-          ("write", errno.ENOSPC), ("write", errno.EIO), ("close", errno.ENOSPC), ("rename", errno.ENOSPC))
+          ("write", errno.ENOSPC), ("write", errno.EIO), ("close", errno.ENOSPC), ("rename", errno.ENOSPC),
+          ("fsync", errno.EIO), ("mkdtemp", errno.ENOSPC), ("pthread_create", errno.EAGAIN))
 ALLOCATIONS = 12  # points at which memory ends
 
 
@@ -43,7 +44,7 @@ class Program:
         log = self.folder / "calls"
         environment = dict(os.environ, LD_PRELOAD=str(SHIM), FAULT_CALL=call, FAULT_AT=str(at), FAULT_COUNT=str(count),
                            FAULT_ERRNO=str(code), FAULT_LOG=str(log),
-                           TMPDIR=str(self.temporary), TSR_THREADS="1")
+                           TMPDIR=str(self.temporary), TSR_THREADS="4" if call == "pthread_create" else "1")
         log.unlink(missing_ok=True)
         result = subprocess.run(self.command, capture_output=True, env=environment, timeout=300)
         return result, int(log.read_text()) if log.exists() else None

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -151,4 +152,22 @@ int rename(const char* from, const char* to) {
   static int (*next)(const char*, const char*);
   if (!next) next = NEXT(int, rename, const char*, const char*);
   return fails("rename") ? -1 : next(from, to);
+}
+
+int fsync(int fd) {
+  static int (*next)(int);
+  if (!next) next = NEXT(int, fsync, int);
+  return fails("fsync") ? -1 : next(fd);
+}
+
+char* mkdtemp(char* path) {
+  static char* (*next)(char*);
+  if (!next) next = NEXT(char*, mkdtemp, char*);
+  return fails("mkdtemp") ? NULL : next(path);
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
+  static int (*next)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  if (!next) next = NEXT(int, pthread_create, pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  return fails("pthread_create") ? code : next(thread, attributes, run, argument);
 }

@@ -9,44 +9,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <filesystem>
 #include <sstream>
 
 #include "support/check.h"
 #include "support/file.h"
+#include "support/temporary.h"
 
 namespace tessera::codegen {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-/// A directory for the assembler's files.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (fs::temp_directory_path() / "tessera-ptxas-XXXXXX").string();
-    TSR_CHECK(mkdtemp(pattern.data()), "no temporary directory could be made");
-    path_ = pattern;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
-
- private:
-  std::string path_;
-};
-
-/// Runs a program with its output and messages going to a file; its exit status, or -1.
-int run(const std::vector<std::string>& command, const std::string& log) {
+/// Runs a program with its output and messages going to a file; its exit status, or -1 and why there is none.
+int run(const std::vector<std::string>& command, const std::string& log, std::string& problem) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -58,8 +37,13 @@ int run(const std::vector<std::string>& command, const std::string& log) {
   int failed = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   int status = 0;
-  if (failed || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
-  return WEXITSTATUS(status);
+  if (!failed && waitpid(child, &status, 0) != child) failed = errno;
+  if (failed) {
+    problem = std::strerror(failed);
+  } else if (WIFSIGNALED(status)) {
+    problem = std::string("it was ended: ") + strsignal(WTERMSIG(status));
+  }
+  return failed || !WIFEXITED(status) ? -1 : WEXITSTATUS(status);
 }
 
 /// The number right before `unit`, or 0.
@@ -87,9 +71,9 @@ bool is_loss(const std::string& line) {
          line.find("setmaxnreg") != std::string::npos || line.find("Potential Performance Loss") != std::string::npos;
 }
 
-std::string version_of(const std::string& ptxas, const TemporaryDirectory& directory) {
+std::string version_of(const std::string& ptxas, const TemporaryFolder& directory) {
   std::string text, problem;
-  if (run({ptxas, "--version"}, directory.file("version")) != 0) return "ptxas";
+  if (run({ptxas, "--version"}, directory.file("version"), problem) != 0) return "ptxas";
   if (!read_file(directory.file("version"), text, problem)) return "ptxas";
   size_t at = text.rfind(", V");
   return at == std::string::npos ? "ptxas" : "ptxas " + text.substr(at + 3, text.find_first_of("\n ", at + 3) - at - 3);
@@ -279,15 +263,25 @@ Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const Kerne
         .help("install CUDA's compiler or set CUDA_HOME; a bundle without --cubin holds PTX for the driver to compile");
     return failure;
   }
-  TemporaryDirectory directory;
+  TemporaryFolder directory("ptxas");
+  auto no_place = [&](const std::string& problem) {
+    diagnostics.report(diag::no_temporary_files, Loc(), "code for " + machine.name, problem)
+        .help("set TMPDIR to a folder that can be written");
+    return failure;
+  };
+  if (!directory.problem().empty()) return no_place(directory.problem());
   std::string source = directory.file("kernels.ptx"), object = directory.file("kernels.cubin"), problem, messages;
   Cubin cubin{{}, version_of(ptxas, directory), {}};
   std::vector<std::string> command = {ptxas, "-v", "--gpu-name", machine.gpu.ptx_target, source, "-o", object};
   // Lines of the source bring the whole text of the PTX along.
   command.emplace_back(line_info ? "--generate-line-info" : "--suppress-debug-info");
   do {
-    TSR_CHECK(write_file(source, ptx, problem), "PTX could not be written: " + problem);
-    int status = run(command, directory.file("log"));
+    if (!write_file(source, ptx, problem)) return no_place(problem);
+    int status = run(command, directory.file("log"), problem);
+    if (status == -1) {
+      diagnostics.report(diag::cannot_run, Loc(), ptxas, problem);
+      return failure;
+    }
     if (!read_file(directory.file("log"), messages, problem)) messages.clear();
     if (status != 0) {
       std::string first = messages.substr(0, messages.find('\n'));
@@ -300,7 +294,7 @@ Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const Kerne
     cubin.kernels = read_ptxas_messages(messages);
   } while (relax_spilling(cubin.kernels, ptx));
   if (check_resources(cubin.kernels, sources, machine, diagnostics).failed()) return failure;
-  TSR_CHECK(read_file(object, cubin.bytes, problem), "a cubin could not be read: " + problem);
+  if (!read_file(object, cubin.bytes, problem)) return no_place(problem);
   return cubin;
 }
 

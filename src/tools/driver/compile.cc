@@ -484,7 +484,7 @@ Status Compiler::run_passes(Module& module, std::span<const PassId> passes, cons
       options_.observer->ran(changed, step, seconds * 1e3);
     };
   }
-  manager_options.reproducer = reproducer_path("tesserac");
+  manager_options.reproducer = "tesserac";
   PassManager manager(std::move(manager_options));
   PassContext context{diagnostics_, machine, state_->source.library.get(), entry, {}};
   std::vector<PassStep> steps = steps_of(passes);
@@ -515,11 +515,11 @@ Status Compiler::generate_code() {
     auto dump = [&](size_t i) { return target_dump(pointers(targets[i]->modules), *targets[i]->machine); };
     parallel_for(parts.size(), [&](size_t i) {
       auto [target, part] = parts[i];
-      ReproducerScope reproducer(reproducer_path("tesserac"), [&, target = target] { return dump(target); });
+      ReproducerScope reproducer("tesserac", [&, target = target] { return dump(target); });
       compilers[target].compile_part(part);
     });
     for (size_t i = 0; i < targets.size(); ++i) {
-      ReproducerScope reproducer(reproducer_path("tesserac"), [&] { return dump(i); });
+      ReproducerScope reproducer("tesserac", [&] { return dump(i); });
       targets[i]->object = compilers[i].link();
     }
     return success;
@@ -542,7 +542,7 @@ Status Compiler::generate_ptx() {
   for (TargetOutput& target : state_->targets) {
     if (!target.machine->is_gpu() || target.modules.empty()) continue;
     std::vector<Module*> modules = pointers(target.modules);
-    ReproducerScope reproducer(reproducer_path("tesserac"), [&] { return target_dump(modules, *target.machine); });
+    ReproducerScope reproducer("tesserac", [&] { return target_dump(modules, *target.machine); });
     Result<std::string> ptx = timed("ptx", [&] { return codegen::emit_ptx(modules, *target.machine, diagnostics_); });
     if (!ptx) return failure;
     target.ptx = std::move(*ptx);
@@ -611,7 +611,7 @@ Status Compiler::write_dump() {
   for (TargetOutput& target : state_->targets) {
     std::vector<Module*> modules = pointers(target.modules);
     if (modules.empty()) continue;
-    ReproducerScope reproducer(reproducer_path("tesserac"), [&] { return target_dump(modules, *target.machine); });
+    ReproducerScope reproducer("tesserac", [&] { return target_dump(modules, *target.machine); });
     if (target.machine->is_gpu()) {
       dump(Stage::Ptx, target.machine->name, target.ptx);
       if (wants(Stage::Cubin)) dump(Stage::Cubin, target.machine->name, codegen::describe_cubin(target.cubin));

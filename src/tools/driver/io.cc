@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
 
 #include "support/file.h"
 #include "support/file_kind.h"
@@ -68,13 +67,6 @@ int command_line_error(std::string_view tool, std::string problem, ErrorFormat f
       .help(fmt::format("'{} --help' shows how it is used", tool));
   show(diagnostics, format, tool);
   return exit_user_error;
-}
-
-std::string reproducer_path(std::string_view tool) {
-  std::error_code error;
-  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  if (error) return {};
-  return folder / (std::string(tool) + "-crash-" + std::to_string(::getpid()) + ".tir");
 }
 
 }  // namespace tessera::driver

@@ -25,7 +25,5 @@ void show(const DiagnosticEngine& diagnostics, ErrorFormat format = ErrorFormat:
 void tell(std::string_view text);
 /// Says what is wrong with the command line; returns the exit code.
 int command_line_error(std::string_view tool, std::string problem, ErrorFormat format = ErrorFormat::Human);
-/// The path of a new file for a crash reproducer, in the directory for temporary files.
-std::string reproducer_path(std::string_view tool);
 
 }  // namespace tessera::driver

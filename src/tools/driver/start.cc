@@ -1,6 +1,7 @@
 #include "tools/driver/start.h"
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <sstream>
 
 #include "support/out_of_memory.h"
@@ -17,6 +18,7 @@ void finish_options(CLI::App& app) {
 
 std::optional<int> read_command_line(CLI::App& app, int argc, const char* const* argv) {
   install_memory_handler();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is told of like a full disk
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help and --version

@@ -219,7 +219,7 @@ class Run {
     manager_options.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
     manager_options.locations = !options_.no_locations;
     manager_options.verify_each = !options_.no_verify;
-    manager_options.reproducer = driver::reproducer_path("tessera-opt");
+    manager_options.reproducer = "tessera-opt";
     PassManager manager(std::move(manager_options));
     PassContext context{diagnostics_, machine, library_.library.get(), options_.entry, {}};
     Status status = manager.run(module, steps, context);
