@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 
 #include "runtime/core/stream.h"
 #include "runtime/cpu/kernel_code.h"
@@ -91,7 +92,11 @@ class CpuDevice : public Device {
   }
 
   Status make_stream(std::unique_ptr<Stream>& stream) override {
-    stream = std::make_unique<ThreadStream>(queue_);
+    try {
+      stream = std::make_unique<ThreadStream>(queue_);
+    } catch (const std::system_error& problem) {
+      return fail(TSR_EOOM, "a stream needs a thread, and none can be started: ", problem.code().message());
+    }
     return ok();
   }
 

@@ -12,7 +12,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "runtime/cpu/host_memory.h"
 
@@ -115,14 +117,29 @@ int processors() {
   return count == 0 ? 1 : int(count);
 }
 
+/// How many threads, this one among them, the system lets run at a time, up to `wanted`. TBB would end the process where
+/// one of its workers cannot start.
+int startable_threads(int wanted) {
+  std::atomic<bool> may_end = false;
+  std::vector<std::jthread> others;
+  try {
+    while (int(others.size()) + 1 < wanted) others.emplace_back([&] { may_end.wait(false); });
+  } catch (const std::system_error&) {
+    // That is as many as there are.
+  }
+  may_end = true;
+  may_end.notify_all();
+  return int(others.size()) + 1;
+}
+
 }  // namespace
 
 // TBB starts as many workers as there are processors; more are a limit to be raised.
 Scheduler::Threads::Threads(int threads)
-    : count(threads),
+    : count(startable_threads(threads)),
       control(oneapi::tbb::global_control::max_allowed_parallelism,
               size_t(std::max(threads, processors()))),
-      arena(threads) {}
+      arena(count) {}
 
 void Scheduler::set_threads(int threads) {
   auto made = std::make_shared<Threads>(threads);

@@ -24,7 +24,7 @@ class Scheduler {
 
  private:
   struct Threads {
-    int count;
+    int count;  ///< fewer than were asked for where the system gives no more
     oneapi::tbb::global_control control;
     oneapi::tbb::task_arena arena;
     explicit Threads(int threads);
