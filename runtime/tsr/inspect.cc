@@ -262,11 +262,8 @@ int inspect(const InspectOptions& options) {
   if (!found) return fail(cat(options.bundle, ": there is no ", format::reflection_name));
   auto reflection = format::read_reflection(found->bytes);
   if (!reflection) return fail(cat(options.bundle, ": ", reflection.error().text));
-  int code = options.report.empty()
-                 ? Inspection(options, *bundle, std::move(*reflection)).print(file->bytes().size())
-                 : print_report(options, file->bytes());
-  bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
-  return written || code ? code : fail("the output cannot be written");
+  return options.report.empty() ? Inspection(options, *bundle, std::move(*reflection)).print(file->bytes().size())
+                                : print_report(options, file->bytes());
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
-#include <iostream>
 #include <new>
+#include <sstream>
 
 #include "runtime/format/text.h"
 #include "runtime/include/tessera.h"
@@ -85,8 +85,9 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help and --version
-    int status = app.exit(request);
-    std::cout.flush();
+    std::ostringstream text;
+    int status = app.exit(request, text, text);
+    std::fputs(text.str().c_str(), stdout);
     return status;
   } catch (const CLI::ParseError& mistake) {
     std::vector<CLI::App*> commands = app.get_subcommands();

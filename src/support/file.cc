@@ -160,8 +160,9 @@ bool write_file(const std::string& path, std::string_view contents, std::string&
 bool flush_output(std::string& error) {
   errno = 0;
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return true;
-  if (errno == 0) errno = EIO;  // an earlier write failed, whose reason is not kept
-  return fail(error);
+  if (errno != 0) return fail(error);
+  error = "not all of it could be written";  // an earlier write failed, whose reason is not kept
+  return false;
 }
 
 }  // namespace tessera
