@@ -87,8 +87,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& request) {  // --help and --version
     std::ostringstream text;
     int status = app.exit(request, text, text);
-    std::fputs(text.str().c_str(), stdout);
-    return status;
+    std::string problem;
+    return tessera::write_file("-", text.str(), problem) ? status : fail_write("<stdout>", problem);
   } catch (const CLI::ParseError& mistake) {
     std::vector<CLI::App*> commands = app.get_subcommands();
     return fail_command_line(tessera::command_line::mistake_text(app, mistake),
