@@ -2,10 +2,12 @@
 
 #include "passes/pass_manager.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "passes/phases.h"
 #include "passes/pipeline.h"
@@ -101,16 +103,16 @@ TEST_CASE("the phases together are a target's pipeline") {
 }
 
 TEST_CASE("a crash names the pass and leaves a reproducer") {
-  char path[] = "/tmp/tessera-reproducer-XXXXXX";
-  int fd = mkstemp(path);
-  REQUIRE(fd >= 0);
+  char state[] = "/tmp/tessera-state-XXXXXX";
+  REQUIRE(mkdtemp(state));
   int pipes[2];
   REQUIRE(pipe(pipes) == 0);
   pid_t child = fork();
   if (child == 0) {
     dup2(pipes[1], STDERR_FILENO);
     PassManagerOptions options;
-    options.reproducer = path;
+    options.reproducer = "tessera-test";
+    setenv("XDG_STATE_HOME", state, 1);
     Fixture().run({{&first, {{"x", "1"}}}, {&crashing, {}}}, options);
     _exit(0);
   }
@@ -123,8 +125,14 @@ TEST_CASE("a crash names the pass and leaves a reproducer") {
   CHECK(WEXITSTATUS(status) == 70);
   CHECK(text.find("a crash on purpose") != std::string::npos);
   CHECK(text.find("in pass crashing") != std::string::npos);
-  std::string reproducer, error;
+  std::string begin = std::string(state) + "/tessera/tessera-test-crash-", reproducer, error;
+  size_t at = text.find(begin);
+  REQUIRE(at != std::string::npos);
+  std::string path = text.substr(at, text.find('\n', at) - at);
+  struct stat info {};
+  REQUIRE(stat(path.c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0600);
   REQUIRE(read_file(path, reproducer, error));
   CHECK(reproducer == "// tessera-opt --passes=first{x=1},crashing\nmodule @m level(graph) version(1) {\n}\n");
-  unlink(path);
+  std::filesystem::remove_all(state);
 }
