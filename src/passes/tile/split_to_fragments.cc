@@ -344,8 +344,8 @@ class KernelSplit {
     context_.diagnostics
         .report(diag::unsupported_tile_split, scratch->loc(), std::string(symbol_name(split)),
                 "what it combines along several axes does not fit the registers of a GPU's program")
-        .help("combine along one axis at a time: in a loop over the elements of the other (`tile.range` with a block of "
-              "1), or in a kernel of its own; extents that are numbers, and few, need neither");
+        .help("combine along one axis at a time: in a loop over the elements of the other (`tile.range` with a block "
+              "of 1), or in a kernel of its own; extents that are numbers, and few, need neither");
     failed_ = true;
   }
 
