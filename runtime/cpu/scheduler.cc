@@ -117,8 +117,8 @@ int processors() {
   return count == 0 ? 1 : int(count);
 }
 
-/// How many threads, this one among them, the system lets run at a time, up to `wanted`. TBB would end the process where
-/// one of its workers cannot start.
+/// How many threads, this one among them, the system lets run at a time, up to `wanted`. TBB would
+/// end the process where one of its workers cannot start.
 int startable_threads(int wanted) {
   std::atomic<bool> may_end = false;
   std::vector<std::jthread> others;

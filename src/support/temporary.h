@@ -25,7 +25,8 @@ class Lock {
   /// Whether no other process can hold it.
   bool is_exclusive() const { return is_exclusive_; }
   int descriptor() const { return descriptor_; }
-  /// Closes the descriptor, which ends the lock; false, with errno set, where the system could not keep what was written.
+  /// Closes the descriptor, which ends the lock; false, with errno set, where the system could not keep what was
+  /// written.
   bool close();
 
  private:
