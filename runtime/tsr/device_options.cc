@@ -28,7 +28,7 @@ void add_limit_options(CLI::App& command, DeviceOptions& options) {
       .add_option("--max-memory", options.max_memory,
                   "end what needs more memory for tensors: bytes, or a number with kb, mb or gb,\n"
                   "which count in 1024")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::AsSizeValue(false).description(""))
       ->type_name("BYTES");
   command
       .add_option("--max-steps", options.max_steps,
