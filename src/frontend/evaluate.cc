@@ -5,14 +5,23 @@
 #include <algorithm>
 
 #include "frontend/syntax/ast_walk.h"
+#include "ir/core/module.h"
 #include "ir/core/op.h"
+#include "support/check.h"
 
 namespace tessera::frontend {
 
 namespace {
 
-constexpr unsigned nesting_limit = 2000;
-constexpr size_t step_limit = 4'000'000;
+/// What passes do with an op later, as steps.
+constexpr size_t steps_of_op = 250;
+
+/// What looking for a key takes: some are compared in the time of a step.
+size_t search_steps(const Dictionary& entries) {
+  constexpr size_t keys_of_step = 16;
+  return entries.entries.size() / keys_of_step;
+}
+
 /// Notes of a call chain beyond this many are left out.
 constexpr size_t shown_calls = 8;
 
@@ -44,12 +53,42 @@ Datum Evaluator::unsupported(Loc loc, std::string_view what) {
   return Datum::poison();
 }
 
-bool Evaluator::count_step(Loc loc) {
+bool Evaluator::may_spend(size_t steps, Loc loc, size_t bytes) {
   constexpr size_t often = 1 << 12;
-  if (++steps_ % often == 0 && session_.is_cancelled()) steps_ = step_limit + 2;  // no more, and nothing is said
-  if (steps_ <= step_limit) return true;
-  if (steps_ == step_limit + 1) report(diag::unsupported_program_size, loc, step_limit);
-  return false;
+  Budget& budget = session_.budget();
+  if (++asked_ % often == 0 && session_.is_cancelled()) budget.end();
+  Module* module = built();
+  size_t ops = module ? module->op_count() : 0;
+  steps += steps_of_op * (ops - counted_ops_.value_or(ops));
+  counted_ops_ = ops;
+  switch (budget.spend(steps, bytes + (module ? module->arena().bytes_used() : 0))) {
+    case Budget::Verdict::Within: return true;
+    case Budget::Verdict::Spent: return false;
+    case Budget::Verdict::OutOfSteps:
+      report(diag::unsupported_program_size, loc, budget.most_steps())
+          .help("'--max-eval-steps' of tesserac allows more");
+      return false;
+    case Budget::Verdict::OutOfMemory:
+      report(diag::unsupported_evaluation_memory, loc, budget.limits().memory / 1'000'000)
+          .help("'--max-eval-memory' of tesserac allows more");
+      return false;
+  }
+  TSR_UNREACHABLE("verdict of a budget");
+}
+
+Datum Evaluator::bounded(Datum value, Loc loc) {
+  Measure measure = value.measure();
+  if (measure.depth > value_depth_limit) {
+    report(diag::unsupported_nesting, loc, value_depth_limit);
+    return Datum::poison();
+  }
+  return measure.parts <= value_parts_limit ? value : refuse_parts(loc);
+}
+
+Datum Evaluator::refuse_parts(Loc loc) {
+  report(diag::unsupported_value_size, loc, value_parts_limit)
+      .help("a part that a value has several times counts each time");
+  return Datum::poison();
 }
 
 Evaluator::Nesting::Nesting(Evaluator& evaluator, Loc loc) : evaluator_(evaluator) {
@@ -62,7 +101,7 @@ Datum Evaluator::evaluate(const ast::Expr& expr, Scope& scope) {
   if (!count_step(expr.loc)) return Datum::poison();
   Nesting nesting(*this, expr.loc);
   if (!nesting.allowed()) return Datum::poison();
-  Datum value = evaluate_unguarded(expr, scope);
+  Datum value = bounded(evaluate_unguarded(expr, scope), expr.loc);
   observe(expr, value);
   return value;
 }
@@ -161,7 +200,7 @@ Datum Evaluator::evaluate_binaries(const ast::Binary& root, Scope& scope) {
     Datum right = evaluate(*node.right, scope);
     operands_ = {node.left->loc, node.right->loc, value.is_ir() ? value.as_ir().value : nullptr,
                  right.is_ir() ? right.as_ir().value : nullptr};
-    value = binary(node.op, value, right, node.op_loc);
+    value = bounded(binary(node.op, value, right, node.op_loc), node.op_loc);
     operands_ = {};
     if (i > 0) observe(node, value);  // the root is the caller's to tell
   }
@@ -295,7 +334,8 @@ Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, 
     defines_constant_ = outer;
     // The one instance of a name has its params' keys to itself, those of a list are numbered.
     std::string_view place_name = value.is_sequence() ? name : "";
-    value = place(value, scope.module()->key_prefix, place_name);
+    bool may_place = may_spend(value.measure().parts / parts_of_step, loc);
+    value = may_place ? place(value, scope.module()->key_prefix, place_name) : Datum::poison();
     binding.value = value;
     binding.state = Binding::State::Ready;
     observe(name, binding.loc, value);
@@ -335,7 +375,9 @@ Datum Evaluator::member_of(const Namespace& name_space, const ast::Identifier& n
     if (Binding* binding = scope.find_here(name.text)) {
       return received(scope, resolve(*binding, scope, name.text, name.loc));
     }
-    for (const auto& [member, binding] : scope.names_here()) known.push_back(member);
+    if (!session_.drops_errors()) {
+      for (const auto& [member, binding] : scope.names_here()) known.push_back(member);
+    }
   }
   if (name_space.name == "tessera") {
     SourceModule* library = session_.load_library(fmt::format("tessera.{}", name.text));
@@ -363,6 +405,7 @@ Datum Evaluator::evaluate_subscript(const ast::Subscript& node, Scope& scope) {
   if (object.is(DatumKind::Dict) && node.indices.size() == 1) {
     Datum key = evaluate(*node.indices[0], scope);
     if (key.is_poison()) return key;
+    if (!may_spend(search_steps(object.entries()), node.loc)) return Datum::poison();
     const Datum* value =
         key.is(DatumKind::String) ? object.entries().get(key.as_string()) : nullptr;
     if (value) return *value;

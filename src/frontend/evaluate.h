@@ -4,8 +4,8 @@
 // with gir ops and the kernel builder with sched ops. Loops over compile-time sequences unroll;
 // functions are inlined at each call.
 //
-// Work is bounded: evaluation steps, nesting and call depth have limits with diagnostics, so no
-// source text can hang the compiler or exhaust its stack.
+// Work is bounded (budget.h): steps, memory, nesting, call depth and the depth and parts of values have limits with
+// diagnostics, so no source text can hang the compiler or exhaust its stack or memory.
 
 #include <optional>
 #include <span>
@@ -22,6 +22,10 @@
 #include "frontend/syntax/ast.h"
 #include "frontend/type_expr.h"
 #include "frontend/value.h"
+
+namespace tessera {
+class Module;
+}
 
 namespace tessera::frontend {
 
@@ -153,6 +157,11 @@ class Evaluator {
   }
   /// Says that something parses but is not lowered yet, once per cause; gives poison.
   Datum unsupported(Loc loc, std::string_view what);
+  /// Counts steps, before they are made, and says whether so many more bytes may be held. False, with a diagnostic
+  /// the first time, when the budget is spent.
+  bool may_spend(size_t steps, Loc loc, size_t bytes = 0);
+  /// The same for making a list of so many elements.
+  bool may_make(size_t elements, Loc loc) { return may_spend(elements, loc, elements * sizeof(Datum)); }
 
   // Conversions that report: `what` is the subject of the message ("the axis of 'sum'").
   std::optional<int64_t> expect_int(const Datum& datum, Loc loc, std::string_view what);
@@ -204,6 +213,8 @@ class Evaluator {
   /// A while loop whose condition is no compile-time value: runs it or reports.
   virtual Flow while_loop(const ast::While& loop, Scope& scope);
 
+  /// The IR that is built, of which each op is work for passes, too.
+  virtual Module* built() const { return nullptr; }
   /// A scope inside of another, for what is evaluated here.
   virtual Scope* open_scope(Scope* parent) { return session_.new_scope(parent); }
   /// What a value means here that a name of another scope has: kernels have sizes of their own.
@@ -311,7 +322,12 @@ class Evaluator {
   };
   /// Checks what was found against `@pure` and `!{…}`.
   void check_effects(const CallFrame& frame);
-  bool count_step(Loc loc);
+  bool count_step(Loc loc) { return may_spend(1, loc); }
+  /// The value, or poison, with a diagnostic, where it nests too deep or has too many parts.
+  Datum bounded(Datum value, Loc loc);
+  Datum refuse_parts(Loc loc);
+  /// Counts what a look at all parts of two values takes.
+  bool may_compare(const Datum& a, const Datum& b, Loc loc);
 
   // What the observer is told beside that (evaluate_observed.cc).
   void observe(const ast::Expr& expr, const Datum& value) {
@@ -425,10 +441,11 @@ class Evaluator {
   std::unordered_map<const Value*, DTypeChoice> dtype_choices_;
   OperandPlaces operands_;  ///< of the operator that is applied; unknown outside of one
   const Continuation* continuation_ = nullptr;
+  size_t asked_ = 0;  ///< how often the budget was
+  std::optional<size_t> counted_ops_;  ///< of what is built
   std::vector<const ModuleApplication*> instantiating_;
   std::vector<DimFact> facts_;
   std::string device_;  ///< only for the observer
-  size_t steps_ = 0;
   unsigned nesting_ = 0;
 };
 

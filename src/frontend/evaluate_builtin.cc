@@ -11,8 +11,6 @@ namespace tessera::frontend {
 
 namespace {
 
-constexpr int64_t range_limit = 100'000;
-
 bool all(std::span<const Datum> values, bool (Datum::*is)() const) {
   for (const Datum& value : values) {
     if (!(value.*is)()) return false;
@@ -122,15 +120,13 @@ Datum Evaluator::make_range(const BoundArguments& arguments) {
     report(diag::wrong_kind, arguments.locs[2], "the step of a range", "0", "another integer");
     return Datum::poison();
   }
+  __int128 stride = *step, length = (__int128(*last) - *first + stride - (stride > 0 ? 1 : -1)) / stride;
+  if (length > __int128(value_parts_limit)) return refuse_parts(arguments.call);
+  size_t count = length > 0 ? size_t(length) : 0;
+  if (!may_make(count, arguments.call)) return Datum::poison();
   std::vector<Datum> values;
-  __int128 bound = *last;
-  for (__int128 i = *first; *step > 0 ? i < bound : i > bound; i += *step) {
-    if (int64_t(values.size()) == range_limit) {
-      report(diag::unsupported_program_size, arguments.call, range_limit);
-      return Datum::poison();
-    }
-    values.push_back(Datum::integer(int64_t(i)));
-  }
+  values.reserve(count);
+  for (size_t i = 0; i < count; ++i) values.push_back(Datum::integer(int64_t(*first + __int128(i) * stride)));
   return Datum::list(std::move(values));
 }
 
@@ -163,6 +159,7 @@ Datum Evaluator::convert_number(BuiltinId id, const BoundArguments& arguments) {
 
 /// `max(a, b, …)` or `max((a, b))` of numbers and sizes; nullopt for a reduction.
 std::optional<Datum> Evaluator::extreme(bool greatest, const BoundArguments& arguments) {
+  if (!may_spend(arguments[0].measure().parts / parts_of_step, arguments.call)) return Datum::poison();
   std::vector<Datum> values;
   if (arguments[0].is_sequence()) {
     values = arguments[0].elements();
@@ -272,6 +269,7 @@ Datum Evaluator::enumerated(const BoundArguments& arguments) {
            describe(arguments[0]), "a tuple or a list");
     return Datum::poison();
   }
+  if (!may_make(4 * arguments[0].elements().size(), arguments.call)) return Datum::poison();
   std::vector<Datum> pairs;
   for (const Datum& element : arguments[0].elements()) {
     int64_t number = 0;
@@ -281,7 +279,6 @@ Datum Evaluator::enumerated(const BoundArguments& arguments) {
     }
     pairs.push_back(Datum::tuple({Datum::integer(number), element}));
   }
-  steps_ += pairs.size();
   return Datum::list(std::move(pairs));
 }
 
@@ -300,12 +297,12 @@ Datum Evaluator::zipped(const BoundArguments& arguments) {
   }
   std::vector<Datum> rows;
   size_t length = parts.empty() ? 0 : parts[0].elements().size();
+  if (!may_make(length * (parts.size() + 2), arguments.call)) return Datum::poison();
   for (size_t i = 0; i < length; ++i) {
     std::vector<Datum> row;
     for (const Datum& part : parts) row.push_back(part.elements()[i]);
     rows.push_back(Datum::tuple(std::move(row)));
   }
-  steps_ += length * parts.size();
   return Datum::list(std::move(rows));
 }
 

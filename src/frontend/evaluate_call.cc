@@ -12,8 +12,6 @@ namespace tessera::frontend {
 
 namespace {
 
-constexpr size_t call_depth_limit = 200;
-
 std::string count_text(size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

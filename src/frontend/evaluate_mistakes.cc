@@ -393,6 +393,10 @@ Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
   if (is_reserved(name)) return unsupported(loc, fmt::format("'{}'", name));
   bool is_told = !frames_.empty() && frames_.back().lacks_names;
   if (is_told || !session_.is_first_use(loc.file, name)) return Datum::poison();
+  if (session_.drops_errors()) {
+    report(diag::unknown_name, loc, name);
+    return Datum::poison();
+  }
   std::string nearest = nearest_name(name, scope.visible_names());
   const Binding* near = nearest.empty() ? nullptr : scope.find(nearest);
   if (Loc defined = place_of_name(near, nearest); is_misspelt(defined, nearest, name)) {

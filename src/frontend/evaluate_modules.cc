@@ -155,6 +155,9 @@ Datum Evaluator::instantiate(const ModuleApplication& application, const std::st
   }
   const ModuleReference& module = application.module();
   Scope* scope = open_scope(module.scope());
+  constexpr size_t member_bytes = sizeof(std::pair<std::string, Datum>) + 64;
+  size_t members = application.arguments().size() + module.stmt().body.size();
+  spending().bytes += int64_t(sizeof(ModuleInstance) + sizeof(ModuleApplication) + members * member_bytes);
   auto instance = std::make_shared<ModuleInstance>(application, scope);
   for (const ModuleApplication::Argument& argument : application.arguments()) {
     observe(argument.name, argument.loc, argument.value);

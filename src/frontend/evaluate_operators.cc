@@ -288,25 +288,30 @@ Datum Evaluator::binary_dims(ast::BinaryOp op, const Datum& a, const Datum& b, L
 
 Datum Evaluator::binary_sequences(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
   if (op == ast::BinaryOp::Add && a.kind() == b.kind()) {
-    if (a.is(DatumKind::String)) return Datum::string(a.as_string() + b.as_string());
+    if (a.is(DatumKind::String)) {
+      bool fits = may_spend(0, loc, a.as_string().size() + b.as_string().size());
+      return fits ? Datum::string(a.as_string() + b.as_string()) : Datum::poison();
+    }
     if (a.is_sequence()) {
-      std::vector<Datum> all = a.elements();
-      all.insert(all.end(), b.elements().begin(), b.elements().end());
-      steps_ += all.size();
+      size_t count = a.elements().size() + b.elements().size();
+      if (!may_make(count, loc)) return Datum::poison();
+      std::vector<Datum> all;
+      all.reserve(count);
+      for (const Datum& part : {a, b}) all.insert(all.end(), part.elements().begin(), part.elements().end());
       return a.is(DatumKind::Tuple) ? Datum::tuple(std::move(all)) : Datum::list(std::move(all));
     }
   }
   if (op == ast::BinaryOp::Mul && a.is_sequence() && b.is(DatumKind::Int)) {
     int64_t copies = std::max<int64_t>(0, b.as_int());
-    if (!a.elements().empty() && copies > 100'000 / int64_t(a.elements().size())) {
-      report(diag::unsupported_program_size, loc, 100'000);
-      return Datum::poison();
-    }
+    if (a.elements().empty()) copies = 0;
+    if (copies > int64_t(value_parts_limit)) return refuse_parts(loc);
+    size_t count = size_t(copies) * a.elements().size();
+    if (!may_make(count, loc)) return Datum::poison();
     std::vector<Datum> all;
+    all.reserve(count);
     for (int64_t i = 0; i < copies; ++i) {
       all.insert(all.end(), a.elements().begin(), a.elements().end());
     }
-    steps_ += all.size();
     return a.is(DatumKind::Tuple) ? Datum::tuple(std::move(all)) : Datum::list(std::move(all));
   }
   if (op == ast::BinaryOp::Mul && a.is(DatumKind::Int) && b.is_sequence()) {
@@ -363,6 +368,15 @@ Datum Evaluator::evaluate_compare(const ast::Compare& node, Scope& scope) {
   return dynamic ? *dynamic : Datum::boolean(true);
 }
 
+bool Evaluator::may_compare(const Datum& a, const Datum& b, Loc loc) {
+  constexpr size_t characters_of_step = 64;
+  if (a.kind() != b.kind()) return true;
+  if (a.is(DatumKind::String)) {
+    return may_spend(std::min(a.as_string().size(), b.as_string().size()) / characters_of_step, loc);
+  }
+  return may_spend(std::min(a.measure().parts, b.measure().parts) / parts_of_step, loc);
+}
+
 Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc loc) {
   if (op == ast::CompareOp::In || op == ast::CompareOp::NotIn) return contains(op, a, b, loc);
   if (op == ast::CompareOp::Is || op == ast::CompareOp::IsNot) {
@@ -372,6 +386,7 @@ Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc 
           .help(op == ast::CompareOp::Is ? "'==' compares numbers" : "'!=' compares numbers");
       return Datum::poison();
     }
+    if (!may_compare(a, b, loc)) return Datum::poison();
     bool same = a.kind() == b.kind() && !is_dynamic(a) && equal(a, b);
     return Datum::boolean(same == (op == ast::CompareOp::Is));
   }
@@ -395,6 +410,7 @@ Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc 
     std::optional<bool> holds = decide_dims(op, x, y, loc);
     return holds ? Datum::boolean(*holds) : Datum::poison();
   }
+  if (!may_compare(a, b, loc)) return Datum::poison();
   if (a.is(DatumKind::String) && b.is(DatumKind::String)) {
     return Datum::boolean(ordered(op, a.as_string(), b.as_string()));
   }
@@ -466,7 +482,9 @@ Datum Evaluator::contains(ast::CompareOp op, const Datum& item, const Datum& con
     return Datum::poison();
   }
   std::vector<const Datum*> open;
+  if (!may_spend(container.elements().size() / parts_of_step, loc)) return Datum::poison();
   for (const Datum& element : container.elements()) {
+    if (!may_compare(item, element, loc)) return Datum::poison();
     std::optional<bool> same = decided_equal(item, element);
     if (same == true) return Datum::boolean(wanted);
     if (!same) open.push_back(&element);

@@ -98,7 +98,7 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       const auto& node = ast::cast<ast::AugAssign>(stmt);
       Datum left = evaluate(*node.target, scope);
       Datum right = evaluate(*node.value, scope);
-      assign(*node.target, binary(node.op, left, right, node.op_loc), scope);
+      assign(*node.target, bounded(binary(node.op, left, right, node.op_loc), node.op_loc), scope);
       break;
     }
     case ast::NodeKind::Return: {

@@ -64,6 +64,8 @@ void FileCheck::observe(size_t index) {
   GraphBuilder(session, scratch, state_->kernels).build_entry(*function, function->name);
 }
 
+bool FileCheck::is_spent() const { return state_->session.budget().is_spent(); }
+
 void FileCheck::finish() {
   state_->builder.finish_entries();
   for (const ParamDeclaration& declaration : state_->session.params()) {

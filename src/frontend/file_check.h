@@ -29,6 +29,8 @@ class FileCheck {
   Block* entries() const;
   /// Evaluates a function that nothing calls for the observer alone; no mistakes are reported.
   void observe(size_t index);
+  /// Whether something was left out as the budget of evaluation is spent.
+  bool is_spent() const;
   /// Initial values of params, and entries that leave something open.
   void finish();
 

@@ -23,6 +23,7 @@ SourceLibrary::~SourceLibrary() = default;
 
 Result<schedule::KernelInstance> SourceLibrary::instantiate(
     Module& module, const schedule::KernelRequest& request) {
+  Budget::Running running(state_->session.budget());
   return state_->kernels.instantiate(module, request);
 }
 
@@ -30,6 +31,7 @@ Result<schedule::KernelInstance> SourceLibrary::instantiate_exported(Module& mod
                                                                      std::string_view name,
                                                                      std::string_view machine) {
   TSR_CHECK(state_->main, "exported kernels are those of a source file");
+  Budget::Running running(state_->session.budget());
   for (schedule::KernelRequest& request : state_->kernels.own_kernels(*state_->main, machine)) {
     if (request.symbol == name) return state_->kernels.instantiate(module, request);
   }
@@ -82,6 +84,7 @@ class Compilation {
   }
 
   std::unique_ptr<SourceLibrary> library() {
+    state_->session.budget().pause();
     return std::unique_ptr<SourceLibrary>(new SourceLibrary(std::move(state_)));
   }
 
@@ -141,12 +144,14 @@ class Compilation {
 SessionOptions session_options(const FrontendOptions& options) {
   SessionOptions session;
   session.parse.include_paths = options.include_paths;
+  session.parse.include_roots = options.include_roots;
   session.parse.read = options.read;
   session.check_promises = options.check_promises;
   session.nondet = options.nondet;
   session.targets = options.targets;
   session.observer = options.observer;
   session.is_cancelled = options.is_cancelled;
+  session.limits = options.limits;
   for (const auto& [name, value] : options.defines) session.parse.defines[name] = value;
   return session;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/budget.h"
 #include "ir/core/module.h"
 #include "ir/schedule/kernel_library.h"
 #include "support/diagnostic.h"
@@ -21,6 +22,8 @@ class EvaluationObserver;
 struct FrontendOptions {
   /// Folders searched for imports and %include after the file's own.
   std::vector<std::string> include_paths;
+  /// Folders, and those below, that imports and %include read files of, whose names end in '.tsr'. Empty: of all.
+  std::vector<std::string> include_roots;
   /// -D names with their values; the value of a bare `-D X` is "1".
   std::vector<std::pair<std::string, std::string>> defines;
   /// How imports and %include read the file `path` into `text`; false with the reason in `error`.
@@ -42,6 +45,7 @@ struct FrontendOptions {
   /// Asked again and again, and from the first yes on in vain: nobody waits for the result any more, which then is a
   /// failure. Empty: never.
   std::function<bool()> is_cancelled;
+  EvaluationLimits limits;
 };
 
 /// The kernels of one compilation: those of the user's files and of the standard library. It holds

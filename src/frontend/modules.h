@@ -53,7 +53,9 @@ class ModuleApplication : public Object {
   };
   ModuleApplication(const ModuleReference& module, std::vector<Argument> arguments,
                     std::string name, Loc loc)
-      : module_(module), arguments_(std::move(arguments)), name_(std::move(name)), loc_(loc) {}
+      : module_(module), arguments_(std::move(arguments)), name_(std::move(name)), loc_(loc) {
+    for (const Argument& argument : arguments_) measure_.add(argument.value.measure());
+  }
   const ModuleReference& module() const { return module_; }
   /// One for each parameter.
   const std::vector<Argument>& arguments() const { return arguments_; }
@@ -61,6 +63,7 @@ class ModuleApplication : public Object {
   const std::string& name() const { return name_; }
   Loc loc() const { return loc_; }
   std::string describe() const override;
+  Measure measure() const override { return measure_; }
   /// Whether both make the same instance but for its place.
   bool is_like(const ModuleApplication& other) const;
 
@@ -69,13 +72,17 @@ class ModuleApplication : public Object {
   std::vector<Argument> arguments_;
   std::string name_;
   Loc loc_;
+  Measure measure_;
 };
 
 /// A module with its params.
 class ModuleInstance : public Object {
  public:
   ModuleInstance(const ModuleApplication& application, Scope* scope)
-      : module_(application.module()), name_(application.name()), scope_(scope) {}
+      : module_(application.module()),
+        name_(application.name()),
+        scope_(scope),
+        depth_(application.measure().depth) {}
   const ModuleReference& module() const { return module_; }
   /// What `name=` said.
   const std::string& name() const { return name_; }
@@ -87,11 +94,14 @@ class ModuleInstance : public Object {
   /// Only while the instance is made.
   void set_member(std::string_view name, Datum value);
   std::string describe() const override;
+  /// Nobody goes through the members of an instance, but its arguments live as long as it does.
+  Measure measure() const override { return {1, depth_}; }
 
  private:
   ModuleReference module_;
   std::string name_;
   Scope* scope_;
+  uint32_t depth_;
   std::map<std::string, Datum, std::less<>> members_;
 };
 

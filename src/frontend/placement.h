@@ -106,6 +106,7 @@ class MeshMember : public Object {
   const Datum& mesh() const { return mesh_; }
   const std::string& name() const { return name_; }
   std::string describe() const override { return "member '" + name_ + "' of a mesh"; }
+  Measure measure() const override { return mesh_.measure(); }
 
  private:
   Datum mesh_;

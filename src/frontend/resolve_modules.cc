@@ -60,6 +60,8 @@ const ParamDeclaration* Session::add_param(ParamDeclaration declaration) {
     return nullptr;
   }
   declaration.order = unsigned(params_.size());
+  constexpr size_t node_bytes = 128;  // in the table of keys, and beside the declaration
+  spending().bytes += int64_t(sizeof declaration + declaration.key.capacity() + node_bytes);
   const ParamDeclaration& added = params_.emplace_back(std::move(declaration));
   params_by_key_[added.key] = &added;
   return &added;

@@ -6,11 +6,17 @@ namespace tessera::frontend {
 
 Scope* Scope::module_scope() const { return module_ ? module_->scope : nullptr; }
 
+void Scope::enter(std::string_view name, Binding binding) {
+  constexpr size_t node_bytes = sizeof(std::pair<std::string, Binding>) + 48;
+  bool is_new = names_.insert_or_assign(std::string(name), std::move(binding)).second;
+  if (is_new) bytes_.add(node_bytes + name.size());
+}
+
 void Scope::set(std::string_view name, Datum value, Loc loc) {
   Binding binding;
   binding.value = std::move(value);
   binding.loc = loc;
-  names_.insert_or_assign(std::string(name), std::move(binding));
+  enter(name, std::move(binding));
 }
 
 void Scope::set_pending(std::string_view name, const ast::Stmt* stmt, Loc loc) {
@@ -18,7 +24,7 @@ void Scope::set_pending(std::string_view name, const ast::Stmt* stmt, Loc loc) {
   binding.loc = loc;
   binding.state = Binding::State::Pending;
   binding.pending = stmt;
-  names_.insert_or_assign(std::string(name), std::move(binding));
+  enter(name, std::move(binding));
 }
 
 void Scope::set_alias(std::string_view name, Scope* scope, std::string_view target, Loc loc) {
@@ -26,7 +32,7 @@ void Scope::set_alias(std::string_view name, Scope* scope, std::string_view targ
   binding.loc = loc;
   binding.alias_scope = scope;
   binding.alias = target;
-  names_.insert_or_assign(std::string(name), std::move(binding));
+  enter(name, std::move(binding));
 }
 
 Binding* Scope::find_here(std::string_view name) {

@@ -54,7 +54,9 @@ class Scope {
  private:
   Scope* parent_;
   const SourceModule* module_;
+  void enter(std::string_view name, Binding binding);
   std::map<std::string, Binding, std::less<>> names_;
+  HeldBytes bytes_{sizeof(Scope)};
 };
 
 }  // namespace tessera::frontend

@@ -10,7 +10,7 @@
 #include "frontend/foreign.h"
 #include "frontend/kernel/tile_builtins.h"
 #include "frontend/placement.h"
-#include "support/file.h"
+#include "frontend/syntax/include_roots.h"
 
 namespace tessera::frontend {
 
@@ -25,11 +25,6 @@ std::string library_path(std::string_view dotted) {
   std::string path(dotted.substr(prefix.size()));
   std::replace(path.begin(), path.end(), '.', '/');
   return path + ".tsr";
-}
-
-bool read(const ParseOptions& options, const std::string& path, std::string& text, std::string& error) {
-  if (options.read) return options.read(path, text, error);
-  return read_file(path, text, error);
 }
 
 /// Whether the system says no more than that a file is not there.
@@ -50,7 +45,7 @@ const ast::Node* Function::node() const {
 }
 
 Session::Session(Context& context, DiagnosticEngine& diagnostics, SessionOptions options)
-    : context_(&context), diagnostics_(&diagnostics), options_(std::move(options)) {
+    : context_(&context), diagnostics_(&diagnostics), options_(std::move(options)), budget_(options_.limits) {
   build_prelude();
 }
 
@@ -65,6 +60,7 @@ Scope* Session::new_scope(Scope* parent, const SourceModule* module) {
 }
 
 Function* Session::new_function() {
+  spending().bytes += int64_t(sizeof(Function));
   return &functions_.emplace_back();
 }
 
@@ -155,7 +151,7 @@ FileId Session::find_import(std::string_view dotted, const SourceModule& importe
     FileId known = sources().find(path);
     if (known != 0 && sources().file(known).has_text()) return known;
     std::string text, reason;
-    if (read(options_.parse, path, text, reason)) return sources().add(path, std::move(text));
+    if (read_included(options_.parse, path, text, reason)) return sources().add(path, std::move(text));
     if (!is_absence(reason)) failed.push_back({path, reason});
   }
   return 0;
@@ -195,6 +191,12 @@ void Session::add_written_dim(Loc written, std::vector<NamedPlace> constants) {
 const std::vector<NamedPlace>* Session::written_dim(Loc written) const {
   auto found = written_dims_.find({written.file, written.line, written.column});
   return found == written_dims_.end() ? nullptr : &found->second;
+}
+
+bool Session::drops_errors() const {
+  auto is_error = [](const Diagnostic& diagnostic) { return diagnostic.severity == Severity::Error; };
+  const std::vector<Diagnostic>& kept = diagnostics_->all();
+  return quiet_ || size_t(std::count_if(kept.begin(), kept.end(), is_error)) < diagnostics_->error_count();
 }
 
 bool Session::is_builtin(Loc loc) const {

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "frontend/budget.h"
 #include "frontend/modules.h"
 #include "frontend/observer.h"
 #include "frontend/parsed_files.h"
@@ -94,6 +95,7 @@ struct SessionOptions {
   std::vector<std::string> targets = {};  ///< FrontendOptions::targets
   EvaluationObserver* observer = nullptr;  ///< FrontendOptions::observer
   std::function<bool()> is_cancelled = {};  ///< FrontendOptions::is_cancelled
+  EvaluationLimits limits = {};  ///< FrontendOptions::limits
   ParsedFiles* files = nullptr;  ///< asked before a file is read or parsed; null: all are
 };
 
@@ -159,6 +161,7 @@ class Session {
   const std::vector<NamedPlace>* written_dim(Loc written) const;
 
   bool is_cancelled() const { return options_.is_cancelled && options_.is_cancelled(); }
+  Budget& budget() { return budget_; }
   bool checks_promises() const { return options_.check_promises; }
   /// How many instances of modules and params of theirs there are, with one more.
   size_t count_made() { return ++made_; }
@@ -180,6 +183,8 @@ class Session {
   };
   /// Errors so far, said or not.
   size_t error_count() const { return diagnostics_->error_count() + unsaid_errors_; }
+  /// Whether there are so many errors that no more are kept: what would help with another is not looked for.
+  bool drops_errors() const;
 
   /// Reports, unless the same diagnostic was already reported at that place.
   template <int N, typename... Args>
@@ -229,6 +234,7 @@ class Session {
   Context* context_;
   DiagnosticEngine* diagnostics_;
   SessionOptions options_;
+  Budget budget_;
   Scope* prelude_ = nullptr;
   std::deque<std::unique_ptr<Scope>> scopes_;
   std::deque<Function> functions_;

@@ -14,22 +14,72 @@ namespace tessera::frontend {
 
 namespace {
 
-std::string joined(const std::vector<Datum>& elements) {
-  std::string text;
-  for (const Datum& element : elements) {
-    if (!text.empty()) text += ", ";
-    text += to_text(element);
-  }
-  return text;
+/// Messages are read by people: no more of a value than this, and a little.
+constexpr size_t shown_length = 2000;
+
+/// The text, or its beginning in whole characters.
+std::string cut(const std::string& text) {
+  if (text.size() <= shown_length) return text;
+  size_t end = shown_length;
+  while (end > 0 && (uint8_t(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "…";
 }
 
-std::string joined(const Dictionary& entries, std::string_view separator) {
-  std::string text;
-  for (const auto& [key, value] : entries.entries) {
-    if (!text.empty()) text += ", ";
-    text += fmt::format("{}{}{}", key, separator, to_text(value));
+/// Writes a part of a list unless there is enough of that.
+template <typename F>
+bool put_part(std::string& text, size_t begin, F&& put) {
+  if (text.size() > begin) text += ", ";
+  if (text.size() > shown_length) return text += "…", false;
+  put();
+  return true;
+}
+
+void write(std::string& text, const Datum& datum);
+
+void write(std::string& text, const std::vector<Datum>& elements) {
+  size_t begin = text.size();
+  for (const Datum& element : elements) {
+    if (!put_part(text, begin, [&] { write(text, element); })) return;
   }
-  return text;
+}
+
+void write(std::string& text, const Dictionary& entries, std::string_view separator) {
+  size_t begin = text.size();
+  for (const auto& [key, value] : entries.entries) {
+    bool goes_on = put_part(text, begin, [&] {
+      text += key;
+      text += separator;
+      write(text, value);
+    });
+    if (!goes_on) return;
+  }
+}
+
+/// A value in a value, or one alone.
+void write(std::string& text, const Datum& datum) {
+  switch (datum.kind()) {
+    case DatumKind::Tuple:
+      text += '(';
+      write(text, datum.elements());
+      text += datum.elements().size() == 1 ? ",)" : ")";
+      return;
+    case DatumKind::List:
+      text += '[';
+      write(text, datum.elements());
+      text += ']';
+      return;
+    case DatumKind::Dict:
+      text += '{';
+      write(text, datum.entries(), ": ");
+      text += '}';
+      return;
+    case DatumKind::Schedule:
+      text += "Schedule(";
+      write(text, datum.entries(), "=");
+      text += ')';
+      return;
+    default: text += to_text(datum);
+  }
 }
 
 /// Python's spelling: always with a point, an exponent or a word.
@@ -73,8 +123,54 @@ std::string_view describe(DatumKind kind) {
   return names[size_t(kind)];
 }
 
+namespace {
+
+/// What a value takes beside its parts: the block that is shared, with what the allocator adds.
+constexpr size_t block_bytes = 64;
+/// Bytes that are copied in the time of a step.
+constexpr size_t bytes_of_step = 1024;
+
+Measure measure_of(const std::string&) { return {}; }
+Measure measure_of(const std::vector<Datum>& elements) {
+  Measure all;
+  for (const Datum& element : elements) all.add(element.measure());
+  return all;
+}
+Measure measure_of(const Dictionary& entries) {
+  Measure all;
+  for (const auto& [key, value] : entries.entries) all.add(value.measure());
+  return all;
+}
+
+size_t size_of(const std::string& text) { return text.capacity(); }
+size_t size_of(const std::vector<Datum>& elements) { return elements.capacity() * sizeof(Datum); }
+size_t size_of(const Dictionary& entries) {
+  size_t bytes = entries.entries.capacity() * sizeof(entries.entries[0]);
+  for (const auto& [key, value] : entries.entries) bytes += key.capacity();
+  return bytes;
+}
+
+}  // namespace
+
+template <typename T>
+Datum::Shared<T>::Shared(T made)
+    : content(std::move(made)), measure(measure_of(content)), bytes(size_of(content) + block_bytes) {
+  spending().steps += size_of(content) / bytes_of_step;
+}
+
 Datum Datum::string(std::string value) {
-  return Datum(std::make_shared<const std::string>(std::move(value)));
+  return Datum(std::make_shared<const Shared<std::string>>(std::move(value)));
+}
+
+Measure Datum::measure() const {
+  switch (kind()) {
+    case DatumKind::Tuple: return std::get<TupleValue>(storage_).sequence->measure;
+    case DatumKind::List: return std::get<ListValue>(storage_).sequence->measure;
+    case DatumKind::Dict: return std::get<DictValue>(storage_).dictionary->measure;
+    case DatumKind::Schedule: return std::get<ScheduleStorage>(storage_).attributes->measure;
+    case DatumKind::Object: return as_object().measure();
+    default: return {};
+  }
 }
 
 Datum Datum::dim(Dim value) {
@@ -90,21 +186,21 @@ Datum Datum::along(const KernelAxis* axis) const {
 }
 
 Datum Datum::tuple(std::vector<Datum> elements) {
-  return Datum(TupleValue{std::make_shared<const Sequence>(Sequence{std::move(elements)})});
+  return Datum(TupleValue{std::make_shared<const Shared<Elements>>(std::move(elements))});
 }
 
 Datum Datum::list(std::vector<Datum> elements) {
-  return Datum(ListValue{std::make_shared<const Sequence>(Sequence{std::move(elements)})});
+  return Datum(ListValue{std::make_shared<const Shared<Elements>>(std::move(elements))});
 }
 
 Datum Datum::dict(Dictionary entries) {
-  return Datum(std::make_shared<const Dictionary>(std::move(entries)));
+  return Datum(DictValue{std::make_shared<const Shared<Dictionary>>(std::move(entries))});
 }
 
 Datum Datum::schedule(Dictionary attributes) {
   std::sort(attributes.entries.begin(), attributes.entries.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
-  return Datum(std::make_shared<const ScheduleValue>(ScheduleValue{std::move(attributes)}));
+  return Datum(ScheduleStorage{std::make_shared<const Shared<Dictionary>>(std::move(attributes))});
 }
 
 DatumKind Datum::kind() const {
@@ -112,13 +208,13 @@ DatumKind Datum::kind() const {
 }
 
 const std::vector<Datum>& Datum::elements() const {
-  if (is(DatumKind::Tuple)) return std::get<TupleValue>(storage_).sequence->elements;
-  return std::get<ListValue>(storage_).sequence->elements;
+  if (is(DatumKind::Tuple)) return std::get<TupleValue>(storage_).sequence->content;
+  return std::get<ListValue>(storage_).sequence->content;
 }
 
 const Dictionary& Datum::entries() const {
-  if (is(DatumKind::Dict)) return *std::get<DictValue>(storage_);
-  return std::get<ScheduleStorage>(storage_)->attributes;
+  if (is(DatumKind::Dict)) return std::get<DictValue>(storage_).dictionary->content;
+  return std::get<ScheduleStorage>(storage_).attributes->content;
 }
 
 std::string to_text(const Datum& datum) {
@@ -134,20 +230,19 @@ std::string to_text(const Datum& datum) {
     case DatumKind::Float:
       return number_text(datum.as_float());
     case DatumKind::String:
-      return fmt::format("\"{}\"", datum.as_string());
+      return fmt::format("\"{}\"", cut(datum.as_string()));
     case DatumKind::DType:
       return std::string(to_string(datum.as_dtype()));
     case DatumKind::Dim:
       return datum.as_dim()->text;
     case DatumKind::Tuple:
-      return fmt::format("({}{})", joined(datum.elements()),
-                         datum.elements().size() == 1 ? "," : "");
     case DatumKind::List:
-      return fmt::format("[{}]", joined(datum.elements()));
     case DatumKind::Dict:
-      return fmt::format("{{{}}}", joined(datum.entries(), ": "));
-    case DatumKind::Schedule:
-      return fmt::format("Schedule({})", joined(datum.entries(), "="));
+    case DatumKind::Schedule: {
+      std::string text;
+      write(text, datum);
+      return text;
+    }
     case DatumKind::Function:
       return datum.as_function().name;
     case DatumKind::Builtin:

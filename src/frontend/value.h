@@ -7,6 +7,7 @@
 // Poison stands for something a diagnostic has been reported about; whatever touches poison is
 // poison and says nothing.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -18,6 +19,7 @@
 
 #include "ir/core/type.h"
 #include "support/source.h"
+#include "support/spending.h"
 
 namespace tessera {
 class Value;
@@ -48,20 +50,23 @@ struct IrValue {
   std::string_view name;  ///< of the parameter or variable; empty for an unnamed result
 };
 
-/// A tuple or list.
-struct Sequence {
-  std::vector<Datum> elements;
+/// How much there is to a value for whoever goes through all of it. Values are shared, so that a few steps can make one
+/// that nobody gets to the end of.
+struct Measure {
+  uint64_t parts = 1;  ///< those that are shared count as often as they are met; stops at `most`
+  uint32_t depth = 0;  ///< of the innermost part
+  static constexpr uint64_t most = uint64_t(1) << 62;
+
+  void add(Measure part) {
+    parts = std::min(most, parts + part.parts);
+    depth = std::max(depth, part.depth + 1);
+  }
 };
 
 /// A dict or schedule with string keys, in the order written (a schedule: sorted).
 struct Dictionary {
   std::vector<std::pair<std::string, Datum>> entries;
   const Datum* get(std::string_view key) const;
-};
-
-/// A schedule: attributes by key; a list is a set of choices.
-struct ScheduleValue {
-  Dictionary attributes;
 };
 
 /// Members by name: `tessera`, `ops`, `tile`, an imported file.
@@ -78,6 +83,8 @@ class Object {
   virtual ~Object() = default;
   /// What a message calls it: "a tile context".
   virtual std::string describe() const = 0;
+  /// Of an object that other values are in.
+  virtual Measure measure() const { return {}; }
 };
 
 /// A dtype as a value; one bound to a dtype parameter brings the policies of its argument.
@@ -159,7 +166,7 @@ class Datum {
   double as_float() const { return std::get<double>(storage_); }
   /// Of an Int or Float.
   double as_double() const { return is(DatumKind::Int) ? double(as_int()) : as_float(); }
-  const std::string& as_string() const { return *std::get<Text>(storage_); }
+  const std::string& as_string() const { return std::get<Text>(storage_)->content; }
   DType as_dtype() const { return std::get<DTypeValue>(storage_).dtype; }
   const Policies& dtype_policies() const { return std::get<DTypeValue>(storage_).policies; }
   /// Of a Dim (never constant; an Int is a constant dimension).
@@ -182,18 +189,32 @@ class Datum {
   const IrValue& as_ir() const { return std::get<IrValue>(storage_); }
   /// The axis along which a number is the extent of a tile, as far as it was said; null for all others.
   const KernelAxis* axis() const { return axis_; }
+  Measure measure() const;
 
  private:
-  using Text = std::shared_ptr<const std::string>;
+  /// What copies of a value share. Making it is counted as work and, as long as it is there, as memory.
+  template <typename T>
+  struct Shared {
+    explicit Shared(T made);
+    T content;
+    Measure measure;
+    HeldBytes bytes;
+  };
+  using Elements = std::vector<Datum>;
+  using Text = std::shared_ptr<const Shared<std::string>>;
   using ObjectPointer = std::shared_ptr<const Object>;
   struct TupleValue {
-    std::shared_ptr<const Sequence> sequence;
+    std::shared_ptr<const Shared<Elements>> sequence;
   };
   struct ListValue {
-    std::shared_ptr<const Sequence> sequence;
+    std::shared_ptr<const Shared<Elements>> sequence;
   };
-  using DictValue = std::shared_ptr<const Dictionary>;
-  using ScheduleStorage = std::shared_ptr<const ScheduleValue>;
+  struct DictValue {
+    std::shared_ptr<const Shared<Dictionary>> dictionary;
+  };
+  struct ScheduleStorage {
+    std::shared_ptr<const Shared<Dictionary>> attributes;
+  };
   // In the order of DatumKind.
   using Storage =
       std::variant<Poison, NoneValue, bool, int64_t, double, Text, DTypeValue, Dim, TupleValue,
@@ -206,7 +227,7 @@ class Datum {
 };
 
 /// The value as source text would write it: `3`, `(1, B*S)`, `bf16`; for IR values and functions
-/// what they are.
+/// what they are. A long one is cut, and ends in "…".
 std::string to_text(const Datum& datum);
 /// What a message calls it: "an integer", "a tensor<B x 4, f32>".
 std::string describe(const Datum& datum);

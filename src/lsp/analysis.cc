@@ -45,7 +45,7 @@ class Placer {
     made.range = range;
     made.severity = diagnostic.severity;
     made.id = diagnostic.id;
-    made.message = message_of(diagnostic);
+    made.message = escape_control(message_of(diagnostic));
     made.helps = advice(diagnostic);
     for (const Fix& fix : diagnostic.fixes) {
       PlacedFix& placed = made.fixes.emplace_back();
@@ -371,6 +371,7 @@ void PieceAnalysis::observe_the_rest(const std::function<bool()>& is_cancelled) 
 /// A mistake in a declaration that several use is reported for the first of them alone. The results
 /// of the others would hide it when the first one changes: they are not kept.
 void PieceAnalysis::keep_reusable() {
+  if (check_->is_spent()) return cache_.results.clear();  // what comes behind the end of the budget says nothing
   std::vector<Tellers> mistakes(dependencies_.size());
   auto note = [&](const Diagnostic& diagnostic, const DeclarationResult* teller) {
     size_t piece = dependencies_.find(diagnostic.loc.file);

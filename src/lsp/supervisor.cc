@@ -76,7 +76,8 @@ Json show_error(const std::string& text) {
 
 class Supervisor {
  public:
-  Supervisor(int in, int out, const Serve& serve) : in_(in), out_(out), serve_(serve) {}
+  Supervisor(int in, int out, const Serve& serve, const WorkerLimits& limits)
+      : in_(in), out_(out), serve_(serve), limits_(limits) {}
   int run();
 
  private:
@@ -103,10 +104,13 @@ class Supervisor {
   void note_client();
   bool is_orphaned() const { return client_pid_ != 0 && kill(client_pid_, 0) != 0 && errno == ESRCH; }
   bool is_over() const { return exits_ || !client_reads_ || !client_writes_; }
+  void check_worker();
+  int pause() const;
 
   int in_;
   int out_;
   const Serve& serve_;
+  const WorkerLimits& limits_;
   Session session_;
   std::unique_ptr<Worker> worker_;
   FrameReader requests_;
@@ -117,6 +121,8 @@ class Supervisor {
   std::optional<std::string> swallowed_;  ///< the id of an answer that the client has had
   std::deque<Clock::time_point> failures_;
   std::optional<int> exit_code_;
+  std::optional<Clock::time_point> asked_to_leave_;
+  std::string passed_limit_;  ///< that the worker was ended for
   pid_t client_pid_ = 0;
   bool client_writes_ = true;
   bool client_reads_ = true;
@@ -250,6 +256,7 @@ void Supervisor::worker_ended() {
   std::string path = write_reproducer(uri);
   std::string where = uri.empty() ? "" : fmt::format(" at {}", std::filesystem::path(path_of(uri)).filename().string());
   std::string how = code < 0 ? fmt::format("signal {}", -code) : fmt::format("exit status {}", code);
+  if (!passed_limit_.empty()) how = std::exchange(passed_limit_, {});
   std::string text = fmt::format("tessera-lsp failed{} ({})", where, how);
   text += path.empty() ? "." : fmt::format("; `tessera-lsp --replay {}` shows it.", path);
   text += " This is a bug in Tessera; please report it.";
@@ -289,6 +296,31 @@ bool Supervisor::read_from(int from, FrameReader& reader) {
   return count > 0;
 }
 
+/// Ends a worker that takes too long or too much.
+void Supervisor::check_worker() {
+  if (!worker_) return;
+  Clock::time_point now = Clock::now();
+  if (!asked_to_leave_ && (shut_down_ || is_over())) asked_to_leave_ = now;
+  bool is_asked = asked_to_leave_ && (is_over() || !pending_.empty());
+  if (is_asked && now - *asked_to_leave_ > limits_.leave) {
+    worker_.reset();
+    return answer_pending("the server is shut down");
+  }
+  if (worker_->busy_for() > limits_.busy) {
+    passed_limit_ = fmt::format("it took more than {} s", limits_.busy.count() / 1000.0);
+  } else if (worker_->memory() > limits_.memory) {
+    passed_limit_ = fmt::format("it took more than {} MB", limits_.memory >> 20);
+  }
+  if (!passed_limit_.empty()) worker_->end();
+}
+
+/// Milliseconds until somebody has to look again though nothing has come.
+int Supervisor::pause() const {
+  constexpr int soon = 100, often_enough = 3000;
+  bool ends = worker_ && (shut_down_ || is_over());
+  return ends ? soon : int(std::min<int64_t>(often_enough, std::max<int64_t>(limits_.busy.count(), 1)));
+}
+
 /// Waits until something can be read or written, and does that.
 void Supervisor::move_bytes() {
   enum { FromClient, ToClient, FromWorker, ToWorker };
@@ -298,8 +330,7 @@ void Supervisor::move_bytes() {
                      {client_reads_ && !client_.is_empty() ? out_ : -1, POLLOUT, 0},
                      {reads_worker ? worker_->out() : -1, POLLIN, 0},
                      {worker_ && !queue_.is_empty() ? worker_->in() : -1, POLLOUT, 0}};
-  constexpr int often_enough = 3000;  // milliseconds
-  if (poll(waits, 4, client_pid_ == 0 ? -1 : often_enough) < 0) return;
+  if (poll(waits, 4, pause()) < 0) return;
   // Its ends of the pipes may be held by others that it started.
   if (is_orphaned()) client_reads_ = client_writes_ = false;
   if (waits[FromClient].revents != 0) client_writes_ = read_from(in_, requests_);
@@ -316,6 +347,7 @@ int Supervisor::run() {
   start_worker();
   while (!exit_code_) {
     move_bytes();
+    check_worker();
     bool ends = !worker_ && is_over();
     if (ends && !exit_code_) exit_code_ = shut_down_ ? 0 : 1;
   }
@@ -329,6 +361,8 @@ int Supervisor::run() {
 
 }  // namespace
 
-int supervise(int in, int out, const Serve& serve) { return Supervisor(in, out, serve).run(); }
+int supervise(int in, int out, const Serve& serve, const WorkerLimits& limits) {
+  return Supervisor(in, out, serve, limits).run();
+}
 
 }  // namespace tessera::lsp

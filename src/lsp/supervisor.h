@@ -5,12 +5,24 @@
 // over with the same documents. The one that the last worker was busy with is left out until its text changes, as
 // it would end the next one, too. After too many ends within a minute no more workers are started, and every
 // request is answered by an error.
+//
+// A worker that is busy with one document for too long, or holds too much memory, is ended like one that failed. One
+// that does not end when the client asks for that, or is gone, has a little time and is then ended, whatever it is at.
+
+#include <chrono>
+#include <cstddef>
 
 #include "lsp/worker.h"
 
 namespace tessera::lsp {
 
+struct WorkerLimits {
+  std::chrono::milliseconds busy = std::chrono::seconds(120);  ///< with one document
+  size_t memory = size_t(4) << 30;                             ///< bytes
+  std::chrono::milliseconds leave = std::chrono::seconds(2);   ///< to end by itself
+};
+
 /// Serves a client until it says `exit` or its end of a pipe is closed. The result is the exit code of the process.
-int supervise(int in, int out, const Serve& serve);
+int supervise(int in, int out, const Serve& serve, const WorkerLimits& limits = {});
 
 }  // namespace tessera::lsp

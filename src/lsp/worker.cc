@@ -10,21 +10,28 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "support/file.h"
+
 namespace tessera::lsp {
+
+using Clock = std::chrono::steady_clock;
 
 /// Memory that both processes see: it outlives the one that fails.
 struct Worker::Board {
   static constexpr size_t most = 4000;
   std::atomic<size_t> size = 0;
+  std::atomic<Clock::rep> since = 0;  ///< of the clock's ticks
   char uri[most] = {};
 
   void write(std::string_view text) {
     size = 0;
     if (text.size() > most) return;
     std::memcpy(uri, text.data(), text.size());
+    since = Clock::now().time_since_epoch().count();
     size = text.size();
   }
 };
@@ -52,12 +59,14 @@ Worker::Worker(const Serve& serve) {
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
+    setpgid(0, 0);
     close(to[1]);
     close(from[0]);
     let_go_of_client();
     Board* board = board_;
     _exit(serve(to[0], from[1], [board](std::string_view uri, std::string_view) { board->write(uri); }));
   }
+  if (pid_ > 0) setpgid(pid_, pid_);  // whoever comes first
   for (int end : {to[0], from[1]}) {
     if (end >= 0) close(end);
   }
@@ -68,7 +77,7 @@ Worker::Worker(const Serve& serve) {
 
 Worker::~Worker() {
   if (has_started()) {
-    kill(pid_, SIGKILL);
+    end();
     wait();
   }
   close_in();
@@ -80,12 +89,30 @@ void Worker::close_in() {
   if (in_ >= 0) close(std::exchange(in_, -1));
 }
 
+void Worker::end() { kill(-pid_, SIGKILL); }
+
 int Worker::wait() {
   int status = 0;
+  siginfo_t ended;
+  while (waitid(P_PID, id_t(pid_), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  }
+  end();  // what it started and left behind, as long as the number of its group is its own
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+std::chrono::steady_clock::duration Worker::busy_for() const {
+  if (board_->size == 0) return {};
+  return Clock::now().time_since_epoch() - Clock::duration(board_->since);
+}
+
+size_t Worker::memory() const {
+  std::string text, ignored;
+  if (!read_file("/proc/" + std::to_string(pid_) + "/statm", text, ignored)) return 0;
+  size_t pages = std::strtoull(text.c_str() + std::min(text.find(' '), text.size()), nullptr, 10);
+  return pages * size_t(sysconf(_SC_PAGESIZE));
 }
 
 std::string Worker::busy_with() const { return {board_->uri, std::min(board_->size.load(), Board::most)}; }

@@ -1,8 +1,10 @@
 #pragma once
-// A server in a process of its own, on a pair of pipes, and what it was last busy with.
+// A server in a process of its own, on a pair of pipes, and what it was last busy with. It leads a group of processes:
+// the compilers that it starts end with it.
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -26,10 +28,16 @@ class Worker {
   int in() const { return in_; }    ///< what is written here, without blocking, it reads
   int out() const { return out_; }  ///< what it writes
   void close_in();
+  /// Ends it at once, with what it started.
+  void end();
   /// Waits for its end: the exit code, or minus the signal.
   int wait();
   /// The URI of the document it is, or was at its end, busy with; empty for none.
   std::string busy_with() const;
+  /// How long it has been busy with that.
+  std::chrono::steady_clock::duration busy_for() const;
+  /// Bytes of memory that it holds; 0 where nobody says.
+  size_t memory() const;
 
  private:
   struct Board;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/embedded.h"
+#include "frontend/syntax/include_roots.h"
 #include "lsp/library_files.h"
 #include "lsp/uri.h"
 #include "support/file.h"
@@ -175,7 +176,8 @@ FileModel* Workspace::from_disk(const std::string& path) {
   uintmax_t size = fs::file_size(path, error);
   fs::file_time_type time = error ? fs::file_time_type() : fs::last_write_time(path, error);
   std::string text, reason;
-  bool readable = !error && size <= max_read_bytes && fs::is_regular_file(path, error);
+  bool readable = !error && size <= max_read_bytes && fs::is_regular_file(path, error) &&
+                  refuse_outside(path, readable_folders()).empty();
   if (readable && model && state.time == time && state.size == size) return model;
   if (!readable || !read_file(path, text, reason)) {
     if (model) ++generation_;
@@ -234,7 +236,21 @@ bool Workspace::read(const std::string& path, std::string& text, std::string& er
     error = "its name is too long";
     return false;
   }
+  error = refuse_outside(path, readable_folders());
+  if (!error.empty()) return false;
   return read_file(path, text, error);
+}
+
+std::vector<std::string> Workspace::readable_folders() const {
+  std::vector<std::string> folders = roots_;
+  folders.insert(folders.end(), options.include_paths.begin(), options.include_paths.end());
+  for (const auto& [uri, document] : documents_) {
+    std::string folder = fs::path(document.model->path()).parent_path().string();
+    bool is_new = folder.starts_with('/') && std::find(folders.begin(), folders.end(), folder) == folders.end();
+    if (is_new) folders.push_back(std::move(folder));
+  }
+  if (folders.empty()) folders.emplace_back("/dev/null");  // none at all would stand for any
+  return folders;
 }
 
 void Workspace::add_root(const std::string& uri) {

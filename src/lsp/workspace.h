@@ -79,6 +79,8 @@ class Workspace {
   void add_root(const std::string& uri);
   void remove_root(const std::string& uri);
   const std::vector<std::string>& roots() const { return roots_; }
+  /// Folders that files are read of: the roots, those of the settings, and where open documents are.
+  std::vector<std::string> readable_folders() const;
   /// All .tsr files below the roots, and the open ones.
   std::vector<FileModel*> all_files();
   // What may have changed on disk is looked at when it is needed. All of these are for between messages, when nobody

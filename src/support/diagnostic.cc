@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <tuple>
 
 namespace tessera {
@@ -150,17 +151,28 @@ bool equal_but_doubled(std::string_view a, std::string_view b) {
   return once(std::string(a)) == once(std::string(b));
 }
 
+/// The letters that a name has, of 64 kinds.
+uint64_t letters_of(std::string_view name) {
+  uint64_t letters = 0;
+  for (char c : name) letters |= uint64_t(1) << (uint8_t(c) % 64);
+  return letters;
+}
+
 }  // namespace
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
   constexpr size_t longest = 256;  // the work is quadratic
   if (name.size() > longest) return {};
   size_t best = name.size() / 3 + 1;
+  uint64_t ours = letters_of(name);
   std::string found;
   for (const std::string& candidate : candidates) {
     if (equal_but_case(name, candidate)) return candidate;
     size_t apart = std::max(candidate.size(), name.size()) - std::min(candidate.size(), name.size());
     if (apart > best || (apart == best && found.empty())) continue;
+    // Each letter that only one of them has is an edit.
+    uint64_t theirs = letters_of(candidate);
+    if (size_t(std::max(std::popcount(ours & ~theirs), std::popcount(theirs & ~ours))) > best) continue;
     // Rows i, i - 1 and i - 2 of the table of distances between prefixes.
     std::vector<size_t> row(candidate.size() + 1), above, second;
     for (size_t j = 0; j < row.size(); ++j) row[j] = j;

@@ -21,6 +21,8 @@ BYTES = 2 << 30
 
 HEAD = "@jit\ndef f(x: Tensor[B, 4, f32]) -> Tensor[B, 4, f32]:\n    return "
 
+BODY = "@jit\ndef f(x: Tensor[B, 4, f32]) -> Tensor[B, 4, f32]:\n    {}    return x\n"
+
 # name: (source, what the message must say)
 SOURCES = {
     "unknown name": (HEAD + "gellu(x)\n", ["3:12", "gelu"]),
@@ -41,6 +43,17 @@ SOURCES = {
     "functions only": ("def f(x: Tensor[B, f32]):\n    return x\n", ["[no-entries]", "@jit"]),
     "include of a device": ('%include "/dev/zero"\n', ["1:1", "device"]),
     "include of a string without end": ('%include "abc\n' + HEAD + "x\n", ["1:10", "[unterminated-string]"]),
+    "a list in a list, 90,000 times": (BODY.format("s = [1]\n" + "    s = [s]\n" * 90000), ["[unsupported-nesting]"]),
+    "a list in a list, in a loop": (BODY.format("s = [1]\n    for i in range(90000):\n        s = [s]\n"),
+                                    ["5:13", "[unsupported-nesting]"]),
+    "lists that share their parts": (BODY.format("s = [1]\n" + "    s = [s, s]\n" * 60 + "    if s == [s]:\n        x = x + 1.0\n"),
+                                     ["[unsupported-value-size]"]),
+    "a list that doubles": (BODY.format("s = [1]\n    for i in range(60):\n        s = s + s\n"),
+                            ["5:15", "[unsupported-value-size]"]),
+    "a text that doubles": (BODY.format('s = "ab"\n    for i in range(60):\n        s += s\n'),
+                            ["5:11", "[unsupported-evaluation-memory]", "--max-eval-memory"]),
+    "ranges of ranges": (BODY.format("s = [range(100000) for i in range(100000)]\n"),
+                         ["3:", "[unsupported-program-size]", "--max-eval-steps"]),
     "tensor beyond 64 bits": (HEAD + "sum(zeros((2**40, 2**40), f32)) + x\n", ["3:16", "[dimension-overflow]"]),
 }
 
@@ -77,6 +90,42 @@ def check_large_source(folder):
                             capture_output=True, text=True)
     assert time.monotonic() - start < SECONDS
     assert result.returncode == 0 or result.stderr.count("error:") == 1, result.stderr[:2000]
+
+
+def check_unknown_names(folder):
+    """8,000 names that nothing defines: the first ones are told, and the rest costs little."""
+    source = folder / "names.tsr"
+    lines = [f"    y{i} = x + name{i}q{i * 7919 % 10007}\n" for i in range(8000)]
+    source.write_text("@jit\ndef f(x: Tensor[B, f32]):\n" + "".join(lines) + "    return x\n")
+    message = refuse(BIN / "tesserac", source, "-o", folder / "o", preexec_fn=limited)
+    assert message.count("[unknown-name]") == 20 and "7980 more errors not shown" in message, message[-500:]
+
+
+def check_include_roots(folder):
+    """With --include-root files of other folders are not read, whatever the way to them, and nothing is told of them."""
+    inside, outside = folder / "in", folder / "out"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "secret.tsr").write_text("const KEY = 7\n")
+    (outside / "secret").write_text("root:hunter2:0\n")
+    (inside / "part.tsr").write_text("const PART = 2.0\n")
+    (inside / "notes.txt").write_text("root:hunter2:0\n")
+    (inside / "link.tsr").symlink_to(outside / "secret.tsr")
+    (inside / "folder").symlink_to(outside)
+    source, out = inside / "f.tsr", folder / "out.bundle"
+    for line in (f'%include "{outside}/secret"', '%include "../out/secret.tsr"', '%include "link.tsr"', '%include "notes.txt"',
+                 '%include "folder/secret.tsr"', "import link", "import folder.secret", '%include "/etc/shadow"',
+                 f'%include "{outside}/missing.tsr"'):
+        source.write_text(f"{line}\n{HEAD}x\n")
+        message = refuse(BIN / "tesserac", source, "-o", out, f"--include-root={inside}", cwd=inside)
+        assert "lies outside" in message or "does not end in '.tsr'" in message, message
+        assert "hunter2" not in message and "No such file" not in message and not out.exists(), message
+    for line in ('%include "part.tsr"', "from part import PART"):
+        source.write_text(f"{line}\n{HEAD}x * PART\n")
+        run(BIN / "tesserac", source, "-o", out, f"--include-root={inside}", "--target=cpu:x86-64-v3")
+    source.write_text(f'%include "../out/secret.tsr"\n{HEAD}x * float(KEY)\n')
+    run(BIN / "tesserac", source, "-o", out, "--target=cpu:x86-64-v3")  # without the option any file is read
+    run(BIN / "tesserac", source, "-o", out, "--target=cpu:x86-64-v3", f"--include-root={inside}", f"--include-root={outside}")
 
 
 def check_command_line(folder):
@@ -195,6 +244,8 @@ def main():
         folder = pathlib.Path(name)
         check_sources(folder)
         check_large_source(folder)
+        check_unknown_names(folder)
+        check_include_roots(folder)
         check_command_line(folder)
         check_own_bundle(folder)
         check_large_header(folder)

@@ -309,6 +309,122 @@ class Process(unittest.TestCase):
             self.end(server)
 
 
+def workers_of(server):
+    """The processes that a server has started."""
+    found = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == server.pid:
+            found.append(int(stat.parent.name))
+    return found
+
+
+def is_running(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class Busy(unittest.TestCase):
+    """A server whose worker is never done with a text."""
+
+    def start(self, **environment):
+        server = subprocess.Popen([BUILD / "bin/tessera-lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  env=dict(os.environ, TESSERA_LSP_HANG_AT="endless", **environment))
+        self.addCleanup(lambda: (server.kill(), server.wait(), server.stdin.close(), server.stdout.close()))
+        client = subprocess.Popen(["sleep", "1000"])
+        self.addCleanup(lambda: (client.kill(), client.wait()))
+        params = {"processId": client.pid, "capabilities": {}}
+        server.stdin.write(frame({"id": 0, "method": "initialize", "params": params}))
+        server.stdin.flush()
+        read_answer(server, 0)
+        workers = workers_of(server)
+        self.assertEqual(len(workers), 1)
+        server.stdin.write(opened(URI, TEXT + "# endless\n"))
+        server.stdin.flush()
+        return server, client, workers[0]
+
+    def check_gone(self, worker):
+        for _ in range(600):
+            if not is_running(worker):
+                return
+            time.sleep(0.1)
+        self.fail("the worker is still there")
+
+    def test_no_worker_remains(self):
+        def say(*parts):
+            return lambda server, client: (server.stdin.write(b"".join(parts)), server.stdin.flush())
+
+        ends = {"shutdown and exit": (say(SHUTDOWN, EXIT), 0), "exit": (say(EXIT), 1),
+                "a client that closes its end": (lambda server, client: server.stdin.close(), 1),
+                "a client that is killed": (lambda server, client: (client.kill(), client.wait()), 1),
+                "a server that is killed": (lambda server, client: server.kill(), -signal.SIGKILL)}
+        for name, (end, code) in ends.items():
+            with self.subTest(name):
+                server, client, worker = self.start()
+                end(server, client)
+                self.assertEqual(server.wait(timeout=60), code)
+                self.check_gone(worker)
+
+    def test_a_shutdown_is_answered(self):
+        server, _, worker = self.start()
+        server.stdin.write(SHUTDOWN)
+        server.stdin.flush()
+        self.assertIsNone(read_answer(server, 99)["result"])
+        self.check_gone(worker)
+        server.stdin.write(EXIT)
+        server.stdin.flush()
+        self.assertEqual(server.wait(timeout=60), 0)
+
+    def test_a_limit_that_is_passed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server, _, worker = self.start(TESSERA_LSP_BUSY_MS="200", TMPDIR=folder)
+            shown = read_until(server, lambda message: message.get("method") == "window/showMessage")
+            self.assertIn("model.tsr (it took more than 0.2 s)", shown["params"]["message"])
+            self.check_gone(worker)
+            server.stdin.write(frame({"id": 1, "method": "textDocument/documentSymbol",
+                                      "params": {"textDocument": {"uri": "file:///process/other.tsr"}}}))
+            server.stdin.flush()
+            self.assertIn("id", read_answer(server, 1))
+
+
+class Reading(unittest.TestCase):
+    """Files that a source includes and imports."""
+
+    def messages_of(self, text, *capabilities):
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as elsewhere:
+            secret = pathlib.Path(elsewhere, "secret.tsr")
+            secret.write_text("const KEY = hunter2 +\n")
+            pathlib.Path(folder, "notes.txt").write_text("root:hunter2:0\n")
+            pathlib.Path(folder, "link.tsr").symlink_to(secret)
+            pathlib.Path(folder, "below").mkdir()
+            pathlib.Path(folder, "below/good.tsr").write_text("const GOOD = 1\n")
+            uri = f"file://{folder}/model.tsr"
+            text = text.format(elsewhere=elsewhere, up="../" * 20)
+            server = subprocess.Popen([BUILD / "bin/tessera-lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self.addCleanup(lambda: (server.kill(), server.wait(), server.stdin.close(), server.stdout.close()))
+            server.stdin.write(INITIALIZE + opened(uri, text))
+            server.stdin.flush()
+            published = read_until(server, lambda message: message.get("method") == "textDocument/publishDiagnostics"
+                                   and message["params"]["uri"] == uri)
+            return json.dumps(published)
+
+    def test_files_from_elsewhere_are_not_read(self):
+        for line in ('%include "{elsewhere}/secret.tsr"', '%include "{up}{elsewhere}/secret.tsr"', '%include "link.tsr"',
+                     '%include "notes.txt"', "import link", '%include "/etc/passwd"'):
+            said = self.messages_of(line + "\n" + TEXT)
+            self.assertRegex(said, "include-not-found|unknown-module", line)
+            self.assertNotRegex(said, "hunter2|root:", line)
+
+    def test_files_of_the_folder_are_read(self):
+        for line in ('%include "below/good.tsr"', "import below.good"):
+            self.assertNotRegex(self.messages_of(line + "\n" + TEXT), "include-not-found|unknown-module", line)
+
+
 class Failing(unittest.TestCase):
     """A server whose worker ends at a word, or by a signal."""
 

@@ -83,6 +83,7 @@ bool is_valid(const tessera_frontend_options& options) {
   };
   return has_strings(options.include_paths, options.include_path_count) &&
          has_strings(options.defines, options.define_count) &&
+         has_strings(options.include_roots, options.include_root_count) &&
          std::all_of(options.defines, options.defines + options.define_count, names);
 }
 
@@ -101,6 +102,9 @@ tessera::frontend::FrontendOptions options_of(const tessera_frontend_options& ra
   for (size_t i = 0; i < raw.include_path_count; ++i) options.include_paths.emplace_back(raw.include_paths[i]);
   for (size_t i = 0; i < raw.define_count; ++i) options.defines.push_back(split_define(raw.defines[i]));
   if (raw.kernels_for) options.kernels_for = raw.kernels_for;
+  options.include_roots.assign(raw.include_roots, raw.include_roots + raw.include_root_count);
+  if (raw.max_eval_memory != 0) options.limits.memory = raw.max_eval_memory;
+  if (raw.max_eval_steps != 0) options.limits.steps = raw.max_eval_steps;
   if (!raw.read) return options;
   options.read = [read = raw.read, user = raw.user](const std::string& path, std::string& text,
                                                     std::string& error) {

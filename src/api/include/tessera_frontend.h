@@ -28,7 +28,7 @@ extern "C" {
 /* The version of this interface. A program runs with a library of the same major and no smaller minor
  * number. */
 #define TESSERA_FRONTEND_MAJOR 1
-#define TESSERA_FRONTEND_MINOR 2
+#define TESSERA_FRONTEND_MINOR 3
 TESSERA_API void tessera_frontend_version(uint32_t* major, uint32_t* minor);
 
 /* A graph with what was said about its source. */
@@ -70,6 +70,11 @@ typedef struct {
   void* user;                 /* passed to `read` */
   const char* kernels_for;    /* a target such as "cpu:x86-64-v4": kernels are checked for it, too */
   size_t error_limit;         /* errors that are kept; 0: all */
+  /* Since 1.3: */
+  const char* const* include_roots; /* imports and includes read only files '.tsr' in and below these folders */
+  size_t include_root_count;        /* 0: any file */
+  size_t max_eval_memory;           /* bytes that the evaluation of the source may hold; 0: 1,000,000,000 */
+  size_t max_eval_steps;            /* steps that it may take; 0: 4,000,000 */
 } tessera_frontend_options;
 
 /* Compiles a source. `options` may be NULL. The result is NULL only when memory ran out, an argument

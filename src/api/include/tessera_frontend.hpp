@@ -61,6 +61,9 @@ struct Options {
   std::function<std::optional<std::string>(const std::string& path, std::string& error)> read;
   std::string kernels_for;  ///< a target for which kernels are checked; empty: they are not
   size_t error_limit = 0;   ///< 0: all errors are kept
+  std::vector<std::string> include_roots;  ///< imports and includes read '.tsr' in and below them; none: any file
+  size_t max_eval_memory = 0;              ///< bytes that the evaluation may hold; 0: 1,000,000,000
+  size_t max_eval_steps = 0;               ///< steps that it may take; 0: 4,000,000
 };
 
 struct ShapePolicy {
@@ -217,6 +220,11 @@ inline ModuleIr frontend_compile(const std::string& name, std::string_view text,
   }
   if (!options.kernels_for.empty()) raw.kernels_for = options.kernels_for.c_str();
   raw.error_limit = options.error_limit;
+  std::vector<const char*> roots = detail::pointers(options.include_roots);
+  raw.include_roots = roots.data();
+  raw.include_root_count = roots.size();
+  raw.max_eval_memory = options.max_eval_memory;
+  raw.max_eval_steps = options.max_eval_steps;
   tessera_source source = {name.c_str(), text.data(), text.size()};
   ModuleIr ir(tessera_frontend_compile(&source, &raw));
   if (reader.thrown) std::rethrow_exception(reader.thrown);

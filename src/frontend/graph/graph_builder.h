@@ -61,6 +61,7 @@ class GraphBuilder : public Evaluator {
   void build_initialiser(const ParamDeclaration& declaration);
 
  protected:
+  Module* built() const override { return &module_; }
   Datum elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) override;
   Datum matmul(const Datum& a, const Datum& b, Loc loc) override;
   Datum attribute(const Datum& object, const ast::Identifier& name, Loc loc) override;

@@ -28,7 +28,8 @@ Scope* KernelBuilder::open_scope(Scope* parent) {
 
 Datum KernelBuilder::received(const Scope& from, Datum value) {
   bool is_own = !has_symbols_ || defines_constant() || own_scopes_.count(&from) != 0;
-  if (is_own || !value.is_ir()) return is_own ? value : captured(value);
+  if (is_own) return value;
+  if (!value.is_ir()) return may_make(value.measure().parts, request_.loc) ? captured(value) : Datum::poison();
   const IrValue& tensor = value.as_ir();
   report(diag::unsupported_construct, request_.loc, fmt::format("a kernel that reads {} from around it",
                                                                 subject_of(tensor)))

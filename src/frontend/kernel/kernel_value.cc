@@ -32,6 +32,9 @@ Datum KernelMember::call(Evaluator& evaluator, const std::vector<CallArgument>& 
                      frontend::describe(schedule), "a schedule");
     return Datum::poison();
   }
+  size_t bytes = kernel_->schedules.size() * sizeof(kernel_->schedules[0]);
+  if (!evaluator.may_spend(kernel_->schedules.size(), loc, bytes)) return Datum::poison();
+  spending().bytes += int64_t(bytes);
   Function* scheduled = evaluator.session().new_function();
   *scheduled = *kernel_;
   scheduled->schedules.emplace_back(schedule, arguments[0].loc);

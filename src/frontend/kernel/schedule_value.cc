@@ -98,6 +98,7 @@ bool check_entry(Evaluator& evaluator, const std::string& name, const Datum& val
   bool more = true;
   for (size_t n = 0; more; ++n) {
     more = false;
+    if (!evaluator.may_spend(1 + value.measure().parts / parts_of_step, loc)) return false;
     Datum chosen = choose(value, n, more);
     if (key != name) chosen = Datum::tuple({chosen});
     Attr attr = to_attr(evaluator.context(), chosen);

@@ -34,6 +34,7 @@ class ScheduleMember : public Object {
   ScheduleMember(Datum schedule, std::string key)
       : schedule_(std::move(schedule)), key_(std::move(key)) {}
   std::string describe() const override { return "a member of a schedule"; }
+  Measure measure() const override { return schedule_.measure(); }
   Datum call(Evaluator& evaluator, const std::vector<CallArgument>& arguments, Loc loc) const;
 
  private:

@@ -7,6 +7,7 @@
 #include "TesseraLexer.h"
 #include "frontend/syntax/utf8.h"
 #include "support/file_kind.h"
+#include "support/render/columns.h"
 
 namespace tessera {
 
@@ -66,6 +67,7 @@ class TokenChecker {
     return source_.locate(file_, uint32_t(offset), uint32_t(length));
   }
   void unknown(const RawToken& token);
+  void find_invisible(const RawToken& token);
   bool quoted(size_t offset, std::string_view character);
   bool in_foreign_comment(size_t offset) const;
 
@@ -182,8 +184,32 @@ void TokenChecker::check(const RawToken& token) {
       return;
     case TokenKind::NonAscii:
     case TokenKind::Unknown: unknown(token); return;
+    case TokenKind::Comment:
+    case TokenKind::String: find_invisible(token); return;
     default: return;
   }
+}
+
+/// Comments and strings take any character, also such as make the text look like another one.
+void TokenChecker::find_invisible(const RawToken& token) {
+  std::string_view text = text_.substr(token.offset, token.length);
+  std::vector<Edit> edits;
+  std::string first;
+  for (size_t at = 0; at < text.size();) {
+    Character c = next_character(text.substr(at));
+    if (c.is_valid && is_invisible(c.value)) {
+      if (edits.empty()) first = fmt::format("U+{:04X}", uint32_t(c.value));
+      edits.push_back({loc(token.offset + at, c.length), ""});
+    }
+    at += c.length;
+  }
+  if (edits.empty()) return;
+  Loc place = edits[0].loc;
+  bool is_string = token.kind == TokenKind::String;
+  auto report = diagnostics_.report(diag::invisible_character, place, is_string ? "a string" : "a comment", first);
+  std::string advice = edits.size() == 1 ? "leave it out" : "leave them out";
+  report.fix(std::move(advice), std::move(edits));
+  if (is_string) report.help("where the text needs it, an escape such as '\\u200b' shows that it is there");
 }
 
 TokenRole first_role(TokenKind kind) {

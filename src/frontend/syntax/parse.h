@@ -25,6 +25,8 @@ struct ParseOptions {
   /// How %include reads; empty means from disk. A file the SourceManager has the text of is not
   /// read again.
   FileReader read;
+  /// Folders, and those below, that files are read of, whose names end in '.tsr'; empty: of all.
+  std::vector<std::string> include_roots;
 };
 
 /// Parses the file, which must have its text in `sources`. Always gives a unit; what could not be

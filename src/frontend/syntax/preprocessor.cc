@@ -7,10 +7,10 @@
 #include "frontend/syntax/brackets.h"
 #include "frontend/syntax/condition.h"
 #include "frontend/syntax/directive.h"
+#include "frontend/syntax/include_roots.h"
 #include "frontend/syntax/lexer.h"
 #include "frontend/syntax/literal.h"
 #include "frontend/syntax/macro.h"
-#include "support/file.h"
 
 namespace tessera {
 
@@ -535,7 +535,7 @@ FileId Preprocessor::find_include(const Reading& reading, const std::string& pat
     std::string text;
     std::string reason;
     bool good = path.find('\0') == std::string::npos &&
-                (options_.read ? options_.read(name, text, reason) : read_file(name, text, reason));
+                read_included(options_, name, text, reason);
     if (good) return sources_.add(name, std::move(text));
     tried.push_back(fmt::format("'{}': {}", name, reason));
   }

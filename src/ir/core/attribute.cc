@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ir/core/context.h"
+#include "support/spending.h"
 
 namespace tessera {
 
@@ -82,7 +83,9 @@ Attr AttrNode::get(std::string_view key) const {
 Attr Context::make(AttrNode node) {
   node.text = text_of(node);
   auto& slot = attributes_[node.text];
-  if (!slot) slot = std::make_unique<AttrNode>(std::move(node));
+  if (slot) return slot.get();
+  spending().bytes += int64_t(sizeof node + 2 * node.text.size());
+  slot = std::make_unique<AttrNode>(std::move(node));
   return slot.get();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/check.h"
+#include "support/spending.h"
 
 namespace tessera {
 
@@ -15,6 +16,10 @@ namespace {
 constexpr size_t max_terms = 1024;
 constexpr size_t max_factors = 64;
 constexpr size_t max_text = size_t(1) << 14;
+
+/// What is counted for dims: a term with the block of its factors, a node with its places in the table; and the terms
+/// that are sorted in the time of a step.
+constexpr size_t term_bytes = sizeof(DimTerm) + 48, node_bytes = sizeof(DimNode) + 128, terms_of_step = 4;
 
 int64_t floor_div(int64_t a, int64_t b) {
   int64_t q = a / b;
@@ -102,9 +107,13 @@ Dim DimTable::make(std::vector<DimTerm> terms) {
   }
   std::erase_if(merged, [](const DimTerm& term) { return term.coefficient == 0; });
   std::string text = text_of(merged);
+  // Terms are sorted by their texts, which are made for that.
+  spending().steps += merged.size() / terms_of_step;
   if (text.size() > max_text) return overflow();
   auto& slot = nodes_[text];
-  if (!slot) slot.reset(new DimNode{std::move(merged), text, false});
+  if (slot) return slot.get();
+  spending().bytes += int64_t(node_bytes + 2 * text.size() + merged.size() * term_bytes);
+  slot.reset(new DimNode{std::move(merged), text, false});
   return slot.get();
 }
 
@@ -217,7 +226,11 @@ Dim DimTable::max(Dim a, Dim b) {
   return of_atom(atom(DimAtomKind::Max, fmt::format("max({}, {})", a->text, b->text), a, b));
 }
 
-Dim DimTable::ceildiv(Dim a, Dim b) { return floordiv(sub(add(a, b), constant(1)), b); }
+Dim DimTable::ceildiv(Dim a, Dim b) {
+  std::optional<int64_t> x = a->constant(), y = b->constant();
+  if (x && y && *x > 0 && *y > 0) return constant((*x - 1) / *y + 1);  // also where their sum does not fit
+  return floordiv(sub(add(a, b), constant(1)), b);
+}
 
 Dim DimTable::fold(DimAtomKind kind, Dim a, Dim b) {
   switch (kind) {

@@ -6,6 +6,7 @@
 
 #include "ir/core/context.h"
 #include "support/check.h"
+#include "support/spending.h"
 
 namespace tessera {
 
@@ -70,7 +71,9 @@ bool same_dims(Type a, Type b) { return a->dims == b->dims; }
 Type Context::make(TypeNode node) {
   node.text = text_of(node);
   auto& slot = types_[node.text];
-  if (!slot) slot = std::make_unique<TypeNode>(std::move(node));
+  if (slot) return slot.get();
+  spending().bytes += int64_t(sizeof node + 2 * node.text.size());
+  slot = std::make_unique<TypeNode>(std::move(node));
   return slot.get();
 }
 

@@ -107,16 +107,18 @@ bool contains(const Range (&ranges)[N], char32_t c) {
   return after != std::begin(ranges) && c <= std::prev(after)->last;
 }
 
-/// Orders a terminal to draw what follows in another direction, which can make text look like other text.
-bool turns_direction(char32_t c) {
-  return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f || c == 0x61c;
-}
+/// Fillers, joiners, marks of direction, separators of lines, tags.
+constexpr Range invisible[] = {
+    {0xad, 0xad},     {0x61c, 0x61c},   {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180e, 0x180e},   {0x200b, 0x200f},
+    {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0},   {0xfff9, 0xfffb},
+    {0xe0000, 0xe007f},
+};
 
-bool steers_terminal(char32_t c) {
-  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || turns_direction(c);
-}
+bool steers_terminal(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0) || is_invisible(c); }
 
 }  // namespace
+
+bool is_invisible(char32_t c) { return contains(invisible, c); }
 
 Character next_character(std::string_view text) {
   auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };

@@ -16,6 +16,8 @@ struct Character {
 
 /// The first character of a text that is not empty.
 Character next_character(std::string_view text);
+/// Draws nothing, or has what follows drawn in another direction or line: text with it can look like other text.
+bool is_invisible(char32_t c);
 /// 0 for what is drawn over the character before, 2 for wide characters, else 1.
 size_t columns_of(char32_t c);
 /// Of a text without control characters.

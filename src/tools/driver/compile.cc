@@ -12,6 +12,7 @@
 #include "codegen/llvm/emit_llvm.h"
 #include "codegen/ptx/emit_ptx.h"
 #include "codegen/ptx/ptxas.h"
+#include "ir/core/check_sizes.h"
 #include "ir/core/parser.h"
 #include "ir/core/printer.h"
 #include "ir/graph/ops.h"
@@ -279,6 +280,8 @@ Status Compiler::read_input() {
 Status Compiler::compile_source(FileId file) {
   frontend::FrontendOptions options;
   options.include_paths = options_.include_paths;
+  options.include_roots = options_.include_roots;
+  options.limits = options_.limits;
   options.read = remapped_reader(options_.remapped);
   options.defines = options_.defines;
   options.check_promises = options_.debug;
@@ -465,6 +468,7 @@ Status Compiler::finish(std::unique_ptr<Module> module, std::span<const PassId> 
     if (level != Level::Graph) dump(stage_of(level), what, *module);
     begin = end;
   }
+  if (check_sizes(*module, diagnostics_).failed()) return failure;
   for (TargetOutput& target : state_->targets) {
     if (target.machine == &machine) target.modules.push_back(std::move(module));
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/validate_shapes.h"
+#include "frontend/budget.h"
 #include "ir/core/machine.h"
 #include "passes/pass_manager.h"
 #include "support/diagnostic.h"
@@ -27,6 +28,8 @@ struct CompileOptions {
   std::vector<std::string> targets;  ///< as spelt; empty for the default list
   std::vector<std::string> stages;   ///< as spelt; empty for a bundle
   std::vector<std::string> include_paths;
+  std::vector<std::string> include_roots;  ///< FrontendOptions::include_roots
+  frontend::EvaluationLimits limits;
   std::vector<std::string> remapped;  ///< "FILE=TEXT" (remapped_files.h)
   std::vector<std::pair<std::string, std::string>> defines;
   std::vector<std::string> print_before;

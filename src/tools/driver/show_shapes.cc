@@ -49,6 +49,8 @@ Status show_shapes(const CompileOptions& options, bool json, DiagnosticEngine& d
   frontend::IndexCollector collector;
   frontend::FrontendOptions source;
   source.include_paths = options.include_paths;
+  source.include_roots = options.include_roots;
+  source.limits = options.limits;
   source.read = remapped_reader(options.remapped);
   source.defines = options.defines;
   source.observer = &collector;

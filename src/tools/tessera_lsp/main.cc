@@ -14,14 +14,25 @@
 
 namespace {
 
-/// Tests make the server fail at a word in a text.
+/// Tests make the server fail at a word in a text, or never be done with it.
 tessera::lsp::WorkingOn failing(const tessera::lsp::WorkingOn& working_on) {
   const char* word = std::getenv("TESSERA_LSP_FAIL_AT");
-  if (!word) return working_on;
-  return [working_on, word](std::string_view uri, std::string_view text) {
+  const char* endless = std::getenv("TESSERA_LSP_HANG_AT");
+  if (!word && !endless) return working_on;
+  return [working_on, word, endless](std::string_view uri, std::string_view text) {
     working_on(uri, text);
-    TSR_CHECK(text.find(word) == std::string_view::npos, "the text has the word that tests fail at");
+    bool fails = word && text.find(word) != std::string_view::npos;
+    TSR_CHECK(!fails, "the text has the word that tests fail at");
+    while (endless && text.find(endless) != std::string_view::npos) ::pause();
   };
+}
+
+/// Tests do not wait as long as people do.
+tessera::lsp::WorkerLimits limits() {
+  tessera::lsp::WorkerLimits limits;
+  const char* busy = std::getenv("TESSERA_LSP_BUSY_MS");
+  if (busy) limits.busy = std::chrono::milliseconds(std::atoi(busy));
+  return limits;
 }
 
 }  // namespace
@@ -51,5 +62,5 @@ int main(int argc, char** argv) {
   auto serve = [&](int in, int out, const tessera::lsp::WorkingOn& working_on) {
     return tessera::lsp::serve(in, out, version, failing(working_on));
   };
-  return tessera::lsp::supervise(STDIN_FILENO, STDOUT_FILENO, serve);
+  return tessera::lsp::supervise(STDIN_FILENO, STDOUT_FILENO, serve, limits());
 }

@@ -6,6 +6,7 @@
 
 #include "codegen/ptx/emit_ptx.h"
 #include "frontend/frontend.h"
+#include "ir/core/check_sizes.h"
 #include "ir/core/parser.h"
 #include "ir/core/printer.h"
 #include "ir/layout/text.h"
@@ -208,7 +209,10 @@ class Run {
   /// The modules, of level target, as the code of a GPU.
   Result<std::string> ptx_of(const std::vector<std::unique_ptr<Module>>& modules, const Machine& machine) {
     std::vector<Module*> all;
-    for (const auto& module : modules) all.push_back(module.get());
+    for (const auto& module : modules) {
+      if (check_sizes(*module, diagnostics_).failed()) return failure;
+      all.push_back(module.get());
+    }
     return codegen::emit_ptx(all, machine, diagnostics_);
   }
 

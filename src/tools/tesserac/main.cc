@@ -93,6 +93,12 @@ void add_input_options(CLI::App& app, Options& options) {
       ->type_name("DIR")
       ->group(input_group)
       ->allow_extra_args(false);
+  app.add_option("--include-root", compile.include_roots,
+                 "imports and includes read no files but '.tsr' in this folder and below; may be given several times.\n"
+                 "Without it they read any; docs/debugging.md")
+      ->type_name("DIR")
+      ->group(input_group)
+      ->allow_extra_args(false);
   app.add_option("-D,--define", options.defines, "a name for %if, which is 1 if it is given no value")
       ->type_name("NAME[=VALUE]")
       ->group(input_group)
@@ -105,6 +111,17 @@ void add_input_options(CLI::App& app, Options& options) {
       ->group(input_group)
       ->allow_extra_args(false)
       ->check(CLI::Validator(driver::refuse_remap, ""));
+  app.add_option("--max-eval-memory", compile.limits.memory,
+                 "bytes that the compile-time part of the source may hold, as 500MB or 2GB")
+      ->type_name("SIZE")
+      ->default_str("1GB")
+      ->group(input_group)
+      ->transform(CLI::AsSizeValue(true));
+  app.add_option("--max-eval-steps", compile.limits.steps, "steps that it may take")
+      ->type_name("COUNT")
+      ->capture_default_str()
+      ->group(input_group)
+      ->check(CLI::PositiveNumber);
   app.add_option("--stdin-name", compile.stdin_name, "what messages and dumps call standard input")
       ->type_name("NAME")
       ->capture_default_str()

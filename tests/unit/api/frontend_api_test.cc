@@ -112,6 +112,31 @@ TEST_CASE("kernels are checked for a target where one is named") {
   CHECK(fe::frontend_compile("f.tsr", text, options).diagnostics()[0].tag == "unknown-target");
 }
 
+TEST_CASE("what evaluating a source may take is bounded, and so is what it may read") {
+  auto tags = [](const std::string& body, const fe::Options& options) {
+    std::string text = "@jit\ndef f(x: Tensor[B, f32]):\n    s = \"ab\"\n    for i in range(12):\n        " + body +
+                       "\n    return x\n";
+    std::string found;
+    for (const fe::Diagnostic& diagnostic : fe::frontend_compile("f.tsr", text, options).diagnostics()) {
+      found += diagnostic.tag + " ";
+    }
+    return found;
+  };
+  fe::Options options;
+  CHECK(tags("s = s + s", options).empty());
+  options.max_eval_memory = 1000;
+  CHECK(tags("s = s + s", options) == "unsupported-evaluation-memory ");
+  options.max_eval_memory = 0;
+  options.max_eval_steps = 30;
+  CHECK(tags("pass", options) == "unsupported-program-size ");
+  options = {};
+  options.read = [](const std::string&, std::string&) { return std::optional<std::string>("const A = 1\n"); };
+  std::string text = "%include \"/elsewhere/a.tsr\"\n@jit\ndef f(x: Tensor[B, f32]):\n    return x * A\n";
+  CHECK(fe::frontend_compile("f.tsr", text, options).ok());
+  options.include_roots = {"/somewhere"};
+  CHECK(fe::frontend_compile("f.tsr", text, options).diagnostics()[0].tag == "include-not-found");
+}
+
 TEST_CASE("arguments that break the rules give no handle, and no handle is nothing") {
   tessera_source source = {"f.tsr", nullptr, 3};
   CHECK(tessera_frontend_compile(nullptr, nullptr) == nullptr);

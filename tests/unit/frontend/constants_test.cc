@@ -72,8 +72,8 @@ TEST_CASE("Tuples, lists and dicts") {
   CHECK(constant("[i * j for i in range(3) for j in range(i) if j > 0]") == "[2]");
   CHECK(constant("range(5, 0, -2)") == "[5, 3, 1]");
   CHECK(constant("(1, 2)[2]") == "index-out-of-range@1:18");
-  CHECK(constant("range(1000000000)") == "unsupported-program-size@1:11");
-  CHECK(constant("[0] * 1000000000") == "unsupported-program-size@1:15");
+  CHECK(constant("range(1000000000)") == "unsupported-value-size@1:11");
+  CHECK(constant("[0] * 1000000000") == "unsupported-value-size@1:15");
 }
 
 TEST_CASE("Operators that have no meaning are named once") {

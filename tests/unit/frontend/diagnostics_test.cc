@@ -49,6 +49,7 @@ class InFolder {
 std::string diagnose(const fs::path& path) {
   InFolder inside;
   Fixture fixture;
+  fixture.options.limits.memory = 200'000'000;  // who takes too much of it does so soon
   std::string graph = fixture.compile(read(path), path.filename().string());
   for (const std::string& kernel : fixture.result.exported_kernels) {
     Module module(fixture.context, fixture.sources, "kernels", Level::Schedule);

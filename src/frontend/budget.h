@@ -1,0 +1,72 @@
+#pragma once
+// What evaluating a program may take: steps, memory, and depth. One budget is of one compilation; its kernels, which
+// are evaluated when the lowering asks for them, are part of it. What is spent is said once, at the place where
+// it ran out, and from then on every value is poison.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "support/spending.h"
+
+namespace tessera::frontend {
+
+struct EvaluationLimits {
+  size_t steps = 4'000'000;
+  size_t memory = 1'000'000'000;  ///< bytes of values, names, dims and IR
+};
+
+/// Levels of expressions and suites inside each other.
+inline constexpr unsigned nesting_limit = 2000;
+/// Levels of calls inside each other.
+inline constexpr size_t call_depth_limit = 200;
+/// Levels of values inside each other.
+inline constexpr unsigned value_depth_limit = 200;
+/// Parts of one value, shared ones counted as often as they are met: who goes through a value gets to its end.
+inline constexpr uint64_t value_parts_limit = 1'000'000;
+
+/// Parts of values that are looked at in the time of a step.
+inline constexpr uint64_t parts_of_step = 16;
+
+class Budget {
+ public:
+  enum class Verdict : uint8_t { Within, OutOfSteps, OutOfMemory, Spent };
+
+  explicit Budget(const EvaluationLimits& limits) : limits_(limits), start_(spending()) {}
+
+  const EvaluationLimits& limits() const { return limits_; }
+  /// Those that may be made until now.
+  size_t most_steps() const { return most_steps_; }
+  /// Counts steps, and says whether there is room for so many more bytes beside those that are counted. What is
+  /// missing is told once, then everything is spent.
+  Verdict spend(size_t steps, size_t bytes);
+  /// Nobody waits for the result any more.
+  void end() { spent_ = true; }
+  bool is_spent() const { return spent_; }
+  uint64_t steps() const { return earlier_.steps + (spending().steps - start_.steps); }
+  /// Passes work with dims and types, too, and that is not counted. Behind them are kernels, each in as many forms as
+  /// there are shapes and targets: for these there are more steps.
+  void pause();
+  void resume() { start_ = spending(); }
+
+  /// Counts while it lives.
+  class Running {
+   public:
+    explicit Running(Budget& budget) : budget_(budget) { budget_.resume(); }
+    ~Running() { budget_.pause(); }
+    Running(const Running&) = delete;
+
+   private:
+    Budget& budget_;
+  };
+
+ private:
+  int64_t bytes() const { return earlier_.bytes + (spending().bytes - start_.bytes); }
+
+  EvaluationLimits limits_;
+  size_t most_steps_ = limits_.steps;
+  Spending start_;
+  Spending earlier_;
+  bool spent_ = false;
+};
+
+}  // namespace tessera::frontend

@@ -1,0 +1,19 @@
+#pragma once
+// The folders that imports and %include read files of, where they are given: a source that somebody else wrote must not
+// bring what lies elsewhere into messages and bundles.
+
+#include <span>
+#include <string>
+
+#include "frontend/syntax/parse.h"
+
+namespace tessera {
+
+/// Why the file of a path is not read where only sources in `roots` and the folders below are; empty where it may be,
+/// and where there are no roots. What counts is where links lead to. Whether the file is there is not told.
+std::string refuse_outside(const std::string& path, std::span<const std::string> roots);
+
+/// Reads a file for an import or %include.
+bool read_included(const ParseOptions& options, const std::string& path, std::string& text, std::string& error);
+
+}  // namespace tessera

@@ -1,0 +1,13 @@
+#pragma once
+// Sizes that do not fit in 64 bits: dims know that they overflowed, and nobody behind the IR does.
+
+#include "ir/core/module.h"
+#include "support/diagnostic.h"
+#include "support/result.h"
+
+namespace tessera {
+
+/// Reports the first op with such a dim in its attributes or types, or a type whose bytes do not fit.
+Status check_sizes(Module& module, DiagnosticEngine& diagnostics);
+
+}  // namespace tessera

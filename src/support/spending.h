@@ -1,0 +1,33 @@
+#pragma once
+// What compiling takes, counted where it is taken and asked for by whoever bounds it (frontend/budget.h). Counts are of
+// a thread, and only their differences mean something: what another thread frees is counted there.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tessera {
+
+struct Spending {
+  int64_t bytes = 0;   ///< that values, scopes, dims, types and attributes hold
+  uint64_t steps = 0;  ///< of work
+};
+
+/// That of this thread.
+Spending& spending();
+
+/// Bytes that are held as long as this lives.
+class HeldBytes {
+ public:
+  explicit HeldBytes(size_t bytes = 0) { add(bytes); }
+  ~HeldBytes() { spending().bytes -= bytes_; }
+  HeldBytes(const HeldBytes&) = delete;
+  void add(size_t bytes) {
+    bytes_ += int64_t(bytes);
+    spending().bytes += int64_t(bytes);
+  }
+
+ private:
+  int64_t bytes_ = 0;
+};
+
+}  // namespace tessera
