@@ -575,7 +575,7 @@ void Compiler::show_code() {
 void Compiler::check_loads(const std::string& bundle) {
   format::Result<format::BundleView> checked = check_whole_bundle(bundle);
   if (checked) return;
-  ReproducerScope reproducer(reproducer_path("tesserac"), [&] {
+  ReproducerScope reproducer("tesserac", [&] {
     std::string text;
     for (TargetOutput& target : state_->targets) text += target_dump(pointers(target.modules), *target.machine);
     return text;
