@@ -410,7 +410,7 @@ def volumes():
         known = f"x: Tensor[B, {numbers}, 6, f32], w: Tensor[{', '.join(map(str, w.shape))}, f32], b: Tensor[{n}, f32]"
         case(known, f"conv{axes}d(x, w, b{options_of(axes, **o)})", [x, w, bias],
              lambda x, w, b, e=even, g=groups: convolved(x, w, e("strides", 1), e("padding", 0), e("dilation", 1), g) + b,
-             units=2)
+             units=4)
         # From the result's form to that of the image.
         t = normal(*size, n // groups, 6)
         turned = known.replace(f"w: Tensor[{', '.join(map(str, w.shape))}", f"w: Tensor[{', '.join(map(str, t.shape))}")
@@ -418,7 +418,7 @@ def volumes():
         extra = tuple(s - 1 for s in strides)
         case(turned, f"conv_transpose{axes}d(x, w, b{options_of(axes, **o, output_padding=extra)})", [x, t, bias],
              lambda x, w, b, e=even, g=groups, extra=extra: deconvolved(
-                 x, w, e("strides", 1), e("padding", 0), extra, e("dilation", 1), g) + b, units=2)
+                 x, w, e("strides", 1), e("padding", 0), extra, e("dilation", 1), g) + b, units=4)
     # Padding beyond the reach of the weights takes elements away; sizes that are known at the call.
     x, w = normal(2, 5, 4, 6), normal(2, 1, 3, 6)
     signature = "x: Tensor[B, H, W, 6, f32], w: Tensor[2, 1, 3, 6, f32] where H >= 3, W >= 3"
@@ -426,7 +426,7 @@ def volumes():
          lambda x, w: deconvolved(x, w, (2, 3), (2, 1), (0, 0), (1, 1), 1))
     image = normal(2, 6, 7, 9)
     case("x: Tensor[B, 6, H, W, f32], w: Tensor[6, 3, 2, 1, f32] where H >= 1, W >= 1",
-         "conv_transpose2d_nchw(x, w, strides=(2, 1))", [image, np.transpose(w, (3, 2, 0, 1))],
+         "conv_transpose2d_nchw(x, w, strides=(2, 1))", [image, np.ascontiguousarray(np.transpose(w, (3, 2, 0, 1)))],
          lambda x, w: np.moveaxis(deconvolved(np.moveaxis(x, 1, 3), np.transpose(w, (2, 3, 1, 0)), (2, 1), (0, 0), (0, 0),
                                               (1, 1), 1), 3, 1))
     line, volume = normal(2, 13, 3), normal(2, 6, 7, 8, 3)
