@@ -9,7 +9,7 @@ import tempfile
 
 import numpy as np
 
-from kernel_loops import CARRIED, WILD, carried, wild
+from kernel_loops import CARRIED, MEANS, WILD, carried, means, wild
 from tools import BIN, DEVICE, ROOT, run
 
 SCANS = """
@@ -676,6 +676,8 @@ def main():
         for shape in ((1, 1), (5, 37), (3, 1000), (130, 17), (7, 16), (0, 5)):
             x = rng.standard_normal(shape).astype(np.float32)
             check(folder, "scans", SCANS, {"x": x}, scans(x))
+            if x.size:
+                check(folder, "means", MEANS, {"x": x}, means(x))
         for shape in ((1, 1), (5, 37), (70, 130)):
             x = rng.standard_normal(shape).astype(np.float32)
             seed = np.array(0x123456789ABCDEF, np.uint64)

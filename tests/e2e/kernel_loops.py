@@ -215,3 +215,45 @@ def wild(x, y, k, width):
     last = min(max(-(-k // width), 0), tiles) * width
     return {"a": a, "b": b, "c": c, "d": x[:, :last].astype(np.float64).sum(axis=1),
             "e": 3.0 * x[:, :width].astype(np.float64).sum(axis=1)}
+
+
+MEANS = """
+@kernel.schedule(Schedule(BM=4, BN=32))
+def in_loop(x: Tensor[M, N, f32], like: Tensor[P, f32]) -> Tensor[M, P, f32]:
+    t = tile.context(m=M, p=P, n=N)
+    parts = tile.zeros((t.m, t.p), f32)
+    for n in tile.range(N, t.n):
+        v = tile.mean(tile.load(x, (t.i, n), (t.m, t.n)), axis=1, keepdims=True)
+        parts = tile.where(tile.col_index() == n, v, parts)
+    return parts
+
+@kernel.schedule(Schedule(BM=4, BN=32))
+def of_block(x: Tensor[M, N, f32]) -> (Tensor[M, N, f32], Tensor[M, N, f32]):
+    t = tile.context(m=M, n=N)
+    v = tile.load(x, (t.i, t.j), (t.m, t.n))
+    return v - mean(v), v - tile.mean(v, axis=0)[None]
+
+@kernel.schedule(Schedule(BM=4))
+def of_row(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    return tile.mean(tile.load(x, (t.i, 0), (t.m, t.n)) + 1.0, axis=1)
+
+@jit
+def f(x: Tensor[M, N, f32]):
+    a = in_loop(x, zeros(((N + 31) // 32,), f32))
+    b, c = of_block(x)
+    d = of_row(x)
+    return a, b, c, d
+"""
+
+
+def means(x):
+    m, n = x.shape
+    b, c = x.astype(np.float64), x.astype(np.float64)
+    for i in range(0, m, 4):
+        for j in range(0, n, 32):
+            part = x[i:i + 4, j:j + 32].astype(np.float64)
+            b[i:i + 4, j:j + 32] -= part.mean()
+            c[i:i + 4, j:j + 32] -= part.mean(axis=0)
+    a = np.stack([x[:, j:j + 32].mean(axis=1, dtype=np.float64) for j in range(0, n, 32)], axis=1)
+    return {"a": a, "b": b, "c": c, "d": x.mean(axis=1, dtype=np.float64) + 1}

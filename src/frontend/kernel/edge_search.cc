@@ -181,6 +181,10 @@ void EdgeSearch::visit_result(Op* op, unsigned n, size_t axis) {
     case OpKind::Scan:
       return visit(op->operand(0), axis);
     case OpKind::Reshape: {
+      if (auto known = origins_->inserted.find(op->result()); known != origins_->inserted.end()) {
+        if (int from = known->second[axis]; from >= 0) visit(op->operand(0), size_t(from));
+        return;
+      }
       auto is_one = [](Dim dim) { return dim->is_constant(1); };
       const std::vector<Dim>&from = op->operand(0)->type()->dims, &to = op->result()->type()->dims;
       // Which of several single elements is meant, the shapes do not say.

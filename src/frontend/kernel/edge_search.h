@@ -30,6 +30,8 @@ struct TileOrigins {
   std::map<const Value*, std::vector<const KernelAxis*>> made;  ///< tiles of a number: axes of the kernel, by dimension
   /// The one element, or its coordinates, that a program has of axes that have no extent: those axes, by dimension.
   std::map<const Value*, std::vector<const KernelAxis*>> single;
+  /// Reshapes that insert axes of one element: the operand's axis that each one is, -1 for a new one.
+  std::map<const Value*, std::vector<int>> inserted;
   std::set<const Op*> displaced;  ///< loads of slots that were filled by another number, as slots are counted modulo
 };
 

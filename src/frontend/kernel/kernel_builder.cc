@@ -447,6 +447,12 @@ bool KernelBuilder::store_result(const Datum& result, size_t n) {
     index.push_back(axes[i] ? axes[i]->index : ops_.index_constant(0));
     place.emplace_back(index[i], part[i]);
   }
+  if (std::string given, wanted; lies_otherwise(value, place, given, wanted)) {
+    auto builder = report(diag::kernel_result, loc, function_.name, given, wanted);
+    if (signature_->result) builder.label(signature_->result->loc, fmt::format("of this a program makes {}", wanted));
+    builder.help("with blocks of other sizes its elements would be others: exchange its axes, or those of the result");
+    return false;
+  }
   if (std::vector<const KernelAxis*> unused = unused_axes(place); !unused.empty()) {
     report(diag::wrong_kind, loc, fmt::format("the tile that '{}' returns", function_.name),
            fmt::format("the same part of a result for programs along axis '{}'", unused[0]->name),

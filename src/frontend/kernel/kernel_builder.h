@@ -112,6 +112,7 @@ class KernelBuilder : public Evaluator {
   Datum call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
   Datum call_common(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
   Datum reduce(std::string_view kind, const BoundArguments& arguments, size_t axis, Loc loc);
+  Datum mean(Value* tile, const std::vector<int64_t>& axes, const Datum& sum, Loc loc);
   Datum scan(const BoundArguments& arguments);
   Datum cast_to(const Datum& value, const Datum& dtype, Loc loc, Loc dtype_loc);
   Datum full(const BoundArguments& arguments, const Datum& value, const Datum& dtype);
@@ -133,6 +134,8 @@ class KernelBuilder : public Evaluator {
   std::vector<Op*> combining_ops() const;
   std::set<std::string> combined_single_axes();
   bool limit_tiles();
+  void count_means();
+  Value* elements_along(Value* tile, size_t axis, Op* user);
 
   // Axes of which one part is read (kernel_coverage.cc).
   struct OnePart {
@@ -178,6 +181,10 @@ class KernelBuilder : public Evaluator {
     bool adds = false;             ///< sums are made in memory
   };
   using Place = std::vector<std::pair<Value*, Dim>>;  ///< per dimension: the index and extent of a tile
+  // Tiles by the axes that they are of (kernel_places.cc).
+  std::vector<const KernelAxis*> grid_axes_along(Value* tile, size_t axis);
+  bool lies_otherwise(Value* tile, const Place& place, std::string& given, std::string& wanted);
+  void warn_of_elements(const Datum& index, size_t dim, Dim tile, std::string_view tensor);
   bool check_privileges(const TypePattern& type);
   bool declare_regions();
   Region* region_of(const Value* tensor);
@@ -286,6 +293,13 @@ class KernelBuilder : public Evaluator {
   std::set<const Scope*> loop_scopes_;
   std::set<const Scope*> own_scopes_;  ///< whose sizes are the kernel's
   TileOrigins origins_;
+  /// A quotient of a sum of a tile along axes and the number of its elements there.
+  struct Mean {
+    Op* quotient;
+    Value* tile;
+    std::vector<int64_t> axes;
+  };
+  std::vector<Mean> means_;
   bool has_symbols_ = false;           ///< the kernel's sizes are known: those of other scopes become such
   std::shared_ptr<CacheParameter> cache_;  ///< null where there is none
   Value* cache_index_ = nullptr;           ///< of the loop over the cache that is being built

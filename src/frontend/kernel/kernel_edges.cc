@@ -196,8 +196,57 @@ bool KernelBuilder::limit_tiles() {
     }
     if (!limit_operand(op, 0, sources)) return false;
   }
+  count_means();
   ops_.builder() = end;
   return true;
+}
+
+/// How many elements of a tile lie before the end of its axis, where the axis may end within it; null where all do.
+Value* KernelBuilder::elements_along(Value* tile, size_t axis, Op* user) {
+  EdgeSearch search(origins_, kernel_);
+  search.visit(tile, axis);
+  std::vector<TilePlace> places = search.places();
+  for (size_t n = 0; search.places().empty() && n < search.axes().size(); ++n) {
+    const KernelAxis& of = *search.axes()[n];
+    places.push_back({tile_of(of, user), of.tile, of.extent});
+  }
+  Value* least = nullptr;
+  for (const TilePlace& place : places) {
+    bool is_first = place.index && place.index->def() && place.index->def()->is(info(OpKind::Constant)) &&
+                    place.index->def()->int_attr("value") == 0;
+    bool is_whole = place.tile == place.extent && (!place.index || is_first || is_counted(place));
+    if (is_whole || (is_counted(place) && !place.is_cut())) continue;
+    // Where the tile is not known the sum has been refused.
+    Value* here = limit_of(place, user);
+    if (!here) continue;
+    Value* all = ops_.index(Datum::dim(place.tile), user->loc(), "an extent");
+    for (Value* bound : {all, least}) {
+      if (bound) here = ops_.builder().value(info(ElementwiseKind::Min), {{here}, {bound}}, here->type());
+    }
+    least = here;
+  }
+  return least;
+}
+
+/// What lies past an edge takes no part in a mean: divides by the number of the elements that do.
+void KernelBuilder::count_means() {
+  for (const Mean& mean : means_) {
+    Value* count = nullptr;
+    Dim others = dims().constant(1);
+    for (int64_t axis : mean.axes) {
+      Value* here = elements_along(mean.tile, size_t(axis), mean.quotient);
+      if (!here) others = dims().mul(others, mean.tile->type()->dims[size_t(axis)]);
+      else count = count ? ops_.builder().value(info(ElementwiseKind::Mul), {{count}, {here}}, here->type()) : here;
+    }
+    if (!count) continue;
+    Builder& builder = ops_.builder();
+    Value* rest = ops_.index(Datum::dim(others), mean.quotient->loc(), "an extent");
+    count = builder.value(info(ElementwiseKind::Mul), {{count}, {rest}}, count->type());
+    Type type = mean.quotient->operand(1)->type();
+    count = ops_.convert(count, type->dtype);
+    if (type->is(TypeKind::Tile)) count = builder.value(info(OpKind::Splat), {{count}}, type);
+    mean.quotient->set_operand(1, count);
+  }
 }
 
 }  // namespace tessera::frontend

@@ -74,6 +74,7 @@ Datum KernelBuilder::subscript(const Datum& object, ast::ExprList indices, Scope
   if (!is_tile) return Evaluator::subscript(object, indices, scope, loc);
   const std::vector<Dim>& old = object.as_ir().value->type()->dims;
   std::vector<Dim> shape;
+  std::vector<int> from;
   size_t next = 0;
   for (const ast::Expr* index : indices) {
     const auto* slice = ast::as<ast::Slice>(index);
@@ -87,11 +88,14 @@ Datum KernelBuilder::subscript(const Datum& object, ast::ExprList indices, Scope
                            : "tile.load reads part of a tensor");
       return Datum::poison();
     }
+    from.push_back(full ? int(next) : -1);
     shape.push_back(full ? old[next++] : dims().constant(1));
   }
-  while (next < old.size()) shape.push_back(old[next++]);
+  for (; next < old.size(); shape.push_back(old[next++])) from.push_back(int(next));
   ops_.builder().set_loc(loc);
-  return ops_.handle(ops_.reshape(object.as_ir().value, std::move(shape)), loc);
+  Value* shaped = ops_.reshape(object.as_ir().value, std::move(shape));
+  if (shaped != object.as_ir().value) origins_.inserted[shaped] = std::move(from);
+  return ops_.handle(shaped, loc);
 }
 
 Datum KernelBuilder::call_object(const Datum& callee, std::vector<CallArgument> arguments,

@@ -9,6 +9,9 @@
 
 namespace tessera::frontend {
 
+using schedule::info;
+using schedule::OpKind;
+
 namespace {
 
 constexpr int64_t max_tile_elements = int64_t(1) << 31;
@@ -60,8 +63,28 @@ Datum KernelBuilder::reduce(std::string_view kind, const BoundArguments& argumen
                             Loc loc) {
   auto keep = keepdims(arguments, axis + 1);
   if (!keep) return Datum::poison();
-  if (kind == "mean") return ops_.mean(arguments[0], arguments[axis], *keep, loc);
-  return ops_.reduce(kind, arguments[0], arguments[axis], *keep, loc);
+  bool is_mean = kind == "mean";
+  Datum result = ops_.reduce(is_mean ? "sum" : kind, arguments[0], arguments[axis], *keep, loc);
+  if (result.is_poison()) return result;
+  Value* tile = arguments[0].as_ir().value;
+  std::vector<int64_t> reduced = *ops_.read_axes(arguments[axis], tile->type()->rank(), loc, kind);
+  if (Value* kept = result.as_ir().value; *keep && kept->def()->is(info(OpKind::Reshape))) {
+    std::vector<int>& from = origins_.inserted[kept];
+    for (int64_t i = 0, next = 0; i < int64_t(tile->type()->rank()); ++i) {
+      from.push_back(std::ranges::binary_search(reduced, i) ? -1 : int(next++));
+    }
+  }
+  return is_mean ? mean(tile, reduced, result, loc) : result;
+}
+
+/// A sum by the number of its elements. How many of them an edge leaves is known when all of the body is.
+Datum KernelBuilder::mean(Value* tile, const std::vector<int64_t>& axes, const Datum& sum, Loc loc) {
+  Dim count = dims().constant(1);
+  for (int64_t axis : axes) count = dims().mul(count, tile->type()->dims[size_t(axis)]);
+  Datum operands[] = {sum, Datum::dim(count)};
+  Datum result = ops_.elementwise(ElementwiseKind::Div, operands, loc);
+  if (result.is_ir()) means_.push_back({result.as_ir().value->def(), tile, axes});
+  return result;
 }
 
 Datum KernelBuilder::scan(const BoundArguments& arguments) {

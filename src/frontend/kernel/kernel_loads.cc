@@ -144,6 +144,7 @@ Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& argume
   tile.insert(tile.end(), shape->begin(), shape->end());
   std::vector<Value*> index;
   for (size_t i = 0; i < extents.size(); ++i) {
+    warn_of_elements(written[i], i, tile[i], tensor.name);
     index.push_back(ops_.tile_index(written[i], extents[i], tile[i], arguments.locs[Index], "an index of 'tile.load'"));
     if (!index.back()) return Datum::poison();
     auto constant = tile[i]->constant();

@@ -226,6 +226,12 @@ Datum KernelBuilder::store(const BoundArguments& arguments) {
            to_text(value->type()->dims), to_text(part));
     return Datum::poison();
   }
+  if (std::string given, wanted; lies_otherwise(value, *place, given, wanted)) {
+    report(diag::wrong_kind, arguments.call, fmt::format("the tile stored in {}", quoted(*region->parameter)), given,
+           wanted)
+        .help("with blocks of other sizes its elements would be others: exchange its axes, or the indices");
+    return Datum::poison();
+  }
   value = ops_.reshape(value, part);
   bool stores = is_summed(region->parameter->type) ? add_part(*region, value, *place, arguments.call)
                                                    : store_tile(*region, value, *place, arguments.call);

@@ -342,18 +342,6 @@ Datum TileOps::scan(const Datum& tile, const Datum& axis, const ScanOptions& opt
   return Datum::tuple({result, handle(reshape(op->result(1), left), loc)});
 }
 
-Datum TileOps::mean(const Datum& tile, const Datum& axes, bool keepdims, Loc loc) {
-  Datum sum = reduce("sum", tile, axes, keepdims, loc);
-  if (sum.is_poison()) return sum;
-  const std::vector<Dim>& dims = tile.as_ir().value->type()->dims;
-  auto list = read_axes(axes, dims.size(), loc, "mean");
-  if (!list) return Datum::poison();
-  Dim count = evaluator_.dims().constant(1);
-  for (int64_t axis : *list) count = evaluator_.dims().mul(count, dims[size_t(axis)]);
-  Datum operands[] = {sum, Datum::dim(count)};
-  return elementwise(ElementwiseKind::Div, operands, loc);
-}
-
 Datum TileOps::cast(const Datum& value, DType dtype, Loc loc) {
   builder_.set_loc(loc);
   if (value.is_ir() && !is_tensor(value)) {

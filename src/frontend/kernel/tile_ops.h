@@ -41,8 +41,8 @@ class TileOps {
   Datum reduce(std::string_view kind, const Datum& tile, const Datum& axes, bool keepdims, Loc loc);
   /// `axis` as written.
   Datum scan(const Datum& tile, const Datum& axis, const ScanOptions& options, Loc loc);
-  /// The sum along `axes` divided by their extents.
-  Datum mean(const Datum& tile, const Datum& axes, bool keepdims, Loc loc);
+  /// Axes as written, None for all: counted from 0, sorted; nullopt when a mistake was reported.
+  std::optional<std::vector<int64_t>> read_axes(const Datum& axes, size_t rank, Loc loc, std::string_view what);
   /// acc + a x b; `acc` may be None.
   Datum dot(const Datum& a, const Datum& b, const Datum& acc, Loc loc);
   Datum cast(const Datum& value, DType dtype, Loc loc);
@@ -85,9 +85,6 @@ class TileOps {
   /// The operand in `dtype`, as a tile of `dims` or (is_tile false) as a scalar.
   Value* materialise(const Datum& operand, DType dtype, const std::vector<Dim>& dims, bool is_tile);
   Value* materialise_constant(const Datum& number, Type type);
-  /// Axes counted from 0, sorted; nullopt when a mistake was reported.
-  std::optional<std::vector<int64_t>> read_axes(const Datum& axes, size_t rank, Loc loc,
-                                                std::string_view what);
 
   Evaluator& evaluator_;
   Builder builder_;
