@@ -1,5 +1,7 @@
 // Matching patterns with argument types: which symbol stands for which dimension at one call.
 
+#include <algorithm>
+
 #include "frontend/dims.h"
 #include "frontend/evaluate.h"
 #include "frontend/syntax/ast_walk.h"
@@ -26,11 +28,12 @@ std::vector<std::string> spread_symbols(const TypePattern& pattern) {
   return symbols;
 }
 
-/// Whether a size alone is mentioned by another: A and 2*A are hardly ever equal.
+/// Whether a size alone is mentioned by a polynomial: A and 2*A are hardly ever equal.
 bool is_part_of(Dim size, Dim dim) {
-  bool found = false;
-  for_each_symbol(dim, [&](std::string_view name) { found = found || name == size->symbol(); });
-  return found;
+  bool is_polynomial = std::ranges::all_of(dim->terms, [](const DimTerm& term) {
+    return std::ranges::all_of(term.factors, [](const DimAtom* atom) { return atom->kind == DimAtomKind::Symbol; });
+  });
+  return is_polynomial && !size->symbol().empty() && mentions(dim, size->symbol());
 }
 
 bool bind_dtype(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
@@ -74,7 +77,7 @@ void label_dim(Session& session, DiagnosticEngine::Builder& builder, const DimPl
 
 DiagnosticEngine::Builder report_unequal(Evaluator& evaluator, Loc loc, const DimPlace& a,
                                          const DimPlace& b) {
-  bool certain = decide(evaluator.dims(), ast::CompareOp::Equal, a.dim, b.dim) == false;
+  bool certain = evaluator.certainly_differ(a.dim, b.dim);
   auto builder = certain ? evaluator.report(diag::shape_mismatch, loc, a.what, a.dim->text, b.what,
                                             b.dim->text)
                          : evaluator.report(diag::unrelated_symbols, loc, a.what, a.dim->text,
@@ -89,8 +92,7 @@ DiagnosticEngine::Builder report_unequal(Evaluator& evaluator, Loc loc, const Di
     builder.help(fmt::format("if it is always {0}, write {0} instead of {1} in the signature",
                              other->text, name->text));
   } else if (!is_part_of(a.dim, b.dim) && !is_part_of(b.dim, a.dim)) {
-    builder.help(fmt::format("if they are always equal, say so in the signature{}: `where {} == {}`",
-                             evaluator.of_entry(), a.dim->text, b.dim->text));
+    evaluator.help_clause(builder, {Relation::Equal, a.dim, b.dim}, "if they are always equal");
   }
   return builder;
 }

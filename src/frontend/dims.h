@@ -27,6 +27,10 @@ std::optional<Relation> as_relation(ast::CompareOp op);
 std::optional<bool> decide(DimTable& dims, ast::CompareOp op, Dim a, Dim b,
                            std::span<const DimFact> facts = {});
 
+/// What a `where` clause says to let `asked` be taken as true: what is missing of multiples (`H % 4 == 0`), or else the
+/// relation itself. Empty where the checker could not use it.
+std::string clause_for(DimTable& dims, const DimFact& asked, std::span<const DimFact> facts);
+
 /// a // b, without the factors that b, which is one term, has in common with all terms of a.
 Dim reduced_quotient(DimTable& dims, Dim a, Dim b);
 

@@ -155,6 +155,11 @@ class Evaluator {
   std::string of_entry() const {
     return frames_.size() > 1 ? fmt::format(" of '{}'", frames_[0].name) : "";
   }
+  /// Says which clause lets the checker take it that a relation holds, if one does.
+  void help_clause(DiagnosticEngine::Builder& builder, const DimFact& asked,
+                   std::string_view when = "if it always holds");
+  /// Whether two sizes are different whatever they are, given the facts.
+  bool certainly_differ(Dim a, Dim b) const { return decide(dims(), ast::CompareOp::Equal, a, b, facts_) == false; }
   /// Says that something parses but is not lowered yet, once per cause; gives poison.
   Datum unsupported(Loc loc, std::string_view what);
   /// Counts steps, before they are made, and says whether so many more bytes may be held. False, with a diagnostic
@@ -252,7 +257,7 @@ class Evaluator {
   /// Relations between dims that hold throughout: `where` clauses of the entry.
   std::vector<DimFact>& facts() { return facts_; }
   /// The dim as the facts let it be written: 64*(S//64) is S where S % 64 == 0.
-  Dim simplified(Dim dim) const { return apply_multiples(dims(), dim, multiples(facts_)); }
+  Dim simplified(Dim dim) const { return one_form(dims(), dim, facts_); }
   /// Binds `target` (a name, or a tuple of targets) to a value.
   void assign(const ast::Expr& target, const Datum& value, Scope& scope);
   /// A scope around a closure: the locals it sees now, by value, over the file's scope.

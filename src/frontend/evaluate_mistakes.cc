@@ -34,6 +34,11 @@ bool is_operand(const SourceManager& sources, Loc loc) {
 
 }  // namespace
 
+void Evaluator::help_clause(DiagnosticEngine::Builder& builder, const DimFact& asked, std::string_view when) {
+  std::string clause = clause_for(dims(), asked, facts_);
+  if (!clause.empty()) builder.help(fmt::format("{}, say so in the signature{}: `where {}`", when, of_entry(), clause));
+}
+
 void Evaluator::help_conversion(DiagnosticEngine::Builder& builder, Loc operand, DType to, std::string_view function) {
   std::string message = fmt::format("write the conversion: {}(…, {})", function, to_string(to));
   if (!is_operand(session_.sources(), operand) || session_.is_builtin(operand)) {

@@ -435,8 +435,7 @@ std::optional<bool> Evaluator::decide_dims(ast::CompareOp op, Dim a, Dim b, Loc 
   auto builder = report(diag::undecided_condition, asking.empty() ? loc : asking.front().call, relation);
   if (!asking.empty()) builder.label(loc, fmt::format("'{}' asks for it here", asking.front().name));
   std::move(asking.begin(), asking.end(), std::back_inserter(frames_));
-  builder.help(fmt::format("if it always holds, say so in the signature{}: `where {}`", of_entry(),
-                        relation));
+  if (auto asked = as_relation(op)) help_clause(builder, {*asked, a, b});
   return std::nullopt;
 }
 

@@ -85,6 +85,7 @@ class GraphBuilder : public Evaluator {
   // Handles and dtypes (graph_values.cc).
   /// Poison, and a diagnostic, for a tensor whose size overflows.
   Datum handle(Value* value, const NumericType& type, Loc loc);
+  Value* under_facts(Value* value);
   bool check_turns(std::span<const Dim> extents, Loc loc);
   NumericType type_of(const IrValue& value) const {
     return {value.storage, value.policies, value.weak};
@@ -308,6 +309,7 @@ class GraphBuilder : public Evaluator {
   bool assume_where(const Function& function, const Signature& signature, Scope& scope);
   bool assume(const ast::Compare& compare, const Signature& signature, Scope& scope);
   bool unify(Dim left, Dim right, const Signature& signature, Scope& scope);
+  bool unify_part(Dim zero, const Signature& signature, Scope& scope);
   bool add_inputs(const Function& function, const Signature& signature, Scope& scope);
   bool add_results(const Function& function, const Datum& result);
   bool add_body(const Function& function, const Signature& signature, Scope& scope);

@@ -226,15 +226,36 @@ bool GraphBuilder::declare_symbols(const Signature& signature, Scope& scope) {
 bool GraphBuilder::unify(Dim from, Dim to, const Signature& signature, Scope& scope) {
   std::string symbol(from->symbol());
   if (symbol.empty() || mentions(to, symbol)) return false;
+  std::map<std::string, Dim, std::less<>> replacement = {{symbol, to}};
+  auto replaced = [&](Dim dim) { return dims().substitute(dim, replacement); };
   for (const DeclaredSymbol& declared : signature.dims) {
     Binding* binding = scope.find_here(declared.name);
     Dim now = as_dimension(dims(), binding->value);
-    if (!now) continue;
-    Dim replaced = dims().substitute(
-        now, [&](std::string_view name) -> Dim { return name == symbol ? to : nullptr; });
-    scope.set(declared.name, Datum::dim(replaced), binding->loc);
+    if (now) scope.set(declared.name, Datum::dim(replaced(now)), binding->loc);
+  }
+  for (DimFact& fact : facts()) fact = {fact.relation, replaced(fact.left), replaced(fact.right)};
+  for (Attr& guard : guards_) {
+    std::vector<NamedAttr> entries = guard->entries;
+    for (auto& [name, value] : entries) {
+      if (value->is(AttrKind::Dim)) value = context().dim(replaced(value->dim));
+    }
+    guard = context().dict(std::move(entries));
   }
   return true;
+}
+
+/// Of A + B - 2*C == 0: makes A the dim 2*C - B, which is a size as A is. False when no symbol stands alone.
+bool GraphBuilder::unify_part(Dim zero, const Signature& signature, Scope& scope) {
+  for (const DimTerm& term : zero->terms) {
+    bool is_symbol = term.factors.size() == 1 && term.factors[0]->kind == DimAtomKind::Symbol;
+    if (!is_symbol || (term.coefficient != 1 && term.coefficient != -1)) continue;
+    Dim symbol = dims().symbol(term.factors[0]->text), sign = dims().constant(-term.coefficient);
+    Dim rest = dims().add(symbol, dims().mul(sign, zero));
+    if (!unify(symbol, rest, signature, scope)) continue;
+    facts().push_back({Relation::GreaterEqual, rest, dims().constant(0)});
+    return true;
+  }
+  return false;
 }
 
 /// One comparison of a `where` clause. `A == B` makes the two one dim; everything else is a fact
@@ -262,7 +283,8 @@ bool GraphBuilder::assume(const ast::Compare& compare, const Signature& signatur
       return false;
     }
     if (op == ast::CompareOp::Equal &&
-        (unify(left, right, signature, scope) || unify(right, left, signature, scope))) {
+        (unify(left, right, signature, scope) || unify(right, left, signature, scope) ||
+         unify_part(dims().sub(left, right), signature, scope))) {
       continue;
     }
     facts().push_back(fact);

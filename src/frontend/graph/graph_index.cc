@@ -77,9 +77,8 @@ bool GraphBuilder::check_bound(Dim low, Dim high, Loc loc, const std::string& wh
   if (holds == false) {
     report(diag::index_out_of_range, loc, low->text, what);
   } else if (as_written(low) == low && as_written(high) == high) {
-    report(diag::unproved_bound, loc, low->text, high->text)
-        .help(fmt::format("if it always holds, say so in the signature{}: `where {} <= {}`", of_entry(),
-                          low->text, high->text));
+    auto builder = report(diag::unproved_bound, loc, low->text, high->text);
+    help_clause(builder, {Relation::LessEqual, low, high});
   } else {
     report(diag::unproved_bound, loc, as_written(low)->text, as_written(high)->text)
         .help("let the loop end before: it has to hold in each turn");

@@ -62,18 +62,6 @@ bool GraphBuilder::lacks_shape(const BoundArguments& arguments, std::string_view
   return true;
 }
 
-namespace {
-
-/// For `a//n`: that `a` is a multiple of n.
-std::optional<DimFact> multiple_of_quotient(DimTable& table, Dim dim) {
-  bool is_atom = dim->terms.size() == 1 && dim->terms[0].coefficient == 1 && dim->terms[0].factors.size() == 1;
-  if (!is_atom || dim->terms[0].factors[0]->kind != DimAtomKind::FloorDiv) return std::nullopt;
-  const DimAtom& quotient = *dim->terms[0].factors[0];
-  return DimFact{Relation::Equal, table.mod(quotient.a, quotient.b), table.constant(0)};
-}
-
-}  // namespace
-
 Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'reshape'");
   if (x && lacks_shape(arguments, "reshape")) return Datum::poison();
@@ -105,18 +93,7 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
                           wanted->text);
     builder.label(x->origin.known() ? x->origin : arguments.locs[0],
                   fmt::format("its shape is {}", to_text(x->value->type()->dims)));
-    for (Dim dim : *shape) {
-      std::optional<DimFact> clause = multiple_of_quotient(dims(), dim);
-      if (!clause) continue;
-      std::vector<DimFact> all = facts();
-      all.push_back(*clause);
-      if (apply_multiples(dims(), wanted, multiples(all)) != count) continue;
-      const DimAtom& quotient = *dim->terms[0].factors[0];
-      std::string whole = quotient.a->terms.size() > 1 ? fmt::format("({})", quotient.a->text) : quotient.a->text;
-      builder.help(fmt::format("it fits where nothing is left over, which a clause behind the result says: "
-                               "where {} % {} == 0", whole, quotient.b->text));
-      break;
-    }
+    help_clause(builder, {Relation::Equal, wanted, count}, "if nothing is ever left over");
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);

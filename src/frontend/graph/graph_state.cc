@@ -256,12 +256,12 @@ bool GraphBuilder::check_append(const StateValue& cache, Value* k, Loc loc) {
   const IrValue& held = *cache.field("K");
   Dim length = k->type()->dims[position_axis], room = held.value->type()->dims[position_axis];
   if (std::optional<bool> fits = decide(dims(), ast::CompareOp::LessEqual, length, room, facts()); fits != true) {
-    auto report = session().report(diag::append_too_long, loc, length->text, room->text, cache.name());
+    auto builder = session().report(diag::append_too_long, loc, length->text, room->text, cache.name());
     if (fits == false) {
-      report.help(fmt::format("there are always more positions than it holds: give '{}' room for {}", cache.name(),
+      builder.help(fmt::format("there are always more positions than it holds: give '{}' room for {}", cache.name(),
                               length->text));
     } else {
-      report.help(fmt::format("say so in the signature{}: `where {} <= {}`", of_entry(), length->text, room->text));
+      help_clause(builder, {Relation::LessEqual, length, room});
     }
     return false;
   }

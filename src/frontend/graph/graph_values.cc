@@ -16,7 +16,15 @@ std::string dimension_of(size_t axis, std::string_view what) {
   return fmt::format("dimension {} of {}", axis, what);
 }
 
+/// The value under the dims that the facts have for its extents: the same elements in the same order.
+Value* GraphBuilder::under_facts(Value* value) {
+  std::vector<Dim> extents;
+  for (Dim extent : value->type()->dims) extents.push_back(simplified(extent));
+  return extents == value->type()->dims ? value : graph::reshape(builder_, value, std::move(extents));
+}
+
 Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) {
+  value = under_facts(value);
   if (!check_size(*this, value->type()->dims, loc) || !check_turns(value->type()->dims, loc)) return Datum::poison();
   IrValue ir;
   ir.value = value;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "support/check.h"
 #include "support/spending.h"
@@ -70,6 +71,52 @@ std::string operand_text(Dim dim) {
   bool simple = dim->terms.empty() || (dim->terms.size() == 1 && !dim->symbol().empty()) ||
                 (dim->constant() && *dim->constant() >= 0);
   return simple ? dim->text : "(" + dim->text + ")";
+}
+
+// Beside the rules that dim.h lists, divisions by constants k, m > 0 are brought to one:
+//   (x//m + y) // k = (x + m*y) // (m*k),  (x % m) % k = x % k where k divides m,
+//   and a number that divides k and all terms but the constant leaves both.
+
+/// The greatest divisor of k that divides every term but the constant.
+int64_t common_factor(Dim dim, int64_t k) {
+  int64_t shared = k;
+  for (const DimTerm& term : dim->terms) {
+    if (!term.factors.empty()) shared = std::gcd(shared, term.coefficient % k);
+  }
+  return shared;
+}
+
+/// The terms over a common factor of all but the constant, which is rounded down.
+std::vector<DimTerm> divided(Dim dim, int64_t factor) {
+  std::vector<DimTerm> terms = dim->terms;
+  for (DimTerm& term : terms) term.coefficient = floor_div(term.coefficient, factor);
+  return terms;
+}
+
+bool has_positive_divisor(const DimAtom& atom) { return atom.b->constant().value_or(0) > 0; }
+
+/// The x//m that is a term of its own, where m is a constant and there is one such term.
+const DimAtom* only_quotient(Dim dim) {
+  const DimAtom* found = nullptr;
+  for (const DimTerm& term : dim->terms) {
+    if (term.coefficient != 1 || term.factors.size() != 1 || term.factors[0]->kind != DimAtomKind::FloorDiv) continue;
+    if (!has_positive_divisor(*term.factors[0])) continue;
+    if (found) return nullptr;
+    found = term.factors[0];
+  }
+  return found;
+}
+
+/// A term c*(x%m) that is c*x as far as remainders of k are asked for, because k divides c*m.
+const DimTerm* remainder_of_multiple(Dim dim, int64_t k) {
+  for (const DimTerm& term : dim->terms) {
+    if (term.factors.size() != 1 || term.factors[0]->kind != DimAtomKind::Mod) continue;
+    if (!has_positive_divisor(*term.factors[0])) continue;
+    int64_t product;
+    bool fits = !__builtin_mul_overflow(term.coefficient, *term.factors[0]->b->constant(), &product);
+    if (fits && product % k == 0) return &term;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -185,6 +232,15 @@ Dim DimTable::floordiv(Dim a, Dim b) {
     if (c) return add(outside, constant(floor_div(*c, *k)));
     if (!outside->is_constant(0)) return add(outside, floordiv(inside, b));
     a = inside;
+    if (int64_t shared = common_factor(a, *k); shared > 1) {
+      return floordiv(make(divided(a, shared)), constant(*k / shared));
+    }
+    if (const DimAtom* inner = only_quotient(a)) {
+      // (x//m + y)//k = (x + m*y)//(m*k): one division says both.
+      Dim joined = add(inner->a, mul(sub(a, of_atom(inner)), inner->b));
+      Dim by = mul(inner->b, b);
+      if (!joined->overflow && !by->overflow) return floordiv(joined, by);
+    }
   }
   if (a == b && interval(a).low.value_or(0) > 0) return constant(1);
   return of_atom(atom(DimAtomKind::FloorDiv, fmt::format("({}//{})", operand_text(a), operand_text(b)), a, b));
@@ -205,6 +261,15 @@ Dim DimTable::mod(Dim a, Dim b) {
     }
     a = make(std::move(rest));
     if (std::optional<int64_t> c = a->constant()) return constant(floor_mod(*c, *k));
+    if (const DimTerm* inner = remainder_of_multiple(a, *k)) {
+      Dim factor = constant(inner->coefficient);
+      Dim replaced = add(sub(a, mul(factor, of_atom(inner->factors[0]))), mul(factor, inner->factors[0]->a));
+      if (!replaced->overflow) return mod(replaced, b);
+    }
+    if (int64_t shared = common_factor(a, *k); shared > 1) {
+      int64_t odd = a->terms.back().factors.empty() ? floor_mod(a->terms.back().coefficient, shared) : 0;
+      return add(mul(constant(shared), mod(make(divided(a, shared)), constant(*k / shared))), constant(odd));
+    }
   }
   if (a == b) return constant(0);
   return of_atom(atom(DimAtomKind::Mod, fmt::format("({}%{})", operand_text(a), operand_text(b)), a, b));

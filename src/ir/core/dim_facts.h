@@ -34,6 +34,8 @@ struct DimFact {
 /// Whether the relation holds for all sizes (true), for none (false), or depends on them, given that every size is
 /// at least 0 and the facts hold.
 std::optional<bool> decide(DimTable& dims, const DimFact& asked, std::span<const DimFact> facts = {});
+/// The one form of a dim among those that the facts make equal: equal sizes are equal pointers (dim_rules.h).
+Dim one_form(DimTable& dims, Dim dim, std::span<const DimFact> facts);
 /// What the facts say of multiples.
 std::vector<DimMultiple> multiples(std::span<const DimFact> facts);
 

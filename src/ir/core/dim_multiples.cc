@@ -1,14 +1,11 @@
-// Quotients without a remainder, by the normal form alone and by what a `where` clause says. A
-// product such as 64*(S//64) is another polynomial than S; where S % 64 == 0 is known, it is written
-// as S, so that equal sizes are equal pointers again.
-
 #include "ir/core/dim_multiples.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "ir/core/dim_terms.h"
 
 namespace tessera {
-
-namespace {
 
 Dim of_atom(DimTable& table, const DimAtom& atom) {
   switch (atom.kind) {
@@ -26,58 +23,83 @@ Dim of_atom(DimTable& table, const DimAtom& atom) {
   return nullptr;
 }
 
-/// The term without the factor number `left_out`.
-Dim of_term(DimTable& table, const DimTerm& term, size_t left_out) {
-  Dim product = table.constant(term.coefficient);
+Dim product_of(DimTable& table, const DimTerm& term, size_t left_out) {
+  Dim product = table.constant(1);
   for (size_t i = 0; i < term.factors.size(); ++i) {
     if (i != left_out) product = table.mul(product, of_atom(table, *term.factors[i]));
   }
   return product;
 }
 
-bool divides(Dim k, Dim by) {
-  if (k == by) return true;
-  auto small = k->constant(), large = by->constant();
-  return small && large && *small > 0 && *large % *small == 0;
-}
-
-/// Whether a is known to be a multiple of b.
-bool is_known(DimTable& table, Dim a, Dim b, std::span<const DimMultiple> known) {
-  return std::any_of(known.begin(), known.end(), [&](const DimMultiple& fact) {
-    return divides(b, fact.by) && (a == fact.of || exact_quotient(table, a, fact.of) != nullptr);
-  });
-}
-
-Dim apply_to_term(DimTable& table, const DimTerm& term, std::span<const DimMultiple> known) {
-  for (size_t i = 0; i < term.factors.size(); ++i) {
-    const DimAtom& atom = *term.factors[i];
-    bool quotient = atom.kind == DimAtomKind::FloorDiv;
-    if (!quotient && atom.kind != DimAtomKind::Mod) continue;
-    if (!is_known(table, atom.a, atom.b, known)) continue;
-    if (!quotient) return table.constant(0);
-    Dim others = exact_quotient(table, of_term(table, term, i), atom.b);
-    if (others) return apply_multiples(table, table.mul(others, atom.a), known);
+bool leads(const DimTerm& a, const DimTerm& b) {
+  if (a.factors.size() != b.factors.size()) return a.factors.size() > b.factors.size();
+  for (size_t i = 0; i < a.factors.size(); ++i) {
+    if (a.factors[i] != b.factors[i]) return a.factors[i]->text < b.factors[i]->text;
   }
-  return of_term(table, term, term.factors.size());
+  return false;
+}
+
+Dim without_factors(DimTable& table, const DimTerm& term, const DimTerm& factors) {
+  DimTerm left{1, term.factors};
+  for (const DimAtom* atom : factors.factors) {
+    auto at = std::find(left.factors.begin(), left.factors.end(), atom);
+    if (at == left.factors.end()) return nullptr;
+    left.factors.erase(at);
+  }
+  return product_of(table, left);
+}
+
+Dim exact_quotient(DimTable& table, Dim a, Dim b) {
+  if (a->overflow || b->overflow || b->terms.empty()) return nullptr;
+  auto leading = [](Dim dim) { return *std::min_element(dim->terms.begin(), dim->terms.end(), leads); };
+  DimTerm divisor = leading(b);
+  if (divisor.coefficient == -1) {  // of which no coefficient can overflow
+    a = table.mul(table.constant(-1), a);
+    b = table.mul(table.constant(-1), b);
+    divisor.coefficient = 1;
+  }
+  // Long division, in which each step takes the leading term; one that has more terms has no quotient of a size.
+  constexpr int max_steps = 256;
+  Dim quotient = table.constant(0);
+  for (int step = 0; step < max_steps && !a->overflow && !quotient->overflow; ++step) {
+    if (a->terms.empty()) return quotient;
+    DimTerm first = leading(a);
+    if (first.coefficient % divisor.coefficient != 0) return nullptr;
+    Dim rest = without_factors(table, first, divisor);
+    if (!rest) return nullptr;
+    Dim part = table.mul(table.constant(first.coefficient / divisor.coefficient), rest);
+    quotient = table.add(quotient, part);
+    a = table.sub(a, table.mul(part, b));
+  }
+  return nullptr;
+}
+
+namespace {
+
+void collect_moduli(Dim dim, int64_t around, int64_t most, DimModuli& moduli) {
+  for (const DimTerm& term : dim->terms) {
+    for (const DimAtom* atom : term.factors) {
+      if (atom->kind == DimAtomKind::Symbol) {
+        if (around == 1) continue;
+        int64_t& modulus = moduli.try_emplace(atom->text, 1).first->second;
+        modulus = std::min(std::lcm(modulus, around), most + 1);
+        continue;
+      }
+      bool divides = atom->kind == DimAtomKind::FloorDiv || atom->kind == DimAtomKind::Mod;
+      int64_t k = divides ? atom->b->constant().value_or(1) : 1;
+      bool small = k > 0 && k <= most && around * k <= most;
+      collect_moduli(atom->a, small ? around * k : most + 1, most, moduli);
+      collect_moduli(atom->b, around, most, moduli);
+    }
+  }
 }
 
 }  // namespace
 
-Dim exact_quotient(DimTable& table, Dim a, Dim b) {
-  if (a->overflow || b->overflow || b->terms.size() != 1) return nullptr;
-  const DimTerm& divisor = b->terms[0];
-  Dim quotient = table.constant(0);
-  for (const DimTerm& term : a->terms) {
-    if (divisor.coefficient == -1 || term.coefficient % divisor.coefficient != 0) return nullptr;
-    DimTerm part{term.coefficient / divisor.coefficient, term.factors};
-    for (const DimAtom* atom : divisor.factors) {
-      auto at = std::find(part.factors.begin(), part.factors.end(), atom);
-      if (at == part.factors.end()) return nullptr;
-      part.factors.erase(at);
-    }
-    quotient = table.add(quotient, of_term(table, part, part.factors.size()));
-  }
-  return quotient;
+DimModuli moduli_of(Dim dim, int64_t most) {
+  DimModuli moduli;
+  collect_moduli(dim, 1, most, moduli);
+  return moduli;
 }
 
 std::optional<DimMultiple> as_multiple(Dim left, Dim right) {
@@ -86,13 +108,6 @@ std::optional<DimMultiple> as_multiple(Dim left, Dim right) {
   const DimTerm& term = left->terms[0];
   if (term.factors.size() != 1 || term.factors[0]->kind != DimAtomKind::Mod) return std::nullopt;
   return DimMultiple{term.factors[0]->a, term.factors[0]->b};
-}
-
-Dim apply_multiples(DimTable& table, Dim dim, std::span<const DimMultiple> known) {
-  if (known.empty() || dim->overflow) return dim;
-  Dim sum = table.constant(0);
-  for (const DimTerm& term : dim->terms) sum = table.add(sum, apply_to_term(table, term, known));
-  return sum;
 }
 
 }  // namespace tessera

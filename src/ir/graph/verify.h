@@ -6,6 +6,9 @@
 
 namespace tessera::graph {
 
+/// The op at top level that an op stands in.
+Op* function_of(Op* op);
+
 // Functions (verify_func.cc).
 void verify_func(Op* op, OpVerifier& verifier);
 void verify_return(Op* op, OpVerifier& verifier);

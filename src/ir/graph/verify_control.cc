@@ -10,12 +10,12 @@
 
 namespace tessera::graph {
 
-namespace {
-
 Op* function_of(Op* op) {
   while (Op* parent = op->parent()) op = parent;
   return op;
 }
+
+namespace {
 
 bool is_dim_name(std::string_view text) {
   auto is_letter = [](unsigned char c) { return c < 0x80 && (std::isalpha(c) || c == '_'); };

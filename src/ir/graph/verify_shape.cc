@@ -106,16 +106,6 @@ void verify_broadcast(Op* op, OpVerifier& verifier) {
   }
 }
 
-namespace {
-
-/// What the guards of the function around an op say of multiples.
-std::vector<DimMultiple> known_multiples(Op* op) {
-  Op* function = op->parent();
-  return multiples(read_facts(function ? function->attr("guards") : nullptr));
-}
-
-}  // namespace
-
 void verify_reshape(Op* op, OpVerifier& verifier) {
   Context& context = op->module()->context();
   Value* a = op->in(in::Reshape::a);
@@ -125,10 +115,9 @@ void verify_reshape(Op* op, OpVerifier& verifier) {
   if (from->overflow || to->overflow)
     return verifier.error("the number of elements overflows 64 bits");
   if (from == to) return;
-  std::vector<DimMultiple> known = known_multiples(op);
-  from = apply_multiples(context.dims(), from, known);
-  to = apply_multiples(context.dims(), to, known);
-  if (from != to) verifier.error("{} elements do not make {}", from->text, to->text);
+  std::vector<DimFact> guards = read_facts(function_of(op)->attr("guards"));
+  bool equal = one_form(context.dims(), from, guards) == one_form(context.dims(), to, guards);
+  if (!equal) verifier.error("{} elements do not make {}", from->text, to->text);
 }
 
 void verify_transpose(Op* op, OpVerifier& verifier) {

@@ -48,7 +48,7 @@ TEST_CASE("Sizes are at least 0") {
 TEST_CASE("Quotients, remainders, minima and maxima are bounded by what they are of") {
   Sizes sizes;
   CHECK(sizes.decided(Op::LessEqual, "N//2", "N") == "yes");
-  CHECK(sizes.decided(Op::LessEqual, "N//4", "N//2") == "open");
+  CHECK(sizes.decided(Op::LessEqual, "N//4", "N//2") == "yes");
   CHECK(sizes.decided(Op::LessEqual, "2*(N//2)", "N") == "yes");
   CHECK(sizes.decided(Op::LessEqual, "3*(N//2)", "N") == "open");
   CHECK(sizes.decided(Op::LessEqual, "N", "2*((N + 1)//2)") == "yes");

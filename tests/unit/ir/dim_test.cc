@@ -46,24 +46,29 @@ TEST_CASE("text of dims reads back as the same dim") {
   }
 }
 
-TEST_CASE("what is known of multiples joins quotients and what they came from") {
+TEST_CASE("a relation says of multiples what it is written as") {
   DimTable t;
   auto known = as_multiple(t.parse("S%64"), t.constant(0));
   REQUIRE(known);
   CHECK(known->of == t.symbol("S"));
+  CHECK(as_multiple(t.parse("(4*S)%64"), t.constant(0))->by == t.constant(16));
   CHECK_FALSE(as_multiple(t.parse("S%64"), t.constant(1)));
   CHECK_FALSE(as_multiple(t.parse("S%64 + 1"), t.constant(0)));
-  auto with = [&](const char* text) { return apply_multiples(t, t.parse(text), {&*known, 1})->text; };
-  CHECK(with("64*(S//64)") == "S");
-  CHECK(with("64*B*(S//64) + 1") == "B*S + 1");
-  CHECK(with("128*(S//32)") == "4*S");
-  CHECK(with("S%16 + S%64") == "0");
-  CHECK(with("64*((B*S)//64)") == "B*S");
-  // 128 may leave a remainder, and 32 quotients of 64 are half of S.
-  CHECK(with("128*(S//128)") == "128*(S//128)");
-  CHECK(with("32*(S//64)") == "32*(S//64)");
-  DimMultiple heads{t.symbol("D"), t.symbol("H")};
-  CHECK(apply_multiples(t, t.parse("B*H*(D//H)"), {&heads, 1})->text == "B*D");
+}
+
+TEST_CASE("quotients of polynomials are found where nothing is left over") {
+  DimTable t;
+  auto quotient = [&](const char* a, const char* b) {
+    Dim found = exact_quotient(t, t.parse(a), t.parse(b));
+    return found ? found->text : "none";
+  };
+  CHECK(quotient("M*B + 8*M", "B + 8") == "M");
+  CHECK(quotient("(B + S)*(B - S + 3)", "B + S") == t.parse("B - S + 3")->text);
+  CHECK(quotient("6*B*S", "-2*S") == "-3*B");
+  CHECK(quotient("M*B + 9*M", "B + 8") == "none");
+  CHECK(quotient("B", "2*B") == "none");
+  CHECK(quotient("-9223372036854775807 - 1", "-1") == "none");
+  CHECK(quotient("B", "0") == "none");
 }
 
 TEST_CASE("overflow poisons instead of wrapping") {
