@@ -53,7 +53,7 @@ class SizeCheck {
     for (const auto& [name, entry] : attribute->entries) {
       if (!fits(entry)) return false;
     }
-    bool all = std::all_of(attribute->elements.begin(), attribute->elements.end(), [&](Attr each) { return fits(each); });
+    bool all = std::ranges::all_of(attribute->elements, [&](Attr each) { return fits(each); });
     return all && fits(attribute->dim) && fits(attribute->type);
   }
 
