@@ -70,7 +70,7 @@ def check_limits(folder):
                         ("run", *given, "--input", f"x={folder}/x.npy"), ("bench", *given, "--dim", "M=4")):
             result = subprocess.run([BIN / "tsr", *command], stdout=full, stderr=subprocess.PIPE, text=True)
             assert result.returncode == 1, (command, result)
-            assert "cannot write '<stdout>': No space left on device" in result.stderr, (command, result)
+            assert "cannot write '<stdout>': " in result.stderr, (command, result)
 
 
 def check_places(folder):

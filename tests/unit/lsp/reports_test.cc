@@ -37,6 +37,8 @@ class Place {
   }
   ~Place() { fs::remove_all(folder_); }
   std::string uri() const { return "file://" + (folder_ / "model.tsr").string(); }
+  /// The option that keeps what is included to the folder.
+  std::string root() const { return " --include-root=" + folder_.string(); }
   Json options(const Json& more = {}) const {
     Json all = {{"compilerPath", (folder_ / "compiler").string()}};
     all.update(more.is_object() ? more : Json::object());
@@ -105,7 +107,7 @@ TEST_CASE("a hover of a kernel says what it costs, once that is computed") {
   CHECK_THAT(hover(client, place.uri(), "entry(x"), Contains("launches at N = 1024"));
   CHECK_THAT(hover(client, place.uri(), "x, x"), !Contains("cost"));
   CHECK(place.calls() == std::vector<std::string>{
-            "- --stdin-name=model.tsr --target=cpu:x86-64-v3 --report=json --dims *=1024"});
+            "- --stdin-name=model.tsr --target=cpu:x86-64-v3 --report=json --dims *=1024" + place.root()});
 }
 
 TEST_CASE("what a kernel costs follows the text and the settings") {
@@ -131,9 +133,10 @@ TEST_CASE("what a kernel costs follows the text and the settings") {
   hover(client, place.uri(), "added(x: ");
   finish_jobs(client);
   CHECK_THAT(hover(client, place.uri(), "added(x: "), Contains("*cost* on cuda:sm_90a"));
-  std::string first = "- --stdin-name=model.tsr --target=cpu:x86-64-v4 --report=json --dims *=1024,*=16,N=8";
+  std::string sizes = "--report=json --dims *=1024,*=16,N=8" + place.root();
+  std::string first = "- --stdin-name=model.tsr --target=cpu:x86-64-v4 " + sizes;
   CHECK(place.calls() == std::vector<std::string>{
-      first, first, "- --stdin-name=model.tsr --target=cuda:sm_90a --report=json --dims *=1024,*=16,N=8 --cubin"});
+      first, first, "- --stdin-name=model.tsr --target=cuda:sm_90a " + sizes + " --cubin"});
 }
 
 TEST_CASE("a compiler that fails leaves a hover as it is, and is not asked again") {
