@@ -452,7 +452,7 @@ def volumes():
          "adaptive_avg_pool2d_nchw(x, (1, 1))", [image],
          lambda x: (np.moveaxis(windows_of(last(x), (2, 3), (2, 3)).max((4, 5)), 3, 1),
                     np.moveaxis(windows_of(zeros(last(x), 1, 0), (2, 2), (2, 2)).mean((4, 5)), 3, 1),
-                    x.mean((2, 3), keepdims=True)), units=2)
+                    x.mean((2, 3), keepdims=True)), units=8)
 
 
 def parts():

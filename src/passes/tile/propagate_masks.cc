@@ -3,7 +3,9 @@
 // Past a tensor's edge a load gives its fill value, and what is computed from that means nothing:
 // it may not take part in a reduction, whatever the fill. The limit of a reduction is that of the
 // loads it is computed from, on the loads' axis that belongs to the reduced one (tile_axes.h);
-// where several loads differ it is the least. A tile.within limits what no load does, and goes. A
+// where several loads differ it is the least. Where values run along that axis twice, as in a product
+// of a square with itself, it cannot be told whose limit is meant: all loads have to have the same. A
+// tile.within limits what no load does, and goes. A
 // limit that was computed inside a loop which the reduction follows is computed again from what it
 // was made of.
 
@@ -32,6 +34,7 @@ class MaskPropagation {
   Status run() {
     std::vector<Op*> combining;
     walk(kernel_, [&](Op* op) {
+      for (unsigned i = 0; i < op->result_count(); ++i) note_repeated(op->result(i));
       bool combines = op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Scan));
       combines |= op->is(tile::info(OpKind::Scatter));
       if (combines || op->is(tile::info(OpKind::Dot))) combining.push_back(op);
@@ -76,6 +79,15 @@ class MaskPropagation {
     return success;
   }
 
+  void note_repeated(Value* value) {
+    if (!value->type()->is(TypeKind::Tile)) return;
+    std::vector<int> axes = axes_.of(value);
+    std::sort(axes.begin(), axes.end());
+    for (size_t i = 1; i < axes.size(); ++i) {
+      if (axes[i] >= 0 && axes[i] == axes[i - 1]) repeated_.insert(axes[i]);
+    }
+  }
+
   /// What lies past an edge goes nowhere.
   Status limit_scatter(Op* op) {
     if (op->slot_size(in::Scatter::limits)) return success;
@@ -103,7 +115,13 @@ class MaskPropagation {
   Result<Value*> least_limit(Op* op, const std::vector<Value*>& computed_from) {
     seen_.clear();
     found_.clear();
+    has_whole_ = false;
     for (Value* value : computed_from) visit(value);
+    if (repeated_.contains(axis_) && found_.size() + has_whole_ > 1) {
+      context_.diagnostics.report(diag::unsupported_tile_split, op->loc(), std::string(op->name()),
+                                  "what it combines runs along one axis twice, with different limits");
+      return failure;
+    }
     builder_.set_before(op);
     builder_.set_loc(op->loc());
     Value* least = nullptr;
@@ -149,6 +167,7 @@ class MaskPropagation {
     for (size_t i = 0; i < op->result()->type()->rank(); ++i) {
       if (axes_.of(op->result(), i) != axis_) continue;
       Value* limit = tile_limit(op, slot, i, op->result()->type()->dims[i]);
+      has_whole_ |= !limit;
       if (limit && std::find(found_.begin(), found_.end(), limit) == found_.end())
         found_.push_back(limit);
     }
@@ -159,8 +178,10 @@ class MaskPropagation {
   TileAxes axes_;
   Builder builder_;
   int axis_ = -1;
+  std::set<int> repeated_;  ///< axes along which a value runs twice
   std::set<Value*> seen_;
   std::vector<Value*> found_;
+  bool has_whole_ = false;  ///< a load has all of the axis
   std::map<Value*, Value*> copies_;
 };
 
