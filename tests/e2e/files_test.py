@@ -77,8 +77,7 @@ def check_places(folder):
     """A file keeps its permissions, and what a link leads to is written."""
     state = folder / "cache.safetensors"
     np.save(folder / "k.npy", np.ones((1, 1, 1, 4), np.float32))
-    step = (BIN / "tsr", "run", folder / "f.bundle", "step", "--input", f"k={folder}/k.npy", "--state", f"cache={state}",
-            "--dim", "S_max=8")
+    step = (BIN / "tsr", "run", folder / "f.bundle", "step", "--input", f"k={folder}/k.npy", "--state", f"cache={state}")
     run(*step)
     state.chmod(0o600)
     first = state.read_bytes()
