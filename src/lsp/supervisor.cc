@@ -301,7 +301,9 @@ void Supervisor::check_worker() {
   if (!worker_) return;
   Clock::time_point now = Clock::now();
   if (!asked_to_leave_ && (shut_down_ || is_over())) asked_to_leave_ = now;
-  bool is_asked = asked_to_leave_ && (is_over() || !pending_.empty());
+  // It may have answered that it leaves, and begun with a text all the same.
+  bool is_busy = !pending_.empty() || worker_->busy_for() > limits_.leave;
+  bool is_asked = asked_to_leave_ && (is_over() || is_busy);
   if (is_asked && now - *asked_to_leave_ > limits_.leave) {
     worker_.reset();
     return answer_pending("the server is shut down");
