@@ -58,7 +58,8 @@ void PracticalForms::product() {
   operands.push_back(argument({turned ? std::vector{columns, depth} : std::vector{depth, columns}, dtype}, some_fill()));
   std::string text = followed(turned ? "({0} @ {1}.T)" : "({0} @ {1})", rows, columns, dtype, operands);
   bool compares = random_.one_in(8);
-  add("(" + text + (compares ? ") > 0.0)" : ")"), operands, {result, compares ? DType::Bool : dtype});
+  text = "(" + text + ")";
+  add(compares ? "(" + text + " > 0.0)" : text, operands, {result, compares ? DType::Bool : dtype});
 }
 
 /// A state of some rows, and in each turn a part of a tensor, in a product or beside one.
