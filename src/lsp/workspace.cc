@@ -241,9 +241,15 @@ bool Workspace::read(const std::string& path, std::string& text, std::string& er
   return read_file(path, text, error);
 }
 
+FileModel* Workspace::asked_for(const std::string& path) {
+  if (path.starts_with('/')) asked_folders_.insert(fs::path(path).parent_path().string());
+  return model(path);
+}
+
 std::vector<std::string> Workspace::readable_folders() const {
   std::vector<std::string> folders = roots_;
   folders.insert(folders.end(), options.include_paths.begin(), options.include_paths.end());
+  folders.insert(folders.end(), asked_folders_.begin(), asked_folders_.end());
   for (const auto& [uri, document] : documents_) {
     std::string folder = fs::path(document.model->path()).parent_path().string();
     bool is_new = folder.starts_with('/') && std::find(folders.begin(), folders.end(), folder) == folders.end();

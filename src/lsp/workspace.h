@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,7 +80,10 @@ class Workspace {
   void add_root(const std::string& uri);
   void remove_root(const std::string& uri);
   const std::vector<std::string>& roots() const { return roots_; }
-  /// Folders that files are read of: the roots, those of the settings, and where open documents are.
+  /// The file of a path that the client itself asks about: what it names may be read, and what lies beside that.
+  FileModel* asked_for(const std::string& path);
+  /// Folders that files are read of: the roots, those of the settings, and where documents are that the client has open
+  /// or asks about.
   std::vector<std::string> readable_folders() const;
   /// All .tsr files below the roots, and the open ones.
   std::vector<FileModel*> all_files();
@@ -115,6 +119,7 @@ class Workspace {
   std::map<std::string, std::unique_ptr<FileModel>, std::less<>> models_;
   std::map<std::string, OnDisk> disk_;
   std::vector<std::string> roots_;
+  std::set<std::string> asked_folders_;
   std::vector<std::string> found_;  ///< paths below the roots
   bool scanned_ = false;
   std::map<std::string, std::vector<std::string>> includers_;  ///< by path, as of includers_generation_

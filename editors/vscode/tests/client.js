@@ -546,6 +546,7 @@ main()
       console.error(problem);
       process.exitCode = 1;
       clearTimeout(limit);
+      setTimeout(() => process.exit(), 1000); // a server that still runs would keep it
     },
   )
   .finally(() => fs.rmSync(folder, { recursive: true, force: true }));

@@ -13,7 +13,7 @@ FileModel* file_of(Context& context, const Json& params) {
   std::string uri = text_at(member(params, "textDocument"), "uri");
   if (Document* document = context.workspace.document(uri)) return document->model;
   std::string path = context.workspace.canonical(path_of(uri));
-  return uri.starts_with("file://") ? context.workspace.model(path) : nullptr;
+  return uri.starts_with("file://") ? context.workspace.asked_for(path) : nullptr;
 }
 
 uint32_t offset_of(Context& context, const FileModel& file, const Json& params) {
