@@ -42,7 +42,7 @@ void remove_orphans(const std::string& folder, std::string_view prefix);
 Lock lock_new(const std::string& path);
 
 /// A folder of its own in the folder for temporary files (TMPDIR), readable by its user alone, which goes with the
-/// object. `kind` is a word for its name: "link" for tessera-link-XXXXXX.
+/// object. `kind` is a word for its name: "ptxas" for tessera-ptxas-XXXXXX.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(std::string_view kind);
