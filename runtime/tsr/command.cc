@@ -5,6 +5,7 @@
 #include "runtime/format/text.h"
 #include "runtime/include/tessera.h"
 #include "runtime/tsr/errors.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::tool {
 

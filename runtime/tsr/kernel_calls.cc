@@ -3,6 +3,7 @@
 #include "ir/host/ops.h"
 #include "ir/tile/eval.h"
 #include "runtime/format/text.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::tool {
 

@@ -4,6 +4,7 @@
 #include "ir/core/parser.h"
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::api {
 

@@ -6,6 +6,7 @@
 #include "frontend/evaluate.h"
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/type_expr.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

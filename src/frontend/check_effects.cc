@@ -4,6 +4,7 @@
 #include <set>
 
 #include "frontend/evaluate.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

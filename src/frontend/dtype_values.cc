@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "frontend/evaluate.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

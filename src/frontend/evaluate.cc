@@ -8,6 +8,7 @@
 #include "ir/core/module.h"
 #include "ir/core/op.h"
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -6,6 +6,7 @@
 #include "frontend/runtime_range.h"
 #include "ir/core/op.h"
 #include "frontend/kernel/schedule_value.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

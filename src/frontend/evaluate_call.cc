@@ -7,6 +7,7 @@
 #include "frontend/foreign.h"
 #include "frontend/runtime_range.h"
 #include "frontend/syntax/ast_walk.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -6,6 +6,7 @@
 #include "frontend/kernel/tile_builtins.h"
 #include "frontend/runtime_range.h"
 #include "ir/core/op_info.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

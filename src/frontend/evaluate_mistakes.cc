@@ -14,6 +14,7 @@
 #include "frontend/modules.h"
 #include "frontend/origins.h"
 #include "frontend/syntax/ast_walk.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/evaluate.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "frontend/evaluate.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

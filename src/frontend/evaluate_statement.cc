@@ -3,6 +3,7 @@
 #include "frontend/evaluate.h"
 #include "frontend/kernel/kernel_scan.h"
 #include "frontend/syntax/ast_walk.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

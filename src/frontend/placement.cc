@@ -4,6 +4,7 @@
 
 #include "frontend/evaluate.h"
 #include "ir/core/machine.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

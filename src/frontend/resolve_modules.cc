@@ -4,6 +4,7 @@
 
 #include "frontend/evaluate.h"
 #include "frontend/session.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -11,6 +11,7 @@
 #include "frontend/kernel/tile_builtins.h"
 #include "frontend/placement.h"
 #include "frontend/syntax/include_roots.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -22,6 +22,7 @@
 #include "frontend/type_expr.h"
 #include "ir/core/context.h"
 #include "support/diagnostic.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

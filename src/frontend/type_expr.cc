@@ -7,6 +7,7 @@
 #include "frontend/kernel/kernel_scan.h"
 #include "frontend/session.h"
 #include "frontend/syntax/ast_walk.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

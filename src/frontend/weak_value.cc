@@ -4,6 +4,7 @@
 
 #include "frontend/dtype_values.h"
 #include "frontend/evaluate.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -17,6 +17,7 @@
 #include "lsp/library_files.h"
 #include "lsp/piece_places.h"
 #include "lsp/place.h"
+#include "support/diagnostic_rows.h"
 #include "support/hash.h"
 #include "support/render/remarks.h"
 

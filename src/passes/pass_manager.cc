@@ -6,6 +6,7 @@
 
 #include "ir/core/printer.h"
 #include "ir/core/verifier.h"
+#include "support/diagnostic_rows.h"
 #include "support/reproducer.h"
 
 namespace tessera {

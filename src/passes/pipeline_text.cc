@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "passes/phases.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

@@ -1,5 +1,5 @@
 #pragma once
-// Diagnostics: what is said to the user, as data. One row per message in diagnostics.def.
+// Diagnostics: what is said to the user, as data. One row per message in diagnostics.def (diagnostic_rows.h).
 
 #include <fmt/format.h>
 
@@ -15,11 +15,8 @@ namespace tessera {
 
 enum class Severity : uint8_t { Error, Warning, Note };
 
-enum class DiagId : uint16_t {
-#define DIAG(name, severity, text) name,
-#include "support/diagnostics.def"
-#undef DIAG
-};
+/// A row of diagnostics.def; diagnostic_rows.h has the names, for those who report.
+enum class DiagId : uint16_t;
 
 /// Facts of one row of diagnostics.def.
 struct DiagInfo {
@@ -35,33 +32,11 @@ std::string diag_tag(DiagId id);
 /// The row with that tag.
 std::optional<DiagId> find_diagnostic(std::string_view tag);
 
-/// Number of arguments a text takes: one more than its largest {n}.
-consteval int count_arguments(std::string_view text) {
-  int count = 0;
-  for (size_t i = 0; i + 2 < text.size(); ++i) {
-    if (text[i] == '{' && text[i + 1] >= '0' && text[i + 1] <= '9' && text[i + 2] == '}') {
-      count = std::max(count, text[i + 1] - '0' + 1);
-    }
-  }
-  return count;
-}
-/// The mechanical part of the wording rules, checked when this header is compiled.
-consteval bool is_well_worded(std::string_view text) {
-  return !text.empty() && !(text[0] >= 'A' && text[0] <= 'Z') && text.back() != '.';
-}
-
+/// A row whose text takes N arguments.
 template <int N>
 struct DiagKind {
   DiagId id;
 };
-
-namespace diag {
-#define DIAG(name, severity, text)                                                \
-  static_assert(is_well_worded(text), "diagnostic " #name " breaks the wording rules"); \
-  inline constexpr DiagKind<count_arguments(text)> name{DiagId::name};
-#include "support/diagnostics.def"
-#undef DIAG
-}  // namespace diag
 
 /// A second place of the situation, with what is the case there: "'K' is 64".
 struct Label {

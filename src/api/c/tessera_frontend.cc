@@ -18,6 +18,7 @@
 #include "api/validate_shapes.h"
 #include "frontend/syntax/preprocessor.h"
 #include "ir/core/printer.h"
+#include "support/diagnostic_rows.h"
 #include "support/render/remarks.h"
 
 namespace api = tessera::api;

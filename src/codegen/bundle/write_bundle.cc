@@ -8,6 +8,7 @@
 #include "ir/core/printer.h"
 #include "ir/host/ops.h"
 #include "runtime/format/bundle.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::codegen {
 

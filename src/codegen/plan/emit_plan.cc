@@ -18,6 +18,7 @@
 #include "ir/core/place.h"
 #include "ir/host/ops.h"
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::codegen {
 

@@ -11,6 +11,7 @@
 
 #include "codegen/ptx/liveness.h"
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::codegen::ptx {
 

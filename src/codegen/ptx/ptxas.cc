@@ -17,6 +17,7 @@
 #include <sstream>
 
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 #include "support/file.h"
 #include "support/temporary.h"
 

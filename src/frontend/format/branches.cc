@@ -1,4 +1,5 @@
 #include "frontend/format/branches.h"
+#include "support/diagnostic_rows.h"
 
 #include <algorithm>
 

@@ -5,6 +5,7 @@
 #include "frontend/format/line_tokens.h"
 #include "frontend/syntax/lexer.h"
 #include "frontend/syntax/parse.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::formatter {
 

@@ -7,6 +7,7 @@
 #include "frontend/dims.h"
 #include "frontend/graph/graph_builder.h"
 #include "ir/graph/attention.h"
+#include "support/diagnostic_rows.h"
 #include "support/hash.h"
 
 namespace tessera::frontend {

@@ -12,6 +12,7 @@
 #include "frontend/runtime_range.h"
 #include "frontend/syntax/ast_walk.h"
 #include "ir/core/philox.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

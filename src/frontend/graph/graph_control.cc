@@ -9,6 +9,7 @@
 #include "frontend/kernel/kernel_scan.h"
 #include "frontend/runtime_range.h"
 #include "frontend/syntax/ast_walk.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

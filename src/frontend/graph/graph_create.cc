@@ -6,6 +6,7 @@
 #include "frontend/graph/graph_builder.h"
 #include "frontend/kernel/tile_builtins.h"
 #include "ir/core/philox.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

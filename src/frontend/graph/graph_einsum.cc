@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "frontend/graph/graph_builder.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -2,6 +2,7 @@
 
 #include "frontend/dtype_values.h"
 #include "frontend/graph/graph_builder.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -7,6 +7,7 @@
 #include "frontend/graph/graph_builder.h"
 #include "ir/core/dim_facts.h"
 #include "ir/core/printer.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "frontend/graph/graph_builder.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -6,6 +6,7 @@
 #include "frontend/dims.h"
 #include "frontend/foreign.h"
 #include "frontend/graph/graph_builder.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -4,6 +4,7 @@
 
 #include "frontend/dims.h"
 #include "frontend/graph/graph_builder.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

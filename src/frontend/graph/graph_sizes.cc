@@ -7,6 +7,7 @@
 #include "frontend/graph/graph_builder.h"
 #include "frontend/syntax/ast_walk.h"
 #include "ir/graph/constants.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

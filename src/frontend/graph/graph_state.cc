@@ -6,6 +6,7 @@
 #include "frontend/dtype_values.h"
 #include "frontend/graph/graph_builder.h"
 #include "frontend/type_text.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -3,6 +3,7 @@
 
 #include "frontend/dims.h"
 #include "frontend/graph/graph_builder.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

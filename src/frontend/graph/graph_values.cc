@@ -5,6 +5,7 @@
 #include "frontend/dtype_values.h"
 #include "frontend/graph/graph_builder.h"
 #include "frontend/weak_value.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -4,6 +4,7 @@
 #include "frontend/kernel/kernel_library.h"
 #include "frontend/kernel/kernel_value.h"
 #include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

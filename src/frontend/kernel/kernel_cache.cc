@@ -8,6 +8,7 @@
 #include "frontend/kernel/kernel_builder.h"
 #include "frontend/kernel/kernel_library.h"
 #include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

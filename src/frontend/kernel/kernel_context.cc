@@ -10,6 +10,7 @@
 #include "ir/core/machine.h"
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

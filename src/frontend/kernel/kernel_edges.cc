@@ -10,6 +10,7 @@
 #include "frontend/kernel/kernel_builder.h"
 #include "ir/core/rematerialise.h"
 #include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

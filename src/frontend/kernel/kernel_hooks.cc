@@ -6,6 +6,7 @@
 #include "frontend/dims.h"
 #include "frontend/kernel/kernel_builder.h"
 #include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

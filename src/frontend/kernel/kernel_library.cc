@@ -6,6 +6,7 @@
 #include "frontend/embedded.h"
 #include "frontend/kernel/kernel_builder.h"
 #include "ir/core/machine.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -8,6 +8,7 @@
 #include "frontend/kernel/tile_builtins.h"
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

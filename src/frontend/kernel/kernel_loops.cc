@@ -7,6 +7,7 @@
 #include "frontend/kernel/kernel_builder.h"
 #include "frontend/type_text.h"
 #include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -7,6 +7,7 @@
 #include "frontend/kernel/memory_check.h"
 #include "frontend/type_text.h"
 #include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -9,6 +9,7 @@
 #include "frontend/kernel/kernel_builder.h"
 #include "ir/core/philox.h"
 #include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

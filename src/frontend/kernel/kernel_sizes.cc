@@ -9,6 +9,7 @@
 // what they stand for now.
 
 #include "frontend/kernel/kernel_builder.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -1,6 +1,7 @@
 #include "frontend/kernel/kernel_value.h"
 
 #include "frontend/evaluate.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "ir/schedule/schedule_keys.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

@@ -5,6 +5,7 @@
 
 #include "frontend/evaluate.h"
 #include "ir/schedule/schedule_keys.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

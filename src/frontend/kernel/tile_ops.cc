@@ -10,6 +10,7 @@
 #include "frontend/type_expr.h"
 #include "frontend/weak_value.h"
 #include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 

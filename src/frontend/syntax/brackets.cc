@@ -1,4 +1,5 @@
 #include "frontend/syntax/brackets.h"
+#include "support/diagnostic_rows.h"
 
 #include <algorithm>
 

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "frontend/syntax/literal.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

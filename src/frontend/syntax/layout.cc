@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "frontend/syntax/utf8.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

@@ -6,6 +6,7 @@
 
 #include "TesseraLexer.h"
 #include "frontend/syntax/utf8.h"
+#include "support/diagnostic_rows.h"
 #include "support/file_kind.h"
 #include "support/render/columns.h"
 

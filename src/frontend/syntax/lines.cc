@@ -1,4 +1,5 @@
 #include "frontend/syntax/lines.h"
+#include "support/diagnostic_rows.h"
 
 #include <map>
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/syntax/preprocessor.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

@@ -11,6 +11,7 @@
 #include "frontend/syntax/lexer.h"
 #include "frontend/syntax/literal.h"
 #include "frontend/syntax/macro.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

@@ -5,6 +5,7 @@
 
 #include "ir/core/context.h"
 #include "ir/core/op.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

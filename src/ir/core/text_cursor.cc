@@ -1,4 +1,5 @@
 #include "ir/core/text_cursor.h"
+#include "support/diagnostic_rows.h"
 
 #include <cctype>
 #include <charconv>

@@ -5,6 +5,7 @@
 #include "ir/core/dim_facts.h"
 #include "ir/core/dominance.h"
 #include "ir/core/printer.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

@@ -10,6 +10,7 @@
 
 #include "ir/graph/eval_ops.h"
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::graph {
 

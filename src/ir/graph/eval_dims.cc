@@ -4,6 +4,7 @@
 
 #include "ir/core/dim_facts.h"
 #include "ir/graph/eval.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::graph {
 

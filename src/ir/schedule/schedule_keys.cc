@@ -4,6 +4,7 @@
 #include <array>
 
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::schedule {
 

@@ -7,6 +7,7 @@
 
 #include "ir/tile/eval_run.h"
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::tile {
 

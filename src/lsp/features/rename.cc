@@ -13,6 +13,7 @@
 #include "lsp/features/features.h"
 #include "lsp/features/symbol_kinds.h"
 #include "lsp/features/usages.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::lsp {
 

@@ -13,6 +13,7 @@
 
 #include "ir/graph/ops.h"
 #include "passes/graph/to_schedule/lowering.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

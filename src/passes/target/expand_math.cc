@@ -19,6 +19,7 @@
 #include "passes/target/integer_ops.h"
 #include "passes/target/math/math.h"
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

@@ -19,6 +19,7 @@
 #include "ir/tile/shared_memory.h"
 #include "passes/pass.h"
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

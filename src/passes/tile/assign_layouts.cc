@@ -25,6 +25,7 @@
 #include "passes/tile/gpu/tensor_copies.h"
 #include "passes/tile/tile_axes.h"
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

@@ -1,4 +1,5 @@
 #include "passes/tile/fragment_emitter.h"
+#include "support/diagnostic_rows.h"
 
 #include <algorithm>
 

@@ -17,6 +17,7 @@
 #include "ir/tile/build.h"
 #include "passes/pass.h"
 #include "passes/tile/tile_axes.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

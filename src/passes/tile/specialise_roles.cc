@@ -16,6 +16,7 @@
 #include "passes/tile/gpu/builders.h"
 #include "passes/tile/gpu/gpu_schedule.h"
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

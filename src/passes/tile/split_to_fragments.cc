@@ -44,6 +44,7 @@
 #include "passes/tile/fragment_sharing.h"
 #include "passes/tile/fragment_stages.h"
 #include "passes/tile/gpu/gpu_schedule.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

@@ -11,6 +11,7 @@
 #include "passes/pass.h"
 #include "passes/tile/x86/kernel_lowering.h"
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

@@ -17,6 +17,7 @@
 #include "ir/core/printer.h"
 #include "ir/graph/ops.h"
 #include "passes/pipeline.h"
+#include "support/diagnostic_rows.h"
 #include "support/parallel.h"
 #include "support/reproducer.h"
 #include "tools/driver/called_kernels.h"

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "support/diagnostic_rows.h"
+
 namespace tessera::driver {
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "support/diagnostic_rows.h"
 #include "support/render/columns.h"
 #include "tools/driver/io.h"
 #include "tools/driver/pages.h"

@@ -1,5 +1,7 @@
 #include "tools/driver/host_machine.h"
 
+#include "support/diagnostic_rows.h"
+
 namespace tessera::driver {
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "support/diagnostic_rows.h"
 #include "support/file.h"
 #include "support/file_kind.h"
 #include "support/render/json.h"

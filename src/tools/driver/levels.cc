@@ -10,6 +10,7 @@
 #include "ir/schedule/ops.h"
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
+#include "support/diagnostic_rows.h"
 #include "tools/driver/host_machine.h"
 
 namespace tessera::driver {

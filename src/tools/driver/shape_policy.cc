@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "support/diagnostic_rows.h"
+
 namespace tessera::driver {
 
 namespace {

@@ -7,6 +7,7 @@
 
 #include "api/frontend_compile.h"
 #include "frontend/index/collector.h"
+#include "support/diagnostic_rows.h"
 #include "tools/driver/io.h"
 #include "tools/driver/levels.h"
 #include "tools/driver/remapped_files.h"

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "frontend/format/format.h"
+#include "support/diagnostic_rows.h"
 #include "support/file.h"
 #include "tools/driver/io.h"
 #include "tools/driver/start.h"

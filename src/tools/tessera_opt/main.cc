@@ -11,6 +11,7 @@
 #include "ir/core/printer.h"
 #include "ir/layout/text.h"
 #include "passes/phases.h"
+#include "support/diagnostic_rows.h"
 #include "tools/driver/compile.h"
 #include "tools/driver/io.h"
 #include "tools/driver/levels.h"

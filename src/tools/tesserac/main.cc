@@ -8,6 +8,7 @@
 
 #include "frontend/syntax/preprocessor.h"
 #include "ir/core/machine.h"
+#include "support/diagnostic_rows.h"
 #include "tools/command_line/help.h"
 #include "tools/driver/compile.h"
 #include "tools/driver/diagnostic_options.h"

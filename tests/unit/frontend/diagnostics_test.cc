@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "support/diagnostic_rows.h"
 #include "unit/frontend/fixture.h"
 
 using namespace tessera;

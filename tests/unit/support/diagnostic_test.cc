@@ -1,4 +1,5 @@
 #include "support/diagnostic.h"
+#include "support/diagnostic_rows.h"
 
 #include <catch2/catch.hpp>
 

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/diagnostic.h"
+#include "support/diagnostic_rows.h"
 #include "support/render/columns.h"
 #include "support/render/json.h"
 

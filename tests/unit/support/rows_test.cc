@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "support/diagnostic.h"
+#include "support/diagnostic_rows.h"
 #include "support/file.h"
 #include "support/render/json.h"
 

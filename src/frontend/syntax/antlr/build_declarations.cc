@@ -1,6 +1,7 @@
 // Functions, modules, imports and what they are made of.
 
 #include "frontend/syntax/antlr/ast_builder.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

@@ -2,6 +2,7 @@
 
 #include "frontend/syntax/antlr/ast_builder.h"
 #include "frontend/syntax/literal.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

@@ -1,6 +1,7 @@
 // Statements of the parse tree.
 
 #include "frontend/syntax/antlr/ast_builder.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

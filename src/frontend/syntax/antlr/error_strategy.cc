@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/syntax/lines.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

@@ -5,6 +5,7 @@
 
 #include "frontend/syntax/antlr/ast_builder.h"
 #include "frontend/syntax/precedence.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

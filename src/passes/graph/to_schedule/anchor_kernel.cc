@@ -11,6 +11,7 @@
 #include "passes/graph/to_schedule/kernel_edit.h"
 #include "passes/graph/to_schedule/lowering.h"
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 

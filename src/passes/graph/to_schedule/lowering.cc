@@ -5,6 +5,7 @@
 #include "ir/graph/ops.h"
 #include "passes/analysis/kernels.h"
 #include "passes/graph/to_schedule/kernel_edit.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 
