@@ -65,14 +65,15 @@ Status KernelLog::read(Queue& queue, const format::KernelMeta& meta, std::span<c
   std::vector<char> bytes(std::min(count, capacity) * entry_bytes);
   Status status = queue.read(bytes.data(), memory_.data() + header_bytes, bytes.size());
   if (status.failed()) return status;
-  // The order in which programs ran is no matter of the message.
-  Entry least;
-  for (size_t i = 0; i * entry_bytes < bytes.size(); ++i) {
+  auto entry_at = [&](size_t i) {
     Entry entry;
     std::copy_n(bytes.data() + i * entry_bytes, sizeof entry, reinterpret_cast<char*>(&entry));
     std::swap(entry[Site], entry[Program]);
-    if (i == 0 || entry < least) least = entry;
-  }
+    return entry;
+  };
+  // The order in which programs ran is no matter of the message.
+  Entry least = entry_at(0);
+  for (size_t i = 1; i * entry_bytes < bytes.size(); ++i) least = std::min(least, entry_at(i));
   std::swap(least[Site], least[Program]);
   bool is_known = least[Site] >= 0 && size_t(least[Site]) < meta.checks.size();
   if (!is_known) return fail(TSR_EINTERNAL, where, ": its log is damaged");

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""What a help says to write in a signature is of use: written there, the program compiles or comes further.
+"""What a help says to write is of use: in a signature, the program compiles or comes further; as blocks of a kernel, it
+compiles without the warning and gives what it gave.
 
 Usage: clauses_test.py BUILD_DIR
 """
+import json
 import pathlib
 import re
 import subprocess
 import tempfile
 
-from tools import BIN
+import numpy as np
+
+from tools import BIN, ROOT, run
 
 HEAD = """
 from tessera.nn import adaptive_avg_pool2d, avg_pool2d, conv1d, conv2d, max_pool2d, relu, topk
@@ -66,7 +70,53 @@ def source(program, clauses):
     return f"{HEAD}@jit\ndef entry({parameters}){arrow}{where}:\n    return {body}\n"
 
 
+BLOCKS = re.compile(r"kernel\.schedule\(block\(.*\)\)")
+
+
+def with_blocks(text, diagnostics):
+    """The source whose kernels have the blocks that the warnings suggest."""
+    lines = text.splitlines()
+    for each in diagnostics:
+        above = each["span"]["line"] - 2
+        suggested = BLOCKS.search(each["rendered"])[0]
+        if each["fixes"]:
+            edit = each["fixes"][0]["edits"][0]
+            place = edit["span"]
+            assert (place["line"] - 1, edit["replacement"]) == (above, suggested), each
+            line, at = lines[above], place["column"] - 1
+            lines[above] = line[:at] + suggested + line[at + place["length"]:]
+        else:
+            lines[above] += f"\n@{suggested}"
+    return "\n".join(lines) + "\n"
+
+
+def blocks(folder):
+    text = (ROOT / "tests/diagnostics/one_program.tsr").read_text()
+    path = folder / "s.tsr"
+    path.write_text(text)
+    quiet = ["-Werror=one-program", "-o", folder / "s.bundle"]
+    command = [BIN / "tesserac", path, "--error-format=json", "-o", folder / "whole.bundle"]
+    said = [json.loads(line) for line in subprocess.run(command, capture_output=True, text=True).stderr.splitlines()]
+    warned = [each for each in said if each.get("tag") == "one-program"]
+    assert len(warned) >= 6 and any(not each["fixes"] for each in warned), said
+    path.write_text(with_blocks(text, warned))
+    run(BIN / "tesserac", path, "--target=cpu:x86-64-v3,cuda:sm_80,cuda:sm_90a", *quiet)
+    random = np.random.default_rng(5)
+    inputs, given = [], {"x": (70, 1100), "y": (8, 16), "v": (1100,), "w": (1100, 37)}
+    for name, shape in given.items():
+        np.save(folder / f"{name}.npy", random.integers(-8, 8, shape).astype(np.float32))
+        inputs += ["--input", f"{name}={folder / name}.npy"]
+    for bundle in ("s", "whole"):
+        outputs = [word for name in "abcdefghijk" for word in ("--output", f"{name}={folder}/{bundle}.{name}.npy")]
+        run(BIN / "tsr", "run", folder / f"{bundle}.bundle", "entry", *inputs, *outputs)
+    for name in "abcdefghijk":
+        blocked, whole = (np.load(folder / f"{bundle}.{name}.npy") for bundle in ("s", "whole"))
+        np.testing.assert_allclose(blocked, whole, rtol=1e-5, err_msg=name)
+
+
 def main():
+    with tempfile.TemporaryDirectory() as name:
+        blocks(pathlib.Path(name))
     used = 0
     with tempfile.TemporaryDirectory() as name:
         path = pathlib.Path(name) / "c.tsr"

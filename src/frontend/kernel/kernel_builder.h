@@ -144,6 +144,13 @@ class KernelBuilder : public Evaluator {
   std::optional<OnePart> one_part_of(const KernelAxis& axis, Value* index, Dim tile) const;
   void warn_of_parts();
 
+  // Axes that are one tile for no need (kernel_blocks.cc).
+  bool is_added_up(Value* sum);
+  void find_combined(std::set<const KernelAxis*>& whole);
+  std::set<const KernelAxis*> whole_axes();
+  std::vector<std::string> suggested_blocks();
+  void warn_of_one_program();
+
   // A parameter of type KVCache (kernel_cache.cc).
   bool bind_cache(const SignatureParameter& parameter, size_t first);
   Dim own_dim(Dim of_caller) const;
@@ -184,7 +191,8 @@ class KernelBuilder : public Evaluator {
   // Tiles by the axes that they are of (kernel_places.cc).
   std::vector<const KernelAxis*> grid_axes_along(Value* tile, size_t axis);
   bool lies_otherwise(Value* tile, const Place& place, std::string& given, std::string& wanted);
-  void warn_of_elements(const Datum& index, size_t dim, Dim tile, std::string_view tensor);
+  void warn_of_elements(const Datum& index, Dim tile, std::string_view by);
+  Value* tile_number(const Datum& index, Dim extent, Dim tile, Loc loc, std::string_view by);
   bool check_privileges(const TypePattern& type);
   bool declare_regions();
   Region* region_of(const Value* tensor);

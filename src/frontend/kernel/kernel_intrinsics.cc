@@ -247,6 +247,7 @@ Datum KernelBuilder::arange(const BoundArguments& arguments) {
   Value* index =
       first ? nullptr : ops_.index(arguments[1], arguments.locs[1], "the index of 'arange'");
   if (!first && !index) return Datum::poison();
+  warn_of_elements(arguments[1], extent, "tile.arange");
   const KernelAxis* axis = arguments[0].axis();
   if (axis && index) return ops_.handle(numbered({index, extent, axis->extent}, arguments.call), arguments.call);
   return made(ops_.handle(ops_.coordinates(extent, index, arguments.call), arguments.call), {axis});

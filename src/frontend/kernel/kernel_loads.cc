@@ -145,8 +145,7 @@ Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& argume
   tile.insert(tile.end(), shape->begin(), shape->end());
   std::vector<Value*> index;
   for (size_t i = 0; i < extents.size(); ++i) {
-    warn_of_elements(written[i], i, tile[i], tensor.name);
-    index.push_back(ops_.tile_index(written[i], extents[i], tile[i], arguments.locs[Index], "an index of 'tile.load'"));
+    index.push_back(tile_number(written[i], extents[i], tile[i], arguments.locs[Index], "tile.load"));
     if (!index.back()) return Datum::poison();
     auto constant = tile[i]->constant();
     if (tile[i] == extents[i] || (constant && *constant >= 1)) continue;
@@ -250,6 +249,7 @@ Datum KernelBuilder::gather(const BoundArguments& arguments) {
     column = ops_.index(arguments[2], arguments.locs[2], "the column of 'tile.gather'");
     extent = column ? expect_dim(arguments[3], arguments.locs[3], "the extent of 'tile.gather'")
                     : nullptr;
+    if (extent) warn_of_elements(arguments[2], extent, "tile.gather");
   }
   if (!extent) return Datum::poison();
   Type type = tensor.value->type();

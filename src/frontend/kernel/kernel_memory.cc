@@ -128,8 +128,7 @@ Datum KernelBuilder::async_copy(const BoundArguments& arguments) {
   size_t leading = source->rank() - target->rank();
   for (size_t i = 0; i < written.size(); ++i) {
     Dim tile = i < leading ? dims().constant(1) : target->dims[i - leading];
-    index.push_back(ops_.tile_index(written[i], source->dims[i], tile, arguments.locs[Index],
-                                    "an index of 'tile.async_copy'"));
+    index.push_back(tile_number(written[i], source->dims[i], tile, arguments.locs[Index], "tile.async_copy"));
     if (!index.back()) return Datum::poison();
   }
   ops_.builder().set_loc(arguments.call);

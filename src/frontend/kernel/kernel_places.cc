@@ -76,7 +76,7 @@ WrittenProduct written_around(const SourceManager& sources, Loc times) {
 }  // namespace
 
 /// Warns of an index t.i * t.m of a tile, which is an element's and not a tile's.
-void KernelBuilder::warn_of_elements(const Datum& index, size_t dim, Dim tile, std::string_view tensor) {
+void KernelBuilder::warn_of_elements(const Datum& index, Dim tile, std::string_view by) {
   if (!index.is_ir() || tile->is_constant(1) || session().is_builtin(function_.loc)) return;
   Op* product = index.as_ir().value->def();
   if (!product || !product->is(info(ElementwiseKind::Mul))) return;
@@ -90,12 +90,17 @@ void KernelBuilder::warn_of_elements(const Datum& index, size_t dim, Dim tile, s
     if (!axis || !is_extent(product->operand(1 - side))) continue;
     WrittenProduct written = written_around(session().sources(), index.as_ir().origin);
     const Loc& loc = written.loc;
-    if (!session().say_once(fmt::format("elements:{}:{}:{}:{}", loc.file, loc.line, loc.column, dim))) return;
-    std::string why = "a product with the tile's extent is the number of an element, where tiles are counted";
-    auto builder = session().report(diag::part_of_axis, loc, dim, tensor, axis->name, why);
+    if (!session().say_once(fmt::format("elements:{}:{}:{}", loc.file, loc.line, loc.column))) return;
+    auto builder = session().report(diag::index_of_elements, loc, by, axis->name);
     if (!written.factors[side].empty()) builder.fix("give the number of the tile", loc, written.factors[side]);
     return;
   }
+}
+
+/// The number of a tile along a dimension of `extent`, as an op takes it.
+Value* KernelBuilder::tile_number(const Datum& index, Dim extent, Dim tile, Loc loc, std::string_view by) {
+  warn_of_elements(index, tile, by);
+  return ops_.tile_index(index, extent, tile, loc, fmt::format("an index of '{}'", by));
 }
 
 }  // namespace tessera::frontend

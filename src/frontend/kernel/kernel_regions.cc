@@ -135,7 +135,7 @@ std::optional<KernelBuilder::Place> KernelBuilder::stored_place(const IrValue& t
   size_t leading = extents.size() - shape.size();
   for (size_t i = 0; i < extents.size(); ++i) {
     Dim tile = i < leading ? dims().constant(1) : shape[i - leading];
-    Value* index = ops_.tile_index(written[i], extents[i], tile, arguments.locs[Index], "an index of 'tile.store'");
+    Value* index = tile_number(written[i], extents[i], tile, arguments.locs[Index], "tile.store");
     if (!index) return std::nullopt;
     place.emplace_back(index, tile);
   }
