@@ -147,6 +147,7 @@ bool Evaluator::count_made(const std::string& path, Loc loc) {
   }
   if (session_.count_made() <= made_limit) return true;
   report(diag::unsupported_instances, loc, made_limit);
+  session_.budget().end();  // the params that there are would take as long again
   return false;
 }
 

@@ -68,9 +68,7 @@ bool FileCheck::is_spent() const { return state_->session.budget().is_spent(); }
 
 void FileCheck::finish() {
   state_->builder.finish_entries();
-  for (const ParamDeclaration& declaration : state_->session.params()) {
-    state_->builder.build_initialiser(declaration);
-  }
+  state_->builder.build_initialisers();
 }
 
 }  // namespace tessera::frontend

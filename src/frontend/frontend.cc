@@ -65,9 +65,7 @@ class Compilation {
       if (!declaration.has_error && !state_->main->broken) entries.build(*declaration.stmt);
     }
     builder.finish_entries();
-    for (const ParamDeclaration& declaration : session.params()) {
-      builder.build_initialiser(declaration);
-    }
+    builder.build_initialisers();
     if (!state_->main->broken) check_kernels(*graph);
     if (is_cancelled()) return failure;
     FrontendResult result;

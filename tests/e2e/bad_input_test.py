@@ -54,6 +54,8 @@ SOURCES = {
                             ["5:11", "[unsupported-evaluation-memory]", "--max-eval-memory"]),
     "ranges of ranges": (BODY.format("s = [range(100000) for i in range(100000)]\n"),
                          ["3:", "[unsupported-program-size]", "--max-eval-steps"]),
+    "a tree of modules": ("module M(n: int):\n    a: [M(n - 1)] * 2 if n > 0 else []\n    w: Param[4, f32] = zeros()\n\n"
+                          "m = M(40)\n" + HEAD + "x\n", ["2:9", "[unsupported-instances]"]),
     "tensor beyond 64 bits": (HEAD + "sum(zeros((2**40, 2**40), f32)) + x\n", ["3:16", "[dimension-overflow]"]),
 }
 
@@ -99,6 +101,14 @@ def check_unknown_names(folder):
     source.write_text("@jit\ndef f(x: Tensor[B, f32]):\n" + "".join(lines) + "    return x\n")
     message = refuse(BIN / "tesserac", source, "-o", folder / "o", preexec_fn=limited)
     assert message.count("[unknown-name]") == 20 and "7980 more errors not shown" in message, message[-500:]
+
+
+def check_many_params(folder):
+    """What is kept of 4,095 params that begin alike grows with their number, and not with its square."""
+    source = folder / "params.tsr"
+    source.write_text("module M(n: int):\n    a: [M(n - 1)] * 2 if n > 0 else []\n    w: Param[4, f32] = zeros()\n\n"
+                      f"m = M(11)\n{HEAD}x * m.w\n")
+    run(BIN / "tesserac", source, "-o", folder / "params.bundle", "--target=cpu:x86-64-v3", "--max-eval-memory=40MB")
 
 
 def check_include_roots(folder):
@@ -245,6 +255,7 @@ def main():
         check_sources(folder)
         check_large_source(folder)
         check_unknown_names(folder)
+        check_many_params(folder)
         check_include_roots(folder)
         check_command_line(folder)
         check_own_bundle(folder)

@@ -57,8 +57,8 @@ class GraphBuilder : public Evaluator {
   void finish_entries();
   /// Whether a call of the function was looked at.
   bool was_called(const Function& function) const { return called_.count(&function) != 0; }
-  /// Adds the function that gives a param its initial value.
-  void build_initialiser(const ParamDeclaration& declaration);
+  /// Adds the functions that give params their initial values.
+  void build_initialisers();
 
  protected:
   Module* built() const override { return &module_; }
@@ -324,6 +324,7 @@ class GraphBuilder : public Evaluator {
   void settle_arguments();
   void check_argument_names(const Function& function);
   Value* seed(Loc loc);
+  void build_initialiser(const ParamDeclaration& declaration);
   void share_initialiser(const ParamDeclaration& declaration);
   const ParamType* param_type(const ParamDeclaration& declaration);
   Value* param_argument(const ParamDeclaration& declaration, const ParamType& type);
@@ -344,7 +345,11 @@ class GraphBuilder : public Evaluator {
   std::vector<Attr> hints_;                       ///< what `with` asks for
   std::map<const ParamDeclaration*, Value*> params_;
   std::map<const ParamDeclaration*, std::optional<ParamType>> param_types_;
-  std::map<std::string, Op*> initialisers_;  ///< by their text
+  struct Initialiser {
+    Op* function = nullptr;
+    std::vector<Attr> params;  ///< keys of those that begin so
+  };
+  std::map<std::string, Initialiser> initialisers_;  ///< by their text
   const ParamDeclaration* initialised_ = nullptr;  ///< the param whose initialiser is built
   /// State of the entry by name, with the places where it was updated last and returned.
   struct HeldState {

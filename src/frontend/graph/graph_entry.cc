@@ -540,6 +540,14 @@ void GraphBuilder::build_entry(const Function& function, std::string_view symbol
   end_function();
 }
 
+void GraphBuilder::build_initialisers() {
+  for (const ParamDeclaration& declaration : session().params()) build_initialiser(declaration);
+  // At the end: an attribute that grew would be kept in each of its lengths.
+  for (auto& [text, shared] : initialisers_) {
+    shared.function->set_attr("params", context().array(std::move(shared.params)));
+  }
+}
+
 void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   size_t errors = session().error_count();
   const ParamType* type = param_type(declaration);
@@ -586,16 +594,15 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
 
 /// Params that begin alike have one function: those of the layers of a model.
 void GraphBuilder::share_initialiser(const ParamDeclaration& declaration) {
-  auto [it, fresh] = initialisers_.try_emplace(print(function_), function_);
-  std::vector<Attr> names;
+  auto [it, fresh] = initialisers_.try_emplace(print(function_));
+  Initialiser& shared = it->second;
   if (fresh) {
+    shared.function = function_;
     set_symbol_name(function_, fmt::format("init.{}", declaration.key));
   } else {
-    names = it->second->attr("params")->elements;
     function_->erase();
   }
-  names.push_back(context().string(declaration.key));
-  it->second->set_attr("params", context().array(std::move(names)));
+  shared.params.push_back(context().string(declaration.key));
 }
 
 }  // namespace tessera::frontend

@@ -140,6 +140,7 @@ void Op::unlink() {
 }
 
 void Op::move_before(Op* other) {
+  if (other == this) return;  // it stands there
   unlink();
   other->block_->insert(this, other);
 }

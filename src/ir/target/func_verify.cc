@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "ir/core/access_site.h"
+#include "ir/core/symbols.h"
 #include "ir/core/work.h"
 #include "ir/target/verify.h"
 
@@ -112,12 +115,29 @@ void verify_gpu(Op* op, OpVerifier& verifier) {
   if (!fits) verifier.error("its parameters must be {} ptr, {} u32 and {} ptr", pointers, dims, maps);
 }
 
-}  // namespace
+/// `dims` names each size of the parameters once, and nothing is said of other sizes: a launch binds these.
+void verify_dims(Op* op, OpVerifier& verifier) {
+  std::set<std::string_view> sizes, named;
+  for (Attr param : op->attr("params")->elements) {
+    for_each_symbol(param->type, [&](std::string_view name) { sizes.insert(name); });
+  }
+  for (Attr name : op->attr("dims")->elements) {
+    if (!sizes.contains(name->string)) {
+      verifier.error("dim '{}' occurs in none of 'params'", name->string);
+    } else if (!named.insert(name->string).second) {
+      verifier.error("'dims' names '{}' twice", name->string);
+    }
+  }
+  for_each_symbol(op, [&](std::string_view name) {
+    if (!verifier.failed() && !named.contains(name)) verifier.error("size '{}' is none of its 'dims'", name);
+  });
+}
 
-void verify_func(Op* op, OpVerifier& verifier) {
-  if (!op->region()->front()) return;
-  if (!all_of_kind(op->attr("dims"), AttrKind::String)) verifier.error("'dims' must list names");
-  if (!all_of_kind(op->attr("params"), AttrKind::Type)) verifier.error("'params' must list types");
+/// What is said of the kernel, whether it has a body or not.
+void verify_description(Op* op, OpVerifier& verifier) {
+  if (!all_of_kind(op->attr("dims"), AttrKind::String)) return verifier.error("'dims' must list names");
+  if (!all_of_kind(op->attr("params"), AttrKind::Type)) return verifier.error("'params' must list types");
+  if (!all_sizes(op->attr("grid"))) return verifier.error("'grid' must list sizes");
   Attr names = op->attr("names");
   bool is_good = !names || (all_of_kind(names, AttrKind::String) && count_of(op, "names") == count_of(op, "params"));
   if (!is_good) verifier.error("'names' must list a name for each of 'params'");
@@ -125,8 +145,17 @@ void verify_func(Op* op, OpVerifier& verifier) {
   if (outputs < 0 || outputs > int64_t(op->attr("params")->elements.size())) {
     verifier.error("it has {} parameters and cannot have {} results", op->attr("params")->elements.size(), outputs);
   }
+  verify_facts(op, "assume", verifier);
   verify_work(op, verifier);
   verify_checks(op, verifier);
+  verify_dims(op, verifier);
+}
+
+}  // namespace
+
+void verify_func(Op* op, OpVerifier& verifier) {
+  verify_description(op, verifier);
+  if (verifier.failed() || !op->region()->front()) return;
   op->has_attr("threads") ? verify_gpu(op, verifier) : verify_cpu(op, verifier);
 }
 

@@ -176,5 +176,13 @@ TEST_CASE("a target function with wrong facts is refused") {
   std::string params = text;
   params.replace(params.find("!tensor<N, f32>"), 15, "1");
   check(params, "'params' must list types");
-  check(with_statements("", "dims = [], shared = 1024"), "'shared' needs 'threads'");
+  check(with_statements("", "dims = [\"N\"], shared = 1024"), "'shared' needs 'threads'");
+  check(with_statements("", "dims = [\"M\"]"), "dim 'M' occurs in none of 'params'");
+  check(with_statements("", "dims = [\"N\", \"N\"]"), "'dims' names 'N' twice");
+  check(with_statements("", "dims = []"), "size 'N' is none of its 'dims'");
+  std::string grid = text;
+  grid.replace(grid.find("grid = [1]"), 10, "grid = [<M>]");
+  check(grid, "size 'M' is none of its 'dims'");
+  grid.replace(grid.find("grid = [<M>]"), 12, "grid = [\"N\"]");
+  check(grid, "'grid' must list sizes");
 }
