@@ -17,7 +17,7 @@ const char* const model =
     "    def __call__(self, x: Tensor[B, I, f32]):\n"
     "        return x @ self.w\n"
     "layers = Linear(64, 64, name=\"a\")\n"
-    "@kernel\n"
+    "@kernel.schedule(block(m=32, n=32))\n"
     "def twice(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:\n"
     "    t = tile.context(m=M, n=N)\n"
     "    return tile.load(x) * 2.0\n"
