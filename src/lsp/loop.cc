@@ -131,16 +131,6 @@ void read_messages(int in, int stop, Inbox& inbox) {
   inbox.close();
 }
 
-bool write_all(int out, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t count = write(out, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes.remove_prefix(size_t(count));
-  }
-  return true;
-}
-
 }  // namespace
 
 int serve(int in, int out, const std::string& version, const WorkingOn& working_on) {

@@ -6,11 +6,12 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
+#include <filesystem>
 
 namespace tessera {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -19,20 +20,17 @@ bool fail(std::string& error) {
   return false;
 }
 
-bool write_all(int fd, std::string_view contents) {
-  while (!contents.empty()) {
-    ssize_t n = ::write(fd, contents.data(), contents.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    contents.remove_prefix(size_t(n));
-  }
-  return true;
-}
-
-/// The file that a path leads to, past links; the path itself where there is none yet.
+/// The file that a path leads to, past links, whether it is there or not; the path itself where links go in circles.
 std::string target_of(const std::string& path) {
-  std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-  return real ? real.get() : path;
+  constexpr int most_links = 40;
+  fs::path target = path;
+  for (int i = 0; i < most_links; ++i) {
+    std::error_code error;
+    fs::path next = fs::read_symlink(target, error);
+    if (error) return target;
+    target = target.parent_path() / next;  // which is `next` where that is absolute
+  }
+  return path;
 }
 
 /// What a new file may be read and written by. The system tells the mask by changing it, for the whole process, which
@@ -53,10 +51,17 @@ bool write_directly(int fd, std::string_view contents, std::string& error) {
   return ok;
 }
 
+/// Whether the system could keep what was written, as far as closing tells: a second descriptor is closed, since the
+/// first one holds the lock.
+bool can_close(int fd) {
+  int second = ::dup(fd);
+  return second >= 0 && ::close(second) == 0;
+}
+
 /// Makes a file beside `target`; its path is `aside` once it is there.
 bool make_aside(const std::string& target, std::string& aside, Lock& lock) {
   std::string folder = target.substr(0, target.rfind('/') + 1);
-  constexpr std::string_view prefix = ".tessera-";
+  constexpr std::string_view prefix = ".tessera-unfinished-";
   remove_orphans(folder.empty() ? "." : folder, prefix);
   struct stat info {};
   do {  // again where another run took it for an orphan before it was locked
@@ -133,7 +138,7 @@ bool PendingFiles::write(const std::string& path, std::string_view contents, std
   if (make_aside(file.target, file.aside, file.lock)) {
     int fd = file.lock.descriptor();
     ::fchmod(fd, exists ? info.st_mode & 07777 : mode_of_new_files());
-    if (write_all(fd, contents) && ::fsync(fd) == 0) return true;
+    if (write_all(fd, contents) && ::fsync(fd) == 0 && can_close(fd)) return true;
   }
   fail(error);
   if (!file.aside.empty()) ::unlink(file.aside.c_str());
@@ -145,8 +150,20 @@ bool PendingFiles::commit(std::string& path, std::string& error) {
   while (!pending_.empty()) {
     Pending& file = pending_.back();
     path = file.path;
-    if (!file.lock.close() || ::rename(file.aside.c_str(), file.target.c_str()) != 0) return fail(error);
+    // Locked until it has its name: another run must not take it for an orphan.
+    if (::rename(file.aside.c_str(), file.target.c_str()) != 0) return fail(error);
+    file.aside.clear();
     pending_.pop_back();
+  }
+  return true;
+}
+
+bool write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = ::write(descriptor, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes.remove_prefix(size_t(n));
   }
   return true;
 }

@@ -20,8 +20,8 @@ bool read_file(const std::string& path, std::string& contents, std::string& erro
 
 /// Files that appear all together or not at all, as far as a file system allows: each is written aside, and commit
 /// renames them once the disk has them, so that a path holds the old or the new bytes, never a part. A file keeps its
-/// permissions, and what a link leads to is written, not the link. What a run that was killed left aside is removed. A
-/// non-regular file such as /dev/null is written directly; `-` is standard output.
+/// permissions, and what a link leads to is written, not the link, whether it is there yet or not. What a run that was
+/// killed left aside is removed. A non-regular file such as /dev/null is written directly; `-` is standard output.
 class PendingFiles {
  public:
   PendingFiles() = default;
@@ -47,6 +47,9 @@ class PendingFiles {
 
 /// One such file, written and put in place.
 bool write_file(const std::string& path, std::string_view contents, std::string& error);
+
+/// Writes all bytes to a descriptor. On failure returns false, with errno set.
+bool write_all(int descriptor, std::string_view bytes);
 
 /// Writes out what was printed to standard output. On failure, as where a disk is full, returns false and sets `error`
 /// to the reason. A program ends with it, or what it printed may be lost in silence.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <new>
 
 namespace tessera {
@@ -14,8 +15,13 @@ namespace {
 constexpr size_t reserve_bytes = size_t(256) << 10;
 char* reserve = nullptr;
 
-char folder_to_remove[4096];
-std::atomic<bool> has_folder = false;
+/// A folder that is to be removed, in memory that is there when there is none left.
+struct Slot {
+  enum class State { Free, Writing, Set };
+  std::atomic<State> state = State::Free;
+  char folder[4096];
+};
+Slot slots[8];
 std::atomic_flag ending = ATOMIC_FLAG_INIT;
 
 }  // namespace
@@ -35,16 +41,26 @@ void end_for_memory() {
   static constexpr char text[] = "error: memory ran out\n";
   [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, text, sizeof text - 1);
   std::error_code ignored;
-  if (has_folder) std::filesystem::remove_all(folder_to_remove, ignored);
+  for (const Slot& slot : slots) {
+    if (slot.state == Slot::State::Set) std::filesystem::remove_all(slot.folder, ignored);
+  }
   _exit(1);
 }
 
 RemovedOnExit::RemovedOnExit(const std::string& folder) {
-  if (folder.empty() || folder.size() >= sizeof folder_to_remove) return;
-  std::memcpy(folder_to_remove, folder.c_str(), folder.size() + 1);
-  has_folder = true;
+  if (folder.empty() || folder.size() >= sizeof slots[0].folder) return;
+  for (int i = 0; i < int(std::size(slots)); ++i) {
+    Slot::State free = Slot::State::Free;
+    if (!slots[i].state.compare_exchange_strong(free, Slot::State::Writing)) continue;
+    std::memcpy(slots[i].folder, folder.c_str(), folder.size() + 1);
+    slots[i].state = Slot::State::Set;
+    slot_ = i;
+    return;
+  }
 }
 
-RemovedOnExit::~RemovedOnExit() { has_folder = false; }
+RemovedOnExit::~RemovedOnExit() {
+  if (slot_ >= 0) slots[slot_].state = Slot::State::Free;
+}
 
 }  // namespace tessera

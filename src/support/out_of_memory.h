@@ -13,13 +13,16 @@ void install_memory_handler();
 /// beyond a reserve that it frees first.
 [[noreturn]] void end_for_memory();
 
-/// A folder that end_for_memory removes, while this lives. One at a time.
+/// A folder that end_for_memory removes, while this lives. Of more than eight at a time the ninth is not removed.
 class RemovedOnExit {
  public:
   explicit RemovedOnExit(const std::string& folder);
   ~RemovedOnExit();
   RemovedOnExit(const RemovedOnExit&) = delete;
   RemovedOnExit& operator=(const RemovedOnExit&) = delete;
+
+ private:
+  int slot_ = -1;
 };
 
 }  // namespace tessera

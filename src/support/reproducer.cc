@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/check.h"
+#include "support/file.h"
 
 namespace tessera {
 
@@ -42,7 +43,7 @@ std::string write_crash_file(std::string_view tool, std::string_view ending, std
     std::string path = folder / (std::string(tool) + "-crash-XXXXXX" + std::string(ending));
     int fd = ::mkostemps(path.data(), int(ending.size()), O_CLOEXEC);
     if (fd < 0) continue;
-    bool written = ::write(fd, text.data(), text.size()) == ssize_t(text.size());
+    bool written = write_all(fd, text);
     if (::close(fd) == 0 && written) return path;
     ::unlink(path.c_str());
   }

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <utility>
 
 namespace tessera {
@@ -31,10 +33,26 @@ Lock& Lock::operator=(Lock&& other) noexcept {
 
 Lock::~Lock() { close(); }
 
-bool Lock::close() { return descriptor_ < 0 || ::close(std::exchange(descriptor_, -1)) == 0; }
+void Lock::close() {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+}
 
-void remove_orphans(const std::string& folder, std::string_view prefix) {
+namespace {
+
+constexpr const char* marker = ".tessera-temporary";
+
+bool is_first_look(const std::string& folder, std::string_view prefix) {
+  static std::mutex mutex;
+  static std::set<std::string> seen;
+  std::lock_guard lock(mutex);
+  return seen.insert(folder + "/" + std::string(prefix)).second;
+}
+
+/// Gives `remove` the paths of the files or folders (`type` of a mode) that are left: see remove_orphans.
+void visit_orphans(const std::string& folder, std::string_view prefix, mode_t type,
+                   void (*remove)(const fs::path& path)) {
   constexpr size_t random_characters = 6;  // mkstemp's
+  if (!is_first_look(folder, prefix)) return;
   std::error_code ignored;
   for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored)) {
     std::string name = at->path().filename().string();
@@ -42,10 +60,30 @@ void remove_orphans(const std::string& folder, std::string_view prefix) {
     Lock lock(::open(at->path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat info {};
     bool is_ours = lock.is_exclusive() && ::fstat(lock.descriptor(), &info) == 0 && info.st_uid == ::geteuid() &&
-                   (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode));
-    std::error_code kept;
-    if (is_ours) fs::remove_all(at->path(), kept);
+                   (info.st_mode & S_IFMT) == type;
+    if (is_ours) remove(at->path());
   }
+}
+
+/// A run that is killed before it has marked its folder leaves an empty one.
+void remove_marked(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_regular_file(fs::symlink_status(path / marker, ignored))) {
+    fs::remove_all(path, ignored);
+  } else {
+    ::rmdir(path.c_str());
+  }
+}
+
+bool mark(const std::string& path) {
+  int fd = ::open((path + "/" + marker).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  return fd >= 0 && ::close(fd) == 0;
+}
+
+}  // namespace
+
+void remove_orphans(const std::string& folder, std::string_view prefix) {
+  visit_orphans(folder, prefix, S_IFREG, [](const fs::path& path) { ::unlink(path.c_str()); });
 }
 
 Lock lock_new(const std::string& path) {
@@ -64,7 +102,7 @@ TemporaryFolder::TemporaryFolder(std::string_view kind) {
     return;
   }
   std::string prefix = "tessera-" + std::string(kind) + "-";
-  remove_orphans(place, prefix);
+  visit_orphans(place, prefix, S_IFDIR, remove_marked);
   constexpr int attempts = 8;
   for (int i = 0; i < attempts && !lock_.held(); ++i) {
     path_ = (place / (prefix + "XXXXXX")).string();
@@ -74,11 +112,14 @@ TemporaryFolder::TemporaryFolder(std::string_view kind) {
     }
     lock_ = lock_new(path_);
   }
-  if (lock_.held()) {
+  if (!lock_.held()) {
+    problem_ = path_ + " cannot be locked";
+  } else if (!mark(path_)) {
+    problem_ = path_ + ": " + std::strerror(errno);
+  } else {
     removed_.emplace(path_);
     return;
   }
-  problem_ = path_ + " cannot be locked";
   ::rmdir(path_.c_str());
 }
 

@@ -25,24 +25,24 @@ class Lock {
   /// Whether no other process can hold it.
   bool is_exclusive() const { return is_exclusive_; }
   int descriptor() const { return descriptor_; }
-  /// Closes the descriptor, which ends the lock; false, with errno set, where the system could not keep what was
-  /// written.
-  bool close();
 
  private:
+  void close();
+
   int descriptor_ = -1;
   bool is_exclusive_ = false;
 };
 
-/// Removes the files and folders in `folder` whose names are `prefix` and six characters, which belong to this user and
-/// which no process has locked.
+/// Removes the files in `folder` whose names are `prefix` and six characters, which belong to this user and which no
+/// process has locked. Nobody else may give files such names. A folder is looked through once in the life of a process.
 void remove_orphans(const std::string& folder, std::string_view prefix);
 
 /// Locks a file or folder that was just made; not held where another run took it for an orphan before that.
 Lock lock_new(const std::string& path);
 
 /// A folder of its own in the folder for temporary files (TMPDIR), readable by its user alone, which goes with the
-/// object. `kind` is a word for its name: "ptxas" for tessera-ptxas-XXXXXX.
+/// object. `kind` is a word for its name: "ptxas" for tessera-ptxas-XXXXXX. A file in it marks it as one of these: no
+/// other folder is ever removed with what is in it.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(std::string_view kind);

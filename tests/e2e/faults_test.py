@@ -10,6 +10,7 @@ Usage: faults_test.py BUILD_DIR
 import errno
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 
@@ -29,16 +30,17 @@ def f(x: Tensor[M, 8, f32]) -> Tensor[M, 8, f32]:
 FAULTS = (("open", errno.EMFILE), ("read", errno.EIO), ("mmap", errno.ENOMEM), ("mkstemp", errno.EROFS),
           ("write", errno.ENOSPC), ("write", errno.EIO), ("close", errno.ENOSPC), ("rename", errno.ENOSPC),
           ("fsync", errno.EIO), ("mkdtemp", errno.ENOSPC), ("pthread_create", errno.EAGAIN))
+PTXAS = shutil.which("ptxas") or pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin/ptxas").exists()
 ALLOCATIONS = 12  # points at which memory ends
 
 
 class Program:
     """A command whose outputs lie in a folder of their own."""
 
-    def __init__(self, name, folder, command, output):
+    def __init__(self, name, folder, command, output, faults=FAULTS):
         self.name, self.folder, self.command, self.output = name, folder, [str(part) for part in command], output
-        self.outputs, self.temporary = output.parent, folder / "tmp"
-        self.failures = 0
+        self.outputs, self.temporary, self.faults = output.parent, folder / "tmp", faults
+        self.failures, self.reached = 0, set()
 
     def start(self, call, at=0, count=1, code=0):
         log = self.folder / "calls"
@@ -73,8 +75,9 @@ class Program:
             assert self.output.read_bytes() != before, f"{what}\n no output"
 
     def check_calls(self):
-        for call, code in FAULTS:
+        for call, code in self.faults:
             for at in range(1, self.calls(call) + 1):
+                self.reached.add(call)
                 self.fail(call, at, 1, code)
             self.fail(call, 1, 1 << 30, code)
         assert self.failures, self.name
@@ -85,7 +88,7 @@ class Program:
         end = self.calls("malloc")
         for at in np.geomspace(min(begin, end), end, ALLOCATIONS).astype(int):
             self.fail("malloc", at, 1, errno.ENOMEM)
-            if self.name == "tesserac":
+            if self.name.startswith("tesserac"):
                 self.fail("malloc", at, 1 << 30, errno.ENOMEM, tidy=False)
 
 
@@ -112,12 +115,19 @@ def main():
             Program("tsr init", folder, [BIN / "tsr", "init", bundle, "-o", folder / "out/w.safetensors"],
                     folder / "out/w.safetensors"),
         )
+        if PTXAS:
+            faults = [fault for fault in FAULTS if fault[0] in ("mkdtemp", "mkstemp", "fsync")]
+            programs += (Program("tesserac --cubin", folder, [BIN / "tesserac", source, "--target=cuda:sm_80", "--cubin",
+                                                              "-o", folder / "out/g.bundle"], folder / "out/g.bundle", faults),)
         for program in programs:
             for path in (folder / "out").iterdir():
                 path.unlink()
             program.check_calls()
-            program.check_memory(allocations_before_main(folder, program.name.split()[0]))
+            if program.faults is FAULTS:
+                program.check_memory(allocations_before_main(folder, program.name.split()[0]))
             print(f"{program.name}: {program.failures} failures, each said and nothing left behind")
+        idle = {call for call, _ in FAULTS} - set().union(*(program.reached for program in programs))
+        assert idle <= (set() if PTXAS else {"mkdtemp"}), f"nobody calls {idle}"
 
 
 if __name__ == "__main__":

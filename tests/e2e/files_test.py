@@ -31,14 +31,15 @@ def compile_to(folder, *options):
     return BIN / "tesserac", folder / "f.tsr", "--target=cpu:x86-64-v3", "-o", folder / "f.bundle", *options
 
 
+def make_folder(path, *names):
+    path.mkdir()
+    for name in names:
+        (path / name).write_bytes(b"part")
+    return path
+
+
 def check_orphans(folder, left, kept, locked, program):
     """What a run that was killed left is removed by the next one, unless a run that is alive has it locked."""
-    for path in (left, locked, *kept):
-        if "ptxas" in path.name:
-            path.mkdir()
-            (path / "kernels.ptx").write_bytes(b"part")
-        else:
-            path.write_bytes(b"part")
     descriptor = os.open(locked, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     program()
@@ -49,8 +50,13 @@ def check_orphans(folder, left, kept, locked, program):
 
 
 def check_outputs(folder):
-    check_orphans(folder, folder / ".tessera-aB3dE9", [folder / ".tessera-mine", folder / "tessera-aB3dE9"],
-                  folder / ".tessera-aB3dE8", lambda: run(*compile_to(folder)))
+    left, locked, *kept = (folder / f".tessera-{name}" for name in (
+        "unfinished-aB3dE9", "unfinished-aB3dE8", "unfinished-mine", "models", "aB3dE9"))
+    for path in (left, locked, *kept):
+        path.write_bytes(b"part")
+    kept += [make_folder(folder / ".tessera-unfinished-folder", "w.bin"), make_folder(folder / ".tessera-agents", "w.bin")]
+    check_orphans(folder, left, kept, locked, lambda: run(*compile_to(folder)))
+    assert all((path / "w.bin").exists() for path in kept[-2:])
 
 
 def check_limits(folder):
@@ -92,6 +98,11 @@ def check_places(folder):
         run(*command, link)
         assert link.is_symlink() and target.read_bytes() != b"old" and target.stat().st_mode & 0o777 == 0o640, name
     assert sorted(path.name for path in (folder / "elsewhere").iterdir()) == ["b", "w"]
+    new, first, second = folder / "elsewhere/new", folder / "elsewhere/first", folder / "second"
+    first.symlink_to("new")  # which is not there yet
+    second.symlink_to("elsewhere/first")
+    run(*compile_to(folder)[:-1], second)
+    assert second.is_symlink() and first.is_symlink() and new.read_bytes() == (folder / "f.bundle").read_bytes()
 
 
 def check_assembler(folder):
@@ -109,8 +120,11 @@ def check_assembler(folder):
     message = assemble()
     assert "ptxas' cannot be run: Exec format error" in message and "[cannot-run]" in message, message
     assert "[no-temporary-files]" in assemble(folder / "none"), message
-    check_orphans(temporary, temporary / "tessera-ptxas-aB3dE9", [temporary / "tessera-ptxas-other"],
-                  temporary / "tessera-ptxas-aB3dE8", assemble)
+    left, locked = (make_folder(temporary / f"tessera-ptxas-aB3dE{i}", ".tessera-temporary", "kernels.ptx") for i in (9, 8))
+    kept = [make_folder(temporary / f"tessera-ptxas-{name}", "kernels.ptx") for name in ("backup", "others")]
+    empty = make_folder(temporary / "tessera-ptxas-aB3dE7")
+    check_orphans(temporary, left, kept, locked, assemble)
+    assert not empty.exists() and all((path / "kernels.ptx").exists() for path in kept)
     assert not (folder / "g.bundle").exists()
 
 

@@ -35,6 +35,7 @@ static long number_of(const char* name, long otherwise) {
 }
 
 __attribute__((constructor)) static void start(void) {
+  unsetenv("LD_PRELOAD"); /* programs that this one starts make calls of their own */
   call_name = getenv("FAULT_CALL");
   first = number_of("FAULT_AT", 0);
   count = number_of("FAULT_COUNT", 1);

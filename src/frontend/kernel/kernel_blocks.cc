@@ -1,8 +1,8 @@
 // Warns of kernels that run as one program over much work, as no axis of their grid has a block.
 //
 // An axis without a block is one whole tile, and some have to be whole: rows that are reduced. What the warning
-// suggests gives the same results, so it blocks an axis only where each tile along it is this program's or a loop's, and
-// what combines its elements adds them up in a region.
+// suggests gives the same results. So it blocks an axis only where each tile along it is this program's or a loop's,
+// and what combines its elements adds them up in a region.
 
 #include <algorithm>
 
