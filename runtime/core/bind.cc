@@ -15,6 +15,15 @@ using format::in_quotes;
 using format::Plan;
 using format::PlanBuffer;
 
+std::string shape_of(const Plan& plan, const PlanBuffer& buffer, const std::vector<std::string>& dims) {
+  std::string out = "[";
+  for (size_t i = 0; i < buffer.shape.size(); ++i) {
+    if (i) out += ", ";
+    out += format::expr_text(plan.exprs[buffer.shape[i]], dims);
+  }
+  return out + "]";
+}
+
 std::vector<std::string> dim_names(const Plan& plan) {
   std::vector<std::string> names;
   for (const format::PlanDim& dim : plan.dims) names.push_back(dim.name);
@@ -224,14 +233,15 @@ std::string buffer_title(const PlanBuffer& buffer) {
   return format::cat(kind, in_quotes(buffer.name));
 }
 
-std::string declared_shape(const Plan& plan, const PlanBuffer& buffer) {
+std::vector<std::string> declared_shapes(const Plan& plan, std::span<const uint32_t> buffers) {
   std::vector<std::string> names = dim_names(plan);
-  std::string out = "[";
-  for (size_t i = 0; i < buffer.shape.size(); ++i) {
-    if (i) out += ", ";
-    out += format::expr_text(plan.exprs[buffer.shape[i]], names);
-  }
-  return out + "]";
+  std::vector<std::string> shapes;
+  for (uint32_t buffer : buffers) shapes.push_back(shape_of(plan, plan.buffers[buffer], names));
+  return shapes;
+}
+
+std::string declared_shape(const Plan& plan, const PlanBuffer& buffer) {
+  return shape_of(plan, buffer, dim_names(plan));
 }
 
 }  // namespace tessera::runtime

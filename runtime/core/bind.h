@@ -44,6 +44,7 @@ Status bind_dims(const format::Plan& plan, const DeclaredPlaces& places,
 std::string buffer_title(const format::PlanBuffer& buffer);
 
 /// "[B, 3*D]".
+std::vector<std::string> declared_shapes(const format::Plan& plan, std::span<const uint32_t> buffers);
 std::string declared_shape(const format::Plan& plan, const format::PlanBuffer& buffer);
 
 }  // namespace tessera::runtime

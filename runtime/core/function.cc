@@ -97,8 +97,9 @@ Status fetch_scalars(tsr_function& function, std::vector<Argument>& arguments) {
   return ok();
 }
 
+/// `taken` is the time that it took.
 Status find_placement(tsr_function& function, const std::vector<int64_t>& dims,
-                      std::shared_ptr<const SizedPlan>& placement) {
+                      std::shared_ptr<const SizedPlan>& placement, CallLimits::Clock::duration& taken) {
   {
     std::lock_guard lock(function.mutex);
     auto found = function.placements.find(dims);
@@ -107,13 +108,18 @@ Status find_placement(tsr_function& function, const std::vector<int64_t>& dims,
       return ok();
     }
   }
+  auto begin = CallLimits::Clock::now();
   auto made = std::make_shared<SizedPlan>();
-  bool has_canaries = function.module->context->checks & TSR_CHECK_CANARIES;
-  Status status = place_buffers(function.plan, dims, *made, has_canaries ? canary_zone : 0);
+  const tsr_context& context = *function.module->context;
+  CallLimits limits(context.limits, function.plan.entry);
+  bool has_canaries = context.checks & TSR_CHECK_CANARIES;
+  Status status = place_buffers(function.plan, dims, *made, has_canaries ? canary_zone : 0, &limits);
   if (status.failed()) return status;
   std::vector<const format::KernelMeta*> metas;
   for (const BoundKernel& kernel : function.kernels) metas.push_back(kernel.meta);
-  size_launches(function.plan, metas, dims, *made);
+  status = size_launches(function.plan, metas, function.turning_exprs, dims, limits, *made);
+  if (status.failed()) return status;
+  taken = CallLimits::Clock::now() - begin;
   placement = made;
   std::lock_guard lock(function.mutex);
   if (function.placements.size() >= max_placements) function.placements.clear();
@@ -255,7 +261,7 @@ Status bind_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> 
   if (Status status = bind_dims(function.plan, function.places, arguments, call.dims); status.failed()) {
     return status;
   }
-  return find_placement(function, call.dims, call.placement);
+  return find_placement(function, call.dims, call.placement, call.sized_in);
 }
 
 Status prepare_call(tsr_function& function, std::span<const tsr_tensor_t* const> inputs,
@@ -319,7 +325,7 @@ Status run_call(Call& call, Queue& queue) {
     Frame frame{function.plan,           function.kernels, *call.placement,
                 std::move(call.dims), std::move(call.buffers), function, source};
     const tsr_context& context = *function.module->context;
-    CallLimits limits(context.limits, function.plan.entry);
+    CallLimits limits(context.limits, function.plan.entry, call.sized_in);
     if (context.limits.steps || context.limits.milliseconds) frame.limits = &limits;
     if (context.trace.function) {
       frame.trace = &context.trace;

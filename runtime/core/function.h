@@ -10,6 +10,7 @@
 
 #include "runtime/core/bind.h"
 #include "runtime/core/interpret.h"
+#include "runtime/core/limits.h"
 #include "runtime/core/tensor.h"
 #include "runtime/format/manifest.h"
 #include "runtime/format/plan.h"
@@ -27,6 +28,7 @@ struct tsr_function {
   std::vector<uint32_t> donors;           ///< beside outputs: donated input, or no_index
   std::vector<bool> is_view;              ///< beside plan.buffers
   std::vector<uint32_t> launch_numbers;   ///< beside plan.steps: of launches, how many are before
+  std::vector<bool> turning_exprs;        ///< beside plan.exprs: those that change with the turns of a loop
   std::vector<std::string> input_shapes;  ///< texts, beside inputs
   std::vector<std::string> output_shapes;
   tessera::format::StepSources sources;  ///< beside plan.steps, where they are known
@@ -50,6 +52,7 @@ struct Call {
   tsr_function* function = nullptr;
   std::vector<int64_t> dims;
   std::shared_ptr<const SizedPlan> placement;
+  CallLimits::Clock::duration sized_in{};  ///< of the call's time, spent before it runs
   std::vector<void*> buffers;
   std::vector<HostScalar> scalars;
 };

@@ -15,9 +15,11 @@ using format::Plan;
 
 /// Everything but what turns of loops change, which is 0 here.
 SizedLaunch size_step(const Plan& plan, const LaunchStep& step, const KernelMeta& kernel,
-                      std::span<const int64_t> dims, const Placement& placement) {
+                      const std::vector<bool>& turning_exprs, std::span<const int64_t> dims,
+                      const Placement& placement) {
   SizedLaunch launch;
-  std::vector<bool> turning = format::turning_dims(plan, step);
+  std::vector<bool> turning;
+  for (uint32_t dim : step.dims) turning.push_back(turning_exprs[dim]);
   for (size_t i = 0; i < step.dims.size(); ++i) {
     int64_t& value = launch.dims.emplace_back(0);
     if (turning[i]) {
@@ -36,13 +38,15 @@ SizedLaunch size_step(const Plan& plan, const LaunchStep& step, const KernelMeta
 
 }  // namespace
 
-void size_launches(const Plan& plan, std::span<const KernelMeta* const> kernels,
-                   std::span<const int64_t> dims, SizedPlan& sized) {
+Status size_launches(const Plan& plan, std::span<const KernelMeta* const> kernels, const std::vector<bool>& turning,
+                     std::span<const int64_t> dims, const CallLimits& limits, SizedPlan& sized) {
   for (const format::PlanStep& any : plan.steps) {
     const auto* step = std::get_if<LaunchStep>(&any);
     if (!step) continue;
-    sized.launches.push_back(size_step(plan, *step, *kernels[step->kernel], dims, sized));
+    if (Status within = limits.check_time(); within.failed()) return within;
+    sized.launches.push_back(size_step(plan, *step, *kernels[step->kernel], turning, dims, sized));
   }
+  return ok();
 }
 
 Status resize_launch(const Plan& plan, const LaunchStep& step, const KernelMeta& kernel,

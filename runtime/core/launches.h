@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/core/limits.h"
 #include "runtime/core/placement.h"
 #include "runtime/format/reflection.h"
 
@@ -24,10 +25,11 @@ struct SizedPlan : Placement {
   std::vector<SizedLaunch> launches;  ///< in the order of their steps
 };
 
-/// Sizes all launches; those that branches keep from running may fail without harm. `kernels` are
-/// beside Plan::kernels.
-void size_launches(const format::Plan& plan, std::span<const format::KernelMeta* const> kernels,
-                   std::span<const int64_t> dims, SizedPlan& sized);
+/// Sizes all launches, within the time of the call; those that branches keep from running may fail without harm.
+/// `kernels` are beside Plan::kernels, `turning` is format::turning_exprs of the plan.
+Status size_launches(const format::Plan& plan, std::span<const format::KernelMeta* const> kernels,
+                     const std::vector<bool>& turning, std::span<const int64_t> dims, const CallLimits& limits,
+                     SizedPlan& sized);
 
 /// Sizes a launch again in a turn of a loop, where its dims are known.
 Status resize_launch(const format::Plan& plan, const format::LaunchStep& step,

@@ -12,11 +12,13 @@ class CallLimits {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// The time begins now.
-  CallLimits(const tsr_limits_t& limits, const std::string& entry);
+  /// The time begins now; `taken` of it is over already.
+  CallLimits(const tsr_limits_t& limits, const std::string& entry, Clock::duration taken = {});
 
   /// Counts a step that is about to run; fails with TSR_ETIMEOUT when it may not.
   Status take_step();
+  /// Fails with TSR_ETIMEOUT when the time is over.
+  Status check_time() const;
   /// When the time is over.
   Clock::time_point until() const { return until_; }
   /// What a call says whose time is over.

@@ -11,6 +11,7 @@
 #include "runtime/core/context.h"
 #include "runtime/core/tensor.h"
 #include "runtime/format/bundle_check.h"
+#include "runtime/format/launch_check.h"
 #include "runtime/format/plan_views.h"
 #include "runtime/format/safetensors.h"
 
@@ -130,6 +131,7 @@ class ModuleLoader {
     function.param_slots = std::move(checked.param_slots);
     function.donors = std::move(checked.donors);
     function.is_view = format::find_views(function.plan);
+    function.turning_exprs = format::turning_exprs(function.plan);
     for (uint32_t number : checked.kernels) {
       tsr_kernel& kernel = module_.kernels[number];
       function.kernels.push_back({kernel.meta, kernel.code, &kernel.cost});
@@ -140,8 +142,8 @@ class ModuleLoader {
       launches += std::holds_alternative<format::LaunchStep>(step);
     }
     find_places(function);
-    for (uint32_t i : function.inputs) function.input_shapes.push_back(declared(function.plan, i));
-    for (uint32_t i : function.outputs) function.output_shapes.push_back(declared(function.plan, i));
+    function.input_shapes = declared_shapes(function.plan, function.inputs);
+    function.output_shapes = declared_shapes(function.plan, function.outputs);
     const std::string& data = function.plan.data;
     Status status = function.constants.allocate(device_.memory(), data.size());
     if (status.failed() || data.empty()) return status;
@@ -158,10 +160,6 @@ class ModuleLoader {
     for (size_t i = 0; i < function.params.size(); ++i) {
       places.extents[function.params[i]] = module_.parameters[function.param_slots[i]].declared->places;
     }
-  }
-
-  static std::string declared(const Plan& plan, uint32_t buffer) {
-    return declared_shape(plan, plan.buffers[buffer]);
   }
 
   Status load_weights() {

@@ -1,11 +1,10 @@
-// Code is mapped from an anonymous file, which systems that keep memory from becoming executable
-// allow: constants to be read, code to be read and executed, nothing to be written. The dynamic
+// Code is copied to memory that then loses the right to be written: constants may be read, code be read
+// and executed. There is no file, which a limit on their size could end the process for, and the dynamic
 // loader has no part in it; there is nothing that it could do.
 
 #include "runtime/cpu/kernel_code.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -26,15 +25,17 @@ class Mapping {
     if (memory_) ::munmap(memory_, bytes_);
   }
 
-  /// The file's bytes to be read, those from `code_at` on, a multiple of pages, to be executed, too.
-  bool map(int fd, size_t bytes, size_t code_at) {
-    void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+  /// A copy of the bytes to be read, and from `code_at` on, a multiple of pages, to be executed, too.
+  bool map(std::string_view bytes, size_t code_at) {
+    void* memory =
+        ::mmap(nullptr, bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return false;
     memory_ = static_cast<char*>(memory);
-    bytes_ = bytes;
-    if (bytes == code_at) return true;
-    return ::mmap(memory_ + code_at, bytes - code_at, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
-                  off_t(code_at)) != MAP_FAILED;
+    bytes_ = bytes.size();
+    std::memcpy(memory_, bytes.data(), bytes.size());
+    return ::mprotect(memory_, code_at, PROT_READ) == 0 &&
+           (bytes.size() == code_at ||
+            ::mprotect(memory_ + code_at, bytes.size() - code_at, PROT_READ | PROT_EXEC) == 0);
   }
   char* memory() const { return memory_; }
 
@@ -43,30 +44,6 @@ class Mapping {
   size_t bytes_ = 0;
 };
 
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
-int create_file() {
-  // Systems may make anonymous files non-executable unless asked; older ones do not know the flag.
-  constexpr unsigned mfd_exec = 0x10;
-  int fd = ::memfd_create("tessera-kernels", MFD_CLOEXEC | mfd_exec);
-  return fd >= 0 ? fd : ::memfd_create("tessera-kernels", MFD_CLOEXEC);
-}
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    bytes.remove_prefix(size_t(n));
-  }
-  return true;
-}
-
 class KernelCode : public Code {
  public:
   /// `image` is over `bytes`.
@@ -74,15 +51,9 @@ class KernelCode : public Code {
     symbols_.symbols = image.symbols;
     code_at_ = image.code_at();
     size_t end = code_at_ + image.code.size();
-    Descriptor file{create_file()};
     // What follows the code stays out of executable pages.
-    if (file.fd < 0 || !write_all(file.fd, bytes.substr(0, end))) {
-      return fail(TSR_EOOM, "cannot make a file in memory for CPU code: ", std::strerror(errno));
-    }
-    if (!mapping_.map(file.fd, end, code_at_)) {
-      return fail(TSR_EOOM, "cannot map CPU code: ", std::strerror(errno));
-    }
-    return ok();
+    if (mapping_.map(bytes.substr(0, end), code_at_)) return ok();
+    return fail(TSR_EOOM, "cannot map CPU code: ", std::strerror(errno));
   }
 
   Status find(const format::KernelMeta& meta, void** kernel) override {

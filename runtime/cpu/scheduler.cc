@@ -12,6 +12,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -117,19 +119,34 @@ int processors() {
   return count == 0 ? 1 : int(count);
 }
 
-/// How many threads, this one among them, the system lets run at a time, up to `wanted`. TBB would
-/// end the process where one of its workers cannot start.
-int startable_threads(int wanted) {
+/// How many threads, this one among them, the system lets run at a time, up to `wanted`: as many are started.
+int count_startable(int wanted) {
   std::atomic<bool> may_end = false;
   std::vector<std::jthread> others;
   try {
+    others.reserve(size_t(wanted));
     while (int(others.size()) + 1 < wanted) others.emplace_back([&] { may_end.wait(false); });
   } catch (const std::system_error&) {
     // That is as many as there are.
+  } catch (const std::bad_alloc&) {
+    // The same: a thread takes memory.
   }
   may_end = true;
   may_end.notify_all();
   return int(others.size()) + 1;
+}
+
+/// The same, looked for once in a process, and again only for more threads than before. TBB would end the process
+/// where one of its workers cannot start.
+int startable_threads(int wanted) {
+  static std::mutex mutex;
+  static int asked = 1, found = 1;
+  std::lock_guard lock(mutex);
+  if (wanted > asked) {
+    found = count_startable(wanted);
+    asked = wanted;
+  }
+  return std::min(wanted, found);
 }
 
 }  // namespace

@@ -62,6 +62,8 @@ class PlanReader {
 
  private:
   Outcome match_signature(EntryPlan& out) {
+    dims_.clear();
+    for (const PlanDim& dim : out.plan.dims) dims_.push_back(dim.name);
     for (uint32_t i = 0; i < out.plan.buffers.size(); ++i) {
       switch (out.plan.buffers[i].kind) {
         case BufferKind::Input:
@@ -83,21 +85,19 @@ class PlanReader {
     return error("the manifest and the plan of ", in_quotes(out.entry->name), " disagree about its signature");
   }
 
-  static bool match(const Plan& plan, const std::vector<uint32_t>& buffers,
-                    const std::vector<ManifestTensor>& declared) {
+  bool match(const Plan& plan, const std::vector<uint32_t>& buffers,
+             const std::vector<ManifestTensor>& declared) const {
     bool same = buffers.size() == declared.size();
     for (size_t i = 0; same && i < buffers.size(); ++i) same = match(plan, plan.buffers[buffers[i]], declared[i]);
     return same;
   }
 
-  static bool match(const Plan& plan, const PlanBuffer& buffer, const ManifestTensor& declared) {
+  bool match(const Plan& plan, const PlanBuffer& buffer, const ManifestTensor& declared) const {
     bool is_seed = buffer.dtype == Dtype::U64 && buffer.shape.empty();
     bool same = buffer.name == declared.name && buffer.dtype == declared.dtype &&
                 buffer.shape.size() == declared.shape.size() && (!declared.seed || is_seed);
-    std::vector<std::string> dims;
-    for (const PlanDim& dim : plan.dims) dims.push_back(dim.name);
     for (size_t i = 0; same && i < buffer.shape.size(); ++i) {
-      same = expr_text(plan.exprs[buffer.shape[i]], dims) == declared.shape[i];
+      same = expr_text(plan.exprs[buffer.shape[i]], dims_) == declared.shape[i];
     }
     return same;
   }
@@ -127,6 +127,8 @@ class PlanReader {
       }
       donor[alias->view] = alias->of;
     }
+    std::vector<bool> is_seed(plan.buffers.size());
+    for (size_t i = 0; i < out.inputs.size(); ++i) is_seed[out.inputs[i]] = out.entry->inputs[i].seed;
     for (size_t i = 0; i < out.outputs.size(); ++i) {
       uint32_t input = donor[out.outputs[i]];
       const std::string& declared = out.entry->outputs[i].alias_of;
@@ -134,18 +136,13 @@ class PlanReader {
       if (!agrees) {
         return error("the manifest and the plan of ", in_quotes(plan.entry), " disagree about donated memory");
       }
-      if (input != no_index && is_seed(out, input)) {
+      if (input != no_index && is_seed[input]) {
         return error("the plan of ", in_quotes(plan.entry), " takes over the memory of a seed, ",
                      "which a call may leave out");
       }
       out.donors.push_back(input);
     }
     return {};
-  }
-
-  static bool is_seed(const EntryPlan& out, uint32_t buffer) {
-    auto input = std::ranges::find(out.inputs, buffer);
-    return input != out.inputs.end() && out.entry->inputs[size_t(input - out.inputs.begin())].seed;
   }
 
   Outcome match_kernels(EntryPlan& out) {
@@ -168,6 +165,7 @@ class PlanReader {
   const BundleView& bundle_;
   std::string_view target_;
   const std::vector<KernelMeta>& kernels_;
+  std::vector<std::string> dims_;  ///< the names of the plan that is read
 };
 
 Result<TargetContents> contents_of(const BundleView& bundle, Reflection& reflection, std::string_view target) {

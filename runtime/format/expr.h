@@ -10,6 +10,7 @@
 // error of the evaluation. Both sides of `and` and `or` are evaluated.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -81,8 +82,23 @@ std::string_view eval_status_text(EvalStatus status);
 /// The text of checked code, with as few parentheses as its meaning needs.
 std::string expr_text(std::span<const ExprInstr> expr, std::span<const std::string> dims);
 
+/// The numbers of dimensions by their names. The list of names stays its owner's.
+class DimNumbers {
+ public:
+  explicit DimNumbers(std::span<const std::string> names);
+  std::optional<uint32_t> find(std::string_view name) const;
+  std::span<const std::string> names() const { return names_; }
+
+ private:
+  std::span<const std::string> names_;
+  std::map<std::string_view, uint32_t> numbers_;
+};
+
 /// Reads the text form; names must be among `dims`. print(parse(t)) is one form per expression.
-Result<Expr> parse_expr(std::string_view text, std::span<const std::string> dims);
+Result<Expr> parse_expr(std::string_view text, const DimNumbers& dims);
+inline Result<Expr> parse_expr(std::string_view text, std::span<const std::string> dims) {
+  return parse_expr(text, DimNumbers(dims));
+}
 
 /// Code that ends in a comparison, taken apart.
 struct Comparison {

@@ -2,6 +2,7 @@
 // The parser's recursion is bounded, since its input may be hostile.
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "runtime/format/expr.h"
@@ -57,25 +58,76 @@ OpText op_text(ExprOp op) {
   return {"", 7};
 }
 
-struct Piece {
-  std::string text;
-  int level;
-};
-
-std::string enclosed(const Piece& piece, int least) {
-  return piece.level < least ? "(" + piece.text + ")" : piece.text;
-}
-
-Piece print_binary(ExprOp op, const Piece& a, const Piece& b) {
-  OpText info = op_text(op);
-  if (op == ExprOp::Min || op == ExprOp::Max) {
-    return {cat(info.symbol, "(", a.text, ", ", b.text, ")"), 7};
+/// Prints checked code from its last operation down, so that each byte is written once.
+class ExprPrinter {
+ public:
+  ExprPrinter(std::span<const ExprInstr> code, std::span<const std::string> dims)
+      : code_(code), dims_(dims), operands_(code.size()) {
+    std::vector<size_t> stack;
+    for (size_t i = 0; i < code.size(); ++i) {
+      bool is_leaf = code[i].op == ExprOp::Const || code[i].op == ExprOp::Dim;
+      for (size_t n = is_leaf ? 0 : code[i].op == ExprOp::Not ? 1 : 2; n > 0; --n) {
+        operands_[i][n - 1] = stack.back();
+        stack.pop_back();
+      }
+      stack.push_back(i);
+    }
   }
-  // Comparisons do not chain, so both sides need a tighter form; the rest associate to the left.
-  int left = info.level == 4 ? 5 : info.level;
-  std::string gap = op == ExprOp::Mul ? "" : " ";
-  return {cat(enclosed(a, left), gap, info.symbol, gap, enclosed(b, info.level + 1)), info.level};
-}
+
+  std::string print() {
+    if (!code_.empty()) print(code_.size() - 1, 1);
+    return std::move(out_);
+  }
+
+ private:
+  int level_of(const ExprInstr& instr) const {
+    return instr.op == ExprOp::Const && instr.value < 0 ? 5 : op_text(instr.op).level;
+  }
+
+  /// In parentheses where it binds less than `least`.
+  void print(size_t at, int least) {
+    bool is_enclosed = level_of(code_[at]) < least;
+    if (is_enclosed) out_ += '(';
+    print_bare(at);
+    if (is_enclosed) out_ += ')';
+  }
+
+  void print_bare(size_t at) {
+    const ExprInstr& instr = code_[at];
+    auto [a, b] = operands_[at];
+    OpText info = op_text(instr.op);
+    switch (instr.op) {
+      case ExprOp::Const:
+        return append_piece(out_, instr.value);
+      case ExprOp::Dim:
+        return append_piece(out_, dims_[size_t(instr.value)]);
+      case ExprOp::Not:
+        out_ += "not ";
+        return print(a, 3);
+      case ExprOp::Min:
+      case ExprOp::Max:
+        out_ += info.symbol;
+        out_ += '(';
+        print(a, 1);
+        out_ += ", ";
+        print(b, 1);
+        out_ += ')';
+        return;
+      default:
+        break;
+    }
+    // Comparisons do not chain, so both sides need a tighter form; the rest associate to the left.
+    print(a, info.level == 4 ? 5 : info.level);
+    std::string_view gap = instr.op == ExprOp::Mul ? "" : " ";
+    for (std::string_view piece : {gap, info.symbol, gap}) out_ += piece;
+    print(b, info.level + 1);
+  }
+
+  std::span<const ExprInstr> code_;
+  std::span<const std::string> dims_;
+  std::vector<std::array<size_t, 2>> operands_;  ///< of each operation: where they end
+  std::string out_;
+};
 
 constexpr int max_nesting = 100;
 
@@ -90,14 +142,14 @@ bool is_digit(char c) {
 
 class ExprParser {
  public:
-  ExprParser(std::string_view text, std::span<const std::string> dims) : text_(text), dims_(dims) {}
+  ExprParser(std::string_view text, const DimNumbers& dims) : text_(text), dims_(dims) {}
 
   Result<Expr> parse() {
     parse_level(1);
     skip_spaces();
     if (error_.empty() && at_ != text_.size()) refuse("more text follows the expression");
     if (!error_.empty()) return error("expression ", in_quotes(text_), ": ", error_);
-    if (Outcome checked = check_expr(code_, dims_.size()); !checked) {
+    if (Outcome checked = check_expr(code_, dims_.names().size()); !checked) {
       return error("expression ", in_quotes(text_), ": ", checked.error().text);
     }
     return std::move(code_);
@@ -187,10 +239,9 @@ class ExprParser {
     std::string_view word = peek_word();
     if (word.empty()) return refuse("a value is missing");
     if (is_digit(word[0])) return parse_number(word, negative);
-    auto found = std::find(dims_.begin(), dims_.end(), word);
-    if (found != dims_.end()) {
+    if (std::optional<uint32_t> dim = dims_.find(word)) {
       at_ += word.size();
-      code_.push_back({ExprOp::Dim, found - dims_.begin()});
+      code_.push_back({ExprOp::Dim, int64_t(*dim)});
       return;
     }
     if (word == "min" || word == "max") return parse_call(word);
@@ -219,7 +270,7 @@ class ExprParser {
   }
 
   std::string_view text_;
-  std::span<const std::string> dims_;
+  const DimNumbers& dims_;
   size_t at_ = 0;
   int nesting_ = 0;
   Expr code_;
@@ -235,24 +286,19 @@ bool is_dim_name(std::string_view name) {
 }
 
 std::string expr_text(std::span<const ExprInstr> expr, std::span<const std::string> dims) {
-  std::vector<Piece> stack;
-  for (const ExprInstr& instr : expr) {
-    if (instr.op == ExprOp::Const) {
-      stack.push_back({std::to_string(instr.value), instr.value < 0 ? 5 : 7});
-    } else if (instr.op == ExprOp::Dim) {
-      stack.push_back({dims[size_t(instr.value)], 7});
-    } else if (instr.op == ExprOp::Not) {
-      stack.back() = {"not " + enclosed(stack.back(), 3), 3};
-    } else {
-      Piece b = std::move(stack.back());
-      stack.pop_back();
-      stack.back() = print_binary(instr.op, stack.back(), b);
-    }
-  }
-  return stack.empty() ? "" : stack.back().text;
+  return ExprPrinter(expr, dims).print();
 }
 
-Result<Expr> parse_expr(std::string_view text, std::span<const std::string> dims) {
+DimNumbers::DimNumbers(std::span<const std::string> names) : names_(names) {
+  for (size_t i = 0; i < names.size(); ++i) numbers_.emplace(names[i], uint32_t(i));
+}
+
+std::optional<uint32_t> DimNumbers::find(std::string_view name) const {
+  auto found = numbers_.find(name);
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<Expr> parse_expr(std::string_view text, const DimNumbers& dims) {
   return ExprParser(text, dims).parse();
 }
 

@@ -20,9 +20,10 @@ JsonCursor JsonCursor::operator[](const char* key) const {
 }
 
 std::string JsonCursor::text() const {
-  if (const auto* text = value_->as<std::string>()) return *text;
-  refuse("a string is expected");
-  return "";
+  const auto* text = value_->as<std::string>();
+  if (!text) refuse("a string is expected");
+  if (text && !is_one_line(*text)) refuse("it has control characters");
+  return text ? *text : "";
 }
 
 int64_t JsonCursor::integer() const {
@@ -71,6 +72,7 @@ void JsonCursor::each_member(
   if (!members) return refuse("an object is expected");
   for (const auto& [key, item] : *members) {
     if (!error_->empty()) return;
+    if (!is_one_line(key)) return refuse("a key has control characters");
     visit(key, JsonCursor(item, *error_, cat(path_, "[", in_quotes(key), "]")));
   }
 }

@@ -19,6 +19,7 @@ class JsonCursor {
 
   JsonCursor operator[](const char* key) const;
   bool is_null() const { return value_->is_null(); }
+  /// Of one line: what prints it cannot be led to print another.
   std::string text() const;
   int64_t integer() const;
   bool boolean() const;
@@ -28,7 +29,7 @@ class JsonCursor {
   std::vector<int64_t> integers() const;
   /// Calls `visit` for each element of an array.
   void each(const std::function<void(JsonCursor)>& visit) const;
-  /// Calls `visit` for each member of an object, in order of key.
+  /// Calls `visit` for each member of an object, in order of key; keys are of one line, too.
   void each_member(const std::function<void(const std::string&, JsonCursor)>& visit) const;
   /// Records an error at this place, unless there is one already.
   void refuse(std::string_view why) const;

@@ -135,18 +135,14 @@ class ImageWriter {
   std::string out_;
 };
 
-Outcome check_symbols(const KernelImage& image) {
-  const ImageSymbol* last = nullptr;
-  for (const ImageSymbol& symbol : image.symbols) {
-    if (!is_printable_name(symbol.name)) return error("a symbol's name is empty, too long or not printable");
-    if (last && last->name >= symbol.name) {
-      return error("the symbol ", in_quotes(symbol.name), " is out of order or there twice");
-    }
-    if (symbol.size == 0 || symbol.offset > image.code.size() ||
-        symbol.size > image.code.size() - symbol.offset) {
-      return error("the symbol ", in_quotes(symbol.name), " lies outside the code");
-    }
-    last = &symbol;
+/// `last` is the symbol before, or null.
+Outcome check_symbol(const ImageSymbol& symbol, const ImageSymbol* last, size_t code_size) {
+  if (!is_printable_name(symbol.name)) return error("a symbol's name is empty, too long or not printable");
+  if (last && last->name >= symbol.name) {
+    return error("the symbol ", in_quotes(symbol.name), " is out of order or there twice");
+  }
+  if (symbol.size == 0 || symbol.offset > code_size || symbol.size > code_size - symbol.offset) {
+    return error("the symbol ", in_quotes(symbol.name), " lies outside the code");
   }
   return {};
 }
@@ -162,8 +158,8 @@ class ImageReader {
     if (bytes_.size() < image_page_bytes + section_count * sizeof(Elf64_Shdr)) return error("it is too short");
     if (!bytes_.starts_with(std::string_view(ELFMAG, SELFMAG))) return error("it is no ELF file");
     KernelImage image;
-    if (!take_segments(image) || !take_symbols(image)) return not_the_form();
-    if (Outcome checked = check_symbols(image); !checked) return checked.error();
+    if (!take_segments(image)) return not_the_form();
+    if (Outcome taken = take_symbols(image); !taken) return taken.error();
     if (ImageWriter(image).write() != bytes_) return not_the_form();
     return image;
   }
@@ -190,7 +186,8 @@ class ImageReader {
            slice(image.code_at(), code_size, image.code);
   }
 
-  bool take_symbols(KernelImage& image) const {
+  /// Names lie one behind the other, in order; where one does not, nothing more is read.
+  Outcome take_symbols(KernelImage& image) const {
     uint64_t sections_at = bytes_.size() - section_count * sizeof(Elf64_Shdr);
     uint64_t symbols_size = number(sections_at + 3 * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size));
     uint64_t names_size = number(sections_at + 4 * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size));
@@ -198,19 +195,22 @@ class ImageReader {
     std::string_view table, names;
     if (symbols_size < sizeof(Elf64_Sym) || !slice(symbols_at, symbols_size, table) ||
         !slice(symbols_at + symbols_size, names_size, names)) {
-      return false;
+      return not_the_form();
     }
     ByteReader in(table);
     in.raw(sizeof(Elf64_Sym));
-    while (in.remaining() > 0) {
+    for (uint64_t name_at = 1; in.remaining() > 0; name_at += image.symbols.back().name.size() + 1) {
       uint32_t name = in.u32();
       in.raw(offsetof(Elf64_Sym, st_value) - sizeof name);
       uint64_t value = in.u64(), size = in.u64();
-      if (in.failed() || name >= names.size() || value < image.code_at()) return false;
+      if (in.failed() || name != name_at || name >= names.size() || value < image.code_at()) return not_the_form();
       std::string_view text = names.substr(name, 256);  // one more than a name may have
-      image.symbols.push_back({std::string(text.substr(0, text.find('\0'))), value - image.code_at(), size});
+      ImageSymbol symbol{std::string(text.substr(0, text.find('\0'))), value - image.code_at(), size};
+      const ImageSymbol* last = image.symbols.empty() ? nullptr : &image.symbols.back();
+      if (Outcome checked = check_symbol(symbol, last, image.code.size()); !checked) return checked;
+      image.symbols.push_back(std::move(symbol));
     }
-    return true;
+    return {};
   }
 
   std::string_view bytes_;
@@ -229,7 +229,11 @@ const ImageSymbol* KernelImage::find(std::string_view name) const {
 }
 
 Result<std::string> write_kernel_image(const KernelImage& image) {
-  if (Outcome checked = check_symbols(image); !checked) return checked.error();
+  const ImageSymbol* last = nullptr;
+  for (const ImageSymbol& symbol : image.symbols) {
+    if (Outcome checked = check_symbol(symbol, last, image.code.size()); !checked) return checked.error();
+    last = &symbol;
+  }
   if (image.constants.size() + image.code.size() > max_image_bytes / 2) return error("it exceeds 1 GiB");
   return ImageWriter(image).write();
 }

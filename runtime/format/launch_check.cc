@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 
 #include "runtime/format/plan_views.h"
@@ -22,24 +23,6 @@ std::string values_text(const KernelMeta& kernel, std::span<const int64_t> dims)
     out += cat(out.empty() ? "" : ", ", kernel.dims[i], " = ", dims[i]);
   }
   return out;
-}
-
-/// The value of an expression of the plan that reads no dim; nothing where it has none.
-std::optional<int64_t> number_of(const Plan& plan, uint32_t expr) {
-  int64_t value = 0;
-  if (!is_number(plan.exprs[expr])) return std::nullopt;
-  if (evaluate(plan.exprs[expr], {}, value) != EvalStatus::Ok) return std::nullopt;
-  return value;
-}
-
-std::optional<std::vector<int64_t>> numbers_of(const Plan& plan, const std::vector<uint32_t>& exprs) {
-  std::vector<int64_t> values;
-  for (uint32_t expr : exprs) {
-    std::optional<int64_t> value = number_of(plan, expr);
-    if (!value) return std::nullopt;
-    values.push_back(*value);
-  }
-  return values;
 }
 
 /// What does not depend on the dims.
@@ -69,25 +52,64 @@ Outcome check_arguments(const Plan& plan, const LaunchStep& launch, const Kernel
   return {};
 }
 
-/// Dims and buffers whose sizes are numbers are compared at once.
-Outcome check_numbers(const Plan& plan, const LaunchStep& launch, const KernelMeta& kernel) {
-  std::optional<std::vector<int64_t>> dims = numbers_of(plan, launch.dims);
-  if (!dims) return {};
-  for (size_t i = 0; i < launch.buffers.size(); ++i) {
-    const PlanBuffer& given = plan.buffers[launch.buffers[i]];
-    std::optional<std::vector<int64_t>> shape = numbers_of(plan, given.shape);
-    if (!shape) continue;
-    auto count = element_count(*shape);
-    auto bytes = count ? bytes_of(given.dtype, *count) : std::nullopt;
-    Result<int64_t> wanted = kernel_buffer_bytes(kernel, i, *dims);
-    if (!wanted) return wanted.error();
-    if (!bytes || *bytes < *wanted) {
-      return error(in_quotes(kernel.buffers[i].name), " has ", *wanted, " bytes for its dims, and ",
-                   in_quotes(given.name), " is ", dtype_name(given.dtype), shape_text(*shape));
+/// Compares dims and buffers whose sizes are numbers. What many launches ask for is found once: the plan's numbers, the
+/// bytes of its buffers, and those that a kernel takes its buffers to have for some dims.
+class NumberCheck {
+ public:
+  explicit NumberCheck(const Plan& plan) : plan_(plan) {
+    for (const Expr& expr : plan.exprs) {
+      int64_t value = 0;
+      bool known = is_number(expr) && evaluate(expr, {}, value) == EvalStatus::Ok;
+      numbers_.push_back(known ? std::optional(value) : std::nullopt);
     }
+    for (const PlanBuffer& buffer : plan.buffers) given_.push_back(bytes_given(buffer));
   }
-  return {};
-}
+
+  Outcome check(const LaunchStep& launch, const KernelMeta& kernel) {
+    std::optional<std::vector<int64_t>> dims = numbers_of(launch.dims);
+    if (!dims) return {};
+    auto [at, is_new] = wanted_.try_emplace({launch.kernel, *dims}, kernel.buffers.size());
+    std::vector<std::optional<int64_t>>& all_wanted = at->second;
+    for (size_t i = 0; i < launch.buffers.size(); ++i) {
+      const std::optional<int64_t>& given = given_[launch.buffers[i]];
+      if (!given) continue;
+      std::optional<int64_t>& wanted = all_wanted[i];
+      if (!wanted) {
+        Result<int64_t> bytes = kernel_buffer_bytes(kernel, i, *dims);
+        if (!bytes) return bytes.error();
+        wanted = *bytes;
+      }
+      if (*given >= *wanted) continue;
+      const PlanBuffer& buffer = plan_.buffers[launch.buffers[i]];
+      return error(in_quotes(kernel.buffers[i].name), " has ", *wanted, " bytes for its dims, and ",
+                   in_quotes(buffer.name), " is ", dtype_name(buffer.dtype), shape_text(*numbers_of(buffer.shape)));
+    }
+    return {};
+  }
+
+ private:
+  std::optional<std::vector<int64_t>> numbers_of(const std::vector<uint32_t>& exprs) const {
+    std::vector<int64_t> values;
+    for (uint32_t expr : exprs) {
+      if (!numbers_[expr]) return std::nullopt;
+      values.push_back(*numbers_[expr]);
+    }
+    return values;
+  }
+
+  /// Nothing where they are not known yet; -1 where there is no such count.
+  std::optional<int64_t> bytes_given(const PlanBuffer& buffer) const {
+    std::optional<std::vector<int64_t>> shape = numbers_of(buffer.shape);
+    if (!shape) return std::nullopt;
+    std::optional<int64_t> count = element_count(*shape);
+    return count ? bytes_of(buffer.dtype, *count).value_or(-1) : -1;
+  }
+
+  const Plan& plan_;
+  std::vector<std::optional<int64_t>> numbers_;  ///< beside Plan::exprs
+  std::vector<std::optional<int64_t>> given_;    ///< beside Plan::buffers
+  std::map<std::pair<uint32_t, std::vector<int64_t>>, std::vector<std::optional<int64_t>>> wanted_;
+};
 
 bool reads_any(const Expr& expr, const std::vector<bool>& dims) {
   return std::ranges::any_of(expr, [&](const ExprInstr& instr) {
@@ -103,12 +125,13 @@ bool any_reads(const std::vector<Expr>& exprs, const std::vector<bool>& dims) {
 
 Outcome check_launches(const Plan& plan, std::span<const KernelMeta* const> kernels) {
   std::vector<bool> read_only = find_read_only(plan);
+  NumberCheck numbers(plan);
   for (size_t step = 0; step < plan.steps.size(); ++step) {
     const auto* launch = std::get_if<LaunchStep>(&plan.steps[step]);
     if (!launch) continue;
     const KernelMeta& kernel = *kernels[launch->kernel];
     Outcome checked = check_arguments(plan, *launch, kernel, read_only);
-    if (checked) checked = check_numbers(plan, *launch, kernel);
+    if (checked) checked = numbers.check(*launch, kernel);
     if (checked) continue;
     return error("step ", step, " launches the kernel ", in_quotes(kernel.name),
                  " with arguments that do not fit it: ", checked.error().text);
@@ -171,11 +194,11 @@ Outcome fit_launch(const Plan& plan, const LaunchStep& launch, const KernelMeta&
   return {};
 }
 
-std::vector<bool> turning_dims(const Plan& plan, const LaunchStep& launch) {
+std::vector<bool> turning_exprs(const Plan& plan) {
   std::vector<bool> counters;
   for (const PlanDim& dim : plan.dims) counters.push_back(dim.source == DimSource::Loop);
   std::vector<bool> turning;
-  for (uint32_t dim : launch.dims) turning.push_back(reads_any(plan.exprs[dim], counters));
+  for (const Expr& expr : plan.exprs) turning.push_back(reads_any(expr, counters));
   return turning;
 }
 

@@ -11,6 +11,8 @@ namespace tessera::format {
 
 namespace {
 
+constexpr size_t max_targets = 4096;
+
 enum class TensorRole { Input, Output, Param };
 
 Json tensor_json(const ManifestTensor& tensor, TensorRole role) {
@@ -81,8 +83,9 @@ class ManifestReader {
     manifest.debug = root["debug"].texts();
     if (!root["fast"].is_null()) manifest.fast = root["fast"].texts();
     root["entries"].each([&](JsonCursor item) { manifest.entries.push_back(read_entry(item)); });
+    DimNumbers all_dims(all_dims_);
     root["params"].each([&](JsonCursor item) {
-      manifest.params.push_back(read_tensor(item, TensorRole::Param, all_dims_));
+      manifest.params.push_back(read_tensor(item, TensorRole::Param, all_dims));
     });
     root["files"].each([&](JsonCursor item) { manifest.files.push_back(read_file(item)); });
   }
@@ -91,21 +94,22 @@ class ManifestReader {
     ManifestEntry entry;
     entry.name = read_name(in["name"]);
     entry.dims = in["dims"].texts();
+    DimNumbers dims(entry.dims);
     for (const std::string& dim : entry.dims) {
       if (!is_dim_name(dim)) in["dims"].refuse("a dimension name is malformed");
       if (seen_dims_.insert(dim).second) all_dims_.push_back(dim);
     }
     in["inputs"].each([&](JsonCursor item) {
-      entry.inputs.push_back(read_tensor(item, TensorRole::Input, entry.dims));
+      entry.inputs.push_back(read_tensor(item, TensorRole::Input, dims));
     });
     in["outputs"].each([&](JsonCursor item) {
-      entry.outputs.push_back(read_tensor(item, TensorRole::Output, entry.dims));
+      entry.outputs.push_back(read_tensor(item, TensorRole::Output, dims));
     });
     entry.params = in["params"].texts();
     entry.effects = in["effects"].texts();
     in["guards"].each([&](JsonCursor item) {
       ManifestGuard guard{item["condition"].text(), item["message"].text()};
-      check_expr_text(item["condition"], guard.condition, entry.dims);
+      check_expr_text(item["condition"], guard.condition, dims);
       entry.guards.push_back(guard);
     });
     in["numerics"].each([&](JsonCursor item) { entry.numerics.push_back(read_promise(item)); });
@@ -124,7 +128,7 @@ class ManifestReader {
     return promise;
   }
 
-  ManifestTensor read_tensor(JsonCursor in, TensorRole role, const std::vector<std::string>& dims) {
+  ManifestTensor read_tensor(JsonCursor in, TensorRole role, const DimNumbers& dims) {
     ManifestTensor tensor;
     tensor.name = read_name(in["name"]);
     auto dtype = find_dtype(in["dtype"].text());
@@ -166,21 +170,21 @@ class ManifestReader {
     return name;
   }
 
-  void check_expr_text(JsonCursor in, std::string_view text, const std::vector<std::string>& dims) {
+  void check_expr_text(JsonCursor in, std::string_view text, const DimNumbers& dims) {
     Result<Expr> expr = parse_expr(text, dims);
     if (!expr) return in.refuse(expr.error().text);
-    if (expr_text(*expr, dims) != text) in.refuse("an expression is not in its one form");
+    if (expr_text(*expr, dims.names()) != text) in.refuse("an expression is not in its one form");
   }
 
   void check_order(const Manifest& manifest) {
     check_sorted(manifest.entries, "entries");
     check_sorted(manifest.params, "params");
     check_sorted(manifest.files, "files");
+    if (manifest.targets.size() > max_targets) refuse("there are more than ", max_targets, " targets");
+    std::set<std::string_view> targets;
     for (const std::string& target : manifest.targets) {
       if (!is_bundle_name(target_path(target))) refuse("the target ", in_quotes(target));
-      if (std::count(manifest.targets.begin(), manifest.targets.end(), target) != 1) {
-        refuse("the target ", in_quotes(target), " is there twice");
-      }
+      if (!targets.insert(target).second) refuse("the target ", in_quotes(target), " is there twice");
     }
     for (const ManifestEntry& entry : manifest.entries) check_params(entry, manifest);
   }

@@ -10,6 +10,8 @@ namespace tessera::format {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 /// Beyond this an arena is refused before its size can overflow.
 constexpr int64_t max_arena_bytes = int64_t(1) << 56;
 
@@ -69,7 +71,7 @@ int64_t first_gap(const Plan& plan, const Placement& placement, int64_t zone,
   return at;
 }
 
-PlaceOutcome pack_temps(const Plan& plan, int64_t zone, Placement& placement) {
+PlaceOutcome pack_temps(const Plan& plan, int64_t zone, Placement& placement, Clock::time_point until) {
   std::vector<bool> is_view = find_views(plan);
   std::vector<size_t> temps;
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
@@ -81,6 +83,7 @@ PlaceOutcome pack_temps(const Plan& plan, int64_t zone, Placement& placement) {
   });
   std::vector<size_t> placed;
   for (size_t temp : temps) {
+    if (until != Clock::time_point::max() && Clock::now() >= until) return {PlaceStatus::Late, "the time is over"};
     if (placement.bytes[temp] > max_arena_bytes) {
       return too_large(plan.entry, ": ", in_quotes(plan.buffers[temp].name), " has ",
                   placement.bytes[temp], " bytes");
@@ -102,8 +105,8 @@ PlaceOutcome pack_temps(const Plan& plan, int64_t zone, Placement& placement) {
 
 }  // namespace
 
-PlaceOutcome place_buffers(const Plan& plan, std::span<const int64_t> dims, int64_t zone,
-                           Placement& placement) {
+PlaceOutcome place_buffers(const Plan& plan, std::span<const int64_t> dims, int64_t zone, Placement& placement,
+                           Clock::time_point until) {
   placement.offsets.assign(plan.buffers.size(), 0);
   for (const PlanBuffer& buffer : plan.buffers) {
     std::vector<int64_t>& shape = placement.shapes.emplace_back();
@@ -117,7 +120,7 @@ PlaceOutcome place_buffers(const Plan& plan, std::span<const int64_t> dims, int6
     }
     placement.bytes.push_back(*bytes);
   }
-  return pack_temps(plan, zone, placement);
+  return pack_temps(plan, zone, placement, until);
 }
 
 }  // namespace tessera::format

@@ -1,6 +1,7 @@
 #pragma once
 // Where the temps of a plan lie in the arena, for given values of the dims.
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,7 +18,7 @@ struct Placement {
   int64_t arena_bytes = 0;
 };
 
-enum class PlaceStatus : uint8_t { Ok, Invalid, TooLarge };
+enum class PlaceStatus : uint8_t { Ok, Invalid, TooLarge, Late };
 
 struct [[nodiscard]] PlaceOutcome {
   PlaceStatus status = PlaceStatus::Ok;
@@ -28,8 +29,8 @@ struct [[nodiscard]] PlaceOutcome {
 /// Evaluates all shapes and packs the temps: by descending size, each at the lowest offset that no
 /// temp alive at the same time occupies (first fit; Gergov, 1999, has the analysis). Views get no
 /// memory. `zone` bytes, a multiple of plan_alignment, stay free behind each temp. Depends on the plan
-/// and the numbers given only.
-PlaceOutcome place_buffers(const Plan& plan, std::span<const int64_t> dims, int64_t zone,
-                           Placement& placement);
+/// and the numbers given only. The time that many temps take is quadratic: it ends `until` then.
+PlaceOutcome place_buffers(const Plan& plan, std::span<const int64_t> dims, int64_t zone, Placement& placement,
+                           std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max());
 
 }  // namespace tessera::format

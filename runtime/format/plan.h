@@ -7,6 +7,7 @@
 // docs/plan.md gives the bytes and the meaning of every field.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -178,7 +179,10 @@ std::string encode_plan(const Plan& plan);
 /// Reads and checks untrusted bytes. encode_plan(*decode_plan(x)) == x for every accepted x.
 Result<Plan> decode_plan(std::string_view bytes);
 
-/// The plan as text for `tsr inspect --ir plan`.
-std::string plan_text(const Plan& plan);
+/// Takes the lines of a text.
+using TextSink = std::function<void(std::string_view)>;
+
+/// The plan as text for `tsr inspect --ir plan`, line after line: plans of strangers may say much in few bytes.
+void print_plan(const Plan& plan, const TextSink& put);
 
 }  // namespace tessera::format

@@ -24,11 +24,6 @@ constexpr size_t max_buffers = 1 << 16;  // temps are placed in quadratic time
 constexpr int max_nesting = 64;
 constexpr size_t max_message = 4096;
 
-bool is_printable_text(std::string_view text) {
-  return std::none_of(text.begin(), text.end(),
-                      [](char c) { return (unsigned char)(c) < 0x20 || c == 0x7f; });
-}
-
 bool is_scalar_integer(Dtype dtype) {
   return dtype >= Dtype::I64 && dtype <= Dtype::U8 && dtype != Dtype::I4;
 }
@@ -198,7 +193,7 @@ class PlanChecker {
       const PlanGuard& guard = plan_.guards[i];
       if (!is_entry_expr(guard.condition)) refuse("guard ", i, " has no condition of the entry");
       if (guard.message.empty() || guard.message.size() > max_message ||
-          !is_printable_text(guard.message)) {
+          !is_one_line(guard.message)) {
         refuse("guard ", i, " has no printable message");
       }
     }
@@ -314,7 +309,7 @@ class PlanChecker {
   void check_step(const CheckStep& step) {
     use_condition(step.buffer);
     if (step.message.empty() || step.message.size() > max_message ||
-        !is_printable_text(step.message)) {
+        !is_one_line(step.message)) {
       refuse("step ", step_, ": it has no printable message");
     }
   }

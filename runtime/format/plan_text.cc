@@ -7,31 +7,66 @@ namespace tessera::format {
 
 namespace {
 
+/// Longer expressions that are used more than once are printed once and have a number.
+constexpr size_t max_repeated_text = 40;
+
+/// How often each expression of the plan is used.
+std::vector<size_t> count_uses(const Plan& plan) {
+  std::vector<size_t> uses(plan.exprs.size());
+  auto use_all = [&](const std::vector<uint32_t>& exprs) {
+    for (uint32_t expr : exprs) ++uses[expr];
+  };
+  for (const PlanBuffer& buffer : plan.buffers) use_all(buffer.shape);
+  for (const PlanGuard& guard : plan.guards) ++uses[guard.condition];
+  for (const PlanStep& step : plan.steps) {
+    if (const auto* launch = std::get_if<LaunchStep>(&step)) use_all(launch->dims);
+    if (const auto* select = std::get_if<SelectStep>(&step)) ++uses[select->condition];
+    if (const auto* loop = std::get_if<ForStep>(&step)) use_all({loop->lo, loop->hi});
+    if (const auto* alias = std::get_if<AliasStep>(&step)) ++uses[alias->offset];
+  }
+  return uses;
+}
+
 class PlanPrinter {
  public:
-  explicit PlanPrinter(const Plan& plan) : plan_(plan) {
+  PlanPrinter(const Plan& plan, const TextSink& put) : plan_(plan), put_(put) {
     for (const PlanDim& dim : plan.dims) names_.push_back(dim.name);
   }
 
-  std::string print() {
-    out_ =
-        cat("plan @", plan_.entry, " target(", plan_.target, ") version(", plan_version, ") {\n");
+  void print() {
+    line(0, cat("plan @", plan_.entry, " target(", plan_.target, ") version(", plan_version, ") {"));
+    number_exprs();
     for (size_t i = 0; i < plan_.buffers.size(); ++i) print_buffer(i);
     for (const PlanGuard& guard : plan_.guards) {
       line(1, cat("guard ", expr(guard.condition), "  # ", guard.message));
     }
     print_range(0, plan_.steps.size(), 1);
-    return out_ + "}\n";
+    line(0, "}");
   }
 
  private:
   void line(int depth, std::string_view text) {
-    out_ += std::string(size_t(depth) * 2, ' ');
-    out_ += text;
-    out_ += '\n';
+    std::string out(size_t(depth) * 2, ' ');
+    out += text;
+    out += '\n';
+    put_(out);
   }
 
-  std::string expr(uint32_t index) const { return expr_text(plan_.exprs[index], names_); }
+  void number_exprs() {
+    std::vector<size_t> uses = count_uses(plan_);
+    has_number_.assign(uses.size(), false);
+    for (uint32_t i = 0; i < uses.size(); ++i) {
+      if (uses[i] < 2) continue;
+      std::string text = expr(i);
+      if (text.size() <= max_repeated_text) continue;
+      has_number_[i] = true;
+      line(1, cat(expr(i), " = ", text));
+    }
+  }
+
+  std::string expr(uint32_t index) const {
+    return has_number_[index] ? cat("$", index) : expr_text(plan_.exprs[index], names_);
+  }
   std::string name(uint32_t index) const { return "%" + plan_.buffers[index].name; }
 
   std::string list(const std::vector<uint32_t>& items, bool are_buffers) const {
@@ -127,14 +162,15 @@ class PlanPrinter {
   }
 
   const Plan& plan_;
+  const TextSink& put_;
   std::vector<std::string> names_;
-  std::string out_;
+  std::vector<bool> has_number_;  ///< beside Plan::exprs: it was printed before, as "$3 = ..."
 };
 
 }  // namespace
 
-std::string plan_text(const Plan& plan) {
-  return PlanPrinter(plan).print();
+void print_plan(const Plan& plan, const TextSink& put) {
+  PlanPrinter(plan, put).print();
 }
 
 }  // namespace tessera::format

@@ -1,6 +1,6 @@
 #include "runtime/format/reflection.h"
 
-#include <algorithm>
+#include <set>
 
 #include "runtime/format/bundle.h"
 #include "runtime/format/json_cursor.h"
@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t reflection_format = 1;
 constexpr size_t max_grid_axes = 16;
+constexpr size_t max_kernel_dims = 4096;
 constexpr int64_t max_threads = 1024;    // of a block
 constexpr int64_t max_cluster = 16;      // blocks of a cluster
 constexpr int64_t max_shared = 1 << 20;  // bytes; more than any machine has
@@ -98,14 +99,14 @@ Json kernel_json(const KernelMeta& kernel) {
   return json;
 }
 
-Expr read_expr(JsonCursor in, const std::vector<std::string>& dims) {
+Expr read_expr(JsonCursor in, const DimNumbers& dims) {
   Result<Expr> expr = parse_expr(in.text(), dims);
   if (expr) return std::move(*expr);
   in.refuse(expr.error().text);
   return const_expr(0);
 }
 
-std::vector<Expr> read_exprs(JsonCursor in, const std::vector<std::string>& dims) {
+std::vector<Expr> read_exprs(JsonCursor in, const DimNumbers& dims) {
   std::vector<Expr> out;
   in.each([&](JsonCursor item) { out.push_back(read_expr(item, dims)); });
   return out;
@@ -117,7 +118,7 @@ Dtype read_dtype(JsonCursor in) {
   return dtype.value_or(Dtype::F32);
 }
 
-KernelBuffer read_buffer(JsonCursor in, const std::vector<std::string>& dims) {
+KernelBuffer read_buffer(JsonCursor in, const DimNumbers& dims) {
   KernelBuffer buffer;
   buffer.name = in["name"].text();
   buffer.dtype = read_dtype(in["dtype"]);
@@ -129,7 +130,7 @@ KernelBuffer read_buffer(JsonCursor in, const std::vector<std::string>& dims) {
   return buffer;
 }
 
-KernelDescriptor read_descriptor(JsonCursor in, const std::vector<std::string>& dims) {
+KernelDescriptor read_descriptor(JsonCursor in, const DimNumbers& dims) {
   KernelDescriptor descriptor;
   int64_t buffer = in["buffer"].integer();
   if (buffer < 0 || buffer > UINT32_MAX) in["buffer"].refuse("it is no index");
@@ -143,7 +144,7 @@ KernelDescriptor read_descriptor(JsonCursor in, const std::vector<std::string>& 
   return descriptor;
 }
 
-KernelWork read_work(JsonCursor in, const std::vector<std::string>& dims) {
+KernelWork read_work(JsonCursor in, const DimNumbers& dims) {
   KernelWork work;
   if (!in["flops"].is_null()) work.flops = read_expr(in["flops"], dims);
   work.products = read_expr(in["products"], dims);
@@ -156,6 +157,17 @@ KernelWork read_work(JsonCursor in, const std::vector<std::string>& dims) {
   return work;
 }
 
+std::vector<std::string> read_dims(JsonCursor in) {
+  std::vector<std::string> dims = in.texts();
+  if (dims.size() > max_kernel_dims) in.refuse(cat("there are more than ", max_kernel_dims));
+  std::set<std::string_view> known;
+  for (const std::string& dim : dims) {
+    if (!is_dim_name(dim)) in.refuse("a dimension name is malformed");
+    if (!known.insert(dim).second) in.refuse("a dimension is there twice");
+  }
+  return dims;
+}
+
 KernelMeta read_kernel(JsonCursor in) {
   KernelMeta kernel;
   kernel.name = in["name"].text();
@@ -165,17 +177,14 @@ KernelMeta read_kernel(JsonCursor in) {
       [&](const std::string& axis, JsonCursor extent) { kernel.tile[axis] = extent.integer(); });
   kernel.fragments = {in["fragments"]["mma"].text(), in["fragments"]["dtype_in"].text(),
                       in["fragments"]["dtype_acc"].text()};
-  kernel.dims = in["dims"].texts();
-  for (const std::string& dim : kernel.dims) {
-    if (!is_dim_name(dim)) in["dims"].refuse("a dimension name is malformed");
-    if (std::ranges::count(kernel.dims, dim) != 1) in["dims"].refuse("a dimension is there twice");
-  }
-  if (!in["assume"].is_null()) kernel.assume = read_exprs(in["assume"], kernel.dims);
+  kernel.dims = read_dims(in["dims"]);
+  DimNumbers dims(kernel.dims);
+  if (!in["assume"].is_null()) kernel.assume = read_exprs(in["assume"], dims);
   kernel.regs_per_thread = in["resources"]["regs_per_thread"].integer();
   kernel.smem_per_cta = in["resources"]["smem_per_cta"].integer();
   kernel.spills = in["resources"]["spills"].integer();
-  kernel.scratch = read_expr(in["resources"]["scratch"], kernel.dims);
-  kernel.grid = read_exprs(in["launch"]["grid"], kernel.dims);
+  kernel.scratch = read_expr(in["resources"]["scratch"], dims);
+  kernel.grid = read_exprs(in["launch"]["grid"], dims);
   kernel.block = in["launch"]["block"].integers();
   kernel.cluster = in["launch"]["cluster"].integers();
   kernel.persistent = in["launch"]["persistent"].boolean();
@@ -185,10 +194,10 @@ KernelMeta read_kernel(JsonCursor in) {
   kernel.occupancy = in["occupancy"].integer();
   kernel.features = in["features"].texts();
   in["buffers"].each(
-      [&](JsonCursor item) { kernel.buffers.push_back(read_buffer(item, kernel.dims)); });
+      [&](JsonCursor item) { kernel.buffers.push_back(read_buffer(item, dims)); });
   in["descriptors"].each(
-      [&](JsonCursor item) { kernel.descriptors.push_back(read_descriptor(item, kernel.dims)); });
-  kernel.work = read_work(in["work"], kernel.dims);
+      [&](JsonCursor item) { kernel.descriptors.push_back(read_descriptor(item, dims)); });
+  kernel.work = read_work(in["work"], dims);
   in["checks"].each([&](JsonCursor item) {
     kernel.checks.push_back({item["access"].text(), item["buffer"].integer(), item["source"].text()});
     int64_t buffer = kernel.checks.back().buffer;
@@ -234,9 +243,13 @@ std::string yaml_list(const Json& items) {
   for (const Json& item : *items.as<Json::Array>()) {
     if (out.size() > 1) out += ", ";
     const auto* text = item.as<std::string>();
-    out += text ? *text : item.compact();
+    out += text ? yaml_text(*text) : item.compact();
   }
   return out + "]";
+}
+
+std::string yaml_expr(const Expr& expr, const KernelMeta& kernel) {
+  return yaml_text(expr_text(expr, kernel.dims));
 }
 
 /// 49152 as 48KB; other numbers of bytes as they are.
@@ -244,25 +257,29 @@ std::string yaml_bytes(int64_t bytes) {
   return bytes != 0 && bytes % 1024 == 0 ? cat(bytes / 1024, "KB") : cat(bytes);
 }
 
+std::string yaml_name(const std::string& name) {
+  return name.empty() ? "none" : yaml_text(name);
+}
+
 std::string yaml_work(const KernelMeta& kernel) {
   const KernelWork& work = kernel.work;
-  return cat("{flops: ", work.flops ? expr_text(*work.flops, kernel.dims) : "null",
-             ", products: ", expr_text(work.products, kernel.dims),
-             ", product_dtype: ", work.product_dtype.empty() ? "none" : work.product_dtype,
+  return cat("{flops: ", work.flops ? yaml_expr(*work.flops, kernel) : "null",
+             ", products: ", yaml_expr(work.products, kernel),
+             ", product_dtype: ", yaml_name(work.product_dtype),
              ", at_most: ", work.at_most ? "true" : "false",
-             ", reads: ", expr_text(work.reads, kernel.dims),
-             ", writes: ", expr_text(work.writes, kernel.dims), "}");
+             ", reads: ", yaml_expr(work.reads, kernel),
+             ", writes: ", yaml_expr(work.writes, kernel), "}");
 }
 
 std::string yaml_descriptors(const KernelMeta& kernel) {
   std::string out;
   for (const KernelDescriptor& descriptor : kernel.descriptors) {
     out +=
-        cat("  - {buffer: ", kernel.buffers[descriptor.buffer].name,
+        cat("  - {buffer: ", yaml_text(kernel.buffers[descriptor.buffer].name),
             ", dtype: ", dtype_name(descriptor.dtype),
             ", dims: ", yaml_list(exprs_json(descriptor.dims, kernel.dims)),
             ", strides: ", yaml_list(exprs_json(descriptor.strides, kernel.dims)),
-            ", offset: ", expr_text(descriptor.offset, kernel.dims),
+            ", offset: ", yaml_expr(descriptor.offset, kernel),
             ", box: ", yaml_list(Json(descriptor.box)), ", swizzle: ", descriptor.swizzle, "}\n");
   }
   return out;
@@ -329,26 +346,36 @@ Result<Reflection> read_reflection(std::string_view json) {
   return reflection;
 }
 
+std::string yaml_text(std::string_view text) {
+  constexpr std::string_view indicators = "-?:,[]{}#&*!|>'\"%@` ";
+  bool is_plain = !text.empty() && indicators.find(text[0]) == text.npos && text.back() != ' ' && text.back() != ':' &&
+                  text.find_first_of(",[]{}") == text.npos && text.find(": ") == text.npos &&
+                  text.find(" #") == text.npos && one_line(text) == text;
+  bool is_number = text.size() > 1 && text[0] == '-' && text.find_first_not_of("0123456789", 1) == text.npos;
+  return is_plain || is_number ? std::string(text) : Json(text).compact();
+}
+
 std::string kernel_yaml(const KernelMeta& kernel) {
   std::string tile;
   for (const auto& [axis, extent] : kernel.tile) {
-    tile += cat(tile.empty() ? "" : ", ", axis, ": ", extent);
+    tile += cat(tile.empty() ? "" : ", ", yaml_text(axis), ": ", extent);
   }
   std::string buffers;
   for (const KernelBuffer& buffer : kernel.buffers) {
-    buffers += cat("  - {name: ", buffer.name, ", dtype: ", dtype_name(buffer.dtype),
+    buffers += cat("  - {name: ", yaml_text(buffer.name), ", dtype: ", dtype_name(buffer.dtype),
                    ", shape: ", yaml_list(exprs_json(buffer.shape, kernel.dims)),
                    ", alignment: ", buffer.alignment,
                    ", role: ", buffer.result ? "result" : "param", "}\n");
   }
   std::string assume;
   if (!kernel.assume.empty()) assume = cat("assume: ", yaml_list(exprs_json(kernel.assume, kernel.dims)), "\n");
-  return cat("name: ", kernel.name, "\n", "tile: {", tile, "}\n",
-             "fragments: {mma: ", kernel.fragments.mma.empty() ? "none" : kernel.fragments.mma,
-             ", dtype_in: ", kernel.fragments.dtype_in, ", dtype_acc: ", kernel.fragments.dtype_acc,
+  return cat("name: ", yaml_text(kernel.name), "\n", "tile: {", tile, "}\n",
+             "fragments: {mma: ", yaml_name(kernel.fragments.mma),
+             ", dtype_in: ", yaml_text(kernel.fragments.dtype_in),
+             ", dtype_acc: ", yaml_text(kernel.fragments.dtype_acc),
              "}\n", "resources: {regs_per_thread: ", kernel.regs_per_thread,
              ", smem_per_cta: ", yaml_bytes(kernel.smem_per_cta),
-             ", scratch: ", expr_text(kernel.scratch, kernel.dims), ", spills: ", kernel.spills,
+             ", scratch: ", yaml_expr(kernel.scratch, kernel), ", spills: ", kernel.spills,
              "}\n",
              "launch: {grid: ", yaml_list(exprs_json(kernel.grid, kernel.dims)),
              ", block: ", yaml_list(Json(kernel.block)),
@@ -357,7 +384,7 @@ std::string kernel_yaml(const KernelMeta& kernel) {
              "epilogue: ", yaml_list(Json(kernel.epilogue)), "\n", "alignment: ", kernel.alignment,
              "\n", "vector_width: ", kernel.vector_width, "\n", "occupancy: ", kernel.occupancy,
              "\n", "features: ", yaml_list(Json(kernel.features)), "\n",
-             "source: ", kernel.source, "\n", "work: ", yaml_work(kernel), "\n",
+             "source: ", yaml_text(kernel.source), "\n", "work: ", yaml_work(kernel), "\n",
              "dims: ", yaml_list(Json(kernel.dims)), "\n", assume, "buffers:\n", buffers,
              kernel.descriptors.empty() ? "" : "descriptors:\n", yaml_descriptors(kernel));
 }

@@ -120,6 +120,9 @@ std::string write_reflection(const Reflection& reflection);
 /// Reads and checks untrusted text; only the form that write_reflection gives is accepted.
 Result<Reflection> read_reflection(std::string_view json);
 
+/// A text in YAML, within lists and maps, too: as it is, or in quotes where it would mean something else.
+std::string yaml_text(std::string_view text);
+
 /// One kernel in YAML, one line a key: `tile: {M: 128, N: 128, K: 64, stages: 3}`.
 std::string kernel_yaml(const KernelMeta& kernel);
 

@@ -4,12 +4,16 @@ namespace tessera::format {
 
 namespace {
 
+/// Control characters and ends of lines.
+bool steers(char32_t c) {
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
+}
+
 /// Whether a text that holds the character can look like another text, or do something.
 bool deceives(char32_t c) {
-  bool steers = c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
   bool turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f || c == 0x61c;
   bool is_unseen = c == 0x200b || (c >= 0x2060 && c <= 0x2064) || c == 0xfeff;
-  return steers || turns || is_unseen;
+  return steers(c) || turns || is_unseen;
 }
 
 void append_hex(std::string& out, char32_t value, int digits) {
@@ -56,6 +60,20 @@ size_t next_character(std::string_view text, char32_t& value) {
 
 std::string printable(std::string_view text) {
   return escaped(text, true);
+}
+
+std::string one_line(std::string_view text) {
+  return escaped(text, false);
+}
+
+bool is_one_line(std::string_view text) {
+  while (!text.empty()) {
+    char32_t c = 0;
+    size_t length = next_character(text, c);
+    if (length == 0 || steers(c)) return false;
+    text.remove_prefix(length);
+  }
+  return true;
 }
 
 std::string in_quotes(std::string_view name) {

@@ -40,6 +40,11 @@ size_t next_character(std::string_view text, char32_t& value);
 /// direction of writing, is not seen or is no UTF-8 becomes \xNN or \uNNNN.
 std::string printable(std::string_view text);
 
+/// Whether no character of the text ends a line or steers a terminal. Bundles have such texts only.
+bool is_one_line(std::string_view text);
+/// The text in one line, by the same escapes.
+std::string one_line(std::string_view text);
+
 /// 'name', which is printable and of one line, cut after 200 bytes.
 std::string in_quotes(std::string_view name);
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "runtime/format/check_names.h"
+#include "tools/command_line/byte_size.h"
 
 namespace tessera::tool {
 
@@ -24,12 +25,9 @@ void add_limit_options(CLI::App& command, DeviceOptions& options) {
       .add_option("--timeout", options.timeout, "end a call of the entry that takes longer")
       ->check(CLI::Range(0.001, 1e9))
       ->type_name("SECONDS");
-  command
-      .add_option("--max-memory", options.max_memory,
-                  "end what needs more memory for tensors: bytes, or a number with kb, mb or gb,\n"
-                  "which count in 1024")
-      ->transform(CLI::AsSizeValue(false).description(""))
-      ->type_name("BYTES");
+  command_line::take_byte_size(*command.add_option(
+      "--max-memory", options.max_memory,
+      "end what needs more memory for tensors: bytes, or a size as 500MB (of 1000) or 2GiB (of 1024)"));
   command
       .add_option("--max-steps", options.max_steps,
                   "end a call that runs more steps of its plan; those of a loop count in every turn")

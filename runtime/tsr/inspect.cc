@@ -164,7 +164,7 @@ class Inspection {
   int print_yaml() const {
     for (const auto& [target, kernels] : reflection_.kernels) {
       for (const format::KernelMeta& kernel : kernels) {
-        put(cat("---\ntarget: ", target, "\n", format::kernel_yaml(kernel)));
+        put(cat("---\ntarget: ", format::yaml_text(target), "\n", format::kernel_yaml(kernel)));
       }
     }
     return exit_ok;
@@ -230,7 +230,7 @@ class Inspection {
         if (!found) return fail(cat(options_.bundle, ": there is no ", path));
         auto plan = format::decode_plan(found->bytes);
         if (!plan) return fail(cat(path, ": ", plan.error().text));
-        put(format::plan_text(*plan));
+        format::print_plan(*plan, put);
       }
     }
     return exit_ok;

@@ -128,11 +128,24 @@ def check_assembler(folder):
     assert not (folder / "g.bundle").exists()
 
 
+def check_names(folder):
+    """Names of sources may be odd; what a bundle says of them is of one line."""
+    odd = folder / "a\nname: \x1b[31mb.tsr"
+    odd.write_text(SOURCE.replace("-> Tensor[M, 64, f32]:", "-> Tensor[M, 64, f32] where M > 1:"))
+    for options in ([], ["--debug"]):
+        run(BIN / "tesserac", odd, "--target=cpu:x86-64-v3", "-o", folder / "odd.bundle", *options)
+        run(BIN / "tsr", "verify", folder / "odd.bundle")
+        for form in ([], ["--yaml"], ["--json"], ["--ir", "plan"], ["--report"]):
+            shown = run(BIN / "tsr", "inspect", folder / "odd.bundle", *form)
+            assert "\nname: \\x1b" not in shown and "\x1b" not in shown, shown
+    assert "a\\\\x0aname: " in run(BIN / "tsr", "inspect", folder / "odd.bundle", "--yaml")
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "f.tsr").write_text(SOURCE)
-        for check in (check_outputs, check_limits, check_places, check_assembler):
+        for check in (check_outputs, check_limits, check_places, check_assembler, check_names):
             check(folder)
 
 

@@ -91,6 +91,12 @@ def limits(bundle, folder):
         assert "ended after 300 ms" in refuse(*call, *mode, "--timeout", "0.3")
         assert "ended after 1000 " in refuse(*call, *mode, "--max-steps", "1000")
     assert "limit" in refuse(*call, "--max-memory", "100", "--max-steps", "1000")
+    for size, limit in (("0.25kB", 250), ("0.25KiB", 256), ("0.0001 mb", 100), ("90b", 90)):
+        assert f"the limit is {limit} bytes" in refuse(*call, "--max-memory", size, "--max-steps", "1000"), size
+    for size in ("0", "0MB", "-1", "1XB", "kB", "1.2.3", "99999999TB", "1e3"):
+        for tool in (call, [BIN / "tesserac", folder / "hostile.tsr", "-o", folder / "o.bundle"]):
+            option = "--max-memory" if tool is call else "--max-eval-memory"
+            assert f"'{size}' is no size: it takes a number of bytes above 0" in refuse(*tool, f"{option}={size}"), size
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include "codegen/plan/emit_plan.h"
 #include "codegen/plan/format_terms.h"
 #include "ir/core/printer.h"
+#include "runtime/format/text.h"
 
 namespace tessera::codegen {
 
@@ -36,7 +37,7 @@ std::vector<std::string> places_of(Attr argument, Type type) {
   std::vector<std::string> texts;
   for (Attr place : places->elements) {
     if (!place->is(AttrKind::String)) return {};
-    texts.push_back(place->string);
+    texts.push_back(format::one_line(place->string));
   }
   return texts;
 }
@@ -142,7 +143,7 @@ format::ManifestEntry manifest_entry(Op* function) {
   for (Attr guard : guards ? guards->elements : std::vector<Attr>()) {
     std::string condition = format::expr_text(fact_expr(*read_fact(guard), entry.dims), entry.dims);
     std::string message = text_of(guard, "text");
-    entry.guards.push_back({condition, message.empty() ? condition : message});
+    entry.guards.push_back({condition, message.empty() ? condition : format::one_line(message)});
   }
   entry.numerics = numerics_of(function);
   return entry;
@@ -159,7 +160,7 @@ std::vector<format::ManifestTensor> manifest_params(const std::vector<Op*>& func
       std::string name = text_of(args[i], "name");
       if (text_of(args[i], "kind") != "param" || params.count(name)) continue;
       params[name] = tensor_of(name, body->arg(i)->type(), dims);
-      params[name].initialiser = initialiser_of(graph, name);
+      params[name].initialiser = format::one_line(initialiser_of(graph, name));
       params[name].places = places_of(args[i], body->arg(i)->type());
     }
   }

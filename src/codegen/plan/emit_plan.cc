@@ -17,6 +17,7 @@
 #include "codegen/plan/format_terms.h"
 #include "ir/core/place.h"
 #include "ir/host/ops.h"
+#include "runtime/format/text.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
 
@@ -197,7 +198,7 @@ class PlanEmitter {
   }
 
   /// The steps since the last time are those of the op.
-  void come_from(Op* op) { sources_.resize(plan_.steps.size(), place_of(op)); }
+  void come_from(Op* op) { sources_.resize(plan_.steps.size(), format::one_line(place_of(op))); }
 
   void add_steps(Block* block) {
     for (Op* op : *block) {
@@ -224,7 +225,7 @@ class PlanEmitter {
         return add_copy(target, buffer(op->operand(0)));
       }
       case OpKind::Check:
-        plan_.steps.push_back(format::CheckStep{buffer(op->operand(0)), std::string(op->string_attr("message"))});
+        plan_.steps.push_back(format::CheckStep{buffer(op->operand(0)), format::one_line(op->string_attr("message"))});
         return;
       case OpKind::For:
         return add_for(op);
@@ -472,7 +473,8 @@ class PlanEmitter {
       std::string message = text_of(guard, "text");
       if (message.empty()) message = format::expr_text(condition, names_);
       if (std::string place = text_of(guard, "place"); !place.empty()) message += " (" + place + ")";
-      plan_.guards.push_back({format::intern_expr(plan_, condition), "where " + message + " does not hold"});
+      std::string said = format::cat("where ", format::one_line(message), " does not hold");
+      plan_.guards.push_back({format::intern_expr(plan_, condition), said});
     }
   }
 

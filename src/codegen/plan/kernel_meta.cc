@@ -7,6 +7,7 @@
 #include "ir/core/access_site.h"
 #include "ir/core/place.h"
 #include "ir/core/work.h"
+#include "runtime/format/text.h"
 #include "support/check.h"
 
 namespace tessera::codegen {
@@ -135,7 +136,7 @@ format::KernelWork work_of(Op* kernel, const format::KernelMeta& meta) {
 format::KernelMeta kernel_meta(Op* kernel, const Machine& machine) {
   format::KernelMeta meta;
   meta.name = symbol_name(kernel);
-  meta.source = place_of(kernel);
+  meta.source = format::one_line(place_of(kernel));
   meta.dims = kernel_dims(kernel);
   std::vector<DimFact> assumed = read_facts(kernel->attr("assume"));
   for (DimFact& fact : facts_of_places(kernel)) assumed.push_back(fact);
@@ -169,7 +170,7 @@ format::KernelMeta kernel_meta(Op* kernel, const Machine& machine) {
   Attr checks = kernel->attr("checks");
   for (Attr check : checks ? checks->elements : std::vector<Attr>()) {
     std::optional<AccessSite> site = read_site(check);
-    meta.checks.push_back({site->access, site->parameter, site->source});
+    meta.checks.push_back({site->access, site->parameter, format::one_line(site->source)});
   }
   return meta;
 }

@@ -9,6 +9,7 @@
 #include "frontend/syntax/preprocessor.h"
 #include "ir/core/machine.h"
 #include "support/diagnostic_rows.h"
+#include "tools/command_line/byte_size.h"
 #include "tools/command_line/help.h"
 #include "tools/driver/compile.h"
 #include "tools/driver/diagnostic_options.h"
@@ -112,12 +113,11 @@ void add_input_options(CLI::App& app, Options& options) {
       ->group(input_group)
       ->allow_extra_args(false)
       ->check(CLI::Validator(driver::refuse_remap, ""));
-  app.add_option("--max-eval-memory", compile.limits.memory,
-                 "bytes that the compile-time part of the source may hold, as 500MB or 2GB")
-      ->type_name("SIZE")
-      ->default_str("1GB")
-      ->group(input_group)
-      ->transform(CLI::AsSizeValue(true));
+  CLI::Option* memory = app.add_option("--max-eval-memory", compile.limits.memory,
+                                       "what the compile-time part of the source may hold: bytes, or a size as 500MB\n"
+                                       "(of 1000) or 2GiB (of 1024)");
+  memory->default_str("1GB")->group(input_group);
+  command_line::take_byte_size(*memory);
   app.add_option("--max-eval-steps", compile.limits.steps, "steps that it may take")
       ->type_name("COUNT")
       ->capture_default_str()

@@ -147,6 +147,84 @@ TEST_CASE("the manifest has one form", "[format]") {
   CHECK(why("[]") == "manifest.json: an object is expected");
 }
 
+TEST_CASE("a manifest has each target once, and not too many", "[format]") {
+  auto why = [](std::vector<std::string> targets) {
+    Manifest manifest = manifest_for({});
+    manifest.targets = std::move(targets);
+    auto read = read_manifest(write_manifest(manifest));
+    return read ? "" : read.error().text;
+  };
+  std::vector<std::string> many;
+  for (int i = 0; i < 4096; ++i) many.push_back("cpu:" + std::to_string(i));
+  CHECK(why(many) == "");
+  many.push_back("cpu:x");
+  CHECK(why(many) == "manifest.json: there are more than 4096 targets");
+  CHECK(why({"cpu:a", "cpu:b", "cpu:a"}) == "manifest.json: the target 'cpu:a' is there twice");
+}
+
+TEST_CASE("texts of manifest and reflection are of one line", "[format]") {
+  for (std::string_view odd : {"\n", "\r", "\t", "\x1b", "\x7f", "\u0085", "\u2028"}) {
+    std::string text = "one" + std::string(odd) + "name: two";
+    auto manifest_error = [&](auto change) {
+      Manifest manifest = manifest_for({});
+      manifest.entries = {{"f", {"B"}, {}, {}, {}, {}, {{"B > 0", "B > 0"}}}};
+      change(manifest);
+      auto read = read_manifest(write_manifest(manifest));
+      return read ? "" : read.error().text;
+    };
+    CHECK(manifest_error([](Manifest&) {}) == "");
+    CHECK(manifest_error([&](Manifest& m) { m.compiler = text; }) ==
+          "manifest.json: compiler: it has control characters");
+    CHECK(manifest_error([&](Manifest& m) { m.tools = {"a", text}; }) ==
+          "manifest.json: tools[1]: it has control characters");
+    CHECK(manifest_error([&](Manifest& m) { m.entries[0].guards[0].message = text; }) ==
+          "manifest.json: entries[0].guards[0].message: it has control characters");
+    auto reflection_error = [&](auto change) {
+      Reflection reflection;
+      reflection.kernels["cpu:x"] = {sample_kernel("add_one")};
+      change(reflection);
+      auto read = read_reflection(write_reflection(reflection));
+      return read ? "" : read.error().text;
+    };
+    CHECK(reflection_error([](Reflection&) {}) == "");
+    CHECK(reflection_error([&](Reflection& r) { r.kernels["cpu:x"][0].source = text; }) ==
+          "reflection.json: kernels['cpu:x'][0].source: it has control characters");
+    CHECK(reflection_error([&](Reflection& r) { r.kernels["cpu:x"][0].tile[text] = 1; }) ==
+          "reflection.json: kernels['cpu:x'][0].tile: a key has control characters");
+    CHECK(reflection_error([&](Reflection& r) { r.kernels[text]; }) ==
+          "reflection.json: kernels: a key has control characters");
+  }
+}
+
+TEST_CASE("texts that mean something in YAML are in quotes there", "[format]") {
+  for (const char* plain : {"f.0", "cpu:x86-64-v3", "f.tsr:1:2", "(M + 3) // 4", "2*M*N", "-1", "\u00e9"}) {
+    CHECK(yaml_text(plain) == plain);
+  }
+  for (const char* other : {"", " ", "a, b", "a: b", "a:", "a #b", "[a", "a]", "a}", "{a", "*a", "&a", "!a", "- a", "'a", "|",
+                            "min(M, 4)", "a\u202eb"}) {
+    CHECK(yaml_text(other) == "\"" + std::string(other) + "\"");
+  }
+  CHECK(yaml_text("\"") == "\"\\\"\"");
+  KernelMeta kernel = sample_kernel("add_one");
+  kernel.buffers[0].name = "x, role: result}";
+  CHECK(kernel_yaml(kernel).find("  - {name: \"x, role: result}\", dtype: f32") != std::string::npos);
+}
+
+TEST_CASE("dims of a kernel are there once, and not too many", "[format]") {
+  auto why = [](size_t count, const std::string& last) {
+    Reflection reflection;
+    KernelMeta& kernel = reflection.kernels["cpu:x"].emplace_back(sample_kernel("add_one"));
+    while (kernel.dims.size() < count) kernel.dims.push_back("d" + std::to_string(kernel.dims.size()));
+    kernel.dims.back() = last;
+    kernel.grid = {dim_expr(uint32_t(count - 1))};
+    auto read = read_reflection(write_reflection(reflection));
+    return read ? "" : read.error().text;
+  };
+  CHECK(why(4096, "last") == "");
+  CHECK(why(4097, "last") == "reflection.json: kernels['cpu:x'][0].dims: there are more than 4096");
+  CHECK(why(9, "d3") == "reflection.json: kernels['cpu:x'][0].dims: a dimension is there twice");
+}
+
 TEST_CASE("reflection has one form and prints as YAML", "[format]") {
   Reflection reflection;
   KernelMeta kernel = sample_kernel("tile_linear");

@@ -209,6 +209,31 @@ TEST_CASE("a call ends at its last step or its last millisecond", "[runtime]") {
   }
 }
 
+TEST_CASE("the time of a call is over while its launches are sized, too", "[runtime]") {
+  PlanBuilder b("many");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"});
+  std::string sum = "N";
+  for (int i = 0; i < 400; ++i) sum += " + 1";
+  uint32_t long_sum = b.expr(sum);
+  constexpr uint32_t launches = 20000;  // which are not reached
+  b.step(SelectStep{b.expr("0"), launches, 0});
+  b.launch("add_one", {x, y}, {"N"});
+  std::get<LaunchStep>(b.plan.steps.back()).dims = {long_sum};
+  PlanStep launch = b.plan.steps.back();
+  while (b.plan.steps.size() <= launches) b.step(launch);
+  b.step(CopyStep{y, x});
+  Loaded loaded(make_bundle({b.plan}));
+  HostTensor in({2}, {1, 2}), out({2});
+  set_limits(loaded, {0, 1, 0});
+  CHECK(call(loaded.function("many"), {&in.tensor}, {&out.tensor}) == TSR_ETIMEOUT);
+  CHECK(last_error() == "many: it was ended after 1 ms, the most that it was given");
+  set_limits(loaded, {0, 0, 0});
+  REQUIRE(call(loaded.function("many"), {&in.tensor}, {&out.tensor}) == TSR_SUCCESS);
+  CHECK(out.values() == std::vector<float>{1, 2});
+}
+
 TEST_CASE("a call within its limits is not touched by them", "[runtime]") {
   Loaded loaded(make_bundle({launch_of("N", "N")}));
   HostTensor in({40}, std::vector<float>(40, 1.0f));

@@ -3,10 +3,14 @@
 #include "runtime/format/kernel_image.h"
 
 #include <elf.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -128,6 +132,23 @@ TEST_CASE("symbols of an image are in order, printable and inside the code", "[r
   CHECK(refusal({{"", 0, 1}}) == "a symbol's name is empty, too long or not printable");
 }
 
+TEST_CASE("reading an image ends at the first symbol that is none", "[runtime][image]") {
+  std::string code(50, '\x90');
+  std::string bytes = *write_kernel_image({"", code, {{"a", 0, 10}, {"b", 0, 10}, {"c", 0, 10}}});
+  size_t symbols = 4096 + 56;  // behind the code
+  put_at(bytes, bytes.find(std::string_view("\0a\0b\0c\0", 7)) + 3, 'A');
+  put_at(bytes, symbols + 3 * sizeof(Elf64_Sym), uint32_t(-1));
+  auto read = read_kernel_image(bytes);
+  REQUIRE_FALSE(read);
+  CHECK(read.error().text == "the symbol 'A' is out of order or there twice");
+  bytes = *write_kernel_image({"", code, {{"a", 0, 10}, {"b", 0, 10}, {"c", 0, 10}}});
+  put_at(bytes, symbols + 2 * sizeof(Elf64_Sym), uint32_t(1));  // a's name again
+  put_at(bytes, symbols + 3 * sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_size), uint64_t(-1));
+  read = read_kernel_image(bytes);
+  REQUIRE_FALSE(read);
+  CHECK(read.error().text == "it is not in the one form that tesserac writes; compile the source again");
+}
+
 TEST_CASE("nothing but contents of an image may be other bytes", "[runtime][image]") {
   std::string bytes = sample_object();
   Contents contents(bytes);
@@ -182,25 +203,32 @@ TEST_CASE("what a dynamic loader would act on is refused", "[runtime][image]") {
 }
 
 TEST_CASE("code is mapped to be executed, and never to be written", "[runtime][image]") {
-  auto mapped = [] {
-    std::vector<std::string> permissions;
+  // What may be done with the memory there.
+  auto permissions = [](const void* at) {
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
-      if (line.find("memfd:tessera-kernels") == line.npos) continue;
-      permissions.push_back(line.substr(line.find(' ') + 1, 4));
+      char* rest = nullptr;
+      uintptr_t begin = std::strtoull(line.c_str(), &rest, 16);
+      uintptr_t end = std::strtoull(rest + 1, &rest, 16);
+      if (uintptr_t(at) >= begin && uintptr_t(at) < end) return std::string(rest + 1, 4);
     }
-    return permissions;
+    return std::string("none");
   };
-  REQUIRE(mapped().empty());
+  size_t constants_bytes = 0;
   std::unique_ptr<tessera::runtime::Code> code;
   {
     std::string bytes = sample_object();
+    constants_bytes = read_kernel_image(bytes)->code_at();
     REQUIRE_FALSE(tessera::runtime::load_kernel_code(bytes, code).failed());
   }
-  CHECK(mapped() == std::vector<std::string>{"r--p", "r-xp"});
   void* kernel = nullptr;
   KernelMeta meta = sample_kernel("add_one");
   REQUIRE_FALSE(code->find(meta, &kernel).failed());
+  CHECK(permissions(kernel) == "r-xp");
+  const char* page = static_cast<char*>(kernel) - uintptr_t(kernel) % 4096;
+  REQUIRE(constants_bytes == 4096);
+  while (permissions(page) == "r-xp") page -= 4096;
+  CHECK(permissions(page) == "r--p");
   const float x = 3;
   float y = 0;
   const void* buffers[] = {&x, &y};
@@ -211,5 +239,19 @@ TEST_CASE("code is mapped to be executed, and never to be written", "[runtime][i
   meta.name = "absent";
   CHECK(code->find(meta, &kernel).text == "the bundle's CPU code has no kernel 'absent'");
   code.reset();
-  CHECK(mapped().empty());
+  CHECK(permissions(kernel) == "none");
+}
+
+TEST_CASE("code is loaded where no file may be written", "[runtime][image]") {
+  pid_t child = ::fork();
+  if (child == 0) {
+    rlimit none = {0, 0};
+    std::unique_ptr<tessera::runtime::Code> code;
+    bool is_loaded = ::setrlimit(RLIMIT_FSIZE, &none) == 0 &&
+                     !tessera::runtime::load_kernel_code(sample_object(), code).failed();
+    ::_exit(is_loaded ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }

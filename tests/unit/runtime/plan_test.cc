@@ -55,6 +55,12 @@ T& step(Plan& plan, size_t index) {
   return std::get<T>(plan.steps[index]);
 }
 
+std::string text_of(const Plan& plan) {
+  std::string out;
+  print_plan(plan, [&](std::string_view line) { out += line; });
+  return out;
+}
+
 }  // namespace
 
 TEST_CASE("a plan is read back as it was written", "[format]") {
@@ -66,7 +72,30 @@ TEST_CASE("a plan is read back as it was written", "[format]") {
   REQUIRE(again);
   CHECK(*again == plan);
   CHECK(encode_plan(*again) == bytes);
-  CHECK(plan_text(plan).find("for i in [0, count)") != std::string::npos);
+  CHECK(text_of(plan).find("for i in [0, count)") != std::string::npos);
+}
+
+TEST_CASE("the text of a plan has a long expression once", "[format]") {
+  PlanBuilder b("f");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"});
+  std::string sum = "N";
+  while (sum.size() < 1000) sum += " + 1";
+  for (int i = 0; i < 100; ++i) b.launch("add_one", {x, y}, {sum, "N + 1", sum});
+  b.step(SelectStep{b.expr(sum + " + 2"), 0, 0});
+  std::string text = text_of(b.plan);
+  std::string number = "$" + std::to_string(b.expr(sum));
+  CHECK(text.find("  " + number + " = " + sum + "\n") != text.npos);
+  CHECK(text.find(sum) == text.rfind(sum + "\n"));
+  CHECK(text.find("99: launch @add_one(%x, %y) dims(" + number + ", N + 1, " + number + ")\n") != text.npos);
+  CHECK(text.find("select " + sum + " + 2\n") != text.npos);
+  size_t lines = 0;
+  print_plan(b.plan, [&](std::string_view line) {
+    CHECK((line.ends_with('\n') && line.find('\n') == line.size() - 1));
+    ++lines;
+  });
+  CHECK(lines == 106);
 }
 
 TEST_CASE("no truncation or changed byte of a plan is misread", "[format]") {
@@ -244,7 +273,7 @@ TEST_CASE("loops, checks and exchanges are read back as they were written", "[fo
   INFO((again ? "" : again.error().text));
   REQUIRE(again);
   CHECK(*again == looping());
-  CHECK(plan_text(*again).find("while") != std::string::npos);
+  CHECK(text_of(*again).find("while") != std::string::npos);
   for (size_t size = 0; size < bytes.size(); ++size) CHECK_FALSE(decode_plan(std::string_view(bytes).substr(0, size)));
 }
 

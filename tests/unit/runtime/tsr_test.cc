@@ -1,12 +1,15 @@
 // The tsr command and the C example as programs: output, errors, exit codes, files.
 
+#include <elf.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cstdio>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -266,6 +269,37 @@ TEST_CASE("tsr verify reads the code of a GPU", "[tsr]") {
   CHECK(verified("cubin", "") == error + "'s kernels/cuda-sm_90a/kernels.cubin: it is no cubin\n");
   CHECK(verified("cubin", std::string(5000, 'x')) == error + "'s kernels/cuda-sm_90a/kernels.cubin: it is no cubin\n");
   CHECK(verified("cubin", sample_object()) == error + "'s kernels/cuda-sm_90a/kernels.cubin: it is no cubin\n");
+  // The sections are: nothing, a table of symbols, its names.
+  const std::string cubin(BundleView::open(sound)->find(kernels_path(target, "cubin"))->bytes);
+  uint64_t sections = 0;
+  std::memcpy(&sections, cubin.data() + offsetof(Elf64_Ehdr, e_shoff), sizeof sections);
+  auto changed = [&](size_t at, auto value) {
+    std::string bytes = cubin;
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+    return verified("cubin", bytes);
+  };
+  auto in_section = [&](size_t section, size_t field) { return sections + section * sizeof(Elf64_Shdr) + field; };
+  const std::string no_cubin = error + "'s kernels/cuda-sm_90a/kernels.cubin: it is no cubin\n";
+  CHECK(verified("cubin", cubin).find(": sound, ") != std::string::npos);
+  CHECK(changed(in_section(1, offsetof(Elf64_Shdr, sh_type)), uint32_t(SHT_PROGBITS)) == no_cubin);
+  CHECK(changed(in_section(2, offsetof(Elf64_Shdr, sh_type)), uint32_t(SHT_PROGBITS)) == no_cubin);
+  for (uint64_t beyond : {uint64_t(-1), uint64_t(-64), uint64_t(cubin.size())}) {
+    CHECK(changed(offsetof(Elf64_Ehdr, e_shoff), beyond) == no_cubin);
+    CHECK(changed(in_section(1, offsetof(Elf64_Shdr, sh_offset)), beyond) == no_cubin);
+    CHECK(changed(in_section(1, offsetof(Elf64_Shdr, sh_size)), beyond) == no_cubin);
+    CHECK(changed(in_section(2, offsetof(Elf64_Shdr, sh_offset)), beyond) == no_cubin);
+    CHECK(changed(in_section(1, offsetof(Elf64_Shdr, sh_link)), uint32_t(beyond)) == no_cubin);
+  }
+  // Two tables that share the symbols; and sections before the file, to which a sum that wraps around leads.
+  std::string twice = cubin.substr(0, sections) + cubin.substr(sections, 2 * sizeof(Elf64_Shdr)) +
+                      cubin.substr(sections + sizeof(Elf64_Shdr), 2 * sizeof(Elf64_Shdr));
+  const uint16_t four = 4;
+  const uint32_t third = 3;
+  std::memcpy(twice.data() + offsetof(Elf64_Ehdr, e_shnum), &four, sizeof four);
+  for (size_t section : {1, 2}) {
+    std::memcpy(twice.data() + in_section(section, offsetof(Elf64_Shdr, sh_link)), &third, sizeof third);
+  }
+  CHECK(verified("cubin", twice) == no_cubin);
 }
 
 TEST_CASE("what is no file is not read", "[tsr]") {
@@ -291,21 +325,22 @@ TEST_CASE("what is no file is not read", "[tsr]") {
 
 TEST_CASE("texts of a bundle do not steer a terminal", "[tsr]") {
   Workspace work;
-  const std::string escape = "\x1b[2J\x07", turn = "\xe2\x80\xae", control = "\xc2\x9b", unseen = "\xe2\x80\x8b";
+  const std::string turn = "\xe2\x80\xae", unseen = "\xe2\x80\x8b";
+  const std::string escape = "\x1b[2J\x07", control = "\xc2\x9b";  // of the IR, as other texts have none
   work.write("m.bundle", changed_bundle(work.read("m.bundle"), [&](Manifest& manifest, auto& entries) {
-    manifest.compiler = "compiler" + escape;
+    manifest.compiler = "compiler" + unseen;
     manifest.tools = {"tool" + turn};
-    manifest.entries[0].effects = {"effect" + control};
+    manifest.entries[0].effects = {"effect" + unseen};
     std::string& text = entries[std::string(reflection_name)];
     Reflection reflection = *read_reflection(text);
     for (KernelMeta& kernel : reflection.kernels[sample_target]) {
-      kernel.source = "source" + escape + ".tsr:1:2";
+      kernel.source = "source" + turn + ".tsr:1:2";
       kernel.features = {"feature" + turn};
       kernel.epilogue = {"epilogue" + unseen};
     }
-    reflection.steps[sample_target]["layer"] = {"step" + control + escape + ".tsr:3:4"};
+    reflection.steps[sample_target]["layer"] = {"step" + turn + unseen + ".tsr:3:4"};
     text = write_reflection(reflection);
-    entries["ir/graph.tir"] = "// " + escape + turn + "\nmodule";
+    entries["ir/graph.tir"] = "// " + escape + control + turn + "\nmodule";
   }));
   for (const char* command :
        {"verify m.bundle", "inspect m.bundle", "inspect --yaml m.bundle", "inspect --json m.bundle",
@@ -319,7 +354,7 @@ TEST_CASE("texts of a bundle do not steer a terminal", "[tsr]") {
       CHECK(ran.output.find(piece) == std::string::npos);
     }
   }
-  CHECK(work.tsr("inspect m.bundle").output.find("compiler  compiler\\x1b[2J\\x07, ABI") != std::string::npos);
+  CHECK(work.tsr("inspect m.bundle").output.find("compiler  compiler\\u200b, ABI") != std::string::npos);
   CHECK(work.tsr("inspect m.bundle").output.find("with      tool\\u202e\n") != std::string::npos);
   work.write("i.json", work.tsr("inspect --json m.bundle").output);
   CHECK(run("python3 -m json.tool " + work.path("i.json")).code == 0);

@@ -1,0 +1,59 @@
+#include "tools/command_line/byte_size.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+namespace tessera::command_line {
+
+namespace {
+
+/// Bytes of a unit, which is in small letters.
+std::optional<double> unit_bytes(std::string_view unit) {
+  if (unit.empty() || unit == "b") return 1;
+  constexpr std::string_view scales = "kmgt";
+  size_t power = scales.find(unit[0]);
+  if (power == scales.npos) return std::nullopt;
+  std::string_view rest = unit.substr(1);
+  if (rest != "b" && rest != "ib") return std::nullopt;
+  return std::pow(rest == "b" ? 1000.0 : 1024.0, double(power + 1));
+}
+
+}  // namespace
+
+std::optional<uint64_t> read_byte_size(std::string_view text) {
+  size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  double number = 0;
+  auto [end, status] = std::from_chars(text.data(), text.data() + digits, number, std::chars_format::fixed);
+  if (status != std::errc() || end != text.data() + digits) return std::nullopt;
+  std::string unit(text.substr(std::min(text.find_first_not_of(' ', digits), text.size())));
+  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  std::optional<double> scale = unit_bytes(unit);
+  if (!scale || number * *scale < 1 || number * *scale >= 0x1p64) return std::nullopt;
+  uint64_t bytes = 0;  // exact where it is a whole number of bytes, which a double may not be
+  bool is_whole = *scale == 1 && std::from_chars(text.data(), text.data() + digits, bytes).ptr == end;
+  return is_whole ? bytes : uint64_t(number * *scale);
+}
+
+void take_byte_size(CLI::Option& option) {
+  CLI::Validator validator(
+      [](std::string& text) {
+        std::optional<uint64_t> bytes = read_byte_size(text);
+        if (!bytes) {
+          return fmt::format(
+              "'{}' is no size: it takes a number of bytes above 0, or one with kB, MB or GB, which count in 1000, or "
+              "KiB, MiB or GiB, which count in 1024",
+              text);
+        }
+        text = std::to_string(*bytes);
+        return std::string();
+      },
+      "");
+  option.transform(validator)->type_name("SIZE");
+}
+
+}  // namespace tessera::command_line
