@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <vector>
 
 namespace tessera::runtime {
@@ -66,8 +67,8 @@ Status KernelLog::read(Queue& queue, const format::KernelMeta& meta, std::span<c
   Status status = queue.read(bytes.data(), memory_.data() + header_bytes, bytes.size());
   if (status.failed()) return status;
   auto entry_at = [&](size_t i) {
-    Entry entry;
-    std::copy_n(bytes.data() + i * entry_bytes, sizeof entry, reinterpret_cast<char*>(&entry));
+    Entry entry{};
+    std::memcpy(entry.data(), bytes.data() + i * entry_bytes, sizeof entry);
     std::swap(entry[Site], entry[Program]);
     return entry;
   };

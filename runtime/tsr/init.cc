@@ -116,7 +116,7 @@ void add_init_command(CLI::App& command, int& exit_code) {
   command.add_option("--seed", options->seed, "seed of the random numbers")
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("-o,--output", options->output, "the file to write")
+  command.add_option("-o,--output", options->output, "the file to write; - for standard output")
       ->type_name("FILE")
       ->required();
   command.add_flag("--skip-missing", options->skip_missing,

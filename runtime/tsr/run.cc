@@ -43,7 +43,8 @@ constexpr const char* epilogue =
     "  .safetensors  the tensor of the input's or output's name.\n"
     "  An input of rank 0 may be a number instead: --input seed=7. A seed that is not given is 0.\n"
     "  Output files appear only when the run has succeeded. An output without a file is printed: its\n"
-    "  type, and its value where that has at most eight numbers.\n"
+    "  type, and its value where that has at most eight numbers. '--output y=-' writes the .npy file to\n"
+    "  standard output, where nothing else is printed then.\n"
     "\n"
     "State:\n"
     "  An entry with a parameter 'cache: KVCache[…]' has the inputs cache.K, cache.V and cache.length,\n"
@@ -123,7 +124,10 @@ class Run {
       if (!targets_[index].name.empty()) {
         return fail(cat("output ", in_quotes(to.name), " is given twice"));
       }
-      if (!is_tensor_file(to.value)) {
+      if (to.value == "-") {
+        if (options_.trace_shapes) return fail("--trace-shapes prints to standard output, where '-' writes a file");
+        is_piped_ = true;
+      } else if (!is_tensor_file(to.value)) {
         return fail(cat("output ", in_quotes(to.name), " cannot be written to ",
                         in_quotes(to.value), ": only .npy and .safetensors files are written"));
       }
@@ -289,6 +293,7 @@ class Run {
     PendingFiles files;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (targets_[i].name.empty()) {
+        if (is_piped_) continue;
         if (int code = print_output(output_infos_[i].name, *outputs_[i])) return code;
       } else if (int code = write_output(session_, files, targets_[i], *outputs_[i])) {
         return code;
@@ -311,6 +316,7 @@ class Run {
   std::vector<tsr_tensor_info_t> output_infos_;
   std::vector<StateFile> states_;
   std::vector<Assignment> targets_;  ///< beside the outputs; an empty name means not wanted
+  bool is_piped_ = false;            ///< an output is written to standard output
   std::vector<const tsr_tensor_t*> inputs_;
   std::vector<const OwnedTensor*> input_tensors_;  ///< beside inputs_
   std::vector<OwnedTensor*> outputs_;

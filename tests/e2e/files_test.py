@@ -24,6 +24,11 @@ def f(x: Tensor[M, 64, f32]) -> Tensor[M, 64, f32]:
 @jit
 def step(k: Tensor[1, 1, 1, 4, f32], cache: KVCache[1, 1, 8, 4, f32]):
     return cache.append(k, k)
+
+@jit
+def pair(v: Tensor[4, f32]):
+    twice, less = v * 2.0, v - 1.0
+    return twice, less
 """
 
 
@@ -57,6 +62,19 @@ def check_outputs(folder):
     kept += [make_folder(folder / ".tessera-unfinished-folder", "w.bin"), make_folder(folder / ".tessera-agents", "w.bin")]
     check_orphans(folder, left, kept, locked, lambda: run(*compile_to(folder)))
     assert all((path / "w.bin").exists() for path in kept[-2:])
+
+
+def check_standard_output(folder):
+    """'-' is standard output, which then has the file's bytes and no others."""
+    tsr, piped = BIN / "tsr", lambda *command: subprocess.run(command, check=True, capture_output=True).stdout
+    run(tsr, "init", folder / "f.bundle", "-o", folder / "w.safetensors")
+    assert piped(tsr, "init", folder / "f.bundle", "-o", "-") == (folder / "w.safetensors").read_bytes()
+    np.save(folder / "v.npy", np.arange(4, dtype=np.float32))
+    command = [tsr, "run", folder / "f.bundle", "pair", "--input", f"v={folder / 'v.npy'}"]
+    run(*command, "--output", f"less={folder / 'less.npy'}")
+    assert piped(*command, "--output", "less=-") == (folder / "less.npy").read_bytes()
+    assert "prints to standard output" in refuse(*command, "--output", "less=-", "--trace-shapes")
+    assert "go to the same file '-'" in refuse(*command, "--output", "less=-", "--output", "twice=-")
 
 
 def check_limits(folder):
@@ -145,7 +163,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "f.tsr").write_text(SOURCE)
-        for check in (check_outputs, check_limits, check_places, check_assembler, check_names):
+        for check in (check_outputs, check_standard_output, check_limits, check_places, check_assembler, check_names):
             check(folder)
 
 

@@ -131,6 +131,33 @@ def regions(x, y):
     return {"a": changed * 3, "b": x.sum(axis=0) * 3, "c": np.tanh(sums) * len(x)}
 
 
+# The blocks of keys have as many rows as columns, and the keys end elsewhere than their columns do.
+LIMITS = """
+@kernel.schedule(Schedule(BM={0}, BK={1}))
+def weighted(q: Tensor[M, {1}, f32], keys: Tensor[K, {1}, f32], v: Tensor[K, {1}, f32]) -> Tensor[M, {1}, f32]:
+    t = tile.context(m=M, n={1}, k=K)
+    rows = tile.load(q, (t.i, t.j), (t.m, t.n))
+    acc, m, l = tile.zeros((t.m, t.n), f32), tile.full((t.m,), -INF), tile.zeros((t.m,), f32)
+    for k in tile.range(K, t.k):
+        s = tile.dot(rows, tile.load(keys, (k, 0), (t.k, t.n)).T)
+        s = s + tile.cast(tile.arange(t.k, k)[None, :] - tile.arange(t.m, t.i)[:, None], f32) * 0.125
+        p, top, total = tile.softmax_online(s)
+        acc, m, l = tile.softmax_accumulate(acc, m, l, p, tile.load(v, (k, 0), (t.k, t.n)), top, total)
+    return acc / l[:, None] + tile.where(tile.arange(t.m, t.i)[:, None] == tile.arange(t.n, t.j)[None, :], rows, 1.5)
+
+@jit
+def f(q: Tensor[M, {1}, f32], k: Tensor[K, {1}, f32], v: Tensor[K, {1}, f32]):
+    a = weighted(q, k, v)
+    return a
+"""
+
+
+def limits(q, k, v):
+    m, n = np.ogrid[:len(q), :len(k)]
+    p = np.exp(q @ k.T + (n - m) / 8)
+    return {"a": p / p.sum(axis=1, keepdims=True) @ v + np.where(np.eye(*q.shape) == 1, q, 1.5)}
+
+
 def check(folder, source, reference, given, bound=2e-5):
     """Compiles for each CPU, and runs on those there are."""
     (folder / "f.tsr").write_text(source)
@@ -171,6 +198,9 @@ def main():
             for rows in (5, 70):
                 given = {"q": of(21, 40), "k": of(11, 40), "rows": rng.integers(0, 11, rows).astype(np.int32)}
                 check(folder, GATHERED.format(*blocks), gathered, given)
+        for rows, width in ((48, 8), (8, 8), (32, 16)):
+            given = {"q": of(50, width), "k": of(29, width), "v": of(29, width)}
+            check(folder, LIMITS.format(rows, width), limits, given)
         check(folder, REGIONS, regions, {"x": of(19, 16), "y": of(19, 16)})
 
 

@@ -73,10 +73,6 @@ std::string operand_text(Dim dim) {
   return simple ? dim->text : "(" + dim->text + ")";
 }
 
-// Beside the rules that dim.h lists, divisions by constants k, m > 0 are brought to one:
-//   (x//m + y) // k = (x + m*y) // (m*k),  (x % m) % k = x % k where k divides m,
-//   and a number that divides k and all terms but the constant leaves both.
-
 /// The greatest divisor of k that divides every term but the constant.
 int64_t common_factor(Dim dim, int64_t k) {
   int64_t shared = k;

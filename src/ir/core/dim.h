@@ -5,9 +5,9 @@
 // A dimension is a sum of terms coefficient * product of atoms. Terms and factors are sorted by their
 // text, so the form depends on nothing but the mathematics. Atoms with a non-polynomial meaning are
 // simplified by these rules and by no others:
-//   (c*k*x + y) // k  = c*x + y//k      k > 0 a constant; terms divisible by k leave the division
-//   (c*k*x + y) %  k  = y % k
-//   x // 1 = x,  x % 1 = 0,  constants fold (floor division, remainder with the divisor's sign)
+//   (c*k*x + y) // k = c*x + y//k,  (c*k*x + y) % k = y % k        here k, m > 0 are constants
+//   (c*x)//(c*k) = x//k,  (c*x) % (c*k) = c*(x % k),  (x//m + y)//k = (x + m*y)//(m*k),  (x % (k*m)) % k = x % k
+//   x//1 = x, x%1 = 0, x%x = 0, x//x = 1 where x > 0; constants fold (remainder with the divisor's sign)
 //   min(x, x) = x, and min, max of x and y where intervals show which one is smaller
 // Every symbol is a size: at least 0. Inequalities are decided by interval arithmetic on that.
 

@@ -2,10 +2,8 @@
 //
 // Past a tensor's edge a load gives its fill value, and what is computed from that means nothing:
 // it may not take part in a reduction, whatever the fill. The limit of a reduction is that of the
-// loads it is computed from, on the loads' axis that belongs to the reduced one (tile_axes.h);
-// where several loads differ it is the least. Where values run along that axis twice, as in a product
-// of a square with itself, it cannot be told whose limit is meant: all loads have to have the same. A
-// tile.within limits what no load does, and goes. A
+// loads it is computed from, along the axis of theirs that its own axis is made of (tile_axes.h);
+// where several loads differ it is the least. A tile.within limits what no load does, and goes. A
 // limit that was computed inside a loop which the reduction follows is computed again from what it
 // was made of.
 
@@ -30,12 +28,12 @@ namespace in = tile::in;
 class MaskPropagation {
  public:
   MaskPropagation(Op* kernel, PassContext& context)
-      : kernel_(kernel), context_(context), axes_(kernel), builder_(*kernel->module()) {}
+      : kernel_(kernel), context_(context), builder_(*kernel->module()) {}
 
   Status run() {
     std::vector<Op*> combining;
     walk(kernel_, [&](Op* op) {
-      for (unsigned i = 0; i < op->result_count(); ++i) note_repeated(op->result(i));
+      note_sources(op);
       bool combines = op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Scan));
       combines |= op->is(tile::info(OpKind::Scatter));
       if (combines || op->is(tile::info(OpKind::Dot))) combining.push_back(op);
@@ -49,6 +47,15 @@ class MaskPropagation {
   }
 
  private:
+  using TileAxis = std::pair<Value*, size_t>;
+
+  void note_sources(Op* op) {
+    if (op->is(tile::info(OpKind::Scatter))) return;  // what it stores is not made of where it stores it
+    for (const AxisLink& link : axis_links(op)) {
+      sources_[{link.to, link.place}].emplace_back(op->operand(link.operand), link.axis);
+    }
+  }
+
   static unsigned limit_slot(Op* op) {
     if (op->is(tile::info(OpKind::Dot))) return in::Dot::limit;
     return op->is(tile::info(OpKind::Scan)) ? unsigned(in::Scan::limit) : unsigned(in::Reduce::limit);
@@ -69,41 +76,28 @@ class MaskPropagation {
     bool multiplies = op->is(tile::info(OpKind::Dot));
     unsigned slot = limit_slot(op);
     if (op->slot_size(slot)) return success;
-    size_t position = multiplies ? 1 : size_t(op->int_attr("axis"));
-    axis_ = axes_.of(op->operand(0), position);
-    if (axis_ < 0) return success;
-    std::vector<Value*> computed_from{op->operand(0)};
-    if (multiplies) computed_from.push_back(op->in(in::Dot::b));
-    Result<Value*> least = least_limit(op, computed_from);
+    size_t axis = multiplies ? 1 : size_t(op->int_attr("axis"));
+    std::vector<TileAxis> combined{{op->operand(0), axis}};
+    if (multiplies) combined.emplace_back(op->in(in::Dot::b), 0);
+    Result<Value*> least = least_limit(op, combined);
     if (!least) return failure;
     if (*least) op->set_slot(slot, std::vector<Value*>{*least});
     return success;
-  }
-
-  void note_repeated(Value* value) {
-    if (!value->type()->is(TypeKind::Tile)) return;
-    std::vector<int> axes = axes_.of(value);
-    std::sort(axes.begin(), axes.end());
-    for (size_t i = 1; i < axes.size(); ++i) {
-      if (axes[i] >= 0 && axes[i] == axes[i - 1]) repeated_.insert(axes[i]);
-    }
   }
 
   /// What lies past an edge goes nowhere.
   Status limit_scatter(Op* op) {
     if (op->slot_size(in::Scatter::limits)) return success;
     Value* stored = op->in(in::Scatter::value);
-    std::vector<Value*> computed_from = op->ins(in::Scatter::index), limits;
-    computed_from.push_back(stored);
+    std::vector<Value*> tiles = op->ins(in::Scatter::index), limits;
+    tiles.push_back(stored);
     bool limited = false;
     for (size_t i = 0; i < stored->type()->rank(); ++i) {
-      axis_ = axes_.of(stored, i);
-      Value* limit = nullptr;
-      if (axis_ >= 0) {
-        Result<Value*> least = least_limit(op, computed_from);
-        if (!least) return failure;
-        limit = *least;
-      }
+      std::vector<TileAxis> scattered;
+      for (Value* value : tiles) scattered.emplace_back(value, i);
+      Result<Value*> least = least_limit(op, scattered);
+      if (!least) return failure;
+      Value* limit = *least;
       limited |= limit != nullptr;
       builder_.set_before(op);
       limits.push_back(limit ? limit : tile::dim(builder_, stored->type()->dims[i]));
@@ -112,17 +106,11 @@ class MaskPropagation {
     return success;
   }
 
-  /// The least of the limits along the axis of what the tiles are computed from; null where there is none.
-  Result<Value*> least_limit(Op* op, const std::vector<Value*>& computed_from) {
+  /// The least of the limits of what the axes of tiles are made of; null where there is none.
+  Result<Value*> least_limit(Op* op, const std::vector<TileAxis>& combined) {
     seen_.clear();
     found_.clear();
-    has_whole_ = false;
-    for (Value* value : computed_from) visit(value);
-    if (repeated_.contains(axis_) && found_.size() + has_whole_ > 1) {
-      context_.diagnostics.report(diag::unsupported_tile_split, op->loc(), std::string(op->name()),
-                                  "what it combines runs along one axis twice, with different limits");
-      return failure;
-    }
+    for (const auto& [value, axis] : combined) visit(value, axis);
     builder_.set_before(op);
     builder_.set_loc(op->loc());
     Value* least = nullptr;
@@ -140,49 +128,28 @@ class MaskPropagation {
     return least;
   }
 
-  /// Collects the limits along the axis of all loads that `value` is computed from.
-  void visit(Value* value) {
-    if (!value->type()->is(TypeKind::Tile) || !seen_.insert(value).second) return;
-    std::vector<int> axes = axes_.of(value);
-    if (std::find(axes.begin(), axes.end(), axis_) == axes.end()) return;
-    Op* op = value->def();
-    if (!op) {
-      Op* loop = value->block()->parent_op();
-      if (value->index() == 0) return;
-      visit(loop->in(in::For::inits, value->index() - 1));
-      return visit(loop->region()->front()->back()->operand(value->index() - 1));
-    }
-    if (op->is(tile::info(OpKind::For)))
-      return visit(op->region()->front()->back()->operand(value->index()));
-    if (op->is(tile::info(OpKind::If))) {
-      for (unsigned r = 0; r < 2; ++r) visit(op->region(r)->front()->back()->operand(value->index()));
-      return;
-    }
-    if (op->is(tile::info(OpKind::Load))) return collect(op, in::Load::limits);
-    if (op->is(tile::info(OpKind::Gather))) collect(op, in::Gather::limits);
-    if (op->is(tile::info(OpKind::Within))) collect(op, in::Within::limits);
-    for (unsigned i = 0; i < op->operand_count(); ++i) visit(op->operand(i));
+  /// Collects the limits of all loads that an axis of a tile is made of.
+  void visit(Value* tile, size_t axis) {
+    if (!tile->def()) tile = tile->block()->parent_op()->result(tile->index() - 1);  // what a loop carries
+    if (tile->type()->dims[axis]->is_constant(1) || !seen_.insert({tile, axis}).second) return;
+    Op* op = tile->def();
+    if (op->is(tile::info(OpKind::Load))) collect(op, in::Load::limits, axis);
+    if (op->is(tile::info(OpKind::Gather))) collect(op, in::Gather::limits, axis);
+    if (op->is(tile::info(OpKind::Within))) collect(op, in::Within::limits, axis);
+    for (auto [from, i] : sources_[{tile, axis}]) visit(from, i);
   }
 
-  void collect(Op* op, unsigned slot) {
-    for (size_t i = 0; i < op->result()->type()->rank(); ++i) {
-      if (axes_.of(op->result(), i) != axis_) continue;
-      Value* limit = tile_limit(op, slot, i, op->result()->type()->dims[i]);
-      has_whole_ |= !limit;
-      if (limit && std::find(found_.begin(), found_.end(), limit) == found_.end())
-        found_.push_back(limit);
-    }
+  void collect(Op* op, unsigned slot, size_t axis) {
+    Value* limit = tile_limit(op, slot, axis, op->result()->type()->dims[axis]);
+    if (limit && std::find(found_.begin(), found_.end(), limit) == found_.end()) found_.push_back(limit);
   }
 
   Op* kernel_;
   PassContext& context_;
-  TileAxes axes_;
   Builder builder_;
-  int axis_ = -1;
-  std::set<int> repeated_;  ///< axes along which a value runs twice
-  std::set<Value*> seen_;
+  std::map<TileAxis, std::vector<TileAxis>> sources_;  ///< the axes that an axis is made of; not of what loops carry
+  std::set<TileAxis> seen_;
   std::vector<Value*> found_;
-  bool has_whole_ = false;  ///< a load has all of the axis
   std::map<Value*, Value*> copies_;
 };
 
