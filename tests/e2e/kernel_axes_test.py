@@ -74,6 +74,77 @@ def squares(x):
     return {"a": e + e.T, "b": e @ e, "c": x @ x.T}
 
 
+# Each kernel for itself: what joins two axes, or keeps them apart, in one of them does so nowhere else.
+SHARED = """
+@kernel.schedule(Schedule(BM=8))
+def unrolled(x: Tensor[M, {n}, f32], u: Tensor[{n}, {n}, f32]) -> Tensor[M, {n}, f32]:
+    t = tile.context(m=M, n={n})
+    w, v = tile.load(u, (0, 0), (t.n, t.n)), tile.load(x, (t.i, t.j), (t.m, t.n))
+    h = v
+    for i in range(3):
+        h = tile.tanh(v + tile.dot(h, w))
+    return h
+
+@kernel.schedule(Schedule(BM=8))
+def chained(x: Tensor[M, {n}, f32], u: Tensor[{n}, {n}, f32]) -> Tensor[M, {n}, f32]:
+    t = tile.context(m=M, n={n})
+    w, h = tile.load(u, (0, 0), (t.n, t.n)), tile.load(x, (t.i, t.j), (t.m, t.n))
+    for i in tile.range(4, 1):
+        h = tile.dot(tile.tanh(tile.dot(h, w)), w)
+    return h
+
+@kernel.schedule(Schedule(BM=8))
+def turned(x: Tensor[M, {n}, f32], u: Tensor[{n}, {n}, f32]) -> Tensor[M, {n}, f32]:
+    t = tile.context(m=M, n={n})
+    w, h = tile.load(u, (0, 0), (t.n, t.n)), tile.load(x, (t.i, t.j), (t.m, t.n))
+    for i in tile.range(4, 1):
+        h = tile.tanh(tile.dot(h, w) + tile.dot(h, w.T))
+    return h
+
+@kernel.schedule(Schedule())
+def mirrored(u: Tensor[{n}, {n}, f32]) -> Tensor[{n}, {n}, f32]:
+    t = tile.context(m={n}, n={n})
+    e = tile.tanh(tile.load(u, (0, 0), (t.m, t.n)))
+    return e + e.T
+
+@kernel.schedule(Schedule())
+def spread(u: Tensor[{n}, {n}, f32]) -> Tensor[{n}, {n}, f32]:
+    t = tile.context(m={n}, n={n})
+    w = tile.load(u, (0, 0), (t.m, t.n))
+    e = tile.tanh(w)
+    return e + tile.sum(tile.dot(e, w.T), axis=1)[None, :]
+
+@kernel.schedule(Schedule())
+def across(u: Tensor[{n}, {n}, f32]) -> Tensor[{n}, {n}, f32]:
+    t = tile.context(m={n}, n={n})
+    e = tile.tanh(tile.load(u, (0, 0), (t.m, t.n)))
+    both = tile.sum(e, axis=0) + tile.sum(e, axis=1)
+    for i in tile.range(3, 1):
+        e = tile.tanh(e.T * 0.5 + both[:, None])
+    return e
+
+@jit
+def f(x: Tensor[M, {n}, f32], u: Tensor[{n}, {n}, f32]):
+    a, b, c = unrolled(x, u), chained(x, u), turned(x, u)
+    d, e, g = mirrored(u), spread(u), across(u)
+    return a, b, c, d, e, g
+"""
+
+
+def shared(x, u):
+    a = b = c = x
+    for _ in range(3):
+        a = np.tanh(x + a @ u)
+    for _ in range(4):
+        b = np.tanh(b @ u) @ u
+        c = np.tanh(c @ u + c @ u.T)
+    t = np.tanh(u)
+    g = t
+    for _ in range(3):
+        g = np.tanh(g.T * 0.5 + (t.sum(axis=0) + t.sum(axis=1))[:, None])
+    return {"a": a, "b": b, "c": c, "d": t + t.T, "e": t + (t @ u.T).sum(axis=1)[None, :], "g": g}
+
+
 GATHERED = """
 @kernel.schedule(Schedule(BM={0}, BR={1}))
 def scores(q: Tensor[M, 40, f32], k: Tensor[V, 40, f32], rows: Tensor[R, i32]) -> Tensor[M, R, f32]:
@@ -194,6 +265,8 @@ def main():
             check(folder, source, recurrences, given, 2e-5 if dtype == "f32" else 5e-2)
         if DEVICE == "cpu":  # a GPU's tiles run along each axis once
             check(folder, SQUARES, squares, {"x": of(20, 20)})
+            for n, extent in ((16, 16), (20, 20), ("N", 37)):
+                check(folder, SHARED.format(n=n), shared, {"x": of(19, extent), "u": of(extent, extent) / 8})
         for blocks in ((8, 16), (1, 32), (16, 64)):
             for rows in (5, 70):
                 given = {"q": of(21, 40), "k": of(11, 40), "rows": rng.integers(0, 11, rows).astype(np.int32)}

@@ -473,6 +473,10 @@ def parts():
          lambda x: (np.tril(x), np.triu(x), np.tril(x, -1), np.triu(x, 2)), 0)
     case("x: Tensor[B, M, N, i8]", "tril(x), triu(x, -3)", [RNG.integers(-9, 9, (2, 5, 7)).astype(np.int8)],
          lambda x: (np.tril(x), np.triu(x, -3)), 0)
+    case("x: Tensor[M, 7, bool], i: Tensor[R, i32]", "tril(x), triu(x, 1), x[::-1], flip(x, 1), x[:, i], x[i, i]",
+         [RNG.integers(0, 2, (5, 7)).astype(bool), np.array([4, 0, 9, -1], np.int32)],
+         lambda x, i: (np.tril(x), np.triu(x, 1), x[::-1], x[:, ::-1], np.stack([x[:, 4], x[:, 0], x[:, 0] & False, x[:, 0] & False], 1),
+                       np.array([x[4, 4], x[0, 0], False, False])), 0)
     case("x: Tensor[A, 8, C, f32]", "flip(x, 0), flip(x, 1), flip(flip(x, -1), 1)", [x],
          lambda x: (x[::-1], x[:, ::-1], x[:, ::-1, ::-1]), 0, units=0)
     case("x: Tensor[A, 8, C, f32] where A >= 2", "x[::-1], x[:, ::-3], x[:, 6:1:-2], x[1, -2::-1, None], x[:0:-1, 3:3:-1]",
@@ -485,7 +489,7 @@ def statistics():
     x = normal(4, 6, 5) * 3 + 2
     three = "x: Tensor[A, B, C, f32]"
     case(three, "var(x), var(x, axis=1), var(x, axis=(0, -1), keepdims=True), var(x, axis=1, correction=0)", [x],
-         lambda x: (x.var(ddof=1), x.var(1, ddof=1), x.var((0, 2), ddof=1, keepdims=True), x.var(1)), units=2)
+         lambda x: (x.var(ddof=1), x.var(1, ddof=1), x.var((0, 2), ddof=1, keepdims=True), x.var(1)), units=4)
     case(three, "std(x), std(x, axis=[0, 1], correction=0)", [x], lambda x: (x.std(ddof=1), x.std((0, 1))), units=2)
     case("x: Tensor[A, 1, f32]", "var(x, axis=1), std(x, axis=1, correction=0)", [normal(3, 1)],
          lambda x: (np.full(3, np.nan), np.zeros(3)))

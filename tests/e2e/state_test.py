@@ -81,6 +81,11 @@ def looked_at(x: Tensor[1, 1, N, 4, f32], c: KVCache[1, 1, "S", 4, f32]) where N
     c = c.replace(length=c.length + cast(max(c.K), i64))
     c = c.append(x, x + 1.0)
     return c
+
+@jit
+def none(x: Tensor[1, 1, N, 4, f32], c: KVCache[1, 1, "S", 4, f32]):
+    c = c.append(x[:, :, N:], x[:, :, N:])
+    return c
 """
 
 
@@ -114,7 +119,8 @@ def check_failed_calls(path):
             ("both", 0, [8, 10], False), ("both", 0, [7, 11], False),
             ("until", 1, [8], True, np.float32(4)), ("until", 1, [9], False, np.float32(4)),
             ("until", 1, [12], True, np.float32(0)),
-            ("looked_at", 2, [4], True), ("looked_at", 3, [4], False), ("looked_at", 2, [11], False)):
+            ("looked_at", 2, [4], True), ("looked_at", 3, [4], False), ("looked_at", 2, [11], False),
+            ("none", 2, [12], True), ("none", 2, [13], False), ("none", 0, [-1], False)):
         x = in_memory(np.arange(1, 4 * n + 1, dtype=np.float32).reshape(1, 1, n, 4) % 4)
         arguments = [x, *map(in_memory, more)]
         first = len(arguments)

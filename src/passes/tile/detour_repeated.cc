@@ -4,21 +4,92 @@
 // axis of the program would run along u twice, and no loop binds an axis to two places at once. What lies in memory has
 // no axes. Where the product reads h from there, its k is an axis of its own.
 //
-// Of the values that may go through memory the one that leaves the fewest repeated goes first, until none is left or
-// nothing helps. What is loaded from memory that nobody writes is loaded once more instead.
+// Axes are joined anew, one use of a tile after the other, those first that cost most to take apart. A use that would
+// bring two axes of one tile together reads a copy of its value instead: one that another use has, if its axes fit, or
+// a new one, whose axes are nobody's and so always fit. A copy is loaded from where the value was stored, or it is made
+// once more where that costs no more: constants, coordinates, and what is loaded from memory that nobody writes.
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "ir/tile/build.h"
 #include "passes/tile/tile_axes.h"
+#include "support/check.h"
 
 namespace tessera {
 
+using tile::kind_of;
 using tile::OpKind;
 namespace in = tile::in;
 
 namespace {
+
+/// Axes of tiles in groups, no two of one tile in the same.
+class Partition {
+ public:
+  /// A new tile with as many axes, each a group of its own; gives the first.
+  int add(size_t axes) {
+    int first = int(parent_.size());
+    for (size_t i = 0; i < axes; ++i) {
+      parent_.push_back(first + int(i));
+      tiles_.push_back({first, first + int(axes)});
+      members_.push_back({first + int(i)});
+    }
+    return first;
+  }
+
+  /// Joins all these pairs, or none where two axes of one tile would come together.
+  bool join(const std::vector<std::pair<int, int>>& pairs) {
+    size_t done = joined_.size();
+    for (auto [a, b] : pairs) {
+      if (join(find(a), find(b))) continue;
+      while (joined_.size() > done) take_back();
+      return false;
+    }
+    joined_.clear();
+    return true;
+  }
+
+ private:
+  /// Paths stay as they are, so that a join can be taken back. They are short: the smaller group joins the greater.
+  int find(int axis) const {
+    while (parent_[size_t(axis)] != axis) axis = parent_[size_t(axis)];
+    return axis;
+  }
+
+  bool join(int a, int b) {
+    if (a == b) return true;
+    if (members_[size_t(a)].size() < members_[size_t(b)].size()) std::swap(a, b);
+    std::vector<int>& all = members_[size_t(a)];
+    const std::vector<int>& fewer = members_[size_t(b)];
+    bool meets = std::ranges::any_of(fewer, [&](int member) {
+      for (int axis = tiles_[size_t(member)].first; axis < tiles_[size_t(member)].second; ++axis) {
+        if (find(axis) == a) return true;
+      }
+      return false;
+    });
+    if (meets) return false;
+    all.insert(all.end(), fewer.begin(), fewer.end());
+    parent_[size_t(b)] = a;
+    joined_.push_back(b);
+    return true;
+  }
+
+  void take_back() {
+    int b = joined_.back();
+    std::vector<int>& all = members_[size_t(parent_[size_t(b)])];
+    all.resize(all.size() - members_[size_t(b)].size());
+    parent_[size_t(b)] = b;
+    joined_.pop_back();
+  }
+
+  std::vector<int> parent_;
+  std::vector<std::pair<int, int>> tiles_;  ///< per axis: those of its tile, from and up to
+  std::vector<std::vector<int>> members_;   ///< per axis that leads a group
+  std::vector<int> joined_;                 ///< what led groups that have joined others
+};
 
 class Detours {
  public:
@@ -30,85 +101,120 @@ class Detours {
   }
 
   void run() {
-    for (size_t repeats = TileAxes(kernel_).repeats(); repeats > 0;) {
-      std::vector<Readers> all = candidates();
-      const Readers* best = nullptr;
-      size_t least = repeats;
-      for (const Readers& readers : all) {
-        size_t left = tried(readers);
-        if (left < least) best = &readers, least = left;
-      }
-      if (!best) return;
-      take(*best);
-      repeats = least;
-    }
+    walk(kernel_, [&](Op* op) { number(op); });
+    walk(kernel_, [&](Op* op) { collect(op); });
+    std::ranges::stable_sort(uses_, std::greater(), &AxisUse::cost);
+    for (const AxisUse& use : uses_) separate(use);
   }
 
  private:
-  /// Uses of one value in one block that the same load can serve.
-  using Readers = std::vector<Use*>;
+  /// An operand whose axes are those of other values.
+  struct AxisUse {
+    Op* reader;
+    unsigned operand;
+    std::vector<AxisLink> links;
+    int cost = 0;  ///< of reading a copy
+  };
 
   static Value* root_of(Value* memory) {
     while (memory->def() && memory->def()->is(tile::info(OpKind::View))) memory = memory->def()->operand(0);
     return memory;
   }
 
-  /// Factors of products, left and right ones for themselves, then values whose axes are exchanged or spread.
-  std::vector<Readers> candidates() {
-    std::vector<Readers> factors, turned;
-    std::map<std::tuple<Value*, Block*, unsigned>, size_t> place;
-    walk(kernel_, [&](Op* op) {
-      if (op->is(tile::info(OpKind::Dot))) {
-        for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
-          auto [known, is_new] = place.try_emplace({op->in(slot), op->block(), slot}, factors.size());
-          if (is_new) factors.emplace_back();
-          factors[known->second].push_back(use_of(op, op->slot_begin(slot)));
-        }
-      }
-      bool turns = op->is(tile::info(OpKind::Transpose)) || op->is(tile::info(OpKind::Reshape)) ||
-                   op->is(tile::info(OpKind::Broadcast));
-      if (turns) turned.push_back({use_of(op, 0)});
-    });
-    factors.insert(factors.end(), turned.begin(), turned.end());
-    return factors;
+  /// The axes of a value, and one more: what its op combines lies apart from them.
+  void number(Value* value) {
+    if (value->type()->is(TypeKind::Tile)) first_[value] = axes_.add(value->type()->rank() + 1);
   }
 
-  static Use* use_of(Op* op, unsigned position) {
-    Use* use = op->operand(position)->first_use();
-    while (use->owner() != op || use->index() != position) use = use->next();
-    return use;
-  }
-
-  /// How many values would be repeated.
-  size_t tried(const Readers& readers) {
-    Value* before = readers[0]->value();
-    std::vector<Op*> made = take(readers);
-    size_t left = TileAxes(kernel_).repeats();
-    for (Use* use : readers) use->set(before);
-    for (size_t i = made.size(); i-- > 0;) made[i]->erase();
-    return left;
-  }
-
-  /// Has the readers read the value from memory; gives the ops that do that.
-  std::vector<Op*> take(const Readers& readers) {
-    Value* value = readers[0]->value();
-    builder_.set_before(readers[0]->owner());
-    builder_.set_loc(readers[0]->owner()->loc());
-    std::vector<Op*> made;
-    Op* def = value->def();
-    bool loaded = def && def->is(tile::info(OpKind::Load)) && !written_.contains(root_of(def->in(in::Load::memory)));
-    if (loaded) {
-      std::map<Value*, Value*> same;
-      made.push_back(kernel_->module()->clone(def, same));
-      builder_.insert(made.back());
-    } else {
-      made = through_memory(value);
+  void number(Op* op) {
+    for (unsigned i = 0; i < op->result_count(); ++i) number(op->result(i));
+    for (unsigned i = 0; i < op->result_count() && op->is(tile::info(OpKind::For)); ++i) {
+      if (first_.contains(op->result(i))) first_[carried(op, i)] = first_[op->result(i)];
     }
-    for (Use* use : readers) use->set(made.back()->result());
-    return made;
   }
 
-  std::vector<Op*> through_memory(Value* value) {
+  void collect(Op* op) {
+    std::map<unsigned, std::vector<AxisLink>> links;
+    for (const AxisLink& link : axis_links(op)) links[link.operand].push_back(link);
+    for (auto& [operand, of_it] : links) {
+      int cost = cost_of(op, operand) + (is_made_again(op->operand(operand)) ? 0 : dearest + 1);
+      uses_.push_back({op, operand, std::move(of_it), cost});
+    }
+  }
+
+  static constexpr int dearest = 3;
+
+  /// A product reads its factors often, and what exchanges or spreads axes reads across them: memory serves both well.
+  static int cost_of(Op* op, unsigned operand) {
+    switch (kind_of(op)) {
+      case OpKind::Dot:
+        return operand == op->slot_begin(in::Dot::c) ? dearest : 0;
+      case OpKind::Transpose:
+      case OpKind::Reshape:
+      case OpKind::Broadcast:
+        return 1;
+      case OpKind::Reduce:
+      case OpKind::Scan:
+        return 2;
+      default:
+        return dearest;
+    }
+  }
+
+  bool is_made_again(Value* value) const {
+    Op* def = value->def();
+    if (!def) return false;
+    switch (kind_of(def)) {
+      case OpKind::Full:
+      case OpKind::Iota:
+      case OpKind::Splat:
+        return true;
+      case OpKind::Load:
+        return !written_.contains(root_of(def->in(in::Load::memory)));
+      default:
+        return false;
+    }
+  }
+
+  bool fits(const AxisUse& use, Value* value) {
+    std::vector<std::pair<int, int>> pairs;
+    for (const AxisLink& link : use.links) {
+      pairs.push_back({first_.at(value) + int(link.axis), first_.at(link.to) + int(link.place)});
+    }
+    return axes_.join(pairs);
+  }
+
+  /// Has the reader read what fits of the value and its copies.
+  void separate(const AxisUse& use) {
+    Value* value = use.reader->operand(use.operand);
+    if (fits(use, value)) return;
+    std::vector<Value*>& copies = copies_[value];
+    auto copy = std::ranges::find_if(copies, [&](Value* made) { return fits(use, made); });
+    if (copy == copies.end()) {
+      copy = copies.insert(copies.end(), copy_of(value));
+      number(*copy);
+      TSR_CHECK(fits(use, *copy), "the axes of a new tile are not its own");
+    }
+    use.reader->set_operand(use.operand, *copy);
+  }
+
+  /// The value once more, from right behind it.
+  Value* copy_of(Value* value) {
+    Op* def = value->def();
+    if (def) {
+      builder_.set_after(def);
+    } else {
+      builder_.set_before(value->block()->front());
+    }
+    builder_.set_loc(def ? def->loc() : value->block()->parent_op()->loc());
+    if (!is_made_again(value)) return through_memory(value);
+    std::map<Value*, Value*> same;
+    Op* made = kernel_->module()->clone(def, same);
+    builder_.insert(made);
+    return made->result();
+  }
+
+  Value* through_memory(Value* value) {
     Context& context = builder_.context();
     Type type = value->type();
     Value* zero = tile::index(builder_, 0);
@@ -116,18 +222,23 @@ class Detours {
                                    context.contiguous_view(type->dims, type->dtype, MemorySpace::Scratch));
     memory->def()->move_before(kernel_->region()->front()->front());
     std::vector<Value*> offsets(type->rank(), zero);
-    Op* store = builder_.op(tile::info(OpKind::Store), {{value}, {memory}, offsets, {}}, {});
-    Op* load = tile::load(builder_, memory, offsets, {}, type)->def();
-    return {memory->def(), zero->def(), store, load};
+    tile::store(builder_, value, memory, offsets, {});
+    return tile::load(builder_, memory, offsets, {}, type);
   }
 
   Op* kernel_;
   Builder builder_;
   std::set<Value*> written_;
+  Partition axes_;
+  std::map<Value*, int> first_;  ///< the first axis of each tile
+  std::vector<AxisUse> uses_;
+  std::map<Value*, std::vector<Value*>> copies_;
 };
 
 }  // namespace
 
-void detour_repeated(Op* kernel) { Detours(kernel).run(); }
+void detour_repeated(Op* kernel) {
+  if (TileAxes(kernel).repeated()) Detours(kernel).run();
+}
 
 }  // namespace tessera

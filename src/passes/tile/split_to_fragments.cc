@@ -37,6 +37,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "passes/analysis/launch_choices.h"
@@ -139,7 +141,30 @@ class KernelSplit {
     return std::find(all.begin(), all.end(), axis) != all.end();
   }
 
+  /// Axes along which memory of the program is not read where it is written: a fragment reads what others leave.
+  void find_crossed() {
+    std::map<std::pair<Value*, size_t>, std::pair<int, Value*>> known;  // per dim of a memory
+    for (Op* op : accesses_) {
+      bool stores = is_private_store(op);
+      if (!stores && !is_private_load(op)) continue;
+      Value* value = stores ? op->in(in::Store::value) : op->result();
+      Value* memory = memory_of(op);
+      std::vector<Value*> offsets = op->ins(stores ? unsigned(in::Store::offsets) : unsigned(in::Load::offsets));
+      size_t lead = offsets.size() - value->type()->rank();
+      for (size_t i = 0; i < value->type()->rank(); ++i) {
+        int axis = axes_.of(value, i);
+        Value* offset = offsets[lead + i];
+        auto [first, is_first] = known.try_emplace({memory, lead + i}, axis, offset);
+        auto [axis_before, offset_before] = first->second;
+        bool same_place = offset == offset_before ||
+                          (tile::known_index(offset) && tile::known_index(offset) == tile::known_index(offset_before));
+        if (axis != axis_before || !same_place) crossed_.insert({axis, axis_before});
+      }
+    }
+  }
+
   bool is_outer(int axis) const {
+    if (crossed_.contains(axis)) return false;
     for (Op* store : stores_) {
       if (!runs_along(store->in(in::Store::value), axis)) return false;
     }
@@ -179,6 +204,7 @@ class KernelSplit {
   }
 
   void choose_outer_axes() {
+    find_crossed();
     std::set<int> combined = combined_axes();
     if (dots_.empty()) {
       column_ = contiguous_axis();
@@ -448,6 +474,7 @@ class KernelSplit {
   TileAxes axes_;
   std::vector<Op*> stores_, scatters_, dots_, accesses_;
   std::vector<Op*> roots_;  ///< with results
+  std::set<int> crossed_;
   std::vector<int> outer_;  ///< axes with loops outside of everything, outermost first
   int row_ = -1;
   int column_ = -1;

@@ -10,25 +10,160 @@ using tile::kind_of;
 using tile::OpKind;
 namespace in = tile::in;
 
+namespace {
+
+/// The links of one op.
+class Linking {
+ public:
+  explicit Linking(Op* op) : op_(op) {}
+
+  std::vector<AxisLink> links() {
+    if (op_->info().elementwise != ElementwiseKind::None) {
+      for (unsigned i = 0; i < op_->operand_count(); ++i) all(i, op_->result());
+    } else {
+      by_kind();
+    }
+    return std::move(links_);
+  }
+
+ private:
+  Type type_of(unsigned operand) const { return op_->operand(operand)->type(); }
+
+  void link(unsigned operand, size_t axis, Value* to, size_t place) {
+    bool single = type_of(operand)->dims[axis]->is_constant(1);
+    single |= place < to->type()->rank() && to->type()->dims[place]->is_constant(1);
+    if (!single) links_.push_back({operand, axis, to, place});
+  }
+
+  void all(unsigned operand, Value* to) {
+    if (!type_of(operand)->is(TypeKind::Tile)) return;
+    for (size_t i = 0; i < type_of(operand)->rank(); ++i) link(operand, i, to, i);
+  }
+
+  /// All of a slot.
+  void slot(unsigned slot, Value* to) {
+    for (unsigned i = 0; i < op_->slot_size(slot); ++i) all(op_->slot_begin(slot) + i, to);
+  }
+
+  void reshaped() {
+    Type to = op_->result()->type();
+    for (size_t i = 0, j = 0; i < type_of(0)->rank(); ++i) {
+      if (type_of(0)->dims[i]->is_constant(1)) continue;
+      while (to->dims[j]->is_constant(1)) ++j;
+      link(0, i, op_->result(), j++);
+    }
+  }
+
+  void transposed() {
+    std::vector<int64_t> perm = op_->ints_attr("perm");
+    for (size_t i = 0; i < perm.size(); ++i) link(0, size_t(perm[i]), op_->result(), i);
+  }
+
+  void reduced() {
+    size_t axis = size_t(op_->int_attr("axis"));
+    bool keep = op_->flag("keep");
+    for (size_t i = 0, j = 0; i < type_of(0)->rank(); ++i) {
+      link(0, i, op_->result(), i == axis ? op_->result()->type()->rank() : j);
+      j += i != axis || keep;
+    }
+  }
+
+  void multiplied() {
+    unsigned a = op_->slot_begin(in::Dot::a), b = op_->slot_begin(in::Dot::b);
+    link(a, 0, op_->result(), 0);
+    link(a, 1, op_->result(), 2);
+    link(b, 0, op_->result(), 2);
+    link(b, 1, op_->result(), 1);
+    slot(in::Dot::c, op_->result());
+  }
+
+  /// What a region ends with.
+  void yielded() {
+    Op* around = op_->parent();
+    for (unsigned i = 0; i < around->result_count(); ++i) all(i, around->result(i));
+  }
+
+  void by_kind() {
+    switch (kind_of(op_)) {
+      case OpKind::Broadcast:
+      case OpKind::ConvertLayout:
+      case OpKind::Within:
+        return all(0, op_->result());
+      case OpKind::Reshape:
+        return reshaped();
+      case OpKind::Transpose:
+        return transposed();
+      case OpKind::Reduce:
+        return reduced();
+      case OpKind::Scan:
+        slot(in::Scan::a, op_->result(0));
+        slot(in::Scan::a, op_->result(1));
+        return slot(in::Scan::before, op_->result(1));
+      case OpKind::Merge:
+        slot(in::Merge::a, op_->result());
+        return slot(in::Merge::b, op_->result());
+      case OpKind::Dot:
+        return multiplied();
+      case OpKind::Mma:
+        if (type_of(0)->is(TypeKind::Tile)) link(0, 0, op_->result(), 0);
+        return slot(in::Mma::c, op_->result());
+      case OpKind::MmaWait:
+        for (unsigned i = 0; i < op_->result_count(); ++i) all(i, op_->result(i));
+        return;
+      case OpKind::Take:
+        return slot(in::Take::index, op_->result());
+      case OpKind::Scatter:
+        return slot(in::Scatter::index, op_->in(in::Scatter::value));
+      case OpKind::Gather:
+        return link(op_->slot_begin(in::Gather::rows), 0, op_->result(), 0);
+      case OpKind::For:
+        for (unsigned i = 0; i < op_->result_count(); ++i) all(op_->slot_begin(in::For::inits) + i, op_->result(i));
+        return;
+      case OpKind::Yield:
+        return yielded();
+      default:
+        return;  // all others make their tiles from memory, scalars or nothing
+    }
+  }
+
+  Op* op_;
+  std::vector<AxisLink> links_;
+};
+
+}  // namespace
+
+std::vector<AxisLink> axis_links(Op* op) { return Linking(op).links(); }
+
 TileAxes::TileAxes(Op* kernel) : first_(kernel->module()->value_count(), -1) {
   std::vector<Value*> tiles;
   walk(kernel, [&](Op* op) {
+    number(op);
     for (unsigned i = 0; i < op->result_count(); ++i) tiles.push_back(op->result(i));
-    for (unsigned r = 0; r < op->region_count(); ++r) {
-      Block* block = op->region(r)->front();
-      for (unsigned i = 0; i < block->arg_count(); ++i) tiles.push_back(block->arg(i));
-    }
   });
   std::erase_if(tiles, [](Value* value) { return !value->type()->is(TypeKind::Tile); });
-  for (Value* value : tiles) number(value);
-  walk(kernel, [&](Op* op) { relate(op); });
+  walk(kernel, [&](Op* op) {
+    for (const AxisLink& link : axis_links(op)) {
+      int x = find(first_[op->operand(link.operand)->id()] + int(link.axis));
+      int y = find(first_[link.to->id()] + int(link.place));
+      // The older node leads, so that program axes are numbered in the order of the text.
+      parent_[size_t(std::max(x, y))] = std::min(x, y);
+    }
+  });
   axis_.assign(parent_.size(), -1);
   for (Value* value : tiles) close(value);
 }
 
+void TileAxes::number(Op* op) {
+  for (unsigned i = 0; i < op->result_count(); ++i) number(op->result(i));
+  for (unsigned i = 0; i < op->result_count() && op->is(tile::info(OpKind::For)); ++i) {
+    first_[carried(op, i)->id()] = first_[op->result(i)->id()];
+  }
+}
+
 void TileAxes::number(Value* value) {
+  if (!value->type()->is(TypeKind::Tile)) return;
   first_[value->id()] = int(parent_.size());
-  for (size_t i = 0; i < value->type()->rank(); ++i) parent_.push_back(int(parent_.size()));
+  for (size_t i = 0; i <= value->type()->rank(); ++i) parent_.push_back(int(parent_.size()));
 }
 
 int TileAxes::find(int node) const {
@@ -36,102 +171,6 @@ int TileAxes::find(int node) const {
     node = parent_[size_t(node)] = parent_[size_t(parent_[size_t(node)])];
   }
   return node;
-}
-
-void TileAxes::join(Value* a, size_t i, Value* b, size_t j) {
-  if (a->type()->dims[i]->is_constant(1) || b->type()->dims[j]->is_constant(1)) return;
-  int x = find(first_[a->id()] + int(i)), y = find(first_[b->id()] + int(j));
-  // The older node leads, so that program axes are numbered in the order of the text.
-  parent_[size_t(std::max(x, y))] = std::min(x, y);
-}
-
-void TileAxes::join_all(Value* a, Value* b) {
-  if (!a->type()->is(TypeKind::Tile)) return;
-  for (size_t i = 0; i < a->type()->rank(); ++i) join(a, i, b, i);
-}
-
-void TileAxes::join_reshaped(Value* a, Value* b) {
-  size_t j = 0;
-  for (size_t i = 0; i < a->type()->rank(); ++i) {
-    if (a->type()->dims[i]->is_constant(1)) continue;
-    while (b->type()->dims[j]->is_constant(1)) ++j;
-    join(a, i, b, j++);
-  }
-}
-
-void TileAxes::relate(Op* op) {
-  if (op->info().elementwise != ElementwiseKind::None) {
-    for (unsigned i = 0; i < op->operand_count(); ++i) join_all(op->operand(i), op->result());
-    return;
-  }
-  switch (kind_of(op)) {
-    case OpKind::Broadcast:
-      return join_all(op->operand(0), op->result());
-    case OpKind::Reshape:
-      return join_reshaped(op->operand(0), op->result());
-    case OpKind::Transpose: {
-      std::vector<int64_t> perm = op->ints_attr("perm");
-      for (size_t i = 0; i < perm.size(); ++i)
-        join(op->operand(0), size_t(perm[i]), op->result(), i);
-      return;
-    }
-    case OpKind::Reduce: {
-      size_t reduced = size_t(op->int_attr("axis"));
-      bool keep = op->flag("keep");
-      for (size_t i = 0, j = 0; i < op->operand(0)->type()->rank(); ++i) {
-        if (i != reduced) join(op->operand(0), i, op->result(), j);
-        j += i != reduced || keep;
-      }
-      return;
-    }
-    case OpKind::Scan:
-      join_all(op->in(in::Scan::a), op->result(0));
-      join_all(op->in(in::Scan::a), op->result(1));
-      if (Value* before = op->in(in::Scan::before)) join_all(before, op->result(1));
-      return;
-    case OpKind::Merge:
-      join_all(op->in(in::Merge::a), op->result());
-      return join_all(op->in(in::Merge::b), op->result());
-    case OpKind::Dot:
-      join(op->in(in::Dot::a), 0, op->result(), 0);
-      join(op->in(in::Dot::b), 1, op->result(), 1);
-      join(op->in(in::Dot::a), 1, op->in(in::Dot::b), 0);
-      return join_all(op->in(in::Dot::c), op->result());
-    case OpKind::Mma:
-      if (op->in(in::Mma::a)->type()->is(TypeKind::Tile)) join(op->in(in::Mma::a), 0, op->result(), 0);
-      return join_all(op->in(in::Mma::c), op->result());
-    case OpKind::MmaWait:
-      for (unsigned i = 0; i < op->result_count(); ++i) join_all(op->operand(i), op->result(i));
-      return;
-    case OpKind::ConvertLayout:
-    case OpKind::Within:
-      return join_all(op->operand(0), op->result());
-    case OpKind::Take:
-      for (Value* index : op->ins(in::Take::index)) join_all(index, op->result());
-      return;
-    case OpKind::Scatter:
-      for (Value* index : op->ins(in::Scatter::index)) join_all(index, op->in(in::Scatter::value));
-      return;
-    case OpKind::Gather:
-      return join(op->in(in::Gather::rows), 0, op->result(), 0);
-    case OpKind::For: {
-      Block* body = op->region()->front();
-      for (unsigned i = 0; i < op->result_count(); ++i) {
-        join_all(op->in(in::For::inits, i), op->result(i));
-        join_all(body->arg(i + 1), op->result(i));
-        join_all(body->back()->operand(i), op->result(i));
-      }
-      return;
-    }
-    case OpKind::If:
-      for (unsigned r = 0; r < op->region_count(); ++r) {
-        Op* end = op->region(r)->front()->back();
-        for (unsigned i = 0; i < op->result_count(); ++i) join_all(end->operand(i), op->result(i));
-      }
-      return;
-    default:
-      return;  // all others make their tiles from memory, scalars or nothing
-  }
 }
 
 void TileAxes::close(Value* value) {
@@ -148,7 +187,6 @@ void TileAxes::close(Value* value) {
     repeats |= !seen.insert(root).second;
   }
   if (repeats) repeated_ = value;
-  repeats_ += repeats;
 }
 
 int TileAxes::of(Value* value, size_t i) const {

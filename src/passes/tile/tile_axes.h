@@ -14,6 +14,20 @@
 
 namespace tessera {
 
+/// Axis `axis` of what an op reads as its operand number `operand` is axis `place` of `to`, what the op gives or the op
+/// around it; a place behind all axes is the one that the op combines.
+struct AxisLink {
+  unsigned operand;
+  size_t axis;
+  Value* to;
+  size_t place;
+};
+
+/// How an op joins axes. Those of what a loop carries are the axes of its results from the start.
+std::vector<AxisLink> axis_links(Op* op);
+/// What a turn of a loop begins with of what becomes its result number `i`.
+inline Value* carried(Op* loop, unsigned i) { return loop->region()->front()->arg(i + 1); }
+
 class TileAxes {
  public:
   explicit TileAxes(Op* kernel);
@@ -28,15 +42,10 @@ class TileAxes {
   /// A value in which one program axis stands twice (the diagonal of a square would be meant); null
   /// if there is none.
   Value* repeated() const { return repeated_; }
-  /// How many such values there are.
-  size_t repeats() const { return repeats_; }
 
  private:
-  void number(Value* tile);
-  void relate(Op* op);
-  void join(Value* a, size_t i, Value* b, size_t j);
-  void join_all(Value* a, Value* b);
-  void join_reshaped(Value* a, Value* b);
+  void number(Op* op);
+  void number(Value* value);
   void close(Value* tile);
   int find(int node) const;
 
@@ -45,7 +54,6 @@ class TileAxes {
   std::vector<int> axis_;            ///< per node that is a root: its program axis
   std::vector<Dim> extents_;
   Value* repeated_ = nullptr;
-  size_t repeats_ = 0;
 };
 
 /// Gives each use of a constant, a splat or a coordinate, and of what broadcasts and reshapes make of them, a copy of
@@ -53,8 +61,8 @@ class TileAxes {
 /// axis is repeated, this is done in any kernel, and also for what is computed of coordinates or of a loaded line.
 void separate_axes(Op* kernel);
 
-/// Where axes are still repeated, brings values to products, and to what exchanges their axes, through memory of the
-/// program, or loads them once more: the axes of what is loaded there are its own.
+/// Where axes are still repeated, brings values to some of what reads them through memory of the program, or makes them
+/// once more, so that none is: the axes of what is loaded there are its own.
 void detour_repeated(Op* kernel);
 
 /// The limit of axis `i` in a slot of limits, or null where all of the extent is there.
