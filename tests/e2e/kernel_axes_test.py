@@ -162,17 +162,29 @@ def weighted(q: Tensor[M, 40, f32], k: Tensor[V, 40, f32], rows: Tensor[R, i32])
         acc = tile.dot(tile.exp(tile.dot(taken, keys.T) * 0.1), keys, acc)
     return acc
 
+@kernel.schedule(Schedule(BR={1}))
+def greatest(k: Tensor[V, 40, f32], rows: Tensor[R, i32]) -> Tensor[R, f32]:
+    t = tile.context(r=R)
+    return tile.max(tile.gather(k, tile.load(rows, (t.i,), (t.r,))).T, axis=0)
+
+@kernel.schedule(Schedule(BM={0}, BR={1}))
+def centred(q: Tensor[M, 40, f32], k: Tensor[V, 40, f32], rows: Tensor[R, i32]) -> Tensor[M, R, f32]:
+    t = tile.context(m=M, r=R)
+    keys = tile.gather(k, tile.load(rows, (t.j,), (t.r,))).T
+    return tile.dot(tile.load(q, (t.i, 0), (t.m, 40)), keys - tile.max(keys, axis=0)[None, :])
+
 @jit
 def f(q: Tensor[M, 40, f32], k: Tensor[V, 40, f32], rows: Tensor[R, i32]):
-    a = scores(q, k, rows)
-    b = weighted(q, k, rows)
-    return a, b
+    a, b = scores(q, k, rows), weighted(q, k, rows)
+    c, d = greatest(k, rows), centred(q, k, rows)
+    return a, b, c, d
 """
 
 
 def gathered(q, k, rows):
     keys = k[rows.astype(int)]
-    return {"a": q @ keys.T, "b": np.exp(q @ keys.T * 0.1) @ keys}
+    most = keys.max(axis=1)
+    return {"a": q @ keys.T, "b": np.exp(q @ keys.T * 0.1) @ keys, "c": most, "d": q @ (keys - most[:, None]).T}
 
 
 REGIONS = """
