@@ -101,6 +101,19 @@ def turned(x: Tensor[M, {n}, f32], u: Tensor[{n}, {n}, f32]) -> Tensor[M, {n}, f
         h = tile.tanh(tile.dot(h, w) + tile.dot(h, w.T))
     return h
 
+@kernel.schedule(Schedule(BM=8))
+def branched(x: Tensor[M, {n}, f32], u: Tensor[{n}, {n}, f32]) -> Tensor[M, {n}, f32]:
+    t = tile.context(m=M, n={n})
+    w, h = tile.load(u, (0, 0), (t.n, t.n)), tile.load(x, (t.i, t.j), (t.m, t.n))
+    e = tile.tanh(w)
+    for i in tile.range(4, 1):
+        if i < 2:
+            h = tile.tanh(tile.dot(h, w))
+            e = e * 0.5 + e.T
+        else:
+            h = tile.dot(tile.tanh(tile.dot(h, e)), w.T)
+    return h
+
 @kernel.schedule(Schedule())
 def mirrored(u: Tensor[{n}, {n}, f32]) -> Tensor[{n}, {n}, f32]:
     t = tile.context(m={n}, n={n})
@@ -126,8 +139,8 @@ def across(u: Tensor[{n}, {n}, f32]) -> Tensor[{n}, {n}, f32]:
 @jit
 def f(x: Tensor[M, {n}, f32], u: Tensor[{n}, {n}, f32]):
     a, b, c = unrolled(x, u), chained(x, u), turned(x, u)
-    d, e, g = mirrored(u), spread(u), across(u)
-    return a, b, c, d, e, g
+    d, e, g, h = mirrored(u), spread(u), across(u), branched(x, u)
+    return a, b, c, d, e, g, h
 """
 
 
@@ -138,11 +151,15 @@ def shared(x, u):
     for _ in range(4):
         b = np.tanh(b @ u) @ u
         c = np.tanh(c @ u + c @ u.T)
-    t = np.tanh(u)
+    t = e = np.tanh(u)
+    h = x
+    for i in range(4):
+        h = np.tanh(h @ u) if i < 2 else np.tanh(h @ e) @ u.T
+        e = e * 0.5 + e.T if i < 2 else e
     g = t
     for _ in range(3):
         g = np.tanh(g.T * 0.5 + (t.sum(axis=0) + t.sum(axis=1))[:, None])
-    return {"a": a, "b": b, "c": c, "d": t + t.T, "e": t + (t @ u.T).sum(axis=1)[None, :], "g": g}
+    return {"a": a, "b": b, "c": c, "d": t + t.T, "e": t + (t @ u.T).sum(axis=1)[None, :], "g": g, "h": h}
 
 
 GATHERED = """
