@@ -1,5 +1,10 @@
 #include "runtime/core/interpret.h"
 
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+
 #include "runtime/core/bind.h"
 #include "runtime/core/call_checks.h"
 #include "runtime/core/function.h"
@@ -7,6 +12,7 @@
 #include "runtime/core/limits.h"
 #include "runtime/core/trace.h"
 #include "runtime/cpu/guard_pages.h"
+#include "runtime/format/print_text.h"
 
 namespace tessera::runtime {
 
@@ -204,6 +210,45 @@ class Interpreter {
   /// Both have the same size, and memory until the same step.
   Status run_step(const format::SwapStep& step, size_t&) {
     std::swap(frame_.buffers[step.a], frame_.buffers[step.b]);
+    return ok();
+  }
+
+  Status run_step(const format::PrintStep& step, size_t&) {
+    std::vector<int64_t> grid;
+    if (Status status = evaluate_all(step.grid, grid); status.failed()) return status;
+    std::vector<format::PrintedItem> items;
+    std::map<uint32_t, std::string> memory;  // of the buffers
+    for (const format::PrintItem& item : step.items) {
+      const format::PlanBuffer& buffer = plan_.buffers[item.values];
+      format::PrintedItem& printed = items.emplace_back();
+      printed.label = item.label;
+      printed.source = item.source;
+      printed.dtype = buffer.dtype;
+      printed.loop = item.loop;
+      if (Status status = evaluate_all(buffer.shape, printed.shape); status.failed()) return status;
+      if (Status status = evaluate_all(item.extents, printed.extents); status.failed()) return status;
+      if (Status status = evaluate_all(item.turns, printed.turns); status.failed()) return status;
+      if (Status status = read_printed(item.shown, memory, printed.shown); status.failed()) return status;
+      if (item.values == item.shown) continue;
+      if (Status status = read_printed(item.values, memory, printed.values); status.failed()) return status;
+    }
+    std::optional<std::string> text = format::printed_text(grid, items);
+    if (!text) return bug("it prints what programs of another grid left");
+    std::fwrite(text->data(), 1, text->size(), stderr);
+    return ok();
+  }
+
+  Status read_printed(uint32_t buffer, std::map<uint32_t, std::string>& memory, std::string_view& bytes) {
+    if (Status status = check_memory(buffer); status.failed()) return status;
+    auto [it, is_new] = memory.try_emplace(buffer, size_t(frame_.placement.bytes[buffer]), '\0');
+    bytes = it->second;
+    return is_new && !bytes.empty() ? queue_.read(it->second.data(), frame_.buffers[buffer], bytes.size()) : ok();
+  }
+
+  Status evaluate_all(const std::vector<uint32_t>& exprs, std::vector<int64_t>& values) const {
+    for (uint32_t expr : exprs) {
+      if (Status status = evaluate(expr, values.emplace_back()); status.failed()) return status;
+    }
     return ok();
   }
 

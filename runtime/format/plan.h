@@ -150,9 +150,30 @@ struct SwapStep {
   bool operator==(const SwapStep&) const = default;
 };
 
+/// What one `print` of a kernel leaves: `values` [programs, turns, …] of a dtype that is printed, and `shown`, a bool
+/// of that shape, which elements it left. One buffer for both: a label alone. The tile has `extents`, of which the
+/// buffers may hold the beginning.
+struct PrintItem {
+  std::string label;
+  std::string source;             ///< where it is written; may be empty
+  uint32_t values = no_index;
+  uint32_t shown = no_index;
+  std::vector<uint32_t> extents;  ///< expressions, as many as the buffers have dims behind the second
+  std::vector<uint32_t> turns;    ///< expressions: of the loops around it, the outermost first
+  uint32_t loop = 0;  ///< the number of the first item in the same outermost loop; its own outside of loops
+  bool operator==(const PrintItem&) const = default;
+};
+
+/// Prints what the programs of a launch left, in their order.
+struct PrintStep {
+  std::vector<uint32_t> grid;  ///< expressions: programs along each axis
+  std::vector<PrintItem> items;
+  bool operator==(const PrintStep&) const = default;
+};
+
 /// The alternatives' order is the step's number in the bytes.
 using PlanStep = std::variant<LaunchStep, SelectStep, IfStep, ForStep, CopyStep, FillStep, AliasStep, CheckStep,
-                              WhileStep, SwapStep>;
+                              WhileStep, SwapStep, PrintStep>;
 
 struct Plan {
   std::string entry;   ///< the entry's name

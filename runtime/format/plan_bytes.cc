@@ -91,6 +91,18 @@ struct StepEncoder {
   void operator()(const SwapStep& step) const {
     put(step.a, step.b);
   }
+  void operator()(const PrintStep& step) const {
+    put_list(out, step.grid);
+    put_u32(out, uint32_t(step.items.size()));
+    for (const PrintItem& item : step.items) {
+      put_text(out, item.label);
+      put_text(out, item.source);
+      put(item.values, item.shown);
+      put_list(out, item.extents);
+      put_list(out, item.turns);
+      put(item.loop);
+    }
+  }
 };
 
 class PlanDecoder {
@@ -230,6 +242,8 @@ class PlanDecoder {
         return WhileStep{in_.u32(), in_.u32(), in_.u32()};
       case 9:
         return SwapStep{in_.u32(), in_.u32()};
+      case 10:
+        return read_print();
       default:
         refuse(cat("step kind ", int(kind), " is unknown"));
         break;
@@ -241,6 +255,23 @@ class PlanDecoder {
     CheckStep step;
     step.buffer = in_.u32();
     step.message = text();
+    return step;
+  }
+
+  PrintStep read_print() {
+    PrintStep step;
+    step.grid = list();
+    table(step.items, 28, [&] {
+      PrintItem item;
+      item.label = text();
+      item.source = text();
+      item.values = in_.u32();
+      item.shown = in_.u32();
+      item.extents = list();
+      item.turns = list();
+      item.loop = in_.u32();
+      return item;
+    });
     return step;
   }
 

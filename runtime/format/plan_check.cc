@@ -12,6 +12,7 @@
 
 #include "runtime/format/plan.h"
 #include "runtime/format/plan_views.h"
+#include "runtime/format/print_text.h"
 #include "runtime/format/text.h"
 
 namespace tessera::format {
@@ -326,6 +327,28 @@ class PlanChecker {
     if (!alike || viewed_[step.a] || viewed_[step.b]) {
       refuse("step ", step_, ": it exchanges buffers that are not alike");
     }
+  }
+
+  void check_step(const PrintStep& step) {
+    for (uint32_t extent : step.grid) use_expr(extent);
+    if (step.grid.size() > max_rank || step.items.empty()) refuse("step ", step_, ": it prints nothing");
+    for (size_t i = 0; i < step.items.size() && ok(); ++i) {
+      if (!is_printed(step.items[i], i)) refuse("step ", step_, ": what it prints is malformed");
+    }
+  }
+
+  bool is_printed(const PrintItem& item, size_t number) {
+    for (const std::string& text : {item.label, item.source}) {
+      if (text.size() > max_message || !is_one_line(text)) return false;
+    }
+    if (!use(item.values) || !use(item.shown)) return false;
+    for (uint32_t extent : item.extents) use_expr(extent);
+    for (uint32_t count : item.turns) use_expr(count);
+    const PlanBuffer &values = plan_.buffers[item.values], &shown = plan_.buffers[item.shown];
+    auto same = [&](uint32_t x, uint32_t y) { return plan_.exprs[x] == plan_.exprs[y]; };
+    return ok() && is_printed_dtype(values.dtype) && shown.dtype == Dtype::Bool && item.loop <= number &&
+           item.turns.size() <= max_rank && shown.shape.size() == item.extents.size() + 2 &&
+           std::ranges::equal(values.shape, shown.shape, same);
   }
 
   void use_condition(uint32_t index) {

@@ -23,6 +23,10 @@ std::vector<size_t> count_uses(const Plan& plan) {
     if (const auto* select = std::get_if<SelectStep>(&step)) ++uses[select->condition];
     if (const auto* loop = std::get_if<ForStep>(&step)) use_all({loop->lo, loop->hi});
     if (const auto* alias = std::get_if<AliasStep>(&step)) ++uses[alias->offset];
+    if (const auto* print = std::get_if<PrintStep>(&step)) {
+      use_all(print->grid);
+      for (const PrintItem& item : print->items) use_all(item.extents), use_all(item.turns);
+    }
   }
   return uses;
 }
@@ -159,6 +163,16 @@ class PlanPrinter {
 
   void print_step(size_t at, const SwapStep& step, size_t&, int depth) {
     line(depth, cat(at, ": swap ", name(step.a), " and ", name(step.b)));
+  }
+
+  void print_step(size_t at, const PrintStep& step, size_t&, int depth) {
+    line(depth, cat(at, ": print of programs [", list(step.grid, false), "]"));
+    for (const PrintItem& item : step.items) {
+      std::string text = cat(in_quotes(item.label), " ", name(item.values));
+      if (item.shown != item.values) text += cat(" where ", name(item.shown), " of [", list(item.extents, false), "]");
+      if (!item.turns.empty()) text += cat(" turns [", list(item.turns, false), "]");
+      line(depth + 1, text);
+    }
   }
 
   const Plan& plan_;

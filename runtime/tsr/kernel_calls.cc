@@ -1,7 +1,10 @@
 #include "runtime/tsr/kernel_calls.h"
 
+#include <cstdio>
+
 #include "ir/host/ops.h"
 #include "ir/tile/eval.h"
+#include "runtime/format/print_text.h"
 #include "runtime/format/text.h"
 #include "support/diagnostic_rows.h"
 
@@ -56,6 +59,10 @@ class ProgramRun {
         if (fill(op).failed()) return failure;
         continue;
       }
+      if (op->is(host::info(host::OpKind::Print))) {
+        if (print(op).failed()) return failure;
+        continue;
+      }
       if (!op->is(host::info(host::OpKind::Launch))) return refuse(op);
       if (launch(op).failed()) return failure;
     }
@@ -99,6 +106,41 @@ class ProgramRun {
     Element element = is_float(type->dtype) ? Element{.f = value->number} : Element{.i = value->integer};
     for (int64_t i = 0; i < made->count(); ++i) made->set(i, element);
     values_.emplace(op->result(), std::move(*made));
+    return success;
+  }
+
+  Result<std::vector<int64_t>> sizes(Op* op, Attr list) {
+    std::vector<int64_t> values;
+    for (Attr dim : list->elements) {
+      std::optional<int64_t> value = evaluate(dim->dim, dims_);
+      if (!value) return refuse(op);
+      values.push_back(*value);
+    }
+    return values;
+  }
+
+  static std::string_view bytes_of(const TensorValue& value) {
+    return {reinterpret_cast<const char*>(value.data()), value.byte_count()};
+  }
+
+  Status print(Op* op) {
+    Result<std::vector<int64_t>> grid = sizes(op, op->attr("grid"));
+    if (!grid) return failure;
+    std::vector<format::PrintedItem> items;
+    for (Attr item : op->attr("items")->elements) {
+      unsigned i = unsigned(items.size());
+      Value *values = op->in(host::in::Print::values, i), *shown = op->in(host::in::Print::shown, i);
+      Result<std::vector<int64_t>> extents = sizes(op, item->get("extents")), turns = sizes(op, item->get("turns"));
+      std::optional<format::Dtype> dtype = format::find_dtype(to_string(values->type()->dtype));
+      if (!extents || !turns || !dtype || !format::is_printed_dtype(*dtype)) return refuse(op);
+      items.push_back({item->get("label")->string, item->get("source")->string, *dtype, values_.at(shown).dims(),
+                       std::move(*extents), std::move(*turns), uint32_t(item->get("loop")->integer),
+                       values == shown ? std::string_view() : bytes_of(values_.at(values)),
+                       bytes_of(values_.at(shown))});
+    }
+    std::optional<std::string> text = format::printed_text(*grid, items);
+    if (!text) return refuse(op);
+    std::fwrite(text->data(), 1, text->size(), stderr);
     return success;
   }
 

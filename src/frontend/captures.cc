@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/builtins.h"
+#include "frontend/kernel/tile_builtins.h"
 #include "frontend/modules.h"
 #include "frontend/syntax/ast_walk.h"
 
@@ -67,14 +69,25 @@ class CaptureSearch {
     if (Binding* binding = scope.find(name, &where)) add(*binding, *where);
   }
 
-  /// A name of an imported file.
+  /// A name of an imported file, or one that is built in.
   void add_member(const ast::Attribute& member, Scope& scope) {
-    const auto* object = ast::as<ast::Name>(member.object);
-    Binding* binding = object ? scope.find(object->text) : nullptr;
-    if (!binding || !binding->value.is(DatumKind::Namespace)) return;
-    const SourceModule* file = binding->value.as_namespace().module;
-    Binding* named = file ? file->scope->find_here(member.name.text) : nullptr;
-    if (named) add(*named, *file->scope);
+    const Namespace* names = namespace_of(*member.object, scope);
+    if (!names) return;
+    Binding* named = names->module ? names->module->scope->find_here(member.name.text) : nullptr;
+    if (named) add(*named, *names->module->scope);
+    auto built_in = names->members.find(member.name.text);
+    if (built_in != names->members.end()) add(built_in->second);
+  }
+
+  static const Namespace* namespace_of(const ast::Node& object, Scope& scope) {
+    const Datum* value = nullptr;
+    if (const auto* name = ast::as<ast::Name>(&object)) {
+      if (Binding* binding = scope.find(name->text)) value = &binding->value;
+    } else if (const auto* member = ast::as<ast::Attribute>(&object)) {
+      const Namespace* names = namespace_of(*member->object, scope);
+      if (names && names->members.contains(member->name.text)) value = &names->members.find(member->name.text)->second;
+    }
+    return value && value->is(DatumKind::Namespace) ? &value->as_namespace() : nullptr;
   }
 
   void add(Binding& binding, Scope& scope) {
@@ -98,6 +111,9 @@ class CaptureSearch {
       for (const auto& [key, entry] : value.entries().entries) add(entry);
     } else if (value.is(DatumKind::Function)) {
       add(value.as_function());
+    } else if (value.is(DatumKind::Builtin)) {
+      const Builtin& builtin = value.as_builtin();
+      found_.prints |= builtin.table != tile_table && BuiltinId(builtin.id) == BuiltinId::Print;
     } else if (const auto* instance = value.object_as<ModuleInstance>()) {
       if (!instances_.insert(instance).second) return;
       for (const auto& [name, member] : instance->members()) add(member);

@@ -14,6 +14,7 @@ namespace tessera::frontend {
 struct Captures {
   std::set<std::string> symbols;  ///< of sizes
   std::vector<Binding*> values;   ///< names of values of the IR
+  bool prints = false;            ///< `print` is named
 };
 
 /// What the text of functions leads to, through functions, instances and files that it names. Names are looked up as

@@ -113,6 +113,11 @@ Datum Evaluator::call_builtin(const Builtin& builtin, const BoundArguments&, Loc
     report(diag::tile_outside_kernel, loc, builtin.name).help("a kernel is a def with @kernel");
     return Datum::poison();
   }
+  if (BuiltinId(builtin.id) == BuiltinId::Print) {
+    report(diag::misplaced_statement, loc, "a call of 'print'", "outside a kernel that declares its axes")
+        .help("a function shows nothing of itself; return the value, and 'tsr run' prints it");
+    return Datum::poison();
+  }
   report(diag::misplaced_statement, loc, fmt::format("a call of '{}'", builtin.name),
          "where only compile-time values are computed")
       .help("compute tensors inside a function");

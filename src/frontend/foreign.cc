@@ -59,7 +59,6 @@ constexpr Row of_lists[] = {
 
 /// Names that stand alone.
 constexpr Row names[] = {
-    {"print", "a program shows nothing of itself; return the value, and 'tsr run' prints it"},
     {"break", "a loop ends with its range or its condition; where(condition, a, b) keeps a value as it is"},
     {"continue", "put the rest of the turn into an 'if', or keep a value with where(condition, a, b)"},
     {"cat", "tensors are put beside each other by concat((x, y), axis=1)"},

@@ -145,6 +145,7 @@ SessionOptions session_options(const FrontendOptions& options) {
   session.parse.include_roots = options.include_roots;
   session.parse.read = options.read;
   session.check_promises = options.check_promises;
+  session.kernels_print = options.kernels_print;
   session.nondet = options.nondet;
   session.targets = options.targets;
   session.observer = options.observer;

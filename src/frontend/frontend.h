@@ -31,6 +31,8 @@ struct FrontendOptions {
   std::function<bool(const std::string& path, std::string& text, std::string& error)> read;
   /// A call ends where the result of a function breaks the bounds that its `@verify.numerics` gives.
   bool check_promises = false;
+  /// Kernels print what their source says (--debug); else `print` is left out.
+  bool kernels_print = false;
   /// Whether sums may be made in no order (--fast=nondet).
   bool nondet = false;
   /// Names of the machines that are compiled for, as far as they are known: hints that ask for another get a warning.

@@ -92,6 +92,7 @@ inline uint16_t subject_of(DiagId id) {
 struct SessionOptions {
   ParseOptions parse;
   bool check_promises = false;  ///< FrontendOptions::check_promises
+  bool kernels_print = false;   ///< FrontendOptions::kernels_print
   bool nondet = false;  ///< sums may be made in no order
   std::vector<std::string> targets = {};  ///< FrontendOptions::targets
   EvaluationObserver* observer = nullptr;  ///< FrontendOptions::observer
@@ -164,6 +165,7 @@ class Session {
   bool is_cancelled() const { return options_.is_cancelled && options_.is_cancelled(); }
   Budget& budget() { return budget_; }
   bool checks_promises() const { return options_.check_promises; }
+  bool kernels_print() const { return options_.kernels_print; }
   /// How many instances of modules and params of theirs there are, with one more.
   size_t count_made() { return ++made_; }
 

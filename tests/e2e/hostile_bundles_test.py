@@ -15,7 +15,8 @@ import tempfile
 
 from tools import BIN, EXAMPLES, refuse, run
 
-# State and checks; loops, branches and swaps; views of slices; constants; seeds; products whose kernels assume sizes.
+# State and checks; loops, branches and swaps; views of slices; constants; seeds; products whose kernels assume sizes;
+# prints.
 SOURCE = """
 param w: Param[8, 8, f32] = normal(0.1)
 
@@ -44,6 +45,20 @@ def root(a: Tensor[f32]):
 @jit
 def product(x: Tensor[M, K, f32], y: Tensor[K, N, f32]):
     return softmax(x @ y), concat((x, x), axis=0)
+
+@kernel.schedule(Schedule(BM=4, BK=8))
+def sums(x: Tensor[M, K, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, k=K)
+    s = tile.zeros((t.m,), f32)
+    for k in tile.range(K, t.k):
+        s = s + tile.sum(tile.load(x, (t.i, k), (t.m, t.k)), axis=1)
+        print("s", s, k)
+    print("ends")
+    return s
+
+@jit
+def shown(x: Tensor[M, K, f32]):
+    return sums(x)
 """
 
 

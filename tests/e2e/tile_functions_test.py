@@ -20,6 +20,7 @@ CALLS = {
     "full": "full((1, 32), 0.5)", "dropout_in_kernel": "dropout_in_kernel(x, 0.5, seed=7)", "swiglu": "swiglu(x, x)",
     "geglu": "geglu(x, x)", "reglu": "reglu(x, x)", "clamp": "clamp(x, 0.0, 1.0)",
 }
+STATEMENTS = {"print": 'print("x", x)'}
 WHOLE = ["softmax(x)", "rmsnorm(x)", "concat((x, x))", "reshape(x, (32, 1))", "cast_like(x, x)"]
 
 HEAD = """from tessera.nn import {library}
@@ -47,7 +48,8 @@ def main():
     head = HEAD.format(library=", ".join(library))
     # What a call gives meets y, so that none of them is dropped.
     lines = [f"    y = y + where({CALLS[n]}, 1.0, 0.0)\n" if n.startswith("logical_") else f"    y = y + {CALLS.get(n, n + '(x)')}\n"
-             for n in language + library if n != "matmul"]
+             for n in language + library if n != "matmul" and n not in STATEMENTS]
+    lines += [f"    {STATEMENTS[n]}\n" for n in language if n in STATEMENTS]
     with tempfile.TemporaryDirectory() as name:
         source = pathlib.Path(name) / "s.tsr"
         for body in ("".join(lines), f"    y = {CALLS['matmul']}\n"):

@@ -33,6 +33,20 @@ def entry(x: Tensor[M, N, f32], y: Tensor[N, f32]):
 def entry(q: Tensor[B, 4, S, 64, bf16], k: Tensor[B, 4, S, 64, bf16], v: Tensor[B, 4, S, 64, bf16]):
     return flash_attention(q, k, v, causal=True)
 """,
+    "prints": """@kernel.schedule(Schedule(BM=4, BK=8))
+def sums(x: Tensor[M, K, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, k=K)
+    s = tile.zeros((t.m,), f32)
+    for k in tile.range(K, t.k):
+        s = s + tile.sum(tile.load(x, (t.i, k), (t.m, t.k)), axis=1)
+        print("s", s, k)
+    return s
+
+
+@jit
+def entry(x: Tensor[M, K, f32]):
+    return sums(x)
+""",
     "random": """@jit
 def entry(x: Tensor[B, 8, f32], ids: Tensor[B, i32], table: Tensor[100, 8, f32]):
     return x + table[ids] * cumsum(x, axis=1), topk(x, 2)
@@ -53,6 +67,7 @@ def make_all(build, folder):
         for stage in STAGES:
             for target in TARGETS if stage != "graph" else TARGETS[:1]:
                 command = [build / "bin/tesserac", source, f"--dump={stage}", f"--target={target}"]
+                command += ["--debug"] if "print(" in text else []
                 done = subprocess.run(command, capture_output=True, text=True, timeout=120)
                 if done.returncode == 0:
                     found.append((stage, target, done.stdout))

@@ -190,7 +190,7 @@ class PlanMutator {
   std::string add_step() {
     auto at = uint32_t(random_.pick(plan_.steps.size() + 1));
     PlanStep step = FillStep{any_buffer(), uint8_t(1u << random_.pick(4)), random_.pick(256)};
-    switch (random_.pick(6)) {
+    switch (random_.pick(7)) {
       case 0:
         step = CopyStep{any_buffer(), any_buffer()};
         break;
@@ -204,6 +204,9 @@ class PlanMutator {
         step = WhileStep{any_buffer(), uint32_t(random_.pick(3)), uint32_t(random_.pick(3))};
         break;
       case 4:
+        step = PrintStep{{any_expr()}, {{"x", "", any_buffer(), any_buffer(), {any_expr()}, {any_expr()}, 0}}};
+        break;
+      case 5:
         step = SelectStep{any_expr(), uint32_t(random_.pick(3)), uint32_t(random_.pick(3))};
         break;
       default:
@@ -285,6 +288,27 @@ class PlanMutator {
     }
   }
   void change(CheckStep& step) { step.buffer = any_buffer(); }
+  void change(PrintStep& step) {
+    if (!step.grid.empty() && random_.one_in(3)) step.grid[random_.pick(step.grid.size())] = any_expr();
+    if (step.items.empty()) return;
+    PrintItem& item = step.items[random_.pick(step.items.size())];
+    switch (random_.pick(5)) {
+      case 0:
+        item.values = any_buffer();
+        return;
+      case 1:
+        item.shown = any_buffer();
+        return;
+      case 2:
+        item.turns.assign(random_.pick(3), any_expr());
+        return;
+      case 3:
+        item.loop = uint32_t(random_.pick(step.items.size() + 1));
+        return;
+      default:
+        item.extents.assign(random_.pick(4), any_expr());
+    }
+  }
   void change(SwapStep& step) { (random_.one_in(2) ? step.a : step.b) = any_buffer(); }
 
   void change_counts(uint32_t& first, uint32_t& second) {

@@ -95,6 +95,7 @@ class BundleBuilder {
     format::StepSources& sources = reflection_.steps[target][std::string(symbol_name(function))];
     Result<format::Plan> plan = emit_plan(function, target, diagnostics_, &sources);
     if (!plan) return failure;
+    for (const format::PlanStep& step : plan->steps) prints_ |= std::holds_alternative<format::PrintStep>(step);
     // All targets implement the same entries; the first one's functions describe them.
     bool known = std::any_of(functions_.begin(), functions_.end(),
                              [&](Op* f) { return symbol_name(f) == symbol_name(function); });
@@ -109,7 +110,8 @@ class BundleBuilder {
     manifest.debug = input_.debug;
     manifest.fast = input_.fast;
     if (!manifest.debug.empty()) manifest.abi_minor = 1;  // a library of 1.0 gives kernels no log
-    if (has_assumptions()) manifest.abi_minor = 3;       // and one before 1.3 reads no assumptions
+    if (has_assumptions()) manifest.abi_minor = 3;       // one before 1.3 reads no assumptions
+    if (prints_) manifest.abi_minor = 4;                 // and one before 1.4 prints nothing
     for (const BundleTarget& target : input_.targets)
       manifest.targets.push_back(target.machine->name);
     for (Op* function : functions_) manifest.entries.push_back(manifest_entry(function));
@@ -131,6 +133,7 @@ class BundleBuilder {
   format::BundleWriter writer_;
   format::Reflection reflection_;
   std::vector<Op*> functions_;
+  bool prints_ = false;  ///< a plan has a step that does
 };
 
 }  // namespace

@@ -227,6 +227,8 @@ class PlanEmitter {
       case OpKind::Check:
         plan_.steps.push_back(format::CheckStep{buffer(op->operand(0)), format::one_line(op->string_attr("message"))});
         return;
+      case OpKind::Print:
+        return add_print(op);
       case OpKind::For:
         return add_for(op);
       case OpKind::While:
@@ -241,6 +243,24 @@ class PlanEmitter {
         break;
     }
     TSR_UNREACHABLE("no step of a plan: " + std::string(op->name()));
+  }
+
+  std::vector<uint32_t> exprs(Attr dims) {
+    std::vector<uint32_t> found;
+    for (Attr dim : dims->elements) found.push_back(expr(dim->dim));
+    return found;
+  }
+
+  void add_print(Op* op) {
+    format::PrintStep step{exprs(op->attr("grid")), {}};
+    for (Attr item : op->attr("items")->elements) {
+      unsigned i = unsigned(step.items.size());
+      step.items.push_back({format::one_line(item->get("label")->string), format::one_line(item->get("source")->string),
+                            buffer(op->in(host::in::Print::values, i)), buffer(op->in(host::in::Print::shown, i)),
+                            exprs(item->get("extents")), exprs(item->get("turns")),
+                            uint32_t(item->get("loop")->integer)});
+    }
+    plan_.steps.push_back(std::move(step));
   }
 
   void add_for(Op* op) {
@@ -440,6 +460,12 @@ class PlanEmitter {
     use(step.a, at);
     use(step.b, at);
   }
+  void use_all(const format::PrintStep& step, size_t at) {
+    for (const format::PrintItem& item : step.items) {
+      use(item.values, at);
+      use(item.shown, at);
+    }
+  }
   void use_all(const format::SelectStep&, size_t) {}
   void use_all(const format::ForStep&, size_t) {}
   void use_all(const format::AliasStep&, size_t) {}
@@ -537,11 +563,18 @@ namespace {
 std::vector<std::string> mentioned_dims(Op* function) {
   std::vector<std::string> names = entry_dims(function), counters = counters_of(function);
   names.insert(names.end(), counters.begin(), counters.end());
+  auto add_all = [&](Attr list) {
+    for (Attr dim : list->elements) add_names(dim->dim, names);
+  };
   walk(function, [&](Op* op) {
     for (unsigned i = 0; i < op->result_count(); ++i) {
       for (Dim extent : op->result(i)->type()->dims) add_names(extent, names);
     }
     if (op->is(host::info(OpKind::For))) add_names(op->dim_attr("count"), names);
+    if (op->is(host::info(OpKind::Print))) {
+      add_all(op->attr("grid"));
+      for (Attr item : op->attr("items")->elements) add_all(item->get("extents")), add_all(item->get("turns"));
+    }
     if (!op->is(host::info(OpKind::Launch))) return;
     for (const auto& [name, value] : op->attr("dims")->entries) add_names(value->dim, names);
   });

@@ -175,9 +175,7 @@ Datum GraphBuilder::attention_kernel(const AttentionTensors& tensors, const grap
   std::vector<OpAttr> attributes = {{"kernel", context().symbol(kernel)},
                                     {"arguments", context().dict(std::move(constants))},
                                     {"parameters", context().array(std::move(numbers))}};
-  if (Attr sizes = captured_sizes(nullptr, std::array{arguments[ScoreMod], arguments[MaskMod]})) {
-    attributes.push_back({"sizes", sizes});
-  }
+  add_captured(attributes, nullptr, std::array{arguments[ScoreMod], arguments[MaskMod]});
   Op* op = builder_.op(graph::info(graph::OpKind::KernelCall), {operands}, types, std::move(attributes));
   Datum out = handle(op->result(0), tensors.type, arguments.call);
   return options.sums ? Datum::tuple({out, handle(op->result(1), sums, arguments.call)}) : out;

@@ -162,7 +162,7 @@ class GraphBuilder : public Evaluator {
                          const BoundArguments& arguments);
   /// A tensor that a function has around it; null if it has none.
   const Binding* captured_tensor(const Function& function);
-  Attr captured_sizes(const Function* kernel, std::span<const Datum> arguments);
+  void add_captured(std::vector<OpAttr>& attributes, const Function* kernel, std::span<const Datum> arguments);
 
   // Shapes (graph_shape.cc, graph_index.cc).
   std::optional<int64_t> expect_axis(const Datum& datum, size_t rank, Loc loc, std::string_view of);

@@ -231,9 +231,10 @@ const Binding* GraphBuilder::captured_tensor(const Function& function) {
   return found;
 }
 
-/// `sizes` of a call of a kernel, null for none; `kernel` is null for one of the library. An `int` of the entry is a
-/// size from here on.
-Attr GraphBuilder::captured_sizes(const Function* kernel, std::span<const Datum> arguments) {
+/// `sizes` and `prints` of a call of a kernel; `kernel` is null for one of the library. An `int` of the entry is a size
+/// from here on.
+void GraphBuilder::add_captured(std::vector<OpAttr>& attributes, const Function* kernel,
+                                std::span<const Datum> arguments) {
   std::vector<const Function*> functions;
   if (kernel) functions.push_back(kernel);
   for (const Datum& argument : arguments) {
@@ -250,7 +251,8 @@ Attr GraphBuilder::captured_sizes(const Function* kernel, std::span<const Datum>
   for (const std::string& symbol : captures.symbols) {
     sizes.emplace_back(symbol, context().dim(dims().symbol(symbol)));
   }
-  return sizes.empty() ? nullptr : context().dict(std::move(sizes));
+  if (!sizes.empty()) attributes.push_back({"sizes", context().dict(std::move(sizes))});
+  if (captures.prints && session().kernels_print()) attributes.push_back({"prints", context().boolean(true)});
 }
 
 /// K, V and length of a cache, which may also be given as a tuple of the three; nothing when a
@@ -427,7 +429,7 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   for (const SignatureParameter& parameter : signature.parameters) {
     given.push_back(scope->find_here(parameter.name)->value);
   }
-  if (Attr sizes = captured_sizes(&function, given)) attributes.push_back({"sizes", sizes});
+  add_captured(attributes, &function, given);
   builder_.set_loc(loc);
   const Op* before = builder_.block()->back();
   Op* op =

@@ -463,7 +463,7 @@ bool KernelBuilder::store_result(const Datum& result, size_t n) {
     return false;
   }
   Block* body = kernel_->region()->front();
-  Value* memory = body->arg(body->arg_count() - unsigned(result_dims_.size() - n));
+  Value* memory = body->arg(body->arg_count() - unsigned(print_outputs_.size() + result_dims_.size() - n));
   ops_.builder().op(info(OpKind::Store), {{ops_.reshape(value, part)}, {memory}, index}, {});
   return true;
 }
@@ -488,6 +488,7 @@ void KernelBuilder::finish_kernel(schedule::KernelInstance& instance) {
     instance.results.push_back(context().tensor(std::move(caller), result_dtypes_[i]));
   }
   describe_regions(instance, to_caller);
+  describe_prints(instance, to_caller);
 }
 
 }  // namespace tessera::frontend

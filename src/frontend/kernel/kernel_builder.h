@@ -238,6 +238,16 @@ class KernelBuilder : public Evaluator {
   Value* seed_key(const Datum& seed, size_t rank, Loc loc);
   Value* element_numbers(const std::vector<Dim>& dims, bool weights, Loc loc);
 
+  // Prints under --debug (kernel_print.cc).
+  struct PrintPlace;
+  Datum print(const BoundArguments& arguments);
+  Value* printed_tile(const Datum& value, Loc loc);
+  PrintPlace print_place(int64_t first);
+  void add_print(const std::string& label, Value* tile, int64_t first, Loc loc);
+  Value* print_output(DType dtype, const std::vector<Dim>& dims);
+  bool is_print(Op* scatter) const;
+  void describe_prints(schedule::KernelInstance& instance, const std::map<std::string, Dim, std::less<>>& to_caller);
+
   // Branches (kernel_branch.cc).
   struct Arm;
   Datum branch_condition(const Datum& condition, Loc loc);
@@ -308,6 +318,14 @@ class KernelBuilder : public Evaluator {
     std::vector<int64_t> axes;
   };
   std::vector<Mean> means_;
+  struct Print {
+    std::string label, source;
+    Value *values, *shown;
+    std::vector<Dim> extents, turns;
+    Block* loop;  ///< the body of the outermost loop around it; null for none
+  };
+  std::vector<Print> prints_;
+  std::vector<Value*> print_outputs_;  ///< the kernel's last parameters
   bool has_symbols_ = false;           ///< the kernel's sizes are known: those of other scopes become such
   std::shared_ptr<CacheParameter> cache_;  ///< null where there is none
   Value* cache_index_ = nullptr;           ///< of the loop over the cache that is being built

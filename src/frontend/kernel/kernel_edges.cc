@@ -113,6 +113,7 @@ bool KernelBuilder::limit_operand(Op* op, unsigned operand,
   std::vector<Value*> limits(sources.size());
   auto limit = [&](const TilePlace& place, size_t i, const std::string& axis) {
     Value* here = limit_of(place, op);
+    if (!here && is_print(op)) return true;  // all of it is shown
     if (!here) {
       report(diag::unknown_edge, op->loc(), name_of(op), axis)
           .help("leave out what is past the end where the tile is known: tile.where(tile.col_index(k) < K, x, 0)");
@@ -130,6 +131,7 @@ bool KernelBuilder::limit_operand(Op* op, unsigned operand,
       if (place.loaded || (is_counted(place) && !place.is_cut())) continue;
       if (!limit(place, i, fmt::format("an axis of {} elements", place.extent->text))) return false;
     }
+    if (!is_placed && search.unplaced() && is_print(op)) continue;
     if (!is_placed && search.unplaced()) {
       report(diag::unknown_edge, op->loc(), name_of(op), "an axis")
           .label(search.unplaced()->loc(), "the memory that is loaded here has one tile or another")

@@ -206,6 +206,8 @@ Datum KernelBuilder::call_common(const Builtin& builtin, const BoundArguments& a
     }
     case BuiltinId::DropoutInKernel:
       return dropout(arguments);
+    case BuiltinId::Print:
+      return print(arguments);
     case BuiltinId::Transpose:
       return ops_.transpose(arguments[0], arguments[1].elements(), loc);
     case BuiltinId::Matmul:

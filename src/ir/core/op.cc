@@ -39,11 +39,18 @@ Block* Value::parent_block() const { return def_ ? def_->block() : block_; }
 
 Op* Op::parent() const { return block_ && block_->region() ? block_->region()->parent() : nullptr; }
 
+namespace {
+
+/// By its row, or as it calls what prints.
+bool has_effect(const Op* op) { return op->info().effects != 0 || op->flag("prints"); }
+
+}  // namespace
+
 bool Op::is_pure() const {
-  if (!info_->has(Pure) || info_->effects != 0) return false;
+  if (!info_->has(Pure) || has_effect(this)) return false;
   bool pure = true;
   for (unsigned r = 0; r < region_count_; ++r) {
-    walk(region(r), [&](Op* inner) { pure = pure && inner->info().effects == 0; });
+    walk(region(r), [&](Op* inner) { pure = pure && !has_effect(inner); });
   }
   return pure;
 }

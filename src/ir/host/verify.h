@@ -8,6 +8,7 @@ namespace tessera::host {
 
 // Control flow (verify_control.cc).
 void verify_check(Op* op, OpVerifier& verifier);
+void verify_print(Op* op, OpVerifier& verifier);
 void verify_for(Op* op, OpVerifier& verifier);
 void verify_while(Op* op, OpVerifier& verifier);
 void verify_if(Op* op, OpVerifier& verifier);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ir/core/verify_control.h"
 #include "ir/host/verify.h"
 
@@ -5,6 +7,50 @@ namespace tessera::host {
 
 void verify_check(Op* op, OpVerifier& verifier) {
   expect_condition(verifier, op->in(in::Check::condition));
+}
+
+namespace {
+
+/// A list of sizes under a key of a dict, or of an op.
+bool are_dims(Attr list) {
+  if (!list || !list->is(AttrKind::Array)) return false;
+  return std::ranges::all_of(list->elements, [](Attr dim) { return dim->is(AttrKind::Dim) || dim->is(AttrKind::Int); });
+}
+
+bool is_text(Attr text) { return text && text->is(AttrKind::String); }
+
+/// A dtype that lines are made of (runtime/format/print_text.h).
+bool is_printed(DType dtype) { return dtype == DType::Bool || (byte_size(dtype) >= 4 && dtype != DType::TF32); }
+
+/// What an item says, but for its buffers.
+bool is_item(Attr item, size_t number, size_t rank) {
+  if (!item->is(AttrKind::Dict)) return false;
+  Attr loop = item->get("loop");
+  bool texts = is_text(item->get("label")) && is_text(item->get("source"));
+  bool counts = are_dims(item->get("extents")) && are_dims(item->get("turns"));
+  if (!texts || !counts || !loop || !loop->is(AttrKind::Int)) return false;
+  return loop->integer >= 0 && loop->integer <= int64_t(number) && item->get("extents")->elements.size() + 2 == rank;
+}
+
+}  // namespace
+
+void verify_print(Op* op, OpVerifier& verifier) {
+  const std::vector<Attr>& items = op->attr("items")->elements;
+  size_t count = items.size();
+  if (!are_dims(op->attr("grid"))) verifier.error("'grid' is no list of sizes");
+  if (!count || op->slot_size(in::Print::values) != count || op->slot_size(in::Print::shown) != count) {
+    return verifier.error("it has {} items, and {} and {} buffers", count, op->slot_size(in::Print::values),
+                          op->slot_size(in::Print::shown));
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    Type values = op->in(in::Print::values, i)->type(), shown = op->in(in::Print::shown, i)->type();
+    if (!is_printed(values->dtype)) verifier.error("item {} is {}, which is not printed", i, to_string(values->dtype));
+    if (shown->dtype != DType::Bool || values->dims != shown->dims) {
+      verifier.error("item {} is shown where {} says, which is no bool of the dims of {}", i, shown->text,
+                     values->text);
+    }
+    if (!is_item(items[i], i, shown->rank())) verifier.error("item {} is malformed: {}", i, items[i]->text);
+  }
 }
 
 void verify_for(Op* op, OpVerifier& verifier) {

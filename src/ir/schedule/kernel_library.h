@@ -63,6 +63,14 @@ struct KernelRegion {
   bool keeps = false;  ///< elements that are not written stay as they were: the output begins as the operand
 };
 
+/// A `print` of a kernel: outputs in which each program leaves what it shows, as host.print reads them. They begin as
+/// zeros.
+struct KernelPrint {
+  Attr item;        ///< as in host.print, sizes in the caller's symbols
+  unsigned values;  ///< numbers among the kernel's outputs; the same for a label alone
+  unsigned shown;
+};
+
 /// A kernel built for a request. Operands that are regions come last in a request; those of them that are not read are
 /// no parameters of the kernel.
 struct KernelInstance {
@@ -72,6 +80,9 @@ struct KernelInstance {
   /// How many schedules there are to choose from, in the order in which they are tried; only the last needs nothing.
   size_t choices = 1;
   std::vector<KernelRegion> regions = {};
+  /// Their outputs follow the results.
+  std::vector<KernelPrint> prints = {};
+  Attr grid = nullptr;  ///< where it prints: programs along each axis, in the caller's symbols
 };
 
 class KernelLibrary {

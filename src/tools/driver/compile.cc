@@ -286,6 +286,7 @@ Status Compiler::compile_source(FileId file) {
   options.read = remapped_reader(options_.remapped);
   options.defines = options_.defines;
   options.check_promises = options_.debug;
+  options.kernels_print = options_.debug;
   options.nondet = gives_up("nondet");
   for (const TargetOutput& target : state_->targets) options.targets.push_back(target.machine->name);
   if (options_.observer) options.observer = options_.observer->evaluation();

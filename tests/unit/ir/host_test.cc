@@ -124,6 +124,27 @@ TEST_CASE("host values keep their sizes") {
                     "attribute 'value' is missing");
 }
 
+TEST_CASE("a print has an item for each pair of buffers") {
+  auto print = [](const std::string& items, const std::string& shown = "B x 1 x 4, bool") {
+    return "%0: tensor<B x 1 x 4, f32> = host.fill {value = 0}\n%1: tensor<" + shown +
+           "> = host.fill {value = 0}\nhost.print [%0], [%1] {grid = [<B>], items = " + items + "}\nhost.return [%b]\n";
+  };
+  const std::string item = R"({extents = [<S>], label = "v", loop = 0, source = "f.tsr:1:2", turns = []})";
+  std::string once = TextFixture().round_trip(module_text(print("[" + item + "]")));
+  INFO(once);
+  CHECK(once.find("host.print [%0], [%1] {grid = [<B>], items = [" + item + "]}") != std::string::npos);
+  CHECK(TextFixture().round_trip(once) == once);
+  check_body_report(print("[]"), "it has 0 items, and 1 and 1 buffers");
+  check_body_report(print("[" + item + "]", "B x 1, bool"), "which is no bool of the dims of tensor<B x 1 x 4, f32>");
+  check_body_report(print("[" + item + "]", "B x 1 x 4, u8"), "which is no bool of the dims of");
+  for (const char* bad : {"[1]", R"([{extents = [], label = "v", loop = 0, source = "", turns = []}])",
+                          R"([{extents = [4], label = "v", loop = 1, source = "", turns = []}])",
+                          R"([{extents = [4], label = 1, loop = 0, source = "", turns = []}])",
+                          R"([{extents = [4], label = "v", loop = 0, source = "", turns = ["K"]}])"}) {
+    check_body_report(print(bad), "item 0 is malformed");
+  }
+}
+
 TEST_CASE("an entry describes its arguments and results") {
   std::string body = "host.return [%b]\n";
   check_report(module_text(body, R"({args = [], results = [{name = "y"}]})"),

@@ -231,8 +231,8 @@ TEST_CASE("unknown steps are refused", "[format]") {
   REQUIRE(decode_plan(bytes));
   size_t at = bytes.rfind(std::string("\x04\x01\x00\x00\x00\x00\x00\x00\x00", 9));
   REQUIRE(at != std::string::npos);
-  bytes[at] = 10;
-  CHECK(decode_plan(bytes).error().text == "plan: step kind 10 is unknown");
+  bytes[at] = 11;
+  CHECK(decode_plan(bytes).error().text == "plan: step kind 11 is unknown");
 }
 
 namespace {
@@ -301,4 +301,40 @@ TEST_CASE("check_plan refuses loops and exchanges that would not hold", "[format
   CHECK(refusal_of_loop([](Plan& p) {
           p.steps[5] = AliasStep{3, 2, intern_expr(p, const_expr(0))};
         }) == "plan: step 4: it exchanges buffers that are not alike");
+}
+
+TEST_CASE("prints are read back as they were written, and refused where they look at nothing", "[format]") {
+  auto printing = [] {
+    PlanBuilder b("printing");
+    b.dim("N");
+    b.input("x", {"N"});
+    uint32_t values = b.temp({"N", "1", "4"}, 0, 2), shown = b.temp({"N", "1", "4"}, 1, 2, Dtype::Bool);
+    b.step(FillStep{values, 4, 0});
+    b.step(FillStep{shown, 1, 1});
+    b.step(PrintStep{{b.expr("N")}, {{"v", "f.tsr:1:2", values, shown, {b.expr("N")}, {b.expr("3*N")}, 0}}});
+    return b.plan;
+  };
+  std::string bytes = encode_plan(printing());
+  auto again = decode_plan(bytes);
+  INFO((again ? "" : again.error().text));
+  REQUIRE(again);
+  CHECK(*again == printing());
+  CHECK(text_of(*again).find(": print of programs [N]") != std::string::npos);
+  CHECK(text_of(*again).find(" of [N] turns [3*N]") != std::string::npos);
+  for (size_t size = 0; size < bytes.size(); ++size) CHECK_FALSE(decode_plan(std::string_view(bytes).substr(0, size)));
+  auto refusal_of = [&](const std::function<void(PrintStep&)>& change) {
+    Plan plan = printing();
+    change(step<PrintStep>(plan, 2));
+    Outcome checked = check_plan(plan);
+    return checked ? "" : checked.error().text;
+  };
+  CHECK(refusal_of([](PrintStep& p) { p.items.clear(); }) == "plan: step 2: it prints nothing");
+  CHECK(refusal_of([](PrintStep& p) { p.grid = {99}; }) == "plan: step 2: there is no expression 99");
+  CHECK(refusal_of([](PrintStep& p) { p.items[0].values = 99; }) == "plan: step 2: there is no buffer 99");
+  const std::string malformed = "plan: step 2: what it prints is malformed";
+  CHECK(refusal_of([](PrintStep& p) { p.items[0].label = "a\nb"; }) == malformed);
+  CHECK(refusal_of([](PrintStep& p) { p.items[0].label = "\x1b[2J"; }) == malformed);
+  CHECK(refusal_of([](PrintStep& p) { p.items[0].shown = p.items[0].values; }) == malformed);
+  CHECK(refusal_of([](PrintStep& p) { p.items[0].extents.clear(); }) == malformed);
+  CHECK(refusal_of([](PrintStep& p) { p.items[0].loop = 1; }) == malformed);
 }

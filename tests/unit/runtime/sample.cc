@@ -131,6 +131,10 @@ PlanBuilder::PlanBuilder(std::string entry) {
   plan.target = sample_target;
 }
 
+void PlanBuilder::step(format::PlanStep step) {
+  plan.steps.push_back(std::move(step));
+}
+
 uint32_t PlanBuilder::dim(const std::string& name) {
   plan.dims.push_back({name, format::DimSource::Shape, format::no_index});
   return uint32_t(plan.dims.size() - 1);

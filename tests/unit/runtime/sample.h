@@ -46,7 +46,7 @@ class PlanBuilder {
   void guard(const std::string& condition, const std::string& message);
   void launch(const std::string& kernel, std::vector<uint32_t> buffers,
               std::vector<std::string> dims);
-  void step(format::PlanStep step) { plan.steps.push_back(std::move(step)); }
+  void step(format::PlanStep step);
   uint32_t expr(const std::string& text);
 
   format::Plan plan;

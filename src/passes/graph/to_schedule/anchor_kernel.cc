@@ -195,13 +195,15 @@ Status GraphLowering::lower_anchor(const FusionGroup& group) {
     if (!instance) return failure;
     choices = instance->choices;
     bool sums = std::ranges::any_of(instance->regions, [](const auto& region) { return region.sums; });
-    if (sums && choice + 1 < choices) {
-      // How many parts a sum has is the schedule's choice, and what follows takes those of one schedule.
+    if ((sums || !instance->prints.empty()) && choice + 1 < choices) {
+      // How many parts a sum has, and how many programs print, is the schedule's choice, and what follows takes those
+      // of one schedule.
       instance->kernel->erase();
       continue;
     }
     if (choice + 1 < choices) instance->kernel->set_attr("symbol", variant_symbol(module_, next_symbol()));
-    AnchorKernel built{instance->kernel, instance->dims, false, false, {}, instance->regions};
+    AnchorKernel built{instance->kernel, instance->dims, false, false, {}, instance->regions, instance->prints,
+                       instance->grid};
     Op* kernel = finish_anchor(built, group, form);
     TSR_CHECK(!anchor.kernel || (built.operands == anchor.operands && built.dims == anchor.dims),
               "variants of a kernel take different operands");
@@ -219,7 +221,11 @@ Status GraphLowering::lower_anchor(const FusionGroup& group) {
   for (const schedule::KernelRegion& region : anchor.regions) {
     if (region.keeps) places[region.output] = kept_region(group.anchor, region);
   }
+  unsigned all = 0;
+  for (const schedule::KernelPrint& print : anchor.prints) all = std::max({all, print.values + 1, print.shown + 1});
+  if (all) outputs.resize(all);
   Op* launch = host_.launch(anchor.kernel, variants, anchor.operands, anchor.dims, outputs, places);
+  if (all) host_.print(launch, anchor.prints, anchor.grid);
   for (const schedule::KernelRegion& region : anchor.regions) {
     if (region.sums && add_parts(group.anchor, form, region, launch).failed()) return failure;
   }

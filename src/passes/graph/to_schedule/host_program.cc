@@ -111,7 +111,7 @@ std::pair<std::vector<Value*>, Attr> HostProgram::taken_over(const std::vector<V
 
 Op* HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
                         const std::map<std::string, Dim>& dims, const std::vector<Value*>& outputs,
-                        const std::vector<Value*>& places) {
+                        std::vector<Value*> places) {
   Block* body = kernel->region()->front();
   std::map<std::string, Dim, std::less<>> binding(dims.begin(), dims.end());
   std::vector<NamedAttr> entries;
@@ -123,6 +123,11 @@ Op* HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std:
     for (Dim dim : parameter->dims) bound.push_back(context_.dims().substitute(dim, binding));
     types.push_back(context_.tensor(std::move(bound), parameter->dtype));
   }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i]) continue;
+    places.resize(outputs.size());
+    places[i] = builder_.value(host::info(OpKind::Fill), {}, types[i], {{"value", context_.integer(0)}});
+  }
   auto [over, placed] = taken_over(places);
   Op* launch = builder_.op(host::info(OpKind::Launch), {operands, over}, types,
                            {{"dims", context_.dict(std::move(entries))},
@@ -131,6 +136,7 @@ Op* HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std:
                             {"variants", symbols_attr(context_, variants)}});
   for (size_t i = 0; i < outputs.size(); ++i) {
     Value* made = launch->result(unsigned(i));
+    if (!outputs[i]) continue;
     if (made->type()->dims == outputs[i]->type()->dims) made->set_name(outputs[i]->name());
     buffers_[outputs[i]] = made;
   }
@@ -143,6 +149,18 @@ Value* HostProgram::copy(Value* buffer) {
 
 void HostProgram::check(Op* check, Value* condition) {
   builder_.op(host::info(OpKind::Check), {{condition}}, {}, {{"message", check->attr("message")}});
+}
+
+void HostProgram::print(Op* launch, const std::vector<schedule::KernelPrint>& prints, Attr grid) {
+  std::vector<Value*> values, shown;
+  std::vector<Attr> items;
+  for (const schedule::KernelPrint& print : prints) {
+    values.push_back(launch->result(print.values));
+    shown.push_back(launch->result(print.shown));
+    items.push_back(print.item);
+  }
+  builder_.op(host::info(OpKind::Print), {values, shown}, {},
+              {{"grid", grid}, {"items", context_.array(std::move(items))}});
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/core/builder.h"
+#include "ir/schedule/kernel_library.h"
 
 namespace tessera {
 
@@ -24,10 +25,13 @@ class HostProgram {
   Value* carrier(Dim size);
   /// Launches a kernel, or the first of the variants that may run, and defines `outputs` by its
   /// results, which have the types of the kernel's last parameters under `dims`. `places` has for
-  /// each output the buffer whose memory it takes, or null; empty when all have memory of their own.
+  /// each output the buffer whose memory it takes, or null; empty when all have memory of their own. A null output is
+  /// no value of the graph, and begins as zeros.
   Op* launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
              const std::map<std::string, Dim>& dims, const std::vector<Value*>& outputs,
-             const std::vector<Value*>& places = {});
+             std::vector<Value*> places = {});
+  /// Prints what the launch left.
+  void print(Op* launch, const std::vector<schedule::KernelPrint>& prints, Attr grid);
   Value* copy(Value* buffer);
   /// Says where a value is, in place of what was said before.
   void define(Value* graph, Value* buffer) { buffers_[graph] = buffer; }

@@ -20,6 +20,8 @@ struct AnchorKernel {
   bool takes_members = false;       ///< it has a place for the ops that follow
   std::vector<Value*> operands;
   std::vector<schedule::KernelRegion> regions = {};  ///< operands that it changes
+  std::vector<schedule::KernelPrint> prints = {};
+  Attr grid = nullptr;  ///< of a kernel that prints
 };
 
 /// What the lowering of all blocks of a function adds to.
