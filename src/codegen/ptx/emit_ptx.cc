@@ -102,6 +102,7 @@ KernelSources kernel_sources(std::span<Module* const> modules) {
       if (function->is(target::info(target::OpKind::Func))) {
         KernelSource& source = sources[ptx::ptx_name(symbol_name(function))];
         source.loc = function->loc();
+        source.own = function->flag("own");
         source.name = function->has_attr("kernel") ? function->string_attr("kernel") : symbol_name(function);
       }
       walk(function, [&](Op* op) {

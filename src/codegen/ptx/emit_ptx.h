@@ -27,6 +27,7 @@ struct KernelSource {
   std::string name;          ///< what the source calls it
   bool last_resort = false;  ///< launches run it only where no variant may
   Loc call = {};             ///< what a launch of it computes
+  bool own = true;           ///< the program's own kernel, and not one that the compiler made or took from its library
 };
 /// By name in PTX.
 using KernelSources = std::map<std::string, KernelSource>;

@@ -135,16 +135,23 @@ struct Spilling {
   std::vector<std::string> names;
 };
 
+bool is_error(const KernelSource& source) { return source.own && !source.last_resort; }
+
 void report(const Spilling& kernels, const Machine& machine, DiagnosticEngine& diagnostics) {
   const KernelSource& source = *kernels.source;
-  auto message = diagnostics.report(source.last_resort ? diag::last_resort_spills : diag::kernel_spills, source.loc,
-                                    source.name, kernels.spill_bytes, kernels.stack_bytes);
+  auto kind = source.last_resort ? diag::last_resort_spills
+              : source.own       ? diag::kernel_spills
+                                 : diag::schedule_spills;
+  auto message = diagnostics.report(kind, source.loc, source.name, kernels.spill_bytes, kernels.stack_bytes);
   if (source.call.known() && source.call != source.loc) message.label(source.call, "it is for this call");
   message.note(Loc(), code_of(kernels.names, machine));
   message.help(source.last_resort
                    ? "a 'where' clause with what holds of the sizes, such as N % 8 == 0, can make it needless"
-                   : "use smaller blocks or more warps, or say in the entry's signature what holds of the sizes, such "
-                     "as `where D <= 128`");
+               : source.own
+                   ? "use smaller blocks or more warps, or say in the entry's signature what holds of the sizes, such "
+                     "as `where D <= 128`"
+                   : "it computes what it should, and is slower than it could be; what is long to compute of each "
+                     "element is faster in a kernel of its own");
 }
 
 }  // namespace
@@ -163,12 +170,12 @@ Status check_resources(const std::vector<KernelResources>& kernels, const Kernel
           .note(Loc(), code_of({kernel.name}, machine));
     }
     bool local = kernel.stack_bytes || kernel.spill_bytes;
-    ok = ok && kernel.losses.empty() && (!local || source.last_resort);
+    ok = ok && kernel.losses.empty() && !(local && is_error(source));
     if (!local) continue;
     auto is_same = [&](const Spilling& each) {
       const KernelSource& other = *each.source;
       return other.name == source.name && other.loc == source.loc && other.call == source.call &&
-             other.last_resort == source.last_resort;
+             other.last_resort == source.last_resort && other.own == source.own;
     };
     auto same = std::ranges::find_if(spilling, is_same);
     if (same == spilling.end()) same = spilling.insert(same, {.source = &source});
@@ -186,6 +193,16 @@ Status check_resources(const std::vector<KernelResources>& kernels, const Kernel
     if (!is_told(each)) report(each, machine, diagnostics);
   }
   return ok ? success : Status(failure);
+}
+
+std::vector<Loc> calls_to_halve(const std::vector<KernelResources>& kernels, const KernelSources& sources) {
+  std::vector<Loc> calls;
+  for (const KernelResources& kernel : kernels) {
+    auto source = sources.find(kernel.name);
+    if (source == sources.end() || source->second.own || source->second.last_resort) continue;
+    if (kernel.stack_bytes + kernel.spill_bytes > few_spill_bytes) calls.push_back(source->second.call);
+  }
+  return calls;
 }
 
 namespace {
@@ -258,6 +275,13 @@ bool relax_spilling(const std::vector<KernelResources>& kernels, std::string& pt
 
 Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const KernelSources& sources,
                            DiagnosticEngine& diagnostics, bool line_info) {
+  Result<Cubin> cubin = assemble_unchecked(ptx, machine, diagnostics, line_info);
+  if (cubin && check_resources(cubin->kernels, sources, machine, diagnostics).failed()) return failure;
+  return cubin;
+}
+
+Result<Cubin> assemble_unchecked(std::string& ptx, const Machine& machine, DiagnosticEngine& diagnostics,
+                                 bool line_info) {
   std::string ptxas = find_ptxas();
   if (ptxas.empty()) {
     diagnostics.report(diag::no_ptxas, Loc())
@@ -294,7 +318,6 @@ Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const Kerne
     }
     cubin.kernels = read_ptxas_messages(messages);
   } while (relax_spilling(cubin.kernels, ptx));
-  if (check_resources(cubin.kernels, sources, machine, diagnostics).failed()) return failure;
   if (!read_file(object, cubin.bytes, problem)) return no_place(problem);
   return cubin;
 }

@@ -27,10 +27,15 @@ struct KernelResources {
 
 /// Reads the messages of `ptxas -v`.
 std::vector<KernelResources> read_ptxas_messages(const std::string& messages);
-/// Reports losses, spills and stacks of code for `machine`; fails if there were any. Kernels that only run where none
-/// of their variants may may spill.
+/// Reports losses, spills and stacks of code for `machine`; fails if there were any. Kernels whose schedule is the
+/// compiler's may spill, and so may those that only run where none of their variants may.
 Status check_resources(const std::vector<KernelResources>& kernels, const KernelSources& sources,
                        const Machine& machine, DiagnosticEngine& diagnostics);
+
+/// Bytes of stack and spills of a thread that cost less than smaller tiles do.
+inline constexpr int64_t few_spill_bytes = 256;
+/// The calls with kernels of the compiler's own making that spill more than a few bytes where sizes suit them.
+std::vector<Loc> calls_to_halve(const std::vector<KernelResources>& kernels, const KernelSources& sources);
 
 struct Cubin {
   std::string bytes;
@@ -43,9 +48,12 @@ std::string describe_cubin(const Cubin& cubin);
 
 /// The path of ptxas, or nothing.
 std::string find_ptxas();
-/// Assembles PTX for `machine`. Fails where ptxas is not there, refuses the text, or reports a loss. A kernel that
+/// Assembles PTX for `machine`. Fails where ptxas is not there or refuses the text. A kernel that
 /// spills because several of its blocks were to share a multiprocessor is changed in `ptx` not to ask for that. With
 /// `line_info` the cubin says which line of the source each instruction comes from, and has the PTX itself.
+Result<Cubin> assemble_unchecked(std::string& ptx, const Machine& machine, DiagnosticEngine& diagnostics,
+                                 bool line_info = false);
+/// The same, with what check_resources says of it.
 Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const KernelSources& sources,
                            DiagnosticEngine& diagnostics, bool line_info = false);
 

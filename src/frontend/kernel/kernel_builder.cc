@@ -269,6 +269,7 @@ bool KernelBuilder::create_kernel() {
   state.attributes = {{"axes", context().array({})},
                       {"kernel", context().string(function_.name)},
                       {"outputs", context().integer(int64_t(result_dims_.size()))},
+                      {"own", session().is_builtin(function_.loc) ? nullptr : context().boolean(true)},
                       {"schedule", context().dict({})}};
   kernel_ = module_.create(state);
   set_symbol_name(

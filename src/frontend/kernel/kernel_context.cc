@@ -294,6 +294,17 @@ int64_t KernelBuilder::tile_extent(int64_t chosen, Dim extent) const {
   return std::min(chosen, std::max(fragment, even));
 }
 
+namespace {
+
+/// Halves the largest extent of a tile, down to what matrix units and threads still divide.
+void halve_largest(std::map<std::string, int64_t>& block) {
+  constexpr int64_t least = 16;
+  auto largest = std::ranges::max_element(block, {}, [](const auto& axis) { return axis.second; });
+  if (largest != block.end() && largest->second > least) largest->second = std::max(least, largest->second / 2);
+}
+
+}  // namespace
+
 bool KernelBuilder::choose_blocks(Loc loc) {
   std::map<std::string, int64_t> block;
   if (table_) {
@@ -304,9 +315,19 @@ bool KernelBuilder::choose_blocks(Loc loc) {
                         }};
     for (const auto& [name, dtype] : bindings_.dtypes) query.dtypes[name] = dtype.dtype;
     std::vector<ScheduleTable::Choice> choices = table_->find(dims(), query);
+    int64_t halvings = session().is_builtin(function_.loc) ? request_.halvings : 0;
+    auto has_roles = [](const ScheduleTable::Choice& choice) {
+      return choice.row && choice.row->schedule.contains("roles");
+    };
+    if (halvings > 0 && std::ranges::any_of(choices, has_roles)) {
+      query.roles = false;
+      choices = table_->find(dims(), query);
+      --halvings;
+    }
     choices_ = choices.size();
     const ScheduleTable::Choice& choice = choices[request_.choice.value_or(choices.size() - 1)];
     if (choice.row && !apply(to_layer(choice.row->schedule, Loc{}), block, loc)) return false;
+    for (; halvings > 0; --halvings) halve_largest(block);
     std::vector<Attr> when;
     for (const DimFact& fact : choice.when) when.push_back(fact_attr(context(), fact));
     if (!when.empty()) kernel_->set_attr("assume", context().array(std::move(when)));

@@ -192,7 +192,7 @@ std::vector<ScheduleTable::Choice> ScheduleTable::find(DimTable& dims, const Sch
   auto rows = kernels_.find(query.kernel);
   static const std::vector<ScheduleRow> none;
   for (const ScheduleRow& row : rows == kernels_.end() ? none : rows->second) {
-    if (!has_dtypes(row, query)) continue;
+    if (!has_dtypes(row, query) || (!query.roles && row.schedule.contains("roles"))) continue;
     auto open = open_conditions(dims, row, query);
     if (!open) continue;
     choices.push_back({&row, std::move(*open)});

@@ -44,6 +44,7 @@ struct ScheduleQuery {
   std::map<std::string, DType> dtypes;  ///< dtype parameters
   std::function<Dim(const std::string&)>
       extent;  ///< of an axis; null when the kernel has no such axis
+  bool roles = true;  ///< rows with roles count
 };
 
 class ScheduleTable {

@@ -31,10 +31,10 @@ constexpr bool is_transcendental(ElementwiseKind kind) {
 /// About how many instructions an element of that dtype takes on a machine that has none for the op. What f64 computes
 /// counts for more than its instructions: each of its constants is in registers.
 constexpr unsigned element_cost(ElementwiseKind kind, DType dtype) {
-  constexpr unsigned of_functions = 16, of_f64 = 96, in_f64 = 128, long_division = 256, wide_division = 64;
+  constexpr unsigned of_functions = 16, of_f64 = 96, in_f64 = 128, wide_division = 64;
   switch (kind) {
     case ElementwiseKind::Mod:
-      if (is_float(dtype)) return long_division;
+      if (is_float(dtype)) return in_f64;
       [[fallthrough]];
     case ElementwiseKind::Div:
     case ElementwiseKind::FloorDiv:

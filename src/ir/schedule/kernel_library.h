@@ -47,6 +47,9 @@ struct KernelRequest {
   std::map<std::string, Attr> schedule;   ///< overrides of the schedule, by key (schedule_keys.def)
   std::string symbol;                     ///< the kernel op's symbol
   std::string machine;  ///< the target's name: picks the row of the schedule table
+  /// How often the largest extent of the library's own tiles is halved, for a kernel that does not fit else; a schedule
+  /// with roles is left out first.
+  int64_t halvings = 0;
   /// Which of the schedules that may be the one, where that depends on sizes; none: the one that always may.
   std::optional<size_t> choice;
   Loc loc;              ///< the op that asks, for diagnostics

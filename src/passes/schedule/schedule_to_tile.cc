@@ -57,7 +57,7 @@ class KernelLowering {
       grid.push_back(context().dim(one ? dims.constant(1) : dims.ceildiv(extent, block)));
     }
     std::vector<OpAttr> attributes{{"grid", context().array(grid)}};
-    for (const char* name : {"symbol", "outputs", "schedule", "kernel", "epilogue", "assume", "spare"}) {
+    for (const char* name : {"symbol", "outputs", "schedule", "kernel", "epilogue", "assume", "own", "spare"}) {
       attributes.push_back({name, kernel_->attr(name)});
     }
     OpState state;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <set>
@@ -16,6 +17,7 @@
 #include "ir/core/parser.h"
 #include "ir/core/printer.h"
 #include "ir/graph/ops.h"
+#include "passes/analysis/tile_halvings.h"
 #include "passes/pipeline.h"
 #include "support/diagnostic_rows.h"
 #include "support/parallel.h"
@@ -140,6 +142,7 @@ struct Compiler::State {
   std::unique_ptr<Module> graph;
   std::vector<std::unique_ptr<Module>> called;     ///< a user's kernels, as the interpreter takes them
   std::vector<std::unique_ptr<Module>> continued;  ///< modules of a dump below graph level
+  std::vector<std::unique_ptr<Module>> replaced;   ///< what observers may still look at
   std::map<Stage, std::vector<DumpText>> dumps;
 };
 
@@ -376,7 +379,12 @@ void Compiler::dump(Stage stage, const std::string& what, const std::string& tex
   for (const auto& [spelling, known] : stage_names) {
     if (known == stage) name = spelling;
   }
-  state_->dumps[stage].push_back({fmt::format("// ---- {}: {}\n", name, what), text});
+  DumpText made{fmt::format("// ---- {}: {}\n", name, what), text};
+  std::vector<DumpText>& dumps = state_->dumps[stage];
+  // What was lowered anew takes its place.
+  auto known = std::ranges::find(dumps, made.header, &DumpText::header);
+  if (known == dumps.end()) return dumps.push_back(std::move(made));
+  *known = std::move(made);
 }
 
 void Compiler::dump(Stage stage, const std::string& what, Module& module) {
@@ -405,7 +413,8 @@ Status Compiler::lower_all() {
   return success;
 }
 
-Status Compiler::lower_entry(Op* entry, const Machine& machine) {
+/// An entry on its way to a machine, before the first pass.
+std::unique_ptr<Module> Compiler::module_of(Op* entry, const Machine& machine) {
   Context& context = state_->context;
   auto module = std::make_unique<Module>(context, diagnostics_.sources(), std::string(symbol_name(entry)),
                                          Level::Graph);
@@ -414,7 +423,11 @@ Status Compiler::lower_entry(Op* entry, const Machine& machine) {
   module->set_attr("entry", context.string(symbol_name(entry)));
   module->set_attr("target", context.string(machine.name));
   module->set_attr("properties", state_->graph->attr("properties"));
-  return finish(std::move(module), pipeline_for(machine), machine);
+  return module;
+}
+
+Status Compiler::lower_entry(Op* entry, const Machine& machine) {
+  return finish(module_of(entry, machine), pipeline_for(machine), machine);
 }
 
 /// A kernel that an entry calls is there in the forms that the calls need; one that nothing calls, in its own.
@@ -492,7 +505,7 @@ Status Compiler::run_passes(Module& module, std::span<const PassId> passes, cons
   }
   manager_options.reproducer = "tesserac";
   PassManager manager(std::move(manager_options));
-  PassContext context{diagnostics_, machine, state_->source.library.get(), entry, {}};
+  PassContext context{trial_ ? *trial_ : diagnostics_, machine, state_->source.library.get(), entry, {}};
   std::vector<PassStep> steps = steps_of(passes);
   std::erase_if(steps, [&](const PassStep& step) {
     return std::count(options_.disabled_passes.begin(), options_.disabled_passes.end(), step.pass->name) != 0;
@@ -547,20 +560,78 @@ Status Compiler::generate_ptx() {
   bool assembles = wants(Stage::Cubin) || (state_->stages.empty() && options_.cubin);
   for (TargetOutput& target : state_->targets) {
     if (!target.machine->is_gpu() || target.modules.empty()) continue;
-    std::vector<Module*> modules = pointers(target.modules);
-    ReproducerScope reproducer("tesserac", [&] { return target_dump(modules, *target.machine); });
-    Result<std::string> ptx = timed("ptx", [&] { return codegen::emit_ptx(modules, *target.machine, diagnostics_); });
-    if (!ptx) return failure;
-    target.ptx = std::move(*ptx);
-    if (!assembles) continue;
-    Result<codegen::Cubin> cubin = timed("ptxas", [&] {
-      return codegen::assemble_ptx(target.ptx, *target.machine, codegen::kernel_sources(modules), diagnostics_,
-                                   options_.line_info);
-    });
-    if (!cubin) return failure;
-    target.cubin = std::move(*cubin);
+    if (assembles ? assemble(target).failed() : emit(pointers(target.modules), *target.machine, target.ptx).failed()) {
+      return failure;
+    }
   }
   return success;
+}
+
+Status Compiler::emit(const std::vector<Module*>& modules, const Machine& machine, std::string& ptx) {
+  ReproducerScope reproducer("tesserac", [&] { return target_dump(modules, machine); });
+  Result<std::string> text = timed("ptx", [&] { return codegen::emit_ptx(modules, machine, diagnostics_); });
+  if (text) ptx = std::move(*text);
+  return text ? success : Status(failure);
+}
+
+/// PTX of modules and what the assembler makes of it, however much it spills.
+Result<codegen::Cubin> Compiler::assembled(const std::vector<Module*>& modules, const Machine& machine,
+                                           std::string& ptx) {
+  if (emit(modules, machine, ptx).failed()) return failure;
+  ReproducerScope reproducer("tesserac", [&] { return target_dump(modules, machine); });
+  return timed("ptxas",
+               [&] { return codegen::assemble_unchecked(ptx, machine, diagnostics_, options_.line_info); });
+}
+
+/// Kernels whose tiles are the compiler's choice get smaller ones where the assembler says that they do not fit.
+Status Compiler::assemble(TargetOutput& target) {
+  for (bool again = true; again;) {
+    Result<codegen::Cubin> cubin = assembled(pointers(target.modules), *target.machine, target.ptx);
+    if (!cubin) return failure;
+    target.cubin = std::move(*cubin);
+    again = false;
+    for (size_t i = 0; i < target.modules.size(); ++i) {
+      Result<bool> smaller = make_tiles_smaller(target, i);
+      if (!smaller) return failure;
+      again |= *smaller;
+    }
+  }
+  return codegen::check_resources(target.cubin.kernels, codegen::kernel_sources(pointers(target.modules)),
+                                  *target.machine, diagnostics_);
+}
+
+/// Lowers an entry anew that has kernels which spill more than smaller tiles cost, until it has none, or nothing
+/// smaller helps. It is assembled alone: others may be many. True if it changed.
+Result<bool> Compiler::make_tiles_smaller(TargetOutput& target, size_t index) {
+  std::vector<codegen::KernelResources> kernels = target.cubin.kernels;
+  for (bool changed = false;; changed = true) {
+    Module* module = target.modules[index].get();
+    std::vector<Loc> calls = codegen::calls_to_halve(kernels, codegen::kernel_sources(std::array{module}));
+    Attr halvings = calls.empty() ? nullptr : with_more_halvings(*module, calls);
+    if (!halvings || !lower_anew(target, index, halvings)) return changed;
+    std::string ptx;
+    Result<codegen::Cubin> cubin = assembled({target.modules[index].get()}, *target.machine, ptx);
+    if (!cubin) return failure;
+    kernels = std::move(cubin->kernels);
+  }
+}
+
+/// Lowers an entry with tiles halved as noted; false, with its module as it was, where that cannot be.
+bool Compiler::lower_anew(TargetOutput& target, size_t index, Attr halvings) {
+  Op* entry = state_->graph && state_->continued.empty() ? state_->graph->find(target.modules[index]->name()) : nullptr;
+  if (!entry) return false;
+  std::unique_ptr<Module> module = module_of(entry, *target.machine);
+  module->set_attr("halvings", halvings);
+  DiagnosticEngine unheard(diagnostics_.sources());
+  trial_ = &unheard;
+  size_t errors = diagnostics_.error_count();
+  Status lowered = finish(std::move(module), pipeline_for(*target.machine), *target.machine);
+  trial_ = nullptr;
+  if (lowered.failed() || diagnostics_.error_count() > errors) return false;
+  std::swap(target.modules[index], target.modules.back());
+  state_->replaced.push_back(std::move(target.modules.back()));
+  target.modules.pop_back();
+  return true;
 }
 
 /// Objects are compiled without places, which only a reader needs.

@@ -16,6 +16,10 @@
 #include "support/result.h"
 #include "tools/driver/observer.h"
 
+namespace tessera::codegen {
+struct Cubin;
+}
+
 namespace tessera::driver {
 
 /// Texts that --dump prints, in the order of the pipeline.
@@ -62,6 +66,8 @@ std::string default_output(const std::string& input);
 /// Text that starts with a module, after comments, is a dump.
 bool is_dump(std::string_view text);
 
+struct TargetOutput;
+
 class Compiler {
  public:
   Compiler(const CompileOptions& options, DiagnosticEngine& diagnostics);
@@ -91,6 +97,7 @@ class Compiler {
   Status check_shapes();
   void leave_out_needless_targets();
   Status lower_all();
+  std::unique_ptr<Module> module_of(Op* entry, const Machine& machine);
   Status lower_entry(Op* entry, const Machine& machine);
   Status lower_exported_kernels(const Machine& machine);
   Status lower_called_kernels();
@@ -106,6 +113,11 @@ class Compiler {
   Status generate_code();
   void check_loads(const std::string& bundle);
   Status generate_ptx();
+  Status emit(const std::vector<Module*>& modules, const Machine& machine, std::string& ptx);
+  Result<codegen::Cubin> assembled(const std::vector<Module*>& modules, const Machine& machine, std::string& ptx);
+  Status assemble(TargetOutput& target);
+  Result<bool> make_tiles_smaller(TargetOutput& target, size_t index);
+  bool lower_anew(TargetOutput& target, size_t index, Attr halvings);
   Status write_dump();
   void show_code();
   Status write_bundle();
@@ -114,6 +126,7 @@ class Compiler {
 
   const CompileOptions& options_;
   DiagnosticEngine& diagnostics_;
+  DiagnosticEngine* trial_ = nullptr;  ///< hears of passes what is no fault of the program
   std::unique_ptr<State> state_;
   std::vector<StageTime> times_;
   std::string bundle_;

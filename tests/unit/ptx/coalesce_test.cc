@@ -224,6 +224,28 @@ TEST_CASE("a kernel that runs where no variant may may spill") {
   CHECK(text.find("[last-resort-spills]") != std::string::npos);
 }
 
+TEST_CASE("a kernel whose schedule is the compiler's may spill, and gets smaller tiles for more than a few bytes") {
+  auto spills = [](int64_t bytes) {
+    return std::vector<codegen::KernelResources>{{.name = "a$0", .stack_bytes = 8, .spill_bytes = bytes}};
+  };
+  SourceManager sources;
+  FileId file = sources.add("model.tsr", "a\n");
+  Loc call{file, 1, 1, 1};
+  DiagnosticEngine diagnostics(sources);
+  codegen::KernelSources made{{"a$0", {Loc(), "scores", false, call, false}}};
+  CHECK(codegen::check_resources(spills(16), made, *find_machine("cuda:sm_90a"), diagnostics));
+  std::string text = render_all(diagnostics, {});
+  INFO(text);
+  CHECK(text.find("warning: the compiler's schedule of kernel 'scores' keeps values in memory: 16 bytes") !=
+        std::string::npos);
+  CHECK(text.find("[schedule-spills]") != std::string::npos);
+  CHECK(codegen::calls_to_halve(spills(16), made).empty());
+  CHECK(codegen::calls_to_halve(spills(1600), made) == std::vector{call});
+  // The program's own schedules are as they are.
+  CHECK(codegen::calls_to_halve(spills(1600), {{"a$0", {Loc(), "scores", false, call, true}}}).empty());
+  CHECK(codegen::calls_to_halve(spills(1600), {{"a$0", {Loc(), "scores", true, call, false}}}).empty());
+}
+
 TEST_CASE("what spills of one kernel for one call is told at once") {
   std::vector<codegen::KernelResources> kernels = codegen::read_ptxas_messages(
       "ptxas info    : Compiling entry function 'a$0' for 'sm_90a'\n"

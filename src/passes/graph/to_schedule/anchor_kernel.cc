@@ -4,12 +4,15 @@
 
 #include <algorithm>
 
+#include "ir/core/transcendental.h"
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
 #include "passes/analysis/kernels.h"
+#include "passes/analysis/tile_halvings.h"
 #include "passes/graph/to_schedule/epilogue.h"
 #include "passes/graph/to_schedule/kernel_edit.h"
 #include "passes/graph/to_schedule/lowering.h"
+#include "passes/tile/gpu/gpu_schedule.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
 
@@ -41,7 +44,8 @@ void set_block(Context& context, const std::vector<int64_t>& extents, size_t ran
 }  // namespace
 
 Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& group,
-                                                            const AnchorForm& form, size_t choice) {
+                                                            const AnchorForm& form, size_t choice,
+                                                            int64_t halvings) {
   Op* anchor = group.anchor;
   if (!context_.kernels) {
     context_.diagnostics.report(diag::no_kernel_library, anchor->loc(), anchor->name(),
@@ -59,6 +63,7 @@ Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& g
     set_block(module_.context(), context_.list_option("block"), is_attention ? 2 : 3, request);
   }
   request.choice = choice;
+  request.halvings = halvings;
   request.symbol = next_symbol();
   request.machine = context_.machine ? context_.machine->name : "";
   request.loc = anchor->loc();
@@ -178,6 +183,39 @@ Status GraphLowering::add_parts(Op* anchor, const AnchorForm& form, const schedu
   return success;
 }
 
+namespace {
+
+/// About how many instructions a thread of a GPU's program takes for what the kernel computes element by element.
+int64_t work_of_thread(Op* kernel, const Machine& machine) {
+  int64_t threads = 32 * gpu_schedule(kernel, machine).compute_warps, work = 0;
+  walk(kernel, [&](Op* op) {
+    if (op->info().elementwise == ElementwiseKind::None || op->result_count() != 1) return;
+    Type type = op->result()->type();
+    int64_t elements = 1;
+    for (Dim extent : type->dims) elements *= extent->constant().value_or(1);
+    work += elements / threads * element_cost(op->info().elementwise, type->dtype);
+  });
+  return work;
+}
+
+}  // namespace
+
+/// Functions that are given to a kernel of the library (a score_mod) make its programs long: for a GPU's assembler,
+/// which takes them in one piece, and for registers. Smaller tiles make them shorter.
+Result<int64_t> GraphLowering::fitting_halvings(const FusionGroup& group, const AnchorForm& form) {
+  constexpr int64_t most_work = 4096;
+  int64_t times = halvings(group);
+  if (!context_.machine || !context_.machine->is_gpu()) return times;
+  for (; times < most_halvings; ++times) {
+    Result<schedule::KernelInstance> instance = instantiate(group, form, 0, times);
+    if (!instance) return failure;
+    bool fits = instance->kernel->flag("own") || work_of_thread(instance->kernel, *context_.machine) <= most_work;
+    instance->kernel->erase();
+    if (fits) break;
+  }
+  return times;
+}
+
 /// A copy of what the region held, to be written over.
 Value* GraphLowering::kept_region(Op* anchor, const schedule::KernelRegion& region) {
   Value* buffer = host_.buffer(reads_.read(anchor, region.operand).base);
@@ -190,8 +228,10 @@ Status GraphLowering::lower_anchor(const FusionGroup& group) {
   const AnchorForm& form = reads_.form(group.anchor);
   std::vector<Op*> variants;
   AnchorKernel anchor;
+  Result<int64_t> halvings = fitting_halvings(group, form);
+  if (!halvings) return failure;
   for (size_t choice = 0, choices = 1; choice < choices; ++choice) {
-    Result<schedule::KernelInstance> instance = instantiate(group, form, choice);
+    Result<schedule::KernelInstance> instance = instantiate(group, form, choice, *halvings);
     if (!instance) return failure;
     choices = instance->choices;
     bool sums = std::ranges::any_of(instance->regions, [](const auto& region) { return region.sums; });

@@ -89,7 +89,7 @@ std::vector<FusionGroup> GraphLowering::fitting_groups() {
       FusionGroup group = with_elements(each);
       if (group.outputs.empty()) continue;
       split.merge(too_wide(group, plan_space(reads_, group, group_loads(reads_, group), group_stores(table_, group),
-                                             context_.machine)));
+                                             context_.machine, halvings(group))));
     }
     if (split.empty()) break;
     for (const auto& [op, runs] : split) reduce_in_turns(op, runs);

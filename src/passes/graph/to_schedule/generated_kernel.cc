@@ -110,7 +110,7 @@ Status GraphLowering::lower_generated(const FusionGroup& whole) {
   if (group.outputs.empty()) return success;
   std::vector<BufferAccess> loads = group_loads(reads_, group);
   std::vector<BufferAccess> stores = group_stores(table_, group);
-  KernelSpace space = plan_space(reads_, group, loads, stores, context_.machine);
+  KernelSpace space = plan_space(reads_, group, loads, stores, context_.machine, halvings(group));
   for (BufferAccess& access : loads) access = collapse(table_, space, group, access);
   for (BufferAccess& access : stores) access = collapse(table_, space, group, access);
   MemoryPlan inputs = plan_memory(table_, space, std::move(loads));

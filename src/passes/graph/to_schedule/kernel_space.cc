@@ -33,6 +33,15 @@ TileLimits tile_limits(const Machine* machine) {
   return {8192, 64, 1, false};
 }
 
+TileLimits halved(TileLimits limits, int64_t times) {
+  for (; times > 0; --times) {
+    limits.elements /= 2;
+    limits.edge = std::max<int64_t>(limits.edge / 2, 8);
+    limits.line = std::max<int64_t>(limits.line / 2, 8);
+  }
+  return limits;
+}
+
 void add_unique(std::vector<BufferAccess>& accesses, BufferAccess access) {
   if (std::find(accesses.begin(), accesses.end(), access) == accesses.end()) {
     accesses.push_back(std::move(access));
@@ -257,9 +266,8 @@ BufferAccess collapse(DimTable& table, const KernelSpace& space, const FusionGro
   return {access.base, std::move(*collapsed), access.offset, access.places, access.place_stride};
 }
 
-KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group,
-                       const std::vector<BufferAccess>& loads,
-                       const std::vector<BufferAccess>& stores, const Machine* machine) {
+KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group, const std::vector<BufferAccess>& loads,
+                       const std::vector<BufferAccess>& stores, const Machine* machine, int64_t halvings) {
   DimTable& table = reads.dims();
   std::vector<BufferAccess> accesses = loads;
   accesses.insert(accesses.end(), stores.begin(), stores.end());
@@ -297,7 +305,7 @@ KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group,
     }
   }
   for (BufferAccess& access : accesses) access = collapse(table, space, group, access);
-  choose_blocks(table, space, accesses, !group.parts.empty(), tile_limits(machine));
+  choose_blocks(table, space, accesses, !group.parts.empty(), halved(tile_limits(machine), halvings));
   if (int step = stepping_axis(group); step >= 0) space.blocks[size_t(space.axis_of[size_t(step)])] = table.constant(1);
   return space;
 }

@@ -43,10 +43,9 @@ BufferAccess collapse(DimTable& table, const KernelSpace& space, const FusionGro
                       const BufferAccess& access);
 
 /// The space of a generated kernel: program axes first, then those that are taken whole. Tiles are of a size that the
-/// machine likes (null: a CPU).
-KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group,
-                       const std::vector<BufferAccess>& loads,
-                       const std::vector<BufferAccess>& stores, const Machine* machine);
+/// machine likes (null: a CPU), or of that halved so often.
+KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group, const std::vector<BufferAccess>& loads,
+                       const std::vector<BufferAccess>& stores, const Machine* machine, int64_t halvings);
 
 /// True if the base of a read is computed in the group itself.
 bool reads_group_value(const FusionGroup& group, const Read& read);

@@ -4,6 +4,7 @@
 
 #include "ir/graph/ops.h"
 #include "passes/analysis/kernels.h"
+#include "passes/analysis/tile_halvings.h"
 #include "passes/graph/to_schedule/kernel_edit.h"
 #include "support/diagnostic_rows.h"
 
@@ -23,7 +24,12 @@ void for_each_dim(const GraphReads& reads, const FusionGroup& group, F&& visit) 
   }
 }
 
+/// The call that a group's launches are for.
+Loc place_of(const FusionGroup& group) { return ops_of(group).back()->loc(); }
+
 }  // namespace
+
+int64_t GraphLowering::halvings(const FusionGroup& group) const { return tile_halvings(module_, place_of(group)); }
 
 /// Kernels round to nearest; a type that says otherwise, or that an integer saturates, is refused.
 Status GraphLowering::check_policies(Op* op) {
@@ -47,7 +53,7 @@ Result<std::vector<Value*>> GraphLowering::run() {
     if (check_policies(op).failed()) return failure;
   }
   for (const FusionGroup& group : fitting_groups()) {
-    host_.set_loc(ops_of(group).back()->loc());
+    host_.set_loc(place_of(group));
     Status lowered = group.host     ? lower_host(group.host)
                      : group.anchor ? lower_anchor(group)
                                     : lower_generated(group);

@@ -53,6 +53,9 @@ class GraphLowering {
   Status lower_host(Op* op);
   std::vector<Value*> updated_by(Op* branch) const;
 
+  /// How often tiles of the group's kernels are halved, as the module notes for its call.
+  int64_t halvings(const FusionGroup& group) const;
+
   // fitting.cc
   /// The groups of the block, cut until the machine's programs can run each.
   std::vector<FusionGroup> fitting_groups();
@@ -67,7 +70,9 @@ class GraphLowering {
 
   // anchor_kernel.cc
   Status lower_anchor(const FusionGroup& group);
-  Result<schedule::KernelInstance> instantiate(const FusionGroup& group, const AnchorForm& form, size_t choice);
+  Result<schedule::KernelInstance> instantiate(const FusionGroup& group, const AnchorForm& form, size_t choice,
+                                               int64_t halvings);
+  Result<int64_t> fitting_halvings(const FusionGroup& group, const AnchorForm& form);
   Op* finish_anchor(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form);
   void use_caller_symbols(AnchorKernel& anchor);
   Value* kept_region(Op* anchor, const schedule::KernelRegion& region);

@@ -30,18 +30,23 @@ Value* pow(Arithmetic& m, Value* x, Value* y) {
 }
 
 // The remainder by long division in f64: |a| is reduced by |b| 2^(24 k) for k from 11 down, 2^288 being more than
-// any quotient of two f32. A quotient of one step has at most 25 bits and is at least 2^-24 away from the next
-// integer, so its floor is right, and the difference fits 53 bits, so it is exact.
+// any quotient of two f32. A quotient of one step has at most 25 bits and is, as a part of itself, at least 2^-48 away
+// from the next integer, or is one. So its floor is right where it is a product with the reciprocal, which is off by
+// 2^-52, but that an integer may become the one below; what remains is |b| 2^(24 k) then, for the next step to take.
+// The difference fits 53 bits, so it is exact.
 Value* mod(Arithmetic& m, Value* a, Value* b) {
   TargetBuilder& at = m.b;
   Value* rest = at.cast(m.abs(a), DType::F64);
   Value* by = at.cast(m.abs(b), DType::F64);
   Arithmetic d(at, rest->type());
+  Value* reciprocal = at.div(d.number(1), by);
   for (int k = 11; k >= 0; --k) {
     Value* scaled = at.mul(by, d.number(std::ldexp(1.0, 24 * k)));
-    Value* quotient = at.op(Kind::Floor, at.div(rest, scaled));
+    Value* scaled_reciprocal = at.mul(reciprocal, d.number(std::ldexp(1.0, -24 * k)));
+    Value* quotient = at.op(Kind::Floor, at.mul(rest, scaled_reciprocal));
     rest = at.fma(d.neg(quotient), scaled, rest);
   }
+  rest = at.select(at.op(Kind::Ge, rest, by), at.sub(rest, by), rest);
   Value* size = at.cast(rest, DType::F32);
   Value* b_infinite = m.equal(m.abs(b), HUGE_VAL);
   Value* a_finite = m.less(m.abs(a), HUGE_VAL);

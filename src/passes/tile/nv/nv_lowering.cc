@@ -39,6 +39,7 @@ Op* NvLowering::declare() {
                       {"kernel", kernel_->attr("kernel")},
                       {"names", parameter_names(kernel_)},
                       {"outputs", kernel_->attr("outputs")},
+                      {"own", kernel_->attr("own")},
                       {"params", context.array(std::move(types))},
                       {"persistent", kernel_->attr("persistent")},
                       {"schedule", kernel_->attr("schedule")},
