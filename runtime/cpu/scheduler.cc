@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
-#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -119,20 +118,26 @@ int processors() {
   return count == 0 ? 1 : int(count);
 }
 
+/// Lets threads end that wait for it, whatever ends its scope.
+struct Release {
+  std::atomic<bool>& may_end;
+  ~Release() {
+    may_end = true;
+    may_end.notify_all();
+  }
+};
+
 /// How many threads, this one among them, the system lets run at a time, up to `wanted`: as many are started.
 int count_startable(int wanted) {
   std::atomic<bool> may_end = false;
   std::vector<std::jthread> others;
+  Release release{may_end};
+  others.reserve(size_t(wanted));
   try {
-    others.reserve(size_t(wanted));
     while (int(others.size()) + 1 < wanted) others.emplace_back([&] { may_end.wait(false); });
   } catch (const std::system_error&) {
     // That is as many as there are.
-  } catch (const std::bad_alloc&) {
-    // The same: a thread takes memory.
   }
-  may_end = true;
-  may_end.notify_all();
   return int(others.size()) + 1;
 }
 

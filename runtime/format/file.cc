@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "runtime/base/files.h"
 #include "runtime/format/text.h"
 
 namespace tessera::format {
@@ -27,24 +28,16 @@ struct Descriptor {
   }
 };
 
-/// Why a file is not read, or null.
-const char* refusal(const struct stat& info) {
-  if (S_ISREG(info.st_mode)) return nullptr;
-  if (S_ISDIR(info.st_mode)) return "it is a directory";
-  if (S_ISFIFO(info.st_mode)) return "it is a pipe, not a file";
-  return S_ISSOCK(info.st_mode) ? "it is a socket, not a file" : "it is a device, not a file";
-}
-
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
   // Opening a pipe would wait for who writes it, and opening a device may do something.
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return system_error("read", path);
-  if (const char* why = refusal(info)) return error("cannot read ", in_quotes(path), ": ", why);
+  if (const char* why = base::why_no_file(info)) return error("cannot read ", in_quotes(path), ": ", why);
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.fd < 0 || ::fstat(file.fd, &info) != 0) return system_error("read", path);
-  if (const char* why = refusal(info)) return error("cannot read ", in_quotes(path), ": ", why);
+  if (const char* why = base::why_no_file(info)) return error("cannot read ", in_quotes(path), ": ", why);
   MappedFile out;
   if (info.st_size == 0) return out;
   void* at = ::mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_PRIVATE, file.fd, 0);

@@ -104,6 +104,8 @@ class PlanChecker {
           loops_read_[i].push_back(uint32_t(instr.value));
         }
       }
+      std::ranges::sort(loops_read_[i]);
+      loops_read_[i].erase(std::ranges::unique(loops_read_[i]).begin(), loops_read_[i].end());
     }
   }
 

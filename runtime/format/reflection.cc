@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "runtime/base/tensor_maps.h"
 #include "runtime/format/bundle.h"
 #include "runtime/format/json_cursor.h"
 
@@ -220,7 +221,7 @@ bool are_counts(const std::vector<int64_t>& extents, int64_t limit) {
 Outcome check_descriptor(const KernelMeta& kernel, const KernelDescriptor& descriptor) {
   size_t rank = descriptor.dims.size();
   if (descriptor.buffer >= kernel.buffers.size()) return error("it names no buffer");
-  if (!has_tensor_map_type(descriptor.dtype)) return error("tensor maps have no such dtype");
+  if (!base::has_tensor_map_type(dtype_name(descriptor.dtype))) return error("tensor maps have no such dtype");
   if (rank < 1 || rank > max_descriptor_rank) return error("it has ", rank, " dims");
   if (descriptor.strides.size() != rank - 1 || descriptor.box.size() != rank) {
     return error("its dims, strides and box disagree about the rank");
@@ -286,10 +287,6 @@ std::string yaml_descriptors(const KernelMeta& kernel) {
 }
 
 }  // namespace
-
-bool has_tensor_map_type(Dtype dtype) {
-  return dtype != Dtype::I4 && dtype != Dtype::Bool;
-}
 
 Outcome check_kernel(const KernelMeta& kernel) {
   if (kernel.grid.size() > max_grid_axes) return error("the grid has too many axes");

@@ -107,9 +107,6 @@ struct Reflection {
   bool operator==(const Reflection&) const = default;
 };
 
-/// Whether tensor maps have elements of that dtype: whole numbers of bytes, none of which has a meaning of its own.
-bool has_tensor_map_type(Dtype dtype);
-
 /// What the reader asks of a kernel beyond the types of its fields: counts that no machine exceeds,
 /// and descriptors that the hardware has a form for. A compiler checks what it made.
 Outcome check_kernel(const KernelMeta& kernel);

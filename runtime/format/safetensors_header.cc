@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "runtime/base/characters.h"
 #include "runtime/format/text.h"
 
 namespace tessera::format {
@@ -121,10 +122,10 @@ class HeaderParser {
     while (!failed()) {
       if (at_ == text_.size()) return refuse("a string has no end");
       if (text_[at_] == '"') break;
-      char32_t c = 0;
-      size_t length = next_character(text_.substr(at_, 4), c);
-      if (length == 0 || c < 0x20) return refuse("a string has bytes that are no text");
-      at_ += length;
+      base::Character read = base::next_character(text_.substr(at_, 4));
+      char32_t c = read.value;
+      if (!read.is_valid || c < 0x20) return refuse("a string has bytes that are no text");
+      at_ += read.length;
       if (c == '\\') c = read_escape();
       if (out) append_utf8(*out, c);
     }

@@ -33,9 +33,6 @@ Error error(const Pieces&... pieces) {
   return Error{cat(pieces...)};
 }
 
-/// The bytes of the character that a text begins with, and its value; 0 where they are no UTF-8.
-size_t next_character(std::string_view text, char32_t& value);
-
 /// Text of a file as it may be shown, lines of it as lines: what steers a terminal, turns the
 /// direction of writing, is not seen or is no UTF-8 becomes \xNN or \uNNNN.
 std::string printable(std::string_view text);

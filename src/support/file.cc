@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "runtime/base/files.h"
+
 namespace tessera {
 
 namespace fs = std::filesystem;
@@ -76,13 +78,8 @@ bool make_aside(const std::string& target, std::string& aside, Lock& lock) {
 
 /// Why a file is not read, or null.
 const char* refusal(const struct stat& info, bool inherited) {
-  if (S_ISDIR(info.st_mode)) return "it is a directory";
-  if (S_ISREG(info.st_mode)) {
-    return size_t(info.st_size) > max_read_bytes ? "it is larger than 256 MiB" : nullptr;
-  }
-  if (inherited) return nullptr;
-  if (S_ISFIFO(info.st_mode)) return "it is a named pipe, not a file";
-  return S_ISSOCK(info.st_mode) ? "it is a socket, not a file" : "it is a device, not a file";
+  if (S_ISREG(info.st_mode) && size_t(info.st_size) > max_read_bytes) return "it is larger than 256 MiB";
+  return inherited && !S_ISDIR(info.st_mode) ? nullptr : base::why_no_file(info);
 }
 
 bool read_all(int fd, std::string& contents, std::string& error) {

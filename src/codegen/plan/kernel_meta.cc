@@ -7,6 +7,7 @@
 #include "ir/core/access_site.h"
 #include "ir/core/place.h"
 #include "ir/core/work.h"
+#include "runtime/base/tensor_maps.h"
 #include "runtime/format/text.h"
 #include "support/check.h"
 
@@ -75,7 +76,8 @@ format::KernelDescriptor descriptor_of(Attr map, const std::vector<std::string>&
   format::KernelDescriptor descriptor;
   descriptor.buffer = uint32_t(map->get("buffer")->integer);
   descriptor.dtype = format_dtype(map->get("dtype")->dtype);
-  TSR_CHECK(format::has_tensor_map_type(descriptor.dtype), "a tensor map has elements of another dtype");
+  bool is_held = base::has_tensor_map_type(format::dtype_name(descriptor.dtype));
+  TSR_CHECK(is_held, "a tensor map has elements of another dtype");
   descriptor.dims = format_sizes(map->get("dims"), dims);
   descriptor.strides = format_sizes(map->get("strides"), dims);
   descriptor.offset = format_dim(map->get("offset")->dim, dims);

@@ -1,17 +1,15 @@
 #include "support/render/columns.h"
 
 #include <algorithm>
-#include <iterator>
 
+#include "runtime/base/characters.h"
 #include "support/diagnostic.h"
 
 namespace tessera {
 
 namespace {
 
-struct Range {
-  char32_t first, last;
-};
+using Range = base::CharacterRange;
 
 // From the Unicode character database, version 14; what is not assigned goes with its neighbours.
 
@@ -100,47 +98,21 @@ constexpr Range two_columns[] = {
     {0x1f93c, 0x1f945}, {0x1f947, 0x1f9ff}, {0x1fa70, 0x1faf6}, {0x20000, 0x3134a},
 };
 
-template <size_t N>
-bool contains(const Range (&ranges)[N], char32_t c) {
-  auto after = std::upper_bound(std::begin(ranges), std::end(ranges), c,
-                                [](char32_t value, const Range& range) { return value < range.first; });
-  return after != std::begin(ranges) && c <= std::prev(after)->last;
-}
-
-/// Fillers, joiners, marks of direction, separators of lines, tags.
-constexpr Range invisible[] = {
-    {0xad, 0xad},     {0x61c, 0x61c},   {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180e, 0x180e},   {0x200b, 0x200f},
-    {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0},   {0xfff9, 0xfffb},
-    {0xe0000, 0xe007f},
-};
-
-bool steers_terminal(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0) || is_invisible(c); }
+bool steers_terminal(char32_t c) { return base::is_control(c) || base::is_invisible(c); }
 
 }  // namespace
 
-bool is_invisible(char32_t c) { return contains(invisible, c); }
+bool is_invisible(char32_t c) { return base::is_invisible(c); }
 
 Character next_character(std::string_view text) {
-  auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  unsigned lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  char32_t value = lead & (0x7fu >> length);
-  bool is_valid = lead >= 0xc2 && lead <= 0xf4;
-  for (size_t i = 1; i < length && is_valid; ++i) {
-    is_valid = (byte(i) & 0xc0) == 0x80;
-    value = value << 6 | (byte(i) & 0x3f);
-  }
-  static constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  bool is_surrogate = value >= 0xd800 && value <= 0xdfff;
-  if (!is_valid || value < least[length] || value > 0x10ffff || is_surrogate) return {lead, 1, false};
-  return {value, length};
+  base::Character c = base::next_character(text);
+  return {c.value, c.length, c.is_valid};
 }
 
 size_t columns_of(char32_t c) {
   if (c < 0x300) return 1;
-  if (contains(no_columns, c)) return 0;
-  return contains(two_columns, c) ? 2 : 1;
+  if (base::contains(no_columns, c)) return 0;
+  return base::contains(two_columns, c) ? 2 : 1;
 }
 
 size_t columns_of(std::string_view text) {

@@ -4,6 +4,7 @@
 
 #include "runtime/format/bytes.h"
 #include "runtime/format/checksum.h"
+#include "runtime/format/text.h"
 #include "unit/runtime/sample.h"
 
 using namespace tessera::test;
@@ -160,6 +161,19 @@ TEST_CASE("a manifest has each target once, and not too many", "[format]") {
   many.push_back("cpu:x");
   CHECK(why(many) == "manifest.json: there are more than 4096 targets");
   CHECK(why({"cpu:a", "cpu:b", "cpu:a"}) == "manifest.json: the target 'cpu:a' is there twice");
+}
+
+TEST_CASE("characters that deceive are shown as escapes", "[format]") {
+  CHECK(printable("a\nb\tc\x7f") == "a\nb\\x09c\\u007f");
+  CHECK(one_line("a\nb") == "a\\x0ab");
+  CHECK(printable("\xff\xc3") == "\\xff\\xc3");
+  CHECK(printable("\u00e9\u4e2d\U0001f600") == "\u00e9\u4e2d\U0001f600");
+  CHECK(printable("soft\u00adhyphen, \u200d, \u3164, \ufff9") == "soft\\u00adhyphen, \\u200d, \\u3164, \\ufff9");
+  CHECK(printable("\u202e\u2066\u200b\u2060") == "\\u202e\\u2066\\u200b\\u2060");
+  CHECK(one_line("\U000e0041") == "\\udb40\\udc41");  // a tag
+  CHECK(is_printable_name("\u00e9"));
+  for (const char* name : {"", "\n", "\u00ad", "\u115f", "\U000e0041", "\xff"}) CHECK_FALSE(is_printable_name(name));
+  CHECK(is_one_line("\u202e"));
 }
 
 TEST_CASE("texts of manifest and reflection are of one line", "[format]") {

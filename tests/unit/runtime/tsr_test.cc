@@ -308,7 +308,7 @@ TEST_CASE("what is no file is not read", "[tsr]") {
   REQUIRE(::mkdir(work.path("folder").c_str(), 0700) == 0);
   const std::pair<const char*, const char*> others[] = {
       {"/dev/zero", "it is a device, not a file"}, {"/dev/null", "it is a device, not a file"},
-      {"pipe", "it is a pipe, not a file"},        {"folder", "it is a directory"}};
+      {"pipe", "it is a named pipe, not a file"},        {"folder", "it is a directory"}};
   for (auto [name, why] : others) {
     std::string path = name, refusal = "cannot read '" + path + "': " + why + "\n";
     for (const std::string& command :

@@ -2,6 +2,7 @@
 
 #include "ir/layout/text.h"
 #include "ir/tile/build.h"
+#include "runtime/base/tensor_maps.h"
 
 namespace tessera {
 
@@ -66,10 +67,6 @@ Value* limit_on_axes(Value* limit, const std::vector<Value*>& offsets, Type memo
 
 }  // namespace
 
-bool has_tensor_map_type(DType dtype) {
-  return dtype != DType::I4 && dtype != DType::Bool;
-}
-
 std::optional<SharedLayout> staged_layout(Context& context, Type memory, Type tile) {
   if (tile->rank() != 2) return std::nullopt;
   std::vector<int32_t> extents;
@@ -86,7 +83,7 @@ std::optional<SharedLayout> staged_layout(Context& context, Type memory, Type ti
 
 std::optional<std::vector<NeededMultiple>> tensor_copy_needs(Context& context, Type memory, Type tile,
                                                              const SharedLayout& shared) {
-  if (!has_tensor_map_type(memory->dtype)) return std::nullopt;
+  if (!base::has_tensor_map_type(to_string(memory->dtype))) return std::nullopt;
   if (shared.swizzle() == Swizzle::None || memory->rank() > most_axes) return std::nullopt;
   std::vector<Dim> strides = tile::strides_of(context, memory);
   size_t lead = memory->rank() - tile->rank();

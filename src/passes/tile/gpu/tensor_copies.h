@@ -8,9 +8,6 @@
 
 namespace tessera {
 
-/// Whether tensor maps have elements of that dtype, which is the runtime's rule (runtime/format/reflection.h).
-bool has_tensor_map_type(DType dtype);
-
 /// The layout in which a tile of rank 2 passes through shared memory: along the memory's contiguous axis (the last
 /// one where there is none), swizzled as widely as that extent allows. Nothing when the extents have no layout.
 std::optional<layout::SharedLayout> staged_layout(Context& context, Type memory, Type tile);
