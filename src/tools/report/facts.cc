@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 #include "runtime/format/dtype.h"
 #include "runtime/format/plan_views.h"
@@ -54,11 +55,19 @@ std::optional<Cost> cost_of(const format::KernelMeta& kernel, const std::vector<
 
 namespace {
 
+constexpr size_t longest_text = 200;  // bytes of an expression
+
 /// Follows the steps of a plan and collects launches and lives.
 class EntryReader {
  public:
   EntryReader(EntryFacts& facts, const std::vector<format::KernelMeta>& kernels)
-      : facts_(facts), plan_(facts.plan), kernels_(kernels), dims_(plan_.dims.size(), 0) {}
+      : facts_(facts), plan_(facts.plan), dims_(plan_.dims.size(), 0), texts_(plan_.exprs.size()) {
+    for (const format::PlanDim& dim : plan_.dims) names_.push_back(dim.name);
+    for (const std::string& name : plan_.kernels) {
+      auto kernel = std::ranges::lower_bound(kernels, name, {}, &format::KernelMeta::name);
+      kernels_.push_back(kernel != kernels.end() && kernel->name == name ? &*kernel : nullptr);
+    }
+  }
 
   format::Outcome run(const Options& options) {
     if (format::Outcome bound = bind(options); !bound) return bound;
@@ -133,10 +142,9 @@ class EntryReader {
     LaunchFacts launch;
     launch.step = at;
     if (at < facts_.sources.size()) launch.source = facts_.sources[at];
-    const std::string& name = plan_.kernels[step.kernel];
-    auto kernel = std::ranges::find(kernels_, name, &format::KernelMeta::name);
-    if (kernel == kernels_.end()) return;
-    launch.kernel = &*kernel;
+    const format::KernelMeta* kernel = kernels_[step.kernel];
+    if (!kernel) return;
+    launch.kernel = kernel;
     launch.times = times;
     launch.dims = dims_text(step, *kernel);
     if (facts_.has_sizes && step.dims.size() == kernel->dims.size()) {
@@ -149,29 +157,31 @@ class EntryReader {
     facts_.launches.push_back(std::move(launch));
   }
 
-  std::vector<std::string> dim_names() const {
-    std::vector<std::string> names;
-    for (const format::PlanDim& dim : plan_.dims) names.push_back(dim.name);
-    return names;
+  /// The text of an expression, which many steps may use: it is made once, and cut where it is long.
+  const std::string& text_of(uint32_t expr) {
+    std::string& text = texts_[expr];
+    if (!text.empty()) return text;
+    text = format::expr_text(plan_.exprs[expr], names_);
+    if (text.size() > longest_text) text = text.substr(0, longest_text) + "...";
+    return text;
   }
 
-  std::string dims_text(const format::LaunchStep& step, const format::KernelMeta& kernel) const {
+  std::string dims_text(const format::LaunchStep& step, const format::KernelMeta& kernel) {
     std::string text;
     for (size_t i = 0; i < std::min(step.dims.size(), kernel.dims.size()); ++i) {
-      std::string given = format::expr_text(plan_.exprs[step.dims[i]], dim_names());
+      const std::string& given = text_of(step.dims[i]);
       if (given != kernel.dims[i]) text += (text.empty() ? "" : ", ") + kernel.dims[i] + " = " + given;
     }
     return text;
   }
 
-  std::string shape_text(const format::PlanBuffer& buffer) const {
-    std::vector<std::string> names = dim_names();
+  std::string shape_text(const format::PlanBuffer& buffer) {
     std::string text(format::dtype_name(buffer.dtype));
     text += '[';
     for (size_t i = 0; i < buffer.shape.size(); ++i) {
       std::optional<int64_t> extent = value(buffer.shape[i]);
       text += i ? ", " : "";
-      text += extent ? std::to_string(*extent) : format::expr_text(plan_.exprs[buffer.shape[i]], names);
+      text += extent ? std::to_string(*extent) : text_of(buffer.shape[i]);
     }
     return text + "]";
   }
@@ -182,7 +192,7 @@ class EntryReader {
       format::PlaceOutcome placed = format::place_buffers(plan_, dims_, 0, placement);
       if (placed.failed()) return format::error(placed.text);
       facts_.arena = placement.arena_bytes;
-      facts_.live.assign(plan_.steps.size(), 0);
+      facts_.live.assign(plan_.steps.size() + 1, 0);
     }
     std::vector<bool> is_view = format::find_views(plan_);
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
@@ -196,16 +206,16 @@ class EntryReader {
         case format::BufferKind::Temp:
           if (is_view[i]) break;
           facts_.temps.push_back({&buffer, shape_text(buffer), std::nullopt, 0});
-          if (facts_.has_sizes) {
-            facts_.temps.back().bytes = bytes;
-            facts_.temps.back().offset = placement.offsets[i];
-          }
-          for (size_t s = buffer.first_step; s <= buffer.last_step && s < facts_.live.size(); ++s) {
-            facts_.live[s] += bytes;
-          }
+          if (!facts_.has_sizes) break;
+          facts_.temps.back().bytes = bytes;
+          facts_.temps.back().offset = placement.offsets[i];
+          facts_.live[buffer.first_step] += bytes;  // sums of what begins and ends give what lives
+          facts_.live[buffer.last_step + 1] -= bytes;
           break;
       }
     }
+    std::partial_sum(facts_.live.begin(), facts_.live.end(), facts_.live.begin());
+    if (facts_.has_sizes) facts_.live.pop_back();
     std::ranges::stable_sort(facts_.temps, {}, [](const TempFacts& t) { return t.buffer->first_step; });
     auto peak = std::ranges::max_element(facts_.live);
     if (peak != facts_.live.end()) facts_.peak_step = size_t(peak - facts_.live.begin());
@@ -214,8 +224,10 @@ class EntryReader {
 
   EntryFacts& facts_;
   const format::Plan& plan_;
-  const std::vector<format::KernelMeta>& kernels_;
+  std::vector<const format::KernelMeta*> kernels_;  ///< beside Plan::kernels
   std::vector<int64_t> dims_;
+  std::vector<std::string> names_;  ///< of the dims
+  std::vector<std::string> texts_;  ///< beside Plan::exprs, of those that were asked for
 };
 
 format::Result<EntryFacts> read_entry(EntryFacts facts, const std::vector<format::KernelMeta>& kernels,

@@ -360,6 +360,31 @@ TEST_CASE("texts of a bundle do not steer a terminal", "[tsr]") {
   CHECK(run("python3 -m json.tool " + work.path("i.json")).code == 0);
 }
 
+TEST_CASE("a long expression that many launches share is not told with each", "[tsr]") {
+  Workspace work;
+  PlanBuilder b("many");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"});
+  std::string sum = "N";
+  while (sum.size() < 1600) sum += " + 1";
+  const uint32_t dim = b.expr(sum);
+  for (int i = 0; i < 500; ++i) {
+    b.launch("add_one", {x, y}, {"N"});
+    std::get<LaunchStep>(b.plan.steps.back()).dims = {dim};
+  }
+  work.write("many.bundle", make_bundle({b.plan}));
+  std::string plan = work.tsr("inspect --ir plan many.bundle").output;
+  CHECK(plan.find("dims($" + std::to_string(dim) + ")") != std::string::npos);
+  CHECK(plan.size() < 50'000);
+  for (const char* form : {"--report", "--report=json"}) {
+    std::string report = work.tsr(std::string("inspect many.bundle ") + form).output;
+    CHECK(report.find("N = N + 1 + 1 + 1") != std::string::npos);
+    CHECK(report.find(" + 1 + ...") != std::string::npos);
+    CHECK(report.size() < 400'000);
+  }
+}
+
 TEST_CASE("tsr inspect shows a bundle in each form", "[tsr]") {
   Workspace work;
   std::string summary = work.tsr("inspect m.bundle").output;
