@@ -27,7 +27,7 @@ class FusionBuilder {
   void grow_generated(Op* root);
   void start(FusionGroup& group, Op* root);
   void start_concat(FusionGroup& group, Op* root);
-  bool try_join(FusionGroup& group, Op* op);
+  bool try_join(int number, Op* op);
   std::optional<AxisMap> agreed_map(const FusionGroup& group, Value* value) const;
   bool join_reduce(FusionGroup& group, Op* op, const AxisMap& map);
   bool stays_parallel(const FusionGroup& group, const std::vector<int>& becoming_whole) const;
@@ -52,6 +52,7 @@ class FusionBuilder {
   std::vector<FusionGroup> groups_;
   std::map<Op*, int> group_of_;
   std::map<int, size_t> weights_;  ///< of groups
+  std::map<int, size_t> stores_;   ///< of generated groups, beside that of the root
 };
 
 /// About how many instructions an element of a group may take, so that kernels stay of bounded size and compile in

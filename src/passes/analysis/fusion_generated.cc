@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <queue>
 #include <set>
+#include <unordered_set>
 
 #include "ir/graph/ops.h"
 #include "passes/analysis/fusion_builder.h"
@@ -80,7 +81,7 @@ void FusionBuilder::grow_generated(Op* root) {
   while (!candidates.empty() && weight(number) < max_group_weight) {
     Op* op = candidates.top();
     candidates.pop();
-    if (!try_join(groups_[size_t(number)], op)) continue;
+    if (!try_join(number, op)) continue;
     groups_[size_t(number)].members.push_back(op);
     claim(op, number);
     add_producers(op);
@@ -124,18 +125,22 @@ std::optional<AxisMap> FusionBuilder::agreed_map(const FusionGroup& group, Value
   return agreed;
 }
 
-bool FusionBuilder::try_join(FusionGroup& group, Op* op) {
+bool FusionBuilder::try_join(int number, Op* op) {
   if (is_concat(op) || is_update(op)) return false;
+  FusionGroup& group = groups_[size_t(number)];
   Value* value = op->result();
   std::optional<AxisMap> map = agreed_map(group, value);
   if (!map) return false;
   const std::vector<ReadSite>& sites = reads_.sites(value);
   bool read_elsewhere = std::any_of(sites.begin(), sites.end(), [&](const ReadSite& site) {
-    return group_of(site.op) < 0 || &groups_[size_t(group_of(site.op))] != &group;
+    return group_of(site.op) != number;
   });
+  size_t stores = 1 + group.parts.size() + stores_[number];
+  if (read_elsewhere && stores >= max_group_stores) return false;
   if (read_elsewhere && (!covers_programs(group, *map) || makes_cycle(group, op))) return false;
   if (is_reduce(op) && !join_reduce(group, op, *map)) return false;
   group.maps[value] = std::move(*map);
+  stores_[number] += read_elsewhere;
   return true;
 }
 
@@ -190,7 +195,8 @@ bool FusionBuilder::stays_parallel(const FusionGroup& group,
 bool FusionBuilder::makes_cycle(const FusionGroup& group, Op* op) const {
   // A path from a value of the group through something outside it back to an op of the group.
   int number = int(&group - groups_.data());
-  std::set<Op*> seen;
+  std::unordered_set<Op*> seen;
+  std::vector<bool> entered(groups_.size());
   std::vector<Op*> stack;
   auto push_readers = [&](Op* from) {
     for (unsigned r = 0; r < from->result_count(); ++r) {
@@ -215,7 +221,8 @@ bool FusionBuilder::makes_cycle(const FusionGroup& group, Op* op) const {
     if (at == reads_.terminator()) continue;
     push_readers(at);
     int other = group_of(at);
-    if (other < 0) continue;
+    if (other < 0 || entered[size_t(other)]) continue;
+    entered[size_t(other)] = true;
     // All of another group runs at once: what reads any of its values waits for all of it.
     for (Op* member : ops_of(groups_[size_t(other)])) push_readers(member);
   }

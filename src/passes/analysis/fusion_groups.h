@@ -56,6 +56,10 @@ AxisMap base_map(const Read& read, const AxisMap& reader);
 std::vector<Dim> iteration_strides(DimTable& table, const Read& read, const AxisMap& reader,
                                    size_t axes);
 
+/// Values that a kernel stores at most, parts of a concat among them: who orders the accesses of a block compares each
+/// of them with the stores before it.
+inline constexpr size_t max_group_stores = 128;
+
 /// Groups in an order in which each one's inputs are computed before it. Epilogues are short for a GPU, whose threads
 /// hold their elements of whole tiles.
 std::vector<FusionGroup> group_fusions(const GraphReads& reads, const Machine* machine);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/graph/build.h"
 #include "ir/graph/ops.h"
 #include "passes/graph/to_schedule/lowering.h"
 #include "support/diagnostic_rows.h"
@@ -40,6 +41,25 @@ void untranspose_stacked(Op* gemm) {
                     context.tensor(dims, a->type()->dtype), {{"perm", context.integers(perm)}});
   gemm->set_operand(0, ordered);
   gemm->set_attr("transpose_a", nullptr);
+}
+
+/// A concat of more parts than a kernel stores becomes one of concats.
+void cut_long(Op* concat) {
+  std::vector<Value*> parts = concat->ins(graph::in::Concat::parts);
+  if (parts.size() <= max_group_stores) return;
+  Builder builder(*concat->module());
+  builder.set_before(concat);
+  builder.set_loc(concat->loc());
+  while (parts.size() > max_group_stores) {
+    std::vector<Value*> longer;
+    for (size_t i = 0; i < parts.size(); i += max_group_stores) {
+      auto begin = parts.begin() + ptrdiff_t(i);
+      auto end = begin + ptrdiff_t(std::min(max_group_stores, parts.size() - i));
+      longer.push_back(graph::concat(builder, {begin, end}, concat->int_attr("axis")));
+    }
+    parts = std::move(longer);
+  }
+  concat->set_slot(graph::in::Concat::parts, parts);
 }
 
 /// Whether the op is made where it is read, inside of a region too.
@@ -115,6 +135,7 @@ Status graph_to_schedule(Module& module, PassContext& context) {
   }
   walk(function, [&](Op* op) {
     if (graph::kind_of(op) == graph::OpKind::Gemm) untranspose_stacked(op);
+    if (graph::kind_of(op) == graph::OpKind::Concat) cut_long(op);
     for (unsigned r = 0; r < op->region_count(); ++r) sink_into(op->region(r));
   });
   std::string entry(symbol_name(function));
