@@ -133,7 +133,7 @@ class Supervisor {
 void Supervisor::start_worker() {
   answers_ = FrameReader();
   queue_.clear();
-  worker_ = std::make_unique<Worker>(serve_);
+  worker_ = std::make_unique<Worker>(serve_, limits_.memory);
   if (worker_->has_started()) return;
   worker_.reset();
   to_client(show_error("tessera-lsp cannot start another process"));
@@ -245,6 +245,7 @@ void Supervisor::set_aside(const std::string& uri, const std::string& reason) {
 void Supervisor::worker_ended() {
   std::string uri = worker_->busy_with();
   int code = worker_->wait();
+  if (worker_->wanted_memory()) passed_limit_ = fmt::format("it took more than {} MB", limits_.memory >> 20);
   worker_.reset();
   if (is_over()) {
     exit_code_ = code < 0 || !shut_down_ ? 1 : code;
@@ -296,7 +297,7 @@ bool Supervisor::read_from(int from, FrameReader& reader) {
   return count > 0;
 }
 
-/// Ends a worker that takes too long or too much.
+/// Ends a worker that takes too long.
 void Supervisor::check_worker() {
   if (!worker_) return;
   Clock::time_point now = Clock::now();
@@ -310,10 +311,8 @@ void Supervisor::check_worker() {
   }
   if (worker_->busy_for() > limits_.busy) {
     passed_limit_ = fmt::format("it took more than {} s", limits_.busy.count() / 1000.0);
-  } else if (worker_->memory() > limits_.memory) {
-    passed_limit_ = fmt::format("it took more than {} MB", limits_.memory >> 20);
+    worker_->end();
   }
-  if (!passed_limit_.empty()) worker_->end();
 }
 
 /// Milliseconds until somebody has to look again though nothing has come.

@@ -6,7 +6,7 @@
 // it would end the next one, too. After too many ends within a minute no more workers are started, and every
 // request is answered by an error.
 //
-// A worker that is busy with one document for too long, or holds too much memory, is ended like one that failed. One
+// A worker that is busy with one document for too long, or asks for too much memory, is ended like one that failed. One
 // that does not end when the client asks for that, or is gone, has a little time and is then ended, whatever it is at.
 
 #include <chrono>

@@ -4,32 +4,35 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
-#include "support/file.h"
+#include "lsp/transport.h"
 
 namespace tessera::lsp {
 
 using Clock = std::chrono::steady_clock;
 
-/// Memory that both processes see: it outlives the one that fails.
+/// Memory that both processes see: it outlives the one that fails. It has room for any URI that a message can have; of
+/// most of that no page is ever touched.
 struct Worker::Board {
-  static constexpr size_t most = 4000;
+  static constexpr size_t most = max_message_bytes;
   std::atomic<size_t> size = 0;
   std::atomic<Clock::rep> since = 0;  ///< of the clock's ticks
-  char uri[most] = {};
+  std::atomic<bool> wanted_memory = false;
+  char uri[most];
 
   void write(std::string_view text) {
     size = 0;
-    if (text.size() > most) return;
+    text = text.substr(0, most);
     std::memcpy(uri, text.data(), text.size());
     since = Clock::now().time_since_epoch().count();
     size = text.size();
@@ -46,10 +49,26 @@ void let_go_of_client() {
   dup2(nothing, STDOUT_FILENO);
 }
 
+std::atomic<bool>* wanted_memory = nullptr;  // of a worker: who asks for memory has nothing to find it by
+
+/// The system gives no more than that, and the first one that is refused ends the process.
+void limit_memory(size_t bytes, std::atomic<bool>& wanted) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they map terabytes
+  rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_DATA, &limit);
+#endif
+  wanted_memory = &wanted;
+  std::set_new_handler([] {
+    *wanted_memory = true;
+    _exit(1);
+  });
+}
+
 }  // namespace
 
-Worker::Worker(const Serve& serve) {
-  void* shared = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+Worker::Worker(const Serve& serve, size_t memory) {
+  constexpr int flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* shared = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, flags, -1, 0);
   if (shared == MAP_FAILED) return;
   board_ = new (shared) Board;
   int to[2] = {-1, -1}, from[2] = {-1, -1};
@@ -63,6 +82,7 @@ Worker::Worker(const Serve& serve) {
     close(to[1]);
     close(from[0]);
     let_go_of_client();
+    limit_memory(memory, board_->wanted_memory);
     Board* board = board_;
     _exit(serve(to[0], from[1], [board](std::string_view uri, std::string_view) { board->write(uri); }));
   }
@@ -108,12 +128,7 @@ std::chrono::steady_clock::duration Worker::busy_for() const {
   return Clock::now().time_since_epoch() - Clock::duration(board_->since);
 }
 
-size_t Worker::memory() const {
-  std::string text, ignored;
-  if (!read_file("/proc/" + std::to_string(pid_) + "/statm", text, ignored)) return 0;
-  size_t pages = std::strtoull(text.c_str() + std::min(text.find(' '), text.size()), nullptr, 10);
-  return pages * size_t(sysconf(_SC_PAGESIZE));
-}
+bool Worker::wanted_memory() const { return board_->wanted_memory; }
 
 std::string Worker::busy_with() const { return {board_->uri, std::min(board_->size.load(), Board::most)}; }
 

@@ -18,8 +18,9 @@ using Serve = std::function<int(int in, int out, const WorkingOn& working_on)>;
 
 class Worker {
  public:
-  /// Starts one. The process must have no other threads.
-  explicit Worker(const Serve& serve);
+  /// Starts one that gets at most so many bytes of memory, as does each compiler that it starts. The process must have
+  /// no other threads.
+  Worker(const Serve& serve, size_t memory);
   /// Ends it where it still runs.
   ~Worker();
   Worker(const Worker&) = delete;
@@ -36,8 +37,8 @@ class Worker {
   std::string busy_with() const;
   /// How long it has been busy with that.
   std::chrono::steady_clock::duration busy_for() const;
-  /// Bytes of memory that it holds; 0 where nobody says.
-  size_t memory() const;
+  /// Whether it ended as it wanted more memory.
+  bool wanted_memory() const;
 
  private:
   struct Board;

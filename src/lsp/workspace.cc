@@ -176,10 +176,11 @@ FileModel* Workspace::from_disk(const std::string& path) {
   uintmax_t size = fs::file_size(path, error);
   fs::file_time_type time = error ? fs::file_time_type() : fs::last_write_time(path, error);
   std::string text, reason;
-  bool readable = !error && size <= max_read_bytes && fs::is_regular_file(path, error) &&
-                  refuse_outside(path, readable_folders()).empty();
-  if (readable && model && state.time == time && state.size == size) return model;
-  if (!readable || !read_file(path, text, reason)) {
+  std::vector<std::string> folders = readable_folders();
+  bool readable = !error && size <= max_read_bytes && fs::is_regular_file(path, error);
+  bool is_same = readable && model && state.time == time && state.size == size;
+  if (is_same && refuse_outside(path, folders).empty()) return model;
+  if (!readable || !read_inside(path, folders, text, reason)) {
     if (model) ++generation_;
     models_.erase(path);
     disk_.erase(path);
@@ -236,9 +237,7 @@ bool Workspace::read(const std::string& path, std::string& text, std::string& er
     error = "its name is too long";
     return false;
   }
-  error = refuse_outside(path, readable_folders());
-  if (!error.empty()) return false;
-  return read_file(path, text, error);
+  return read_inside(path, readable_folders(), text, error);
 }
 
 FileModel* Workspace::asked_for(const std::string& path) {

@@ -56,6 +56,8 @@ SOURCES = {
                          ["3:", "[unsupported-program-size]", "--max-eval-steps"]),
     "a tree of modules": ("module M(n: int):\n    a: [M(n - 1)] * 2 if n > 0 else []\n    w: Param[4, f32] = zeros()\n\n"
                           "m = M(40)\n" + HEAD + "x\n", ["2:9", "[unsupported-instances]"]),
+    "lists of lists of modules": ("module M(n: int):\n    a: [[M(n - 1)] * 3] * 2 if n > 0 else []\n    w: Param[4, f32] = zeros()\n\n"
+                                  "m = [[M(12), M(13)]]\n" + HEAD + "x\n", ["2:10", "[unsupported-instances]"]),
     "tensor beyond 64 bits": (HEAD + "sum(zeros((2**40, 2**40), f32)) + x\n", ["3:16", "[dimension-overflow]"]),
 }
 
@@ -122,6 +124,7 @@ def check_include_roots(folder):
     (inside / "notes.txt").write_text("root:hunter2:0\n")
     (inside / "link.tsr").symlink_to(outside / "secret.tsr")
     (inside / "folder").symlink_to(outside)
+    (inside / "gone.tsr").symlink_to(outside / "missing.tsr")
     source, out = inside / "f.tsr", folder / "out.bundle"
     for line in (f'%include "{outside}/secret"', '%include "../out/secret.tsr"', '%include "link.tsr"', '%include "notes.txt"',
                  '%include "folder/secret.tsr"', "import link", "import folder.secret", '%include "/etc/shadow"',
@@ -130,6 +133,15 @@ def check_include_roots(folder):
         message = refuse(BIN / "tesserac", source, "-o", out, f"--include-root={inside}", cwd=inside)
         assert "lies outside" in message or "does not end in '.tsr'" in message, message
         assert "hunter2" not in message and "No such file" not in message and not out.exists(), message
+    told = set()
+    for line in ('%include "link.tsr"', '%include "gone.tsr"', '%include "folder/secret.tsr"', '%include "folder/none.tsr"',
+                 '%include "folder/none/none.tsr"', '%include "/etc/passwd"', '%include "/etc/no_such_file"'):
+        source.write_text(f"{line}\n{HEAD}x\n")
+        message = refuse(BIN / "tesserac", source, "-o", out, f"--include-root={inside}", cwd=inside)
+        told.add(message.split("tried ")[1].split("': ")[1].split("\n")[0])
+    assert len(told) == 1, told  # whether a file is there is not told
+    source.write_text(f'%include "below/part.tsr"\n{HEAD}x\n')
+    assert "No such file" in refuse(BIN / "tesserac", source, "-o", out, f"--include-root={inside}", cwd=inside)
     for line in ('%include "part.tsr"', "from part import PART"):
         source.write_text(f"{line}\n{HEAD}x * PART\n")
         run(BIN / "tesserac", source, "-o", out, f"--include-root={inside}", "--target=cpu:x86-64-v3")

@@ -332,9 +332,9 @@ def is_running(pid):
 class Busy(unittest.TestCase):
     """A server whose worker is never done with a text."""
 
-    def start(self, **environment):
+    def start(self, uri=URI, text="# endless\n", **environment):
         server = subprocess.Popen([BUILD / "bin/tessera-lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  env=dict(os.environ, TESSERA_LSP_HANG_AT="endless", **environment))
+                                  env=dict(os.environ, TESSERA_LSP_HANG_AT="endless", TESSERA_LSP_FILL_AT="greedy", **environment))
         self.addCleanup(lambda: (server.kill(), server.wait(), server.stdin.close(), server.stdout.close()))
         client = subprocess.Popen(["sleep", "1000"])
         self.addCleanup(lambda: (client.kill(), client.wait()))
@@ -344,7 +344,7 @@ class Busy(unittest.TestCase):
         read_answer(server, 0)
         workers = workers_of(server)
         self.assertEqual(len(workers), 1)
-        server.stdin.write(opened(URI, TEXT + "# endless\n"))
+        server.stdin.write(opened(uri, TEXT + text))
         server.stdin.flush()
         return server, client, workers[0]
 
@@ -380,16 +380,29 @@ class Busy(unittest.TestCase):
         server.stdin.flush()
         self.assertEqual(server.wait(timeout=60), 0)
 
-    def test_a_limit_that_is_passed(self):
+    def fails_with(self, said, **start):
         with tempfile.TemporaryDirectory() as folder:
-            server, _, worker = self.start(TESSERA_LSP_BUSY_MS="200", TMPDIR=folder)
+            server, _, worker = self.start(TMPDIR=folder, **start)
             shown = read_until(server, lambda message: message.get("method") == "window/showMessage")
-            self.assertIn("model.tsr (it took more than 0.2 s)", shown["params"]["message"])
+            self.assertIn(said, shown["params"]["message"])
             self.check_gone(worker)
+            # The text is left out: another worker has taken over, and does not begin with it.
             server.stdin.write(frame({"id": 1, "method": "textDocument/documentSymbol",
                                       "params": {"textDocument": {"uri": "file:///process/other.tsr"}}}))
             server.stdin.flush()
             self.assertIn("id", read_answer(server, 1))
+
+    def test_a_document_whose_name_is_long(self):
+        self.fails_with("model.tsr (it took more than 0.2 s)", uri="file:///" + "folder/" * 1000 + "model.tsr",
+                        TESSERA_LSP_BUSY_MS="200")
+
+    @unittest.skipIf({"ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"} & os.environ.keys(), "sanitizers map terabytes")
+    def test_memory_that_is_asked_for(self):
+        """What is refused is memory that nobody has written to yet, too."""
+        self.fails_with("model.tsr (it took more than 300 MB)", text="# greedy\n", TESSERA_LSP_MEMORY_MB="300")
+
+    def test_a_limit_that_is_passed(self):
+        self.fails_with("model.tsr (it took more than 0.2 s)", TESSERA_LSP_BUSY_MS="200")
 
 
 class Reading(unittest.TestCase):

@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
+#include <vector>
 
 #include "lsp/loop.h"
 #include "lsp/supervisor.h"
@@ -14,15 +16,18 @@
 
 namespace {
 
-/// Tests make the server fail at a word in a text, or never be done with it.
+/// Tests make the server fail at a word in a text, ask for memory without end, or never be done with it.
 tessera::lsp::WorkingOn failing(const tessera::lsp::WorkingOn& working_on) {
   const char* word = std::getenv("TESSERA_LSP_FAIL_AT");
+  const char* greedy = std::getenv("TESSERA_LSP_FILL_AT");
   const char* endless = std::getenv("TESSERA_LSP_HANG_AT");
-  if (!word && !endless) return working_on;
-  return [working_on, word, endless](std::string_view uri, std::string_view text) {
+  if (!word && !greedy && !endless) return working_on;
+  return [working_on, word, greedy, endless](std::string_view uri, std::string_view text) {
     working_on(uri, text);
     bool fails = word && text.find(word) != std::string_view::npos;
     TSR_CHECK(!fails, "the text has the word that tests fail at");
+    std::vector<std::unique_ptr<char[]>> kept;  // and not written to: what is asked for counts
+    while (greedy && text.find(greedy) != std::string_view::npos) kept.emplace_back(new char[1 << 20]);
     while (endless && text.find(endless) != std::string_view::npos) ::pause();
   };
 }
@@ -32,6 +37,8 @@ tessera::lsp::WorkerLimits limits() {
   tessera::lsp::WorkerLimits limits;
   const char* busy = std::getenv("TESSERA_LSP_BUSY_MS");
   if (busy) limits.busy = std::chrono::milliseconds(std::atoi(busy));
+  const char* memory = std::getenv("TESSERA_LSP_MEMORY_MB");
+  if (memory) limits.memory = size_t(std::atoi(memory)) << 20;
   return limits;
 }
 
