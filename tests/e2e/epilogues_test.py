@@ -38,6 +38,7 @@ CASES = {
     "power": ("f32", KNOWN, "(abs(x @ w) + 1.0) ** y", lambda p, y, **_: (np.abs(p) + 1) ** y),
     "log": ("f16", KNOWN, "log(abs(x @ w) + 1.0)", lambda p, y, **_: np.log(np.abs(p) + 1)),
     "remainder": ("f16", KNOWN, "(x @ w) % 2.5", lambda p, y, **_: np.mod(p, 2.5)),
+    "remainder_open": ("f32", OPEN, "(x @ w) % (abs(y) + 0.5)", lambda p, y, **_: np.mod(p, np.abs(y) + 0.5)),
     "functions": ("f16", OPEN, "tanh(gelu(x @ w) + y) * sigmoid(y)",
                   lambda p, y, **_: np.tanh(gelu(p) + y) / (1 + np.exp(-y))),
     "add": ("f16 f32", TURNED, "x @ w.T + y", lambda p, y, b: p + y),

@@ -292,11 +292,14 @@ Status assign_layouts(Module& module, PassContext& context) {
   for (Op* op : *module.body()) {
     if (!op->is(tile::info(OpKind::Kernel))) continue;
     separate_axes(op);
+    detour_repeated(op, false);
     LayoutAssignment assignment(op, *context.machine);
     if (Value* twice = assignment.repeated()) {
       Op* place = twice->def() ? twice->def() : op;
       context.diagnostics.report(diag::unsupported_tile_split, place->loc(), std::string(place->name()),
-                                 "the value of type " + twice->type()->text + " runs along one axis twice");
+                                 "the value of type " + twice->type()->text + " runs along one axis twice")
+          .help("what a loop carries, or memory holds that the kernel writes, is not made twice: write it to a tensor, "
+                "and read it in a kernel that comes after");
       return failure;
     }
     assignment.run();

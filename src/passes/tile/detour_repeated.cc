@@ -8,6 +8,8 @@
 // bring two axes of one tile together reads a copy of its value instead: one that another use has, if its axes fit, or
 // a new one, whose axes are nobody's and so always fit. A copy is loaded from where the value was stored, or it is made
 // once more where that costs no more: constants, coordinates, and what is loaded from memory that nobody writes.
+//
+// A GPU's program has no memory of its own: all that has no effect is made once more there, of copies in its turn.
 
 #include <algorithm>
 #include <map>
@@ -93,7 +95,7 @@ class Partition {
 
 class Detours {
  public:
-  explicit Detours(Op* kernel) : kernel_(kernel), builder_(*kernel->module()) {
+  Detours(Op* kernel, bool has_memory) : kernel_(kernel), builder_(*kernel->module()), has_memory_(has_memory) {
     walk(kernel, [&](Op* op) {
       if (op->is(tile::info(OpKind::Store))) written_.insert(root_of(op->in(in::Store::memory)));
       if (op->is(tile::info(OpKind::Scatter))) written_.insert(root_of(op->in(in::Scatter::memory)));
@@ -102,7 +104,9 @@ class Detours {
 
   void run() {
     walk(kernel_, [&](Op* op) { number(op); });
-    walk(kernel_, [&](Op* op) { collect(op); });
+    walk(kernel_, [&](Op* op) {
+      for (AxisUse& use : uses_of(op)) uses_.push_back(std::move(use));
+    });
     std::ranges::stable_sort(uses_, std::greater(), &AxisUse::cost);
     for (const AxisUse& use : uses_) separate(use);
   }
@@ -133,13 +137,15 @@ class Detours {
     }
   }
 
-  void collect(Op* op) {
+  std::vector<AxisUse> uses_of(Op* op) const {
     std::map<unsigned, std::vector<AxisLink>> links;
     for (const AxisLink& link : axis_links(op)) links[link.operand].push_back(link);
+    std::vector<AxisUse> uses;
     for (auto& [operand, of_it] : links) {
       int cost = cost_of(op, operand) + (is_made_again(op->operand(operand)) ? 0 : dearest + 1);
-      uses_.push_back({op, operand, std::move(of_it), cost});
+      uses.push_back({op, operand, std::move(of_it), cost});
     }
+    return uses;
   }
 
   static constexpr int dearest = 3;
@@ -161,6 +167,12 @@ class Detours {
     }
   }
 
+  /// Nobody writes the memory: of a GPU's memory that is sure of the kernel's parameters.
+  bool stays(Value* memory) const {
+    Value* root = root_of(memory);
+    return !written_.contains(root) && (has_memory_ || !root->def());
+  }
+
   bool is_made_again(Value* value) const {
     Op* def = value->def();
     if (!def) return false;
@@ -170,9 +182,11 @@ class Detours {
       case OpKind::Splat:
         return true;
       case OpKind::Load:
-        return !written_.contains(root_of(def->in(in::Load::memory)));
+        return stays(def->in(in::Load::memory));
+      case OpKind::Gather:
+        return !has_memory_ && stays(def->in(in::Gather::table));
       default:
-        return false;
+        return !has_memory_ && def->result_count() == 1 && def->region_count() == 0 && def->is_pure();
     }
   }
 
@@ -190,12 +204,17 @@ class Detours {
     if (fits(use, value)) return;
     std::vector<Value*>& copies = copies_[value];
     auto copy = std::ranges::find_if(copies, [&](Value* made) { return fits(use, made); });
-    if (copy == copies.end()) {
+    bool is_new = copy == copies.end();
+    if (is_new && !has_memory_ && !is_made_again(value)) return;
+    if (is_new) {
       copy = copies.insert(copies.end(), copy_of(value));
       number(*copy);
       TSR_CHECK(fits(use, *copy), "the axes of a new tile are not its own");
     }
+    Op* made = (*copy)->def();
     use.reader->set_operand(use.operand, *copy);
+    if (!is_new || has_memory_) return;
+    for (const AxisUse& of_copy : uses_of(made)) separate(of_copy);
   }
 
   /// The value once more, from right behind it.
@@ -228,6 +247,7 @@ class Detours {
 
   Op* kernel_;
   Builder builder_;
+  bool has_memory_;  ///< of a program's own
   std::set<Value*> written_;
   Partition axes_;
   std::map<Value*, int> first_;  ///< the first axis of each tile
@@ -237,8 +257,8 @@ class Detours {
 
 }  // namespace
 
-void detour_repeated(Op* kernel) {
-  if (TileAxes(kernel).repeated()) Detours(kernel).run();
+void detour_repeated(Op* kernel, bool has_memory) {
+  if (TileAxes(kernel).repeated()) Detours(kernel, has_memory).run();
 }
 
 }  // namespace tessera

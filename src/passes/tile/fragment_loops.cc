@@ -181,7 +181,9 @@ void FragmentStages::write_branch(const Root& root) {
     if (unbound.empty()) {
       types.push_back(result->type()->is(TypeKind::Tile) ? emitter_.fragment_type(result) : result->type());
     } else if (!shape_.keeps) {
-      return emitter_.reject(op, "it gives a tile that does not fit in one fragment");
+      return emitter_.reject(op, "it gives a tile that does not fit in one fragment",
+                             "load before the branch, so that its sides only compute, or give each axis of the tile a "
+                             "block in the schedule that registers hold");
     } else {
       emitter_.keep_in(result, scratch_for(result, unbound));
     }

@@ -536,8 +536,9 @@ Status split_to_fragments(Module& module, PassContext& context) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
     if (context.machine->is_gpu() && check_products(kernel, context).failed()) return failure;
     if (fits_registers(kernel, *context.machine)) continue;
+    if (context.machine->is_gpu()) branches_to_selects(kernel);
     separate_axes(kernel);
-    if (!context.machine->is_gpu()) detour_repeated(kernel);
+    detour_repeated(kernel, !context.machine->is_gpu());
     if (KernelSplit(kernel, context).run().failed()) return failure;
   }
   drop_spares(module);

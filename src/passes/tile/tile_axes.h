@@ -62,8 +62,12 @@ class TileAxes {
 void separate_axes(Op* kernel);
 
 /// Where axes are still repeated, brings values to some of what reads them through memory of the program, or makes them
-/// once more, so that none is: the axes of what is loaded there are its own.
-void detour_repeated(Op* kernel);
+/// once more, so that none is: the axes of what is loaded there are its own. Without memory, as on a GPU, some may be
+/// left, of what cannot be made once more.
+void detour_repeated(Op* kernel, bool has_memory);
+
+/// Makes selects of branches that give tiles and only compute.
+void branches_to_selects(Op* kernel);
 
 /// The limit of axis `i` in a slot of limits, or null where all of the extent is there.
 Value* tile_limit(Op* op, unsigned slot, size_t i, Dim extent);

@@ -129,6 +129,37 @@ def chosen(x: Tensor[M, N, f32], flag: Tensor[i32]) -> (Tensor[M, N, f32], Tenso
 def f(x: Tensor[M, 72, f32], flag: Tensor[i32]) -> (Tensor[M, 72, f32], Tensor[M, f32]):
     return chosen(x, flag)
 )", {{{"M", 9}}, {{"M", 1}}}, 1e-5),
+      kernel_case("branches of rows that registers do not hold", R"(
+@kernel.schedule(Schedule(BM=4, warps=2))
+def chosen(x: Tensor[M, N, f32], flag: Tensor[i32]) -> (Tensor[M, N, f32], Tensor[M, f32]):
+    t = tile.context(m=M, n=N)
+    v = tile.load(x, (t.i, t.j), (t.m, t.n))
+    total = tile.sum(v, axis=1)
+    w = v
+    if tile.load(flag) > 3:
+        w = v * 2.0
+        if t.i == 0:
+            total = tile.max(w, axis=1)
+    else:
+        w = v - total[:, None]
+    return tile.scan(w, axis=1), total
+
+@jit
+def f(x: Tensor[M, N, f32], flag: Tensor[i32]) -> (Tensor[M, N, f32], Tensor[M, f32]):
+    return chosen(x, flag)
+)", {{{"M", 9}, {"N", 72}}, {{"M", 1}, {"N", 1}}, {{"M", 5}, {"N", 1029}}}, 1e-4),
+      kernel_case("a square and its transpose", R"(
+@kernel.schedule(Schedule(warps=4))
+def even(x: Tensor[D, D, f32], rows: Tensor[D, i32]) -> Tensor[D, D, f32]:
+    t = tile.context(d=D)
+    a = tile.exp(tile.load(x, (0, 0), (t.d, t.d)) * 0.5)
+    b = tile.gather(x, tile.load(rows, (0,), (t.d,)))
+    return (a + a.T) * 0.5 + tile.sum(a, axis=0)[:, None] + b * b.T
+
+@jit
+def f(x: Tensor[32, 32, f32], rows: Tensor[32, i32]) -> Tensor[32, 32, f32]:
+    return even(x, rows)
+)", {{}}, 1e-5),
       kernel_case("region of a loop", R"(
 @kernel.schedule(Schedule(BM=2, BN=64, warps=2))
 def running(x: Tensor[M, N, f32], y: Region[write] Tensor[M, N, f32]) -> Tensor[M, f32]:
