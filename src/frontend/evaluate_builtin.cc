@@ -222,6 +222,8 @@ std::optional<Datum> Evaluator::compile_time_builtin(const Builtin& builtin,
       Dim size = expect_dim(arguments[0], arguments.locs[0], "the argument of 'is_known'");
       return size ? Datum::boolean(size->constant().has_value()) : Datum::poison();
     }
+    case BuiltinId::IsTuple:
+      return Datum::boolean(arguments[0].is_sequence());
     case BuiltinId::Len: {
       const Datum& value = arguments[0];
       if (value.is_sequence()) return Datum::integer(int64_t(value.elements().size()));

@@ -456,6 +456,24 @@ def volumes():
                     x.mean((2, 3), keepdims=True)), units=8)
 
 
+def numbers_for_all_axes():
+    """One number in place of a tuple is that of every axis."""
+    x, w, volume = normal(2, 9, 8, 6), normal(3, 3, 6, 6), normal(2, 6, 7, 8, 3)
+    both = "x: Tensor[B, 9, 8, 6, f32], w: Tensor[3, 3, 6, 6, f32]"
+    case(both, "conv2d(x, w, strides=2, padding=1), conv2d(x, w, padding=(1, 0), dilation=2), "
+         "conv_transpose2d(x, w, strides=2, padding=1, output_padding=1)", [x, w],
+         lambda x, w: (convolved(x, w, (2, 2), (1, 1), (1, 1), 1), convolved(x, w, (1, 1), (1, 0), (2, 2), 1),
+                       deconvolved(x, w, (2, 2), (1, 1), (1, 1), (1, 1), 1)))
+    kernel = normal(2, 2, 2, 3, 4)
+    case("x: Tensor[B, 6, 7, 8, 3, f32], w: Tensor[2, 2, 2, 3, 4, f32]",
+         "conv3d(x, w, strides=2, padding=1), max_pool3d(x, 2, strides=1), avg_pool3d(x, 3, strides=(1, 2, 2)), "
+         "adaptive_avg_pool3d(x, 1)", [volume, kernel],
+         lambda x, w: (convolved(x, w, (2, 2, 2), (1, 1, 1), (1, 1, 1), 1), windows_of(x, (2, 2, 2), (1, 1, 1)).max((5, 6, 7)),
+                       windows_of(x, (3, 3, 3), (1, 2, 2)).mean((5, 6, 7)), x.mean((1, 2, 3), keepdims=True)))
+    case("x: Tensor[B, H, W, 6, f32] where H >= 3, W >= 3", "max_pool2d(x, 3), avg_pool2d(x, 2, strides=1)", [x],
+         lambda x: (windows_of(x, (3, 3), (3, 3)).max((4, 5)), windows_of(x, (2, 2), (1, 1)).mean((4, 5))))
+
+
 def parts():
     """Tensors taken apart, put together and in reverse order."""
     x = normal(3, 8, 5)
@@ -493,6 +511,14 @@ def statistics():
     case(three, "std(x), std(x, axis=[0, 1], correction=0)", [x], lambda x: (x.std(ddof=1), x.std((0, 1))), units=2)
     case("x: Tensor[A, 1, f32]", "var(x, axis=1), std(x, axis=1, correction=0)", [normal(3, 1)],
          lambda x: (np.full(3, np.nan), np.zeros(3)))
+    # With no more elements than the correction the divisor is 0, also where their number is known at the call.
+    few = np.array([[1, 2], [3, 3]], np.float32)
+    for sizes in ("2, 2", "A, B"):
+        case(f"x: Tensor[{sizes}, f32]", "var(x, axis=1, correction=3), std(x, axis=1, correction=2), var(x, correction=9), "
+             "var(x, axis=1)", [few],
+             lambda x: (np.array([np.inf, np.nan]), np.array([np.inf, np.nan]), np.array(np.inf), x.var(1, ddof=1)))
+    case("x: Tensor[A, B, f32]", "var(x, axis=1), std(x, axis=1, correction=5)", [normal(3, 0)],
+         lambda x: (np.full(3, np.nan), np.full(3, np.nan)))
 
     def normalised(x, axes, scale=1, bias=0):
         return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 1e-5) * scale + bias
@@ -722,7 +748,7 @@ def check_all(folder, cases, modes, *options):
 
 def main():
     for add in (norms, activations, losses, heads, indexing, subscripts, products, images, volumes, parts, statistics,
-                orders, scans, quantised, chance):
+                orders, scans, quantised, chance, numbers_for_all_axes):
         add()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -68,6 +68,13 @@ TEST_CASE("some sizes are one number for all calls") {
   CHECK(apply("B, f32", "x * 2.0 if is_known(x.shape[0] - x.shape[0]) and is_known(7) else x", x) == doubled);
 }
 
+TEST_CASE("tuples and lists are told from other values") {
+  Numbers x = counting({3});
+  const Numbers doubled{{3}, {0, 2, 4}};
+  CHECK(apply("B, f32", "x * 2.0 if is_tuple(x.shape) and is_tuple([1]) and is_tuple(()) else x", x) == doubled);
+  CHECK(apply("B, f32", "x if is_tuple(x) or is_tuple(B) or is_tuple(3) or is_tuple(None) else x * 2.0", x) == doubled);
+}
+
 TEST_CASE("sizes are numbers, known when the entry is called") {
   Numbers x = counting({4});
   CHECK(apply("B, f32", "x * B", x) == Numbers{{4}, {0, 4, 8, 12}});
