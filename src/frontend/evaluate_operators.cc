@@ -290,8 +290,12 @@ Datum Evaluator::binary_dims(ast::BinaryOp op, const Datum& a, const Datum& b, L
 Datum Evaluator::binary_sequences(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
   if (op == ast::BinaryOp::Add && a.kind() == b.kind()) {
     if (a.is(DatumKind::String)) {
-      bool fits = may_spend(0, loc, a.as_string().size() + b.as_string().size());
-      return fits ? Datum::string(a.as_string() + b.as_string()) : Datum::poison();
+      size_t size = a.as_string().size() + b.as_string().size();
+      if (!may_spend(0, loc, size)) return Datum::poison();
+      std::string both;
+      both.reserve(size);  // which `+` does not: it needs a copy of the first beside both
+      both.append(a.as_string()).append(b.as_string());
+      return Datum::string(std::move(both));
     }
     if (a.is_sequence()) {
       size_t count = a.elements().size() + b.elements().size();

@@ -130,14 +130,14 @@ def check(build, seed, number, known, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", type=pathlib.Path)
-    parser.add_argument("--only")
+    parser.add_argument("--only", choices=[*(maker.__name__ for maker in sources.MAKERS), "dump"])
     options = parser.parse_args()
     build = options.build.resolve()
     if unknown := unknown_passes(build):
