@@ -405,9 +405,9 @@ void add_bench_command(CLI::App& command, int& exit_code) {
   command.add_option("--runs", options->runs, "timed calls; 0: as many as --seconds allow")
       ->check(CLI::Range(0, 10000000))
       ->type_name("N");
-  command.add_option("--seconds", options->seconds, "time for the timed calls of an entry")
-      ->check(CLI::Range(0.001, 86400.0))
-      ->capture_default_str();
+  take_seconds(*command.add_option("--seconds", options->seconds, "time for the timed calls of an entry")
+                    ->capture_default_str(),
+               86400);
   command.add_flag("--json", options->json, "print JSON, times in seconds");
   command.callback([options, &exit_code] { exit_code = Bench(*options).execute(); });
 }

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "runtime/format/check_names.h"
+#include "runtime/format/text.h"
 #include "tools/command_line/byte_size.h"
 
 namespace tessera::tool {
@@ -20,11 +21,16 @@ void add_device_options(CLI::App& command, DeviceOptions& options) {
                    "let the GPU's driver compile bundles that have PTX only");
 }
 
+void take_seconds(CLI::Option& option, double most) {
+  option.type_name("SECONDS")->check([most](const std::string& text) {
+    double seconds = 0;
+    bool fits = CLI::detail::lexical_cast(text, seconds) && seconds >= 0.001 && seconds <= most;  // no NaN does
+    return fits ? std::string() : format::cat("'", text, "' is no number of seconds from 0.001 to ", int64_t(most));
+  });
+}
+
 void add_limit_options(CLI::App& command, DeviceOptions& options) {
-  command
-      .add_option("--timeout", options.timeout, "end a call of the entry that takes longer")
-      ->check(CLI::Range(0.001, 1e9))
-      ->type_name("SECONDS");
+  take_seconds(*command.add_option("--timeout", options.timeout, "end a call of the entry that takes longer"), 1e9);
   command_line::take_byte_size(*command.add_option(
       "--max-memory", options.max_memory,
       "end what needs more memory for tensors: bytes, or a size as 500MB (of 1000) or 2GiB (of 1024)"));

@@ -6,6 +6,7 @@
 
 namespace CLI {
 class App;
+class Option;
 }
 
 namespace tessera::tool {
@@ -20,6 +21,9 @@ struct DeviceOptions {
   uint64_t max_memory = 0;  ///< bytes
   uint64_t max_steps = 0;   ///< of the plan, in a call
 };
+
+/// Has the option take seconds, from a millisecond on.
+void take_seconds(CLI::Option& option, double most);
 
 /// --timeout, --max-memory and --max-steps.
 void add_limit_options(CLI::App& command, DeviceOptions& options);

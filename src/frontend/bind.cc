@@ -101,7 +101,7 @@ DiagnosticEngine::Builder report_unequal(Evaluator& evaluator, Loc loc, const Di
 bool check_size(Evaluator& evaluator, std::span<const Dim> dims, Loc loc) {
   if (has_size(evaluator.dims(), dims)) return true;
   evaluator.report(diag::dimension_overflow, loc,
-                   fmt::format("the size in bytes of a tensor of shape {}", to_text(dims)));
+                   fmt::format("the size in bits of a tensor of shape {}", to_text(dims)));
   return false;
 }
 

@@ -159,12 +159,12 @@ Dim reduced_quotient(DimTable& dims, Dim a, Dim b) {
 }
 
 bool has_size(DimTable& table, std::span<const Dim> dims) {
-  Dim bytes = table.constant(8);  // of an element of the widest dtype
+  Dim bits = table.constant(64);  // of an element of the widest dtype
   for (Dim dim : dims) {
     // Strides are products, too, and know nothing of an extent of 0 further out.
-    if (!dim->is_constant(0)) bytes = table.mul(bytes, dim);
+    if (!dim->is_constant(0)) bits = table.mul(bits, dim);
   }
-  return !bytes->overflow;
+  return !bits->overflow;
 }
 
 }  // namespace tessera::frontend

@@ -34,8 +34,8 @@ std::string clause_for(DimTable& dims, const DimFact& asked, std::span<const Dim
 /// a // b, without the factors that b, which is one term, has in common with all terms of a.
 Dim reduced_quotient(DimTable& dims, Dim a, Dim b);
 
-/// Whether the number of bytes of a tensor of these dims can be written down, whatever its dtype is
-/// now and becomes: every coefficient of eight times the product fits in 64 bits. An extent of 0 counts as 1.
+/// Whether the number of bits of a tensor of these dims can be written down, as the runtime counts them, whatever its
+/// dtype is now and becomes: every coefficient of 64 times the product fits in 64 bits. An extent of 0 counts as 1.
 bool has_size(DimTable& table, std::span<const Dim> dims);
 
 }  // namespace tessera::frontend

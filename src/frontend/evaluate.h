@@ -374,6 +374,7 @@ class Evaluator {
   Datum binary(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc);
   Datum binary_integers(ast::BinaryOp op, int64_t a, int64_t b, Loc loc);
   Datum binary_numbers(ast::BinaryOp op, double a, double b, Loc loc);
+  Datum power_of_size(Dim x, int64_t exponent, Loc loc);
   Datum binary_dims(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc);
   Datum binary_sequences(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc);
   Datum compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc loc);

@@ -256,6 +256,15 @@ std::string factor_text(Dim dim) {
 
 }  // namespace
 
+/// A product of as many factors; none where that of a size of 2 is beyond 64 bits.
+Datum Evaluator::power_of_size(Dim x, int64_t exponent, Loc loc) {
+  Dim power = exponent < 63 ? dims().constant(1) : nullptr;
+  for (int64_t i = 0; i < exponent && power && !power->overflow; ++i) power = dims().mul(power, x);
+  if (power && !power->overflow) return Datum::dim(simplified(power));
+  report(diag::dimension_overflow, loc, fmt::format("the size {} ** {}", factor_text(x), exponent));
+  return Datum::poison();
+}
+
 Datum Evaluator::binary_dims(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
   Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
   bool by_zero = false;
@@ -271,10 +280,8 @@ Datum Evaluator::binary_dims(ast::BinaryOp op, const Datum& a, const Datum& b, L
     report(diag::division_by_zero, loc);
     return Datum::poison();
   }
-  if (op == ast::BinaryOp::Pow && b.is(DatumKind::Int) && b.as_int() >= 0 && b.as_int() <= 8) {
-    Datum power = Datum::integer(1);
-    for (int64_t i = 0; i < b.as_int(); ++i) power = binary(ast::BinaryOp::Mul, power, a, loc);
-    return power;
+  if (op == ast::BinaryOp::Pow && x && b.is(DatumKind::Int) && b.as_int() >= 0) {
+    return power_of_size(x, b.as_int(), loc);
   }
   ElementwiseKind kind = elementwise_kind(op);
   bool arithmetic = op == ast::BinaryOp::Div || op == ast::BinaryOp::Pow || !x || !y;

@@ -105,7 +105,7 @@ std::vector<DimFact> facts_of_places(Op* kernel) {
   for (Op* function : *kernel->module()->body()) {
     if (!function->is(host::info(host::OpKind::Func))) continue;
     walk(function, [&](Op* op) {
-      if (!op->is(host::info(host::OpKind::Launch)) || !std::ranges::count(host::choices(op), kernel)) return;
+      if (!op->is(host::info(host::OpKind::Launch)) || !host::may_run(op, kernel)) return;
       std::map<std::string, DimFact> here = facts_of(op, extents);
       if (!common) common = here;
       std::erase_if(*common, [&](const auto& fact) { return !here.contains(fact.first); });

@@ -275,6 +275,23 @@ std::vector<Datum> GraphBuilder::cache_parts(const Datum& cache, Loc loc) {
   return {};
 }
 
+namespace {
+
+/// A kernel takes tensors where its signature says so; its other parameters are known while it is compiled.
+void report_tensor_for_constant(Evaluator& evaluator, const SignatureParameter& parameter, const Datum& value,
+                                Loc loc) {
+  std::string type;
+  for (Dim dim : value.as_ir().value->type()->dims) type += dim->text + ", ";
+  type += to_string(value.as_ir().storage);
+  evaluator
+      .report(diag::wrong_kind, loc, fmt::format("argument '{}'", parameter.name), describe(value),
+              "a compile-time value")
+      .help(fmt::format("for a tensor that the kernel loads, declare one: {}: Tensor[{}]", parameter.name, type))
+      .label(parameter.loc, fmt::format("parameter '{}' is declared here", parameter.name));
+}
+
+}  // namespace
+
 /// What a kernel is called with: tensors as they are stored, and the other arguments that are
 /// given.
 bool GraphBuilder::kernel_operands(const Signature& signature, Scope& scope,
@@ -304,6 +321,10 @@ bool GraphBuilder::kernel_operands(const Signature& signature, Scope& scope,
     } else if (is_left_out(parameter, value)) {
       ++next;
     } else if (value.is_ir()) {
+      if (!is_operand(parameter.type)) {
+        report_tensor_for_constant(*this, parameter, value, locs[i]);
+        return false;
+      }
       add(stored(value.as_ir()));
     } else if (!parameter.default_value || locs[i] != parameter.default_value->loc) {
       Attr attr = to_attr(value, locs[i]);

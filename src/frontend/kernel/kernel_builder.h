@@ -141,7 +141,16 @@ class KernelBuilder : public Evaluator {
   struct OnePart {
     std::string why, help;
   };
-  std::optional<OnePart> one_part_of(const KernelAxis& axis, Value* index, Dim tile) const;
+  struct TakenPart {
+    Op* load;
+    const SignatureParameter* of;
+    size_t dim;
+    const KernelAxis* axis;
+    Value* index;
+    Dim tile;
+  };
+  std::vector<TakenPart> taken_parts();
+  std::optional<OnePart> one_part_of(const TakenPart& taken, const std::vector<TakenPart>& all) const;
   void warn_of_parts();
 
   // Axes that are one tile for no need (kernel_blocks.cc).

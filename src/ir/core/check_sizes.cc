@@ -45,8 +45,9 @@ class SizeCheck {
     for (const std::vector<Dim>* list : {&type->dims, &type->strides}) {
       if (!std::all_of(list->begin(), list->end(), [](Dim dim) { return fits(dim); })) return false;
     }
-    Dim bytes = dims_.mul(element_count(dims_, type->dims), dims_.constant(byte_size(type->dtype)));
-    return fits(type->offset) && !bytes->overflow;
+    // The runtime counts in bits, of which a dtype may have fewer than a byte.
+    Dim bits = dims_.mul(element_count(dims_, type->dims), dims_.constant(8 * int64_t(byte_size(type->dtype))));
+    return fits(type->offset) && !bits->overflow;
   }
 
   bool fits(Attr attribute) {

@@ -271,6 +271,13 @@ std::vector<Op*> choices(Op* launch) {
   return kernels;
 }
 
+bool may_run(Op* launch, Op* kernel) {
+  std::string_view name = symbol_name(kernel);
+  Attr variants = launch->attr("variants");
+  auto is_named = [&](Attr variant) { return variant->string == name; };
+  return launch->string_attr("kernel") == name || (variants && std::ranges::any_of(variants->elements, is_named));
+}
+
 #define OPS_FILE "ir/host/ops.def"
 #define OPS_LEVEL Level::Host
 #define OP_PREFIX "host."

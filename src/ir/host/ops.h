@@ -25,5 +25,7 @@ Op* function_of(Op* op);
 std::vector<DimFact> assumptions(Op* launch, Op* kernel);
 /// The kernels that a launch may run in the order of choice: its variants, then the one that always may.
 std::vector<Op*> choices(Op* launch);
+/// Whether a kernel is one of them: no symbol is looked up, so that all launches can be asked about each kernel.
+bool may_run(Op* launch, Op* kernel);
 
 }  // namespace tessera::host

@@ -15,9 +15,7 @@ std::vector<Op*> launches_of(Op* kernel) {
   for (Op* function : *kernel->module()->body()) {
     if (!function->is(host::info(host::OpKind::Func))) continue;
     walk(function, [&](Op* op) {
-      if (!op->is(host::info(host::OpKind::Launch))) return;
-      std::vector<Op*> choices = host::choices(op);
-      if (std::find(choices.begin(), choices.end(), kernel) != choices.end()) launches.push_back(op);
+      if (op->is(host::info(host::OpKind::Launch)) && host::may_run(op, kernel)) launches.push_back(op);
     });
   }
   return launches;

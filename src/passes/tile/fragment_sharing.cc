@@ -99,24 +99,25 @@ PanelSharing::PanelSharing(Op* kernel, PassContext& context, const TileAxes& axe
 
 /// All launches of the kernel, none if some run it as a variant or do not agree on its variants.
 void PanelSharing::find_launches() {
-  std::vector<std::vector<Op*>> others;
-  bool agree = true;
-  for (Op* op : *kernel_->module()->body()) {
-    walk(op, [&](Op* inner) {
-      if (!inner->is(host::info(host::OpKind::Launch))) return;
-      std::vector<Op*> choices = host::choices(inner);
-      Op* certain = choices.back();
-      choices.pop_back();
-      agree &= std::find(choices.begin(), choices.end(), kernel_) == choices.end();
-      if (certain != kernel_) return others.push_back(std::move(choices));
-      agree &= launches_.empty() || choices == variants_;
-      launches_.push_back(inner);
-      variants_ = std::move(choices);
+  std::vector<Op*> others;
+  for (Op* function : *kernel_->module()->body()) {
+    if (!function->is(host::info(host::OpKind::Func))) continue;
+    walk(function, [&](Op* op) {
+      if (!op->is(host::info(host::OpKind::Launch))) return;
+      (op->string_attr("kernel") == symbol_name(kernel_) ? launches_ : others).push_back(op);
     });
   }
-  for (const std::vector<Op*>& choices : others) {
-    for (Op* variant : choices)
-      agree &= std::find(variants_.begin(), variants_.end(), variant) == variants_.end();
+  bool agree = true;
+  for (Op* launch : launches_) {
+    std::vector<Op*> variants = host::choices(launch);
+    variants.pop_back();
+    agree &= std::ranges::find(variants, kernel_) == variants.end();
+    agree &= launch == launches_.front() || variants == variants_;
+    variants_ = std::move(variants);
+  }
+  for (Op* other : others) {
+    agree &= !host::may_run(other, kernel_);
+    agree &= std::ranges::none_of(variants_, [&](Op* variant) { return host::may_run(other, variant); });
   }
   if (!agree) launches_.clear();
 }

@@ -122,7 +122,7 @@ void add_input_options(CLI::App& app, Options& options) {
       ->type_name("COUNT")
       ->capture_default_str()
       ->group(input_group)
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(size_t(1), SIZE_MAX));
   app.add_option("--stdin-name", compile.stdin_name, "what messages and dumps call standard input")
       ->type_name("NAME")
       ->capture_default_str()
