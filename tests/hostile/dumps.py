@@ -54,6 +54,7 @@ def entry(x: Tensor[B, 8, f32], ids: Tensor[B, i32], table: Tensor[100, 8, f32])
 }
 STAGES = ["graph", "sched", "tile", "target"]
 TARGETS = ["cpu:x86-64-v3", "cpu:x86-64-v4-bf16", "cuda:sm_90a", "cuda:sm_80"]
+MOST_BYTES = 1 << 24  # that a change adds: the memory of a case counts from what this process has
 NUMBER = re.compile(r"(?<![\w%.])-?\d+(?![\w.])")
 WORD = re.compile(r"[%@#\w.]+")
 
@@ -102,7 +103,8 @@ def change_lines(random, text):
     elif change == 2:
         lines[at], lines[other] = lines[other], lines[at]
     elif change == 3:
-        lines[at:at] = lines[at:at + random.choice([1, 5, 20])] * random.choice([1, 10, 300])
+        part, times = lines[at:at + random.choice([1, 5, 20])], random.choice([1, 10, 300])
+        lines[at:at] = part * min(times, 1 + MOST_BYTES // (1 + sum(map(len, part))))
     elif change == 4:
         lines = lines[:at]
     else:
@@ -126,7 +128,9 @@ def change_size(random, text):
     for _ in range(random.choice([1, 3, 10, 60])):
         size = random.choice(["({} + {})", "({} // 3)", "({} % 7)", "({}*{})", "min({}, A)", "max({}, 2)", "({} - 1)"]).replace("{}", size)
         size = size[:20_000]
-    return text[:at.start()] + f"<{size}>" + text[at.end():] if random.random() < 0.5 else text.replace(at[0], size)
+    if random.random() < 0.5:
+        return text[:at.start()] + f"<{size}>" + text[at.end():]
+    return text.replace(at[0], size, MOST_BYTES // len(size))
 
 
 def change_symbol(random, text):

@@ -21,13 +21,17 @@ std::optional<AccessSite> read_site(Attr attr) {
   return AccessSite{access->string, parameter->integer, source->string};
 }
 
-void verify_checks(Op* op, OpVerifier& verifier) {
+void verify_checks(Op* op, size_t parameters, OpVerifier& verifier) {
   Attr checks = op->attr("checks");
   if (!checks) return;
   if (checks->elements.empty()) verifier.error("'checks' lists no access");
   for (Attr site : checks->elements) {
-    if (read_site(site)) continue;
-    verifier.error("each of 'checks' is {{access, parameter, source}}, not {}", site->text);
+    std::optional<AccessSite> read = read_site(site);
+    if (!read) {
+      verifier.error("each of 'checks' is {{access, parameter, source}}, not {}", site->text);
+    } else if (read->parameter >= int64_t(parameters)) {
+      verifier.error("'checks' names parameter {} of {}", read->parameter, parameters);
+    }
   }
 }
 

@@ -21,7 +21,7 @@ struct AccessSite {
 Attr site_attr(Context& context, const AccessSite& site);
 /// Nothing where the attribute does not have the form that site_attr gives.
 std::optional<AccessSite> read_site(Attr attr);
-/// Reports an attribute `checks` that is there and has another form.
-void verify_checks(Op* op, OpVerifier& verifier);
+/// Reports an attribute `checks` that is there and has another form, or names none of so many parameters.
+void verify_checks(Op* op, size_t parameters, OpVerifier& verifier);
 
 }  // namespace tessera

@@ -147,7 +147,7 @@ void verify_description(Op* op, OpVerifier& verifier) {
   }
   verify_facts(op, "assume", verifier);
   verify_work(op, verifier);
-  verify_checks(op, verifier);
+  verify_checks(op, count_of(op, "params"), verifier);
   verify_dims(op, verifier);
 }
 

@@ -53,7 +53,7 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
   if (kind_of(body->back()) != OpKind::Return) verifier.error("it does not end with tile.return");
   verify_facts(op, "assume", verifier);
   verify_work(op, verifier);
-  verify_checks(op, verifier);
+  verify_checks(op, body->arg_count(), verifier);
   if (!verifier.failed()) verify_free_dims(op, verifier);
   if (!verifier.failed()) verify_threads(op, verifier);
 }

@@ -166,6 +166,12 @@ TEST_CASE("a target function with wrong facts is refused") {
     CHECK(message.find(reason) != std::string::npos);
   };
   check(with_statements("", "dims = [3]"), "'dims' must list names");
+  auto checking = [](int parameter) {
+    return with_statements("", "checks = [{access = \"load\", parameter = " + std::to_string(parameter) +
+                                   ", source = \"\"}], dims = [\"N\"]");
+  };
+  check(checking(1), "'checks' names parameter 1 of 1");
+  CHECK(printed(checking(0)).find("checks = [{access") != std::string::npos);
   std::string text = with_statements("");
   std::string fewer = text;
   fewer.replace(fewer.find("outputs = 1"), 11, "outputs = 2");
