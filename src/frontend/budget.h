@@ -12,7 +12,7 @@ namespace tessera::frontend {
 
 struct EvaluationLimits {
   size_t steps = 4'000'000;
-  size_t memory = 1'000'000'000;  ///< bytes of values, names, dims and IR
+  size_t memory = 1'000'000'000;  ///< bytes; nine tenths are for values, names, dims and IR
 };
 
 /// Levels of expressions and suites inside each other.

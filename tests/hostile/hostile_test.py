@@ -24,7 +24,7 @@ import time
 import dumps
 import sources
 
-MEMORY_KB = 1 << 20
+MEMORY_KB = 10**9 >> 10
 SECONDS = 10
 ADDRESS_SPACE = 8 << 30  # far more than a case may take; it keeps one that breaks the rule from taking all
 CPU_TILE = "measure_work,use_scratch,merge_loops,simplify_tiles,propagate_masks,split_to_fragments,allocate_scratch"
