@@ -73,7 +73,7 @@ typedef struct {
   /* Since 1.3: */
   const char* const* include_roots; /* imports and includes read only files '.tsr' in and below these folders */
   size_t include_root_count;        /* 0: any file */
-  size_t max_eval_memory;           /* bytes that the evaluation of the source may hold; 0: 1,000,000,000 */
+  size_t max_eval_memory;           /* bytes of a compile-time evaluation, a tenth for the compiler; 0: 1,000,000,000 */
   size_t max_eval_steps;            /* steps that it may take; 0: 4,000,000 */
 } tessera_frontend_options;
 

@@ -214,13 +214,11 @@ TEST_CASE("the time of a call is over while its launches are sized, too", "[runt
   b.dim("N");
   uint32_t x = b.input("x", {"N"});
   uint32_t y = b.output("y", {"N"});
-  std::string sum = "N";
-  for (int i = 0; i < 400; ++i) sum += " + 1";
-  uint32_t long_sum = b.expr(sum);
+  uint32_t sum = b.expr(long_sum(400));
   constexpr uint32_t launches = 20000;  // which are not reached
   b.step(SelectStep{b.expr("0"), launches, 0});
   b.launch("add_one", {x, y}, {"N"});
-  std::get<LaunchStep>(b.plan.steps.back()).dims = {long_sum};
+  std::get<LaunchStep>(b.plan.steps.back()).dims = {sum};
   PlanStep launch = b.plan.steps.back();
   while (b.plan.steps.size() <= launches) b.step(launch);
   b.step(CopyStep{y, x});

@@ -80,8 +80,7 @@ TEST_CASE("the text of a plan has a long expression once", "[format]") {
   b.dim("N");
   uint32_t x = b.input("x", {"N"});
   uint32_t y = b.output("y", {"N"});
-  std::string sum = "N";
-  while (sum.size() < 1000) sum += " + 1";
+  std::string sum = long_sum(250);
   for (int i = 0; i < 100; ++i) b.launch("add_one", {x, y}, {sum, "N + 1", sum});
   b.step(SelectStep{b.expr(sum + " + 2"), 0, 0});
   std::string text = text_of(b.plan);

@@ -126,6 +126,12 @@ std::string sample_object() {
   return bytes.str();
 }
 
+std::string long_sum(size_t ones) {
+  std::string sum = "N";
+  while (ones-- > 0) sum += " + 1";
+  return sum;
+}
+
 PlanBuilder::PlanBuilder(std::string entry) {
   plan.entry = std::move(entry);
   plan.target = sample_target;

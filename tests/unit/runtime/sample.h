@@ -27,6 +27,9 @@ format::KernelMeta sample_kernel(const std::string& name);
 /// The object with the kernels of kernels.c.
 std::string sample_object();
 
+/// "N + 1 + 1 …", with so many ones.
+std::string long_sum(size_t ones);
+
 /// Builds a plan with expressions in text form.
 class PlanBuilder {
  public:

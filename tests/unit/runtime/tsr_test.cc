@@ -366,8 +366,7 @@ TEST_CASE("a long expression that many launches share is not told with each", "[
   b.dim("N");
   uint32_t x = b.input("x", {"N"});
   uint32_t y = b.output("y", {"N"});
-  std::string sum = "N";
-  while (sum.size() < 1600) sum += " + 1";
+  std::string sum = long_sum(400);
   const uint32_t dim = b.expr(sum);
   for (int i = 0; i < 500; ++i) {
     b.launch("add_one", {x, y}, {"N"});
