@@ -62,10 +62,15 @@ class ModuleVerifier {
     return true;
   }
 
+  /// A module has host functions beside kernels of its own level; neither has ops of the other inside.
   void check_level(Op* op, OpVerifier& verifier) {
-    if (level_allows(module_.level(), op->info().level)) return;
-    verifier.error("it is an op of level {} in a module of level {}", to_string(op->info().level),
-                   to_string(module_.level()));
+    Level level = op->info().level;
+    if (level_allows(module_.level(), level)) {
+      Op* parent = op->parent();
+      if (!parent || (parent->info().level == Level::Host) == (level == Level::Host)) return;
+      return verifier.error("it is an op of level {} inside of '{}'", to_string(level), parent->name());
+    }
+    verifier.error("it is an op of level {} in a module of level {}", to_string(level), to_string(module_.level()));
   }
 
   void check_values(Op* op, OpVerifier& verifier) {

@@ -84,6 +84,8 @@ TEST_CASE("a launch lists variants, and falls back on a kernel that always may r
 }
 
 TEST_CASE("a launch agrees with its kernel") {
+  check_body_report("    %0: i64 = sched.dim {value = 0}\n    host.return [%x]\n",
+                    "it is an op of level schedule inside of 'host.func'");
   check_body_report(
       "%0: tensor<3 x 4, f32> = host.launch [], [] {dims = {}, kernel = @g}\nhost.return [%0]\n",
       "there is no kernel @g");
