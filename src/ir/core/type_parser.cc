@@ -1,5 +1,6 @@
 // The text form of types, read back: `head<dims, dtype policies, key = value…>`.
 
+#include <algorithm>
 #include <charconv>
 
 #include "ir/core/context.h"
@@ -121,6 +122,8 @@ Type Context::parse_type(std::string_view text) {
   std::vector<Dim> dims;
   if (!parse_element(parts[next], dtype, policies)) {
     if (!parse_dims(dims_, parts[next++], " x ", dims)) return nullptr;
+    auto is_negative = [](Dim extent) { return extent->constant().value_or(0) < 0; };
+    if (std::ranges::any_of(dims, is_negative)) return nullptr;
     if (next == parts.size() || !parse_element(parts[next], dtype, policies)) return nullptr;
   }
   ++next;
