@@ -58,6 +58,7 @@ bool Evaluator::may_spend(size_t steps, Loc loc, size_t bytes) {
   constexpr size_t often = 1 << 12;
   Budget& budget = session_.budget();
   if (++asked_ % often == 0 && session_.is_cancelled()) budget.end();
+  if (!budget.is_spent() && !may_grow(loc)) budget.end();
   Module* module = built();
   size_t ops = module ? module->op_count() : 0;
   steps += steps_of_op * (ops - counted_ops_.value_or(ops));

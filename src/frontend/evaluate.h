@@ -220,6 +220,8 @@ class Evaluator {
 
   /// The IR that is built, of which each op is work for passes, too.
   virtual Module* built() const { return nullptr; }
+  /// Whether what is built may still grow; says so when it may not.
+  virtual bool may_grow(Loc) { return true; }
   /// A scope inside of another, for what is evaluated here.
   virtual Scope* open_scope(Scope* parent) { return session_.new_scope(parent); }
   /// What a value means here that a name of another scope has: kernels have sizes of their own.

@@ -1,9 +1,8 @@
 #include "lsp/uri.h"
 
-#include <fmt/format.h>
-
-#include <cctype>
 #include <filesystem>
+
+#include "support/percent.h"
 
 namespace tessera::lsp {
 
@@ -16,10 +15,6 @@ int hex_digit(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
-}
-
-bool is_plain(unsigned char c) {
-  return std::isalnum(c) || c == '-' || c == '.' || c == '_' || c == '~' || c == '/';
 }
 
 }  // namespace
@@ -39,13 +34,7 @@ std::string path_of(std::string_view uri) {
 }
 
 std::string uri_of(std::string_view path) {
-  if (!path.starts_with('/')) return std::string(path);
-  std::string uri(scheme);
-  for (char c : path) {
-    bool plain = is_plain(static_cast<unsigned char>(c));
-    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", uint8_t(c));
-  }
-  return uri;
+  return path.starts_with('/') ? std::string(scheme) + percent_encoded(path) : std::string(path);
 }
 
 }  // namespace tessera::lsp

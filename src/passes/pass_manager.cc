@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "ir/core/kernel_size.h"
 #include "ir/core/printer.h"
 #include "ir/core/verifier.h"
 #include "support/diagnostic_rows.h"
@@ -72,10 +73,13 @@ Status PassManager::run(Module& module, std::span<const PassStep> steps, PassCon
     std::string target = context.machine ? " --target=" + context.machine->name : "";
     return fmt::format("// tessera-opt{} --passes={}\n{}", target, print_pipeline(steps), start);
   });
+  if (check_kernel_sizes(module, context.diagnostics).failed()) return failure;
   for (const PassStep& step : steps) {
     if (run_step(module, step, context).failed()) return failure;
+    bool lowered = step.pass->reads != step.pass->leaves;
+    if (lowered && check_kernel_sizes(module, context.diagnostics).failed()) return failure;
   }
-  return success;
+  return check_kernel_sizes(module, context.diagnostics);
 }
 
 Status PassManager::run_step(Module& module, const PassStep& step, PassContext& context) {

@@ -598,6 +598,30 @@ def both_ways(x, g, y):
     return {"d": g * r, "y": y + np.sum(g * x * r, axis=0), "s": np.sum(x)}
 
 
+# More than LLVM's optimiser is given (large-kernel).
+LARGE = """
+@kernel.schedule(Schedule(BN=64))
+def steps(x: Tensor[N, f32]) -> Tensor[N, f32]:
+    t = tile.context(n=N)
+    a = tile.load(x)
+    for i in range(250):
+        a = tile.exp(a * -0.5)
+    return a
+
+@jit
+def f(x: Tensor[N, f32]):
+    a = steps(x)
+    return a
+"""
+
+
+def large(x):
+    a = x.astype(np.float64)
+    for _ in range(250):
+        a = np.exp(a * -0.5)
+    return {"a": a}
+
+
 BETWEEN = """
 @kernel.schedule(Schedule(BM=4))
 def between(x: Tensor[M, N, f32], w: Tensor[N, P, f32], c: Tensor[P, Q, f32]) -> (Tensor[M, Q, f32], Tensor[M, Q, f32]):
@@ -743,6 +767,9 @@ def main():
             x, g = rng.standard_normal((2, m, n)).astype(np.float32)
             y = rng.standard_normal(n).astype(np.float32)
             check(folder, "both_ways", BOTH_WAYS, {"x": x, "g": g, "y": y}, both_ways(x, g, y))
+        for n in (1, 33, 130):
+            x = rng.standard_normal(n).astype(np.float32)
+            check(folder, "large", LARGE, {"x": x}, large(x), 1e-5)
         for n in (0, 3):
             inputs = {"x": np.zeros((0, 4), np.float32), "y": np.zeros((4, 0), np.float32),
                       "z": np.zeros((n, 4), np.float32)}

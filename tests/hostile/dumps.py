@@ -88,6 +88,8 @@ def change_number(random, text):
 
 def change_word(random, text):
     words = list(WORD.finditer(text))
+    if not words:
+        return text
     at, other = random.choice(words), random.choice(words)
     return text[:at.start()] + other[0] + text[at.end():]
 

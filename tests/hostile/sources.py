@@ -312,6 +312,19 @@ def kernels(random):
 
 
 @maker
+def chains(random):
+    """Kernels whose loops unroll to long chains of ops."""
+    steps = ["a = a + 1.0", "a = c - a", "a = exp(a * 0.5)", "a = where(a > 0.5, a, -a)", "a = (a + c) * (a - c)", "a = -a",
+             "a = a - tile.sum(a, axis=0)", "a = tile.scan(a, axis=0) * 0.5", "a = tile.maximum(a, c)", "a = sin(a)", "a = a % c",
+             "a = tile.cast(tile.cast(a, f16) * 1.5, f32)", "a = a + tile.load(x)", "c = a / c\n        a = c + a"]
+    step = "\n        ".join(random.choice(steps) for _ in range(random.choice([1, 2, 5])))
+    count = random.choice([100, 200, 400, 800, 1300, 2000, 20_000, 65_536])
+    return (f"@kernel.schedule(Schedule(BN={random.choice([1, 8, 64, 1024])}))\ndef k(x: Tensor[N, f32]) -> Tensor[N, f32]:\n"
+            f"    t = tile.context(n=N)\n    a = tile.load(x)\n    c = tile.load(x)\n    for i in range({count}):\n        {step}\n"
+            "    return a\n\n@jit\ndef entry(x: Tensor[N, f32]):\n    return k(x)\n")
+
+
+@maker
 def schedules(random):
     n = random.choice([10, 300, 3000])
     step = random.choice([".warps(4)", ".block(m=64)", ".with_schedule(Schedule(block=(64,)))", ".stages(2)"])

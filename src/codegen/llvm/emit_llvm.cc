@@ -20,10 +20,12 @@
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "codegen/llvm/debug_places.h"
 #include "codegen/llvm/link_kernels.h"
+#include "ir/core/kernel_size.h"
 #include "support/check.h"
 #include "support/out_of_memory.h"
 
@@ -116,6 +118,9 @@ void choose_halves_as_bits(llvm::Module& module) {
   }
 }
 
+/// Allocating the registers of such a kernel well takes minutes.
+bool is_large(const DistinctKernel& kernel) { return op_count(kernel.function) > most_optimised_ops; }
+
 /// A module on its way to machine code.
 struct Lowered {
   llvm::LLVMContext context;
@@ -126,6 +131,7 @@ struct Lowered {
   Lowered(std::span<const DistinctKernel> kernels, const Machine& machine, Places places = Places::Dropped) {
     Stopwatch watch;
     target = make_target_machine(machine);
+    if (std::any_of(kernels.begin(), kernels.end(), is_large)) target->setOptLevel(llvm::CodeGenOptLevel::None);
     module = translate(kernels, machine, context, places);
     module->setTargetTriple(triple);
     module->setDataLayout(target->createDataLayout());
@@ -154,13 +160,15 @@ struct Lowered {
 /// Texts of kernels in a part, in bytes; smaller parts would spend more time in setting LLVM up than they save.
 constexpr size_t part_size = 100'000;
 
-/// Where the parts of `kernels` end: each reaches part_size but the last. There is one even of no kernels.
+/// Where the parts of `kernels` end: each reaches part_size, but for the last and one before a large kernel. There is
+/// one even of no kernels.
 std::vector<size_t> cut_into_parts(std::span<const DistinctKernel> kernels) {
   std::vector<size_t> ends;
   size_t size = 0;
   for (size_t i = 0; i < kernels.size(); ++i) {
     size += kernels[i].size;
-    if (size < part_size && i + 1 < kernels.size()) continue;
+    bool before_large = i + 1 < kernels.size() && is_large(kernels[i + 1]);
+    if (size < part_size && i + 1 < kernels.size() && !before_large) continue;
     ends.push_back(i + 1);
     size = 0;
   }

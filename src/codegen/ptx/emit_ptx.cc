@@ -11,6 +11,7 @@
 #include "codegen/ptx/print_code.h"
 #include "ir/host/ops.h"
 #include "support/check.h"
+#include "support/percent.h"
 
 namespace tessera::codegen {
 
@@ -140,7 +141,9 @@ Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& ma
   std::string out = fmt::format(".version {}\n.target {}\n.address_size 64\n\n", ptx_version, machine.gpu.ptx_target);
   if (!modules.empty()) {
     for (size_t i = 0; i < files.files().size(); ++i) {
-      out += fmt::format(".file\t{} \"{}\"\n", i + 1, modules[0]->sources().ir_name(files.files()[i]));
+      // ptxas takes printable ASCII between the quotes, and no escapes.
+      std::string name = percent_encoded(modules[0]->sources().ir_name(files.files()[i]));
+      out += fmt::format(".file\t{} \"{}\"\n", i + 1, name);
     }
   }
   return out + ".extern .shared .align 1024 .b8 tessera_shared[];\n" + bodies;

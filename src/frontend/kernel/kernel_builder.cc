@@ -3,6 +3,7 @@
 #include "frontend/dims.h"
 #include "frontend/kernel/kernel_library.h"
 #include "frontend/kernel/kernel_value.h"
+#include "ir/core/kernel_size.h"
 #include "ir/schedule/ops.h"
 #include "support/diagnostic_rows.h"
 
@@ -20,10 +21,17 @@ KernelBuilder::KernelBuilder(Session& session, Module& module, const Function& f
       table_(table),
       functions_(functions),
       module_(module),
+      first_op_(module.op_count()),
       ops_(*this, module) {
   TSR_CHECK(function.def && function.kind == FunctionKind::Kernel,
             "a kernel is a def with @kernel");
   TSR_CHECK(&module.context() == &session.context(), "a kernel is built in the session's context");
+}
+
+bool KernelBuilder::may_grow(Loc loc) {
+  if (module_.op_count() - first_op_ <= most_kernel_ops) return true;
+  report(diag::unsupported_kernel_size, loc, function_.name, most_kernel_ops).help(kernel_size_help);
+  return false;
 }
 
 Result<schedule::KernelInstance> KernelBuilder::build() {

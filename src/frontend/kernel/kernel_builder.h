@@ -49,6 +49,7 @@ class KernelBuilder : public Evaluator {
   Datum param(const ParamDeclaration& declaration, Loc loc) override;
   Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) override;
   Datum assigned(std::string_view name, Datum value, Loc loc) override;
+  bool may_grow(Loc loc) override;
   Scope* open_scope(Scope* parent) override;
   Datum received(const Scope& from, Datum value) override;
   Flow for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
@@ -297,6 +298,7 @@ class KernelBuilder : public Evaluator {
   const ScheduleTable* table_;
   const FunctionTable& functions_;
   Module& module_;
+  size_t first_op_;  ///< number of the first op that is built
   TileOps ops_;
   const Signature* signature_ = nullptr;
   KernelScan scan_;

@@ -1,7 +1,9 @@
 #include "passes/tile/fragment_emitter.h"
-#include "support/diagnostic_rows.h"
 
 #include <algorithm>
+
+#include "ir/core/kernel_size.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 
@@ -20,6 +22,7 @@ FragmentEmitter::FragmentEmitter(Op* kernel, PassContext& context, const TileAxe
   scopes_.push_back(std::move(outermost));
   zero_ = indices_[0] = tile::index(builder_, 0);
   start_ = zero_->def();
+  first_op_ = builder_.module().op_count();
 }
 
 void FragmentEmitter::reject(Op* op, const std::string& reason, const std::string& help) {
@@ -317,6 +320,10 @@ Value* FragmentEmitter::demand(Value* old) {
 FragmentEmitter::Known FragmentEmitter::resolve(Value* old) {
   if (const Known* known = find(old)) return *known;
   Known made;
+  if (builder_.module().op_count() - first_op_ > most_lowered_ops && !failed_) {
+    report_kernel_size(kernel_, old->def() ? old->def()->loc() : kernel_->loc(), most_lowered_ops, pass_.diagnostics);
+    failed_ = true;
+  }
   if (auto panel = panels_.find(old); panel != panels_.end()) {
     made = {panel->second(), scopes_.size() - 1};
   } else if (auto kept = kept_.find(old); kept != kept_.end()) {
@@ -366,6 +373,10 @@ FragmentEmitter::Known FragmentEmitter::write(Value* old) {
     return {zero_, 0};
   }
   builder_.set_loc(op->loc());
+  if (failed_ && old->type()->is(TypeKind::Tile)) {  // whatever it is, nobody reads it
+    enter(0);
+    return {tile::full(builder_, fragment_type(old), context().integer(0)), 0};
+  }
   if (!old->type()->is(TypeKind::Tile)) return write_scalar(op);
   if (op->info().elementwise != ElementwiseKind::None) return write_elementwise(op);
   size_t level = level_of(axes_.of(old));

@@ -230,6 +230,7 @@ class FragmentEmitter {
   Value* zero_ = nullptr;
   int row_ = -1;
   int column_ = -1;
+  uint32_t first_op_ = 0;  ///< number of the first op that is written
   bool failed_ = false;
 };
 

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/percent.h"
 #include "support/render/columns.h"
 #include "support/render/distinct.h"
 #include "support/render/json.h"
@@ -17,12 +18,7 @@ constexpr std::string_view schema = "https://json.schemastore.org/sarif-2.1.0.js
 
 /// A name as a reference relative to where the compiler was started: bytes that a URI does not take are escaped.
 std::string to_uri(std::string_view name) {
-  std::string uri = name.starts_with('/') ? "file://" : "";
-  for (unsigned char c : name) {
-    bool is_plain = std::isalnum(c) || std::string_view("/._-~").find(char(c)) != std::string_view::npos;
-    uri += is_plain ? std::string(1, char(c)) : fmt::format("%{:02X}", c);
-  }
-  return uri;
+  return (name.starts_with('/') ? "file://" : "") + percent_encoded(name);
 }
 
 /// Column of a byte of a line, counted from 1 in UTF-16 units.

@@ -14,6 +14,7 @@
 #include "codegen/ptx/emit_ptx.h"
 #include "codegen/ptx/ptxas.h"
 #include "ir/core/check_sizes.h"
+#include "ir/core/kernel_size.h"
 #include "ir/core/parser.h"
 #include "ir/core/printer.h"
 #include "ir/graph/ops.h"
@@ -519,6 +520,17 @@ std::string Compiler::output_path() const {
   return options_.output.empty() ? default_output(options_.input) : options_.output;
 }
 
+void Compiler::warn_of_large_kernels(const TargetOutput& target) {
+  for (Module* module : pointers(target.modules)) {
+    for (Op* kernel : *module->body()) {
+      size_t count = op_count(kernel);
+      if (kernel->info().level == Level::Host || count <= most_optimised_ops) continue;
+      diagnostics_.report(diag::large_kernel, kernel->loc(), kernel_name(kernel), count, target.machine->name,
+                          most_optimised_ops);
+    }
+  }
+}
+
 Status Compiler::generate_code() {
   // LLVM contexts are independent, and the IR is only read.
   return timed("machine code", [&]() -> Status {
@@ -527,6 +539,7 @@ Status Compiler::generate_code() {
     std::vector<std::pair<size_t, size_t>> parts;  // of a compiler
     for (TargetOutput& target : state_->targets) {
       if (target.machine->is_gpu()) continue;
+      warn_of_large_kernels(target);
       compilers.emplace_back(pointers(target.modules), *target.machine);
       for (size_t i = 0; i < compilers.back().part_count(); ++i) parts.emplace_back(targets.size(), i);
       targets.push_back(&target);

@@ -110,6 +110,7 @@ class Compiler {
   bool is_continued(const Module& module) const;
   std::string output_path() const;
   Status check_has_entries();
+  void warn_of_large_kernels(const TargetOutput& target);
   Status generate_code();
   void check_loads(const std::string& bundle);
   Status generate_ptx();
