@@ -122,8 +122,9 @@ Type Context::parse_type(std::string_view text) {
   std::vector<Dim> dims;
   if (!parse_element(parts[next], dtype, policies)) {
     if (!parse_dims(dims_, parts[next++], " x ", dims)) return nullptr;
-    auto is_negative = [](Dim extent) { return extent->constant().value_or(0) < 0; };
-    if (std::ranges::any_of(dims, is_negative)) return nullptr;
+    int64_t least = head == "tile" ? 1 : 0;  // an empty tile is computed nowhere
+    auto is_too_small = [&](Dim extent) { return extent->constant().value_or(least) < least; };
+    if (std::ranges::any_of(dims, is_too_small)) return nullptr;
     if (next == parts.size() || !parse_element(parts[next], dtype, policies)) return nullptr;
   }
   ++next;
