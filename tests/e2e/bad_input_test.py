@@ -57,6 +57,9 @@ SOURCES = {
     "a kernel that unrolls to 65,536 ops": (
         "@kernel\ndef k(x: Tensor[N, f32]) -> Tensor[N, f32]:\n    t = tile.context(n=N)\n    a = tile.load(x)\n"
         "    for i in range(65536):\n        a = a + 1.0\n    return a\n\n@jit\ndef f(x: Tensor[N, f32]):\n    return k(x)\n", ["5:", "[unsupported-kernel-size]"]),
+    "an entry with 102,400 results": (
+        "@jit\ndef f(x: Tensor[B, f32]):\n    s = range(100)\n    for i in range(10):\n        s = s[::-1] + s\n    return s\n",
+        ["6:", "[unsupported-program-size]"]),
     "a tree of modules": ("module M(n: int):\n    a: [M(n - 1)] * 2 if n > 0 else []\n    w: Param[4, f32] = zeros()\n\n"
                           "m = M(40)\n" + HEAD + "x\n", ["2:9", "[unsupported-instances]"]),
     "lists of lists of modules": ("module M(n: int):\n    a: [[M(n - 1)] * 3] * 2 if n > 0 else []\n    w: Param[4, f32] = zeros()\n\n"

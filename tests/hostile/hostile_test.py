@@ -9,7 +9,8 @@ A case is made of the seed and its number; --keep writes those that break a rule
 
 import argparse
 import collections
-import concurrent.futures
+import functools
+import multiprocessing
 import os
 import pathlib
 import random
@@ -124,7 +125,8 @@ def check(build, seed, number, known, options):
             shutil.rmtree(kept, ignore_errors=True)
             shutil.copytree(folder, kept)
             (kept / "command").write_text(" ".join(str(part) for part in command) + "\n")
-        return number, what, problem, seconds, kilobytes, errors
+        first = next((line for line in errors.decode(errors="replace").splitlines() if line), "")
+        return number, what, problem, seconds, kilobytes, first[:200]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -147,17 +149,17 @@ def main():
         known = dumps.make_all(build, pathlib.Path(folder))
     broken, spent, begin = [], collections.Counter(), time.time()
     most = {"seconds": (0, ""), "MB": (0, "")}
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+    # A child counts as its own what the process held that it comes of: each worker is a process, and holds little.
+    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=100) as pool:
         numbers = range(options.first, options.first + options.count)
-        for number, what, problem, seconds, kilobytes, errors in pool.map(
-                lambda number: check(build, options.seed, number, known, options), numbers):
+        case = functools.partial(check, build, options.seed, known=known, options=options)
+        for number, what, problem, seconds, kilobytes, first in pool.imap(case, numbers):
             spent[what] += seconds
             most["seconds"] = max(most["seconds"], (seconds, f"{number} {what}"))
             most["MB"] = max(most["MB"], (kilobytes >> 10, f"{number} {what}"))
             if problem:
                 broken.append(number)
-                first = next((line for line in errors.decode(errors="replace").splitlines() if line), "")
-                print(f"case {options.seed}.{number}, {what}: {problem}; {first[:200]}", flush=True)
+                print(f"case {options.seed}.{number}, {what}: {problem}; {first}", flush=True)
     print(f"{options.count} cases in {time.time() - begin:.0f} s, {len(broken)} broken; the most: {most}")
     return 1 if broken or not known else 0
 

@@ -459,6 +459,7 @@ bool GraphBuilder::add_results(const Function& function, const Datum& result) {
   std::vector<Attr> names;
   std::vector<Value*> returned;
   for (size_t i = 0; i < values.size(); ++i) {
+    if (!may_spend(1, loc)) return false;
     if (const auto* state = values[i].object_as<StateValue>()) {
       if (!add_state_result(*state, loc, names, returned)) return false;
       continue;

@@ -97,6 +97,9 @@ bool parse_view_field(DimTable& table, std::string_view text, ViewFields& fields
   return value.empty() || parse_dims(table, value, ",", fields.strides);
 }
 
+/// Lanes of a register; no instruction set has so many.
+constexpr int64_t most_lanes = 1024;
+
 }  // namespace
 
 Type Context::parse_type(std::string_view text) {
@@ -113,7 +116,7 @@ Type Context::parse_type(std::string_view text) {
     if (parts.size() != 2) return nullptr;
     std::optional<DType> dtype = parse_dtype(parts[0]);
     std::optional<int64_t> lanes = parse_int(parts[1]);
-    return dtype && lanes && *lanes > 0 ? reg(*dtype, *lanes) : nullptr;
+    return dtype && lanes && *lanes > 0 && *lanes <= most_lanes ? reg(*dtype, *lanes) : nullptr;
   }
   std::vector<std::string_view> parts = split(body, ",");
   DType dtype;
@@ -122,9 +125,8 @@ Type Context::parse_type(std::string_view text) {
   std::vector<Dim> dims;
   if (!parse_element(parts[next], dtype, policies)) {
     if (!parse_dims(dims_, parts[next++], " x ", dims)) return nullptr;
-    int64_t least = head == "tile" ? 1 : 0;  // an empty tile is computed nowhere
-    auto is_too_small = [&](Dim extent) { return extent->constant().value_or(least) < least; };
-    if (std::ranges::any_of(dims, is_too_small)) return nullptr;
+    auto is_negative = [](Dim extent) { return extent->constant().value_or(0) < 0; };
+    if (std::ranges::any_of(dims, is_negative)) return nullptr;
     if (next == parts.size() || !parse_element(parts[next], dtype, policies)) return nullptr;
   }
   ++next;

@@ -224,8 +224,10 @@ Value* root_of(Value* value) {
 
 Value* place_of(Op* op, unsigned result) {
   Attr places = op->attr("places");
-  int64_t place = places ? places->elements[result]->integer : -1;
-  return place < 0 ? nullptr : op->in(over_of(op), unsigned(place));
+  if (!places || result >= places->elements.size()) return nullptr;
+  int64_t place = places->elements[result]->integer;
+  std::vector<Value*> over = op->ins(over_of(op));
+  return place < 0 || size_t(place) >= over.size() ? nullptr : over[size_t(place)];
 }
 
 Value* memory_before(Value* root) {

@@ -109,6 +109,21 @@ TEST_CASE("a launch agrees with its kernel") {
       "value 0 is tensor<B*S x 4, f32>, but parameter 0 of kernel @f.0 is tensor<M x 4, f32>");
 }
 
+TEST_CASE("places are of the results and in memory that is taken over") {
+  for (std::string places : {"[]", "[5, 0]"}) {
+    check_body_report(
+        "%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
+        "%0: tensor<(B*S) x 4, f32> = host.launch [%a], [] {dims = {M = <B*S>}, kernel = @f.0, places = " +
+            places + "}\nhost.return [%0]\n",
+        "'places' gives a number for each of the results");
+  }
+  check_body_report(
+      "%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
+      "%0: tensor<(B*S) x 4, f32> = host.launch [%a], [] {dims = {M = <B*S>}, kernel = @f.0, places = [5]}\n"
+      "host.return [%0]\n",
+      "place");
+}
+
 TEST_CASE("host values keep their sizes") {
   check_body_report("%0: tensor<B x 4, f32> = host.alias %x\nhost.return [%0]\n",
                     "different numbers of elements");

@@ -27,7 +27,7 @@ TEST_CASE("syntax mistakes are reported with their place") {
   check_mentions(report("%a: f32 = tile.constant {value = }\n"), "test.tir:3:34: error: expected an attribute value [ir-syntax]");
   check_mentions(report("%a: f33 = tile.constant {value = 1}\n"), "'f33' is not a type");
   check_mentions(report("%a: tile<6 x -16, f32> = tile.full {value = 1}\n"), "'tile<6 x -16, f32>' is not a type");
-  check_mentions(report("%a: tile<1 x 0, f32> = tile.full {value = 1}\n"), "'tile<1 x 0, f32>' is not a type");
+  check_mentions(report("%a: reg<f32 x 1025> = tile.full {value = 1}\n"), "'reg<f32 x 1025>' is not a type");
   check_mentions(report("%a: f32 = tile.konstant {value = 1}\n"), "'tile.konstant' is not an op");
   check_mentions(report("%a: f32 = tile.neg %b\n"), "value %b is not defined before this use");
   check_mentions(report("%a: f32 = tile.constant {value = 1}\n%a: f32 = tile.neg %a\n"), "value %a is defined twice");

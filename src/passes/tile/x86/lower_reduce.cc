@@ -84,6 +84,7 @@ Value* KernelLowering::combine(Kind kind, std::vector<Value*> values) {
 }
 
 Value* KernelLowering::reduce_row(Kind kind, std::vector<Value*> parts, Value* identity) {
+  if (parts.empty()) return identity;
   int64_t last = std::max<int64_t>(parts.back()->type()->lanes, 1);
   int64_t lanes = parts.size() > 1 ? lanes_ : int64_t(std::bit_ceil(uint64_t(last)));
   parts.back() = padded(b_, parts.back(), lanes, identity);
