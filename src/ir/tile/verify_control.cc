@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ir/core/access_site.h"
 #include "ir/core/symbols.h"
 #include "ir/core/work.h"
@@ -32,6 +34,13 @@ void check_yield(Op* op, unsigned region, OpVerifier& verifier) {
   }
 }
 
+/// Whether the module says of itself that layouts are assigned.
+bool has_layouts(const Module& module) {
+  Attr properties = module.attr("properties");
+  auto is_it = [](Attr each) { return each->string == "layouts-assigned"; };
+  return properties && std::ranges::any_of(properties->elements, is_it);
+}
+
 }  // namespace
 
 void verify_kernel(Op* op, OpVerifier& verifier) {
@@ -55,6 +64,9 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
   verify_work(op, verifier);
   verify_checks(op, body->arg_count(), verifier);
   if (!verifier.failed()) verify_free_dims(op, verifier);
+  if (!op->has_attr("threads") && has_layouts(*op->module())) {
+    verifier.error("layouts are assigned to threads, and 'threads' is missing");
+  }
   if (!verifier.failed()) verify_threads(op, verifier);
 }
 

@@ -23,6 +23,13 @@ void check_mentions(const std::string& text, const std::string& part) {
 
 }  // namespace
 
+TEST_CASE("a kernel whose layouts are assigned has threads") {
+  std::string text = "module @k level(tile) version(1) {properties = [\"layouts-assigned\"], target = \"cuda:sm_90a\"} {\n"
+                     "  tile.kernel @k() {outputs = 0, grid = [1], schedule = {}} {\n"
+                     "    tile.return\n  }\n}\n";
+  check_mentions(TextFixture().round_trip(text), "'threads' is missing");
+}
+
 TEST_CASE("syntax mistakes are reported with their place") {
   check_mentions(report("%a: f32 = tile.constant {value = }\n"), "test.tir:3:34: error: expected an attribute value [ir-syntax]");
   check_mentions(report("%a: f33 = tile.constant {value = 1}\n"), "'f33' is not a type");
