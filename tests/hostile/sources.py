@@ -359,7 +359,7 @@ def mutated(random):
             tokens[random.choice(numbers or [at])] = str(random.choice(HUGE))
         elif change == 4:
             names = [i for i, token in enumerate(tokens) if token.isidentifier()]
-            tokens[random.choice(names)] = tokens[random.choice(names)]
+            tokens[random.choice(names or [at])] = tokens[random.choice(names or [at])]
         elif change == 5:
             end = min(len(tokens), at + random.randrange(60))
             tokens[at:at] = tokens[at:end] * random.choice([1, 5, 100])

@@ -220,7 +220,17 @@ std::string print_llvm(std::span<Module* const> modules, const Machine& machine)
 }
 
 std::string print_assembly(std::span<Module* const> modules, const Machine& machine, Places places) {
-  return Lowered(distinct_kernels(modules), machine, places).emit(llvm::CodeGenFileType::AssemblyFile);
+  // As in objects, large kernels stand apart: the others are optimised. The text is of the code that is shipped.
+  std::vector<DistinctKernel> kernels = distinct_kernels(modules);
+  auto large = std::stable_partition(kernels.begin(), kernels.end(), [](const auto& each) { return !is_large(each); });
+  std::string text;
+  if (large != kernels.begin() || kernels.empty()) {
+    text = Lowered({kernels.begin(), large}, machine, places).emit(llvm::CodeGenFileType::AssemblyFile);
+  }
+  if (large != kernels.end()) {
+    text += Lowered({large, kernels.end()}, machine, places).emit(llvm::CodeGenFileType::AssemblyFile);
+  }
+  return text;
 }
 
 }  // namespace tessera::codegen

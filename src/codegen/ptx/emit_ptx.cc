@@ -9,6 +9,7 @@
 #include "codegen/ptx/emitter.h"
 #include "codegen/ptx/order.h"
 #include "codegen/ptx/print_code.h"
+#include "ir/core/kernel_size.h"
 #include "ir/host/ops.h"
 #include "support/check.h"
 #include "support/percent.h"
@@ -104,7 +105,7 @@ KernelSources kernel_sources(std::span<Module* const> modules) {
         KernelSource& source = sources[ptx::ptx_name(symbol_name(function))];
         source.loc = function->loc();
         source.own = function->flag("own");
-        source.name = function->has_attr("kernel") ? function->string_attr("kernel") : symbol_name(function);
+        source.name = kernel_name(function);
       }
       walk(function, [&](Op* op) {
         if (!op->is(host::info(host::OpKind::Launch))) return;

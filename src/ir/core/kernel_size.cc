@@ -23,8 +23,7 @@ Status check_kernel_sizes(Module& module, DiagnosticEngine& diagnostics) {
 }
 
 void report_kernel_size(Op* kernel, Loc loc, size_t most, DiagnosticEngine& diagnostics) {
-  diagnostics.report(diag::unsupported_kernel_size, loc, kernel_name(kernel), most)
-      .help(kernel_size_help);
+  diagnostics.report(diag::unsupported_kernel_size, loc, kernel_name(kernel), most).help(kernel_size_help);
 }
 
 std::string kernel_name(Op* kernel) {

@@ -121,7 +121,7 @@ TEST_CASE("places are of the results and in memory that is taken over") {
       "%a: tensor<(B*S) x 4, f32> = host.alias %x\n"
       "%0: tensor<(B*S) x 4, f32> = host.launch [%a], [] {dims = {M = <B*S>}, kernel = @f.0, places = [5]}\n"
       "host.return [%0]\n",
-      "place");
+      "place 5 is none of 0 buffers");
 }
 
 TEST_CASE("host values keep their sizes") {

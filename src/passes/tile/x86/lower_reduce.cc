@@ -107,7 +107,10 @@ void KernelLowering::lower_reduce(Op* op) {
   size_t axis = size_t(op->int_attr("axis"));
   Kind kind = combiner(op->string_attr("kind"));
   DType dtype = op->result()->type()->dtype;
+  // The sum of no element is +0, while -0 is neutral.
+  bool is_float_sum = kind == Kind::Add && is_float(dtype);
   Value* identity = neutral_of(kind, dtype);
+  if (is_float_sum && from.shape.extents[axis] == 0) identity = b_.number(identity->type(), 0.0);
   bool along_lanes = axis + 1 == from.shape.extents.size();
   Value* limit = mask_past(from, axis, op->in(in::Reduce::limit), identity);
 
@@ -127,12 +130,13 @@ void KernelLowering::lower_reduce(Op* op) {
         for (index[axis] = 0; index[axis] < from.shape.extents[axis]; ++index[axis]) {
           values.push_back(from.part(from.shape.row_of(index), part));
         }
-        kept.parts.push_back(combine(kind, std::move(values)));
+        int64_t lanes = kept.shape.lanes(part);
+        Value* none = lanes > 1 ? b_.splat(identity, lanes) : identity;
+        kept.parts.push_back(values.empty() ? none : combine(kind, std::move(values)));
       }
     }
   }
-  if (limit && kind == Kind::Add && is_float(dtype)) {
-    // The sum of no element is +0.
+  if (limit && is_float_sum) {
     Value* some = b_.op(Kind::Gt, limit, b_.index(0));
     for (Value*& part : kept.parts) {
       Type type = part->type();
