@@ -75,6 +75,7 @@ struct OpInfo {
   uint32_t traits = 0;
   uint32_t effects = 0;
   void (*verify)(Op*, OpVerifier&) = nullptr;
+  void (*verify_inside)(Op*, OpVerifier&) = nullptr;  ///< runs once the ops inside hold their rules
   ElementwiseKind elementwise = ElementwiseKind::None;
 
   bool has(Trait trait) const { return traits & trait; }
@@ -89,6 +90,7 @@ struct OpFacts {
   uint32_t traits = 0;
   uint32_t effects = 0;
   void (*verify)(Op*, OpVerifier&) = nullptr;
+  void (*verify_inside)(Op*, OpVerifier&) = nullptr;  ///< runs once the ops inside hold their rules
   ElementwiseKind elementwise = ElementwiseKind::None;
 };
 

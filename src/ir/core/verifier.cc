@@ -59,7 +59,8 @@ class ModuleVerifier {
         }
       }
     }
-    return true;
+    if (op->info().verify_inside) op->info().verify_inside(op, verifier);
+    return !verifier.failed();
   }
 
   /// A module has host functions beside kernels of its own level; neither has ops of the other inside.

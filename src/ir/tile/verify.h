@@ -56,6 +56,9 @@ void verify_dot_pairs(Op* op, OpVerifier& verifier);
 
 /// The threads of a kernel, its roles and the layouts of all types in it (verify_threads.cc).
 void verify_threads(Op* kernel, OpVerifier& verifier);
+/// The layouts of tiles that threads make of others without what another thread holds, and of
+/// combinations along an axis, once the ops hold their rules (verify_layouts.cc).
+void verify_layouts(Op* kernel, OpVerifier& verifier);
 
 /// Reports an axis outside 0 .. rank-1; true if `axis` names one.
 bool expect_axis(Op* op, OpVerifier& verifier, size_t rank);

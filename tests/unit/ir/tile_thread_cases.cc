@@ -153,6 +153,16 @@ std::vector<TileCase> wrong_tiles() {
        "a layout of 4 warps in 2 warps"},
       {"", {full("tile<64 x 32, f32, " + blocked + ">"), "%b: tile<64 x 32, f32> = tile.neg %a"},
        "operand 0 has another layout"},
+      {"", {full("tile<64 x 32, f32, " + blocked + ">"),
+            "%b: tile<32 x 64, f32, #blocked<32 x 64, vector = 4, warps = 4>> = tile.transpose %a {perm = [1, 0]}"},
+       "threads hold other elements"},
+      {"", {full("tile<64 x 32, f32, " + blocked + ">"),
+            "%b: tile<64, f32, #blocked<64, vector = 1, warps = 4>> = tile.reduce %a, [] {axis = 1, kind = \"sum\"}"},
+       "has another layout than #"},
+      {"", {full("tile<64 x 32, f32, " + blocked + ">"),
+            "%b: tile<64 x 32, f32, #blocked<64 x 32, vector = 1, warps = 4>>, %c: tile<64 x 1, f32> = "
+            "tile.scan %a, [], [] {axis = 1, kind = \"sum\"}"},
+       "has another layout than #"},
       {"", {"%s: view<8 x 64, bf16, strides = [64, 1], offset = 0, space = shared, "
             "#shared<16 x 64, bytes = 2, swizzle = 128>> = tile.alloc_shared"}, "other extents than the memory"},
       {"", {"%s: view<16 x 64, f32, strides = [64, 1], offset = 0, space = shared, "

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "ir/layout/conversion.h"
+#include "ir/layout/register_map.h"
 #include "ir/target/ops.h"
+#include "ir/tile/axes.h"
 #include "ir/tile/ops.h"
 #include "passes/tile/nv/nv_lowering.h"
 #include "support/check.h"
@@ -15,36 +17,11 @@ using layout::InputDim;
 using layout::Layout;
 using layout::Point;
 
-namespace {
-
-Point moved(const Point& from, const std::vector<int>& axes) {
-  Point to{};
-  for (size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i] >= 0) to[i] = from[size_t(axes[i])];
-  }
-  return to;
-}
-
-/// Whether the threads' parts of `to`, with its axes renamed, are those of `from`.
-bool same_thread_parts(const Layout& from, const Layout& to, const std::vector<int>& axes) {
-  for (InputDim dim : {InputDim::Lane, InputDim::Warp}) {
-    if (from.size(dim) != to.size(dim)) return false;
-    for (int i = 0; i < to.size(dim); ++i) {
-      if (from.part(dim, i) != moved(to.part(dim, i), axes)) return false;
-    }
-  }
-  return true;
-}
-
-}  // namespace
-
-std::vector<int64_t> NvLowering::register_map(const Layout& from, const Layout& to, const std::vector<int>& axes) {
-  TSR_CHECK(same_thread_parts(from, to, axes), "two tiles' elements are held by different threads");
-  std::map<Point, int64_t> holder;
-  for (int r = from.registers_per_thread(); r-- > 0;) holder[from.register_offset(r)] = r;
-  std::vector<int64_t> map;
-  for (int r = 0; r < to.registers_per_thread(); ++r) map.push_back(holder.at(moved(to.register_offset(r), axes)));
-  return map;
+std::vector<int64_t> NvLowering::register_map(const Layout& from, const Layout& to, const std::vector<int>& axes,
+                                              const Point& start) {
+  std::optional<std::vector<int64_t>> map = layout::register_map(from, to, axes, start);
+  TSR_CHECK(map, "two tiles' elements are held by different threads");
+  return *map;
 }
 
 Value* NvLowering::pick(Value* reg, const std::vector<int64_t>& lanes) {
@@ -61,53 +38,12 @@ Value* NvLowering::concat(const std::vector<Value*>& parts) {
   return b_.at().value(target::info(target::OpKind::Concat), {parts}, type);
 }
 
-void NvLowering::lower_broadcast(Op* op) {
-  Type from = op->operand(0)->type(), to = op->result()->type();
-  std::vector<int> axes;
-  for (size_t i = 0; i < from->rank(); ++i) axes.push_back(from->dims[i]->is_constant(1) ? -1 : int(i));
-  define(op->result(), pick(value(op->operand(0)), register_map(layout_of(from), layout_of(to), axes)));
-}
-
-void NvLowering::lower_reshape(Op* op) {
-  Type from = op->operand(0)->type(), to = op->result()->type();
-  std::vector<int> axes;
-  size_t j = 0;
-  for (Dim extent : from->dims) {
-    if (extent->is_constant(1)) {
-      axes.push_back(-1);
-      continue;
-    }
-    while (to->dims[j]->is_constant(1)) ++j;
-    axes.push_back(int(j++));
-  }
-  define(op->result(), pick(value(op->operand(0)), register_map(layout_of(from), layout_of(to), axes)));
-}
-
-void NvLowering::lower_transpose(Op* op) {
-  std::vector<int64_t> perm = op->ints_attr("perm");
-  std::vector<int> axes(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) axes[size_t(perm[i])] = int(i);
-  std::vector<int64_t> map =
-      register_map(layout_of(op->operand(0)->type()), layout_of(op->result()->type()), axes);
+void NvLowering::lower_same_elements(Op* op) {
+  Point start{};
+  if (op->is(tile::info(tile::OpKind::Slice))) std::ranges::copy(op->ints_attr("offsets"), start.begin());
+  std::vector<int64_t> map = register_map(layout_of(op->operand(0)->type()), layout_of(op->result()->type()),
+                                          *tile::axes_in_result(op), start);
   define(op->result(), pick(value(op->operand(0)), map));
-}
-
-/// Registers whose part lies within the slice; the slice starts where threads' parts are 0 again.
-void NvLowering::lower_slice(Op* op) {
-  const Layout& from = layout_of(op->operand(0)->type());
-  const Layout& to = layout_of(op->result()->type());
-  std::vector<int64_t> offsets = op->ints_attr("offsets");
-  std::map<Point, int64_t> holder;
-  for (int r = from.registers_per_thread(); r-- > 0;) holder[from.register_offset(r)] = r;
-  std::vector<int64_t> lanes;
-  for (int r = 0; r < to.registers_per_thread(); ++r) {
-    Point point = to.register_offset(r);
-    for (size_t i = 0; i < offsets.size(); ++i) point[i] += int32_t(offsets[i]);
-    auto it = holder.find(point);
-    TSR_CHECK(it != holder.end(), "a slice does not start where a thread's registers do");
-    lanes.push_back(it->second);
-  }
-  define(op->result(), pick(value(op->operand(0)), lanes));
 }
 
 void NvLowering::lower_iota(Op* op) {

@@ -128,10 +128,10 @@ void NvLowering::lower(Op* op) {
     case OpKind::Take: return lower_take(op);
     case OpKind::Scatter: return lower_scatter(op);
     case OpKind::Iota: return lower_iota(op);
-    case OpKind::Broadcast: return lower_broadcast(op);
-    case OpKind::Reshape: return lower_reshape(op);
-    case OpKind::Transpose: return lower_transpose(op);
-    case OpKind::Slice: return lower_slice(op);
+    case OpKind::Broadcast:
+    case OpKind::Reshape:
+    case OpKind::Transpose:
+    case OpKind::Slice: return lower_same_elements(op);
     case OpKind::Merge: return lower_merge(op);
     case OpKind::ConvertLayout: return lower_convert(op);
     case OpKind::Reduce: return lower_reduce(op);

@@ -138,14 +138,9 @@ class NvLowering {
   void store_matrices(Value* stored, Memory memory, const layout::MatrixAccess& access);
 
   // lower_shape.cc: the same elements in other registers.
-  /// The registers of `from` that hold what each register of `to` does, where axis i of `from` is axis axes[i] of
-  /// `to` (-1: index 0).
   std::vector<int64_t> register_map(const layout::Layout& from, const layout::Layout& to,
-                                    const std::vector<int>& axes);
-  void lower_broadcast(Op* op);
-  void lower_reshape(Op* op);
-  void lower_transpose(Op* op);
-  void lower_slice(Op* op);
+                                    const std::vector<int>& axes, const layout::Point& start = {});
+  void lower_same_elements(Op* op);
   void lower_iota(Op* op);
   void lower_merge(Op* op);
   void lower_convert(Op* op);
