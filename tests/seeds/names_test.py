@@ -12,52 +12,6 @@ DEFERRED = re.compile(r"(later|not planned): \S")
 PLACE = re.compile(r"\[(?P<path>[^\]]+)\]\((?P<link>[^)]+)\)(?:: `(?P<word>.+)`)?$")
 
 
-# What a name may still wait for, and what the tree has once it waits no longer: a subject that is there, or that no
-# name waits for, has rows that are out of date.
-OPEN = {
-    "distribution": ["src/distribution", "src/ir/graph/*collective*"],
-    "collectives": ["src/ir/tile/*collective*"],
-    "parallelism": ["src/distribution"],
-    "mesh layouts": ["src/frontend/mesh*"],
-    "NCCL": ["src/**/nccl*"],
-    "`gir.dist`": ["src/passes/**/*distribut*"],
-    "autodiff": ["src/passes/**/*differentiat*", "src/passes/**/*gradient*", "src/**/autodiff*"],
-    "gradients": ["src/passes/**/*gradient*"],
-    "training": ["src/**/autodiff*"],
-    "transforms": ["src/**/vmap*"],
-    "rematerialisation": ["src/passes/**/*remat*"],
-    "serving": ["src/serving"],
-    "paged": ["src/**/*paged*", "runtime/**/*paged*"],
-    "quantisation": ["src/passes/**/*quanti*"],
-    "`tsr tune`": ["**/tsr/tune*", "src/tuner"],
-    "cache of schedules": ["src/tuner"],
-    "profiles": ["runtime/**/*profile*", "src/**/*profile*"],
-    "metrics": ["runtime/**/*metric*"],
-    "counters": ["runtime/**/*counter*"],
-    "watchdog": ["runtime/**/*watchdog*"],
-    "file of policies": ["runtime/**/*polic*"],
-    "`tsr pack-repro`": ["**/tsr/pack_repro*"],
-    "Python": ["python", "bindings/python"],
-    "ONNX": ["src/**/*onnx*"],
-    "AMD": ["src/codegen/*amd*", "src/codegen/*gcn*"],
-    "ROCm": ["src/codegen/*roc*"],
-    "HIP": ["runtime/**/hip*"],
-    "HSACO": ["src/codegen/*hsa*"],
-    "SVE": ["src/**/*sve_*"],
-    "web": ["src/codegen/*web*", "src/codegen/*wasm*"],
-    "WebGPU": ["src/codegen/*wgsl*", "src/codegen/*webgpu*"],
-    "CUDA graph": ["runtime/cuda/*graph*"],
-    "clusters with multicast": ["src/**/*multicast*"],
-    "L2 hints": ["src/**/*l2_*"],
-    "scheduler of several kernels": ["runtime/cuda/*scheduler*"],
-    "stored layouts": ["src/**/*stored_layout*"],
-    "layouts of parameters": ["src/**/*stored_layout*"],
-    "key `vector`": [],
-    "plug-ins": ["src/**/*plugin*"],
-    "guide for users of Triton": ["docs/*triton*"],
-    "the others": [],  # regressions of time
-}
-
 
 def cells(line):
     """The cells of a row of a table; a bar in a cell is written \\|."""
@@ -83,32 +37,20 @@ def problems_of(name, here, place):
     return []
 
 
-def problems_of_subjects(rows):
-    """What is deferred to a subject that nobody knows, or that is there."""
-    deferred = [(row[0], later) for row in rows for later in re.findall(r"later: (.*)", row[1])]
-    problems = [f"{name}: '{later}' is no open subject of names_test.py" for name, later in deferred
-                if not any(subject in later for subject in OPEN)]
-    for subject, signs in OPEN.items():
-        if not any(subject in later for _, later in deferred):
-            problems.append(f"no name waits for '{subject}'")
-        for sign in signs:
-            there = next(ROOT.glob(sign), None)
-            if there:
-                problems.append(f"names wait for '{subject}', and there is {there.relative_to(ROOT)}")
-    return problems
-
-
 def main():
     text = (ROOT / "docs/names.md").read_text()
-    rows = [cells(line) for line in text.splitlines() if line.startswith("| ")]
-    rows = [row for row in rows if row[0] not in ("name", "---")]
+    every = [cells(line) for line in text[text.index("\n## "):].splitlines() if line.startswith("| ")]
+    rows, old = [], False
+    for row in every:
+        old = row[2] == "where" if row[0] == "name" else old
+        if old and row[0] not in ("name", "---"):
+            rows.append(row)
     problems = [f"{row}: three cells are wanted" for row in rows if len(row) != 3]
     for row in rows:
         if len(row) == 3:
             problems += problems_of(*row)
-    problems += problems_of_subjects([row for row in rows if len(row) == 3])
-    wanted = (ROOT / "tests/seeds/names.txt").read_text().splitlines()
-    have = [row[0] for row in rows]
+    wanted = (ROOT / "tests/names/names.txt").read_text().splitlines()
+    have = [row[0] for row in every if row[0] not in ("name", "---")]
     problems += [f"{name}: not in docs/names.md" for name in wanted if name not in have]
     problems += [f"{name}: no name of the documents" for name in have if name not in wanted]
     if len(have) != len(wanted):
