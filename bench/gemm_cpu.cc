@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "codegen/llvm/emit_llvm.h"
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
 #include "ir/host/ops.h"
 #include "ir/schedule/ops.h"
 #include "ir/target/ops.h"
+#include "ir/text/parser.h"
+#include "ir/text/printer.h"
 #include "ir/tile/ops.h"
 #include "passes/pass.h"
 #include "runtime/format/kernel_image.h"

@@ -10,11 +10,11 @@
 #include <string>
 
 #include "frontend/index/collector.h"
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
-#include "ir/core/verifier.h"
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
+#include "ir/text/parser.h"
+#include "ir/text/printer.h"
+#include "ir/text/verifier.h"
 #include "support/check.h"
 
 using namespace tessera;

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "lsp/server.h"
-#include "lsp/transport.h"
+#include "lsp/protocol/transport.h"
+#include "lsp/server/server.h"
 
 using namespace tessera::lsp;
 

@@ -1,6 +1,6 @@
 // Any bytes as an .npy file; what is accepted is written and read back the same.
 
-#include "runtime/format/npy.h"
+#include "runtime/files/npy.h"
 
 #include <cstdint>
 #include <cstdlib>

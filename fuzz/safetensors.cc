@@ -1,6 +1,6 @@
 // Any bytes as a safetensors file; what is accepted is written and read back the same.
 
-#include "runtime/format/safetensors.h"
+#include "runtime/files/safetensors.h"
 
 #include <cstdint>
 #include <cstdlib>

@@ -105,14 +105,14 @@ def page(level):
 
 
 def elementwise_page():
-    text = (ROOT / "src/ir/core/elementwise.def").read_text()
+    text = (ROOT / "src/ir/numbers/elementwise.def").read_text()
     head = text.split("\n\n")[0]
     out = ["# Elementwise ops", "", "```", *(line[3:] for line in head.splitlines()), "```", "",
            "| op | operands | class | meaning |", "| --- | --- | --- | --- |"]
     for comment, body in rows(text, "ELEMENTWISE"):
         name, operands, cls, _ = split_top(body)
         out.append(f"| `{snake(name)}` | {operands} | {cls} | {comment.replace('|', chr(92) + '|')} |")
-    rows_of_levels = (ROOT / "src/ir/core/elementwise_ops.inc").read_text()
+    rows_of_levels = (ROOT / "src/ir/numbers/elementwise_ops.inc").read_text()
     meanings = re.findall(r"^// (.*)\n#define ELEMENTWISE_ATTRIBUTES_(\w+) ATTR_OPT\((\w+), (\w+)\)", rows_of_levels, re.M)
     out += ["", *(f"Ops of class {cls} have an attribute `{name}` ({kind}, optional): {meaning}."
                   for meaning, cls, name, kind in meanings)]

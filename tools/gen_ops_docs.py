@@ -39,7 +39,7 @@ def split_facts(comment):
 
 def elementwise():
     """By name of the kind: class and meaning."""
-    lines = (ROOT / "src/ir/core/elementwise.def").read_text().splitlines()
+    lines = (ROOT / "src/ir/numbers/elementwise.def").read_text().splitlines()
     table = {}
     for i, line in enumerate(lines):
         match = re.match(r"ELEMENTWISE\((\w+), \d, (\w+)", line)

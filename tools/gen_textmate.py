@@ -107,7 +107,7 @@ def type_lists():
     known = between(source("src/frontend/format/policies.h"), "policies[] = {", "};", "policies of the formatter")
     expect_same(re.findall(r'"(\w+)"', known), set(policies), "policies that the formatter knows")
     aliases = between(source("src/frontend/check_numerics.cc"), "DTypeName names[]", "};", "spellings of dtypes")
-    dtypes = re.findall(r'^DTYPE\(.*"(\w+)"\)', source("src/ir/core/dtypes.def"), re.M)
+    dtypes = re.findall(r'^DTYPE\(.*"(\w+)"\)', source("src/ir/numbers/dtypes.def"), re.M)
     dtypes += re.findall(r'\{"(\w+)", DType::', aliases) + re.findall(r'"([a-z]\w+)"', others)
     return {
         # `Region` before brackets and a type is a rule of the template.

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "runtime/format/safetensors.h"
+#include "runtime/files/safetensors.h"
 
 namespace host {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/format/file.h"
+#include "runtime/files/file.h"
 
 namespace host {
 

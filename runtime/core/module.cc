@@ -10,10 +10,10 @@
 
 #include "runtime/core/context.h"
 #include "runtime/core/tensor.h"
+#include "runtime/files/safetensors.h"
 #include "runtime/format/bundle_check.h"
 #include "runtime/format/launch_check.h"
 #include "runtime/format/plan_views.h"
-#include "runtime/format/safetensors.h"
 
 namespace tessera::runtime {
 

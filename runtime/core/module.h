@@ -10,8 +10,8 @@
 #include "runtime/core/bind.h"
 #include "runtime/core/device.h"
 #include "runtime/core/function.h"
+#include "runtime/files/file.h"
 #include "runtime/format/bundle.h"
-#include "runtime/format/file.h"
 #include "runtime/format/reflection.h"
 
 struct tsr_context;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/format/dtype.h"
+#include "runtime/files/dtype.h"
 
 namespace tessera::runtime {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 #include "runtime/include/tessera.h"
 
 namespace tessera::runtime {

@@ -4,7 +4,7 @@
 #include "runtime/core/bind.h"
 #include "runtime/core/device.h"
 #include "runtime/core/status.h"
-#include "runtime/format/dtype.h"
+#include "runtime/files/dtype.h"
 
 namespace tessera::runtime {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/files/result.h"
 #include "runtime/format/manifest.h"
-#include "runtime/format/result.h"
 
 namespace tessera::format {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/files/json.h"
+#include "runtime/files/safetensors.h"
+#include "runtime/files/text.h"
 #include "runtime/format/cuda_image.h"
-#include "runtime/format/json.h"
 #include "runtime/format/kernel_image.h"
 #include "runtime/format/launch_check.h"
-#include "runtime/format/safetensors.h"
-#include "runtime/format/text.h"
 #include "runtime/include/tessera.h"
 
 namespace tessera::format {

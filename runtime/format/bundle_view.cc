@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "runtime/format/bundle.h"
-#include "runtime/format/bytes.h"
-#include "runtime/format/checksum.h"
-#include "runtime/format/text.h"
+#include "runtime/files/bytes.h"
+#include "runtime/files/checksum.h"
+#include "runtime/files/text.h"
 #include "runtime/format/zip_layout.h"
+#include "runtime/format/bundle.h"
 
 namespace tessera::format {
 

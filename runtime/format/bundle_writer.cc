@@ -1,7 +1,7 @@
-#include "runtime/format/bundle.h"
-#include "runtime/format/checksum.h"
-#include "runtime/format/text.h"
+#include "runtime/files/checksum.h"
+#include "runtime/files/text.h"
 #include "runtime/format/zip_layout.h"
+#include "runtime/format/bundle.h"
 
 namespace tessera::format {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 #include "runtime/include/tessera.h"
 
 namespace tessera::format {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "runtime/format/result.h"
+#include "runtime/files/result.h"
 
 namespace tessera::format {
 

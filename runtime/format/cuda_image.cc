@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 
 namespace tessera::format {
 

@@ -1,6 +1,6 @@
 #include "runtime/format/expr.h"
 
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 
 namespace tessera::format {
 

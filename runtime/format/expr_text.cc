@@ -5,8 +5,8 @@
 #include <array>
 #include <charconv>
 
+#include "runtime/files/text.h"
 #include "runtime/format/expr.h"
-#include "runtime/format/text.h"
 
 namespace tessera::format {
 

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "runtime/format/bytes.h"
-#include "runtime/format/text.h"
+#include "runtime/files/bytes.h"
+#include "runtime/files/text.h"
 
 namespace tessera::format {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/format/result.h"
+#include "runtime/files/result.h"
 
 namespace tessera::format {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <optional>
 
+#include "runtime/files/text.h"
 #include "runtime/format/plan_views.h"
-#include "runtime/format/text.h"
 
 namespace tessera::format {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/files/json_cursor.h"
 #include "runtime/format/bundle.h"
 #include "runtime/format/expr.h"
-#include "runtime/format/json_cursor.h"
 
 namespace tessera::format {
 

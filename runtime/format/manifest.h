@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/format/dtype.h"
-#include "runtime/format/result.h"
+#include "runtime/files/dtype.h"
+#include "runtime/files/result.h"
 
 namespace tessera::format {
 

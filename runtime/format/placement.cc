@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/files/text.h"
 #include "runtime/format/plan_views.h"
-#include "runtime/format/text.h"
 
 namespace tessera::format {
 

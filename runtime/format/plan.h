@@ -14,9 +14,9 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/format/dtype.h"
+#include "runtime/files/dtype.h"
+#include "runtime/files/result.h"
 #include "runtime/format/expr.h"
-#include "runtime/format/result.h"
 
 namespace tessera::format {
 

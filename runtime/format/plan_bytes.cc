@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "runtime/format/bytes.h"
+#include "runtime/files/bytes.h"
+#include "runtime/files/text.h"
 #include "runtime/format/plan.h"
-#include "runtime/format/text.h"
 
 namespace tessera::format {
 

@@ -10,10 +10,10 @@
 #include <bit>
 #include <set>
 
+#include "runtime/files/text.h"
 #include "runtime/format/plan.h"
 #include "runtime/format/plan_views.h"
 #include "runtime/format/print_text.h"
-#include "runtime/format/text.h"
 
 namespace tessera::format {
 

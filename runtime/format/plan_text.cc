@@ -1,7 +1,7 @@
 // Plans as text, for people. There is no reader for it: the plan's form is its bytes.
 
+#include "runtime/files/text.h"
 #include "runtime/format/plan.h"
-#include "runtime/format/text.h"
 
 namespace tessera::format {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 
 namespace tessera::format {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/format/dtype.h"
+#include "runtime/files/dtype.h"
 
 namespace tessera::format {
 

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "runtime/base/tensor_maps.h"
+#include "runtime/files/json_cursor.h"
 #include "runtime/format/bundle.h"
-#include "runtime/format/json_cursor.h"
 
 namespace tessera::format {
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/format/dtype.h"
+#include "runtime/files/dtype.h"
+#include "runtime/files/result.h"
 #include "runtime/format/expr.h"
-#include "runtime/format/result.h"
 
 namespace tessera::format {
 

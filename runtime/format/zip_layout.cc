@@ -1,7 +1,7 @@
 #include "runtime/format/zip_layout.h"
 
+#include "runtime/files/bytes.h"
 #include "runtime/format/bundle.h"
-#include "runtime/format/bytes.h"
 
 namespace tessera::format {
 

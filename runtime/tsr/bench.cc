@@ -6,8 +6,8 @@
 #include <cstring>
 #include <set>
 
+#include "runtime/files/text.h"
 #include "runtime/format/expr.h"
-#include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/state_files.h"
 #include "runtime/tsr/stopwatch.h"

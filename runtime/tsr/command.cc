@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 #include "runtime/include/tessera.h"
 #include "runtime/tsr/errors.h"
 #include "support/diagnostic_rows.h"

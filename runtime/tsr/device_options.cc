@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/files/text.h"
 #include "runtime/format/check_names.h"
-#include "runtime/format/text.h"
 #include "tools/command_line/byte_size.h"
 
 namespace tessera::tool {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 #include "support/diagnostic.h"
 
 namespace tessera::tool {

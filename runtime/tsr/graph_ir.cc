@@ -2,12 +2,12 @@
 
 #include <cstring>
 
-#include "ir/core/parser.h"
 #include "ir/host/ops.h"
+#include "ir/text/parser.h"
 #include "ir/tile/ops.h"
+#include "runtime/files/file.h"
+#include "runtime/files/text.h"
 #include "runtime/format/bundle.h"
-#include "runtime/format/file.h"
-#include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/errors.h"
 #include "runtime/tsr/kernel_calls.h"

@@ -9,8 +9,8 @@
 
 #include "ir/core/module.h"
 #include "ir/graph/eval.h"
+#include "runtime/files/safetensors.h"
 #include "runtime/format/bundle.h"
-#include "runtime/format/safetensors.h"
 #include "support/diagnostic.h"
 
 namespace tessera::tool {

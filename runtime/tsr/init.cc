@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/core/philox.h"
-#include "runtime/format/text.h"
+#include "ir/numbers/philox.h"
+#include "runtime/files/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/graph_ir.h"
 #include "runtime/tsr/terminal.h"

@@ -6,12 +6,12 @@
 #include <charconv>
 #include <set>
 
-#include "ir/core/printer.h"
+#include "ir/text/printer.h"
+#include "runtime/files/file.h"
+#include "runtime/files/text.h"
 #include "runtime/format/bundle.h"
-#include "runtime/format/file.h"
 #include "runtime/format/plan.h"
 #include "runtime/format/reflection.h"
-#include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/graph_ir.h"
 #include "runtime/tsr/numbered.h"

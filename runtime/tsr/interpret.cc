@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/graph_ir.h"
 #include "runtime/tsr/terminal.h"

@@ -4,8 +4,8 @@
 
 #include "ir/host/ops.h"
 #include "ir/tile/eval.h"
+#include "runtime/files/text.h"
 #include "runtime/format/print_text.h"
-#include "runtime/format/text.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::tool {

@@ -7,7 +7,7 @@
 #include <new>
 #include <sstream>
 
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 #include "runtime/include/tessera.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/errors.h"

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <set>
 
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/interpret.h"
 #include "runtime/tsr/state_files.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "runtime/files/text.h"
 #include "runtime/format/check_names.h"
-#include "runtime/format/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/terminal.h"
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/format/dtype.h"
-#include "runtime/format/file.h"
-#include "runtime/format/safetensors.h"
+#include "runtime/files/dtype.h"
+#include "runtime/files/file.h"
+#include "runtime/files/safetensors.h"
 #include "runtime/include/tessera.h"
 #include "runtime/tsr/device_options.h"
 

@@ -4,7 +4,7 @@
 #include <deque>
 #include <filesystem>
 
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 #include "runtime/tsr/command.h"
 
 namespace tessera::tool {

@@ -3,8 +3,8 @@
 #include <charconv>
 #include <cstring>
 
-#include "runtime/format/npy.h"
-#include "runtime/format/text.h"
+#include "runtime/files/npy.h"
+#include "runtime/files/text.h"
 #include "runtime/tsr/command.h"
 
 namespace tessera::tool {

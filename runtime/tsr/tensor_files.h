@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/format/file.h"
+#include "runtime/files/file.h"
 #include "runtime/tsr/session.h"
 #include "support/file.h"
 

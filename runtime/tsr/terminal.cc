@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 
 namespace tessera::tool {
 

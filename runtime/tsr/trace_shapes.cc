@@ -3,8 +3,8 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/format/dtype.h"
-#include "runtime/format/text.h"
+#include "runtime/files/dtype.h"
+#include "runtime/files/text.h"
 #include "runtime/tsr/terminal.h"
 
 namespace tessera::tool {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "runtime/format/safetensors.h"
+#include "runtime/files/safetensors.h"
 
 namespace tessera::tool {
 

@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "runtime/format/file.h"
-#include "runtime/format/text.h"
+#include "runtime/files/file.h"
+#include "runtime/files/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/terminal.h"
 #include "tools/whole_bundle/whole_bundle.h"

@@ -1,9 +1,9 @@
 #include "api/frontend_compile.h"
 
-#include "ir/core/machine.h"
-#include "ir/core/parser.h"
 #include "ir/graph/ops.h"
+#include "ir/numbers/machine.h"
 #include "ir/schedule/ops.h"
+#include "ir/text/parser.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::api {

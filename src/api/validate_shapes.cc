@@ -9,8 +9,8 @@
 
 #include "ir/core/context.h"
 #include "ir/core/dim_facts.h"
-#include "ir/core/verifier.h"
 #include "ir/graph/ops.h"
+#include "ir/text/verifier.h"
 
 namespace tessera::api {
 

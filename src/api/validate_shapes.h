@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/core/dim.h"
 #include "ir/core/module.h"
+#include "ir/dim/dim.h"
 #include "support/result.h"
 
 namespace tessera::api {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "frontend/value.h"
-#include "ir/core/elementwise.h"
+#include "ir/numbers/elementwise.h"
 
 namespace tessera::frontend {
 

@@ -16,7 +16,7 @@ struct DTypeName {
 /// The IR's spellings and the aliases of the language.
 constexpr DTypeName names[] = {
 #define DTYPE(Name, bits, cls, text) {text, DType::Name},
-#include "ir/core/dtypes.def"
+#include "ir/numbers/dtypes.def"
 #undef DTYPE
     {"fp64", DType::F64},        {"float64", DType::F64},     {"double", DType::F64},
     {"fp32", DType::F32},        {"float32", DType::F32},     {"float", DType::F32},

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/core/dim_terms.h"
+#include "ir/dim/dim_terms.h"
 
 namespace tessera::frontend {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/core/dim_facts.h"
-#include "ir/core/elementwise.h"
+#include "ir/numbers/elementwise.h"
 #include "support/source.h"
 
 namespace tessera::frontend {

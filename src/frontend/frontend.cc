@@ -5,7 +5,7 @@
 #include "frontend/entry_builder.h"
 #include "frontend/kernel/kernel_check.h"
 #include "frontend/kernel/kernel_library.h"
-#include "ir/core/verifier.h"
+#include "ir/text/verifier.h"
 
 namespace tessera::frontend {
 

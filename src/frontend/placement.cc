@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "frontend/evaluate.h"
-#include "ir/core/machine.h"
+#include "ir/numbers/machine.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/core/machine.h"
 #include "ir/core/module.h"
+#include "ir/numbers/machine.h"
 #include "support/diagnostic.h"
 #include "support/result.h"
 

@@ -5,8 +5,8 @@
 #include <chrono>
 
 #include "ir/core/kernel_size.h"
-#include "ir/core/printer.h"
-#include "ir/core/verifier.h"
+#include "ir/text/printer.h"
+#include "ir/text/verifier.h"
 #include "support/diagnostic_rows.h"
 #include "support/reproducer.h"
 

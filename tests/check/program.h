@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/core/dim.h"
-#include "ir/core/dtype.h"
+#include "ir/dim/dim.h"
+#include "ir/numbers/dtype.h"
 
 namespace tessera::check {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/core/elementwise.h"
-#include "ir/core/tensor.h"
+#include "ir/numbers/elementwise.h"
+#include "ir/numbers/tensor.h"
 
 namespace tessera::check {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "frontend/frontend.h"
-#include "ir/core/machine.h"
-#include "ir/core/tensor.h"
+#include "ir/numbers/machine.h"
+#include "ir/numbers/tensor.h"
 #include "passes/pass_manager.h"
 #include "runtime/include/tessera.h"
 #include "unit/ir/text_fixture.h"

@@ -13,10 +13,10 @@
 
 #include "hostile/mutate.h"
 #include "hostile/trial.h"
-#include "runtime/format/file.h"
-#include "runtime/format/npy.h"
-#include "runtime/format/safetensors.h"
-#include "runtime/format/text.h"
+#include "runtime/files/file.h"
+#include "runtime/files/npy.h"
+#include "runtime/files/safetensors.h"
+#include "runtime/files/text.h"
 
 using namespace tessera;
 using format::cat;

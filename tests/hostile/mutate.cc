@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 
 namespace tessera::hostile {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "hostile/mutate.h"
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 
 namespace tessera::hostile {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lsp/server.h"
+#include "lsp/server/server.h"
 
 namespace lsp_test {
 

@@ -8,7 +8,7 @@ const textmate = require("vscode-textmate");
 
 const table = (file, pattern) =>
   [...fs.readFileSync(path.join(root, file), "utf8").matchAll(pattern)].map((match) => match[1]).join("|");
-const DTYPES = table("src/ir/core/dtypes.def", /^DTYPE\(.*"(\w+)"\)/gm);
+const DTYPES = table("src/ir/numbers/dtypes.def", /^DTYPE\(.*"(\w+)"\)/gm);
 const BUILTINS = table("src/frontend/builtins.def", /^(?:ELEMENTWISE_)?BUILTIN\(\w+, "(\w+)"/gm);
 const POLICIES = table("src/frontend/format/policies.h", /"(\w+)"/g);
 

@@ -17,7 +17,7 @@
 #include "api/include/tessera_frontend.h"
 #include "api/validate_shapes.h"
 #include "frontend/syntax/preprocessor.h"
-#include "ir/core/printer.h"
+#include "ir/text/printer.h"
 #include "support/diagnostic_rows.h"
 #include "support/render/remarks.h"
 

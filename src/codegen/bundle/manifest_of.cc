@@ -6,8 +6,8 @@
 
 #include "codegen/plan/emit_plan.h"
 #include "codegen/plan/format_terms.h"
-#include "ir/core/printer.h"
-#include "runtime/format/text.h"
+#include "ir/text/printer.h"
+#include "runtime/files/text.h"
 
 namespace tessera::codegen {
 

@@ -4,9 +4,9 @@
 
 #include "codegen/bundle/manifest_of.h"
 #include "codegen/plan/emit_plan.h"
-#include "ir/core/peak_figures.h"
-#include "ir/core/printer.h"
 #include "ir/host/ops.h"
+#include "ir/numbers/peak_figures.h"
+#include "ir/text/printer.h"
 #include "runtime/format/bundle.h"
 #include "support/diagnostic_rows.h"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "codegen/llvm/translate.h"
-#include "ir/core/machine.h"
 #include "ir/core/module.h"
+#include "ir/numbers/machine.h"
 
 namespace tessera::codegen {
 

@@ -11,8 +11,8 @@
 #include <unordered_set>
 
 #include "codegen/llvm/debug_places.h"
-#include "ir/core/printer.h"
 #include "ir/target/ops.h"
+#include "ir/text/printer.h"
 #include "support/check.h"
 
 namespace tessera::codegen {

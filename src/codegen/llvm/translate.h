@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "ir/core/machine.h"
 #include "ir/core/module.h"
+#include "ir/numbers/machine.h"
 
 namespace llvm {
 class LLVMContext;

@@ -17,7 +17,7 @@
 #include "codegen/plan/format_terms.h"
 #include "ir/core/place.h"
 #include "ir/host/ops.h"
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
 

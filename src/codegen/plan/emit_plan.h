@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ir/core/dim_facts.h"
-#include "ir/core/machine.h"
 #include "ir/core/module.h"
+#include "ir/numbers/machine.h"
 #include "runtime/format/plan.h"
 #include "runtime/format/reflection.h"
 #include "support/diagnostic.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/core/type.h"
-#include "runtime/format/dtype.h"
+#include "runtime/files/dtype.h"
 #include "runtime/format/expr.h"
 
 namespace tessera::codegen {

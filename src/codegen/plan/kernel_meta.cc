@@ -4,11 +4,11 @@
 #include "codegen/plan/format_terms.h"
 #include "codegen/plan/kernel_fragments.h"
 #include "codegen/plan/launch_facts.h"
-#include "ir/core/access_site.h"
 #include "ir/core/place.h"
-#include "ir/core/work.h"
+#include "ir/text/access_site.h"
+#include "ir/text/work.h"
 #include "runtime/base/tensor_maps.h"
-#include "runtime/format/text.h"
+#include "runtime/files/text.h"
 #include "support/check.h"
 
 namespace tessera::codegen {

@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
-#include "ir/core/machine.h"
 #include "ir/core/module.h"
+#include "ir/numbers/machine.h"
 #include "support/diagnostic.h"
 #include "support/result.h"
 

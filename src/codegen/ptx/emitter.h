@@ -12,7 +12,7 @@
 #include <unordered_map>
 
 #include "codegen/ptx/code.h"
-#include "ir/core/machine.h"
+#include "ir/numbers/machine.h"
 #include "ir/target/ops.h"
 
 namespace tessera::codegen::ptx {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codegen/ptx/emit_ptx.h"
-#include "ir/core/machine.h"
+#include "ir/numbers/machine.h"
 #include "support/diagnostic.h"
 #include "support/result.h"
 

@@ -11,7 +11,7 @@
 #include "frontend/kernel/kernel_value.h"
 #include "frontend/runtime_range.h"
 #include "frontend/syntax/ast_walk.h"
-#include "ir/core/philox.h"
+#include "ir/numbers/philox.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {

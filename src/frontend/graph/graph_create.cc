@@ -5,7 +5,7 @@
 #include "frontend/dtype_values.h"
 #include "frontend/graph/graph_builder.h"
 #include "frontend/kernel/tile_builtins.h"
-#include "ir/core/philox.h"
+#include "ir/numbers/philox.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {

@@ -6,7 +6,7 @@
 #include "frontend/dtype_values.h"
 #include "frontend/graph/graph_builder.h"
 #include "ir/core/dim_facts.h"
-#include "ir/core/printer.h"
+#include "ir/text/printer.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {

@@ -7,7 +7,7 @@
 #include "frontend/dims.h"
 #include "frontend/kernel/kernel_builder.h"
 #include "frontend/kernel/kernel_library.h"
-#include "ir/core/machine.h"
+#include "ir/numbers/machine.h"
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
 #include "support/diagnostic_rows.h"

@@ -5,7 +5,7 @@
 #include "frontend/captures.h"
 #include "frontend/embedded.h"
 #include "frontend/kernel/kernel_builder.h"
-#include "ir/core/machine.h"
+#include "ir/numbers/machine.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {

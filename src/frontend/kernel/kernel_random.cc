@@ -7,7 +7,7 @@
 
 #include "frontend/dims.h"
 #include "frontend/kernel/kernel_builder.h"
-#include "ir/core/philox.h"
+#include "ir/numbers/philox.h"
 #include "ir/schedule/ops.h"
 #include "support/diagnostic_rows.h"
 

@@ -11,7 +11,7 @@
 
 #include "frontend/value.h"
 #include "ir/core/builder.h"
-#include "ir/core/elementwise.h"
+#include "ir/numbers/elementwise.h"
 
 namespace tessera::frontend {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "ir/core/attribute.h"
-#include "ir/core/dim.h"
 #include "ir/core/type.h"
+#include "ir/dim/dim.h"
 
 namespace tessera {
 

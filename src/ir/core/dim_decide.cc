@@ -8,9 +8,9 @@
 #include <numeric>
 
 #include "ir/core/dim_facts.h"
-#include "ir/core/dim_prover.h"
 #include "ir/core/dim_rules.h"
-#include "ir/core/dim_terms.h"
+#include "ir/dim/dim_prover.h"
+#include "ir/dim/dim_terms.h"
 #include "support/check.h"
 
 namespace tessera {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ir/core/attribute.h"
-#include "ir/core/dim_multiples.h"
+#include "ir/dim/dim_multiples.h"
 
 namespace tessera {
 

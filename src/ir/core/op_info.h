@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "ir/core/attribute.h"
-#include "ir/core/elementwise.h"
+#include "ir/numbers/elementwise.h"
 
 namespace tessera {
 

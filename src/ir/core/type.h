@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/core/dim.h"
-#include "ir/core/dtype.h"
+#include "ir/dim/dim.h"
+#include "ir/numbers/dtype.h"
 
 namespace tessera {
 

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "ir/core/builder.h"
-#include "ir/core/elementwise.h"
 #include "ir/graph/ops.h"
+#include "ir/numbers/elementwise.h"
 
 namespace tessera::graph {
 

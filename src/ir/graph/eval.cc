@@ -231,7 +231,7 @@ Status Evaluator::windows(Op* op, TensorValue& result) {
 Status Evaluator::compute(Op* op, TensorValue& result) {
   switch (kind_of(op)) {
 #define ELEMENTWISE(Name, operands, cls, traits) case OpKind::Name:
-#include "ir/core/elementwise.def"
+#include "ir/numbers/elementwise.def"
 #undef ELEMENTWISE
     elementwise(op, result);
     break;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/core/tensor.h"
 #include "ir/graph/ops.h"
+#include "ir/numbers/tensor.h"
 #include "support/diagnostic.h"
 #include "support/result.h"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/core/philox.h"
 #include "ir/graph/eval_ops.h"
+#include "ir/numbers/philox.h"
 
 namespace tessera::graph {
 

@@ -8,8 +8,8 @@
 #include <limits>
 #include <numbers>
 
-#include "ir/core/philox.h"
 #include "ir/graph/eval_ops.h"
+#include "ir/numbers/philox.h"
 
 namespace tessera::graph {
 

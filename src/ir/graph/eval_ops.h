@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "ir/core/tensor.h"
+#include "ir/numbers/tensor.h"
 
 namespace tessera::graph {
 

@@ -4,9 +4,9 @@
 #include <cctype>
 
 #include "ir/core/dim_facts.h"
-#include "ir/core/verify_control.h"
 #include "ir/graph/ops.h"
 #include "ir/graph/verify.h"
+#include "ir/text/verify_control.h"
 
 namespace tessera::graph {
 

@@ -1,8 +1,8 @@
 #pragma once
 // The verifier hooks that rows of ops.def name and ops.cc does not have itself.
 
-#include "ir/core/verifier.h"
 #include "ir/host/ops.h"
+#include "ir/text/verifier.h"
 
 namespace tessera::host {
 

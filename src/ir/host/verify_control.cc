@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "ir/core/verify_control.h"
 #include "ir/host/verify.h"
+#include "ir/text/verify_control.h"
 
 namespace tessera::host {
 

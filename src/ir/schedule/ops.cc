@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
-#include "ir/core/verifier.h"
 #include "ir/schedule/verify.h"
+#include "ir/text/verifier.h"
 
 namespace tessera::schedule {
 

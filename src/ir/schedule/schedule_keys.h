@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ir/core/attribute.h"
-#include "ir/core/machine.h"
+#include "ir/numbers/machine.h"
 #include "support/diagnostic.h"
 
 namespace tessera::schedule {

@@ -2,7 +2,7 @@
 // The verifier hooks that ops.def names. Slots, attributes and dominance have been checked before
 // they run.
 
-#include "ir/core/verifier.h"
+#include "ir/text/verifier.h"
 
 namespace tessera::schedule {
 

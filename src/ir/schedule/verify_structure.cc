@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/core/symbols.h"
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
 #include "ir/schedule/verify.h"
+#include "ir/text/symbols.h"
 
 namespace tessera::schedule {
 

@@ -4,10 +4,10 @@
 
 #include <set>
 
-#include "ir/core/access_site.h"
-#include "ir/core/symbols.h"
-#include "ir/core/work.h"
 #include "ir/target/verify.h"
+#include "ir/text/access_site.h"
+#include "ir/text/symbols.h"
+#include "ir/text/work.h"
 
 namespace tessera::target {
 

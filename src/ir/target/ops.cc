@@ -2,8 +2,8 @@
 
 #include <bit>
 
-#include "ir/core/verifier.h"
 #include "ir/target/verify.h"
+#include "ir/text/verifier.h"
 
 namespace tessera::target {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Hooks of the op tables that stand in files of their own, and what they share.
 
-#include "ir/core/verifier.h"
+#include "ir/text/verifier.h"
 
 namespace tessera::target {
 

@@ -146,7 +146,7 @@ void KernelRun::run_op(Op* op) {
     case OpKind::Mma: return run_mma(op);
     case OpKind::MmaWait: return run_mma_wait(op);
 #define ELEMENTWISE(Name, operands, cls, traits) case OpKind::Name:
-#include "ir/core/elementwise.def"
+#include "ir/numbers/elementwise.def"
 #undef ELEMENTWISE
       return run_elementwise(op);
   }

@@ -22,7 +22,7 @@
 #include <optional>
 #include <span>
 
-#include "ir/core/tensor.h"
+#include "ir/numbers/tensor.h"
 #include "ir/tile/ops.h"
 #include "support/diagnostic.h"
 #include "support/result.h"

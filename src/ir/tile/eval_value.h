@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "ir/core/elementwise.h"
 #include "ir/layout/shared_layout.h"
+#include "ir/numbers/elementwise.h"
 #include "ir/tile/eval_order.h"
 
 namespace tessera::tile {

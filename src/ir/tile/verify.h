@@ -2,7 +2,7 @@
 // The verifier hooks that the rows of ops.def name. The generic part (slots, attribute kinds,
 // dominance) has been checked when a hook runs.
 
-#include "ir/core/verifier.h"
+#include "ir/text/verifier.h"
 
 namespace tessera::tile {
 

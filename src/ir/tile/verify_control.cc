@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "ir/core/access_site.h"
-#include "ir/core/symbols.h"
-#include "ir/core/work.h"
+#include "ir/text/access_site.h"
+#include "ir/text/symbols.h"
+#include "ir/text/work.h"
 #include "ir/tile/ops.h"
 #include "ir/tile/verify.h"
 

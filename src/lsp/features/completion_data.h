@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "lsp/json.h"
-#include "lsp/resolve.h"
+#include "lsp/protocol/json.h"
+#include "lsp/workspace/resolve.h"
 
 namespace tessera::lsp {
 

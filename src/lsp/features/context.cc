@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "lsp/uri.h"
+#include "lsp/protocol/uri.h"
 
 namespace tessera::lsp {
 

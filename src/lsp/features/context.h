@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "lsp/analysis.h"
-#include "lsp/json.h"
-#include "lsp/positions.h"
-#include "lsp/resolve.h"
-#include "lsp/workspace.h"
+#include "lsp/protocol/json.h"
+#include "lsp/protocol/positions.h"
+#include "lsp/workspace/analysis.h"
+#include "lsp/workspace/resolve.h"
+#include "lsp/workspace/workspace.h"
 
 namespace tessera::lsp {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lsp/file_model.h"
+#include "lsp/model/file_model.h"
 
 namespace tessera::lsp {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lsp/features/cursor.h"
-#include "lsp/resolve.h"
+#include "lsp/workspace/resolve.h"
 
 namespace tessera::lsp {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "lsp/analysis.h"
 #include "lsp/features/context.h"
+#include "lsp/workspace/analysis.h"
 
 namespace tessera::lsp {
 

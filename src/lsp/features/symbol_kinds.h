@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "lsp/names.h"
-#include "lsp/resolve.h"
+#include "lsp/model/names.h"
+#include "lsp/workspace/resolve.h"
 
 namespace tessera::lsp {
 

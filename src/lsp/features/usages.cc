@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lsp/readings.h"
+#include "lsp/model/readings.h"
 
 namespace tessera::lsp {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/core/transcendental.h"
 #include "ir/graph/ops.h"
+#include "ir/numbers/transcendental.h"
 #include "passes/analysis/fusion_builder.h"
 
 namespace tessera {

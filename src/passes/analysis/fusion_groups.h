@@ -20,7 +20,7 @@
 #include <map>
 #include <vector>
 
-#include "ir/core/machine.h"
+#include "ir/numbers/machine.h"
 #include "passes/analysis/graph_reads.h"
 
 namespace tessera {

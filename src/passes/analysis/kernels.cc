@@ -4,7 +4,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "ir/core/symbols.h"
+#include "ir/text/symbols.h"
 
 namespace tessera {
 

@@ -22,8 +22,8 @@
 #include <array>
 #include <numbers>
 
-#include "ir/core/philox.h"
 #include "ir/graph/build.h"
+#include "ir/numbers/philox.h"
 #include "passes/pass.h"
 
 namespace tessera {

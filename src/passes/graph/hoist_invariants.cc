@@ -12,8 +12,8 @@
 //
 // Checks leave loops, too, where the last turn is known to ask for the most (hoisting/checks.h).
 
-#include "ir/core/symbols.h"
 #include "ir/graph/ops.h"
+#include "ir/text/symbols.h"
 #include "passes/analysis/speculation.h"
 #include "passes/graph/hoisting/checks.h"
 #include "passes/pass.h"

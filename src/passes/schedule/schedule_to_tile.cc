@@ -169,7 +169,7 @@ class KernelLowering {
         values_[op->result()] = mapped(op->operand(0));
         return;
 #define ELEMENTWISE(Name, operands, cls, traits) case SOp::Name:
-#include "ir/core/elementwise.def"
+#include "ir/numbers/elementwise.def"
 #undef ELEMENTWISE
         return define(op, clone_as(op, tile::info(op->info().elementwise), {}));
     }

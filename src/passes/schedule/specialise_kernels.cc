@@ -24,8 +24,8 @@
 
 #include "ir/core/context.h"
 #include "ir/core/dim_facts.h"
-#include "ir/core/transcendental.h"
 #include "ir/host/ops.h"
+#include "ir/numbers/transcendental.h"
 #include "ir/schedule/ops.h"
 #include "passes/analysis/divisibility.h"
 #include "passes/analysis/kernels.h"

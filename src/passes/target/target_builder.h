@@ -5,7 +5,7 @@
 #include <span>
 
 #include "ir/core/builder.h"
-#include "ir/core/elementwise.h"
+#include "ir/numbers/elementwise.h"
 
 namespace tessera {
 

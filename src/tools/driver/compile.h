@@ -10,7 +10,7 @@
 
 #include "api/validate_shapes.h"
 #include "frontend/budget.h"
-#include "ir/core/machine.h"
+#include "ir/numbers/machine.h"
 #include "passes/pass_manager.h"
 #include "support/diagnostic.h"
 #include "support/result.h"

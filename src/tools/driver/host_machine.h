@@ -1,7 +1,7 @@
 #pragma once
 // `--target=host`: the best machine of the table that this processor is.
 
-#include "ir/core/machine.h"
+#include "ir/numbers/machine.h"
 #include "support/diagnostic.h"
 
 namespace tessera::driver {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ir/core/context.h"
-#include "ir/core/machine.h"
+#include "ir/numbers/machine.h"
 #include "support/diagnostic.h"
 
 namespace tessera::driver {

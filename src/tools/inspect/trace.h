@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "frontend/index/collector.h"
-#include "ir/core/printer.h"
+#include "ir/text/printer.h"
 #include "tools/driver/observer.h"
 #include "tools/inspect/line_diff.h"
 #include "tools/inspect/line_pool.h"

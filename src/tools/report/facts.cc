@@ -4,9 +4,9 @@
 #include <functional>
 #include <numeric>
 
-#include "runtime/format/dtype.h"
+#include "runtime/files/dtype.h"
+#include "runtime/files/text.h"
 #include "runtime/format/plan_views.h"
-#include "runtime/format/text.h"
 
 namespace tessera::report {
 

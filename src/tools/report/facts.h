@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/core/peak_figures.h"
+#include "ir/numbers/peak_figures.h"
 #include "runtime/format/manifest.h"
 #include "runtime/format/placement.h"
 #include "runtime/format/plan.h"

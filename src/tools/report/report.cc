@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "runtime/files/text.h"
 #include "runtime/format/bundle.h"
-#include "runtime/format/text.h"
 #include "tools/report/facts.h"
 
 namespace tessera::report {

@@ -4,7 +4,7 @@
 // All figures come from the bundle: work, resources and grids from reflection.json, steps and
 // intervals from the plans. With the sizes of an entry's dims they are numbers, without them
 // expressions. Times are a roofline's: what moving the bytes or doing the operations takes at the
-// peak figures of a typical machine (ir/core/machine.h), whichever is longer.
+// peak figures of a typical machine (ir/numbers/machine.h), whichever is longer.
 
 #include <cstdint>
 #include <map>
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/format/result.h"
+#include "runtime/files/result.h"
 
 namespace tessera::report {
 

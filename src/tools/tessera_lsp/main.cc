@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "lsp/loop.h"
-#include "lsp/supervisor.h"
+#include "lsp/server/loop.h"
+#include "lsp/server/supervisor.h"
 #include "support/check.h"
 #include "tools/driver/start.h"
 #include "tools/driver/version.h"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "frontend/syntax/preprocessor.h"
-#include "ir/core/machine.h"
+#include "ir/numbers/machine.h"
 #include "support/diagnostic_rows.h"
 #include "tools/command_line/byte_size.h"
 #include "tools/command_line/help.h"

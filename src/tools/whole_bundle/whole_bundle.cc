@@ -2,12 +2,12 @@
 
 #include <string>
 
-#include "ir/core/parser.h"
 #include "ir/graph/ops.h"
 #include "ir/host/ops.h"
+#include "ir/text/parser.h"
 #include "ir/tile/ops.h"
+#include "runtime/files/text.h"
 #include "runtime/format/bundle_check.h"
-#include "runtime/format/text.h"
 #include "support/diagnostic.h"
 
 namespace tessera {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "check/subject.h"
-#include "ir/core/elementwise.h"
+#include "ir/numbers/elementwise.h"
 
 namespace tessera::check {
 

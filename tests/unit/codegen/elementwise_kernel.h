@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/core/elementwise.h"
+#include "ir/numbers/elementwise.h"
 #include "unit/codegen/kernel_runner.h"
 
 namespace tessera::test {

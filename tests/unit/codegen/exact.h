@@ -3,7 +3,7 @@
 
 #include <mpfr.h>
 
-#include "ir/core/elementwise.h"
+#include "ir/numbers/elementwise.h"
 
 namespace tessera::test {
 

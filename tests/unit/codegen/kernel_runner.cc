@@ -5,11 +5,11 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
-#include "ir/core/verifier.h"
 #include "ir/host/ops.h"
 #include "ir/target/ops.h"
+#include "ir/text/parser.h"
+#include "ir/text/printer.h"
+#include "ir/text/verifier.h"
 #include "ir/tile/ops.h"
 #include "passes/pass.h"
 

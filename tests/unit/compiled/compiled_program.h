@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "frontend/frontend.h"
-#include "ir/core/machine.h"
-#include "ir/core/tensor.h"
-#include "ir/core/verifier.h"
+#include "ir/numbers/machine.h"
+#include "ir/numbers/tensor.h"
+#include "ir/text/verifier.h"
 #include "passes/pass_manager.h"
 #include "runtime/include/tessera.h"
 #include "unit/codegen/kernel_runner.h"

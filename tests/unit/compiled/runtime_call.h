@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ir/core/tensor.h"
+#include "ir/numbers/tensor.h"
 #include "runtime/include/tessera.h"
 
 namespace tessera::test {

@@ -6,9 +6,9 @@
 
 #include "frontend/builtins.h"
 #include "frontend/frontend.h"
-#include "ir/core/printer.h"
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
+#include "ir/text/printer.h"
 #include "support/file.h"
 
 namespace tessera::frontend {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "frontend/frontend.h"
-#include "ir/core/parser.h"
+#include "ir/text/parser.h"
 
 namespace tessera::test {
 

@@ -12,7 +12,7 @@ namespace {
 
 const std::vector<DType> dtypes = {
 #define DTYPE(Name, bits, cls, text) DType::Name,
-#include "ir/core/dtypes.def"
+#include "ir/numbers/dtypes.def"
 #undef DTYPE
 };
 

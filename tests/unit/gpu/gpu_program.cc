@@ -5,8 +5,8 @@
 #include <cstring>
 #include <random>
 
-#include "ir/core/verifier.h"
 #include "ir/graph/eval.h"
+#include "ir/text/verifier.h"
 #include "passes/pass_manager.h"
 #include "unit/frontend/load_program.h"
 #include "unit/passes/host_runner.h"

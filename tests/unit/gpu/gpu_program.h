@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "frontend/frontend.h"
-#include "ir/core/machine.h"
-#include "ir/core/tensor.h"
+#include "ir/numbers/machine.h"
+#include "ir/numbers/tensor.h"
 #include "ir/tile/eval.h"
 #include "passes/pipeline.h"
 #include "unit/ir/text_fixture.h"

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "ir/core/dim_multiples.h"
+#include "ir/dim/dim_multiples.h"
 
 using namespace tessera;
 

@@ -1,10 +1,10 @@
-#include "ir/core/dtype.h"
+#include "ir/numbers/dtype.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
 
-#include "ir/core/elementwise.h"
+#include "ir/numbers/elementwise.h"
 
 using namespace tessera;
 

@@ -1,6 +1,6 @@
 // Elementwise ops against formulas in double, on ordinary and special numbers of every dtype.
 
-#include "ir/core/elementwise.h"
+#include "ir/numbers/elementwise.h"
 
 #include <cstring>
 #include <functional>

@@ -5,8 +5,8 @@
 #include <functional>
 #include <set>
 
-#include "ir/core/philox.h"
 #include "ir/graph/eval.h"
+#include "ir/numbers/philox.h"
 #include "unit/ir/graph_fixture.h"
 #include "unit/ir/tensor_fixture.h"
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
-#include "ir/core/verifier.h"
 #include "ir/graph/ops.h"
+#include "ir/text/parser.h"
+#include "ir/text/printer.h"
+#include "ir/text/verifier.h"
 
 namespace tessera::graph {
 

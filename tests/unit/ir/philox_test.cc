@@ -1,6 +1,6 @@
 // Philox4x32-10 gives the published known answers (kat_vectors of Random123).
 
-#include "ir/core/philox.h"
+#include "ir/numbers/philox.h"
 
 #include <catch2/catch.hpp>
 

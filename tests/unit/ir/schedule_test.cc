@@ -3,10 +3,10 @@
 
 #include <catch2/catch.hpp>
 
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
+#include "ir/text/parser.h"
+#include "ir/text/printer.h"
 
 using namespace tessera;
 

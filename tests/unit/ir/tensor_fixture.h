@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/core/tensor.h"
+#include "ir/numbers/tensor.h"
 
 namespace tessera {
 

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
 #include "ir/graph/ops.h"
 #include "ir/host/ops.h"
 #include "ir/schedule/ops.h"
 #include "ir/target/ops.h"
+#include "ir/text/parser.h"
+#include "ir/text/printer.h"
 #include "ir/tile/ops.h"
 
 namespace tessera {

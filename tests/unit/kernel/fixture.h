@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "frontend/kernel/kernel_library.h"
-#include "ir/core/printer.h"
-#include "ir/core/verifier.h"
 #include "ir/schedule/ops.h"
+#include "ir/text/printer.h"
+#include "ir/text/verifier.h"
 
 namespace tessera::frontend {
 

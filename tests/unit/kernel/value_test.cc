@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "frontend/embedded.h"
-#include "ir/core/machine.h"
+#include "ir/numbers/machine.h"
 #include "ir/schedule/schedule_keys.h"
 #include "support/file.h"
 #include "unit/kernel/fixture.h"

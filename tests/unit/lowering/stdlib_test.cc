@@ -2,8 +2,8 @@
 // casts and epilogues folded in.
 
 #include "frontend/kernel/kernel_library.h"
-#include "ir/core/machine.h"
 #include "ir/graph/eval.h"
+#include "ir/numbers/machine.h"
 #include "unit/ir/text_fixture.h"
 #include "unit/passes/host_runner.h"
 #include "unit/passes/tile_fixture.h"

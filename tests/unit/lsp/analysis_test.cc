@@ -1,10 +1,10 @@
 // What an edit costs: the declarations that it concerns, and no others.
 
-#include "lsp/analysis.h"
+#include "lsp/workspace/analysis.h"
 
 #include <catch2/catch.hpp>
 
-#include "lsp/dependencies.h"
+#include "lsp/model/dependencies.h"
 
 using namespace tessera::lsp;
 

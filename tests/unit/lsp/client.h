@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lsp/server.h"
+#include "lsp/server/server.h"
 
 namespace lsp_test {
 

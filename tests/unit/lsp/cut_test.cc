@@ -1,6 +1,6 @@
 // Pieces of a file mean what the file means.
 
-#include "lsp/cut.h"
+#include "lsp/model/cut.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "lsp/file_model.h"
+#include "lsp/model/file_model.h"
 
 using namespace tessera;
 using namespace tessera::lsp;

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "lsp/workspace.h"
+#include "lsp/workspace/workspace.h"
 #include "unit/lsp/client.h"
 
 using Catch::Contains;

@@ -1,9 +1,9 @@
-#include "lsp/positions.h"
+#include "lsp/protocol/positions.h"
 
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "lsp/text_edit.h"
+#include "lsp/protocol/text_edit.h"
 
 using namespace tessera::lsp;
 

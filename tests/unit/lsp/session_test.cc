@@ -1,6 +1,6 @@
 // What another server is told when it takes over.
 
-#include "lsp/session.h"
+#include "lsp/server/session.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // Framing, with lengths that lie.
 
-#include "lsp/transport.h"
+#include "lsp/protocol/transport.h"
 
 #include <catch2/catch.hpp>
 #include <vector>

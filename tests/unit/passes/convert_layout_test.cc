@@ -6,11 +6,11 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
-#include "ir/core/verifier.h"
 #include "ir/layout/conversion.h"
 #include "ir/layout/exchange.h"
 #include "ir/layout/families.h"
 #include "ir/layout/text.h"
+#include "ir/text/verifier.h"
 #include "ir/tile/eval.h"
 #include "passes/pass.h"
 #include "unit/ir/text_fixture.h"

@@ -1,6 +1,6 @@
 // Random numbers as arithmetic: the same bits as the ops they replace.
 
-#include "ir/core/philox.h"
+#include "ir/numbers/philox.h"
 #include "unit/passes/graph_pass_fixture.h"
 
 using namespace tessera;

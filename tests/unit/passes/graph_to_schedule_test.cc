@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "ir/core/verifier.h"
+#include "ir/text/verifier.h"
 #include "passes/pass.h"
 #include "unit/ir/text_fixture.h"
 #include "unit/passes/kernel_library_double.h"

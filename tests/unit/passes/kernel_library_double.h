@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "ir/core/parser.h"
 #include "ir/schedule/kernel_library.h"
+#include "ir/text/parser.h"
 
 namespace tessera {
 

@@ -1,8 +1,8 @@
 // What a graph computes is what its kernels compute: random graphs, interpreted before and after
 // the lowering.
 
-#include "ir/core/machine.h"
 #include "ir/graph/eval.h"
+#include "ir/numbers/machine.h"
 #include "unit/ir/text_fixture.h"
 #include "unit/passes/host_runner.h"
 #include "unit/passes/kernel_library_double.h"

@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "ir/core/elementwise.h"
 #include "ir/core/module.h"
+#include "ir/numbers/elementwise.h"
 
 namespace tessera::test {
 

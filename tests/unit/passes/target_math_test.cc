@@ -8,7 +8,7 @@
 #include <cstring>
 #include <random>
 
-#include "ir/core/verifier.h"
+#include "ir/text/verifier.h"
 #include "passes/pass.h"
 #include "unit/ir/text_fixture.h"
 #include "unit/passes/target_eval.h"

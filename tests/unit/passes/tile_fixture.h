@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "ir/core/parser.h"
-#include "ir/core/printer.h"
-#include "ir/core/verifier.h"
 #include "ir/host/ops.h"
 #include "ir/schedule/ops.h"
+#include "ir/text/parser.h"
+#include "ir/text/printer.h"
+#include "ir/text/verifier.h"
 #include "ir/tile/eval.h"
 #include "passes/pass.h"
 #include "unit/ir/text_fixture.h"

@@ -5,8 +5,8 @@
 
 #include "codegen/ptx/emit_ptx.h"
 #include "codegen/ptx/ptxas.h"
-#include "ir/core/parser.h"
 #include "ir/target/ops.h"
+#include "ir/text/parser.h"
 
 namespace tessera {
 

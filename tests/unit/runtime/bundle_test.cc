@@ -2,9 +2,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "runtime/format/bytes.h"
-#include "runtime/format/checksum.h"
-#include "runtime/format/text.h"
+#include "runtime/files/bytes.h"
+#include "runtime/files/checksum.h"
+#include "runtime/files/text.h"
 #include "unit/runtime/sample.h"
 
 using namespace tessera::test;

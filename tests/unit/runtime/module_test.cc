@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "runtime/cpu/targets.h"
-#include "runtime/format/safetensors.h"
+#include "runtime/files/safetensors.h"
 #include "unit/runtime/sample.h"
 
 using namespace tessera::test;

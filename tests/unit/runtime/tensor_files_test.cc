@@ -2,9 +2,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "runtime/format/bytes.h"
-#include "runtime/format/npy.h"
-#include "runtime/format/safetensors.h"
+#include "runtime/files/bytes.h"
+#include "runtime/files/npy.h"
+#include "runtime/files/safetensors.h"
 
 using namespace tessera::format;
 

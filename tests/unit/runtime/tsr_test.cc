@@ -14,8 +14,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/format/npy.h"
-#include "runtime/format/safetensors.h"
+#include "runtime/files/npy.h"
+#include "runtime/files/safetensors.h"
 #include "unit/runtime/cuda_sample.h"
 
 using namespace tessera::test;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "ir/core/transcendental.h"
 #include "ir/graph/ops.h"
+#include "ir/numbers/transcendental.h"
 #include "ir/schedule/ops.h"
 #include "passes/analysis/kernels.h"
 #include "passes/analysis/tile_halvings.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "ir/core/machine.h"
+#include "ir/numbers/machine.h"
 #include "passes/analysis/fusion_groups.h"
 
 namespace tessera {

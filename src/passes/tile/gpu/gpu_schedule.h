@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "ir/core/machine.h"
 #include "ir/core/op.h"
+#include "ir/numbers/machine.h"
 
 namespace tessera {
 

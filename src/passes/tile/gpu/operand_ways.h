@@ -4,8 +4,8 @@
 #include <optional>
 #include <set>
 
-#include "ir/core/machine.h"
 #include "ir/layout/shared_layout.h"
+#include "ir/numbers/machine.h"
 #include "ir/tile/ops.h"
 #include "passes/analysis/divisibility.h"
 

@@ -2,8 +2,8 @@
 // Which instructions compute a tile.mma. The accumulator's layout does not tell: one column of four warps of mma.sync
 // is the map of wgmma too.
 
-#include "ir/core/machine.h"
 #include "ir/core/op.h"
+#include "ir/numbers/machine.h"
 
 namespace tessera {
 

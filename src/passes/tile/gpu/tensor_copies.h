@@ -1,8 +1,8 @@
 #pragma once
 // Which accesses of global memory the copy engine can do: boxes of a tensor, clipped at its edges.
 
-#include "ir/core/machine.h"
 #include "ir/layout/shared_layout.h"
+#include "ir/numbers/machine.h"
 #include "ir/tile/ops.h"
 #include "passes/analysis/divisibility.h"
 

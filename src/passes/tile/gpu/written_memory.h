@@ -1,8 +1,8 @@
 #pragma once
 // Shared memory that a kernel's source asks for (tile.alloc).
 
-#include "ir/core/machine.h"
 #include "ir/core/op.h"
+#include "ir/numbers/machine.h"
 
 namespace tessera {
 

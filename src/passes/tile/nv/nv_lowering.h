@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/core/machine.h"
+#include "ir/core/dim_facts.h"
 #include "ir/layout/conversion.h"
 #include "ir/layout/layout.h"
 #include "ir/layout/matrix_access.h"
@@ -17,11 +17,11 @@
 #include "ir/layout/scan.h"
 #include "ir/layout/shared_layout.h"
 #include "ir/layout/wgmma_descriptor.h"
-#include "ir/core/dim_facts.h"
+#include "ir/numbers/machine.h"
 #include "passes/analysis/divisibility.h"
-#include "passes/tile/access_check.h"
 #include "passes/target/target_builder.h"
-#include "passes/tile/sizes.h"
+#include "passes/tile/common/access_check.h"
+#include "passes/tile/common/sizes.h"
 
 namespace tessera {
 

@@ -4,12 +4,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ir/core/machine.h"
+#include "ir/numbers/machine.h"
 #include "ir/target/ops.h"
 #include "passes/pass.h"
 #include "passes/target/target_builder.h"
-#include "passes/tile/access_check.h"
-#include "passes/tile/sizes.h"
+#include "passes/tile/common/access_check.h"
+#include "passes/tile/common/sizes.h"
 #include "passes/tile/x86/fragment.h"
 
 namespace tessera {

@@ -1,0 +1,178 @@
+#include "ir/dim/dim_prover.h"
+
+#include <algorithm>
+
+#include "ir/dim/dim_terms.h"
+
+namespace tessera {
+
+namespace {
+
+constexpr size_t max_facts = 32;
+constexpr size_t max_atoms = 12;
+constexpr size_t max_terms = 24;
+constexpr int max_raises = 16;
+constexpr int max_depth = 4;
+constexpr int max_steps = 200;
+
+bool is_simple(Dim dim) { return !dim->overflow && dim->terms.size() <= max_terms && dim->text.size() <= 1024; }
+
+bool is_non_negative(Dim dim) { return interval(dim).low.value_or(-1) >= 0; }
+
+}  // namespace
+
+DimProver::DimProver(DimTable& dims, std::vector<Dim> non_negative, std::span<const Dim> non_zero) : dims_(dims) {
+  for (Dim fact : non_negative) assume(fact);
+  Dim one = dims.constant(1), minus = dims.constant(-1);
+  for (Dim dim : non_zero) {
+    if (is_non_negative(dim)) assume(dims.sub(dim, one));
+    Dim negative = dims.mul(minus, dim);
+    if (is_non_negative(negative)) assume(dims.sub(negative, one));
+  }
+  raise_symbols();
+  for (size_t i = 0, given = facts_.size(); i < given; ++i) bound_atoms(facts_[i]);
+}
+
+void DimProver::assume(Dim non_negative) {
+  if (is_simple(non_negative) && facts_.size() < max_facts) facts_.push_back(non_negative);
+}
+
+/// Writes S as S + c wherever some fact says that S is at least c.
+void DimProver::raise_symbols() {
+  for (int round = 0; round < max_raises; ++round) {
+    bool changed = false;
+    for (size_t i = 0; i < facts_.size() && !changed; ++i) changed = raise_from(facts_[i]);
+    if (!changed) return;
+  }
+}
+
+/// a*P >= c - ... with a positive c: the product P is at least c/a, so each symbol in it is at least 1.
+bool DimProver::raise_from(Dim fact) {
+  for (const DimTerm& term : fact->terms) {
+    if (term.coefficient <= 0 || term.factors.empty()) continue;
+    Dim product = dims_.mul(dims_.constant(term.coefficient), product_of(dims_, term));
+    int64_t least = interval(dims_.sub(product, fact)).low.value_or(0);
+    if (least <= 0) continue;
+    if (raise(term, term.factors.size() == 1 ? (least - 1) / term.coefficient + 1 : 1)) return true;
+  }
+  return false;
+}
+
+/// Writes the symbols of a product as what they are more than `by`.
+bool DimProver::raise(const DimTerm& product, int64_t by) {
+  std::map<std::string, Dim, std::less<>> more;
+  for (const DimAtom* factor : product.factors) {
+    if (factor->kind != DimAtomKind::Symbol) continue;
+    more[factor->text] = dims_.add(dims_.symbol(factor->text), dims_.constant(by));
+  }
+  std::vector<Dim> facts;
+  for (Dim fact : facts_) {
+    facts.push_back(dims_.substitute(fact, more));
+    if (facts.back()->overflow) return false;
+  }
+  if (more.empty()) return false;
+  facts_ = std::move(facts);
+  raised_.push_back(std::move(more));
+  return true;
+}
+
+Dim DimProver::raised(Dim dim) const {
+  for (const auto& more : raised_) dim = dims_.substitute(dim, more);
+  return dim;
+}
+
+void DimProver::bound_atoms(Dim dim) {
+  for (const DimTerm& term : dim->terms) {
+    for (const DimAtom* atom : term.factors) {
+      if (atom->kind == DimAtomKind::Symbol || bounded_.size() == max_atoms) continue;
+      if (std::ranges::find(bounded_, atom) != bounded_.end()) continue;
+      bounded_.push_back(atom);
+      bound_atom(*atom);
+    }
+  }
+}
+
+/// Inequalities between an atom and what it is of; where they have atoms, too, those are bounded next.
+void DimProver::bound_atom(const DimAtom& atom) {
+  Dim value = of_atom(dims_, atom), one = dims_.constant(1);
+  auto at_most = [&](Dim low, Dim high) {
+    Dim difference = dims_.sub(high, low);
+    assume(difference);
+    bound_atoms(difference);
+  };
+  switch (atom.kind) {
+    case DimAtomKind::FloorDiv:
+      if (interval(atom.b).low.value_or(0) <= 0) return;
+      at_most(dims_.mul(atom.b, value), atom.a);
+      at_most(atom.a, dims_.sub(dims_.add(dims_.mul(atom.b, value), atom.b), one));
+      if (!atom.b->constant() && is_non_negative(atom.a)) at_most(value, atom.a);
+      return;
+    case DimAtomKind::Mod:
+      if (interval(atom.b).low.value_or(0) <= 0) return;
+      at_most(value, dims_.sub(atom.b, one));
+      if (is_non_negative(atom.a)) at_most(value, atom.a);
+      return;
+    case DimAtomKind::Min:
+      at_most(value, atom.a);
+      at_most(value, atom.b);
+      return;
+    case DimAtomKind::Max:
+      at_most(atom.a, value);
+      at_most(atom.b, value);
+      return;
+    case DimAtomKind::Symbol:
+      return;
+  }
+}
+
+bool DimProver::at_least_zero(Dim p) {
+  if (p->overflow) return false;
+  if (is_non_negative(p)) return true;
+  Dim goal = raised(p);
+  if (!is_simple(goal)) return false;
+  size_t facts = facts_.size(), atoms = bounded_.size();
+  bound_atoms(goal);
+  budget_ = max_steps;
+  bool proved = search(goal, max_depth);
+  facts_.resize(facts);
+  bounded_.resize(atoms);
+  return proved;
+}
+
+bool DimProver::search(Dim p, int depth) {
+  if (--budget_ < 0 || !is_simple(p)) return false;
+  if (is_non_negative(p)) return true;
+  if (depth == 0) return false;
+  for (const DimTerm& negative : p->terms) {
+    if (negative.coefficient >= 0 || negative.coefficient == INT64_MIN) continue;
+    for (Dim fact : facts_) {
+      for (const DimTerm& term : fact->terms) {
+        if (term.coefficient >= 0 || term.factors.empty() != negative.factors.empty()) continue;
+        Dim others = without_factors(dims_, negative, term);
+        if (!others || !is_non_negative(others)) continue;
+        // |term| * p - |negative| * others * fact has no such term.
+        Dim scaled = dims_.mul(dims_.constant(-1), dims_.mul(dims_.constant(term.coefficient), p));
+        Dim taken = dims_.mul(dims_.mul(dims_.constant(-negative.coefficient), others), fact);
+        if (search(dims_.sub(scaled, taken), depth - 1)) return true;
+      }
+    }
+  }
+  return split(p, depth);
+}
+
+/// A minimum or maximum is one of two: p is at least 0 where it is so with either.
+bool DimProver::split(Dim p, int depth) {
+  for (const DimTerm& term : p->terms) {
+    for (size_t i = 0; i < term.factors.size(); ++i) {
+      const DimAtom& atom = *term.factors[i];
+      if (atom.kind != DimAtomKind::Min && atom.kind != DimAtomKind::Max) continue;
+      Dim others = dims_.mul(dims_.constant(term.coefficient), product_of(dims_, term, i));
+      Dim rest = dims_.sub(p, dims_.mul(others, of_atom(dims_, atom)));
+      return search(dims_.add(rest, dims_.mul(others, atom.a)), depth - 1) &&
+             search(dims_.add(rest, dims_.mul(others, atom.b)), depth - 1);
+    }
+  }
+  return false;
+}
+
+}  // namespace tessera

@@ -1,0 +1,43 @@
+#pragma once
+// Proves that polynomials of sizes are at least 0, given others that are.
+//
+// Each inequality f >= 0 lends itself to be subtracted, times a product that is at least 0: where p - c*f >= 0 so is p.
+// What cancels a negative term of p is tried, as deep as the search goes. Bounds of single symbols are written into
+// all polynomials first (S >= 16 as S + 16), and what an atom is bounded by (x//k by x) is an inequality like others.
+// The search has a budget of steps; what it does not prove stays open.
+
+#include <span>
+#include <vector>
+
+#include "ir/dim/dim.h"
+
+namespace tessera {
+
+class DimProver {
+ public:
+  /// `non_negative` are at least 0, none of `non_zero` is 0.
+  DimProver(DimTable& dims, std::vector<Dim> non_negative, std::span<const Dim> non_zero);
+
+  /// True if p >= 0 was proved; false says nothing.
+  bool at_least_zero(Dim p);
+  bool above_zero(Dim p) { return at_least_zero(dims_.sub(p, dims_.constant(1))); }
+
+ private:
+  void assume(Dim non_negative);
+  void raise_symbols();
+  bool raise_from(Dim fact);
+  bool raise(const DimTerm& product, int64_t by);
+  Dim raised(Dim dim) const;
+  void bound_atoms(Dim dim);
+  void bound_atom(const DimAtom& atom);
+  bool search(Dim p, int depth);
+  bool split(Dim p, int depth);
+
+  DimTable& dims_;
+  std::vector<Dim> facts_;
+  std::vector<const DimAtom*> bounded_;  ///< atoms whose bounds are among the facts
+  std::vector<std::map<std::string, Dim, std::less<>>> raised_;  ///< what symbols are written as, in turn
+  int budget_ = 0;
+};
+
+}  // namespace tessera

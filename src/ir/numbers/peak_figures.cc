@@ -1,0 +1,74 @@
+#include "ir/numbers/peak_figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera {
+
+namespace {
+
+/// A core of a server with two units for fused multiply-adds.
+PeakFigures figures_of_core(const Machine& machine) {
+  constexpr double ghz = 2.6, bandwidth = 18;
+  constexpr double tile_products = 1024, pair_products = 128;  // operations a cycle
+  double f32 = 2 * 2 * (machine.vector_bytes / 4) * ghz;
+  double products_16 = machine.has_bf16_tiles   ? tile_products * ghz
+                       : machine.has_bf16_pairs ? pair_products * ghz
+                                                : f32;
+  return {.of = fmt::format("one core at {} GHz", ghz), .f64 = f32 / 2, .f32 = f32, .products_f64 = f32 / 2,
+          .products_f32 = f32, .products_16 = products_16, .products_8 = f32, .bandwidth = bandwidth};
+}
+
+/// What a multiprocessor shares out among blocks.
+struct Multiprocessor {
+  int64_t shared;          ///< bytes
+  int64_t threads = 2048;
+  int64_t blocks = 32;
+};
+
+Multiprocessor multiprocessor_of(const Machine& machine) {
+  return {.shared = machine.gpu.sm >= 90 || machine.gpu.has_tma ? 233472 : 167936};
+}
+
+}  // namespace
+
+double PeakFigures::products(DType dtype) const {
+  switch (byte_size(dtype)) {
+    case 8: return products_f64;
+    case 4: return products_f32;
+    case 2: return products_16;
+    default: return products_8;
+  }
+}
+
+PeakFigures peak_figures(const Machine& machine) {
+  if (!machine.is_gpu()) return figures_of_core(machine);
+  if (machine.gpu.has_tma) {
+    return {.of = "an H100 SXM", .f64 = 33500, .f32 = 66900, .products_f64 = 33500, .products_f32 = 66900,
+            .products_16 = 989400, .products_8 = 1978900, .bandwidth = 3350};
+  }
+  return {.of = "an A100 SXM", .f64 = 9700, .f32 = 19500, .products_f64 = 9700, .products_f32 = 19500,
+          .products_16 = 312000, .products_8 = 624000, .bandwidth = 2039};
+}
+
+int64_t resident_threads(const Machine& machine) {
+  return multiprocessor_of(machine).threads;
+}
+
+int64_t resident_blocks(const Machine& machine, int64_t threads, int64_t registers, int64_t shared_bytes) {
+  constexpr int64_t register_unit = 8;       // of a thread
+  constexpr int64_t reserved_shared = 1024;  // of each block
+  constexpr int64_t shared_unit = 128;
+  if (threads <= 0) return 0;
+  Multiprocessor has = multiprocessor_of(machine);
+  int64_t blocks = std::min(has.blocks, has.threads / threads);
+  if (registers > 0) {
+    int64_t each = (registers + register_unit - 1) / register_unit * register_unit;
+    blocks = std::min<int64_t>(blocks, machine.gpu.registers / (each * threads));
+  }
+  int64_t shared = (shared_bytes + shared_unit - 1) / shared_unit * shared_unit + reserved_shared;
+  return std::min(blocks, has.shared / shared);
+}
+
+}  // namespace tessera

@@ -1,0 +1,53 @@
+#include "ir/text/work.h"
+
+#include "ir/core/context.h"
+#include "ir/text/verifier.h"
+
+namespace tessera {
+
+Attr work_attr(Context& context, const Work& work) {
+  std::vector<NamedAttr> entries{{"reads", context.dim(work.reads)},
+                                 {"writes", context.dim(work.writes)}};
+  if (work.infinite) entries.push_back({"infinite", context.boolean(true)});
+  if (work.flops) {
+    entries.push_back({"flops", context.dim(work.flops)});
+    entries.push_back({"products", context.dim(work.products)});
+    if (work.at_most) entries.push_back({"at_most", context.boolean(true)});
+    if (work.product_dtype)
+      entries.push_back({"product_dtype", context.dtype(*work.product_dtype)});
+  }
+  return context.dict(std::move(entries));
+}
+
+std::optional<Work> read_work(Attr attr) {
+  if (!attr || !attr->is(AttrKind::Dict)) return std::nullopt;
+  auto size = [&](std::string_view name) {
+    Attr value = attr->get(name);
+    return value ? value->dim : nullptr;
+  };
+  auto flag = [&](std::string_view name) {
+    Attr value = attr->get(name);
+    return value && value->is(AttrKind::Bool) && value->boolean;
+  };
+  Work work{.flops = size("flops"),
+            .products = size("products"),
+            .at_most = flag("at_most"),
+            .infinite = flag("infinite"),
+            .reads = size("reads"),
+            .writes = size("writes")};
+  if (Attr dtype = attr->get("product_dtype")) {
+    if (!dtype->is(AttrKind::DType)) return std::nullopt;
+    work.product_dtype = dtype->dtype;
+  }
+  bool is_whole = work.reads && work.writes && !work.flops == !work.products;
+  return is_whole ? std::optional(work) : std::nullopt;
+}
+
+void verify_work(Op* op, OpVerifier& verifier) {
+  if (op->has_attr("work") && !read_work(op->attr("work"))) {
+    verifier.error("'work' gives sizes: {{reads, writes, flops, products}}, not {}",
+                   op->attr("work")->text);
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,258 @@
+// Names and scopes, and the declarations that open them.
+
+#include "lsp/model/binder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera::lsp {
+
+PieceNames Binder::run() {
+  uint32_t end = uint32_t(piece_.text().size());
+  for (size_t i = 0; i < piece_.declarations.size(); ++i) {
+    const ast::Stmt& stmt = *piece_.declarations[i].stmt;
+    if (!is_own(stmt.loc)) continue;
+    bool has_next = i + 1 < piece_.declarations.size() && is_own(piece_.declarations[i + 1].stmt->loc);
+    uint32_t next = has_next ? piece_.range(piece_.declarations[i + 1].stmt->loc).begin : end;
+    top_level(stmt, {piece_.range(stmt.loc).begin, std::max(next, piece_.range(stmt.loc).end)});
+  }
+  leftovers();
+  macros();
+  sort();
+  return std::move(out_);
+}
+
+int32_t Binder::add(Loc loc, OccurrenceKind kind, bool writes) {
+  if (!is_own(loc)) return -1;
+  Range range = piece_.range(loc);
+  auto [it, fresh] = by_offset_.try_emplace(range.begin, int32_t(out_.occurrences.size()));
+  if (!fresh) return it->second;  // two names of one macro
+  out_.occurrences.push_back({range, kind, writes});
+  return it->second;
+}
+
+int32_t Binder::find(std::string_view name) const {
+  for (int32_t at = scope_; at >= 0; at = scopes_[size_t(at)].parent) {
+    auto found = scopes_[size_t(at)].names.find(name);
+    if (found != scopes_[size_t(at)].names.end()) return found->second;
+  }
+  return -1;
+}
+
+int32_t Binder::declare(std::string_view name, Loc loc, SymbolKind kind) {
+  if (name.empty() || scope_ < 0) return -1;
+  Scope& scope = scopes_[size_t(scope_)];
+  auto [it, fresh] = scope.names.try_emplace(name, int32_t(out_.locals.size()));
+  if (fresh) out_.locals.push_back({std::string(name), kind, piece_.range(loc), scope.range});
+  return it->second;
+}
+
+int32_t Binder::use(std::string_view name, Loc loc, Place place, bool writes) {
+  int32_t local = find(name);
+  if (local < 0 && place == Place::TypeArgument && signature_ >= 0) {
+    int32_t inner = std::exchange(scope_, signature_);
+    local = declare(name, loc, SymbolKind::Size);
+    scope_ = inner;
+    writes = true;
+  }
+  int32_t made = add(loc, local < 0 ? OccurrenceKind::Free : OccurrenceKind::Local, writes);
+  if (made < 0) return made;
+  out_.occurrences[size_t(made)].local = local;
+  out_.occurrences[size_t(made)].in_type = place != Place::Value;
+  return made;
+}
+
+void Binder::open(Range range) {
+  scopes_.push_back({scope_, range, {}});
+  scope_ = int32_t(scopes_.size()) - 1;
+}
+
+uint32_t Binder::end_of(ast::StmtList body, size_t i, uint32_t end) const {
+  bool has_next = i + 1 < body.size() && is_own(body[i + 1]->loc);
+  return has_next ? piece_.range(body[i + 1]->loc).begin : end;
+}
+
+void Binder::parameters(std::span<const ast::Parameter> list, const std::string& callable, std::string_view owner) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    bool is_self = i == 0 && !owner.empty();
+    int32_t made = declare(list[i].name.text, list[i].name.loc, is_self ? SymbolKind::Self : SymbolKind::Parameter);
+    if (made < 0) continue;
+    Local& local = out_.locals[size_t(made)];
+    local.parameter = &list[i];
+    local.callable = is_self ? "" : callable;
+    if (is_self) local.owner = owner;
+    use(list[i].name.text, list[i].name.loc, Place::Value, true);
+  }
+  for (const ast::Parameter& parameter : list) expression(parameter.annotation, Place::Annotation);
+}
+
+void Binder::decorators(std::span<const ast::Decorator> list) {
+  for (const ast::Decorator& decorator : list) {
+    path(decorator.path, OccurrenceKind::Decorator);
+    arguments(decorator.arguments, -1, nullptr, Place::Value);
+  }
+}
+
+void Binder::effects(ast::ExprList list) {
+  for (const ast::Expr* effect : list) {
+    const auto* call = ast::as<ast::Call>(effect);
+    const auto* name = ast::as<ast::Name>(call ? call->callee : effect);
+    if (name) add(name->loc, OccurrenceKind::Effect);
+    if (call) arguments(call->arguments, -1, nullptr, Place::Value);
+  }
+}
+
+/// The parameters, types and body of a function whose name is bound.
+void Binder::function(const ast::Def& def, const std::string& callable, std::string_view owner, uint32_t end) {
+  size_t outer_functions = deferred_.size();
+  open({piece_.range(def.loc).begin, end});
+  int32_t outer = std::exchange(signature_, scope_);
+  parameters(def.parameters, callable, owner);
+  signature_ = outer;
+  expression(def.return_type, Place::Annotation);
+  effects(def.effects);
+  for (const ast::Expr* clause : def.where) expression(clause);
+  int32_t none = std::exchange(signature_, -1);
+  suite(def.body, end);
+  inner_functions(outer_functions);
+  signature_ = none;
+  close();
+}
+
+/// Those that were deferred since there were `first`.
+void Binder::inner_functions(size_t first) {
+  while (deferred_.size() > first) {
+    Deferred inner = deferred_.back();
+    deferred_.pop_back();
+    int32_t here = std::exchange(scope_, inner.scope);
+    // Its callers are in the functions around it.
+    function(*inner.def, fmt::format("#{}", piece_.range(inner.def->name.loc).begin), "", inner.end);
+    scope_ = here;
+  }
+}
+
+void Binder::def(const ast::Def& def, std::string_view owner, uint32_t end) {
+  decorators(def.decorators);
+  int32_t made = add(def.name.loc, owner.empty() ? OccurrenceKind::Free : OccurrenceKind::OwnMember, true);
+  if (made >= 0) out_.occurrences[size_t(made)].owner = owner;
+  for (const ast::Parameter& parameter : def.parameters) expression(parameter.default_value);
+  std::string name(def.name.text);
+  function(def, owner.empty() ? name : std::string(owner) + "." + name, owner, end);
+}
+
+void Binder::nested_def(const ast::Def& def, uint32_t end) {
+  // A broken layout leaves parts of functions at the top level.
+  if (scope_ < 0) return this->def(def, "", end);
+  decorators(def.decorators);
+  for (const ast::Parameter& parameter : def.parameters) expression(parameter.default_value);
+  int32_t made = declare(def.name.text, def.name.loc, SymbolKind::Function);
+  if (made >= 0 && !out_.locals[size_t(made)].def) out_.locals[size_t(made)].def = &def;
+  use(def.name.text, def.name.loc, Place::Value, true);
+  deferred_.push_back({&def, scope_, end});
+}
+
+void Binder::field(const ast::Assign& field, std::string_view owner) {
+  expression(field.annotation, Place::Annotation);
+  expression(field.value);
+  for (const ast::Expr* target : field.targets) {
+    int32_t made = add(target->loc, OccurrenceKind::OwnMember, true);
+    if (made >= 0) out_.occurrences[size_t(made)].owner = owner;
+  }
+}
+
+void Binder::module(const ast::Module& module, uint32_t end) {
+  decorators(module.decorators);
+  add(module.name.loc, OccurrenceKind::Free, true);
+  for (const ast::Parameter& parameter : module.parameters) expression(parameter.default_value);
+  size_t outer_functions = deferred_.size();
+  open({piece_.range(module.loc).begin, end});
+  parameters(module.parameters, std::string(module.name.text), "");
+  for (const ast::Stmt* stmt : module.body) {
+    const auto* constant = ast::as<ast::Const>(stmt);
+    int32_t made = constant ? declare(constant->name.text, constant->name.loc, SymbolKind::Constant) : -1;
+    if (made >= 0) out_.locals[size_t(made)].owner = module.name.text;
+  }
+  for (const ast::Expr* clause : module.where) expression(clause);
+  for (size_t i = 0; i < module.body.size(); ++i) {
+    member(*module.body[i], module.name.text, end_of(module.body, i, end));
+  }
+  inner_functions(outer_functions);
+  close();
+}
+
+void Binder::member(const ast::Stmt& stmt, std::string_view owner, uint32_t end) {
+  if (const auto* method = ast::as<ast::Def>(&stmt)) {
+    def(*method, owner, end);
+  } else if (const auto* assign = ast::as<ast::Assign>(&stmt)) {
+    field(*assign, owner);
+  } else if (const auto* constant = ast::as<ast::Const>(&stmt)) {
+    expression(constant->annotation, Place::Annotation);
+    expression(constant->value);
+    use(constant->name.text, constant->name.loc, Place::Value, true);
+  } else {
+    statement(stmt, end);
+  }
+}
+
+void Binder::path(std::span<const ast::Identifier> parts, OccurrenceKind kind) {
+  for (const ast::Identifier& part : parts) {
+    int32_t made = add(part.loc, kind);
+    if (made < 0) continue;
+    // From the first byte of the path to the last of this part, as it is written.
+    uint32_t begin = piece_.range(parts.front().loc).begin;
+    Occurrence& occurrence = out_.occurrences[size_t(made)];
+    occurrence.path = piece_.text().substr(begin, occurrence.range.end - begin);
+  }
+}
+
+void Binder::imports(const ast::Import& stmt) {
+  for (const ast::ImportItem& item : stmt.items) {
+    path(item.path, OccurrenceKind::Path);
+    if (!item.alias.text.empty()) add(item.alias.loc, OccurrenceKind::Free, true);
+  }
+}
+
+void Binder::imports(const ast::FromImport& stmt) {
+  path(stmt.path, OccurrenceKind::Path);
+  std::string_view file;
+  if (!stmt.path.empty() && is_own(stmt.path.back().loc)) {
+    uint32_t begin = piece_.range(stmt.path.front().loc).begin;
+    file = piece_.text().substr(begin, piece_.range(stmt.path.back().loc).end - begin);
+  }
+  for (const ast::ImportedName& item : stmt.names) {
+    int32_t made = add(item.name.loc, OccurrenceKind::Imported, item.alias.text.empty());
+    if (made >= 0) out_.occurrences[size_t(made)].path = file;
+    if (!item.alias.text.empty()) add(item.alias.loc, OccurrenceKind::Free, true);
+  }
+}
+
+void Binder::top_level(const ast::Stmt& stmt, Range range) {
+  switch (stmt.kind) {
+    case ast::NodeKind::Def: return def(ast::cast<ast::Def>(stmt), "", range.end);
+    case ast::NodeKind::Module: return module(ast::cast<ast::Module>(stmt), range.end);
+    case ast::NodeKind::Const: {
+      const auto& constant = ast::cast<ast::Const>(stmt);
+      expression(constant.annotation, Place::Annotation);
+      expression(constant.value);
+      add(constant.name.loc, OccurrenceKind::Free, true);
+      return;
+    }
+    case ast::NodeKind::Param: {
+      const auto& param = ast::cast<ast::Param>(stmt);
+      for (const ast::Identifier& name : param.names) add(name.loc, OccurrenceKind::Free, true);
+      expression(param.annotation, Place::Annotation);
+      expression(param.initialiser);
+      return;
+    }
+    case ast::NodeKind::Dim:
+      for (const ast::Identifier& name : ast::cast<ast::Dim>(stmt).names) add(name.loc, OccurrenceKind::Free, true);
+      return;
+    case ast::NodeKind::Import: return imports(ast::cast<ast::Import>(stmt));
+    case ast::NodeKind::FromImport: return imports(ast::cast<ast::FromImport>(stmt));
+    default: return statement(stmt, range.end);
+  }
+}
+
+}  // namespace tessera::lsp

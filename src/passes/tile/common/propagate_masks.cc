@@ -1,0 +1,167 @@
+// Gives every reduction, scan and product the limit of the axis it combines.
+//
+// Past a tensor's edge a load gives its fill value, and what is computed from that means nothing:
+// it may not take part in a reduction, whatever the fill. The limit of a reduction is that of the
+// loads it is computed from, along the axis of theirs that its own axis is made of (tile_axes.h);
+// where several loads differ it is the least. A tile.within limits what no load does, and goes. A
+// limit that was computed inside a loop which the reduction follows is computed again from what it
+// was made of.
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ir/core/rematerialise.h"
+#include "ir/tile/build.h"
+#include "passes/pass.h"
+#include "passes/tile/common/tile_axes.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera {
+
+namespace {
+
+using tile::kind_of;
+using tile::OpKind;
+namespace in = tile::in;
+
+class MaskPropagation {
+ public:
+  MaskPropagation(Op* kernel, PassContext& context)
+      : kernel_(kernel), context_(context), builder_(*kernel->module()) {}
+
+  Status run() {
+    std::vector<Op*> combining;
+    walk(kernel_, [&](Op* op) {
+      note_sources(op);
+      bool combines = op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Scan));
+      combines |= op->is(tile::info(OpKind::Scatter));
+      if (combines || op->is(tile::info(OpKind::Dot))) combining.push_back(op);
+    });
+    for (Op* op : combining) {
+      bool scatters = op->is(tile::info(OpKind::Scatter));
+      if ((scatters ? limit_scatter(op) : limit(op)).failed()) return failure;
+    }
+    drop_limited();
+    return success;
+  }
+
+ private:
+  using TileAxis = std::pair<Value*, size_t>;
+
+  void note_sources(Op* op) {
+    if (op->is(tile::info(OpKind::Scatter))) return;  // what it stores is not made of where it stores it
+    for (const AxisLink& link : axis_links(op)) {
+      sources_[{link.to, link.place}].emplace_back(op->operand(link.operand), link.axis);
+    }
+  }
+
+  static unsigned limit_slot(Op* op) {
+    if (op->is(tile::info(OpKind::Dot))) return in::Dot::limit;
+    return op->is(tile::info(OpKind::Scan)) ? unsigned(in::Scan::limit) : unsigned(in::Reduce::limit);
+  }
+
+  void drop_limited() {
+    std::vector<Op*> limited;
+    walk(kernel_, [&](Op* op) {
+      if (op->is(tile::info(OpKind::Within))) limited.push_back(op);
+    });
+    for (Op* op : limited) {
+      op->result()->replace_all_uses(op->in(in::Within::a));
+      op->erase();
+    }
+  }
+
+  Status limit(Op* op) {
+    bool multiplies = op->is(tile::info(OpKind::Dot));
+    unsigned slot = limit_slot(op);
+    if (op->slot_size(slot)) return success;
+    size_t axis = multiplies ? 1 : size_t(op->int_attr("axis"));
+    std::vector<TileAxis> combined{{op->operand(0), axis}};
+    if (multiplies) combined.emplace_back(op->in(in::Dot::b), 0);
+    Result<Value*> least = least_limit(op, combined);
+    if (!least) return failure;
+    if (*least) op->set_slot(slot, std::vector<Value*>{*least});
+    return success;
+  }
+
+  /// What lies past an edge goes nowhere.
+  Status limit_scatter(Op* op) {
+    if (op->slot_size(in::Scatter::limits)) return success;
+    Value* stored = op->in(in::Scatter::value);
+    std::vector<Value*> tiles = op->ins(in::Scatter::index), limits;
+    tiles.push_back(stored);
+    bool limited = false;
+    for (size_t i = 0; i < stored->type()->rank(); ++i) {
+      std::vector<TileAxis> scattered;
+      for (Value* value : tiles) scattered.emplace_back(value, i);
+      Result<Value*> least = least_limit(op, scattered);
+      if (!least) return failure;
+      Value* limit = *least;
+      limited |= limit != nullptr;
+      builder_.set_before(op);
+      limits.push_back(limit ? limit : tile::dim(builder_, stored->type()->dims[i]));
+    }
+    if (limited) op->set_slot(in::Scatter::limits, limits);
+    return success;
+  }
+
+  /// The least of the limits of what the axes of tiles are made of; null where there is none.
+  Result<Value*> least_limit(Op* op, const std::vector<TileAxis>& combined) {
+    seen_.clear();
+    found_.clear();
+    for (const auto& [value, axis] : combined) visit(value, axis);
+    builder_.set_before(op);
+    builder_.set_loc(op->loc());
+    Value* least = nullptr;
+    for (Value* value : found_) {
+      copies_.clear();
+      Value* here = available_before(value, op, copies_);
+      if (!here) {
+        context_.diagnostics.report(diag::unsupported_tile_split, op->loc(),
+                                    std::string(op->name()),
+                                    "how far its axis reaches is known only inside of a loop");
+        return failure;
+      }
+      least = least ? tile::min(builder_, least, here) : here;
+    }
+    return least;
+  }
+
+  /// Collects the limits of all loads that an axis of a tile is made of.
+  void visit(Value* tile, size_t axis) {
+    if (!tile->def()) tile = tile->block()->parent_op()->result(tile->index() - 1);  // what a loop carries
+    if (tile->type()->dims[axis]->is_constant(1) || !seen_.insert({tile, axis}).second) return;
+    Op* op = tile->def();
+    if (op->is(tile::info(OpKind::Load))) collect(op, in::Load::limits, axis);
+    if (op->is(tile::info(OpKind::Gather))) collect(op, in::Gather::limits, axis);
+    if (op->is(tile::info(OpKind::Within))) collect(op, in::Within::limits, axis);
+    for (auto [from, i] : sources_[{tile, axis}]) visit(from, i);
+  }
+
+  void collect(Op* op, unsigned slot, size_t axis) {
+    Value* limit = tile_limit(op, slot, axis, op->result()->type()->dims[axis]);
+    if (limit && std::find(found_.begin(), found_.end(), limit) == found_.end()) found_.push_back(limit);
+  }
+
+  Op* kernel_;
+  PassContext& context_;
+  Builder builder_;
+  std::map<TileAxis, std::vector<TileAxis>> sources_;  ///< the axes that an axis is made of; not of what loops carry
+  std::set<TileAxis> seen_;
+  std::vector<Value*> found_;
+  std::map<Value*, Value*> copies_;
+};
+
+}  // namespace
+
+Status propagate_masks(Module& module, PassContext& context) {
+  for (Op* kernel : *module.body()) {
+    if (!kernel->is(tile::info(OpKind::Kernel))) continue;
+    separate_axes(kernel);
+    if (MaskPropagation(kernel, context).run().failed()) return failure;
+  }
+  return success;
+}
+
+}  // namespace tessera

@@ -1,0 +1,329 @@
+#include "passes/tile/common/tile_axes.h"
+
+#include <map>
+
+#include "ir/tile/build.h"
+
+namespace tessera {
+
+using tile::kind_of;
+using tile::OpKind;
+namespace in = tile::in;
+
+namespace {
+
+/// The links of one op.
+class Linking {
+ public:
+  explicit Linking(Op* op) : op_(op) {}
+
+  std::vector<AxisLink> links() {
+    if (op_->info().elementwise != ElementwiseKind::None) {
+      for (unsigned i = 0; i < op_->operand_count(); ++i) all(i, op_->result());
+    } else {
+      by_kind();
+    }
+    return std::move(links_);
+  }
+
+ private:
+  Type type_of(unsigned operand) const { return op_->operand(operand)->type(); }
+
+  void link(unsigned operand, size_t axis, Value* to, size_t place) {
+    bool single = type_of(operand)->dims[axis]->is_constant(1);
+    single |= place < to->type()->rank() && to->type()->dims[place]->is_constant(1);
+    if (!single) links_.push_back({operand, axis, to, place});
+  }
+
+  void all(unsigned operand, Value* to) {
+    if (!type_of(operand)->is(TypeKind::Tile)) return;
+    for (size_t i = 0; i < type_of(operand)->rank(); ++i) link(operand, i, to, i);
+  }
+
+  /// All of a slot.
+  void slot(unsigned slot, Value* to) {
+    for (unsigned i = 0; i < op_->slot_size(slot); ++i) all(op_->slot_begin(slot) + i, to);
+  }
+
+  void reshaped() {
+    Type to = op_->result()->type();
+    for (size_t i = 0, j = 0; i < type_of(0)->rank(); ++i) {
+      if (type_of(0)->dims[i]->is_constant(1)) continue;
+      while (to->dims[j]->is_constant(1)) ++j;
+      link(0, i, op_->result(), j++);
+    }
+  }
+
+  void transposed() {
+    std::vector<int64_t> perm = op_->ints_attr("perm");
+    for (size_t i = 0; i < perm.size(); ++i) link(0, size_t(perm[i]), op_->result(), i);
+  }
+
+  void reduced() {
+    size_t axis = size_t(op_->int_attr("axis"));
+    bool keep = op_->flag("keep");
+    for (size_t i = 0, j = 0; i < type_of(0)->rank(); ++i) {
+      link(0, i, op_->result(), i == axis ? op_->result()->type()->rank() : j);
+      j += i != axis || keep;
+    }
+  }
+
+  void multiplied() {
+    unsigned a = op_->slot_begin(in::Dot::a), b = op_->slot_begin(in::Dot::b);
+    link(a, 0, op_->result(), 0);
+    link(a, 1, op_->result(), 2);
+    link(b, 0, op_->result(), 2);
+    link(b, 1, op_->result(), 1);
+    slot(in::Dot::c, op_->result());
+  }
+
+  /// What a region ends with.
+  void yielded() {
+    Op* around = op_->parent();
+    for (unsigned i = 0; i < around->result_count(); ++i) all(i, around->result(i));
+  }
+
+  void by_kind() {
+    switch (kind_of(op_)) {
+      case OpKind::Broadcast:
+      case OpKind::ConvertLayout:
+      case OpKind::Within:
+        return all(0, op_->result());
+      case OpKind::Reshape:
+        return reshaped();
+      case OpKind::Transpose:
+        return transposed();
+      case OpKind::Reduce:
+        return reduced();
+      case OpKind::Scan:
+        slot(in::Scan::a, op_->result(0));
+        slot(in::Scan::a, op_->result(1));
+        return slot(in::Scan::before, op_->result(1));
+      case OpKind::Merge:
+        slot(in::Merge::a, op_->result());
+        return slot(in::Merge::b, op_->result());
+      case OpKind::Dot:
+        return multiplied();
+      case OpKind::Mma:
+        if (type_of(0)->is(TypeKind::Tile)) link(0, 0, op_->result(), 0);
+        return slot(in::Mma::c, op_->result());
+      case OpKind::MmaWait:
+        for (unsigned i = 0; i < op_->result_count(); ++i) all(i, op_->result(i));
+        return;
+      case OpKind::Take:
+        return slot(in::Take::index, op_->result());
+      case OpKind::Scatter:
+        return slot(in::Scatter::index, op_->in(in::Scatter::value));
+      case OpKind::Gather:
+        return link(op_->slot_begin(in::Gather::rows), 0, op_->result(), 0);
+      case OpKind::For:
+        for (unsigned i = 0; i < op_->result_count(); ++i) all(op_->slot_begin(in::For::inits) + i, op_->result(i));
+        return;
+      case OpKind::Yield:
+        return yielded();
+      default:
+        return;  // all others make their tiles from memory, scalars or nothing
+    }
+  }
+
+  Op* op_;
+  std::vector<AxisLink> links_;
+};
+
+}  // namespace
+
+std::vector<AxisLink> axis_links(Op* op) { return Linking(op).links(); }
+
+TileAxes::TileAxes(Op* kernel) : first_(kernel->module()->value_count(), -1) {
+  std::vector<Value*> tiles;
+  walk(kernel, [&](Op* op) {
+    number(op);
+    for (unsigned i = 0; i < op->result_count(); ++i) tiles.push_back(op->result(i));
+  });
+  std::erase_if(tiles, [](Value* value) { return !value->type()->is(TypeKind::Tile); });
+  walk(kernel, [&](Op* op) {
+    for (const AxisLink& link : axis_links(op)) {
+      int x = find(first_[op->operand(link.operand)->id()] + int(link.axis));
+      int y = find(first_[link.to->id()] + int(link.place));
+      // The older node leads, so that program axes are numbered in the order of the text.
+      parent_[size_t(std::max(x, y))] = std::min(x, y);
+    }
+  });
+  axis_.assign(parent_.size(), -1);
+  for (Value* value : tiles) close(value);
+}
+
+void TileAxes::number(Op* op) {
+  for (unsigned i = 0; i < op->result_count(); ++i) number(op->result(i));
+  for (unsigned i = 0; i < op->result_count() && op->is(tile::info(OpKind::For)); ++i) {
+    first_[carried(op, i)->id()] = first_[op->result(i)->id()];
+  }
+}
+
+void TileAxes::number(Value* value) {
+  if (!value->type()->is(TypeKind::Tile)) return;
+  first_[value->id()] = int(parent_.size());
+  for (size_t i = 0; i <= value->type()->rank(); ++i) parent_.push_back(int(parent_.size()));
+}
+
+int TileAxes::find(int node) const {
+  while (parent_[size_t(node)] != node) {
+    node = parent_[size_t(node)] = parent_[size_t(parent_[size_t(node)])];
+  }
+  return node;
+}
+
+void TileAxes::close(Value* value) {
+  std::set<int> seen;
+  bool repeats = false;
+  for (size_t i = 0; i < value->type()->rank(); ++i) {
+    Dim extent = value->type()->dims[i];
+    if (extent->is_constant(1)) continue;
+    int root = find(first_[value->id()] + int(i));
+    if (axis_[size_t(root)] < 0) {
+      axis_[size_t(root)] = int(extents_.size());
+      extents_.push_back(extent);
+    }
+    repeats |= !seen.insert(root).second;
+  }
+  if (repeats) repeated_ = value;
+}
+
+int TileAxes::of(Value* value, size_t i) const {
+  if (value->type()->dims[i]->is_constant(1)) return -1;
+  return axis_[size_t(find(first_[value->id()] + int(i)))];
+}
+
+std::vector<int> TileAxes::of(Value* value) const {
+  std::vector<int> axes;
+  if (!value->type()->is(TypeKind::Tile)) return axes;
+  for (size_t i = 0; i < value->type()->rank(); ++i) axes.push_back(of(value, i));
+  return axes;
+}
+
+namespace {
+
+bool makes_tile(Op* op) {
+  OpKind kind = kind_of(op);
+  return kind == OpKind::Full || kind == OpKind::Iota || kind == OpKind::Splat;
+}
+
+bool turns_tile(Op* op) {
+  OpKind kind = kind_of(op);
+  return kind == OpKind::Broadcast || kind == OpKind::Reshape || kind == OpKind::Transpose;
+}
+
+/// The copies of one kernel. What is copied are values that cost little to make again: numbers and coordinates, what
+/// elementwise ops make of them, and lines that are loaded from memory that nobody writes.
+class Separation {
+ public:
+  explicit Separation(Op* kernel) : kernel_(kernel) {
+    walk(kernel, [&](Op* op) {
+      has_products_ |= op->is(tile::info(OpKind::Dot)) || op->is(tile::info(OpKind::Mma));
+      if (op->is(tile::info(OpKind::Store))) written_.insert(root_of(op->in(in::Store::memory)));
+    });
+  }
+
+  void run() {
+    bool repeated = TileAxes(kernel_).repeated() != nullptr;
+    if (!has_products_ && !repeated) return;
+    if (repeated) separate_lines();
+    separate_constants();
+  }
+
+ private:
+  static Value* root_of(Value* memory) {
+    while (memory->def() && memory->def()->is(tile::info(OpKind::View))) memory = memory->def()->operand(0);
+    return memory;
+  }
+
+  /// True for a value whose makers, up to those that read no tile, can be copied.
+  bool can_be_copied(Value* value) {
+    if (!value->type()->is(TypeKind::Tile)) return true;
+    auto [known, is_new] = copyable_.try_emplace(value, false);
+    if (!is_new) return known->second;
+    Op* def = value->def();
+    if (!def) return false;
+    bool can = makes_tile(def);
+    if (def->is(tile::info(OpKind::Load))) {
+      can = value->type()->rank() == 1 && !written_.contains(root_of(def->in(in::Load::memory)));
+    } else if (def->info().elementwise != ElementwiseKind::None || turns_tile(def)) {
+      can = true;
+      for (unsigned i = 0; i < def->operand_count(); ++i) can &= can_be_copied(def->operand(i));
+    }
+    return copyable_[value] = can;
+  }
+
+  /// The value made once more; what it is made of more than once is copied once.
+  Value* copy_of(Value* value, std::map<Value*, Value*>& copies) {
+    if (!value->type()->is(TypeKind::Tile)) return value;
+    auto found = copies.find(value);
+    if (found != copies.end()) return found->second;
+    Op* def = value->def();
+    for (unsigned i = 0; i < def->operand_count(); ++i) copy_of(def->operand(i), copies);
+    Op* copy = def->module()->clone(def, copies);
+    copy->move_before(def);
+    return copies[value] = copy->result();
+  }
+
+  /// Only where axes are inserted, repeated or exchanged can one value come to lie along two axes: what is turned there
+  /// is made for that place alone.
+  void separate_lines() {
+    std::vector<Op*> turns;
+    walk(kernel_, [&](Op* op) {
+      bool shared = turns_tile(op) && op->operand(0)->def() && !makes_tile(op->operand(0)->def());
+      if (shared && !turns_tile(op->operand(0)->def()) && can_be_copied(op->operand(0))) turns.push_back(op);
+    });
+    for (Op* op : turns) {
+      std::map<Value*, Value*> copies;
+      op->set_operand(0, copy_of(op->operand(0), copies));
+    }
+    std::vector<Op*> left;
+    walk(kernel_, [&](Op* op) {
+      if (op->result_count() == 1 && can_be_copied(op->result())) left.push_back(op);
+    });
+    for (size_t i = left.size(); i-- > 0;) {
+      if (left[i]->result()->unused() && left[i]->result()->type()->is(TypeKind::Tile)) left[i]->erase();
+    }
+  }
+
+  void separate_constants() {
+    std::vector<Op*> ops;
+    std::set<Op*> found;
+    walk(kernel_, [&](Op* op) {
+      bool of_made = turns_tile(op) && found.contains(op->operand(0)->def());
+      if ((makes_tile(op) || of_made) && found.insert(op).second) ops.push_back(op);
+    });
+    // Users come first, so that what they are copied with has all its uses.
+    for (size_t i = ops.size(); i-- > 0;) {
+      Op* op = ops[i];
+      while (!op->result()->unused() && !op->result()->has_one_use()) {
+        std::map<Value*, Value*> same;
+        Op* copy = op->module()->clone(op, same);
+        copy->move_before(op);
+        op->result()->first_use()->set(copy->result());
+      }
+    }
+  }
+
+  Op* kernel_;
+  bool has_products_ = false;
+  std::set<Value*> written_;
+  std::map<Value*, bool> copyable_;
+};
+
+}  // namespace
+
+void separate_axes(Op* kernel) { Separation(kernel).run(); }
+
+Value* tile_limit(Op* op, unsigned slot, size_t i, Dim extent) {
+  if (op->slot_size(slot) == 0) return nullptr;
+  Value* limit = op->in(slot, unsigned(i));
+  std::optional<int64_t> known = tile::known_index(limit), constant = extent->constant();
+  if (known && constant && *known >= *constant) return nullptr;
+  bool whole = limit->def() && limit->def()->is(tile::info(OpKind::Dim)) &&
+               limit->def()->dim_attr("value") == extent;
+  return whole ? nullptr : limit;
+}
+
+}  // namespace tessera

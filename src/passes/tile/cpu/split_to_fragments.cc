@@ -1,0 +1,548 @@
+// From tiles of any size to fragments in registers (CPU targets).
+//
+// A tile program is a set of functions of indices: an op says how an element is made from elements
+// of its operands. So the tiles need never exist. What must happen are the *roots*: stores, and the
+// ops that combine elements (reduce, dot, loops that carry values). For each root loops over
+// fragments are written, and inside of them the fragment of every operand is asked for by the
+// program axes it runs along (tile_axes.h): elementwise ops become the same op on fragments, loads
+// become loads of fragments, transposes and reshapes disappear because they only rename axes.
+//
+//   1. An axis that no op combines, and along which every root's result runs, gets its loops
+//   outside of everything: the
+//      programs for different fragments of it are independent. For a product those are the rows and
+//      columns of the result, so that all of k runs inside and the accumulator stays in registers;
+//      for a norm they are the rows.
+//   2. Inside, the roots follow each other as *stages* (fragment_stages.h), each with a loop over
+//   the axis it needs;
+//      stages that do not depend on each other share a loop. A reduction keeps a fragment of
+//      partial results, combined element by element, and combines that fragment once at the end. A
+//      value with a transcendental in it that several stages need is kept in scratch memory by the
+//      first.
+//   3. An op is written in the outermost loop where its operands are known, and once for each
+//   fragment
+//      (fragment_emitter.h).
+//   4. The operands of a product are copied into panels first (fragment_panels.h) when they are
+//   read often.
+//   5. Loops run over whole fragments first, without limits, then once over what is left, with
+//   limits.
+//
+// Products that follow each other in a loop over blocks (attention) have the rows of the first as
+// the columns of fragments: they are the axis that nothing combines, so that a softmax along the
+// keys combines vectors element by element, and keys and values are read where they are, one number
+// at a time. Blocks of scores and weights are kept in scratch memory, and so is a carried tile that
+// is larger than a fragment.
+//
+// What is not covered is refused with `unsupported-tile-split`: values that run along one axis
+// twice, kernels that read what they write.
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "passes/analysis/launch_choices.h"
+#include "passes/tile/cpu/fragment_pairs.h"
+#include "passes/tile/cpu/fragment_sharing.h"
+#include "passes/tile/cpu/fragment_stages.h"
+#include "passes/tile/gpu/gpu_schedule.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera {
+
+using tile::kind_of;
+using tile::OpKind;
+namespace in = tile::in;
+
+namespace {
+
+/// Elements of a fragment for each thread of a GPU's program: one vector of 16-bit numbers.
+constexpr int64_t elements_per_thread = 8;
+
+class KernelSplit {
+ public:
+  KernelSplit(Op* kernel, PassContext& context)
+      : kernel_(kernel), context_(context), axes_(kernel), sharing_(kernel, context, axes_) {}
+
+  Status run() {
+    collect();
+    if (!check()) return failure;
+    choose_outer_axes();
+    choose_shape();
+    choose_panels();
+    write();
+    return failed_ ? Status(failure) : success;
+  }
+
+ private:
+  void collect() {
+    walk(kernel_, [&](Op* op) {
+      if (op->is(tile::info(OpKind::Store))) stores_.push_back(op);
+      if (op->is(tile::info(OpKind::Dot))) dots_.push_back(op);
+      if (op->is(tile::info(OpKind::Load)) || op->is(tile::info(OpKind::Store)))
+        accesses_.push_back(op);
+      if (op->is(tile::info(OpKind::Gather))) accesses_.push_back(op);
+      if (op->is(tile::info(OpKind::Scatter))) scatters_.push_back(op);
+      if (is_fragment_root(op, axes_) && op->result_count()) roots_.push_back(op);
+    });
+  }
+
+  bool reject(Op* op, const std::string& reason) {
+    context_.diagnostics.report(diag::unsupported_tile_split, op->loc(), std::string(op->name()),
+                                reason);
+    return false;
+  }
+
+  static Value* memory_of(Op* access) {
+    bool writes = access->is(tile::info(OpKind::Store)) || access->is(tile::info(OpKind::Scatter));
+    Value* memory = access->operand(writes ? 1 : 0);
+    bool is_view = memory->def() && memory->def()->operand_count() > 0;
+    return is_view ? memory->def()->operand(0) : memory;
+  }
+
+  bool check() {
+    if (Value* twice = axes_.repeated()) {
+      Op* op = twice->def() ? twice->def() : kernel_;
+      return reject(op, "the value of type " + twice->type()->text + " runs along one axis twice");
+    }
+    std::set<Value*> written;
+    for (Op* store : stores_) written.insert(memory_of(store));
+    for (Op* scatter : scatters_) written.insert(memory_of(scatter));
+    for (Op* access : accesses_) {
+      bool reads = !access->is(tile::info(OpKind::Store)) && !is_private_load(access);
+      if (reads && written.contains(memory_of(access))) {
+        return reject(access, "it reads what the kernel writes");
+      }
+    }
+    bool fine = true;
+    walk(kernel_, [&](Op* op) {
+      OpKind kind = kind_of(op);
+      if (fine && kind == OpKind::Merge) fine = reject(op, "it is not expected before fragments are made");
+      if (fine && kind == OpKind::AllocShared) fine = reject(op, "its kernel holds tiles larger than its registers");
+      bool keeps = kind == OpKind::Reduce && op->flag("keep");
+      if (fine && keeps) fine = reject(op, "it keeps the axis that it combines");
+    });
+    return fine;
+  }
+
+  /// Axes that some op combines elements along.
+  std::set<int> combined_axes() const {
+    std::set<int> combined;
+    for (Op* op : roots_) {
+      if (op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Scan)))
+        combined.insert(axes_.of(op->operand(0), size_t(op->int_attr("axis"))));
+      if (op->is(tile::info(OpKind::Dot))) combined.insert(axes_.of(op->operand(0), 1));
+    }
+    return combined;
+  }
+
+  bool runs_along(Value* value, int axis) const {
+    std::vector<int> all = axes_.of(value);
+    return std::find(all.begin(), all.end(), axis) != all.end();
+  }
+
+  /// Axes along which memory of the program is not read where it is written: a fragment reads what others leave.
+  void find_crossed() {
+    std::map<std::pair<Value*, size_t>, std::pair<int, Value*>> known;  // per dim of a memory
+    for (Op* op : accesses_) {
+      bool stores = is_private_store(op);
+      if (!stores && !is_private_load(op)) continue;
+      Value* value = stores ? op->in(in::Store::value) : op->result();
+      Value* memory = memory_of(op);
+      std::vector<Value*> offsets = op->ins(stores ? unsigned(in::Store::offsets) : unsigned(in::Load::offsets));
+      size_t lead = offsets.size() - value->type()->rank();
+      for (size_t i = 0; i < value->type()->rank(); ++i) {
+        int axis = axes_.of(value, i);
+        Value* offset = offsets[lead + i];
+        auto [first, is_first] = known.try_emplace({memory, lead + i}, axis, offset);
+        auto [axis_before, offset_before] = first->second;
+        bool same_place = offset == offset_before ||
+                          (tile::known_index(offset) && tile::known_index(offset) == tile::known_index(offset_before));
+        if (axis != axis_before || !same_place) crossed_.insert({axis, axis_before});
+      }
+    }
+  }
+
+  bool is_outer(int axis) const {
+    if (crossed_.contains(axis)) return false;
+    for (Op* store : stores_) {
+      if (!runs_along(store->in(in::Store::value), axis)) return false;
+    }
+    for (Op* scatter : scatters_) {
+      if (!runs_along(scatter->in(in::Scatter::value), axis)) return false;
+    }
+    for (Op* root : roots_) {
+      for (unsigned i = 0; i < root->result_count(); ++i) {
+        if (!runs_along(root->result(i), axis)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// The axis that most accesses run along in steps of one element: that of the columns. Rows that are gathered lie
+  /// anywhere and cannot be columns.
+  int contiguous_axis() const {
+    std::vector<int> votes(axes_.count());
+    for (Op* op : accesses_) {
+      bool stores = op->is(tile::info(OpKind::Store));
+      Value* value = stores ? op->in(in::Store::value) : op->result();
+      Type memory = op->operand(stores ? 1 : 0)->type();
+      size_t lead = memory->rank() - value->type()->rank();
+      for (size_t i = 0; i < value->type()->rank(); ++i) {
+        bool last = i + 1 == value->type()->rank();
+        bool unit = memory->is(TypeKind::View) ? memory->strides[lead + i]->is_constant(1) : last;
+        int axis = axes_.of(value, i);
+        if (unit && axis >= 0) ++votes[size_t(axis)];
+      }
+    }
+    for (Op* op : accesses_) {
+      int rows = op->is(tile::info(OpKind::Gather)) ? axes_.of(op->result(), 0) : -1;
+      if (rows >= 0) votes[size_t(rows)] = 0;
+    }
+    auto most = std::max_element(votes.begin(), votes.end());
+    return most == votes.end() || *most == 0 ? -1 : int(most - votes.begin());
+  }
+
+  void choose_outer_axes() {
+    find_crossed();
+    std::set<int> combined = combined_axes();
+    if (dots_.empty()) {
+      column_ = contiguous_axis();
+    } else {
+      row_ = axes_.of(dots_[0]->result(), 0);
+      column_ = axes_.of(dots_[0]->result(), 1);
+    }
+    auto can_be_outer = [&](int axis) {
+      return axis >= 0 && !combined.contains(axis) && is_outer(axis);
+    };
+    // Columns that a loop combines block by block give way to the rows: what combines them is then
+    // done lane by lane.
+    chained_ = !dots_.empty() && dots_[0]->block() != kernel_->region()->front() &&
+               !context_.machine->is_gpu() && !can_be_outer(column_) && can_be_outer(row_);
+    if (chained_) column_ = std::exchange(row_, -1);
+    for (int axis = 0; axis < int(axes_.count()); ++axis) {
+      if (!combined.contains(axis) && is_outer(axis) && axis != row_ && axis != column_)
+        outer_.push_back(axis);
+    }
+    column_outside_ = can_be_outer(column_) && !roots_.empty();
+    if (!can_be_outer(row_)) row_ = -1;
+    // Columns outside of rows: the panel of the right operand stays in the cache while rows pass
+    // by.
+    if (column_outside_) outer_.push_back(column_);
+    if (row_ >= 0) outer_.push_back(row_);
+    if (!column_outside_) column_ = -1;
+  }
+
+  void choose_shape() {
+    const Machine& machine = *context_.machine;
+    if (machine.is_gpu()) {
+      shape_.lanes = 32 * gpu_schedule(kernel_, machine).compute_warps;
+      shape_.width = shape_.lanes * elements_per_thread;
+      shape_.keeps = false;
+      return;
+    }
+    shape_.lanes = machine.lanes(4);
+    shape_.width = shape_.lanes * std::max(1u, machine.vector_registers / 8);
+    Attr schedule = kernel_->attr("schedule");
+    // Copies of the innermost step are made only when asked for: the loop has enough independent
+    // work without, and scheduling several steps together costs registers (tried: 1 step 260, 4
+    // steps 233, 8 steps 180 GFLOP/s).
+    if (Attr unroll = schedule->get("unroll")) shape_.unroll = unroll->integer;
+    while (shape_.run % shape_.unroll != 0) --shape_.unroll;
+    if (dots_.empty()) return;
+    if (takes_pairs()) unit_ = pair_unit(machine);
+    if (unit_ == PairUnit::Matrix) {
+      shape_.rows = column_extent_ = pair_block;
+      return;
+    }
+    if (chained_) {
+      choose_chained_block(machine);
+    } else {
+      choose_register_block(machine);
+    }
+    Attr fragment = schedule->get("fragment");
+    if (chains_matrices(machine)) column_extent_ = pair_block;
+    if (!fragment || fragment->elements.size() != 2 || chains_matrices(machine)) return;
+    int64_t lanes = shape_.lanes;
+    if (row_ >= 0 || chained_) shape_.rows = fragment->elements[0]->integer;
+    column_extent_ = std::max(lanes, fragment->elements[1]->integer / lanes * lanes);
+  }
+
+  /// Whether a matrix unit multiplies in a chain of products: the columns at hand are then as many as it takes.
+  bool chains_matrices(const Machine& machine) const {
+    return chained_ && pair_unit(machine) == PairUnit::Matrix && std::any_of(dots_.begin(), dots_.end(), [&](Op* dot) {
+             return chained_forms(dot, column_, pair_block, pair_block, axes_).has_value();
+           });
+  }
+
+  static PairUnit pair_unit(const Machine& machine) {
+    if (machine.has_bf16_tiles) return PairUnit::Matrix;
+    return machine.has_bf16_pairs ? PairUnit::Vectors : PairUnit::None;
+  }
+
+  /// A kernel of products of pairs does nothing but those and what follows them.
+  bool takes_pairs() const {
+    Attr packing = kernel_->attr("schedule")->get("packing");
+    bool packs = !packing || packing->string == "both";
+    if (!packs || row_ < 0 || !column_outside_) return false;
+    return std::all_of(roots_.begin(), roots_.end(), [&](Op* root) {
+      return root->is(tile::info(OpKind::Dot)) && root->block() == kernel_->region()->front() &&
+             axes_.of(root->result(), 0) == row_ && axes_.of(root->result(), 1) == column_ &&
+             is_pair_product(root, axes_);
+    });
+  }
+
+  /// Rows x columns of the accumulators: three quarters of the registers, wider where there are
+  /// fewer rows.
+  void choose_register_block(const Machine& machine) {
+    bool many = machine.vector_registers >= 32;
+    int64_t bytes = 4;
+    for (Op* dot : dots_) bytes = std::max<int64_t>(bytes, byte_size(dot->result()->type()->dtype));
+    int64_t budget = (many ? 24 : 12) / (bytes / 4) / int64_t(dots_.size());
+    int64_t rows = (many ? 8 : 6) / std::min<int64_t>(int64_t(dots_.size()), many ? 4 : 3);
+    std::optional<int64_t> extent = row_ < 0 ? 1 : axes_.extent(row_)->constant();
+    if (extent) rows = std::min(rows, *extent);
+    shape_.rows = std::max<int64_t>(rows, 1);
+    int64_t vectors = std::clamp<int64_t>(budget / shape_.rows, 1, 8);
+    column_extent_ = vectors * shape_.lanes;
+    extent = column_ < 0 ? std::nullopt : axes_.extent(column_)->constant();
+    if (extent) {
+      int64_t needed = (*extent + shape_.lanes - 1) / shape_.lanes * shape_.lanes;
+      column_extent_ = std::min(column_extent_, std::max(needed, shape_.lanes));
+    }
+  }
+
+  /// The same where products follow each other: each has the registers for itself, and fragments of
+  /// one row are what comes between them.
+  void choose_chained_block(const Machine& machine) {
+    int64_t vectors = machine.vector_registers >= 32 ? 4 : 2;
+    int64_t bytes = 4;
+    for (Op* dot : dots_) bytes = std::max<int64_t>(bytes, byte_size(dot->result()->type()->dtype));
+    shape_.rows = 4;
+    column_extent_ = std::max<int64_t>(1, vectors * 4 / bytes) * shape_.lanes;
+  }
+
+  /// The limit that every store has on an axis, of what others see; null where it has none or they differ, which loads
+  /// and stores then see to themselves.
+  Value* common_limit(int axis) const {
+    std::set<Value*> limits;
+    Value* limit = nullptr;
+    for (Op* store : stores_) {
+      if (is_private_store(store)) continue;
+      Value* value = store->in(in::Store::value);
+      for (size_t i = 0; i < value->type()->rank(); ++i) {
+        if (axes_.of(value, i) != axis) continue;
+        limit = tile_limit(store, in::Store::limits, i, value->type()->dims[i]);
+        limits.insert(limit);
+      }
+    }
+    return limits.size() == 1 ? limit : nullptr;
+  }
+
+  void write() {
+    OpState state;
+    state.info = &kernel_->info();
+    state.loc = kernel_->loc();
+    state.attributes.assign(kernel_->attributes().begin(), kernel_->attributes().end());
+    Op* split = kernel_->module()->create(state);
+    split->move_before(kernel_);
+    Block* body = split->region()->add_block();
+    FragmentEmitter emitter(kernel_, context_, axes_, body, sharing_.add_parameters(body));
+    FragmentStages stages(emitter, shape_);
+    pack(emitter);
+    chain(emitter, stages);
+    emitter.set_shape(row_, column_);
+    outer_loop(emitter, stages, 0);
+    emitter.builder().op(tile::info(OpKind::Return), {}, {});
+    failed_ = emitter.failed();
+    if (!failed_) sharing_.launch(split);
+    kernel_->erase();
+    if (!failed_ && context_.machine->is_gpu()) refuse_scratch(split);
+  }
+
+  /// Programs of a GPU have no memory of their own. What takes any size then gives way to what the launch has for some.
+  void refuse_scratch(Op* split) {
+    Op* scratch = nullptr;
+    for (Op* op : *split->region()->front()) {
+      if (!scratch && op->is(tile::info(OpKind::Alloc))) scratch = op;
+    }
+    if (!scratch) return;
+    if (drop_choice(split)) return split->erase();
+    context_.diagnostics
+        .report(diag::unsupported_tile_split, scratch->loc(), std::string(symbol_name(split)),
+                "what it combines along several axes does not fit the registers of a GPU's program")
+        .help("combine along one axis at a time: in a loop over the elements of the other (`tile.range` with a block "
+              "of 1), or in a kernel of its own; extents that are numbers, and few, need neither");
+    failed_ = true;
+  }
+
+  int64_t extent_of(int axis) const {
+    return axis == row_ ? shape_.rows : axis == column_ ? column_fragment() : 1;
+  }
+  int64_t column_fragment() const { return column_extent_ ? column_extent_ : shape_.width; }
+
+  /// What is packed for which product, and what of it is packed by kernels of their own.
+  void choose_panels() {
+    if (!column_outside_ || dots_.empty() || chained_ || context_.machine->is_gpu()) return;
+    PanelShape shape{row_,
+                     column_,
+                     shape_.rows,
+                     column_fragment(),
+                     shape_.run,
+                     row_ < 0 ? nullptr : common_limit(row_),
+                     common_limit(column_)};
+    for (Op* dot : dots_) {
+      forms_.push_back(panel_forms(dot, shape, kernel_->attr("schedule"), unit_, axes_));
+      for (const PanelForm& form : forms_.back()) sharing_.add(form);
+    }
+  }
+
+  /// The panels of a factor, filled once whatever the number of products that read them.
+  const Panels& filled(FragmentEmitter& emitter, const PanelForm& form) {
+    for (const Panels& known : panels_) {
+      if (known.form().factor == form.factor) return known;
+    }
+    Panels& panels = panels_.emplace_back(emitter, form);
+    if (!sharing_.find(panels, emitter)) {
+      panels.allocate();
+      panels.fill();
+    }
+    return panels;
+  }
+
+  void pack(FragmentEmitter& emitter) {
+    for (size_t i = 0; i < forms_.size(); ++i) {
+      std::vector<const Panels*> made;
+      for (const PanelForm& form : forms_[i]) made.push_back(&filled(emitter, form));
+      if (unit_ == PairUnit::None) continue;
+      products_.emplace_back(emitter, dots_[i], *made[1], *made[0], unit_).allocate();
+    }
+    // Panels are filled from the factors themselves, so that those are known last.
+    if (unit_ != PairUnit::None) return;
+    for (Panels& panels : panels_) panels.keep();
+  }
+
+  /// Products of pairs that follow each other.
+  void chain(FragmentEmitter& emitter, FragmentStages& stages) {
+    PairUnit unit = pair_unit(*context_.machine);
+    if (!chained_ || unit == PairUnit::None) return;
+    int64_t rows = unit == PairUnit::Matrix ? pair_block : shape_.rows;
+    for (Op* dot : dots_) {
+      auto forms = chained_forms(dot, column_, rows, column_extent_, axes_);
+      if (!forms) continue;
+      ChainedProduct& product = chain_.emplace_back(emitter, dot, forms->first, forms->second, unit);
+      stages.multiply_by(dot, &product);
+      paired_.insert(dot);
+    }
+  }
+
+  /// All that the kernel does for the fragments at hand.
+  void fragment(FragmentEmitter& emitter, FragmentStages& stages) {
+    Block* body = kernel_->region()->front();
+    for (PairProduct& product : products_) product.multiply();
+    auto kept = emitter.kept();
+    for (ChainedProduct& product : chain_) product.fill_early();
+    for (Op* dot : dots_) {
+      if (chained_ && !paired_.contains(dot)) stages.turn_operands(dot);
+    }
+    if (unit_ == PairUnit::Matrix) {
+      constexpr int64_t rows_at_once = 4;
+      emitter.subdivide(row_, rows_at_once, Reach::Present, {},
+                        [&](const FragmentEmitter::Values&) {
+                          stages.block(body);
+                          return FragmentEmitter::Values{};
+                        });
+    } else {
+      stages.block(body);
+    }
+    if (!products_.empty()) emitter.take_panels();
+    emitter.set_kept(std::move(kept));
+  }
+
+  void outer_loop(FragmentEmitter& emitter, FragmentStages& stages, size_t depth) {
+    if (depth == outer_.size()) return fragment(emitter, stages);
+    int axis = outer_[depth];
+    emitter.loop(axis, extent_of(axis), common_limit(axis), TailKind::Limited, {},
+                 [&](const FragmentEmitter::Values&) {
+                   outer_loop(emitter, stages, depth + 1);
+                   return FragmentEmitter::Values{};
+                 });
+  }
+
+  Op* kernel_;
+  PassContext& context_;
+  TileAxes axes_;
+  std::vector<Op*> stores_, scatters_, dots_, accesses_;
+  std::vector<Op*> roots_;  ///< with results
+  std::set<int> crossed_;
+  std::vector<int> outer_;  ///< axes with loops outside of everything, outermost first
+  int row_ = -1;
+  int column_ = -1;
+  bool chained_ = false;  ///< the rows of the products are the columns of fragments
+  bool column_outside_ = false;
+  int64_t column_extent_ = 0;
+  FragmentChoice shape_;
+  PairUnit unit_ = PairUnit::None;  ///< what multiplies pairs, where all products are of pairs
+  PanelSharing sharing_;
+  std::vector<std::vector<PanelForm>> forms_;  ///< per product
+  std::deque<Panels> panels_;
+  std::deque<PairProduct> products_;
+  std::deque<ChainedProduct> chain_;
+  std::set<Op*> paired_;  ///< the products of the chain
+  bool failed_ = false;
+};
+
+/// On a GPU a program keeps its tiles in registers as they are, if they fit.
+bool fits_registers(Op* kernel, const Machine& machine) {
+  if (!machine.is_gpu()) return false;
+  int64_t most = gpu_schedule(kernel, machine).most_elements();
+  bool fits = true;
+  bool product = false;
+  walk(kernel, [&](Op* op) {
+    product |= op->is(tile::info(OpKind::Dot));
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      Type type = op->result(i)->type();
+      int64_t elements = 1;
+      for (Dim dim : type->dims) elements *= std::min(dim->constant().value_or(most + 1), most + 1);
+      fits &= !type->is(TypeKind::Tile) || elements <= most;
+    }
+  });
+  return fits || product;
+}
+
+/// Operands of products lie in shared memory, whose extents are numbers: each axis of theirs needs a block.
+Status check_products(Op* kernel, PassContext& context) {
+  Status checked = success;
+  walk(kernel, [&](Op* op) {
+    for (unsigned i = 0; op->is(tile::info(OpKind::Dot)) && i < op->operand_count(); ++i) {
+      Type type = op->operand(i)->type();
+      if (!type->is(TypeKind::Tile) || checked.failed()) continue;
+      auto open = std::find_if(type->dims.begin(), type->dims.end(), [](Dim dim) { return !dim->constant(); });
+      if (open == type->dims.end()) continue;
+      context.diagnostics
+          .report(diag::unsupported_tile_split, op->loc(), std::string(op->name()),
+                  "the extent " + (*open)->text + " of its operand is not known")
+          .help("give each axis of a product a block in the schedule");
+      checked = failure;
+    }
+  });
+  return checked;
+}
+
+}  // namespace
+
+Status split_to_fragments(Module& module, PassContext& context) {
+  for (Op* kernel : *module.body()) {
+    if (!kernel->is(tile::info(OpKind::Kernel))) continue;
+    if (context.machine->is_gpu() && check_products(kernel, context).failed()) return failure;
+    if (fits_registers(kernel, *context.machine)) continue;
+    if (context.machine->is_gpu()) branches_to_selects(kernel);
+    separate_axes(kernel);
+    detour_repeated(kernel, !context.machine->is_gpu());
+    if (KernelSplit(kernel, context).run().failed()) return failure;
+  }
+  drop_spares(module);
+  return success;
+}
+
+}  // namespace tessera

@@ -1,0 +1,312 @@
+// Decides which thread holds which element of every tile (GPU).
+//
+// The axes of a program (tile_axes.h) make this one decision instead of many: a *base* is a layout over some of them,
+// and every tile whose axes are among a base's gets the base with the other axes sliced away. Elementwise ops,
+// broadcasts, reductions, transposes and reshapes then agree without a conversion, whatever order axes stand in. Where
+// tiles of two bases meet, one is converted (gpu/layout_agreement.h).
+//
+// Products come first: the accumulator of each gives a base, the map of the instruction that the machine has for it
+// (wgmma, mma.sync, else blocks of fused multiply-adds). What is left has its largest tile as base: a blocked layout
+// whose vectors run along the axis that is contiguous where the tile is loaded or stored.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "ir/layout/families.h"
+#include "ir/layout/text.h"
+#include "passes/pass.h"
+#include "passes/tile/common/tile_axes.h"
+#include "passes/tile/gpu/gpu_schedule.h"
+#include "passes/tile/gpu/layout_agreement.h"
+#include "passes/tile/gpu/product_unit.h"
+#include "passes/tile/gpu/register_footprint.h"
+#include "passes/tile/gpu/tensor_copies.h"
+#include "support/check.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera {
+
+using layout::Layout;
+using tile::OpKind;
+namespace in = tile::in;
+
+namespace {
+
+constexpr int vector_bytes = 16;
+
+class LayoutAssignment {
+ public:
+  LayoutAssignment(Op* kernel, const Machine& machine)
+      : kernel_(kernel), machine_(machine), context_(kernel->module()->context()), axes_(kernel) {}
+
+  /// A value that no layout can hold, since it runs along one axis twice; null if there is none.
+  Value* repeated() const { return axes_.repeated(); }
+
+  void run() {
+    collect();
+    for (Value* value : tiles_) {
+      Op* def = value->def();
+      if (def && def->is(tile::info(OpKind::Mma))) add_product(value, def);
+    }
+    // The largest first: the others are slices of it.
+    std::vector<Value*> by_size = tiles_;
+    std::stable_sort(by_size.begin(), by_size.end(),
+                     [&](Value* a, Value* b) { return elements(a->type()) > elements(b->type()); });
+    for (Value* value : by_size) {
+      if (!base_of(value)) add_blocked(value, by_size);
+    }
+    for (Value* value : tiles_) {
+      Layout layout = slice(*base_of(value), value);
+      value->set_type(context_.with_layout(value->type(), layout::print(layout)));
+    }
+  }
+
+  /// What to do where a thread holds too much: most often its elements are those that other threads hold, too.
+  std::string advice() {
+    const Base* worst = nullptr;
+    for (const Base& base : bases_) {
+      bool worse = !worst || base.layout.registers_per_thread() > worst->layout.registers_per_thread();
+      if (worse && base.extents.size() == 2 && !divides(base.layout, base.extents)) worst = &base;
+    }
+    std::optional<std::vector<int32_t>> next = worst ? next_extents(*worst) : std::nullopt;
+    if (!next) return "use more warps or smaller blocks";
+    return fmt::format("{} threads, which halve extents, cannot divide {} x {} elements; {} x {} they can",
+                       32 * worst->layout.warps(), worst->extents[0], worst->extents[1], (*next)[0], (*next)[1]);
+  }
+
+ private:
+  /// A layout over program axes, made for a tile of these extents: the sums of `mma`, if there is one.
+  struct Base {
+    std::vector<int> axes;
+    Layout layout;
+    std::vector<int32_t> extents;
+    Op* mma = nullptr;
+  };
+
+  /// Whether each element is in one thread.
+  static bool divides(const Layout& layout, const std::vector<int32_t>& extents) {
+    int64_t held = int64_t(layout.registers_per_thread()) * 32 * layout.warps();
+    return held <= std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
+  }
+
+  /// The fewest elements with extents from these up that threads divide among them.
+  std::optional<std::vector<int32_t>> next_extents(const Base& base) {
+    constexpr int32_t step = 8;
+    std::optional<std::vector<int32_t>> best;
+    auto up = [](int32_t extent) { return (extent + step - 1) / step * step; };
+    for (int32_t m = up(base.extents[0]); m <= 2 * up(base.extents[0]); m += step) {
+      for (int32_t n = up(base.extents[1]); n <= 2 * up(base.extents[1]); n += step) {
+        if (best && int64_t(m) * n >= int64_t((*best)[0]) * (*best)[1]) break;
+        int warps = base.layout.warps();
+        Layout layout = base.mma ? product_layout(m, n, base.mma, warps) : plain_layout(m, n, warps);
+        if (divides(layout, {m, n})) best = {m, n};
+      }
+    }
+    return best;
+  }
+
+  void collect() {
+    walk(kernel_, [&](Op* op) {
+      for (unsigned i = 0; i < op->result_count(); ++i) add(op->result(i));
+      for (unsigned r = 0; r < op->region_count(); ++r) {
+        Block* block = op->region(r)->front();
+        for (unsigned i = 0; block && i < block->arg_count(); ++i) add(block->arg(i));
+      }
+    });
+  }
+  void add(Value* value) {
+    if (value->type()->is(TypeKind::Tile)) tiles_.push_back(value);
+  }
+
+  static int64_t elements(Type tile) {
+    int64_t count = 1;
+    for (Dim dim : tile->dims) count *= *dim->constant();
+    return count;
+  }
+  std::vector<int32_t> extents(Type tile) {
+    std::vector<int32_t> out;
+    for (Dim dim : tile->dims) out.push_back(int32_t(*dim->constant()));
+    return out;
+  }
+
+  /// Warps that run the op: those of its role, or all.
+  int warps_of(Op* op) {
+    for (; op; op = op->parent()) {
+      if (op->is(tile::info(OpKind::Role))) return int(op->int_attr("warps"));
+    }
+    return int(kernel_->int_attr("threads") / 32);
+  }
+  static Op* place_of(Value* value) { return value->def() ? value->def() : value->block()->parent_op(); }
+
+  const Base* base_of(Value* value) {
+    int warps = warps_of(place_of(value));
+    std::vector<int> wanted = axes_.of(value);
+    for (const Base& base : bases_) {
+      bool has_all = base.layout.warps() == warps;
+      for (int axis : wanted) has_all &= axis < 0 || std::ranges::find(base.axes, axis) != base.axes.end();
+      if (has_all) return &base;
+    }
+    return nullptr;
+  }
+
+  void add_product(Value* value, Op* mma) {
+    if (base_of(value)) return;
+    Type type = value->type();
+    std::vector<int> axes = axes_.of(value);
+    int32_t m = extents(type)[0], n = extents(type)[1];
+    bases_.push_back({axes, product_layout(m, n, mma, warps_of(mma)), {m, n}, mma});
+  }
+
+  Layout product_layout(int32_t m, int32_t n, Op* mma, int warps) {
+    bool tensor_core = takes_tensor_core(mma);
+    std::optional<Layout> found;
+    if (takes_wgmma(mma, warps, machine_)) found = layout::wgmma_accumulator(m, n, warps);
+    // The squarest grid of warps that fits, rather high than wide, and wide only where there are few rows.
+    int squarest = 1;
+    while (squarest * squarest < warps) squarest *= 2;
+    std::vector<int> grids;
+    for (int columns = squarest; columns >= 1; columns /= 2) grids.push_back(columns);
+    for (int columns = 2 * squarest; columns <= warps; columns *= 2) grids.push_back(columns);
+    for (int columns : grids) {
+      if (tensor_core && !found && warps % columns == 0) {
+        found = layout::mma_accumulator(m, n, warps / columns, columns);
+      }
+    }
+    return found ? *found : plain_layout(m, n, warps);
+  }
+
+  static Layout plain_layout(int32_t m, int32_t n, int warps) {
+    std::optional<Layout> found = layout::blocked(std::vector<int32_t>{m, n}, n % 4 == 0 ? 4 : 1, 32, warps);
+    TSR_CHECK(found, "no layout for a tile");
+    return *found;
+  }
+
+  void add_blocked(Value* value, const std::vector<Value*>& by_size) {
+    std::vector<int> axes = axes_.of(value);
+    // Along which axis, and how wide, the tile (or another with these axes) meets memory.
+    int fastest = int(axes.size()) - 1;
+    int widest = 1;
+    for (Value* other : by_size) {
+      if (axes_.of(other) != axes) continue;
+      for (auto [memory, bytes] : memories(other)) {
+        widest = std::max(widest, vector_bytes / bytes);
+        if (int axis = contiguous(memory, other->type()); axis >= 0) fastest = axis;
+      }
+    }
+    std::vector<int32_t> shape = extents(value->type());
+    std::vector<int> order;
+    if (!shape.empty()) order.push_back(fastest);
+    for (int i = int(shape.size()); i-- > 0;) {
+      if (i != fastest) order.push_back(i);
+    }
+    int vector = widest;
+    while (vector > 1 && (shape.empty() || shape[size_t(fastest)] % vector)) vector /= 2;
+    std::optional<Layout> layout = layout::blocked(shape, vector, 32, warps_of(place_of(value)), order);
+    TSR_CHECK(layout, "no layout for " + value->type()->text);
+    bases_.push_back({axes, *layout, shape});
+  }
+
+  /// Memory that the value is loaded from or stored to, and the size of its elements.
+  std::vector<std::pair<Type, int>> memories(Value* value) {
+    std::vector<std::pair<Type, int>> found;
+    int bytes = byte_size(value->type()->dtype);
+    Op* def = value->def();
+    if (def && def->is(tile::info(OpKind::Load))) found.push_back({def->in(in::Load::memory)->type(), bytes});
+    for (Use* use = value->first_use(); use; use = use->next()) {
+      Op* user = use->owner();
+      if (user->is(tile::info(OpKind::Store))) found.push_back({user->in(in::Store::memory)->type(), bytes});
+    }
+    return found;
+  }
+
+  int contiguous(Type memory, Type tile) {
+    std::vector<Dim> strides = tile::strides_of(context_, memory);
+    size_t lead = memory->rank() - tile->rank();
+    for (size_t i = tile->rank(); i-- > 0;) {
+      if (strides[lead + i]->is_constant(1) && !tile->dims[i]->is_constant(1)) return int(i);
+    }
+    return -1;
+  }
+
+  /// The base without the axes that the value does not have, in the value's order, with its extents of 1.
+  Layout slice(const Base& base, Value* value) {
+    std::vector<int> wanted = axes_.of(value), left = base.axes;
+    Layout layout = base.layout;
+    for (size_t i = left.size(); i-- > 0;) {
+      if (left[i] >= 0 && std::ranges::find(wanted, left[i]) != wanted.end()) continue;
+      layout = layout.slice(int(i), false).layout;
+      left.erase(left.begin() + int64_t(i));
+    }
+    std::vector<int> perm;
+    for (int axis : wanted) {
+      if (axis >= 0) perm.push_back(int(std::ranges::find(left, axis) - left.begin()));
+    }
+    layout = layout.transpose(perm);
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (wanted[i] < 0) layout = layout.insert_axis(int(i));
+    }
+    return layout;
+  }
+
+  Op* kernel_;
+  const Machine& machine_;
+  Context& context_;
+  TileAxes axes_;
+  std::vector<Value*> tiles_;
+  std::vector<Base> bases_;
+};
+
+}  // namespace
+
+namespace {
+
+/// Tiles that a thread holds at once have room in its registers, of which a role may have its own number.
+Status check_registers(Op* kernel, const Machine& machine, LayoutAssignment& assignment,
+                       DiagnosticEngine& diagnostics) {
+  std::vector<Op*> scopes;
+  for (Op* op : *kernel->region()->front()) {
+    if (op->is(tile::info(OpKind::Role))) scopes.push_back(op);
+  }
+  if (scopes.empty()) scopes.push_back(kernel);
+  for (Op* scope : scopes) {
+    Attr own = scope->attr("registers");
+    int64_t available = std::min<int64_t>(own ? own->integer : launch_registers(machine, kernel->int_attr("threads")),
+                                          machine.gpu.registers_per_thread);
+    int64_t held = held_registers(scope);
+    if (held <= available) continue;
+    diagnostics.report(diag::schedule_tiles, kernel->loc(), std::string(symbol_name(kernel)), held, available,
+                       held - available)
+        .help(assignment.advice());
+    return failure;
+  }
+  return success;
+}
+
+}  // namespace
+
+Status assign_layouts(Module& module, PassContext& context) {
+  TSR_CHECK(context.machine, "assign_layouts needs a machine");
+  for (Op* op : *module.body()) {
+    if (!op->is(tile::info(OpKind::Kernel))) continue;
+    separate_axes(op);
+    detour_repeated(op, false);
+    LayoutAssignment assignment(op, *context.machine);
+    if (Value* twice = assignment.repeated()) {
+      Op* place = twice->def() ? twice->def() : op;
+      context.diagnostics.report(diag::unsupported_tile_split, place->loc(), std::string(place->name()),
+                                 "the value of type " + twice->type()->text + " runs along one axis twice")
+          .help("what a loop carries, or memory holds that the kernel writes, is not made twice: write it to a tensor, "
+                "and read it in a kernel that comes after");
+      return failure;
+    }
+    assignment.run();
+    agree_on_layouts(op);
+    if (check_registers(op, *context.machine, assignment, context.diagnostics).failed()) return failure;
+  }
+  return success;
+}
+
+}  // namespace tessera
