@@ -73,7 +73,7 @@ def with_names(meaning, signature):
 
 def without_f64():
     """The kinds that no target has code for in f64."""
-    text = (ROOT / "src/frontend/dtype_values.cc").read_text().split("bool is_without_code")[1]
+    text = (ROOT / "src/frontend/evaluate/dtype_values.cc").read_text().split("bool is_without_code")[1]
     return set(re.findall(r"case ElementwiseKind::(\w+)", text))
 
 
@@ -125,7 +125,7 @@ def read_table(path):
 
 
 def table_page():
-    found = read_table("src/frontend/builtins.def")
+    found = read_table("src/frontend/values/builtins.def")
     page = ["## Elementwise", "", "Operands broadcast. The ops are `gir.<name>` and have a row at every level.", ""]
     page += elementwise_rows([row for what, row in found if what == "simple"])
     page += ["", "## Functions of the language", ""]
@@ -137,11 +137,11 @@ def table_page():
 
 def tile_functions():
     """The functions that kernels take from the language, and from the library those that only combine elements."""
-    found = read_table("src/frontend/builtins.def")
+    found = read_table("src/frontend/values/builtins.def")
     names = [row[1] for what, row in found if what == "simple"]
-    hooks = (ROOT / "src/frontend/kernel/kernel_intrinsics.cc").read_text().split("KernelBuilder::call_common")[1]
+    hooks = (ROOT / "src/frontend/lower/kernel/kernel_intrinsics.cc").read_text().split("KernelBuilder::call_common")[1]
     kinds = re.findall(r"case BuiltinId::(\w+)", hooks.split("default:")[0])
-    rows = re.findall(r'^BUILTIN\((\w+), "(\w+)"', (ROOT / "src/frontend/builtins.def").read_text(), re.M)
+    rows = re.findall(r'^BUILTIN\((\w+), "(\w+)"', (ROOT / "src/frontend/values/builtins.def").read_text(), re.M)
     names += [name for kind, name in rows if kind in kinds]
     library = (ROOT / "stdlib/activations.tsr").read_text()
     bodies = re.findall(r"^def (\w+)\(.*?(?=^# |^def |\Z)", library, re.M | re.S)
@@ -159,11 +159,11 @@ def tile_functions_part():
 
 def tile_page():
     page = ["# Functions of `tile`", "", "What kernels are made of, written by `tools/gen_ops_docs.py` from "
-            "`src/frontend/kernel/tile_builtins.def`. [kernels.md](kernels.md) shows them in use. Operators (`+ - * / // % **`, "
+            "`src/frontend/values/tile_builtins.def`. [kernels.md](kernels.md) shows them in use. Operators (`+ - * / // % **`, "
             "`& | ^ ~ << >>`, comparisons) act on each element, `@` is `tile.dot`, `x[:, None]` adds an axis; shapes "
             "broadcast.", ""]
     rows = []
-    for what, row in read_table("src/frontend/kernel/tile_builtins.def") + [("title", None)]:
+    for what, row in read_table("src/frontend/values/tile_builtins.def") + [("title", None)]:
         if what == "simple":
             rows.append(row)
             continue
@@ -243,7 +243,7 @@ def kernel_page():
 def main():
     check = sys.argv[1:] == ["--check"]
     ops = ["# Ops", "", "What the language and its library compute, written by `tools/gen_ops_docs.py` from "
-           "`src/frontend/builtins.def` and `stdlib/`. [numerics.md](numerics.md) states roundings, "
+           "`src/frontend/values/builtins.def` and `stdlib/`. [numerics.md](numerics.md) states roundings, "
            "[ir/graph.md](ir/graph.md) the ops of the Graph IR, [tile.md](tile.md) the functions of kernels.", ""]
     pages = {"docs/ops.md": ops + table_page() + library_page() + kernel_page(), "docs/tile.md": tile_page()}
     differ = False

@@ -94,19 +94,19 @@ def operator_lists():
 
 
 def type_lists():
-    types = source("src/frontend/type_expr.cc")
-    named = function_body("src/frontend/type_expr.cc", "TypePattern TypeReader::read_name", "names of types")
-    subscripted = function_body("src/frontend/type_expr.cc", "TypePattern TypeReader::read_subscript", "names of types")
+    types = source("src/frontend/evaluate/type_expr.cc")
+    named = function_body("src/frontend/evaluate/type_expr.cc", "TypePattern TypeReader::read_name", "names of types")
+    subscripted = function_body("src/frontend/evaluate/type_expr.cc", "TypePattern TypeReader::read_subscript", "names of types")
     others = between(types, "other_types[]", ";", "names of types")
-    states = function_body("src/frontend/state.cc", "std::string_view to_string", "kinds of state")
+    states = function_body("src/frontend/values/state.cc", "std::string_view to_string", "kinds of state")
     shaped = re.findall(r'text == "(\w+)"', named + subscripted) + re.findall(r'"([A-Z]\w+)"', others)
     shaped += re.findall(r'return "(\w+)"', states)
     plain = re.findall(r'\{"(\w+)", PatternKind', named)
     policies = [word for name in ("apply_state_policy", "apply_policy") for word in re.findall(
-        r'text == "(\w+)"', function_body("src/frontend/type_expr.cc", f"bool TypeReader::{name}", "policies"))]
+        r'text == "(\w+)"', function_body("src/frontend/evaluate/type_expr.cc", f"bool TypeReader::{name}", "policies"))]
     known = between(source("src/frontend/format/policies.h"), "policies[] = {", "};", "policies of the formatter")
     expect_same(re.findall(r'"(\w+)"', known), set(policies), "policies that the formatter knows")
-    aliases = between(source("src/frontend/check_numerics.cc"), "DTypeName names[]", "};", "spellings of dtypes")
+    aliases = between(source("src/frontend/values/check_numerics.cc"), "DTypeName names[]", "};", "spellings of dtypes")
     dtypes = re.findall(r'^DTYPE\(.*"(\w+)"\)', source("src/ir/numbers/dtypes.def"), re.M)
     dtypes += re.findall(r'\{"(\w+)", DType::', aliases) + re.findall(r'"([a-z]\w+)"', others)
     return {
@@ -123,18 +123,18 @@ def builtin_names(path):
 
 
 def other_lists():
-    prelude = function_body("src/frontend/session.cc", "void Session::build_prelude", "constants")
+    prelude = function_body("src/frontend/evaluate/session.cc", "void Session::build_prelude", "constants")
     constants = re.findall(r'members\["([A-Z]+)"\]', prelude)
     devices = re.findall(r'"(\w+)"', between(prelude, "const char* kind : {", "}", "devices"))
     aliases = re.findall(r'members\["([a-z]+)"\]', prelude)
-    effects = function_body("src/frontend/check_effects.cc", "std::string effect_text", "effects")
-    privileges = function_body("src/frontend/kernel/kernel_regions.cc", "bool KernelBuilder::check_privileges",
+    effects = function_body("src/frontend/evaluate/check_effects.cc", "std::string effect_text", "effects")
+    privileges = function_body("src/frontend/lower/kernel/kernel_regions.cc", "bool KernelBuilder::check_privileges",
                                "privileges")
     directives = between(source("src/frontend/syntax/preprocessor.cc"), "std::vector<std::string> names = {", "}",
                          "directives")
     return {
-        "builtins": words(builtin_names("src/frontend/builtins.def") + aliases, "functions"),
-        "tile_builtins": builtin_names("src/frontend/kernel/tile_builtins.def"),
+        "builtins": words(builtin_names("src/frontend/values/builtins.def") + aliases, "functions"),
+        "tile_builtins": builtin_names("src/frontend/values/tile_builtins.def"),
         "constants": words(constants + devices, "constants"),
         "effects": words(re.findall(r'text == "(\w+)"', effects), "effects"),
         "privileges": words(re.findall(r'name == "(\w+)"', privileges), "privileges"),

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "frontend/graph/graph_builder.h"
+#include "frontend/lower/graph/graph_builder.h"
 
 namespace tessera::frontend {
 

@@ -1,7 +1,7 @@
 #include "frontend/file_check.h"
 
+#include "frontend/kernel_check.h"
 #include "frontend/entry_builder.h"
-#include "frontend/kernel/kernel_check.h"
 
 namespace tessera::frontend {
 

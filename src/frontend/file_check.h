@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "frontend/evaluate/parsed_files.h"
 #include "frontend/frontend.h"
-#include "frontend/parsed_files.h"
 
 namespace tessera::frontend {
 

@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "frontend/kernel_check.h"
 #include "frontend/entry_builder.h"
-#include "frontend/kernel/kernel_check.h"
-#include "frontend/kernel/kernel_library.h"
+#include "frontend/lower/kernel/kernel_library.h"
 #include "ir/text/verifier.h"
 
 namespace tessera::frontend {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/budget.h"
+#include "frontend/evaluate/budget.h"
 #include "ir/core/module.h"
 #include "ir/schedule/kernel_library.h"
 #include "support/diagnostic.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What compiling takes, counted where it is taken and asked for by whoever bounds it (frontend/budget.h). Counts are of
+// What compiling takes, counted where it is taken and asked for by whoever bounds it (frontend/evaluate/budget.h). Counts are of
 // a thread, and only their differences mean something: what another thread frees is counted there.
 
 #include <cstddef>

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "frontend/evaluate/session.h"
 #include "frontend/index/facts.h"
-#include "frontend/modules.h"
-#include "frontend/session.h"
+#include "frontend/values/modules.h"
 #include "ir/core/op.h"
 
 namespace tessera::frontend {

@@ -12,8 +12,8 @@
 #include <tuple>
 
 #include "frontend/index/semantic_index.h"
-#include "frontend/observer.h"
-#include "frontend/value.h"
+#include "frontend/values/observer.h"
+#include "frontend/values/value.h"
 
 namespace tessera::frontend {
 

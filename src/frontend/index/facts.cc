@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "frontend/modules.h"
-#include "frontend/session.h"
-#include "frontend/state.h"
+#include "frontend/evaluate/session.h"
+#include "frontend/values/modules.h"
+#include "frontend/values/state.h"
 #include "ir/core/op.h"
 
 namespace tessera::frontend {

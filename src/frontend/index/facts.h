@@ -2,7 +2,7 @@
 // Values of the evaluation in words of the language.
 
 #include "frontend/index/semantic_index.h"
-#include "frontend/value.h"
+#include "frontend/values/value.h"
 
 namespace tessera::frontend {
 

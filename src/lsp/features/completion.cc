@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "frontend/values/check_numerics.h"
+#include "frontend/values/embedded.h"
 #include "lsp/features/completion_data.h"
 #include "lsp/features/cursor.h"
 #include "lsp/features/describe_symbol.h"
 #include "lsp/features/features.h"
 #include "lsp/features/symbol_kinds.h"
-#include "frontend/check_numerics.h"
-#include "frontend/embedded.h"
 
 namespace tessera::lsp {
 

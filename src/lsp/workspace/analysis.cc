@@ -9,8 +9,8 @@
 
 #include "api/frontend_compile.h"
 #include "frontend/file_check.h"
+#include "frontend/evaluate/session.h"
 #include "frontend/index/collector.h"
-#include "frontend/session.h"
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
 #include "lsp/model/dependencies.h"

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "frontend/embedded.h"
+#include "frontend/values/embedded.h"
 #include "lsp/workspace/library_files.h"
 #include "support/file.h"
 #include "support/hash.h"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "frontend/embedded.h"
+#include "frontend/values/embedded.h"
 #include "support/file.h"
 #include "support/hash.h"
 

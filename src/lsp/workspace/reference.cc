@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "frontend/check_numerics.h"
-#include "frontend/kernel/tile_builtins.h"
+#include "frontend/values/check_numerics.h"
+#include "frontend/values/tile_builtins.h"
 #include "ir/numbers/dtype.h"
 #include "ir/schedule/schedule_keys.h"
 
@@ -136,8 +136,8 @@ std::string with_names(const std::string& meaning, const frontend::Builtin& buil
 }
 
 Specification make_specification(const frontend::Builtin& builtin) {
-  static const auto ops = TableReader(false).read(reference_text("frontend/builtins.def"));
-  static const auto tile = TableReader(false).read(reference_text("frontend/kernel/tile_builtins.def"));
+  static const auto ops = TableReader(false).read(reference_text("frontend/values/builtins.def"));
+  static const auto tile = TableReader(false).read(reference_text("frontend/values/tile_builtins.def"));
   static const auto elements = TableReader(true).read(reference_text("ir/numbers/elementwise.def"));
   Specification made;
   const auto& table = builtin.table == "ops" ? ops : tile;

@@ -1,6 +1,6 @@
 #pragma once
 // What the language itself has: its words, and its functions with their specification, which is read
-// from the comments of the compiler's own tables (src/frontend/builtins.def and others, embedded).
+// from the comments of the compiler's own tables (src/frontend/values/builtins.def and others, embedded).
 
 #include <span>
 #include <string>
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/builtins.h"
-#include "frontend/embedded.h"
+#include "frontend/values/builtins.h"
+#include "frontend/values/embedded.h"
 
 namespace tessera::lsp {
 

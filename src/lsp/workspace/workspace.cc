@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "frontend/embedded.h"
 #include "frontend/syntax/include_roots.h"
+#include "frontend/values/embedded.h"
 #include "lsp/protocol/uri.h"
 #include "lsp/workspace/library_files.h"
 #include "support/file.h"

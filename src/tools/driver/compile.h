@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/validate_shapes.h"
-#include "frontend/budget.h"
+#include "frontend/evaluate/budget.h"
 #include "ir/numbers/machine.h"
 #include "passes/pass_manager.h"
 #include "support/diagnostic.h"

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "frontend/observer.h"
+#include "frontend/values/observer.h"
 #include "passes/pass_manager.h"
 
 namespace tessera::driver {

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "api/c/tessera_frontend.cc"
-#include "frontend/observer.h"
+#include "frontend/values/observer.h"
 #include "ir/schedule/ops.h"
 
 using namespace tessera;

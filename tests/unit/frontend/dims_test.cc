@@ -1,6 +1,6 @@
 // Relations between sizes: what holds for all of them, and what `where` clauses add.
 
-#include "frontend/dims.h"
+#include "frontend/values/dims.h"
 
 #include <catch2/catch.hpp>
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "frontend/builtins.h"
 #include "frontend/frontend.h"
+#include "frontend/values/builtins.h"
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
 #include "ir/text/printer.h"

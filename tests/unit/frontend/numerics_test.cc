@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "frontend/check_numerics.h"
+#include "frontend/values/check_numerics.h"
 
 using namespace tessera;
 using namespace tessera::frontend;

@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "frontend/evaluate.h"
-#include "frontend/session.h"
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/evaluate/session.h"
 #include "support/source.h"
 
 namespace tessera::test {

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "frontend/type_expr.h"
+#include "frontend/evaluate/type_expr.h"
 #include "unit/frontend/program.h"
 
 using namespace tessera;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/kernel/kernel_library.h"
+#include "frontend/lower/kernel/kernel_library.h"
 #include "ir/schedule/ops.h"
 #include "ir/text/printer.h"
 #include "ir/text/verifier.h"

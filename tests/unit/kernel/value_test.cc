@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "frontend/embedded.h"
+#include "frontend/values/embedded.h"
 #include "ir/numbers/machine.h"
 #include "ir/schedule/schedule_keys.h"
 #include "support/file.h"

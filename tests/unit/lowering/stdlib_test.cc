@@ -1,7 +1,7 @@
 // The library's kernels under graph ops: what the graph computes is what they compute, with views,
 // casts and epilogues folded in.
 
-#include "frontend/kernel/kernel_library.h"
+#include "frontend/lower/kernel/kernel_library.h"
 #include "ir/graph/eval.h"
 #include "ir/numbers/machine.h"
 #include "unit/ir/text_fixture.h"

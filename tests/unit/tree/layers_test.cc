@@ -22,27 +22,43 @@ const std::map<std::string, std::string> rooms = {
     {"ir/target", "support ir/dim ir/numbers ir/core ir/text ir/layout"},
     {"frontend/syntax", "support"},
     {"frontend/format", "support frontend/syntax"},
-    {"frontend", "support ir/dim ir/numbers ir/core ir/text ir/graph ir/schedule frontend/syntax"},
-    {"api", "support ir/dim ir/numbers ir/core ir/text ir/graph ir/schedule frontend frontend/syntax"},
+    {"frontend/values", "support ir/dim ir/numbers ir/core ir/graph ir/schedule frontend/syntax"},
+    {"frontend/evaluate", "support ir/dim ir/numbers ir/core ir/text ir/graph ir/schedule "
+                          "frontend/syntax frontend/values"},
+    {"frontend/lower/kernel", "support ir/dim ir/numbers ir/core ir/text ir/graph ir/schedule frontend/syntax "
+                              "frontend/values frontend/evaluate"},
+    {"frontend/lower/graph", "support ir/dim ir/numbers ir/core ir/text ir/graph frontend/syntax frontend/values "
+                             "frontend/evaluate frontend/lower/kernel"},
+    {"frontend/index", "support ir/core frontend/syntax frontend/values frontend/evaluate"},
+    {"frontend", "support ir/dim ir/numbers ir/core ir/text ir/graph ir/schedule frontend/syntax frontend/values "
+                 "frontend/evaluate frontend/lower/graph frontend/lower/kernel"},
+    {"api", "support ir/dim ir/numbers ir/core ir/text ir/graph ir/schedule frontend "
+            "frontend/syntax frontend/values frontend/evaluate frontend/index"},
     {"lsp/protocol", "support frontend/syntax"},
     {"lsp/model", "support frontend/syntax frontend/format lsp/protocol"},
-    {"lsp/workspace", "support ir/numbers ir/core ir/graph ir/schedule frontend frontend/syntax api lsp/protocol lsp/model"},
-    {"lsp/features", "support frontend frontend/syntax frontend/format lsp/protocol lsp/model lsp/workspace"},
+    {"lsp/workspace", "support ir/numbers ir/core ir/graph ir/schedule frontend frontend/syntax "
+                      "frontend/values frontend/evaluate frontend/index api lsp/protocol "
+                      "lsp/model"},
+    {"lsp/features", "support frontend frontend/syntax frontend/values frontend/evaluate "
+                     "frontend/index frontend/format lsp/protocol lsp/model lsp/workspace"},
     {"lsp/server", "support lsp/protocol lsp/model lsp/workspace lsp/features"},
     {"passes", "support ir/dim ir/numbers ir/layout ir/core ir/text ir/graph ir/schedule ir/host ir/tile ir/target "
                "runtime/base"},
     {"codegen", "support ir/numbers ir/layout ir/core ir/text ir/schedule ir/host ir/target runtime/base runtime/files "
                 "runtime/format"},
     {"tools", "support ir/dim ir/numbers ir/layout ir/core ir/text ir/graph ir/schedule ir/host ir/tile ir/target "
-              "frontend frontend/syntax frontend/format api lsp/server passes codegen runtime/files runtime/format"},
+              "frontend frontend/syntax frontend/values frontend/evaluate frontend/index frontend/format api "
+              "lsp/server passes codegen runtime/files runtime/format"},
     {"runtime/base", ""},
     {"runtime/include", ""},
     {"runtime/files", "runtime/base"},
     {"runtime/format", "runtime/base runtime/include runtime/files"},
     {"runtime/core", "runtime/base runtime/include runtime/files runtime/format runtime/cpu"},
     {"runtime/cpu", "runtime/base runtime/include runtime/files runtime/format runtime/core"},
-    {"runtime/cuda", "runtime/base runtime/include runtime/files runtime/format runtime/core runtime/cpu"},
-    {"runtime/api", "runtime/include runtime/files runtime/format runtime/core runtime/cpu runtime/cuda"},
+    {"runtime/cuda", "runtime/base runtime/include runtime/files runtime/format runtime/core "
+                     "runtime/cpu"},
+    {"runtime/api", "runtime/include runtime/files runtime/format runtime/core runtime/cpu "
+                    "runtime/cuda"},
     {"runtime/tsr", "runtime/include runtime/files runtime/format support ir/dim ir/numbers ir/core ir/text ir/graph "
                     "ir/host ir/tile tools"},
 };

@@ -1,0 +1,213 @@
+// Matching patterns with argument types: which symbol stands for which dimension at one call.
+
+#include <algorithm>
+
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/evaluate/type_expr.h"
+#include "frontend/syntax/ast_walk.h"
+#include "frontend/values/dims.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+std::string place(size_t axis, std::string_view what) {
+  return fmt::format("dimension {} of {}", axis, what);
+}
+
+/// The symbol of each dimension of the argument: groups spread out, "" for an expression.
+std::vector<std::string> spread_symbols(const TypePattern& pattern) {
+  std::vector<std::string> symbols;
+  for (const DimPattern& dim : pattern.dims) {
+    if (dim.group.empty()) {
+      symbols.push_back(dim.symbol);
+    } else {
+      symbols.insert(symbols.end(), dim.group.begin(), dim.group.end());
+    }
+  }
+  return symbols;
+}
+
+/// Whether a size alone is mentioned by a polynomial: A and 2*A are hardly ever equal.
+bool is_part_of(Dim size, Dim dim) {
+  bool is_polynomial = std::ranges::all_of(dim->terms, [](const DimTerm& term) {
+    return std::ranges::all_of(term.factors, [](const DimAtom* atom) { return atom->kind == DimAtomKind::Symbol; });
+  });
+  return is_polynomial && !size->symbol().empty() && mentions(dim, size->symbol());
+}
+
+bool bind_dtype(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
+                Bindings& bindings) {
+  if (pattern.dtype_symbol.empty()) return true;
+  auto [it, fresh] = bindings.dtypes.try_emplace(pattern.dtype_symbol,
+                                                 DTypeValue{argument.dtype, argument.policies});
+  if (fresh || it->second.dtype == argument.dtype) return true;
+  evaluator
+      .report(diag::dtype_mismatch, argument.loc, argument.what, to_string(argument.dtype),
+              to_string(it->second.dtype))
+      .label(pattern.loc, fmt::format("'{}' is {} by an earlier argument", pattern.dtype_symbol,
+                                     to_string(it->second.dtype)));
+  return false;
+}
+
+}  // namespace
+
+Loc ArgumentType::place(size_t axis) const {
+  if (axis < dim_places.size()) return dim_places[axis];
+  return origin.known() ? origin : loc;
+}
+
+namespace {
+
+/// Says what a dimension is where it comes from, and what the constants in it are where they are declared.
+void label_dim(Session& session, DiagnosticEngine::Builder& builder, const DimPlace& place, Loc reported) {
+  if (!place.loc.known() || place.loc == reported) return;
+  const std::vector<NamedPlace>* constants = session.written_dim(place.loc);
+  std::string written = constants ? source_text(session.sources(), place.loc) : "";
+  std::string value = written.empty() || written == place.dim->text ? place.dim->text
+                                                                    : fmt::format("{} = {}", written, place.dim->text);
+  std::string from = place.from.empty() ? "" : fmt::format(", from {}", place.from);
+  builder.label(place.loc, fmt::format("{} is {}{}", place.what, value, from));
+  if (place.instance.known()) builder.label(place.instance, "its module is made here");
+  if (!constants) return;
+  for (const NamedPlace& constant : *constants) builder.label(constant.loc, constant.text);
+}
+
+}  // namespace
+
+DiagnosticEngine::Builder report_unequal(Evaluator& evaluator, Loc loc, const DimPlace& a,
+                                         const DimPlace& b) {
+  bool certain = evaluator.certainly_differ(a.dim, b.dim);
+  auto builder = certain ? evaluator.report(diag::shape_mismatch, loc, a.what, a.dim->text, b.what,
+                                            b.dim->text)
+                         : evaluator.report(diag::unrelated_symbols, loc, a.what, a.dim->text,
+                                            b.what, b.dim->text);
+  label_dim(evaluator.session(), builder, a, loc);
+  label_dim(evaluator.session(), builder, b, loc);
+  if (certain) return builder;
+  // A name can be given a value where it stands; of two sizes a clause says that they are one.
+  Dim name = a.dim->symbol().empty() ? b.dim : a.dim;
+  Dim other = name == a.dim ? b.dim : a.dim;
+  if (!name->symbol().empty() && other->constant()) {
+    builder.help(fmt::format("if it is always {0}, write {0} instead of {1} in the signature",
+                             other->text, name->text));
+  } else if (!is_part_of(a.dim, b.dim) && !is_part_of(b.dim, a.dim)) {
+    evaluator.help_clause(builder, {Relation::Equal, a.dim, b.dim}, "if they are always equal");
+  }
+  return builder;
+}
+
+bool check_size(Evaluator& evaluator, std::span<const Dim> dims, Loc loc) {
+  if (has_size(evaluator.dims(), dims)) return true;
+  evaluator.report(diag::dimension_overflow, loc,
+                   fmt::format("the size in bits of a tensor of shape {}", to_text(dims)));
+  return false;
+}
+
+bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
+                  std::string_view parameter, Bindings& bindings) {
+  std::vector<std::string> symbols = spread_symbols(pattern);
+  if (symbols.size() != argument.dims.size()) {
+    auto builder = evaluator.report(diag::rank_mismatch, argument.loc, argument.what, argument.dims.size(),
+                                    symbols.size());
+    builder.label(pattern.loc, fmt::format("parameter '{}' is declared here", parameter));
+    const Session& session = evaluator.session();
+    bool is_elsewhere = argument.origin.known() && argument.origin.line != argument.loc.line;
+    if (is_elsewhere && !session.is_builtin(argument.origin)) {
+      builder.label(argument.origin, fmt::format("{} has rank {}", argument.what, argument.dims.size()));
+    }
+    return false;
+  }
+  bool matched = bind_dtype(evaluator, pattern, argument, bindings);
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if (symbols[i].empty()) continue;
+    DimPlace here{argument.dims[i], argument.place(i), place(i, argument.what)};
+    auto [it, fresh] =
+        bindings.dims.try_emplace(symbols[i], BoundSymbol{here.dim, here.loc, here.what});
+    if (fresh || it->second.dim == here.dim) continue;
+    DimPlace bound{it->second.dim, it->second.loc,
+                   fmt::format("'{}' ({})", symbols[i], it->second.what)};
+    report_unequal(evaluator, argument.loc, here, bound)
+        .label(pattern.loc, fmt::format("parameter '{}' is declared here", parameter));
+    matched = false;
+  }
+  return matched;
+}
+
+bool check_expressions(Evaluator& evaluator, const TypePattern& pattern,
+                       const ArgumentType& argument, std::string_view parameter, Scope& scope) {
+  bool matched = true;
+  size_t axis = 0;
+  for (const DimPattern& dim : pattern.dims) {
+    if (!dim.group.empty()) {
+      axis += dim.group.size();
+      continue;
+    }
+    size_t at = axis++;
+    if (!dim.symbol.empty()) continue;
+    Dim wanted = evaluate_dim(evaluator, dim, scope);
+    if (!wanted) {
+      matched = false;
+    } else if (wanted != argument.dims[at]) {
+      DimPlace here{argument.dims[at], argument.place(at), place(at, argument.what)};
+      DimPlace declared{wanted, dim.loc, place(at, fmt::format("parameter '{}'", parameter))};
+      report_unequal(evaluator, argument.loc, here, declared);
+      matched = false;
+    }
+  }
+  return matched;
+}
+
+namespace {
+
+/// The names in a dimension that stand for numbers of a file.
+std::vector<NamedPlace> constants_of(const ast::Expr& expr, Scope& scope) {
+  std::vector<NamedPlace> found;
+  ast::walk(expr, [&](const ast::Node& node) {
+    const auto* name = ast::as<ast::Name>(&node);
+    Binding* binding = name ? scope.find(name->text) : nullptr;
+    if (!binding || !binding->loc.known() || !binding->value.is(DatumKind::Int)) return;
+    found.push_back({fmt::format("'{}' is {}", name->text, binding->value.as_int()), binding->loc});
+  });
+  return found;
+}
+
+}  // namespace
+
+Dim evaluate_dim(Evaluator& evaluator, const DimPattern& pattern, Scope& scope) {
+  Datum value = pattern.symbol.empty() ? evaluator.evaluate(*pattern.expr, scope)
+                                       : evaluator.lookup(pattern.symbol, scope, pattern.loc);
+  Dim dim = evaluator.expect_dim(value, pattern.loc, "a dimension");
+  if (!dim) return nullptr;
+  if (pattern.expr) evaluator.session().add_written_dim(pattern.loc, constants_of(*pattern.expr, scope));
+  std::optional<int64_t> high = interval(dim).high;
+  if (high && *high < 0) {
+    evaluator.report(diag::negative_dimension, pattern.loc, dim->text);
+    return nullptr;
+  }
+  return dim;
+}
+
+std::optional<std::vector<Dim>> evaluate_dims(Evaluator& evaluator, const TypePattern& pattern,
+                                              Scope& scope) {
+  std::vector<Dim> dims;
+  for (const DimPattern& dim : pattern.dims) {
+    if (dim.group.empty()) {
+      dims.push_back(evaluate_dim(evaluator, dim, scope));
+      if (!dims.back()) return std::nullopt;
+      continue;
+    }
+    for (const std::string& name : dim.group) {
+      DimPattern factor;
+      factor.symbol = name;
+      factor.loc = dim.loc;
+      dims.push_back(evaluate_dim(evaluator, factor, scope));
+      if (!dims.back()) return std::nullopt;
+    }
+  }
+  if (!check_size(evaluator, dims, pattern.loc)) return std::nullopt;
+  return dims;
+}
+
+}  // namespace tessera::frontend

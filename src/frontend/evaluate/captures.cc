@@ -1,0 +1,139 @@
+#include "frontend/evaluate/captures.h"
+
+#include <utility>
+#include <vector>
+
+#include "frontend/syntax/ast_walk.h"
+#include "frontend/values/builtins.h"
+#include "frontend/values/modules.h"
+#include "frontend/values/tile_builtins.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+class CaptureSearch {
+ public:
+  explicit CaptureSearch(const Session& session) : session_(session) {}
+
+  void add(const Function& function) {
+    bool is_library = session_.is_builtin(function.loc) && function.scope == function.scope->module_scope();
+    if (is_library) return;
+    if (function.lambda) add(*function.lambda->body, *function.scope, &function);
+    for (const ast::Stmt* stmt : function.def ? function.def->body : ast::StmtList()) {
+      add(*stmt, *function.scope, &function);
+    }
+    for (const ast::Parameter& parameter : function.parameters()) {
+      if (parameter.default_value) add(*parameter.default_value, *function.scope);
+    }
+  }
+
+  /// What all that was added leads to.
+  Captures find() {
+    while (!open_.empty()) {
+      Text text = open_.back();
+      open_.pop_back();
+      ast::walk(*text.node, [&](const ast::Node& each) {
+        if (const auto* name = ast::as<ast::Name>(&each)) {
+          if (!is_parameter(text.function, name->text)) add_name(name->text, *text.scope);
+        } else if (const auto* member = ast::as<ast::Attribute>(&each)) {
+          add_member(*member, *text.scope);
+        }
+      });
+    }
+    return std::move(found_);
+  }
+
+ private:
+  /// To be walked, with the function that it is the body of.
+  struct Text {
+    const ast::Node* node;
+    Scope* scope;
+    const Function* function;
+  };
+
+  static bool is_parameter(const Function* function, std::string_view name) {
+    if (!function) return false;
+    for (const ast::Parameter& parameter : function->parameters()) {
+      if (parameter.name.text == name) return true;
+    }
+    return false;
+  }
+
+  void add(const ast::Node& node, Scope& scope, const Function* function = nullptr) {
+    if (seen_.insert({&node, &scope}).second) open_.push_back({&node, &scope, function});
+  }
+
+  void add_name(std::string_view name, Scope& scope) {
+    Scope* where = nullptr;
+    if (Binding* binding = scope.find(name, &where)) add(*binding, *where);
+  }
+
+  /// A name of an imported file, or one that is built in.
+  void add_member(const ast::Attribute& member, Scope& scope) {
+    const Namespace* names = namespace_of(*member.object, scope);
+    if (!names) return;
+    Binding* named = names->module ? names->module->scope->find_here(member.name.text) : nullptr;
+    if (named) add(*named, *names->module->scope);
+    auto built_in = names->members.find(member.name.text);
+    if (built_in != names->members.end()) add(built_in->second);
+  }
+
+  static const Namespace* namespace_of(const ast::Node& object, Scope& scope) {
+    const Datum* value = nullptr;
+    if (const auto* name = ast::as<ast::Name>(&object)) {
+      if (Binding* binding = scope.find(name->text)) value = &binding->value;
+    } else if (const auto* member = ast::as<ast::Attribute>(&object)) {
+      const Namespace* names = namespace_of(*member->object, scope);
+      if (names && names->members.contains(member->name.text)) value = &names->members.find(member->name.text)->second;
+    }
+    return value && value->is(DatumKind::Namespace) ? &value->as_namespace() : nullptr;
+  }
+
+  void add(Binding& binding, Scope& scope) {
+    if (binding.alias_scope) {
+      if (Binding* target = binding.alias_scope->find_here(binding.alias)) add(*target, *binding.alias_scope);
+    } else if (binding.pending) {
+      add(*binding.pending, scope);
+    } else if (binding.value.is_ir()) {
+      found_.values.push_back(&binding);
+    } else {
+      add(binding.value);
+    }
+  }
+
+  void add(const Datum& value) {
+    if (value.is(DatumKind::Dim)) {
+      for_each_symbol(value.as_dim(), [&](std::string_view symbol) { found_.symbols.emplace(symbol); });
+    } else if (value.is_sequence()) {
+      for (const Datum& element : value.elements()) add(element);
+    } else if (value.is(DatumKind::Dict)) {
+      for (const auto& [key, entry] : value.entries().entries) add(entry);
+    } else if (value.is(DatumKind::Function)) {
+      add(value.as_function());
+    } else if (value.is(DatumKind::Builtin)) {
+      const Builtin& builtin = value.as_builtin();
+      found_.prints |= builtin.table != tile_table && BuiltinId(builtin.id) == BuiltinId::Print;
+    } else if (const auto* instance = value.object_as<ModuleInstance>()) {
+      if (!instances_.insert(instance).second) return;
+      for (const auto& [name, member] : instance->members()) add(member);
+      add(instance->module().stmt(), *instance->scope());
+    }
+  }
+
+  const Session& session_;
+  std::vector<Text> open_;
+  std::set<std::pair<const ast::Node*, const Scope*>> seen_;
+  std::set<const ModuleInstance*> instances_;
+  Captures found_;
+};
+
+}  // namespace
+
+Captures captures_of(const Session& session, std::span<const Function* const> functions) {
+  CaptureSearch search(session);
+  for (const Function* function : functions) search.add(*function);
+  return search.find();
+}
+
+}  // namespace tessera::frontend

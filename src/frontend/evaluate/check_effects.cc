@@ -1,0 +1,70 @@
+// Effects: what a function does beside giving its result. They are found while its body is run and
+// checked where the source promises something about them.
+
+#include <set>
+
+#include "frontend/evaluate/evaluate.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+/// "rng", "state(cache)": an effect as written; empty when it is none.
+std::string effect_text(const ast::Expr& expr) {
+  if (const auto* name = ast::as<ast::Name>(&expr)) {
+    bool known = name->text == "rng" || name->text == "io";
+    return known ? std::string(name->text) : std::string();
+  }
+  const auto* call = ast::as<ast::Call>(&expr);
+  const auto* callee = call ? ast::as<ast::Name>(call->callee) : nullptr;
+  if (!callee || call->arguments.size() != 1) return {};
+  const auto* argument = ast::as<ast::Name>(call->arguments[0].value);
+  bool known = callee->text == "state" || callee->text == "collective";
+  return known && argument ? fmt::format("{}({})", callee->text, argument->text) : std::string();
+}
+
+}  // namespace
+
+void Evaluator::record_effect(std::string_view effect, Loc loc) {
+  TSR_CHECK(!frames_.empty(), "an effect outside a function");
+  frames_.back().effects.emplace(effect, loc);
+}
+
+void Evaluator::check_effects(const CallFrame& frame) {
+  const Function& function = *frame.function;
+  if (!function.def) return;
+  std::set<std::string> declared;
+  for (const ast::Expr* expr : function.def->effects) {
+    if (expr->kind == ast::NodeKind::ErrorExpr) return;
+    std::string effect = effect_text(*expr);
+    if (effect.empty()) {
+      const auto* name = ast::as<ast::Name>(expr);
+      auto builder = report(diag::unknown_effect, expr->loc, name ? name->text : "…");
+      std::vector<std::string> known = {"rng", "io", "state", "collective"};
+      bool is_near = name && builder.suggest(session_.sources(), expr->loc, name->text, known);
+      if (!is_near) builder.help("effects are rng, io, state(name) and collective(axis)");
+      return;
+    }
+    declared.insert(effect);
+  }
+  if (!function.pure && !function.def->has_effects) return;
+  for (const auto& [effect, place] : frame.effects) {
+    if (!function.pure && declared.count(effect)) continue;
+    std::string promise = "is declared @pure";
+    if (!function.pure) {
+      promise = declared.empty() ? "declares no effect"
+                                 : fmt::format("declares only {}", fmt::join(declared, ", "));
+    }
+    auto builder = report(diag::impure_call, place, effect, function.name, promise);
+    builder.label(function.loc, fmt::format("'{}' is defined here", function.name));
+    auto calls = frame.effect_calls.find(effect);
+    if (calls == frame.effect_calls.end()) continue;
+    for (const auto& [name, call] : calls->second) {
+      if (!call.known() || session_.is_builtin(call)) continue;
+      builder.note(call, fmt::format("in this call of '{}'", name), NoteKind::Call);
+    }
+  }
+}
+
+}  // namespace tessera::frontend

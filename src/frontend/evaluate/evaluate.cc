@@ -1,0 +1,460 @@
+#include "frontend/evaluate/evaluate.h"
+
+#include "frontend/values/foreign.h"
+
+#include <algorithm>
+
+#include "frontend/syntax/ast_walk.h"
+#include "ir/core/module.h"
+#include "ir/core/op.h"
+#include "support/check.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+/// What passes do with an op later, as steps.
+constexpr size_t steps_of_op = 250;
+
+/// What looking for a key takes: some are compared in the time of a step.
+size_t search_steps(const Dictionary& entries) {
+  constexpr size_t keys_of_step = 16;
+  return entries.entries.size() / keys_of_step;
+}
+
+/// Notes of a call chain beyond this many are left out.
+constexpr size_t shown_calls = 8;
+
+}  // namespace
+
+Evaluator::Report Evaluator::place_of_report(Loc loc) const {
+  if (!session_.is_builtin(loc)) return {loc, frames_.size()};
+  for (size_t i = frames_.size(); i-- > 0;) {
+    Loc call = frames_[i].call;
+    if (call.known() && !session_.is_builtin(call)) return {call, i};
+  }
+  return {loc, frames_.size()};
+}
+
+void Evaluator::add_call_notes(DiagnosticEngine::Builder& builder, const Report& report, Loc loc) {
+  if (report.loc != loc) {
+    builder.label(loc, fmt::format("in '{}' of the standard library", frames_.back().name));
+  }
+  size_t shown = 0;
+  for (size_t i = report.frames; i-- > 0 && shown < shown_calls;) {
+    if (!frames_[i].call.known()) continue;
+    builder.note(frames_[i].call, fmt::format("in this {} of '{}'", frames_[i].kind, frames_[i].name), NoteKind::Call);
+    ++shown;
+  }
+}
+
+Datum Evaluator::unsupported(Loc loc, std::string_view what) {
+  report(diag::unsupported_construct, loc, what);
+  return Datum::poison();
+}
+
+bool Evaluator::may_spend(size_t steps, Loc loc, size_t bytes) {
+  constexpr size_t often = 1 << 12;
+  Budget& budget = session_.budget();
+  if (++asked_ % often == 0 && session_.is_cancelled()) budget.end();
+  if (!budget.is_spent() && !may_grow(loc)) budget.end();
+  Module* module = built();
+  size_t ops = module ? module->op_count() : 0;
+  steps += steps_of_op * (ops - counted_ops_.value_or(ops));
+  counted_ops_ = ops;
+  switch (budget.spend(steps, bytes + (module ? module->arena().bytes_used() : 0))) {
+    case Budget::Verdict::Within: return true;
+    case Budget::Verdict::Spent: return false;
+    case Budget::Verdict::OutOfSteps:
+      report(diag::unsupported_program_size, loc, budget.most_steps())
+          .help("'--max-eval-steps' of tesserac allows more");
+      return false;
+    case Budget::Verdict::OutOfMemory:
+      report(diag::unsupported_evaluation_memory, loc, budget.limits().memory / 1'000'000)
+          .help("'--max-eval-memory' of tesserac allows more");
+      return false;
+  }
+  TSR_UNREACHABLE("verdict of a budget");
+}
+
+Datum Evaluator::bounded(Datum value, Loc loc) {
+  Measure measure = value.measure();
+  if (measure.depth > value_depth_limit) {
+    report(diag::unsupported_nesting, loc, value_depth_limit);
+    return Datum::poison();
+  }
+  return measure.parts <= value_parts_limit ? value : refuse_parts(loc);
+}
+
+Datum Evaluator::refuse_parts(Loc loc) {
+  report(diag::unsupported_value_size, loc, value_parts_limit)
+      .help("a part that a value has several times counts each time");
+  return Datum::poison();
+}
+
+Evaluator::Nesting::Nesting(Evaluator& evaluator, Loc loc) : evaluator_(evaluator) {
+  if (evaluator_.nesting_++ < nesting_limit) return;
+  allowed_ = false;
+  evaluator_.report(diag::unsupported_nesting, loc, nesting_limit);
+}
+
+Datum Evaluator::evaluate(const ast::Expr& expr, Scope& scope) {
+  if (!count_step(expr.loc)) return Datum::poison();
+  Nesting nesting(*this, expr.loc);
+  if (!nesting.allowed()) return Datum::poison();
+  Datum value = bounded(evaluate_unguarded(expr, scope), expr.loc);
+  observe(expr, value);
+  return value;
+}
+
+Datum Evaluator::evaluate_unguarded(const ast::Expr& expr, Scope& scope) {
+  switch (expr.kind) {
+    case ast::NodeKind::Name: {
+      const auto& name = ast::cast<ast::Name>(expr);
+      return lookup(name.text, scope, name.loc);
+    }
+    case ast::NodeKind::Integer: return evaluate_integer(ast::cast<ast::Integer>(expr));
+    case ast::NodeKind::Float: return Datum::number(ast::cast<ast::Float>(expr).value);
+    case ast::NodeKind::String:
+      return Datum::string(std::string(ast::cast<ast::String>(expr).value));
+    case ast::NodeKind::Bool: return Datum::boolean(ast::cast<ast::Bool>(expr).value);
+    case ast::NodeKind::None: valueless_ = nullptr; return Datum::none();
+    case ast::NodeKind::Tuple: {
+      auto elements = evaluate_all(ast::cast<ast::Tuple>(expr).elements, scope);
+      return elements ? Datum::tuple(std::move(*elements)) : Datum::poison();
+    }
+    case ast::NodeKind::List: {
+      auto elements = evaluate_all(ast::cast<ast::List>(expr).elements, scope);
+      return elements ? Datum::list(std::move(*elements)) : Datum::poison();
+    }
+    case ast::NodeKind::Dict: return evaluate_dict(ast::cast<ast::Dict>(expr), scope);
+    case ast::NodeKind::Unary: {
+      const auto& node = ast::cast<ast::Unary>(expr);
+      return unary(node.op, evaluate(*node.operand, scope), node.loc);
+    }
+    case ast::NodeKind::Binary: return evaluate_binaries(ast::cast<ast::Binary>(expr), scope);
+    case ast::NodeKind::Logical: return evaluate_logical(ast::cast<ast::Logical>(expr), scope);
+    case ast::NodeKind::Compare: return evaluate_compare(ast::cast<ast::Compare>(expr), scope);
+    case ast::NodeKind::Conditional:
+      return evaluate_conditional(ast::cast<ast::Conditional>(expr), scope);
+    case ast::NodeKind::Call: return evaluate_call(ast::cast<ast::Call>(expr), scope);
+    case ast::NodeKind::Attribute:
+      return evaluate_attribute(ast::cast<ast::Attribute>(expr), scope);
+    case ast::NodeKind::Subscript:
+      return evaluate_subscript(ast::cast<ast::Subscript>(expr), scope);
+    case ast::NodeKind::Lambda: return evaluate_lambda(ast::cast<ast::Lambda>(expr), scope);
+    case ast::NodeKind::Comprehension:
+      return evaluate_comprehension(ast::cast<ast::Comprehension>(expr), scope);
+    case ast::NodeKind::Set: return unsupported(expr.loc, "a set");
+    case ast::NodeKind::Ellipsis: return unsupported(expr.loc, "'...' as a value");
+    case ast::NodeKind::Slice: return unsupported(expr.loc, "a slice outside a tensor's index");
+    case ast::NodeKind::PrivilegedType: return unsupported(expr.loc, "a type as a value");
+    default: return Datum::poison();
+  }
+}
+
+Datum Evaluator::evaluate_integer(const ast::Integer& integer) {
+  if (integer.value <= uint64_t(std::numeric_limits<int64_t>::max())) {
+    return Datum::integer(int64_t(integer.value));
+  }
+  report(diag::number_overflow, integer.loc, integer.text);
+  return Datum::poison();
+}
+
+std::optional<std::vector<Datum>> Evaluator::evaluate_all(ast::ExprList list, Scope& scope) {
+  std::vector<Datum> values;
+  bool poisoned = false;
+  for (const ast::Expr* expr : list) {
+    values.push_back(evaluate(*expr, scope));
+    poisoned = poisoned || values.back().is_poison();
+  }
+  if (poisoned) return std::nullopt;
+  return values;
+}
+
+Datum Evaluator::evaluate_dict(const ast::Dict& dict, Scope& scope) {
+  Dictionary entries;
+  for (const ast::DictEntry& entry : dict.entries) {
+    Datum key = evaluate(*entry.key, scope);
+    Datum value = evaluate(*entry.value, scope);
+    if (key.is_poison() || value.is_poison()) return Datum::poison();
+    if (!key.is(DatumKind::String)) {
+      report(diag::wrong_kind, entry.key->loc, "a key of this dict", describe(key), "a string");
+      return Datum::poison();
+    }
+    entries.entries.emplace_back(key.as_string(), std::move(value));
+  }
+  return Datum::dict(std::move(entries));
+}
+
+Datum Evaluator::evaluate_binaries(const ast::Binary& root, Scope& scope) {
+  std::vector<const ast::Binary*> spine = ast::left_spine(root);
+  Datum value = evaluate(*spine.back()->left, scope);
+  for (size_t i = spine.size(); i-- > 0;) {
+    const ast::Binary& node = *spine[i];
+    if (!count_step(node.loc)) return Datum::poison();
+    if (node.op == ast::BinaryOp::MatMul && value.is(DatumKind::DType)) {
+      auto dtype = with_policy(*this, {value.as_dtype(), value.dtype_policies()}, *node.right, scope);
+      value = dtype ? Datum::dtype(dtype->dtype, dtype->policies) : Datum::poison();
+      continue;
+    }
+    Datum right = evaluate(*node.right, scope);
+    operands_ = {node.left->loc, node.right->loc, value.is_ir() ? value.as_ir().value : nullptr,
+                 right.is_ir() ? right.as_ir().value : nullptr};
+    value = bounded(binary(node.op, value, right, node.op_loc), node.op_loc);
+    operands_ = {};
+    if (i > 0) observe(node, value);  // the root is the caller's to tell
+  }
+  return value;
+}
+
+Datum Evaluator::evaluate_conditional(const ast::Conditional& node, Scope& scope) {
+  Datum condition = evaluate(*node.condition, scope);
+  if (condition.is_ir()) {
+    auto builder =
+        report(diag::wrong_kind, node.condition->loc, "the condition", describe(condition), "a compile-time bool");
+    const SourceManager& sources = session_.sources();
+    std::string written = source_text(sources, node.loc);
+    std::string message = "'if' chooses while compiling; where(condition, a, b) chooses element by element";
+    std::string c = source_text(sources, node.condition->loc), a = source_text(sources, node.then_value->loc);
+    std::string choice = fmt::format("where({}, {}, {})", c, a, source_text(sources, node.else_value->loc));
+    bool is_one_line = written.starts_with(a) && !session_.is_builtin(node.loc);
+    is_one_line ? builder.fix(std::move(message), node.loc, std::move(choice)) : builder.help(std::move(message));
+    return Datum::poison();
+  }
+  std::optional<bool> truth = expect_bool(condition, node.condition->loc, "the condition");
+  if (!truth) return Datum::poison();
+  return evaluate(*truth ? *node.then_value : *node.else_value, scope);
+}
+
+Scope* Evaluator::capture(Scope& scope) {
+  Scope* base = &scope;
+  while (base->parent() && base != scope.module_scope()) base = base->parent();
+  Scope* copy = open_scope(base);
+  for (Scope* from = &scope; from != base; from = from->parent()) {
+    for (const auto& [name, binding] : from->names_here()) {
+      if (!copy->find_here(name)) copy->set(name, received(*from, binding.value), binding.loc);
+    }
+  }
+  return copy;
+}
+
+Datum Evaluator::evaluate_lambda(const ast::Lambda& lambda, Scope& scope) {
+  Function* function = session_.new_function();
+  function->name = "lambda";
+  function->lambda = &lambda;
+  function->scope = capture(scope);
+  function->loc = lambda.loc;
+  return Datum::function(function);
+}
+
+Datum Evaluator::evaluate_comprehension(const ast::Comprehension& node, Scope& scope) {
+  if (node.form == ast::ComprehensionKind::Set) return unsupported(node.loc, "a set");
+  Dictionary entries;
+  std::vector<Datum> elements;
+  run_clauses(node, 0, *open_scope(&scope), entries, elements);
+  for (const Datum& element : elements) {
+    if (element.is_poison()) return Datum::poison();
+  }
+  if (node.form == ast::ComprehensionKind::Dict) return Datum::dict(std::move(entries));
+  return Datum::list(std::move(elements));
+}
+
+void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope& scope,
+                            Dictionary& entries, std::vector<Datum>& elements) {
+  if (clause == node.clauses.size()) {
+    elements.push_back(evaluate(*node.element, scope));
+    if (!node.key) return;
+    Datum key = evaluate(*node.key, scope);
+    if (key.is(DatumKind::String)) {
+      entries.entries.emplace_back(key.as_string(), elements.back());
+    } else {
+      if (!key.is_poison()) {
+        report(diag::wrong_kind, node.key->loc, "a key of this dict", describe(key), "a string");
+      }
+      elements.back() = Datum::poison();
+    }
+    return;
+  }
+  const ast::ComprehensionClause& at = node.clauses[clause];
+  Datum iterable = evaluate(*at.iterable, scope);
+  if (!iterable.is_sequence()) {
+    if (!iterable.is_poison()) {
+      report(diag::wrong_kind, at.iterable->loc, "what 'for' goes through", describe(iterable),
+             "a tuple, a list or a range");
+    }
+    elements.push_back(Datum::poison());
+    return;
+  }
+  for (const Datum& element : iterable.elements()) {
+    if (!count_step(node.loc)) return elements.push_back(Datum::poison());
+    assign(*at.target, element, scope);
+    bool taken = true;
+    for (const ast::Expr* condition : at.conditions) {
+      std::optional<bool> truth =
+          expect_bool(evaluate(*condition, scope), condition->loc, "the condition");
+      if (!truth) return elements.push_back(Datum::poison());
+      taken = taken && *truth;
+    }
+    if (taken) run_clauses(node, clause + 1, scope, entries, elements);
+  }
+}
+
+namespace {
+
+/// The expression that gives a pending name its value.
+const ast::Expr* pending_value(const ast::Stmt& stmt) {
+  if (const auto* constant = ast::as<ast::Const>(&stmt)) return constant->value;
+  return ast::cast<ast::Assign>(stmt).value;
+}
+
+}  // namespace
+
+Datum Evaluator::constant(const ast::Expr& expr, const ast::Identifier& name, Scope& scope) {
+  Datum value = evaluate(expr, scope);
+  if (!value.is_ir()) return value;
+  report(diag::wrong_kind, name.loc, fmt::format("'{}'", name.text), describe(value),
+         "a compile-time value")
+      .help("compute tensors inside a function");
+  return Datum::poison();
+}
+
+Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, Loc loc) {
+  if (binding.alias_scope) {
+    Binding* target = binding.alias_scope->find_here(binding.alias);
+    return resolve(*target, *binding.alias_scope, binding.alias, loc);
+  }
+  if (binding.state == Binding::State::Running) {
+    report(diag::cyclic_definition, binding.loc, name).label(loc, "it is asked for here");
+    return Datum::poison();
+  }
+  if (binding.state == Binding::State::Pending) {
+    binding.state = Binding::State::Running;
+    bool outer = std::exchange(defines_constant_, true);
+    Datum value = constant(*pending_value(*binding.pending), {name, binding.loc}, scope);
+    defines_constant_ = outer;
+    // The one instance of a name has its params' keys to itself, those of a list are numbered.
+    std::string_view place_name = value.is_sequence() ? name : "";
+    bool may_place = may_spend(value.measure().parts / parts_of_step, loc);
+    value = may_place ? place(value, scope.module()->key_prefix, place_name) : Datum::poison();
+    binding.value = value;
+    binding.state = Binding::State::Ready;
+    observe(name, binding.loc, value);
+  }
+  if (const auto* reference = binding.value.object_as<ParamReference>()) {
+    return param(reference->declaration(), loc);
+  }
+  return binding.value;
+}
+
+Datum Evaluator::evaluate_attribute(const ast::Attribute& node, Scope& scope) {
+  Datum object = evaluate(*node.object, scope);
+  if (object.is_poison() || node.name.text.empty()) return Datum::poison();
+  if (object.is(DatumKind::Namespace)) return member_of(object.as_namespace(), node.name);
+  if (object.is(DatumKind::List)) return report_list_member(node, scope), Datum::poison();
+  return attribute(object, node.name, node.loc);
+}
+
+/// A list has no members. The name of one that should have changed in its place holds nothing to judge any more.
+void Evaluator::report_list_member(const ast::Attribute& node, Scope& scope) {
+  const auto* list = ast::as<ast::Name>(node.object);
+  auto builder = report(diag::unknown_member, node.name.loc, "a list", node.name.text);
+  std::string help = help_for_list(node.name.text, list ? list->text : "parts");
+  if (!help.empty()) builder.help(std::move(help));
+  Scope* where = nullptr;
+  Binding* binding = list ? scope.find(list->text, &where) : nullptr;
+  if (binding && where->parent() && where != where->module_scope()) binding->value = Datum::poison();
+}
+
+Datum Evaluator::member_of(const Namespace& name_space, const ast::Identifier& name) {
+  if (auto it = name_space.members.find(name.text); it != name_space.members.end()) {
+    return it->second;
+  }
+  std::vector<std::string> known;
+  if (name_space.module) {
+    Scope& scope = *name_space.module->scope;
+    if (Binding* binding = scope.find_here(name.text)) {
+      return received(scope, resolve(*binding, scope, name.text, name.loc));
+    }
+    if (!session_.drops_errors()) {
+      for (const auto& [member, binding] : scope.names_here()) known.push_back(member);
+    }
+  }
+  if (name_space.name == "tessera") {
+    SourceModule* library = session_.load_library(fmt::format("tessera.{}", name.text));
+    if (library) return Datum::name_space(&library->as_namespace);
+  }
+  if (name_space.module && name_space.module->broken) return Datum::poison();
+  for (const auto& [member, value] : name_space.members) known.push_back(member);
+  auto builder = report(diag::unknown_member, name.loc,
+                        fmt::format("module '{}'", name_space.name), name.text);
+  std::string_view help = name_space.name == "tile" ? help_for_tile(name.text) : std::string_view();
+  if (!help.empty()) {
+    builder.help(std::string(help));
+    return Datum::poison();
+  }
+  builder.suggest(session_.sources(), name.loc, name.text, known);
+  return Datum::poison();
+}
+
+Datum Evaluator::evaluate_subscript(const ast::Subscript& node, Scope& scope) {
+  Datum object = evaluate(*node.object, scope);
+  if (object.is_poison()) return object;
+  if (object.is_sequence() && node.indices.size() == 1) {
+    return index_sequence(object, *node.indices[0], scope);
+  }
+  if (object.is(DatumKind::Dict) && node.indices.size() == 1) {
+    Datum key = evaluate(*node.indices[0], scope);
+    if (key.is_poison()) return key;
+    if (!may_spend(search_steps(object.entries()), node.loc)) return Datum::poison();
+    const Datum* value =
+        key.is(DatumKind::String) ? object.entries().get(key.as_string()) : nullptr;
+    if (value) return *value;
+    report(diag::unknown_member, node.indices[0]->loc, "this dict",
+           key.is(DatumKind::String) ? key.as_string() : to_text(key));
+    return Datum::poison();
+  }
+  return subscript(object, node.indices, scope, node.loc);
+}
+
+Datum Evaluator::index_sequence(const Datum& object, const ast::Expr& index, Scope& scope) {
+  const std::vector<Datum>& elements = object.elements();
+  int64_t size = int64_t(elements.size());
+  if (const auto* slice = ast::as<ast::Slice>(&index)) {
+    std::optional<int64_t> step = 1;
+    if (slice->step) step = expect_int(evaluate(*slice->step, scope), slice->step->loc, "the step of a slice");
+    if (!step) return Datum::poison();
+    if (*step == 0) {
+      report(diag::wrong_kind, slice->step->loc, "the step of a slice", "0", "another integer");
+      return Datum::poison();
+    }
+    // Backwards a slice begins at the last element, and ends before the first.
+    int64_t first = *step > 0 ? 0 : -1, last = first + size;
+    auto bound = [&](const ast::Expr* expr, int64_t otherwise) -> std::optional<int64_t> {
+      if (!expr) return otherwise;
+      std::optional<int64_t> value = expect_int(evaluate(*expr, scope), expr->loc, "the bound");
+      if (!value) return std::nullopt;
+      return std::clamp<int64_t>(*value < 0 ? *value + size : *value, first, last);
+    };
+    std::optional<int64_t> lower = bound(slice->lower, *step > 0 ? first : last);
+    std::optional<int64_t> upper = bound(slice->upper, *step > 0 ? last : first);
+    if (!lower || !upper) return Datum::poison();
+    std::vector<Datum> part;
+    for (int64_t at = *lower; *step > 0 ? at < *upper : at > *upper;) {
+      part.push_back(elements[size_t(at)]);
+      if (__builtin_add_overflow(at, *step, &at)) break;
+    }
+    return object.is(DatumKind::Tuple) ? Datum::tuple(std::move(part))
+                                       : Datum::list(std::move(part));
+  }
+  std::optional<int64_t> at = expect_int(evaluate(index, scope), index.loc, "the index");
+  if (!at) return Datum::poison();
+  int64_t position = *at < 0 ? *at + size : *at;
+  if (position >= 0 && position < size) return elements[size_t(position)];
+  report(diag::index_out_of_range, index.loc, *at,
+         fmt::format("{} of {} elements", describe(object), size));
+  return Datum::poison();
+}
+
+}  // namespace tessera::frontend

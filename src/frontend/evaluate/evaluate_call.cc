@@ -1,0 +1,463 @@
+// Calls: matching arguments with parameters, and running the body of a function.
+
+#include <functional>
+#include <map>
+
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/syntax/ast_walk.h"
+#include "frontend/values/foreign.h"
+#include "frontend/values/runtime_range.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+std::string count_text(size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string given_text(size_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "is" : "are");
+}
+
+/// A parameter of a function or a builtin, as the matching sees it.
+struct Slot {
+  std::string_view name;
+  bool keyword_only = false;
+};
+
+/// Says which parameter each argument goes to, for parameters that take one argument each.
+class ArgumentMatcher {
+ public:
+  /// `definition` is unknown for a builtin; `undefined` are names that it uses and nothing defines.
+  ArgumentMatcher(Evaluator& evaluator, std::string_view callee, std::vector<Slot> slots, Loc loc, Loc definition = {},
+                  std::function<std::vector<std::string>()> undefined = {})
+      : evaluator_(evaluator),
+        callee_(callee),
+        slots_(std::move(slots)),
+        loc_(loc),
+        definition_(definition),
+        undefined_(std::move(undefined)) {
+    chosen_.resize(slots_.size(), nullptr);
+  }
+
+  /// False, with a diagnostic, when an argument has no parameter.
+  bool match(const std::vector<CallArgument>& arguments) {
+    size_t position = 0;
+    for (const CallArgument& argument : arguments) {
+      if (!(argument.name.empty() ? take_positional(argument, position, arguments)
+                                  : take_keyword(argument))) {
+        return false;
+      }
+    }
+    return true;
+  }
+  /// The argument for a parameter; null when none was given.
+  /// How messages about a builtin write it, with its parameters.
+  void set_signature(std::string signature) { signature_ = std::move(signature); }
+  const CallArgument* chosen(size_t i) const { return chosen_[i]; }
+  void report_missing(size_t i) {
+    note_definition(evaluator_.report(diag::missing_argument, loc_, slots_[i].name, callee_));
+  }
+
+ private:
+  bool take_positional(const CallArgument& argument, size_t& position,
+                       const std::vector<CallArgument>& arguments) {
+    while (position < slots_.size() && slots_[position].keyword_only) ++position;
+    if (position < slots_.size()) return take(position++, argument);
+    size_t given = 0, taken = 0;
+    for (const CallArgument& each : arguments) given += each.name.empty();
+    for (const Slot& slot : slots_) taken += !slot.keyword_only;
+    std::string_view noun = taken == slots_.size() ? "argument" : "positional argument";
+    std::vector<std::string> missing = undefined_ ? undefined_() : std::vector<std::string>();
+    bool lacks_parameters = !missing.empty() && missing.size() == given - taken;
+    auto builder = evaluator_.report(diag::wrong_argument_count, lacks_parameters ? definition_ : argument.loc, callee_,
+                                     count_text(taken, noun), given_text(given));
+    if (lacks_parameters) {
+      note_lacking(builder, missing, argument.loc);
+    } else if (!definition_.known() && !slots_.empty() && slots_[0].name == "shape") {
+      builder.help(fmt::format("a shape is one argument, a tuple: {}((B, D), f32)", callee_));
+    } else {
+      note_definition(builder);
+    }
+    return false;
+  }
+
+  /// The definition uses as many names that nothing defines as the call gives arguments too many.
+  void note_lacking(DiagnosticEngine::Builder& builder, const std::vector<std::string>& missing, Loc given) {
+    std::string names = fmt::format("'{}'", fmt::join(missing, "', '"));
+    bool is_one = missing.size() == 1;
+    builder.label(definition_, fmt::format("{} {} used in it, and no parameter", names, is_one ? "is" : "are"))
+        .label(given, "it is given here")
+        .help(fmt::format("give '{}' the parameter{} {}", callee_, is_one ? "" : "s", names));
+  }
+
+  bool take_keyword(const CallArgument& argument) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      if (slots_[i].name == argument.name) return take(i, argument);
+      names.emplace_back(slots_[i].name);
+    }
+    Loc loc = argument.name_loc.known() ? argument.name_loc : argument.loc;
+    auto builder = evaluator_.report(diag::unknown_keyword, loc, callee_, argument.name);
+    std::string_view here = keyword_here(argument.name);
+    bool is_known = std::find(names.begin(), names.end(), here) != names.end();
+    if (is_known) builder.fix(fmt::format("it is '{}' here", here), loc, std::string(here));
+    bool is_near = is_known || builder.suggest(evaluator_.session().sources(), loc, argument.name, names);
+    if (!is_near && !names.empty()) builder.help(fmt::format("its parameters are {}", fmt::join(names, ", ")));
+    note_definition(builder, false);
+    return false;
+  }
+
+  void note_definition(DiagnosticEngine::Builder builder, bool shows_parameters = true) {
+    if (!definition_.known()) {
+      if (!signature_.empty() && shows_parameters) builder.help(fmt::format("it is called as {}", signature_));
+      return;
+    }
+    builder.label(definition_, fmt::format("'{}' is defined here", callee_));
+  }
+
+  bool take(size_t i, const CallArgument& argument) {
+    if (!chosen_[i]) {
+      chosen_[i] = &argument;
+      return true;
+    }
+    evaluator_.report(diag::repeated_argument, argument.loc, slots_[i].name, callee_)
+        .label(chosen_[i]->loc, "it is given here first");
+    return false;
+  }
+
+  Evaluator& evaluator_;
+  std::string_view callee_;
+  std::vector<Slot> slots_;
+  Loc loc_;
+  Loc definition_;
+  std::string signature_;
+  std::function<std::vector<std::string>()> undefined_;
+  std::vector<const CallArgument*> chosen_;
+};
+
+/// What a name of a clause stands for, when it is a size, a number or a text.
+struct ClauseValue {
+  std::string text;
+  Loc loc;  ///< where it comes from
+};
+
+std::map<std::string, ClauseValue> clause_values(const ast::Expr& expr, Scope& scope) {
+  std::map<std::string, ClauseValue> values;
+  ast::walk(expr, [&](const ast::Node& node) {
+    const auto* name = ast::as<ast::Name>(&node);
+    Binding* binding = name ? scope.find_here(name->text) : nullptr;
+    if (!binding) return;
+    const Datum& value = binding->value;
+    switch (value.kind()) {
+      case DatumKind::Int:
+      case DatumKind::Float:
+      case DatumKind::Dim:
+      case DatumKind::String:
+      case DatumKind::DType:
+        values[std::string(name->text)] = {to_text(value), binding->loc};
+        break;
+      default:
+        break;
+    }
+  });
+  return values;
+}
+
+/// ", where D is 7 and H is 2"
+std::string values_text(const std::map<std::string, ClauseValue>& values) {
+  std::string text;
+  for (const auto& [name, value] : values) {
+    text += fmt::format("{}{} is {}", text.empty() ? ", where " : " and ", name, value.text);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string source_text(const SourceManager& sources, Loc loc) {
+  std::string_view line = sources.file(loc.file).line(loc.line);
+  if (loc.column == 0 || loc.column > line.size()) return "…";
+  return std::string(line.substr(loc.column - 1, loc.length));
+}
+
+Datum Evaluator::evaluate_call(const ast::Call& node, Scope& scope) {
+  Datum callee = evaluate(*node.callee, scope);
+  std::vector<CallArgument> arguments;
+  bool poisoned = callee.is_poison();
+  for (const ast::Argument& argument : node.arguments) {
+    CallArgument given;
+    given.name = std::string(argument.name.text);
+    given.name_loc = argument.name.loc;
+    given.value = evaluate(*argument.value, scope);
+    given.loc = argument.value->loc;
+    poisoned = poisoned || given.value.is_poison();
+    arguments.push_back(std::move(given));
+  }
+  if (poisoned) return Datum::poison();
+  if (EvaluationObserver* observer = session_.observer()) observer->called(node, callee);
+  return call(callee, std::move(arguments), node.loc);
+}
+
+Datum Evaluator::call(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) {
+  switch (callee.kind()) {
+    case DatumKind::Poison:
+      return callee;
+    case DatumKind::Function:
+      return call_function(callee.as_function(), std::move(arguments), loc);
+    case DatumKind::Builtin:
+      return call_builtin_value(callee.as_builtin(), std::move(arguments), loc);
+    case DatumKind::Object:
+      return call_object(callee, std::move(arguments), loc);
+    default:
+      break;
+  }
+  auto builder = report(diag::not_callable, loc, describe(callee));
+  if (callee.is(DatumKind::DType)) {
+    builder.help(fmt::format("a conversion is written cast(x, {})", to_text(callee)));
+  }
+  return Datum::poison();
+}
+
+Datum Evaluator::call_builtin_value(const Builtin& builtin, std::vector<CallArgument> arguments,
+                                    Loc loc) {
+  std::optional<BoundArguments> bound = bind_arguments(builtin, std::move(arguments), loc);
+  if (!bound) return Datum::poison();
+  if (std::optional<Datum> value = compile_time_builtin(builtin, *bound)) return *value;
+  if (builtin.elementwise != ElementwiseKind::None) {
+    return apply(builtin.elementwise, bound->values, loc);
+  }
+  Datum result = call_builtin(builtin, *bound, loc);
+  note_choice(builtin, *bound, result);
+  return result;
+}
+
+namespace {
+
+/// "tile.range(extent, step, *, start=None)"
+std::string signature_text(const Builtin& builtin, std::string_view shown) {
+  std::string text;
+  bool is_marked = false;
+  for (const BuiltinParameter& parameter : builtin.parameters) {
+    if (parameter.kind != BuiltinParameterKind::Plain) {
+      text += fmt::format("{}{}{}", text.empty() ? "" : ", ", parameter.kind == BuiltinParameterKind::Rest ? "*" : "**",
+                          parameter.name);
+      is_marked = is_marked || parameter.kind == BuiltinParameterKind::Rest;
+      continue;
+    }
+    if (parameter.keyword_only && !is_marked) text += text.empty() ? "*" : ", *";
+    is_marked = is_marked || parameter.keyword_only;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", parameter.name);
+    if (!parameter.default_text.empty()) text += fmt::format("={}", parameter.default_text);
+  }
+  return fmt::format("{}({})", shown, text);
+}
+
+}  // namespace
+
+std::optional<BoundArguments> Evaluator::bind_arguments(const Builtin& builtin,
+                                                        std::vector<CallArgument> arguments,
+                                                        Loc loc) {
+  const BuiltinParameter* rest = nullptr;
+  const BuiltinParameter* keywords = nullptr;
+  std::vector<Slot> slots;
+  for (const BuiltinParameter& parameter : builtin.parameters) {
+    if (parameter.kind == BuiltinParameterKind::Plain) {
+      slots.push_back({parameter.name, parameter.keyword_only});
+    } else {
+      (parameter.kind == BuiltinParameterKind::Rest ? rest : keywords) = &parameter;
+    }
+  }
+  // What goes to `*rest` and `**keywords` is set aside; the matcher gets what is left.
+  size_t positional = 0;
+  for (const Slot& slot : slots) positional += !slot.keyword_only;
+  std::vector<Datum> rest_values;
+  Dictionary keyword_values;
+  std::map<std::string, Loc> keyword_locs;
+  std::vector<CallArgument> plain;
+  Loc rest_loc = loc;
+  for (CallArgument& argument : arguments) {
+    bool known = false;
+    for (const Slot& slot : slots) known = known || slot.name == argument.name;
+    if (argument.name.empty() && positional == 0 && rest) {
+      if (rest_values.empty()) rest_loc = argument.loc;
+      rest_values.push_back(std::move(argument.value));
+    } else if (!argument.name.empty() && !known && keywords) {
+      auto [first, is_new] = keyword_locs.emplace(argument.name, argument.loc);
+      if (!is_new) {
+        report(diag::repeated_argument, argument.loc, argument.name, builtin.name)
+            .label(first->second, "it is given here first");
+        return std::nullopt;
+      }
+      keyword_values.entries.emplace_back(argument.name, std::move(argument.value));
+    } else {
+      if (argument.name.empty() && positional > 0) --positional;
+      plain.push_back(std::move(argument));
+    }
+  }
+  std::string shown = builtin.table == "ops" ? builtin.name : fmt::format("{}.{}", builtin.table, builtin.name);
+  ArgumentMatcher matcher(*this, shown, std::move(slots), loc);
+  matcher.set_signature(signature_text(builtin, shown));
+  if (!matcher.match(plain)) return std::nullopt;
+  BoundArguments bound;
+  bound.call = loc;
+  size_t slot = 0;
+  for (const BuiltinParameter& parameter : builtin.parameters) {
+    bound.locs.push_back(loc);
+    if (&parameter == rest) {
+      bound.values.push_back(Datum::tuple(std::move(rest_values)));
+      bound.locs.back() = rest_loc;
+    } else if (&parameter == keywords) {
+      bound.values.push_back(Datum::dict(std::move(keyword_values)));
+    } else if (const CallArgument* given = matcher.chosen(slot++)) {
+      bound.values.push_back(given->value);
+      bound.locs.back() = given->loc;
+    } else if (parameter.default_text.empty()) {
+      matcher.report_missing(slot - 1);
+      return std::nullopt;
+    } else {
+      bound.values.push_back(default_value(parameter));
+    }
+  }
+  return bound;
+}
+
+namespace {
+
+/// Whether an expression names a symbol that the arguments of a call give its value.
+bool names_symbol(const Signature& signature, const ast::Expr& expr) {
+  bool found = false;
+  ast::walk(expr, [&](const ast::Node& node) {
+    const auto* name = node.kind == ast::NodeKind::Name ? static_cast<const ast::Name*>(&node) : nullptr;
+    if (name) found = found || signature.declares_dim(name->text) || signature.declares_dtype(name->text);
+  });
+  return found;
+}
+
+}  // namespace
+
+bool Evaluator::bind_parameters(const Callable& callee, std::vector<CallArgument> arguments,
+                                Scope& scope, Loc loc, std::vector<Loc>& locs, const Signature* signature) {
+  std::span<const ast::Parameter> parameters = callee.parameters;
+  std::vector<Slot> slots;
+  for (const ast::Parameter& parameter : parameters) {
+    slots.push_back({parameter.name.text, parameter.keyword_only});
+  }
+  ArgumentMatcher matcher(*this, callee.name, std::move(slots), loc, callee.loc,
+                          [&] { return undefined_names(callee); });
+  if (!matcher.match(arguments)) return false;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const ast::Parameter& parameter = parameters[i];
+    Datum value;
+    if (const CallArgument* given = matcher.chosen(i)) {
+      value = given->value;
+      locs.push_back(given->loc);
+    } else if (parameter.default_value) {
+      bool late = signature && names_symbol(*signature, *parameter.default_value);
+      value = late ? Datum::object(std::make_shared<LateDefault>()) : evaluate(*parameter.default_value, scope);
+      locs.push_back(parameter.default_value->loc);
+    } else {
+      matcher.report_missing(i);
+      return false;
+    }
+    if (value.is_poison()) return false;
+    scope.set(parameter.name.text, std::move(value), parameter.loc);
+  }
+  return true;
+}
+
+bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc) {
+  for (const ast::Expr* clause : where) {
+    // What is reported about the clause names this call.
+    frames_.push_back({});
+    frames_.back().name = callee.name;
+    frames_.back().kind = callee.call;
+    frames_.back().call = loc;
+    frames_.back().is_clause = true;
+    Datum holds = evaluate(*clause, scope);
+    auto truth = expect_bool(holds, clause->loc, "a 'where' clause");
+    frames_.pop_back();
+    if (!truth) return false;
+    if (*truth) continue;
+    std::map<std::string, ClauseValue> values = clause_values(*clause, scope);
+    auto builder =
+        report(diag::false_where, loc, source_text(session_.sources(), clause->loc), values_text(values));
+    builder.label(clause->loc, fmt::format("'{}' asks for it here", callee.name));
+    for (const auto& [name, value] : values) {
+      bool is_elsewhere = value.loc.known() && value.loc.line != loc.line && !session_.is_builtin(value.loc);
+      if (is_elsewhere && callee.call == "call") builder.label(value.loc, fmt::format("'{}' is {}", name, value.text));
+    }
+    return false;
+  }
+  return true;
+}
+
+bool Evaluator::may_call(const Function& function, Loc loc) {
+  for (const CallFrame& frame : frames_) {
+    if (frame.function != &function) continue;
+    report(diag::recursive_call, loc, function.name)
+        .help("calls are unrolled while compiling; a loop over range(n) can replace the recursion");
+    return false;
+  }
+  if (frames_.size() < call_depth_limit) return true;
+  report(diag::unsupported_nesting, loc, call_depth_limit);
+  return false;
+}
+
+Datum Evaluator::call_function(const Function& function, std::vector<CallArgument> arguments,
+                               Loc loc) {
+  if (function.kind == FunctionKind::Kernel) return unsupported(loc, "a call of a kernel here");
+  Scope* scope = open_scope(function.scope);
+  std::vector<Loc> locs;
+  if (!bind_parameters(function, std::move(arguments), *scope, loc, locs)) return Datum::poison();
+  return run_body(function, *scope, loc);
+}
+
+Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
+  if (!may_call(function, loc)) return Datum::poison();
+  if (!function.unsupported.empty()) {
+    return unsupported(function.loc, fmt::format("decorator '@{}'", function.unsupported));
+  }
+  if (function.def && function.def->is_declaration()) {
+    return unsupported(loc, fmt::format("function '{}', which has no body,", function.name));
+  }
+  frames_.push_back({});
+  frames_.back().name = function.name;
+  frames_.back().function = &function;
+  frames_.back().call = loc;
+  const Continuation* after = std::exchange(continuation_, nullptr);
+  if (session_.observer()) observe_parameters(function, scope);
+  std::string device = device_;
+  const Function* valueless = std::exchange(valueless_, nullptr);
+  if (function.lambda) {
+    frames_.back().result_loc = function.lambda->body->loc;
+    frames_.back().result = evaluate(*function.lambda->body, scope);
+  } else {
+    execute(function.def->body, scope);
+  }
+  continuation_ = after;
+  set_device(std::move(device));
+  check_effects(frames_.back());
+  if (EvaluationObserver* observer = session_.observer()) {
+    observer->returned(function, frames_.back().result, frames_.back().effects);
+  }
+  finished_ = std::move(frames_.back());
+  frames_.pop_back();
+  if (!finished_.result.is_none()) {
+    if (!valueless_) valueless_ = valueless;  // of a tuple some values may be None
+  } else if (function.def && !(valueless_ && finished_.result_loc.known())) {
+    valueless_ = &function;  // and no other whose None it returns
+  }
+  if (!frames_.empty()) {
+    for (const auto& [effect, place] : finished_.effects) {
+      if (!frames_.back().effects.emplace(effect, place).second) continue;
+      auto& calls = frames_.back().effect_calls[effect] = std::move(finished_.effect_calls[effect]);
+      calls.emplace_back(finished_.name, finished_.call);
+    }
+  }
+  return finished_.result;
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,299 @@
+// Modules of parameters: applications become instances where they get a place.
+
+#include <algorithm>
+
+#include "frontend/evaluate/evaluate.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+constexpr size_t instance_depth_limit = 100;
+/// Instances and params together.
+constexpr size_t made_limit = 100'000;
+constexpr size_t key_length_limit = 1000;
+constexpr unsigned list_depth_limit = 100;
+
+/// "encoder", "layers.0": what may be the name of an instance.
+bool is_key(std::string_view name) {
+  bool part_is_empty = true;
+  for (char c : name) {
+    if (c == '.' && part_is_empty) return false;
+    part_is_empty = c == '.';
+    bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
+    if (!plain) return false;
+  }
+  return !part_is_empty;
+}
+
+/// Whether a module's parameter may be of this type: those of compile-time values.
+bool is_constant_type(PatternKind kind) {
+  switch (kind) {
+    case PatternKind::Any:
+    case PatternKind::Scalar:
+    case PatternKind::DimParam:
+    case PatternKind::DTypeParam:
+    case PatternKind::String:
+    case PatternKind::Function:
+    case PatternKind::Schedule:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// An instance, a module without a place, or a list of such.
+bool holds_modules(const Datum& value, unsigned depth = 0) {
+  if (!value.is_sequence() || depth == list_depth_limit) {
+    return value.object_as<ModuleApplication>() || value.object_as<ModuleInstance>();
+  }
+  return std::all_of(value.elements().begin(), value.elements().end(),
+                     [&](const Datum& element) { return holds_modules(element, depth + 1); });
+}
+
+bool has_application(const Datum& value, unsigned depth = 0) {
+  if (!value.is_sequence() || depth == list_depth_limit) {
+    return value.object_as<ModuleApplication>();
+  }
+  return std::any_of(value.elements().begin(), value.elements().end(),
+                     [&](const Datum& element) { return has_application(element, depth + 1); });
+}
+
+}  // namespace
+
+Datum Evaluator::apply_module(const ModuleReference& module, std::vector<CallArgument> arguments,
+                              Loc loc) {
+  std::string name;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].name != "name") continue;
+    const Datum& value = arguments[i].value;
+    if (!value.is(DatumKind::String) || !is_key(value.as_string())) {
+      report(diag::wrong_kind, arguments[i].loc, "the name of an instance", to_text(value),
+             "a string of names and numbers with dots between them");
+      return Datum::poison();
+    }
+    name = value.as_string();
+    arguments.erase(arguments.begin() + ptrdiff_t(i));
+    break;
+  }
+  Scope* scope = open_scope(module.scope());
+  std::vector<Loc> locs;
+  Callable callee(module);
+  if (!bind_parameters(callee, std::move(arguments), *scope, loc, locs)) return Datum::poison();
+  std::vector<ModuleApplication::Argument> bound;
+  for (size_t i = 0; i < callee.parameters.size(); ++i) {
+    const ast::Parameter& parameter = callee.parameters[i];
+    Datum value = scope->find_here(parameter.name.text)->value;
+    if (parameter.annotation) {
+      TypePattern pattern = read_type(*this, *parameter.annotation, *module.scope());
+      if (pattern.kind == PatternKind::Poison) return Datum::poison();
+      if (!is_constant_type(pattern.kind)) {
+        report(diag::malformed_type, pattern.loc, "a parameter of a module is a tensor")
+            .help(
+                "tensors are arguments of its methods; int, dim, dtype, float, … are known before");
+        return Datum::poison();
+      }
+      value = conform_constant(pattern, value, locs[i],
+                               fmt::format("argument '{}'", parameter.name.text));
+      if (value.is_poison()) return value;
+    }
+    bound.push_back({std::string(parameter.name.text), value, parameter.loc});
+  }
+  return Datum::object(
+      std::make_shared<ModuleApplication>(module, std::move(bound), std::move(name), loc));
+}
+
+Datum Evaluator::unplaced(const ModuleApplication& application, Loc loc) {
+  report(diag::unplaced_module, loc, application.module().name())
+      .help(
+          "an instance is made at the top level of the file, model = GPT(…), or as a field of a "
+          "module");
+  return Datum::poison();
+}
+
+Datum Evaluator::place(const Datum& value, const std::string& prefix, std::string_view name) {
+  if (!has_application(value)) return value;
+  if (const auto* application = value.object_as<ModuleApplication>()) {
+    bool named = !application->name().empty();
+    return instantiate(*application, joined_key(prefix, named ? application->name() : name));
+  }
+  std::vector<Datum> elements;
+  for (const Datum& element : value.elements()) {
+    elements.push_back(place(element, prefix, fmt::format("{}.{}", name, elements.size())));
+    if (elements.back().is_poison()) return Datum::poison();
+  }
+  return value.is(DatumKind::Tuple) ? Datum::tuple(std::move(elements))
+                                    : Datum::list(std::move(elements));
+}
+
+bool Evaluator::may_instantiate(const ModuleApplication& application) {
+  for (const ModuleApplication* outer : instantiating_) {
+    if (!outer->is_like(application)) continue;
+    report(diag::recursive_module, application.loc(), application.module().name());
+    return false;
+  }
+  if (instantiating_.size() >= instance_depth_limit) {
+    report(diag::unsupported_nesting, application.loc(), instance_depth_limit);
+    return false;
+  }
+  return true;
+}
+
+bool Evaluator::count_made(const std::string& path, Loc loc) {
+  if (path.size() > key_length_limit) {
+    report(diag::unsupported_key_length, loc, key_length_limit);
+    return false;
+  }
+  if (session_.count_made() <= made_limit) return true;
+  report(diag::unsupported_instances, loc, made_limit);
+  session_.budget().end();  // the params that there are would take as long again
+  return false;
+}
+
+Datum Evaluator::instantiate(const ModuleApplication& application, const std::string& path) {
+  if (!may_instantiate(application) || !count_made(path, application.loc())) {
+    return Datum::poison();
+  }
+  const ModuleReference& module = application.module();
+  Scope* scope = open_scope(module.scope());
+  constexpr size_t member_bytes = sizeof(std::pair<std::string, Datum>) + 64;
+  size_t members = application.arguments().size() + module.stmt().body.size();
+  spending().bytes += int64_t(sizeof(ModuleInstance) + sizeof(ModuleApplication) + members * member_bytes);
+  auto instance = std::make_shared<ModuleInstance>(application, scope);
+  for (const ModuleApplication::Argument& argument : application.arguments()) {
+    observe(argument.name, argument.loc, argument.value);
+    scope->set(argument.name, argument.value, argument.loc);
+    instance->set_member(argument.name, argument.value);
+  }
+  if (!check_clauses(Callable(module), module.stmt().where, *scope, application.loc())) {
+    return Datum::poison();
+  }
+  instantiating_.push_back(&application);
+  frames_.push_back({});
+  frames_.back().name = module.name();
+  frames_.back().kind = "instance";
+  frames_.back().call = application.loc();
+  bool good = make_members(application, path, *scope, *instance);
+  frames_.pop_back();
+  instantiating_.pop_back();
+  if (!good) return Datum::poison();
+  Datum made = Datum::object(std::move(instance));
+  scope->set("self", made, module.stmt().name.loc);
+  return made;
+}
+
+/// The constants and fields.
+bool Evaluator::make_members(const ModuleApplication& application, const std::string& path,
+                             Scope& scope, ModuleInstance& instance) {
+  const ast::Module& module = application.module().stmt();
+  for (const ast::Stmt* stmt : module.body) {
+    if (const auto* constant = ast::as<ast::Const>(stmt)) {
+      Datum value = this->constant(*constant->value, constant->name, scope);
+      if (value.is_poison()) return false;
+      observe(constant->name.text, constant->name.loc, value);
+      scope.set(constant->name.text, value, constant->name.loc);
+      instance.set_member(constant->name.text, std::move(value));
+    } else if (const auto* assign = ast::as<ast::Assign>(stmt)) {
+      const auto* name = ast::as<ast::Name>(assign->targets[0]);
+      if (!name || !assign->annotation) return false;
+      if (instance.member(name->text)) return false;  // defined twice, which is said
+      Datum value = field(*assign, scope, path, application.loc());
+      if (value.is_poison()) return false;
+      if (!value.object_as<ParamReference>()) observe(name->text, name->loc, value);
+      instance.set_member(name->text, std::move(value));
+    }
+  }
+  return true;
+}
+
+/// A param, or a module, or a list of modules.
+Datum Evaluator::field(const ast::Assign& field, Scope& scope, const std::string& path,
+                       Loc instance) {
+  const auto& name = ast::cast<ast::Name>(*field.targets[0]);
+  if (is_param_field(field)) {
+    ParamDeclaration declaration;
+    declaration.name = std::string(name.text);
+    declaration.key = joined_key(path, name.text);
+    if (!count_made(declaration.key, instance)) return Datum::poison();
+    declaration.annotation = field.annotation;
+    declaration.initialiser = field.value;
+    declaration.scope = &scope;
+    declaration.loc = name.loc;
+    declaration.instance = instance;
+    const ParamDeclaration* added = session_.add_param(std::move(declaration));
+    return added ? Datum::object(std::make_shared<ParamReference>(added)) : Datum::poison();
+  }
+  if (field.value) return Datum::poison();  // which is said of the module
+  Datum value = evaluate(*field.annotation, scope);
+  if (value.is_poison() || value.is_none()) return value;
+  if (!holds_modules(value)) {
+    auto builder =
+        report(diag::wrong_kind, field.annotation->loc, fmt::format("field '{}'", name.text),
+               describe(value), "a param, a module or a list of modules");
+    if (value.object_as<ModuleReference>()) {
+      builder.help("a module has its arguments in brackets, and () where it takes none");
+    }
+    return Datum::poison();
+  }
+  return place(value, path, name.text);
+}
+
+namespace {
+
+/// Where a module defines a name: a field, a constant, a method or a parameter.
+Loc place_of_member(const ModuleInstance& instance, std::string_view name) {
+  for (const ast::Stmt* stmt : instance.module().stmt().body) {
+    const auto* assign = ast::as<ast::Assign>(stmt);
+    const auto* field = assign ? ast::as<ast::Name>(assign->targets[0]) : nullptr;
+    const auto* constant = ast::as<ast::Const>(stmt);
+    const auto* def = ast::as<ast::Def>(stmt);
+    if (field && field->text == name) return field->loc;
+    if (constant && constant->name.text == name) return constant->name.loc;
+    if (def && def->name.text == name) return def->name.loc;
+  }
+  for (const ast::Parameter& parameter : instance.module().stmt().parameters) {
+    if (parameter.name.text == name) return parameter.name.loc;
+  }
+  return {};
+}
+
+}  // namespace
+
+Datum Evaluator::instance_member(const ModuleInstance& instance, const ast::Identifier& name) {
+  if (const Datum* member = instance.member(name.text)) {
+    const auto* reference = member->object_as<ParamReference>();
+    return reference ? param(reference->declaration(), name.loc) : received(*instance.scope(), *member);
+  }
+  if (const ast::Def* method = instance.module().method(name.text)) {
+    return Datum::function(session_.method(*method, *instance.scope()));
+  }
+  for (const ast::Stmt* stmt : instance.module().stmt().body) {
+    const auto* field = ast::as<ast::ExprStmt>(stmt);
+    const ast::Name* first = field ? leading_name(*field->value) : nullptr;
+    if (first && first->text == name.text) return Datum::poison();  // a field without its ':', which is said
+  }
+  std::vector<std::string> known;
+  for (const auto& [member, value] : instance.members()) known.push_back(member);
+  for (const ast::Stmt* stmt : instance.module().stmt().body) {
+    const auto* def = ast::as<ast::Def>(stmt);
+    if (def) known.emplace_back(def->name.text);
+  }
+  std::string nearest = nearest_name(name.text, known);
+  Loc defined = nearest.empty() ? Loc{} : place_of_member(instance, nearest);
+  if (is_misspelt(defined, nearest, name.text, true)) {
+    auto builder = report(diag::unknown_member, defined, instance.describe(), name.text);
+    blame_definition(builder, defined, nearest, name.text, name.loc);
+    return Datum::poison();
+  }
+  auto builder = report(diag::unknown_member, name.loc, instance.describe(), name.text);
+  builder.suggest(session_.sources(), name.loc, name.text, known);
+  if (defined.known() && !session_.is_builtin(defined)) builder.label(defined, "this is defined here");
+  const ast::Def* forward = name.text == "__call__" ? instance.module().method("forward") : nullptr;
+  if (forward && !session_.is_builtin(forward->name.loc)) {
+    builder.fix("the method that a call of the instance runs is '__call__'", forward->name.loc, "__call__");
+  }
+  return Datum::poison();
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,514 @@
+// Operators on compile-time values: Python's meaning, with 64-bit integers that may not overflow,
+// and sizes that are not known yet.
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "frontend/evaluate/evaluate.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+ElementwiseKind elementwise_kind(ast::BinaryOp op) {
+  switch (op) {
+    case ast::BinaryOp::Add:
+      return ElementwiseKind::Add;
+    case ast::BinaryOp::Sub:
+      return ElementwiseKind::Sub;
+    case ast::BinaryOp::Mul:
+      return ElementwiseKind::Mul;
+    case ast::BinaryOp::Div:
+      return ElementwiseKind::Div;
+    case ast::BinaryOp::FloorDiv:
+      return ElementwiseKind::FloorDiv;
+    case ast::BinaryOp::Mod:
+      return ElementwiseKind::Mod;
+    case ast::BinaryOp::Pow:
+      return ElementwiseKind::Pow;
+    case ast::BinaryOp::ShiftLeft:
+      return ElementwiseKind::Shl;
+    case ast::BinaryOp::ShiftRight:
+      return ElementwiseKind::Shr;
+    case ast::BinaryOp::BitAnd:
+      return ElementwiseKind::And;
+    case ast::BinaryOp::BitXor:
+      return ElementwiseKind::Xor;
+    case ast::BinaryOp::BitOr:
+      return ElementwiseKind::Or;
+    case ast::BinaryOp::MatMul:
+      return ElementwiseKind::None;
+  }
+  return ElementwiseKind::None;
+}
+
+ElementwiseKind elementwise_kind(ast::CompareOp op) {
+  switch (op) {
+    case ast::CompareOp::Equal:
+      return ElementwiseKind::Eq;
+    case ast::CompareOp::NotEqual:
+      return ElementwiseKind::Ne;
+    case ast::CompareOp::Less:
+      return ElementwiseKind::Lt;
+    case ast::CompareOp::LessEqual:
+      return ElementwiseKind::Le;
+    case ast::CompareOp::Greater:
+      return ElementwiseKind::Gt;
+    case ast::CompareOp::GreaterEqual:
+      return ElementwiseKind::Ge;
+    default:
+      return ElementwiseKind::None;
+  }
+}
+
+/// Goes to a hook: an IR value or something of another evaluator.
+bool is_dynamic(const Datum& datum) {
+  return datum.is_ir() || datum.is(DatumKind::Object);
+}
+
+template <typename T>
+bool ordered(ast::CompareOp op, const T& a, const T& b) {
+  switch (op) {
+    case ast::CompareOp::Equal:
+      return a == b;
+    case ast::CompareOp::NotEqual:
+      return a != b;
+    case ast::CompareOp::Less:
+      return a < b;
+    case ast::CompareOp::LessEqual:
+      return a <= b;
+    case ast::CompareOp::Greater:
+      return a > b;
+    case ast::CompareOp::GreaterEqual:
+      return a >= b;
+    default:
+      return false;
+  }
+}
+
+std::optional<int64_t> integer_power(int64_t base, int64_t exponent) {
+  int64_t result = 1;
+  while (exponent > 0) {
+    if ((exponent & 1) && __builtin_mul_overflow(result, base, &result)) return std::nullopt;
+    exponent >>= 1;
+    if (exponent > 0 && __builtin_mul_overflow(base, base, &base)) return std::nullopt;
+  }
+  return result;
+}
+
+std::string operand_kinds(const Datum& a, const Datum& b) {
+  return fmt::format("{} and {}", describe(a), describe(b));
+}
+
+}  // namespace
+
+Datum Evaluator::apply(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) {
+  for (const Datum& operand : operands) {
+    bool fits = is_dynamic(operand) || operand.is_scalar() || operand.is(DatumKind::Bool);
+    if (!fits && report_valueless(operand, loc, "the operand")) return Datum::poison();
+    if (!fits) return Evaluator::elementwise(kind, operands, loc);
+  }
+  return elementwise(kind, operands, loc);
+}
+
+Datum Evaluator::unary(ast::UnaryOp op, const Datum& operand, Loc loc) {
+  if (operand.is_poison()) return operand;
+  if (is_dynamic(operand)) {
+    if (op == ast::UnaryOp::Plus) return operand;
+    ElementwiseKind kind = op == ast::UnaryOp::Minus ? ElementwiseKind::Neg : ElementwiseKind::Not;
+    return apply(kind, {&operand, 1}, loc);
+  }
+  if (op == ast::UnaryOp::Not) {
+    std::optional<bool> truth = expect_bool(operand, loc, "the operand of 'not'");
+    return truth ? Datum::boolean(!*truth) : Datum::poison();
+  }
+  if (operand.is(DatumKind::Float) && op != ast::UnaryOp::Invert) {
+    return Datum::number(op == ast::UnaryOp::Minus ? -operand.as_float() : operand.as_float());
+  }
+  if (operand.is(DatumKind::Int) || operand.is(DatumKind::Dim)) {
+    if (op == ast::UnaryOp::Plus) return operand;
+    Datum negative = binary(ast::BinaryOp::Mul, operand, Datum::integer(-1), loc);
+    if (op == ast::UnaryOp::Minus) return negative;
+    return binary(ast::BinaryOp::Sub, negative, Datum::integer(1), loc);
+  }
+  report(diag::wrong_operands, loc, ast::spelling(op), describe(operand));
+  return Datum::poison();
+}
+
+Datum Evaluator::binary(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
+  if (a.is_poison() || b.is_poison()) return Datum::poison();
+  if (report_valueless(a, operands_.left.known() ? operands_.left : loc, "this operand") ||
+      report_valueless(b, operands_.right.known() ? operands_.right : loc, "this operand")) {
+    return Datum::poison();
+  }
+  if (a.is(DatumKind::Dim) != b.is(DatumKind::Dim) && (a.is_ir() || b.is_ir())) {
+    // A number of the entry that meets sizes is one.
+    if (Dim size = size_of(a.is_ir() ? a.as_ir() : b.as_ir())) {
+      return a.is_ir() ? binary_dims(op, Datum::dim(size), b, loc)
+                       : binary_dims(op, a, Datum::dim(size), loc);
+    }
+  }
+  if (is_dynamic(a) || is_dynamic(b)) {
+    if (op == ast::BinaryOp::MatMul) return matmul(a, b, loc);
+    Datum operands[] = {a, b};
+    return apply(elementwise_kind(op), operands, loc);
+  }
+  if (a.is(DatumKind::Int) && b.is(DatumKind::Int)) {
+    return binary_integers(op, a.as_int(), b.as_int(), loc);
+  }
+  if (a.is_number() && b.is_number()) {
+    return binary_numbers(op, a.as_double(), b.as_double(), loc);
+  }
+  if (a.is_scalar() && b.is_scalar()) return binary_dims(op, a, b, loc);
+  return binary_sequences(op, a, b, loc);
+}
+
+Datum Evaluator::binary_integers(ast::BinaryOp op, int64_t a, int64_t b, Loc loc) {
+  int64_t result = 0;
+  bool overflow = false;
+  switch (op) {
+    case ast::BinaryOp::Add:
+      overflow = __builtin_add_overflow(a, b, &result);
+      break;
+    case ast::BinaryOp::Sub:
+      overflow = __builtin_sub_overflow(a, b, &result);
+      break;
+    case ast::BinaryOp::Mul:
+      overflow = __builtin_mul_overflow(a, b, &result);
+      break;
+    case ast::BinaryOp::Div:
+      return binary_numbers(op, double(a), double(b), loc);
+    case ast::BinaryOp::FloorDiv:
+    case ast::BinaryOp::Mod: {
+      if (b == 0) {
+        report(diag::division_by_zero, loc);
+        return Datum::poison();
+      }
+      overflow = b == -1 && __builtin_sub_overflow(int64_t(0), a, &result);
+      if (b == -1) {
+        if (op == ast::BinaryOp::Mod) return Datum::integer(0);
+        break;
+      }
+      int64_t quotient = a / b, rest = a % b;
+      bool adjust = rest != 0 && ((rest < 0) != (b < 0));
+      result = op == ast::BinaryOp::Mod ? rest + (adjust ? b : 0) : quotient - (adjust ? 1 : 0);
+      break;
+    }
+    case ast::BinaryOp::Pow: {
+      if (b < 0) return binary_numbers(op, double(a), double(b), loc);
+      std::optional<int64_t> power = integer_power(a, b);
+      overflow = !power;
+      result = power.value_or(0);
+      break;
+    }
+    case ast::BinaryOp::ShiftLeft:
+    case ast::BinaryOp::ShiftRight:
+      if (b < 0 || b > 62) {
+        report(diag::index_out_of_range, loc, b, "the shifts of a 64-bit integer");
+        return Datum::poison();
+      }
+      if (op == ast::BinaryOp::ShiftRight) return Datum::integer(a >> b);
+      overflow = __builtin_mul_overflow(a, int64_t(1) << b, &result);
+      break;
+    case ast::BinaryOp::BitAnd:
+      result = a & b;
+      break;
+    case ast::BinaryOp::BitOr:
+      result = a | b;
+      break;
+    case ast::BinaryOp::BitXor:
+      result = a ^ b;
+      break;
+    case ast::BinaryOp::MatMul:
+      report(diag::wrong_operands, loc, "@", "two integers");
+      return Datum::poison();
+  }
+  if (!overflow) return Datum::integer(result);
+  report(diag::number_overflow, loc, fmt::format("{} {} {}", a, ast::spelling(op), b));
+  return Datum::poison();
+}
+
+Datum Evaluator::binary_numbers(ast::BinaryOp op, double a, double b, Loc loc) {
+  bool divides =
+      op == ast::BinaryOp::Div || op == ast::BinaryOp::FloorDiv || op == ast::BinaryOp::Mod;
+  if (divides && b == 0) {
+    report(diag::division_by_zero, loc);
+    return Datum::poison();
+  }
+  ElementwiseKind kind = elementwise_kind(op);
+  const ElementwiseInfo& info = elementwise_info(kind);
+  if (kind == ElementwiseKind::None || info.cls == ElementwiseClass::Logical) {
+    report(diag::wrong_operands, loc, ast::spelling(op), "numbers with fractions");
+    return Datum::poison();
+  }
+  Element operands[] = {Element{.f = a}, Element{.f = b}};
+  return Datum::number(evaluate_elementwise(kind, DType::F64, DType::F64, operands).f);
+}
+
+namespace {
+
+/// A size as an operand of a message: sums in brackets.
+std::string factor_text(Dim dim) {
+  return dim->terms.size() > 1 ? fmt::format("({})", dim->text) : dim->text;
+}
+
+}  // namespace
+
+/// A product of as many factors; none where that of a size of 2 is beyond 64 bits.
+Datum Evaluator::power_of_size(Dim x, int64_t exponent, Loc loc) {
+  Dim power = exponent < 63 ? dims().constant(1) : nullptr;
+  for (int64_t i = 0; i < exponent && power && !power->overflow; ++i) power = dims().mul(power, x);
+  if (power && !power->overflow) return Datum::dim(simplified(power));
+  report(diag::dimension_overflow, loc, fmt::format("the size {} ** {}", factor_text(x), exponent));
+  return Datum::poison();
+}
+
+Datum Evaluator::binary_dims(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
+  Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
+  bool by_zero = false;
+  Dim result = x && y ? combine(dims(), op, x, y, by_zero) : nullptr;
+  if (result) result = simplified(result);
+  if (result && result->overflow) {
+    report(diag::dimension_overflow, loc,
+           fmt::format("the size {} {} {}", factor_text(x), ast::spelling(op), factor_text(y)));
+    return Datum::poison();
+  }
+  if (result) return Datum::dim(result);
+  if (by_zero) {
+    report(diag::division_by_zero, loc);
+    return Datum::poison();
+  }
+  if (op == ast::BinaryOp::Pow && x && b.is(DatumKind::Int) && b.as_int() >= 0) {
+    return power_of_size(x, b.as_int(), loc);
+  }
+  ElementwiseKind kind = elementwise_kind(op);
+  bool arithmetic = op == ast::BinaryOp::Div || op == ast::BinaryOp::Pow || !x || !y;
+  if (kind != ElementwiseKind::None && arithmetic &&
+      elementwise_info(kind).cls != ElementwiseClass::Logical) {
+    Datum operands[] = {a, b};
+    return apply(kind, operands, loc);
+  }
+  report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
+  return Datum::poison();
+}
+
+Datum Evaluator::binary_sequences(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
+  if (op == ast::BinaryOp::Add && a.kind() == b.kind()) {
+    if (a.is(DatumKind::String)) {
+      size_t size = a.as_string().size() + b.as_string().size();
+      if (!may_spend(0, loc, size)) return Datum::poison();
+      std::string both;
+      both.reserve(size);  // which `+` does not: it needs a copy of the first beside both
+      both.append(a.as_string()).append(b.as_string());
+      return Datum::string(std::move(both));
+    }
+    if (a.is_sequence()) {
+      size_t count = a.elements().size() + b.elements().size();
+      if (!may_make(count, loc)) return Datum::poison();
+      std::vector<Datum> all;
+      all.reserve(count);
+      for (const Datum& part : {a, b}) all.insert(all.end(), part.elements().begin(), part.elements().end());
+      return a.is(DatumKind::Tuple) ? Datum::tuple(std::move(all)) : Datum::list(std::move(all));
+    }
+  }
+  if (op == ast::BinaryOp::Mul && a.is_sequence() && b.is(DatumKind::Int)) {
+    int64_t copies = std::max<int64_t>(0, b.as_int());
+    if (a.elements().empty()) copies = 0;
+    if (copies > int64_t(value_parts_limit)) return refuse_parts(loc);
+    size_t count = size_t(copies) * a.elements().size();
+    if (!may_make(count, loc)) return Datum::poison();
+    std::vector<Datum> all;
+    all.reserve(count);
+    for (int64_t i = 0; i < copies; ++i) {
+      all.insert(all.end(), a.elements().begin(), a.elements().end());
+    }
+    return a.is(DatumKind::Tuple) ? Datum::tuple(std::move(all)) : Datum::list(std::move(all));
+  }
+  if (op == ast::BinaryOp::Mul && a.is(DatumKind::Int) && b.is_sequence()) {
+    return binary_sequences(op, b, a, loc);
+  }
+  bool bools = a.is(DatumKind::Bool) && b.is(DatumKind::Bool);
+  if (bools && op == ast::BinaryOp::BitAnd) return Datum::boolean(a.as_bool() && b.as_bool());
+  if (bools && op == ast::BinaryOp::BitOr) return Datum::boolean(a.as_bool() || b.as_bool());
+  if (bools && op == ast::BinaryOp::BitXor) return Datum::boolean(a.as_bool() != b.as_bool());
+  report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
+  return Datum::poison();
+}
+
+Datum Evaluator::evaluate_logical(const ast::Logical& node, Scope& scope) {
+  bool is_and = node.op == ast::LogicalOp::And;
+  std::optional<Datum> dynamic;
+  for (const ast::Expr* operand : node.operands) {
+    Datum value = evaluate(*operand, scope);
+    if (value.is_poison()) return value;
+    if (is_dynamic(value)) {
+      if (dynamic) {
+        Datum operands[] = {*dynamic, value};
+        value = apply(is_and ? ElementwiseKind::And : ElementwiseKind::Or, operands, node.loc);
+        if (value.is_poison()) return value;
+      }
+      dynamic = value;
+      continue;
+    }
+    std::optional<bool> truth = expect_bool(value, operand->loc, "the operand");
+    if (!truth) return Datum::poison();
+    if (*truth != is_and) return Datum::boolean(*truth);
+  }
+  return dynamic ? *dynamic : Datum::boolean(is_and);
+}
+
+Datum Evaluator::evaluate_compare(const ast::Compare& node, Scope& scope) {
+  std::optional<Datum> dynamic;
+  Datum left = evaluate(*node.operands[0], scope);
+  for (size_t i = 0; i < node.ops.size(); ++i) {
+    Datum right = evaluate(*node.operands[i + 1], scope);
+    if (left.is_poison() || right.is_poison()) return Datum::poison();
+    operands_ = {node.operands[i]->loc, node.operands[i + 1]->loc};
+    Datum result = compare(node.ops[i], left, right, node.loc);
+    operands_ = {};
+    if (result.is_poison()) return result;
+    if (is_dynamic(result)) {
+      Datum operands[] = {dynamic.value_or(result), result};
+      dynamic = dynamic ? apply(ElementwiseKind::And, operands, node.loc) : result;
+    } else if (!result.as_bool()) {
+      return result;
+    }
+    left = right;
+  }
+  return dynamic ? *dynamic : Datum::boolean(true);
+}
+
+bool Evaluator::may_compare(const Datum& a, const Datum& b, Loc loc) {
+  constexpr size_t characters_of_step = 64;
+  if (a.kind() != b.kind()) return true;
+  if (a.is(DatumKind::String)) {
+    return may_spend(std::min(a.as_string().size(), b.as_string().size()) / characters_of_step, loc);
+  }
+  return may_spend(std::min(a.measure().parts, b.measure().parts) / parts_of_step, loc);
+}
+
+Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc loc) {
+  if (op == ast::CompareOp::In || op == ast::CompareOp::NotIn) return contains(op, a, b, loc);
+  if (op == ast::CompareOp::Is || op == ast::CompareOp::IsNot) {
+    bool is_number = a.is_ir() || b.is_ir() || a.is_scalar() || b.is_scalar();
+    if (is_number && !a.is_none() && !b.is_none()) {
+      report(diag::wrong_operands, loc, op == ast::CompareOp::Is ? "is" : "is not", operand_kinds(a, b))
+          .help(op == ast::CompareOp::Is ? "'==' compares numbers" : "'!=' compares numbers");
+      return Datum::poison();
+    }
+    if (!may_compare(a, b, loc)) return Datum::poison();
+    bool same = a.kind() == b.kind() && !is_dynamic(a) && equal(a, b);
+    return Datum::boolean(same == (op == ast::CompareOp::Is));
+  }
+  bool equality = op == ast::CompareOp::Equal || op == ast::CompareOp::NotEqual;
+  if ((is_dynamic(a) || is_dynamic(b)) && !(equality && (a.is_none() || b.is_none()))) {
+    Datum operands[] = {a, b};
+    return apply(elementwise_kind(op), operands, loc);
+  }
+  if (a.is(DatumKind::Int) && b.is(DatumKind::Int)) {
+    return Datum::boolean(ordered(op, a.as_int(), b.as_int()));
+  }
+  if (a.is_number() && b.is_number()) {
+    return Datum::boolean(ordered(op, a.as_double(), b.as_double()));
+  }
+  Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
+  if (x && y) {
+    if ((is_counted(x) || is_counted(y)) && !decide(dims(), op, x, y, facts_)) {
+      Datum operands[] = {a, b};
+      return apply(elementwise_kind(op), operands, loc);
+    }
+    std::optional<bool> holds = decide_dims(op, x, y, loc);
+    return holds ? Datum::boolean(*holds) : Datum::poison();
+  }
+  if (!may_compare(a, b, loc)) return Datum::poison();
+  if (a.is(DatumKind::String) && b.is(DatumKind::String)) {
+    return Datum::boolean(ordered(op, a.as_string(), b.as_string()));
+  }
+  if (equality && a.is_sequence() && a.kind() == b.kind()) return compare_sequences(op, a, b, loc);
+  if (equality) return Datum::boolean(equal(a, b) == (op == ast::CompareOp::Equal));
+  report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
+  return Datum::poison();
+}
+
+std::optional<bool> Evaluator::decide_dims(ast::CompareOp op, Dim a, Dim b, Loc loc) {
+  std::optional<bool> holds = decide(dims(), op, a, b, facts_);
+  if (holds) return holds;
+  std::string relation = fmt::format("{} {} {}", a->text, ast::spelling(op), b->text);
+  // A clause is the caller's to keep, also where a function that it calls compares.
+  auto clause = std::find_if(frames_.rbegin(), frames_.rend(), [](const CallFrame& frame) { return frame.is_clause; });
+  std::vector<CallFrame> asking;
+  if (clause != frames_.rend()) {
+    auto first = std::prev(clause.base());
+    asking.assign(std::make_move_iterator(first), std::make_move_iterator(frames_.end()));
+    frames_.erase(first, frames_.end());
+  }
+  auto builder = report(diag::undecided_condition, asking.empty() ? loc : asking.front().call, relation);
+  if (!asking.empty()) builder.label(loc, fmt::format("'{}' asks for it here", asking.front().name));
+  std::move(asking.begin(), asking.end(), std::back_inserter(frames_));
+  if (auto asked = as_relation(op)) help_clause(builder, {*asked, a, b});
+  return std::nullopt;
+}
+
+std::optional<bool> Evaluator::decided_equal(const Datum& a, const Datum& b) {
+  if (a.is_none() || b.is_none()) return a.is_none() && b.is_none();
+  if (a.is_ir() || b.is_ir()) return std::nullopt;
+  Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
+  if (x && y) return decide(dims(), ast::CompareOp::Equal, x, y, facts_);
+  if (!a.is_sequence() || a.kind() != b.kind()) return equal(a, b);
+  if (a.elements().size() != b.elements().size()) return false;
+  std::optional<bool> all = true;
+  for (size_t i = 0; i < a.elements().size(); ++i) {
+    std::optional<bool> same = decided_equal(a.elements()[i], b.elements()[i]);
+    if (same == false) return false;
+    if (!same) all = same;
+  }
+  return all;
+}
+
+Datum Evaluator::compare_sequences(ast::CompareOp op, const Datum& a, const Datum& b, Loc loc) {
+  std::optional<bool> decided = decided_equal(a, b);
+  bool wanted = op == ast::CompareOp::Equal;
+  if (decided) return Datum::boolean(*decided == wanted);
+  std::optional<Datum> dynamic;
+  for (size_t i = 0; i < a.elements().size(); ++i) {
+    Datum same = compare(op, a.elements()[i], b.elements()[i], loc);
+    if (same.is_poison()) return same;
+    if (!is_dynamic(same)) continue;
+    Datum operands[] = {dynamic.value_or(same), same};
+    dynamic = dynamic ? apply(wanted ? ElementwiseKind::And : ElementwiseKind::Or, operands, loc) : same;
+    if (dynamic->is_poison()) break;
+  }
+  return *dynamic;
+}
+
+Datum Evaluator::contains(ast::CompareOp op, const Datum& item, const Datum& container, Loc loc) {
+  bool wanted = op == ast::CompareOp::In;
+  if (container.is(DatumKind::Dict) && item.is(DatumKind::String)) {
+    return Datum::boolean((container.entries().get(item.as_string()) != nullptr) == wanted);
+  }
+  if (!container.is_sequence()) {
+    report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(item, container));
+    return Datum::poison();
+  }
+  std::vector<const Datum*> open;
+  if (!may_spend(container.elements().size() / parts_of_step, loc)) return Datum::poison();
+  for (const Datum& element : container.elements()) {
+    if (!may_compare(item, element, loc)) return Datum::poison();
+    std::optional<bool> same = decided_equal(item, element);
+    if (same == true) return Datum::boolean(wanted);
+    if (!same) open.push_back(&element);
+  }
+  std::optional<Datum> dynamic;
+  for (const Datum* element : open) {
+    Datum same = compare(wanted ? ast::CompareOp::Equal : ast::CompareOp::NotEqual, item, *element, loc);
+    if (same.is_poison()) return same;
+    Datum operands[] = {dynamic.value_or(same), same};
+    dynamic = dynamic ? apply(wanted ? ElementwiseKind::Or : ElementwiseKind::And, operands, loc) : same;
+    if (dynamic->is_poison()) break;
+  }
+  return dynamic ? *dynamic : Datum::boolean(!wanted);
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,254 @@
+// Statements of the compile-time part of a program.
+
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/evaluate/kernel_scan.h"
+#include "frontend/syntax/ast_walk.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+std::string_view misplaced_name(ast::NodeKind kind) {
+  switch (kind) {
+    case ast::NodeKind::Module:
+      return "a 'module'";
+    case ast::NodeKind::Param:
+      return "a 'param'";
+    case ast::NodeKind::Dim:
+      return "a 'dim'";
+    case ast::NodeKind::Import:
+    case ast::NodeKind::FromImport:
+      return "an import";
+    default:
+      return "this statement";
+  }
+}
+
+bool returns(ast::StmtList body) {
+  bool found = false;
+  for (const ast::Stmt* stmt : body) {
+    ast::walk(*stmt,
+              [&](const ast::Node& node) { found = found || node.kind == ast::NodeKind::Return; });
+  }
+  return found;
+}
+
+}  // namespace
+
+Flow Evaluator::execute(ast::StmtList body, Scope& scope) {
+  if (body.empty()) return Flow::Next;
+  Nesting nesting(*this, body.front()->loc);
+  if (!nesting.allowed()) return give_up();
+  Continuation here{body, continuation_};
+  Flow flow = Flow::Next;
+  for (size_t i = 0; i < body.size() && flow == Flow::Next; ++i) {
+    here.rest = body.subspan(i + 1);
+    continuation_ = &here;
+    flow = count_step(body[i]->loc) ? execute_statement(*body[i], scope) : give_up();
+  }
+  continuation_ = here.outer;
+  return flow;
+}
+
+Flow Evaluator::execute_rest(const Continuation* rest, Scope& scope) {
+  const Continuation* here = continuation_;
+  Flow flow = Flow::Next;
+  for (; rest && flow == Flow::Next; rest = rest->outer) {
+    continuation_ = rest->outer;
+    flow = execute(rest->rest, scope);
+  }
+  continuation_ = here;
+  return flow;
+}
+
+Flow Evaluator::give_up() {
+  if (!frames_.empty()) frames_.back().result = Datum::poison();
+  return Flow::Return;
+}
+
+Flow Evaluator::skip(ast::StmtList body, Scope& scope) {
+  if (returns(body)) return give_up();
+  for (std::string_view name : assigned_names(body)) scope.set(name, Datum::poison(), Loc{});
+  return Flow::Next;
+}
+
+Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
+  switch (stmt.kind) {
+    case ast::NodeKind::ExprStmt: {
+      const ast::Expr& expr = *ast::cast<ast::ExprStmt>(stmt).value;
+      if (expr.kind == ast::NodeKind::String || expr.kind == ast::NodeKind::Ellipsis) {
+        return Flow::Next;
+      }
+      Datum value = evaluate(expr, scope);
+      const auto* name = ast::as<ast::Name>(&expr);
+      bool leaves_loop = value.is_poison() && name && (name->text == "break" || name->text == "continue");
+      if (leaves_loop) return give_up();  // no turn after it means anything
+      if (!value.is_poison()) {
+        expression_statement(expr, value, scope);
+      } else if (!frames_.empty()) {
+        frames_.back().result = Datum::poison();  // what it was to do may be what the function lacks
+      }
+      valueless_ = nullptr;  // nobody asks for its value
+      return Flow::Next;
+    }
+    case ast::NodeKind::Assign:
+      execute_assign(ast::cast<ast::Assign>(stmt), scope);
+      break;
+    case ast::NodeKind::AugAssign: {
+      const auto& node = ast::cast<ast::AugAssign>(stmt);
+      Datum left = evaluate(*node.target, scope);
+      Datum right = evaluate(*node.value, scope);
+      assign(*node.target, bounded(binary(node.op, left, right, node.op_loc), node.op_loc), scope);
+      break;
+    }
+    case ast::NodeKind::Return: {
+      const auto& node = ast::cast<ast::Return>(stmt);
+      Datum value = node.value ? evaluate(*node.value, scope) : Datum::none();
+      if (!node.value) valueless_ = nullptr;
+      frames_.back().result_loc = node.value ? node.value->loc : node.loc;
+      frames_.back().result = std::move(value);
+      return Flow::Return;
+    }
+    case ast::NodeKind::If:
+      return execute_arms(ast::cast<ast::If>(stmt), 0, scope);
+    case ast::NodeKind::For:
+      return execute_for(ast::cast<ast::For>(stmt), scope);
+    case ast::NodeKind::While:
+      return execute_while(ast::cast<ast::While>(stmt), scope);
+    case ast::NodeKind::With:
+      return execute_with(ast::cast<ast::With>(stmt), scope);
+    case ast::NodeKind::On:
+      return execute_on(ast::cast<ast::On>(stmt), scope);
+    case ast::NodeKind::Def:
+      define(ast::cast<ast::Def>(stmt), scope);
+      break;
+    case ast::NodeKind::Const: {
+      const auto& node = ast::cast<ast::Const>(stmt);
+      Datum value = evaluate(*node.value, scope);
+      observe(node.name.text, node.name.loc, value);
+      scope.set(node.name.text, std::move(value), node.name.loc);
+      break;
+    }
+    case ast::NodeKind::Pass:
+      break;
+    case ast::NodeKind::ErrorStmt:
+      return give_up();
+    default:
+      report(diag::misplaced_statement, stmt.loc, misplaced_name(stmt.kind), "in a function");
+  }
+  return Flow::Next;
+}
+
+void Evaluator::execute_assign(const ast::Assign& stmt, Scope& scope) {
+  if (!stmt.value) {
+    report(diag::misplaced_statement, stmt.loc, "a declaration without a value", "in a function");
+    for (const ast::Expr* target : stmt.targets) assign(*target, Datum::poison(), scope);
+    return;
+  }
+  Datum value = evaluate(*stmt.value, scope);
+  if (stmt.annotation && !value.is_poison()) {
+    value = annotate(*stmt.annotation, std::move(value), scope, stmt.value->loc);
+  }
+  for (const ast::Expr* target : stmt.targets) assign(*target, value, scope);
+}
+
+void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope) {
+  if (const auto* name = ast::as<ast::Name>(&target)) {
+    Datum named = value.is_poison() ? value : assigned(name->text, value, name->loc);
+    observe(name->text, name->loc, named);
+    scope.set(name->text, std::move(named), name->loc);
+    return;
+  }
+  const auto* tuple = ast::as<ast::Tuple>(&target);
+  const auto* list = ast::as<ast::List>(&target);
+  if (!tuple && !list) {
+    if (target.kind == ast::NodeKind::ErrorExpr || value.is_poison()) return;
+    // What the function was to give stood in that part: that it returns nothing is no second
+    // mistake.
+    if (!frames_.empty()) frames_.back().result = Datum::poison();
+    bool part = target.kind == ast::NodeKind::Subscript;
+    report(diag::not_assignable, target.loc, part ? "part of a value" : "a member of a value")
+        .help("values do not change; make a new one and give it a name");
+    return;
+  }
+  ast::ExprList targets = tuple ? tuple->elements : list->elements;
+  if (!value.is_poison() && !value.is_sequence()) {
+    report_wrong_kind(target.loc, "what is unpacked", value, "a tuple or a list");
+  } else if (value.is_sequence() && value.elements().size() != targets.size()) {
+    report(diag::wrong_unpacking, target.loc, value.elements().size(), targets.size());
+    // The names that lack are no mistakes of their own.
+    if (!frames_.empty() && value.elements().size() > targets.size()) frames_.back().lacks_names = true;
+  }
+  bool fits = value.is_sequence() && value.elements().size() == targets.size();
+  for (size_t i = 0; i < targets.size(); ++i) {
+    assign(*targets[i], fits ? value.elements()[i] : Datum::poison(), scope);
+  }
+}
+
+Flow Evaluator::execute_arms(const ast::If& stmt, size_t first, Scope& scope) {
+  for (size_t i = first; i < stmt.arms.size(); ++i) {
+    const ast::IfArm& arm = stmt.arms[i];
+    Datum condition = evaluate(*arm.condition, scope);
+    if (condition.is_ir() || condition.is(DatumKind::Object)) {
+      return branch(condition, stmt, i, scope);
+    }
+    // A rate that may be 0 is tested as in Python.
+    if (condition.is(DatumKind::Float)) condition = Datum::boolean(condition.as_double() != 0);
+    std::optional<bool> truth = expect_bool(condition, arm.condition->loc, "the condition");
+    if (!truth) {
+      Flow flow = skip(stmt.else_body, scope);
+      for (const ast::IfArm& each : stmt.arms) {
+        if (skip(each.body, scope) == Flow::Return) flow = Flow::Return;
+      }
+      return flow;
+    }
+    if (*truth) return execute(arm.body, scope);
+  }
+  return execute(stmt.else_body, scope);
+}
+
+Flow Evaluator::execute_for(const ast::For& stmt, Scope& scope) {
+  Datum iterable = evaluate(*stmt.iterable, scope);
+  if (iterable.is_poison()) return skip(stmt.body, scope);
+  if (!iterable.is_sequence()) return for_each(iterable, stmt, scope);
+  for (const Datum& element : iterable.elements()) {
+    if (!count_step(stmt.loc)) return give_up();
+    assign(*stmt.target, element, scope);
+    if (execute_turn(stmt.body, scope) == Flow::Return) return Flow::Return;
+  }
+  return Flow::Next;
+}
+
+/// A turn of a loop that is written out.
+Flow Evaluator::execute_turn(ast::StmtList body, Scope& scope) {
+  Continuation turns{{}, continuation_, true};
+  continuation_ = &turns;
+  Flow flow = execute(body, scope);
+  continuation_ = turns.outer;
+  return flow;
+}
+
+Flow Evaluator::execute_while(const ast::While& stmt, Scope& scope) {
+  while (true) {
+    if (!count_step(stmt.loc)) return give_up();
+    Datum condition = evaluate(*stmt.condition, scope);
+    if (condition.is_ir() || condition.is(DatumKind::Object)) {
+      return while_loop(stmt, scope);
+    }
+    std::optional<bool> truth = expect_bool(condition, stmt.condition->loc, "the condition");
+    if (!truth) return skip(stmt.body, scope);
+    if (!*truth) return Flow::Next;
+    if (execute_turn(stmt.body, scope) == Flow::Return) return Flow::Return;
+  }
+}
+
+void Evaluator::define(const ast::Def& def, Scope& scope) {
+  Scope* around = capture(scope);
+  Datum function = Datum::function(session_.make_function(def, *around));
+  // A call of itself finds the name, and then that it may not.
+  around->set(def.name.text, function, def.name.loc);
+  scope.set(def.name.text, function, def.name.loc);
+}
+
+}  // namespace tessera::frontend

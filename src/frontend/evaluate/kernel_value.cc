@@ -1,0 +1,45 @@
+#include "frontend/evaluate/kernel_value.h"
+
+#include "frontend/evaluate/evaluate.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+Datum kernel_member(Evaluator& evaluator, const Function& kernel, const ast::Identifier& name) {
+  if (name.text == "with_schedule") {
+    return Datum::object(std::make_shared<KernelMember>(&kernel));
+  }
+  evaluator
+      .report(diag::unknown_member, name.loc, fmt::format("kernel '{}'", kernel.name), name.text)
+      .help("a kernel has with_schedule");
+  return Datum::poison();
+}
+
+void report_without_result(Evaluator& evaluator, const Function& kernel) {
+  evaluator.report(diag::kernel_without_result, kernel.loc, kernel.name)
+      .help("write '-> Tensor[…]' for what it returns, or 'out: Region[write] Tensor[…]' for what it stores to");
+}
+
+Datum KernelMember::call(Evaluator& evaluator, const std::vector<CallArgument>& arguments,
+                         Loc loc) const {
+  if (arguments.size() != 1 || !arguments[0].name.empty()) {
+    evaluator.report(diag::wrong_argument_count, loc, "with_schedule", "1 argument",
+                     fmt::format("{} are", arguments.size()));
+    return Datum::poison();
+  }
+  const Datum& schedule = arguments[0].value;
+  if (!schedule.is(DatumKind::Schedule)) {
+    evaluator.report(diag::wrong_kind, arguments[0].loc, "the argument of 'with_schedule'",
+                     frontend::describe(schedule), "a schedule");
+    return Datum::poison();
+  }
+  size_t bytes = kernel_->schedules.size() * sizeof(kernel_->schedules[0]);
+  if (!evaluator.may_spend(kernel_->schedules.size(), loc, bytes)) return Datum::poison();
+  spending().bytes += int64_t(bytes);
+  Function* scheduled = evaluator.session().new_function();
+  *scheduled = *kernel_;
+  scheduled->schedules.emplace_back(schedule, arguments[0].loc);
+  return Datum::function(scheduled);
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,65 @@
+#pragma once
+// Schedules as values of the language: `Schedule(block=(128, 256), stages=3)`, `base.with_block(64,
+// 64)`, chains such as `block(BM, BN).k(BK).warps(8)`. A list is a set of choices. Extents by axis
+// are kept under the names of tunables:
+// `.k(64)` and `block(k=64)` are the entry BK = 64, and so is a tunable BK of an autotuner's space.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/syntax/ast.h"
+#include "frontend/values/builtins.h"
+#include "frontend/values/value.h"
+#include "ir/core/attribute.h"
+
+namespace tessera {
+class Context;
+}
+
+namespace tessera::frontend {
+
+class Evaluator;
+
+/// A schedule of these attributes; unknown keys and values that do not fit their key are reported.
+/// Poison then.
+Datum make_schedule(Evaluator& evaluator, const Dictionary& attributes, Loc loc);
+/// What `schedule.name` stands for: a function that gives the schedule with one attribute replaced.
+Datum schedule_member(Evaluator& evaluator, const Datum& schedule, const ast::Identifier& name);
+/// A member function of a schedule.
+class ScheduleMember : public Object {
+ public:
+  ScheduleMember(Datum schedule, std::string key)
+      : schedule_(std::move(schedule)), key_(std::move(key)) {}
+  std::string describe() const override { return "a member of a schedule"; }
+  Measure measure() const override { return schedule_.measure(); }
+  Datum call(Evaluator& evaluator, const std::vector<CallArgument>& arguments, Loc loc) const;
+
+ private:
+  Datum schedule_;
+  std::string key_;
+};
+
+/// What one source of scheduling decisions says, by key of schedule_keys.def.
+struct ScheduleLayer {
+  std::map<std::string, Attr> keys;      ///< but for block
+  std::vector<int64_t> positional;       ///< block extents in the order of the axes
+  std::map<std::string, int64_t> block;  ///< block extents by axis
+  Loc loc;                               ///< where it is written; unknown for a table's row
+  bool is_space = false;                 ///< of choices that a tuner has, of which some may not do
+};
+
+/// A schedule with the first of each set of choices taken.
+ScheduleLayer to_layer(Context& context, const Datum& schedule, Loc loc);
+/// The same of attributes that a table or a request gives; they have been checked.
+ScheduleLayer to_layer(const std::map<std::string, Attr>& attributes, Loc loc);
+
+/// Where a key is written in the arguments of a call, `Schedule(…)` for example; the whole call where it is not.
+Loc place_of_key(const SourceManager& sources, Loc call, std::string_view key);
+
+/// The axis that a tunable's name stands for: "m" for BM; empty when it is none.
+std::string tunable_axis(std::string_view name);
+
+}  // namespace tessera::frontend

@@ -1,0 +1,251 @@
+#include "frontend/evaluate/session.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/evaluate/placement.h"
+#include "frontend/syntax/include_roots.h"
+#include "frontend/values/builtins.h"
+#include "frontend/values/embedded.h"
+#include "frontend/values/foreign.h"
+#include "frontend/values/tile_builtins.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+constexpr size_t import_chain_limit = 100;
+
+/// The last part of "tessera.nn" as a path below stdlib/, or empty for a name that is not ours.
+std::string library_path(std::string_view dotted) {
+  constexpr std::string_view prefix = "tessera.";
+  if (!dotted.starts_with(prefix)) return {};
+  std::string path(dotted.substr(prefix.size()));
+  std::replace(path.begin(), path.end(), '.', '/');
+  return path + ".tsr";
+}
+
+/// Whether the system says no more than that a file is not there.
+bool is_absence(std::string_view reason) { return reason == std::strerror(ENOENT) || reason == std::strerror(ENOTDIR); }
+
+}  // namespace
+
+Session::Session(Context& context, DiagnosticEngine& diagnostics, SessionOptions options)
+    : context_(&context), diagnostics_(&diagnostics), options_(std::move(options)), budget_(options_.limits) {
+  build_prelude();
+}
+
+Session::~Session() = default;
+
+Scope* Session::new_scope(Scope* parent) {
+  return new_scope(parent, parent ? parent->module() : nullptr);
+}
+
+Scope* Session::new_scope(Scope* parent, const SourceModule* module) {
+  return scopes_.emplace_back(std::make_unique<Scope>(parent, module)).get();
+}
+
+Function* Session::new_function() {
+  spending().bytes += int64_t(sizeof(Function));
+  return &functions_.emplace_back();
+}
+
+Namespace* Session::new_namespace() {
+  return &namespaces_.emplace_back();
+}
+
+const Signature& Session::signature(Evaluator& evaluator, const Function& function) {
+  auto key = std::make_pair(function.def, function.scope);
+  auto it = signatures_.find(key);
+  if (it == signatures_.end()) {
+    it = signatures_.emplace(key, read_signature(evaluator, function)).first;
+  }
+  return it->second;
+}
+
+const Signature* Session::known_signature(const Function& function) const {
+  auto it = signatures_.find({function.def, function.scope});
+  return it == signatures_.end() ? nullptr : &it->second;
+}
+
+void Session::build_prelude() {
+  prelude_ = new_scope(nullptr, nullptr);
+  Namespace* ops = new_namespace();
+  ops->name = "ops";
+  for (const Builtin& builtin : common_builtins()) {
+    ops->members[builtin.name] = Datum::builtin(&builtin);
+  }
+  ops->members["select"] = ops->members["where"];
+  for (const char* kind : {"cpu", "gpu"}) {
+    ops->members[kind] = Datum::object(std::make_shared<Device>(kind));
+  }
+  ops->members["INF"] = Datum::number(std::numeric_limits<double>::infinity());
+  ops->members["NAN"] = Datum::number(std::numeric_limits<double>::quiet_NaN());
+  for (std::string_view name : dtype_names()) {
+    ops->members[std::string(name)] = Datum::dtype(*dtype_by_name(name));
+  }
+  // `int`, `float` and `bool` are dtypes and conversions; as names they are the conversions.
+  for (std::string_view name : {"int", "float", "bool"}) {
+    for (const Builtin& builtin : common_builtins()) {
+      if (builtin.name == name) ops->members[std::string(name)] = Datum::builtin(&builtin);
+    }
+  }
+  for (const auto& [name, value] : ops->members) prelude_->set(name, value, Loc{});
+  Namespace* tile = new_namespace();
+  tile->name = "tile";
+  for (const Builtin& builtin : tile_builtins()) {
+    tile->members[builtin.name] = Datum::builtin(&builtin);
+  }
+  prelude_->set("tile", Datum::name_space(tile), Loc{});
+  Namespace* tessera = new_namespace();
+  tessera->name = "tessera";
+  tessera->members = ops->members;
+  tessera->members["ops"] = Datum::name_space(ops);
+  tessera->members["tile"] = Datum::name_space(tile);
+  prelude_->set("ops", Datum::name_space(ops), Loc{});
+  prelude_->set("tessera", Datum::name_space(tessera), Loc{});
+}
+
+SourceModule* Session::load_file(FileId file) {
+  return load(sources().file(file).name(), file, false, Loc{});
+}
+
+SourceModule* Session::load_library(std::string_view dotted) {
+  std::string path = library_path(dotted);
+  if (path.empty()) return nullptr;
+  std::optional<std::string_view> text = embedded_file(path);
+  if (!text) return nullptr;
+  std::string name = "stdlib/" + path;
+  FileId file = sources().find(name);
+  if (file == 0) file = sources().add(name, std::string(*text));
+  return load(std::string(dotted), file, true, Loc{});
+}
+
+FileId Session::find_import(std::string_view dotted, const SourceModule& importer, std::vector<Attempt>& failed) {
+  std::string relative(dotted);
+  std::replace(relative.begin(), relative.end(), '.', '/');
+  relative += ".tsr";
+  std::filesystem::path own(sources().file(importer.file).name());
+  std::vector<std::filesystem::path> folders = {own.parent_path()};
+  for (const std::string& path : options_.parse.include_paths) folders.emplace_back(path);
+  for (const std::filesystem::path& folder : folders) {
+    std::string path = (folder / relative).lexically_normal().string();
+    if (options_.files) {
+      if (FileId file = options_.files->find(path)) return file;
+      continue;
+    }
+    FileId known = sources().find(path);
+    if (known != 0 && sources().file(known).has_text()) return known;
+    std::string text, reason;
+    if (read_included(options_.parse, path, text, reason)) return sources().add(path, std::move(text));
+    if (!is_absence(reason)) failed.push_back({path, reason});
+  }
+  return 0;
+}
+
+SourceModule* Session::load_import(std::string_view dotted, Loc loc, const SourceModule& importer) {
+  if (!library_path(dotted).empty() || importer.builtin) {
+    if (SourceModule* library = load_library(dotted)) return library;
+    std::string_view last = dotted.substr(dotted.rfind('.') + 1);
+    report(diag::unknown_module, loc, dotted).suggest(sources(), loc, last, {"nn", "ops", "stdlib"});
+    return nullptr;
+  }
+  std::vector<Attempt> failed;
+  FileId file = find_import(dotted, importer, failed);
+  bool reads_disk = !options_.parse.read;
+  if (file == 0 && reads_disk && !failed.empty()) {
+    report(diag::cannot_read, loc, failed[0].path, failed[0].reason);
+    return nullptr;
+  }
+  if (file == 0) {
+    std::string_view help = help_for_import(dotted);
+    if (help.empty()) help = "a module is a file 'name.tsr' beside the importing file or in a folder given with -I";
+    auto builder = report(diag::unknown_module, loc, dotted);
+    // What a program answers may say more than that there is no such file.
+    for (const Attempt& each : failed) builder.note(Loc{}, fmt::format("tried '{}': {}", each.path, each.reason));
+    std::string_view first = dotted.substr(0, dotted.find('.'));
+    if (first == dotted || !builder.suggest(sources(), loc, first, {"tessera"})) builder.help(std::string(help));
+    return nullptr;
+  }
+  return load(std::string(dotted), file, false, loc);
+}
+
+void Session::add_written_dim(Loc written, std::vector<NamedPlace> constants) {
+  written_dims_[{written.file, written.line, written.column}] = std::move(constants);
+}
+
+const std::vector<NamedPlace>* Session::written_dim(Loc written) const {
+  auto found = written_dims_.find({written.file, written.line, written.column});
+  return found == written_dims_.end() ? nullptr : &found->second;
+}
+
+bool Session::drops_errors() const {
+  auto is_error = [](const Diagnostic& diagnostic) { return diagnostic.severity == Severity::Error; };
+  const std::vector<Diagnostic>& kept = diagnostics_->all();
+  return quiet_ || size_t(std::count_if(kept.begin(), kept.end(), is_error)) < diagnostics_->error_count();
+}
+
+bool Session::is_builtin(Loc loc) const {
+  auto module = by_file_.find(loc.file);
+  return module != by_file_.end() && module->second->builtin;
+}
+
+SourceModule* Session::load(std::string name, FileId file, bool builtin, Loc import) {
+  if (auto it = by_file_.find(file); it != by_file_.end()) {
+    return it->second->loading ? report_cycle(*it->second, import) : it->second;
+  }
+  if (loading_.size() >= import_chain_limit) {
+    report(diag::unsupported_include_depth, import, import_chain_limit);
+    return nullptr;
+  }
+  if (import.known()) sources().set_included(file, import);
+  SourceModule& module = *modules_.emplace_back(std::make_unique<SourceModule>());
+  by_file_[file] = &module;
+  module.name = std::move(name);
+  module.file = file;
+  module.builtin = builtin;
+  module.scope = new_scope(prelude_, &module);
+  module.as_namespace.name = module.name;
+  module.as_namespace.module = &module;
+  if (!loading_.empty() || builtin) module.key_prefix = module.name;
+  module.loading = true;
+  loading_.push_back({&module, import});
+  parse(module);
+  loading_.pop_back();
+  module.loading = false;
+  return &module;
+}
+
+/// Reads the declarations of a module and enters their names. Broken ones of a file that a tool has
+/// parsed stand for poison: what is wrong with them is said already.
+void Session::parse(SourceModule& module) {
+  std::vector<std::string> broken;
+  if (!options_.files || !options_.files->declarations(module.file, module.unit, broken)) {
+    size_t errors = diagnostics_->error_count();
+    module.unit = parse_source(module.file, sources(), options_.parse, *diagnostics_);
+    module.broken = diagnostics_->error_count() != errors;
+  }
+  enter_names(module);
+  for (const std::string& name : broken) {
+    if (!module.scope->find_here(name)) module.scope->set(name, Datum::poison(), Loc{});
+  }
+}
+
+SourceModule* Session::report_cycle(const SourceModule& module, Loc import) {
+  auto builder = report(diag::import_cycle, import, sources().file(module.file).name());
+  bool inside = false;
+  for (const Loading& loading : loading_) {
+    if (inside) {
+      std::string_view name = sources().file(loading.module->file).name();
+      builder.note(loading.import, fmt::format("'{}' is imported here", name), NoteKind::Import);
+    }
+    inside = inside || loading.module == &module;
+  }
+  builder.help("move what both files need into a third one");
+  return nullptr;
+}
+
+}  // namespace tessera::frontend

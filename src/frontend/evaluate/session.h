@@ -1,0 +1,228 @@
+#pragma once
+// One compilation of the front end: files, scopes, functions, and what has been said about them
+// already.
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "frontend/evaluate/budget.h"
+#include "frontend/evaluate/parsed_files.h"
+#include "frontend/evaluate/type_expr.h"
+#include "frontend/syntax/parse.h"
+#include "frontend/values/function.h"
+#include "frontend/values/modules.h"
+#include "frontend/values/observer.h"
+#include "frontend/values/scope.h"
+#include "ir/core/context.h"
+#include "support/diagnostic.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+/// A param: one that a file declares, or a field of an instance of a module.
+struct ParamDeclaration {
+  std::string name;
+  std::string key;  ///< its name in bundles and weights: "w", "blocks.0.w"
+  const ast::Expr* annotation = nullptr;   ///< null when absent
+  const ast::Expr* initialiser = nullptr;  ///< null when absent
+  Scope* scope = nullptr;
+  Loc loc;
+  Loc instance;  ///< where the instance is made; unknown for a param of a file
+  unsigned order = 0;
+};
+
+/// What the name of a param stands for.
+class ParamReference : public Object {
+ public:
+  explicit ParamReference(const ParamDeclaration* declaration) : declaration_(declaration) {}
+  const ParamDeclaration& declaration() const { return *declaration_; }
+  std::string describe() const override { return "param '" + declaration_->name + "'"; }
+
+ private:
+  const ParamDeclaration* declaration_;
+};
+
+/// Diagnostics that say the same of different calls have one number.
+inline uint16_t subject_of(DiagId id) {
+  return uint16_t(id == DiagId::unrelated_symbols ? DiagId::shape_mismatch : id);
+}
+
+struct SessionOptions {
+  ParseOptions parse;
+  bool check_promises = false;  ///< FrontendOptions::check_promises
+  bool kernels_print = false;   ///< FrontendOptions::kernels_print
+  bool nondet = false;  ///< sums may be made in no order
+  std::vector<std::string> targets = {};  ///< FrontendOptions::targets
+  EvaluationObserver* observer = nullptr;  ///< FrontendOptions::observer
+  std::function<bool()> is_cancelled = {};  ///< FrontendOptions::is_cancelled
+  EvaluationLimits limits = {};  ///< FrontendOptions::limits
+  ParsedFiles* files = nullptr;  ///< asked before a file is read or parsed; null: all are
+};
+
+struct FrontendOptions;
+/// What the options of a compilation mean for its session.
+SessionOptions session_options(const FrontendOptions& options);
+
+/// A name and where it is declared.
+struct NamedPlace {
+  std::string text;  ///< "'D' is 768"
+  Loc loc;
+};
+
+class Session {
+ public:
+  Session(Context& context, DiagnosticEngine& diagnostics, SessionOptions options);
+  ~Session();
+
+  Context& context() const { return *context_; }
+  DimTable& dims() const { return context_->dims(); }
+  DiagnosticEngine& diagnostics() const { return *diagnostics_; }
+  const SessionOptions& options() const { return options_; }
+  SourceManager& sources() const { return diagnostics_->sources(); }
+
+  /// Parses a file and enters its names. A second call with the same file gives the same module.
+  SourceModule* load_file(FileId file);
+  /// The module of a dotted import, from the standard library or beside the importing file; null
+  /// (and a diagnostic) when there is none or the imports form a cycle.
+  SourceModule* load_import(std::string_view dotted, Loc loc, const SourceModule& importer);
+  /// A module of the embedded standard library by name ("tessera.nn"), null when there is none.
+  SourceModule* load_library(std::string_view dotted);
+
+  Scope* prelude() const { return prelude_; }
+  Scope* new_scope(Scope* parent);
+  Scope* new_scope(Scope* parent, const SourceModule* module);
+  Function* new_function();
+  /// The function that a def stands for in a scope; unknown decorators are reported.
+  Function* make_function(const ast::Def& def, Scope& scope);
+  bool check_decorator(const ast::Def& def, const ast::Decorator& decorator);
+  /// A method of the instance that has this scope; the same function each time.
+  Function* method(const ast::Def& def, Scope& scope);
+  Namespace* new_namespace();
+  /// Whether a name that nothing defines is met for the first time in a file: more uses are no more mistakes.
+  bool is_first_use(FileId file, std::string_view name) { return quiet_ || undefined_.emplace(file, name).second; }
+  /// What has a file import a name from a module; nothing where the file has no declarations.
+  std::optional<Edit> import_edit(FileId file, std::string_view path, std::string_view name) const;
+  /// The signature of a def, read once for each place its definition was evaluated.
+  const Signature& signature(Evaluator& evaluator, const Function& function);
+  /// The same where it has been read already, else null.
+  const Signature* known_signature(const Function& function) const;
+  /// Adds a param; null, with a diagnostic, when another has its key.
+  const ParamDeclaration* add_param(ParamDeclaration declaration);
+  /// The params of all files and instances, in the order of loading, declaration and making.
+  const std::deque<ParamDeclaration>& params() const { return params_; }
+
+  /// The files that were loaded, in the order of loading.
+  const std::deque<std::unique_ptr<SourceModule>>& modules() const { return modules_; }
+  /// Null when nobody listens.
+  EvaluationObserver* observer() const { return options_.observer; }
+  /// Remembers the constants that a dimension is written with, for messages.
+  void add_written_dim(Loc written, std::vector<NamedPlace> constants);
+  /// Those of the dimension written there; null for any other place.
+  const std::vector<NamedPlace>* written_dim(Loc written) const;
+
+  bool is_cancelled() const { return options_.is_cancelled && options_.is_cancelled(); }
+  Budget& budget() { return budget_; }
+  bool checks_promises() const { return options_.check_promises; }
+  bool kernels_print() const { return options_.kernels_print; }
+  /// How many instances of modules and params of theirs there are, with one more.
+  size_t count_made() { return ++made_; }
+
+  /// True for a place in the embedded standard library.
+  bool is_builtin(Loc loc) const;
+  /// True the first time that it is called with this text.
+  bool say_once(std::string text) { return said_.insert(std::move(text)).second; }
+  /// While it lives, mistakes are counted and not reported: what is evaluated for an observer alone
+  /// may have some that no compilation meets.
+  class Quiet {
+   public:
+    explicit Quiet(Session& session) : session_(session) { session_.quiet_ = true; }
+    ~Quiet() { session_.quiet_ = false; }
+    Quiet(const Quiet&) = delete;
+
+   private:
+    Session& session_;
+  };
+  /// Errors so far, said or not.
+  size_t error_count() const { return diagnostics_->error_count() + unsaid_errors_; }
+  /// Whether there are so many errors that no more are kept: what would help with another is not looked for.
+  bool drops_errors() const;
+
+  /// Reports, unless the same diagnostic was already reported at that place.
+  template <int N, typename... Args>
+  DiagnosticEngine::Builder report(DiagKind<N> kind, Loc loc, const Args&... args) {
+    bool says = !quiet_ && reported_.insert({subject_of(kind.id), loc.file, loc.line, loc.column}).second;
+    if (!says) {
+      unsaid_errors_ += quiet_ && diag_info(kind.id).severity == Severity::Error;
+      repeated_ = {};
+      return DiagnosticEngine::Builder(&repeated_);
+    }
+    return diagnostics_->report(kind, loc, args...);
+  }
+
+ private:
+  struct Loading {
+    SourceModule* module;
+    Loc import;  ///< the statement of the importing file; unknown for the main file
+  };
+  void build_prelude();
+  SourceModule* load(std::string name, FileId file, bool builtin, Loc import);
+  void parse(SourceModule& module);
+  SourceModule* report_cycle(const SourceModule& module, Loc import);
+  /// A file that could not be read though something may be there.
+  struct Attempt {
+    std::string path, reason;
+  };
+  FileId find_import(std::string_view dotted, const SourceModule& importer, std::vector<Attempt>& failed);
+
+  // One kind of top-level statement each (resolve.cc).
+  void enter_names(SourceModule& module);
+  void enter(SourceModule& module, const ast::Stmt& stmt);
+  void enter_def(SourceModule& module, const ast::Def& def);
+  void enter_params(SourceModule& module, const ast::Param& stmt);
+  void enter_module(SourceModule& module, const ast::Module& stmt);
+  void check_module(const ast::Module& stmt, Scope& scope);
+  bool check_field(const ast::Stmt& stmt, Scope& scope);
+  void report_no_self(const ast::Def& def);
+  void report_constructor(const ast::Module& stmt, const ast::Def& def);
+  void enter_assignment(SourceModule& module, const ast::Assign& stmt);
+  void enter_import(SourceModule& module, const ast::Import& stmt);
+  void enter_from_import(SourceModule& module, const ast::FromImport& stmt);
+  void suggest_member(DiagnosticEngine::Builder& builder, const SourceModule& module, const ast::ImportedName& item,
+                      const std::string& nearest);
+  void define_namespace(SourceModule& module, const ast::ImportItem& item, SourceModule& target);
+  bool is_new_name(SourceModule& module, const ast::Identifier& name);
+
+  Context* context_;
+  DiagnosticEngine* diagnostics_;
+  SessionOptions options_;
+  Budget budget_;
+  Scope* prelude_ = nullptr;
+  std::deque<std::unique_ptr<Scope>> scopes_;
+  std::deque<Function> functions_;
+  std::deque<Namespace> namespaces_;
+  std::deque<ParamDeclaration> params_;
+  std::map<std::string_view, const ParamDeclaration*> params_by_key_;
+  std::deque<std::unique_ptr<SourceModule>> modules_;
+  std::map<FileId, SourceModule*> by_file_;
+  std::vector<Loading> loading_;
+  std::map<std::pair<const ast::Def*, Scope*>, Signature> signatures_;
+  std::map<std::pair<const ast::Def*, Scope*>, Function*> methods_;
+  std::set<std::tuple<uint16_t, FileId, uint32_t, uint32_t>> reported_;
+  std::map<std::tuple<FileId, uint32_t, uint32_t>, std::vector<NamedPlace>> written_dims_;
+  std::set<std::string> said_;
+  std::set<std::pair<FileId, std::string>> undefined_;
+  size_t made_ = 0;
+  bool quiet_ = false;
+  size_t unsaid_errors_ = 0;
+  Diagnostic repeated_{};
+};
+
+}  // namespace tessera::frontend

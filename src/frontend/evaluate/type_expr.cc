@@ -1,0 +1,624 @@
+#include "frontend/evaluate/type_expr.h"
+
+#include <algorithm>
+
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/evaluate/kernel_scan.h"
+#include "frontend/evaluate/session.h"
+#include "frontend/syntax/ast_walk.h"
+#include "frontend/values/dims.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+const std::vector<std::string> shaped_types = {"Tensor", "Param", "Tile", "KTile", "KVCache", "OptimizerState"};
+
+/// Types of the language that parse and are not lowered yet.
+constexpr std::string_view other_types[] = {"Mesh", "Region", "fp8"};
+
+std::optional<StateKind> state_by_name(std::string_view name) {
+  for (StateKind kind : {StateKind::KVCache, StateKind::OptimizerState}) {
+    if (name == to_string(kind)) return kind;
+  }
+  return std::nullopt;
+}
+
+template <typename List>
+auto find_symbol(List& list, std::string_view name) {
+  return std::find_if(list.begin(), list.end(),
+                      [&](const DeclaredSymbol& symbol) { return symbol.name == name; });
+}
+
+/// Reads annotations. With `declares_`, bare names in dimension and dtype positions become symbols
+/// of the signature.
+class TypeReader {
+ public:
+  TypeReader(Evaluator& evaluator, Scope& scope, Signature* signature, bool declares)
+      : evaluator_(evaluator), scope_(scope), signature_(signature), declares_(declares) {}
+
+  TypePattern read(const ast::Expr& expr);
+  /// Adds a policy to the pattern's dtype; false when a mistake was reported.
+  bool add_policy(const ast::Expr& policy, TypePattern& pattern) {
+    return apply_policy(policy, pattern) && check_accum(pattern, policy.loc);
+  }
+
+ private:
+  TypePattern read_name(const ast::Name& name);
+  TypePattern read_subscript(const ast::Subscript& subscript);
+  TypePattern read_shaped(PatternKind kind, const ast::Subscript& subscript);
+  TypePattern read_policy(const ast::Binary& binary);
+  TypePattern read_privileged(const ast::PrivilegedType& privileged);
+  TypePattern read_tuple(ast::ExprList elements, Loc loc);
+  TypePattern read_state(StateKind kind, const ast::Subscript& subscript);
+  TypePattern read_repeated(const ast::List& list, const ast::Expr& count, Loc loc);
+  bool apply_state_policy(const ast::Expr& policy, TypePattern& pattern);
+  DimPattern read_dim(const ast::Expr& expr, PatternKind kind);
+  DimPattern read_string_dim(const ast::String& string, PatternKind kind);
+  bool read_dtype(const ast::Expr& expr, TypePattern& pattern);
+  bool read_dtype_name(const ast::Name& name, TypePattern& pattern);
+  bool apply_policy(const ast::Expr& policy, TypePattern& pattern);
+  bool check_accum(const TypePattern& pattern, Loc loc);
+  TypePattern poison(Loc loc) {
+    if (signature_) signature_->failed = true;
+    TypePattern pattern;
+    pattern.kind = PatternKind::Poison;
+    pattern.loc = loc;
+    return pattern;
+  }
+  TypePattern malformed(Loc loc, std::string text) {
+    evaluator_.report(diag::malformed_type, loc, text);
+    return poison(loc);
+  }
+  /// The value a name has around the function, or nullopt.
+  std::optional<Datum> outside(const ast::Name& name);
+  void use(std::vector<DeclaredSymbol>& list, std::string_view name, Loc loc) {
+    auto it = find_symbol(list, name);
+    if (it == list.end()) it = list.insert(it, {std::string(name), loc, 0});
+    ++it->uses;
+  }
+
+  Evaluator& evaluator_;
+  Scope& scope_;
+  Signature* signature_;
+  bool declares_;
+};
+
+std::optional<Datum> TypeReader::outside(const ast::Name& name) {
+  Scope* where = nullptr;
+  Binding* binding = scope_.find(name.text, &where);
+  if (!binding) return std::nullopt;
+  return evaluator_.resolve(*binding, *where, name.text, name.loc);
+}
+
+TypePattern TypeReader::read(const ast::Expr& expr) {
+  switch (expr.kind) {
+    case ast::NodeKind::ErrorExpr:
+      return poison(expr.loc);
+    case ast::NodeKind::Name:
+      return read_name(ast::cast<ast::Name>(expr));
+    case ast::NodeKind::Subscript:
+      return read_subscript(ast::cast<ast::Subscript>(expr));
+    case ast::NodeKind::Tuple:
+      return read_tuple(ast::cast<ast::Tuple>(expr).elements, expr.loc);
+    case ast::NodeKind::PrivilegedType:
+      return read_privileged(ast::cast<ast::PrivilegedType>(expr));
+    case ast::NodeKind::Binary: {
+      const auto& binary = ast::cast<ast::Binary>(expr);
+      if (binary.op == ast::BinaryOp::MatMul) return read_policy(binary);
+      const auto* list = ast::as<ast::List>(binary.left);
+      if (binary.op == ast::BinaryOp::Mul && list) return read_repeated(*list, *binary.right, expr.loc);
+      break;
+    }
+    case ast::NodeKind::None: {
+      TypePattern pattern = read_tuple({}, expr.loc);
+      return pattern;
+    }
+    default:
+      break;
+  }
+  evaluator_.report(diag::not_a_type, expr.loc, "an expression").help("a type is written as in Tensor[B, D, f32]");
+  return poison(expr.loc);
+}
+
+TypePattern TypeReader::read_name(const ast::Name& name) {
+  static const std::map<std::string_view, PatternKind> names = {
+      {"dim", PatternKind::DimParam},      {"dtype", PatternKind::DTypeParam},
+      {"str", PatternKind::String},        {"fn", PatternKind::Function},
+      {"Schedule", PatternKind::Schedule}, {"any", PatternKind::Any}};
+  TypePattern pattern;
+  pattern.loc = name.loc;
+  if (auto it = names.find(name.text); it != names.end()) {
+    pattern.kind = it->second;
+    return pattern;
+  }
+  if (name.text == "Tensor" || name.text == "Tile" || name.text == "KTile") {
+    if (name.text == "Tile") {
+      pattern.kind = PatternKind::Other;
+      pattern.name = "Tile";
+      return pattern;
+    }
+    return malformed(name.loc,
+                     fmt::format("type '{}' says neither its dims nor its dtype", name.text));
+  }
+  if (std::optional<StateKind> state = state_by_name(name.text)) {
+    pattern.kind = PatternKind::State;
+    pattern.state = *state;
+    return pattern;
+  }
+  if (std::find(std::begin(other_types), std::end(other_types), name.text) !=
+      std::end(other_types)) {
+    pattern.kind = PatternKind::Other;
+    pattern.name = std::string(name.text);
+    return pattern;
+  }
+  pattern.kind = PatternKind::Scalar;
+  if (std::optional<DType> dtype = dtype_by_name(name.text)) {
+    pattern.dtype = *dtype;
+    return pattern;
+  }
+  std::optional<Datum> value = outside(name);
+  if (value && value->is(DatumKind::DType)) {
+    pattern.dtype = value->as_dtype();
+    return pattern;
+  }
+  if (!value) {
+    evaluator_.lookup(name.text, scope_, name.loc);
+  } else if (!value->is_poison()) {
+    evaluator_.report(diag::not_a_type, name.loc, describe(*value));
+  }
+  return poison(name.loc);
+}
+
+TypePattern TypeReader::read_subscript(const ast::Subscript& subscript) {
+  const auto* name = ast::as<ast::Name>(subscript.object);
+  if (!name) {
+    evaluator_.report(diag::not_a_type, subscript.loc, "an expression");
+    return poison(subscript.loc);
+  }
+  if (name->text == "Tensor" || name->text == "Param") {
+    return read_shaped(PatternKind::Tensor, subscript);
+  }
+  if (name->text == "Tile") return read_shaped(PatternKind::Tile, subscript);
+  if (name->text == "KTile") return read_shaped(PatternKind::KTile, subscript);
+  if (name->text == "tuple" || name->text == "Tuple") {
+    return read_tuple(subscript.indices, subscript.loc);
+  }
+  if (std::optional<StateKind> state = state_by_name(name->text)) return read_state(*state, subscript);
+  TypePattern pattern;
+  pattern.loc = subscript.loc;
+  if (std::find(std::begin(other_types), std::end(other_types), name->text) !=
+      std::end(other_types)) {
+    pattern.kind = PatternKind::Other;
+    pattern.name = std::string(name->text);
+    return pattern;
+  }
+  auto builder = evaluator_.report(diag::not_a_type, name->loc, fmt::format("'{}'", name->text));
+  const ast::Expr* last = subscript.indices.empty() ? nullptr : subscript.indices.back();
+  if (dtype_by_name(name->text) && last && last->loc.line == name->loc.line) {
+    builder.fix("the dtype is the last part of a type",
+                {{name->loc, "Tensor"}, {last->loc.behind(), fmt::format(", {}", name->text)}});
+  } else if (!builder.suggest(evaluator_.session().sources(), name->loc, name->text, shaped_types)) {
+    builder.help("types with dims are Tensor, Param, Tile and KTile");
+  }
+  return poison(subscript.loc);
+}
+
+TypePattern TypeReader::read_tuple(ast::ExprList elements, Loc loc) {
+  TypePattern pattern;
+  pattern.kind = PatternKind::Tuple;
+  pattern.loc = loc;
+  for (const ast::Expr* element : elements) {
+    pattern.elements.push_back(read(*element));
+    if (pattern.elements.back().kind == PatternKind::Poison) return poison(loc);
+  }
+  return pattern;
+}
+
+TypePattern TypeReader::read_privileged(const ast::PrivilegedType& privileged) {
+  TypePattern pattern = read(*privileged.type);
+  for (const ast::Expr* privilege : privileged.privileges) {
+    const auto* name = ast::as<ast::Name>(privilege);
+    if (!name) return malformed(privilege->loc, "a privilege of 'Region' is a name");
+    pattern.privileges.emplace_back(name->text);
+  }
+  return pattern;
+}
+
+/// KVCache["B", "H", "S_max", "D_h", dtype], or OptimizerState[parameter].
+TypePattern TypeReader::read_state(StateKind kind, const ast::Subscript& subscript) {
+  TypePattern pattern;
+  if (kind == StateKind::OptimizerState) {
+    if (subscript.indices.size() != 1) {
+      return malformed(subscript.loc, "'OptimizerState' is that of one parameter: OptimizerState[w]");
+    }
+    pattern.kind = PatternKind::State;
+    pattern.loc = subscript.loc;
+    pattern.state_of = subscript.indices[0];
+  } else {
+    pattern = read_shaped(PatternKind::State, subscript);
+    if (pattern.kind == PatternKind::Poison) return pattern;
+    if (pattern.dims.size() != 4) {
+      return malformed(subscript.loc,
+                       "'KVCache' has four dims and a dtype: KVCache[\"B\", \"H\", \"S_max\", \"D_h\", bf16]");
+    }
+  }
+  pattern.state = kind;
+  return pattern;
+}
+
+/// `[KVCache[…]] * L`: a list of that many.
+TypePattern TypeReader::read_repeated(const ast::List& list, const ast::Expr& count, Loc loc) {
+  if (list.elements.size() != 1) return malformed(loc, "a type of a list repeats one type: [T] * n");
+  std::optional<int64_t> times = evaluator_.expect_int(evaluator_.evaluate(count, scope_), count.loc,
+                                                       "the length of a list");
+  if (!times) return poison(loc);
+  constexpr int64_t most = 4096;
+  if (*times < 1 || *times > most) {
+    return malformed(count.loc, fmt::format("a list of {} types is not between 1 and {}", *times, most));
+  }
+  TypePattern pattern;
+  pattern.kind = PatternKind::Tuple;
+  pattern.loc = loc;
+  pattern.elements.assign(size_t(*times), read(*list.elements[0]));
+  return pattern.elements[0].kind == PatternKind::Poison ? poison(loc) : pattern;
+}
+
+bool TypeReader::apply_state_policy(const ast::Expr& policy, TypePattern& pattern) {
+  const auto* call = ast::as<ast::Call>(&policy);
+  const auto* name = ast::as<ast::Name>(call ? call->callee : &policy);
+  bool cache = pattern.state == StateKind::KVCache;
+  StatePolicies& policies = pattern.state_policies;
+  if (name && call && name->text == "device" && call->arguments.size() == 1) return true;
+  if (name && !call && cache && name->text == "rolling_window") return policies.rolling_window = true;
+  if (name && !call && !cache && name->text == "fp32_master") return policies.fp32_master = true;
+  if (name && !call && name->text == "paged") return policies.paged = true;
+  if (name && !call && name->text == "checkpointable") return policies.checkpointable = true;
+  if (policy.kind == ast::NodeKind::ErrorExpr) return false;
+  auto builder = evaluator_.report(diag::unknown_policy, policy.loc, name ? name->text : "…");
+  std::vector<std::string> names = {"paged", "checkpointable", "device", cache ? "rolling_window" : "fp32_master"};
+  if (name && builder.suggest(evaluator_.session().sources(), name->loc, name->text, names)) return false;
+  builder.help(cache ? "policies of a cache are @rolling_window, @paged, @checkpointable and @device(…)"
+                     : "policies of an optimiser's state are @fp32_master, @paged, @checkpointable and @device(…)");
+  return false;
+}
+
+TypePattern TypeReader::read_policy(const ast::Binary& binary) {
+  TypePattern pattern = read(*binary.left);
+  if (pattern.kind == PatternKind::Poison) return pattern;
+  if (pattern.kind == PatternKind::State) {
+    return apply_state_policy(*binary.right, pattern) ? pattern : poison(binary.loc);
+  }
+  if (!apply_policy(*binary.right, pattern) || !check_accum(pattern, binary.right->loc)) {
+    return poison(binary.loc);
+  }
+  return pattern;
+}
+
+/// True when the index could be the layout that may follow the dtype.
+bool is_layout(const ast::Expr& expr) {
+  const auto* name = ast::as<ast::Name>(&expr);
+  return name && (name->text == "packed" || name->text == "row_major" || name->text == "col_major");
+}
+
+TypePattern TypeReader::read_shaped(PatternKind kind, const ast::Subscript& subscript) {
+  TypePattern pattern;
+  pattern.kind = kind;
+  pattern.loc = subscript.loc;
+  ast::ExprList items = subscript.indices;
+  if (items.size() > 1 && is_layout(*items.back())) {
+    pattern.layout = std::string(ast::cast<ast::Name>(*items.back()).text);
+    items = items.first(items.size() - 1);
+  }
+  // A KTile of strings alone takes its dtype from the argument.
+  bool strings_only =
+      kind == PatternKind::KTile && !items.empty() && items.back()->kind == ast::NodeKind::String;
+  if (!strings_only) {
+    if (items.empty() || !read_dtype(*items.back(), pattern)) return poison(subscript.loc);
+    items = items.first(items.size() - 1);
+  }
+  for (const ast::Expr* item : items) {
+    if (item->kind == ast::NodeKind::ErrorExpr) return poison(subscript.loc);
+    pattern.dims.push_back(read_dim(*item, kind));
+    const DimPattern& dim = pattern.dims.back();
+    if (!dim.expr && dim.symbol.empty() && dim.group.empty()) return poison(subscript.loc);
+  }
+  return pattern;
+}
+
+DimPattern TypeReader::read_dim(const ast::Expr& expr, PatternKind kind) {
+  if (const auto* string = ast::as<ast::String>(&expr)) return read_string_dim(*string, kind);
+  DimPattern dim;
+  dim.loc = expr.loc;
+  dim.expr = &expr;
+  const auto* name = ast::as<ast::Name>(&expr);
+  if (!name || !signature_) return dim;
+  if (!signature_->declares_dim(name->text)) {
+    if (!declares_) return dim;
+    std::optional<Datum> value = outside(*name);
+    if (value && (value->is(DatumKind::Int) || value->is(DatumKind::Dim) || value->is_poison())) {
+      return dim;
+    }
+  }
+  dim.symbol = std::string(name->text);
+  use(signature_->dims, name->text, name->loc);
+  return dim;
+}
+
+DimPattern TypeReader::read_string_dim(const ast::String& string, PatternKind kind) {
+  DimPattern dim;
+  dim.loc = string.loc;
+  std::vector<std::string> factors;
+  std::string_view rest = string.value;
+  bool good = true;
+  while (true) {
+    size_t star = rest.find('*');
+    std::string_view factor = rest.substr(0, star);
+    bool name = !factor.empty() && !std::isdigit(static_cast<unsigned char>(factor[0])) &&
+                std::all_of(factor.begin(), factor.end(), [](unsigned char c) {
+                  return c < 0x80 && (std::isalnum(c) || c == '_');
+                });
+    good = good && name;
+    factors.emplace_back(factor);
+    if (star == std::string_view::npos) break;
+    rest = rest.substr(star + 1);
+  }
+  if (!good || (factors.size() > 1 && kind != PatternKind::KTile) || factors.size() > 8) {
+    evaluator_
+        .report(diag::malformed_type, string.loc,
+                fmt::format("dimension \"{}\" is no name", string.value))
+        .help("a string dimension is one name; only KTile takes products such as \"B*H\"");
+    return dim;
+  }
+  if (signature_) {
+    for (const std::string& factor : factors) use(signature_->dims, factor, string.loc);
+  }
+  if (factors.size() == 1) {
+    dim.symbol = factors[0];
+  } else {
+    dim.group = std::move(factors);
+  }
+  return dim;
+}
+
+bool TypeReader::read_dtype(const ast::Expr& expr, TypePattern& pattern) {
+  if (const auto* name = ast::as<ast::Name>(&expr)) return read_dtype_name(*name, pattern);
+  if (const auto* binary = ast::as<ast::Binary>(&expr);
+      binary && binary->op == ast::BinaryOp::MatMul) {
+    return read_dtype(*binary->left, pattern) && add_policy(*binary->right, pattern);
+  }
+  if (const auto* call = ast::as<ast::Call>(&expr)) {
+    const auto* callee = ast::as<ast::Name>(call->callee);
+    const auto* format =
+        call->arguments.size() == 1 ? ast::as<ast::Name>(call->arguments[0].value) : nullptr;
+    if (callee && format && (callee->text == "fp8" || callee->text == "f8")) {
+      std::optional<DType> dtype = dtype_by_name("f8" + std::string(format->text));
+      if (dtype) {
+        pattern.dtype = *dtype;
+        return true;
+      }
+    }
+  }
+  if (expr.kind == ast::NodeKind::ErrorExpr) return false;
+  auto builder = evaluator_.report(diag::malformed_type, expr.loc, "the last part of this type is no dtype");
+  const auto* member = ast::as<ast::Attribute>(&expr);
+  if (std::optional<DType> here = member ? dtype_by_name(member->name.text) : std::nullopt) {
+    builder.fix("dtypes stand alone", expr.loc, std::string(to_string(*here)));
+  } else {
+    builder.help("write dims first and the dtype last: Tensor[B, D, f32]");
+  }
+  return false;
+}
+
+bool TypeReader::read_dtype_name(const ast::Name& name, TypePattern& pattern) {
+  if (std::optional<DType> dtype = dtype_by_name(name.text)) {
+    pattern.dtype = *dtype;
+    return true;
+  }
+  std::optional<Datum> value;
+  if (!signature_ || !signature_->declares_dtype(name.text)) {
+    value = outside(name);
+    if (value && value->is(DatumKind::DType)) {
+      pattern.dtype = value->as_dtype();
+      pattern.policies = value->dtype_policies();
+      return true;
+    }
+    if (value && value->is_poison()) return false;
+  }
+  bool known = signature_ && signature_->declares_dtype(name.text);
+  bool sized = value && (value->is(DatumKind::Int) || value->is(DatumKind::Dim));
+  if (!value && !known && !declares_) {
+    evaluator_.unknown_dtype(name);
+    return false;
+  }
+  if (sized || (!known && !declares_)) {
+    evaluator_.report(diag::malformed_type, name.loc, fmt::format("'{}' is no dtype", name.text))
+        .help("write dims first and the dtype last: Tensor[B, D, f32]");
+    return false;
+  }
+  pattern.dtype_symbol = std::string(name.text);
+  use(signature_->dtypes, name.text, name.loc);
+  return true;
+}
+
+bool TypeReader::apply_policy(const ast::Expr& policy, TypePattern& pattern) {
+  const auto* call = ast::as<ast::Call>(&policy);
+  const auto* name = ast::as<ast::Name>(call ? call->callee : &policy);
+  const ast::Expr* argument =
+      call && call->arguments.size() == 1 ? call->arguments[0].value : nullptr;
+  if (name && name->text == "accum" && argument) {
+    TypePattern accum;
+    if (!read_dtype(*argument, accum)) return false;
+    if (pattern.policies.accum && *pattern.policies.accum != accum.dtype) {
+      evaluator_.report(diag::accum_conflict, policy.loc, to_string(*pattern.policies.accum),
+                        to_string(accum.dtype));
+      return false;
+    }
+    pattern.policies.accum = accum.dtype;
+    return true;
+  }
+  if (name && name->text == "stochastic_round" && !call) {
+    pattern.policies.stochastic_round = true;
+    return true;
+  }
+  if (name && name->text == "saturate" && !call) {
+    pattern.policies.saturate = true;
+    return true;
+  }
+  if (name && name->text == "loss_scale" && argument) {
+    std::optional<int64_t> scale = evaluator_.expect_int(evaluator_.evaluate(*argument, scope_),
+                                                         argument->loc, "the loss scale");
+    if (scale && *scale < 1) {
+      evaluator_.report(diag::wrong_kind, argument->loc, "the loss scale", fmt::format("{}", *scale),
+                        "a number from 1 up");
+      return false;
+    }
+    pattern.policies.loss_scale = scale;
+    return scale.has_value();
+  }
+  if (policy.kind == ast::NodeKind::ErrorExpr) return false;
+  auto builder = evaluator_.report(diag::unknown_policy, policy.loc, name ? name->text : "…");
+  std::vector<std::string> names = {"accum", "stochastic_round", "saturate", "loss_scale"};
+  if (name && builder.suggest(evaluator_.session().sources(), name->loc, name->text, names)) return false;
+  builder.help("policies are @accum(dtype), @stochastic_round, @saturate and @loss_scale(k)");
+  return false;
+}
+
+bool TypeReader::check_accum(const TypePattern& pattern, Loc loc) {
+  if (!pattern.policies.accum || !pattern.dtype_symbol.empty()) return true;
+  if (widens_to(pattern.dtype, *pattern.policies.accum)) return true;
+  evaluator_.report(diag::accum_narrower, loc, to_string(*pattern.policies.accum),
+                    to_string(pattern.dtype));
+  return false;
+}
+
+/// How often a name is written in the body, the `where` clauses and the defaults of a function.
+unsigned count_mentions(const ast::Def& def, std::string_view name) {
+  unsigned count = 0;
+  auto visit = [&](const ast::Node& node) {
+    const auto* mention = ast::as<ast::Name>(&node);
+    if (mention && mention->text == name) ++count;
+  };
+  for (const ast::Stmt* stmt : def.body) ast::walk(*stmt, visit);
+  for (const ast::Expr* clause : def.where) ast::walk(*clause, visit);
+  return count;
+}
+
+void check_dtype_symbols(Evaluator& evaluator, const Function& function, Signature& signature) {
+  const ast::Def& def = *function.def;
+  const Scope& scope = *function.scope;
+  // The standard library means what it writes.
+  bool library = scope.module() && scope.module()->builtin;
+  for (const DeclaredSymbol& symbol : signature.dims) {
+    if (library || !dtype_by_name(symbol.name)) continue;
+    evaluator.report(diag::dtype_is_dimension, symbol.loc, symbol.name)
+        .help("write dims first and the dtype last: Tensor[B, D, f32]");
+    signature.failed = true;
+  }
+  for (const DeclaredSymbol& symbol : signature.dtypes) {
+    auto dim = find_symbol(signature.dims, symbol.name);
+    if (dim != signature.dims.end()) {
+      evaluator.report(diag::dtype_is_dimension, symbol.loc, symbol.name)
+          .label(dim->loc, "it is a dimension here")
+          .help("write dims first and the dtype last: Tensor[B, D, f32]");
+      signature.failed = true;
+    } else if (!library && symbol.uses == 1 && count_mentions(def, symbol.name) == 0) {
+      if (function.kind == FunctionKind::Jit) continue;  // an entry that leaves it open is refused
+      auto builder = evaluator.report(diag::unused_dtype_parameter, symbol.loc, symbol.name);
+      std::vector<std::string> names;
+      for (std::string_view name : dtype_names()) names.emplace_back(name);
+      builder.suggest(evaluator.session().sources(), symbol.loc, symbol.name, names);
+    }
+  }
+}
+
+/// Parameters `n: int`, `n: dim` and `T: dtype` name symbols wherever they stand in the list.
+void declare_symbol_parameters(const Function& function, Signature& signature) {
+  for (const ast::Parameter& parameter : function.parameters()) {
+    const auto* type = ast::as<ast::Name>(parameter.annotation);
+    if (!type) continue;
+    DeclaredSymbol symbol{std::string(parameter.name.text), parameter.loc, 1};
+    if (type->text == "int" || type->text == "dim") signature.dims.push_back(symbol);
+    if (type->text == "dtype") {
+      symbol.uses = 2;
+      signature.dtypes.push_back(symbol);
+    }
+  }
+}
+
+}  // namespace
+
+bool Signature::declares_dim(std::string_view name) const {
+  return find_symbol(dims, name) != dims.end();
+}
+
+bool Signature::declares_dtype(std::string_view name) const {
+  return find_symbol(dtypes, name) != dtypes.end();
+}
+
+namespace {
+
+/// A kernel that draws without a seed has one more parameter, which its calls may leave out.
+void add_seed(const Function& function, Signature& signature) {
+  static const ast::None nothing{{{ast::NodeKind::None, {}}}};
+  if (function.kind != FunctionKind::Kernel) return;
+  std::vector<const ast::Call*> draws = draws_by_call(*function.def);
+  if (draws.empty()) return;
+  SignatureParameter seed;
+  seed.name = std::string(seed_of_call);
+  seed.type.kind = PatternKind::Tensor;
+  seed.type.dtype = DType::U64;
+  seed.type.loc = draws[0]->loc;
+  seed.default_value = &nothing;
+  seed.keyword_only = true;
+  seed.loc = draws[0]->loc;
+  signature.parameters.push_back(std::move(seed));
+}
+
+}  // namespace
+
+Signature read_signature(Evaluator& evaluator, const Function& function) {
+  const ast::Def& def = *function.def;
+  Scope& scope = *function.scope;
+  Signature signature;
+  declare_symbol_parameters(function, signature);
+  TypeReader parameters(evaluator, scope, &signature, true);
+  for (const ast::Parameter& parameter : function.parameters()) {
+    SignatureParameter read;
+    read.name = std::string(parameter.name.text);
+    read.default_value = parameter.default_value;
+    read.keyword_only = parameter.keyword_only;
+    read.loc = parameter.loc;
+    if (parameter.annotation) read.type = parameters.read(*parameter.annotation);
+    for (const SignatureParameter& earlier : signature.parameters) {
+      if (earlier.name != read.name || read.name.empty()) continue;
+      evaluator.report(diag::duplicate_parameter, parameter.loc, read.name)
+          .label(earlier.loc, "it is declared here first");
+      signature.failed = true;
+    }
+    signature.parameters.push_back(std::move(read));
+  }
+  add_seed(function, signature);
+  if (def.return_type) {
+    TypeReader result(evaluator, scope, &signature, false);
+    signature.result = result.read(*def.return_type);
+  }
+  if (!signature.failed) check_dtype_symbols(evaluator, function, signature);
+  return signature;
+}
+
+TypePattern read_type(Evaluator& evaluator, const ast::Expr& expr, Scope& scope) {
+  return TypeReader(evaluator, scope, nullptr, false).read(expr);
+}
+
+std::optional<DTypeValue> with_policy(Evaluator& evaluator, const DTypeValue& dtype, const ast::Expr& policy,
+                                      Scope& scope) {
+  TypePattern pattern;
+  pattern.dtype = dtype.dtype;
+  pattern.policies = dtype.policies;
+  if (!TypeReader(evaluator, scope, nullptr, false).add_policy(policy, pattern)) return std::nullopt;
+  return DTypeValue{pattern.dtype, pattern.policies};
+}
+
+}  // namespace tessera::frontend

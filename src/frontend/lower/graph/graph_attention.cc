@@ -1,0 +1,226 @@
+// flash_attention(q, k, v, …): what a call must agree on, and the one op that it becomes.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "frontend/lower/graph/graph_builder.h"
+#include "frontend/values/dims.h"
+#include "ir/graph/attention.h"
+#include "support/diagnostic_rows.h"
+#include "support/hash.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+// Positions in the signature of flash_attention.
+enum AttentionArgument : size_t { Q, K, V, Causal, Scale, Window, Bias, Dropout, ReturnLse, ScoreMod, MaskMod };
+
+constexpr std::string_view names[] = {"q", "k", "v"};
+
+}  // namespace
+
+std::optional<GraphBuilder::AttentionTensors> GraphBuilder::attention_tensors(
+    const BoundArguments& arguments) {
+  AttentionTensors tensors;
+  IrValue* const all[] = {&tensors.q, &tensors.k, &tensors.v};
+  for (size_t i = Q; i <= V; ++i) {
+    auto tensor = expect_float(arguments[i], arguments.locs[i], "flash_attention");
+    if (!tensor) return std::nullopt;
+    size_t rank = tensor->value->type()->rank();
+    if (rank != 4) {
+      report(diag::rank_mismatch, arguments.locs[i],
+             subject(*tensor, fmt::format("argument '{}'", names[i])), rank, 4)
+          .help("its dimensions are batch, heads, positions and head dimension");
+      return std::nullopt;
+    }
+    auto type = i == Q ? type_of(*tensor) : meet(tensors.type, type_of(*tensor), arguments.call);
+    if (!type) return std::nullopt;
+    tensors.type = *type;
+    *all[i] = *tensor;
+  }
+  return tensors;
+}
+
+bool GraphBuilder::check_attention_dims(const AttentionTensors& tensors,
+                                        const BoundArguments& arguments) {
+  auto same = [&](const IrValue& a, size_t i, AttentionArgument of_a, const IrValue& b, size_t j,
+                  AttentionArgument of_b) {
+    if (a.value->type()->dims[i] == b.value->type()->dims[j]) return true;
+    report_unequal(*this, arguments.call, place(a, i, fmt::format("argument '{}'", names[of_a])),
+                   place(b, j, fmt::format("argument '{}'", names[of_b])));
+    return false;
+  };
+  bool fits = same(tensors.k, 0, K, tensors.q, 0, Q) && same(tensors.k, 3, K, tensors.q, 3, Q) &&
+              same(tensors.v, 0, V, tensors.k, 0, K) && same(tensors.v, 1, V, tensors.k, 1, K) &&
+              same(tensors.v, 2, V, tensors.k, 2, K);
+  if (!fits) return false;
+  Dim heads = tensors.q.value->type()->dims[1], groups = tensors.k.value->type()->dims[1];
+  if (graph::heads_per_group(heads, groups)) return true;
+  bool is_known = heads->constant() && groups->constant();
+  report(diag::attention_heads, arguments.call, heads->text, groups->text, is_known ? "not" : "not known to be")
+      .label(place_of(tensors.q, 1), fmt::format("q has {}", heads->text))
+      .label(place_of(tensors.k, 1), fmt::format("k has {}", groups->text))
+      .help(is_known
+                ? "each head of k and v serves the same number of heads of q"
+                : fmt::format("how many heads of q each head of k and v serves has to be known: give both as numbers, "
+                              "or q as a multiple such as '4 * {}'", groups->text));
+  return false;
+}
+
+bool GraphBuilder::attention_numbers(const BoundArguments& arguments, graph::Attention& options) {
+  auto causal = expect_bool(arguments[Causal], arguments.locs[Causal], "'causal'");
+  auto sums = expect_bool(arguments[ReturnLse], arguments.locs[ReturnLse], "'return_lse'");
+  auto dropout = expect_number(arguments[Dropout], arguments.locs[Dropout], "'dropout'");
+  if (!causal || !sums || !dropout) return false;
+  options.causal = *causal;
+  options.sums = *sums;
+  options.dropout = *dropout;
+  auto wrong = [&](AttentionArgument at, std::string_view what, std::string_view needed) {
+    report(diag::wrong_kind, arguments.locs[at], what, to_text(arguments[at]), needed);
+    return false;
+  };
+  if (!(*dropout >= 0 && *dropout < 1))
+    return wrong(Dropout, "'dropout'", "a number of at least 0 and below 1");
+  if (!arguments[Scale].is_none()) {
+    options.scale = expect_number(arguments[Scale], arguments.locs[Scale], "'scale'");
+    if (!options.scale) return false;
+    if (!std::isfinite(*options.scale)) return wrong(Scale, "'scale'", "a finite number");
+  }
+  if (!arguments[Window].is_none()) {
+    options.window = expect_int(arguments[Window], arguments.locs[Window], "'window'");
+    if (!options.window) return false;
+    if (*options.window < 1) return wrong(Window, "'window'", "an integer of at least 1");
+  }
+  return true;
+}
+
+/// The bias for each weight; null when a mistake was reported.
+Value* GraphBuilder::attention_bias(const AttentionTensors& tensors,
+                                    const BoundArguments& arguments) {
+  auto bias = expect_float(arguments[Bias], arguments.locs[Bias], "flash_attention");
+  if (!bias) return nullptr;
+  const std::vector<Dim>& q = tensors.q.value->type()->dims;
+  std::vector<Dim> weights = {q[0], q[1], q[2], tensors.k.value->type()->dims[2]};
+  const std::vector<Dim> shapes[] = {bias->value->type()->dims, weights};
+  if (graph::broadcast_dims(context(), shapes) != weights) {
+    auto builder = report(diag::attention_bias, arguments.locs[Bias], to_text(shapes[0]), to_text(weights));
+    for (size_t i = 0; i < shapes[0].size(); ++i) {
+      DimPlace at = place(*bias, i, "the bias");
+      if (at.from.empty() || at.dim->is_constant(1)) continue;
+      builder.label(at.loc, fmt::format("{} is {}, from {}", at.what, at.dim->text, at.from));
+    }
+    return nullptr;
+  }
+  builder_.set_loc(arguments.locs[Bias]);
+  return graph::broadcast_to(builder_, bias->value, std::move(weights));
+}
+
+/// What a kernel of the library is told at compile time; false when a mistake was reported.
+bool GraphBuilder::attention_constants(const graph::Attention& options, const BoundArguments& arguments,
+                                       std::vector<NamedAttr>& constants) {
+  for (auto [at, name] : {std::pair(ScoreMod, "score_mod"), std::pair(MaskMod, "mask_mod")}) {
+    if (arguments[at].is_none()) continue;
+    if (!arguments[at].is(DatumKind::Function)) {
+      report(diag::wrong_kind, arguments.locs[at], fmt::format("'{}'", name), describe(arguments[at]), "a function");
+      return false;
+    }
+    Attr function = to_attr(arguments[at], arguments.locs[at]);
+    if (!function) return false;
+    constants.emplace_back(name, function);
+  }
+  if (options.causal) constants.emplace_back("causal", context().boolean(true));
+  if (options.rolling) constants.emplace_back("rolling", context().boolean(true));
+  if (options.window) constants.emplace_back("window", context().integer(*options.window));
+  if (options.scale) constants.emplace_back("scale", context().number(*options.scale));
+  if (options.seed) {
+    constants.emplace_back("dropout", context().number(options.dropout));
+    constants.emplace_back("stream", context().integer(options.stream));
+  }
+  std::sort(constants.begin(), constants.end());
+  return true;
+}
+
+/// Functions of the scores are the kernel's: it is called by name, as a user would.
+Datum GraphBuilder::attention_kernel(const AttentionTensors& tensors, const graph::Attention& options,
+                                     const BoundArguments& arguments) {
+  std::vector<NamedAttr> constants;
+  if (!attention_constants(options, arguments, constants)) return Datum::poison();
+  builder_.set_loc(arguments.call);
+  DType dtype = tensors.type.storage;
+  std::vector<Value*> operands;
+  std::vector<Attr> numbers;
+  auto add = [&](Value* operand, int64_t number) {
+    if (!operand) return;
+    operands.push_back(operand);
+    numbers.push_back(context().integer(number));
+  };
+  using slot = graph::in::FlashAttention;
+  add(convert(stored(tensors.q), dtype), slot::q);
+  add(convert(stored(tensors.k), dtype), slot::k);
+  add(convert(stored(tensors.v), dtype), slot::v);
+  add(options.bias, slot::bias);
+  add(options.length, slot::length);
+  add(options.seed, slot::seed);
+  std::vector<Dim> dims = operands[slot::q]->type()->dims;
+  NumericType sums{graph::attention_dtype(dtype), {}, false};
+  std::vector<Type> types;
+  if (options.sums) types.push_back(context().tensor({dims[0], dims[1], dims[2]}, sums.storage));
+  dims[3] = operands[slot::v]->type()->dims[3];
+  types.insert(types.begin(), context().tensor(dims, sums.storage));
+  std::string kernel = "flash_attention_2";
+  if (options.seed) kernel += "_dropout";
+  if (options.sums) kernel += "_lse";
+  std::vector<OpAttr> attributes = {{"kernel", context().symbol(kernel)},
+                                    {"arguments", context().dict(std::move(constants))},
+                                    {"parameters", context().array(std::move(numbers))}};
+  add_captured(attributes, nullptr, std::array{arguments[ScoreMod], arguments[MaskMod]});
+  Op* op = builder_.op(graph::info(graph::OpKind::KernelCall), {operands}, types, std::move(attributes));
+  Datum out = handle(op->result(0), tensors.type, arguments.call);
+  return options.sums ? Datum::tuple({out, handle(op->result(1), sums, arguments.call)}) : out;
+}
+
+Datum GraphBuilder::flash_attention(const BoundArguments& given) {
+  BoundArguments arguments = given;
+  graph::Attention options;
+  if (arguments[V].is_none() && !arguments[K].is_ir()) {
+    std::vector<Datum> parts = cache_parts(arguments[K], arguments.locs[K]);
+    if (parts.empty()) return Datum::poison();
+    const auto* cache = arguments[K].object_as<StateValue>();
+    options.rolling = cache && cache->policies().rolling_window;
+    std::copy_n(parts.begin(), 2, arguments.values.begin() + K);
+    arguments.locs[V] = arguments.locs[K];
+    builder_.set_loc(arguments.locs[K]);
+    options.length = convert(stored(parts[2].as_ir()), DType::I64);
+  }
+  auto tensors = attention_tensors(arguments);
+  if (!tensors || !check_attention_dims(*tensors, arguments) ||
+      !attention_numbers(arguments, options)) {
+    return Datum::poison();
+  }
+  if (!arguments[Bias].is_none()) {
+    options.bias = attention_bias(*tensors, arguments);
+    if (!options.bias) return Datum::poison();
+  }
+  if (options.dropout != 0) {
+    record_effect("rng", arguments.call);
+    options.seed = seed(arguments.call);
+    if (!options.seed) return Datum::poison();
+    std::string stream = fmt::format("{}.{}", symbol_name(function_), streams_++);
+    options.stream = int64_t(hash64(stream) >> 1);
+  }
+  if (!arguments[ScoreMod].is_none() || !arguments[MaskMod].is_none())
+    return attention_kernel(*tensors, options, arguments);
+  builder_.set_loc(arguments.call);
+  DType dtype = tensors->type.storage;
+  std::vector<Value*> results = graph::flash_attention(
+      builder_, convert(stored(tensors->q), dtype), convert(stored(tensors->k), dtype),
+      convert(stored(tensors->v), dtype), options);
+  Datum out = handle(results[0], tensors->type, arguments.call);
+  if (!options.sums) return out;
+  NumericType sums{results[1]->type()->dtype, {}, false};
+  return Datum::tuple({out, handle(results[1], sums, arguments.call)});
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,382 @@
+#pragma once
+// Builds graph functions from source: the Evaluator runs the compile-time part, and what has to do
+// with tensors becomes gir ops here. Calls are inlined, so each call is checked with the dims it
+// has.
+//
+// Numerics. A value of type T @accum(A) is stored as T and computed in A. A handle (IrValue) knows
+// both: its bits are in the dtype of the IR value, which is T where it was just read or rounded and
+// A where it was computed. An op on elements first widens its operands to A; the cast back to T is
+// written where the value is returned from a function, given to an annotated name or enters a
+// contraction, and nowhere else.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/lower/kernel/kernel_library.h"
+#include "frontend/values/runtime_range.h"
+#include "ir/graph/build.h"
+
+namespace tessera::frontend {
+
+/// What the dtypes of an op's operands come to.
+struct NumericType {
+  DType storage = DType::F32;
+  Policies policies;
+  bool weak = false;  ///< no operand has a dtype of its own
+
+  DType compute() const { return compute_dtype(storage, policies); }
+};
+
+/// The type of a param.
+struct ParamType {
+  std::vector<Dim> dims;
+  std::vector<Loc> dim_places;
+  DType storage = DType::F32;
+  Policies policies;
+};
+
+/// An axis of a value; null for none.
+struct ValueAxis {
+  const Value* value = nullptr;
+  size_t axis = 0;
+};
+
+class GraphBuilder : public Evaluator {
+ public:
+  GraphBuilder(Session& session, Module& module, SourceKernels& kernels);
+
+  /// Adds the gir.func of an entry of that name; nothing is left of it when a mistake was reported.
+  void build_entry(const Function& function, std::string_view symbol);
+  /// Reports entries that leave a dtype open and that no other entry calls.
+  void finish_entries();
+  /// Whether a call of the function was looked at.
+  bool was_called(const Function& function) const { return called_.count(&function) != 0; }
+  /// Adds the functions that give params their initial values.
+  void build_initialisers();
+
+ protected:
+  Module* built() const override { return &module_; }
+  Datum elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) override;
+  Datum matmul(const Datum& a, const Datum& b, Loc loc) override;
+  Datum attribute(const Datum& object, const ast::Identifier& name, Loc loc) override;
+  Datum subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) override;
+  Datum call_object(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) override;
+  Datum call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) override;
+  Datum call_function(const Function& function, std::vector<CallArgument> arguments,
+                      Loc loc) override;
+  Datum param(const ParamDeclaration& declaration, Loc loc) override;
+  Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) override;
+  Datum assigned(std::string_view name, Datum value, Loc loc) override;
+  Flow for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
+  Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
+  bool is_counted(Dim size) const override;
+  Dim as_written(Dim dim) override;
+  Dim size_of(const IrValue& value) override;
+  void enter(const Placement& placement, Loc loc) override;
+  Flow while_loop(const ast::While& loop, Scope& scope) override;
+
+ private:
+  // Handles and dtypes (graph_values.cc).
+  /// Poison, and a diagnostic, for a tensor whose size overflows.
+  Datum handle(Value* value, const NumericType& type, Loc loc);
+  Value* under_facts(Value* value);
+  bool check_turns(std::span<const Dim> extents, Loc loc);
+  NumericType type_of(const IrValue& value) const {
+    return {value.storage, value.policies, value.weak};
+  }
+  /// The bits in the dtype they are computed in, or rounded to the dtype they are stored in.
+  Value* computed(const IrValue& value);
+  Value* stored(const IrValue& value);
+  Value* convert(Value* value, DType dtype);
+  /// The same of a value that may be weak, which has the digits of the dtype then.
+  Value* in_dtype(const IrValue& value, DType dtype);
+  Value* round_to(Value* value, const NumericType& type, Loc loc);
+  Value* round_by_chance(Value* value, const NumericType& type, Loc loc);
+  /// What operands of one op come to; reports dtypes that do not meet.
+  std::optional<NumericType> meet(std::span<const Datum> operands, bool real, Loc loc);
+  std::optional<NumericType> meet(const NumericType& a, const NumericType& b, Loc loc);
+  /// An operand's value in a dtype and with these dims; null when a mistake was reported.
+  Value* operand(const Datum& datum, DType dtype, const std::vector<Dim>& dims, Loc loc);
+  Value* number(const Datum& datum, DType dtype, const std::vector<Dim>& dims, Loc loc);
+  /// The tensor that an argument of a function is; a number becomes one of rank 0.
+  std::optional<IrValue> expect_tensor(const Datum& datum, Loc loc, std::string_view what);
+  /// A dimension of a value for messages; an unnamed value is called `otherwise`.
+  DimPlace place(const IrValue& value, size_t axis, std::string_view otherwise) const;
+  /// Where the size of an axis comes from.
+  Loc place_of(const IrValue& value, size_t axis) const;
+  Loc declared_at(const Value* value) const override;
+  /// The axis of a declared tensor that an axis has its size from; null where that is not known.
+  Loc made_at(const IrValue& value) const;
+  ValueAxis declared_axis(const IrValue& value, size_t axis) const;
+  std::optional<IrValue> expect_float(const Datum& datum, Loc loc, std::string_view function);
+
+  // Elementwise ops (graph_elementwise.cc).
+  std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, Loc loc);
+  void help_alignment(DiagnosticEngine::Builder& builder, const IrValue& a, const IrValue& b);
+  bool check_class(ElementwiseKind kind, DType dtype, Loc loc);
+  bool check_numbers(std::span<const Datum> operands, DType storage, Loc loc);
+  Datum select(std::span<const Datum> operands, Loc loc);
+  Datum small_power(const Datum& x, int64_t exponent, Loc loc);
+
+  // Contractions and what neural networks are made of (graph_math.cc).
+  bool check_product(const IrValue& a, const IrValue& b, Loc loc);
+  std::optional<std::vector<Dim>> match_leading(const IrValue& a, const IrValue& b, Loc loc);
+  Datum softmax(const BoundArguments& arguments);
+  Datum rmsnorm(const BoundArguments& arguments);
+  Datum embedding(const BoundArguments& arguments);
+  Datum cross_entropy(const BoundArguments& arguments);
+  bool report_swapped(const BoundArguments& arguments);
+  Datum reduce(std::string_view kind, const BoundArguments& arguments, size_t axis);
+  Value* divide_by_count(Value* sum, std::span<const Dim> reduced);
+
+  // Sums of products by letters (graph_einsum.cc).
+  struct Term;
+  Datum einsum(const BoundArguments& arguments);
+  std::optional<std::vector<Term>> einsum_terms(const std::vector<std::string>& letters,
+                                                const BoundArguments& arguments);
+  bool same_extents(const Term& a, const Term& b, Loc loc);
+  Term arranged(const Term& term, const std::string& letters, Loc loc);
+  std::optional<Term> multiplied(const Term& a, const Term& b, const std::string& kept, Loc loc);
+  std::optional<Term> summed(Term term, const std::string& kept, Loc loc);
+
+  // Attention (graph_attention.cc).
+  struct AttentionTensors {
+    IrValue q, k, v;
+    NumericType type;
+  };
+  std::optional<AttentionTensors> attention_tensors(const BoundArguments& arguments);
+  bool check_attention_dims(const AttentionTensors& tensors, const BoundArguments& arguments);
+  bool attention_numbers(const BoundArguments& arguments, graph::Attention& options);
+  Value* attention_bias(const AttentionTensors& tensors, const BoundArguments& arguments);
+  Datum flash_attention(const BoundArguments& arguments);
+  /// The kernel call that attention with functions of the scores is.
+  bool attention_constants(const graph::Attention& options, const BoundArguments& arguments,
+                           std::vector<NamedAttr>& constants);
+  Datum attention_kernel(const AttentionTensors& tensors, const graph::Attention& options,
+                         const BoundArguments& arguments);
+  /// A tensor that a function has around it; null if it has none.
+  const Binding* captured_tensor(const Function& function);
+  void add_captured(std::vector<OpAttr>& attributes, const Function* kernel, std::span<const Datum> arguments);
+
+  // Shapes (graph_shape.cc, graph_index.cc).
+  std::optional<int64_t> expect_axis(const Datum& datum, size_t rank, Loc loc, std::string_view of);
+  std::optional<std::vector<int64_t>> expect_axes(const Datum& datum, size_t rank, Loc loc,
+                                                  std::string_view of);
+  bool lacks_shape(const BoundArguments& arguments, std::string_view function);
+  std::optional<std::vector<Dim>> rest_shape(const BoundArguments& arguments, size_t at);
+  bool expect_size(Dim dim, Loc loc);
+  Datum reshape(const BoundArguments& arguments);
+  Datum transpose(const BoundArguments& arguments);
+  Datum transpose(const IrValue& x, const std::vector<int64_t>& perm, Loc loc);
+  Datum broadcast_to(const BoundArguments& arguments);
+  Datum windows(const BoundArguments& arguments);
+  Datum concat(const BoundArguments& arguments);
+  struct Slicing;
+  Datum named_axis(const IrValue& x, const ast::String& name);
+  bool check_indices(const IrValue& indices, Loc loc);
+  bool index_axis(Slicing& slicing, const ast::Expr& index, Scope& scope);
+  std::optional<int64_t> slice_step(const ast::Slice& slice, Scope& scope);
+  bool slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& scope);
+  Dim slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope);
+  bool check_bound(Dim low, Dim high, Loc loc, const std::string& what);
+  Datum moved(std::string_view function, const Datum& x, std::vector<Datum> arguments, Loc loc);
+  Datum gather_axes(const Datum& x, size_t axis, std::vector<Datum> indices, Loc loc);
+
+  // Values from nothing, functions of tiles on whole tensors (graph_create.cc).
+  bool is_of_tiles();
+  Datum call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
+  Datum create(BuiltinId id, const BoundArguments& arguments);
+  Datum arange(const BoundArguments& arguments);
+  Datum random(BuiltinId id, const BoundArguments& arguments);
+  Datum cast(const BoundArguments& arguments);
+  struct Target {
+    std::vector<Dim> dims;
+    DType dtype = DType::F32;
+  };
+  std::optional<Target> target(const BoundArguments& arguments, size_t shape, size_t dtype,
+                               std::string_view function);
+
+  // Calls (graph_calls.cc).
+  /// Binds the arguments that are in `scope` to a signature and defines its symbols there; false
+  /// when a mistake was reported.
+  bool bind_seed(const Function& function, const Signature& signature, Scope& scope, std::vector<Loc>& locs, Loc loc);
+  static void define_symbols(const Bindings& bindings, const Function& function, Scope& scope);
+  bool bind_signature(const Function& function, const Signature& signature, Scope& scope,
+                      const std::vector<Loc>& locs, Loc loc);
+  bool bind_constant(const SignatureParameter& parameter, const Datum& value, Loc loc,
+                     Bindings& bindings);
+  ArgumentType argument_type(const IrValue& value, std::string_view parameter, Loc loc) const;
+  Datum finish_result(const Function& function, const Signature& signature, Datum value,
+                      Scope& scope);
+  bool is_within_library(const Function& function, Loc call) const;
+  Datum call_kernel(const Function& function, std::vector<CallArgument> arguments, Loc loc);
+  void widen_operands(const Signature& signature, Scope& scope,
+                      std::map<std::string, NumericType, std::less<>>& narrow);
+  std::vector<Datum> cache_parts(const Datum& cache, Loc loc);
+  bool kernel_operands(const Signature& signature, Scope& scope, const std::vector<Loc>& locs,
+                       std::vector<Value*>& operands, std::vector<NamedAttr>& constants, std::vector<Attr>& numbers);
+  Attr to_attr(const Datum& value, Loc loc);
+
+  // Written types (graph_types.cc).
+  enum class Use { Argument, Stored };
+  /// The value in a written type: dtype and dims are checked, and for Use::Stored it is rounded to
+  /// the storage dtype. `what` is the subject of messages; poison when a mistake was reported.
+  Datum conform(const TypePattern& pattern, const Datum& value, Scope& scope, Use use, Loc loc,
+                const std::string& what);
+  Datum conform_tensor(const TypePattern& pattern, const Datum& value, Scope& scope, Use use,
+                       Loc loc, const std::string& what);
+  bool check_dims(const TypePattern& pattern, const IrValue& value, Scope& scope, Loc loc,
+                  const std::string& what);
+  bool check_widening(const TypePattern& pattern, const NumericType& type, const IrValue& value,
+                      Loc loc, const std::string& what);
+  std::optional<NumericType> written_type(const TypePattern& pattern, Scope& scope);
+  Datum rounded(const Datum& value, Loc loc);
+
+  // Sizes and dtypes of an entry (graph_sizes.cc).
+  bool default_dtype(const Signature& signature, const DeclaredSymbol& symbol, Scope& scope);
+  bool add_size(const Function& function, const SignatureParameter& parameter, Scope& scope);
+  static const DeclaredSymbol* open_dtype(const Signature& signature);
+  void report_open(const Function& function, const DeclaredSymbol& symbol);
+  static const SignatureParameter* open_parameter(const Signature& signature);
+  void report_open_state(const SignatureParameter& parameter);
+  /// `loc`: where the condition is written.
+  void add_guard(const DimFact& fact, std::string_view text, Loc loc);
+  bool is_int(Value* value) const;
+  Dim computed_size(Value* value);
+  bool compares_sizes(const ast::Compare& compare, Scope& scope);
+  bool check_entry_clause(const ast::Expr& clause, Scope& scope);
+
+  // Promises and hints (graph_facts.cc).
+  bool record_numerics(const Function& function);
+  void check_promise(const Function& function, const Datum& result, const Op* before, Loc loc);
+  void add_facts();
+
+  // Loops and branches that run on the machine (graph_control.cc).
+  struct Carried;
+  struct Branches;
+  Carried carried_names(ast::StmtList body, Scope& scope);
+  void define_carried(const Carried& carried, const std::vector<Value*>& values, Scope& scope, Loc loc);
+  std::optional<std::vector<Value*>> carried_out(const Carried& carried, ast::StmtList body, Scope& inner,
+                                                 Scope& outer);
+  void spend(const Datum& state, Loc loc);
+  void spend_carried(const Carried& carried, Loc loc);
+  Block* add_block(Op* op, unsigned region, const std::vector<Value*>& like);
+  Op* region_op(graph::OpKind kind, const std::vector<Value*>& operands, const std::vector<Value*>& like,
+                std::vector<OpAttr> attributes, Loc loc);
+  void yield(const std::vector<Value*>& values, Loc loc);
+  void leave(Op* op);
+  bool fill_body(const Carried& carried, ast::StmtList body, Block* block, Scope& inner, Scope& outer, Loc loc);
+  Flow loop_over_sizes(const RuntimeRange& range, const ast::For& loop, Scope& scope);
+  Flow loop_over_values(const RuntimeRange& range, const ast::For& loop, Scope& scope);
+  Value* truth(const Datum& condition, Loc loc);
+  Flow fill_branch(const ast::If& stmt, size_t arm, bool taken, Block* block, Scope& inner);
+  Flow skip_arms(const ast::If& stmt, Scope& scope);
+  Flow returning_branch(Value* chooses, const ast::If& stmt, size_t arm, Loc place, Scope& scope);
+  void revive(size_t since);
+  std::vector<std::string> names_of_arms(const ast::If& stmt, size_t arm);
+  bool join(Op* draft, Block* const (&blocks)[2], const Branches& branches, Scope& scope, Loc loc);
+
+  // State objects (graph_state.cc).
+  Datum state_input(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope);
+  std::optional<StateValue::Fields> state_fields(const TypePattern& pattern, const std::string& name,
+                                                 Loc loc, Scope& scope);
+  Datum conform_state(const TypePattern& pattern, const Datum& value, Scope& scope, Loc loc,
+                      const std::string& what);
+  Datum state_member(const Datum& state, const ast::Identifier& name);
+  Datum call_method(const StateMethod& method, std::vector<CallArgument> arguments, Loc loc);
+  Datum append(const Datum& cache, const std::vector<CallArgument>& arguments, Loc loc);
+  Datum prune(const Datum& cache, const std::vector<CallArgument>& arguments, Loc loc);
+  Datum replace(const Datum& state, const std::vector<CallArgument>& arguments, Loc loc);
+  Datum updated(const Datum& state, StateValue::Fields fields, Loc loc);
+  Value* appended_part(const StateValue& cache, const IrValue& part, std::string_view what, Loc loc);
+  bool is_current(const StateValue& state, Loc loc);
+  bool check_append(const StateValue& cache, Value* k, Loc loc);
+  bool check_states_returned(const Function& function);
+
+  // Functions of the module (graph_entry.cc).
+  bool add_input(const Function& function, const Signature& signature,
+                 const SignatureParameter& parameter, Scope& scope);
+  bool add_state(const TypePattern& pattern, const SignatureParameter& parameter, Scope& scope);
+  bool add_state_result(const StateValue& state, Loc loc, std::vector<Attr>& names,
+                        std::vector<Value*>& returned);
+  bool declare_symbols(const Signature& signature, Scope& scope);
+  bool assume_where(const Function& function, const Signature& signature, Scope& scope);
+  bool assume(const ast::Compare& compare, const Signature& signature, Scope& scope);
+  bool unify(Dim left, Dim right, const Signature& signature, Scope& scope);
+  bool unify_part(Dim zero, const Signature& signature, Scope& scope);
+  bool add_inputs(const Function& function, const Signature& signature, Scope& scope);
+  bool add_results(const Function& function, const Datum& result);
+  bool add_body(const Function& function, const Signature& signature, Scope& scope);
+  bool check_bound_symbols(const Function& function);
+  Op* make_function(std::string_view role, Loc loc);
+  void begin_function(std::string_view role, std::string_view symbol, Loc loc);
+  void end_function();
+  std::string place_text(Loc loc) const;
+  Value* add_argument(std::string_view name, std::string_view kind, Type type,
+                      std::vector<Loc> dim_places = {});
+  void check_sizes();
+  void settle_arguments();
+  void check_argument_names(const Function& function);
+  Value* seed(Loc loc);
+  void build_initialiser(const ParamDeclaration& declaration);
+  void share_initialiser(const ParamDeclaration& declaration);
+  const ParamType* param_type(const ParamDeclaration& declaration);
+  Value* param_argument(const ParamDeclaration& declaration, const ParamType& type);
+
+  Module& module_;
+  SourceKernels& kernels_;
+  Builder builder_;
+  Op* function_ = nullptr;
+  Block* nowhere_;  ///< of no function: where constants leave the ops that they make on their way
+  std::map<const Value*, std::vector<Loc>> dim_places_;  ///< of arguments: where each is written
+  std::map<const Value*, Loc> type_places_;  ///< of arguments without dims: where their types are written
+  std::vector<Attr> arguments_;  ///< descriptions, one for each argument of the function's block
+  std::vector<Attr> guards_;
+  std::vector<const Function*> open_entries_;     ///< that leave a dtype to their callers
+  std::set<const Function*> called_;
+  std::map<const Value*, size_t> int_arguments_;  ///< of `int` parameters: place in arguments_
+  std::vector<Attr> numerics_;                    ///< what functions promise of their results
+  std::vector<Attr> hints_;                       ///< what `with` asks for
+  std::map<const ParamDeclaration*, Value*> params_;
+  std::map<const ParamDeclaration*, std::optional<ParamType>> param_types_;
+  struct Initialiser {
+    Op* function = nullptr;
+    std::vector<Attr> params;  ///< keys of those that begin so
+  };
+  std::map<std::string, Initialiser> initialisers_;  ///< by their text
+  const ParamDeclaration* initialised_ = nullptr;  ///< the param whose initialiser is built
+  /// State of the entry by name, with the places where it was updated last and returned.
+  struct HeldState {
+    const StateValue* first = nullptr;  ///< as the entry was given it
+    std::optional<Loc> updated, returned;
+  };
+  std::map<std::string, HeldState> states_;
+  /// A loop around that runs on the machine, and what counts its turns: a size, a tensor, or nothing.
+  struct Turn {
+    Dim counter = nullptr;
+    Value* value = nullptr;
+    Dim start = nullptr;  ///< of the variable that a size counts for, which is start + counter * step
+    int64_t step = 1;
+  };
+  std::vector<Turn> turns_;
+  std::vector<Datum> spent_;  ///< objects that were updated, in order
+  unsigned counters_ = 0;       ///< of loops so far
+  Value* seed_ = nullptr;
+  Value* hidden_seed_ = nullptr;  ///< the same, when the signature has none
+  unsigned streams_ = 0;  ///< random ops so far
+};
+
+/// The state in a type that does not say of what size it is; null when there is none.
+const TypePattern* open_state(const TypePattern& pattern);
+/// "'x'" for a named value, else `otherwise`.
+std::string subject(const IrValue& value, std::string_view otherwise);
+/// "dimension 1 of 'x'".
+std::string dimension_of(size_t axis, std::string_view what);
+
+}  // namespace tessera::frontend

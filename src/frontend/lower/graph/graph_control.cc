@@ -1,0 +1,511 @@
+// Loops and branches that run on the machine: a `for` over a range of symbolic length, a `while` or `if` on
+// a tensor. What such a suite assigns and what had a value before is carried: it keeps its shape and dtype,
+// in the dtype it is computed in, so that a loop gives the bits that its turns written out would give. What an object
+// holds, such as a cache, is rounded whenever the object is updated, and carried in the dtype it is stored in.
+// Names that are new in a suite end with it.
+
+#include "frontend/evaluate/kernel_scan.h"
+#include "frontend/lower/graph/graph_builder.h"
+#include "frontend/syntax/ast_walk.h"
+#include "frontend/values/dims.h"
+#include "frontend/values/runtime_range.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+using graph::OpKind;
+
+/// A tensor in a value.
+struct Leaf : IrValue {
+  bool held;  ///< by an object
+};
+
+/// The tensors in a value, in order.
+void collect_leaves(const Datum& value, std::vector<Leaf>& leaves) {
+  if (value.is_ir()) leaves.push_back({value.as_ir(), false});
+  if (const auto* state = value.object_as<StateValue>()) {
+    for (const auto& [name, field] : state->fields()) leaves.push_back({field, true});
+  }
+  if (!value.is_sequence()) return;
+  for (const Datum& element : value.elements()) collect_leaves(element, leaves);
+}
+
+std::vector<Leaf> leaves_of(const Datum& value) {
+  std::vector<Leaf> leaves;
+  collect_leaves(value, leaves);
+  return leaves;
+}
+
+/// The value with other tensors in the places of its own.
+Datum with_leaves(const Datum& value, const std::vector<Value*>& leaves, size_t& next) {
+  if (value.is_ir()) {
+    IrValue other = value.as_ir();
+    other.value = leaves[next++];
+    return Datum::ir(other);
+  }
+  if (const auto* state = value.object_as<StateValue>()) {
+    StateValue::Fields fields = state->fields();
+    for (auto& [name, field] : fields) field.value = leaves[next++];
+    return Datum::object(
+        std::make_shared<StateValue>(state->kind(), state->name(), state->policies(), std::move(fields)));
+  }
+  if (!value.is_sequence()) return value;
+  std::vector<Datum> elements;
+  for (const Datum& element : value.elements()) elements.push_back(with_leaves(element, leaves, next));
+  return value.is(DatumKind::Tuple) ? Datum::tuple(std::move(elements)) : Datum::list(std::move(elements));
+}
+
+/// Whether two values differ in nothing but their tensors.
+bool same_form(const Datum& a, const Datum& b) {
+  if (a.is_ir() || b.is_ir()) return a.is_ir() && b.is_ir();
+  const auto* first = a.object_as<StateValue>();
+  const auto* second = b.object_as<StateValue>();
+  if (first || second) return first && second && first->name() == second->name();
+  if (a.is_sequence() && b.is_sequence() && a.kind() == b.kind()) {
+    if (a.elements().size() != b.elements().size()) return false;
+    for (size_t i = 0; i < a.elements().size(); ++i) {
+      if (!same_form(a.elements()[i], b.elements()[i])) return false;
+    }
+    return true;
+  }
+  return equal(a, b);
+}
+
+std::string type_text(const IrValue& value) {
+  return fmt::format("{} of {}", to_text(value.value->type()->dims), to_string(value.storage));
+}
+
+/// Where a suite returns; unknown if it does not.
+Loc return_in(ast::StmtList body) {
+  Loc found;
+  for (const ast::Stmt* stmt : body) {
+    ast::walk(*stmt, [&](const ast::Node& node) {
+      if (node.kind == ast::NodeKind::Return && !found.known()) found = node.loc;
+    });
+  }
+  return found;
+}
+
+}  // namespace
+
+/// What a loop carries from turn to turn.
+struct GraphBuilder::Carried {
+  std::vector<std::string> names;
+  std::vector<Datum> before;  ///< beside the names
+  std::vector<Value*> inits;  ///< all tensors of these
+};
+
+GraphBuilder::Carried GraphBuilder::carried_names(ast::StmtList body, Scope& scope) {
+  Carried carried;
+  for (std::string_view name : assigned_names(body)) {
+    Binding* binding = scope.find(name);
+    if (!binding || binding->state != Binding::State::Ready) continue;
+    std::vector<Leaf> leaves = leaves_of(binding->value);
+    if (leaves.empty()) continue;
+    carried.names.emplace_back(name);
+    carried.before.push_back(binding->value);
+    for (const Leaf& leaf : leaves) carried.inits.push_back(leaf.held ? stored(leaf) : computed(leaf));
+  }
+  return carried;
+}
+
+/// Defines the carried names by tensors, all those of one name after those of the one before.
+void GraphBuilder::define_carried(const Carried& carried, const std::vector<Value*>& values, Scope& scope, Loc loc) {
+  size_t next = 0;
+  for (size_t i = 0; i < carried.names.size(); ++i) {
+    scope.set(carried.names[i], with_leaves(carried.before[i], values, next), loc);
+  }
+}
+
+/// The tensors that a turn leaves; nullopt when a mistake was reported.
+std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carried, ast::StmtList body,
+                                                             Scope& inner, Scope& outer) {
+  std::vector<Value*> values;
+  for (size_t i = 0; i < carried.names.size(); ++i) {
+    Binding* binding = inner.find_here(carried.names[i]);
+    const Datum& after = binding->value;
+    if (after.is_poison()) return std::nullopt;
+    std::vector<Leaf> was = leaves_of(carried.before[i]), now = leaves_of(after);
+    bool fits = same_form(carried.before[i], after);
+    for (size_t k = 0; fits && k < was.size(); ++k) {
+      bool same_dims = was[k].value->type()->dims == now[k].value->type()->dims;
+      fits = same_dims && was[k].storage == now[k].storage;
+      if (fits) continue;
+      auto builder = report_dtype(diag::loop_carried_type, binding->loc, same_dims ? was[k].value : nullptr,
+                                  now[k].storage, "a turn leaves it here", carried.names[i], type_text(was[k]),
+                                  type_text(now[k]));
+      if (!session().is_builtin(was[k].origin)) builder.label(was[k].origin, "what enters is made here");
+      return std::nullopt;
+    }
+    if (!fits) {
+      report(diag::loop_carried_type, binding->loc, carried.names[i], describe(carried.before[i]), describe(after));
+      return std::nullopt;
+    }
+    for (size_t k = 0; k < was.size(); ++k) {
+      Value* value = now[k].held ? stored(now[k]) : computed(now[k]);
+      values.push_back(convert(value, carried.inits[values.size()]->type()->dtype));
+    }
+  }
+  for (std::string_view name : assigned_names(body)) {
+    Binding* now = inner.find_here(name);
+    Binding* before = outer.find(name);
+    bool is_carried = std::find(carried.names.begin(), carried.names.end(), name) != carried.names.end();
+    if (!now || is_carried || now->value.is_poison()) continue;
+    if (!before || before->value.object_as<LocalName>()) {
+      outer.set(name, Datum::object(std::make_shared<LocalName>()), now->loc);
+    } else if (!equal(before->value, now->value)) {
+      report(diag::loop_carried_constant, now->loc, name)
+          .help("start with a tensor: zeros((), f32), or full(shape, value, dtype)");
+      return std::nullopt;
+    }
+  }
+  return values;
+}
+
+/// Adds a block that takes values of those types.
+Block* GraphBuilder::add_block(Op* op, unsigned region, const std::vector<Value*>& like) {
+  Block* block = op->region(region)->add_block();
+  for (Value* value : like) block->add_arg(context().tensor(value->type()->dims, value->type()->dtype), value->name());
+  return block;
+}
+
+namespace {
+
+std::vector<Value*> arguments_of(Block* block) {
+  std::vector<Value*> arguments;
+  for (unsigned i = 0; i < block->arg_count(); ++i) arguments.push_back(block->arg(i));
+  return arguments;
+}
+
+std::vector<Value*> results_of(Op* op) {
+  std::vector<Value*> results;
+  for (unsigned i = 0; i < op->result_count(); ++i) results.push_back(op->result(i));
+  return results;
+}
+
+}  // namespace
+
+/// Goes on after an op whose regions were filled.
+void GraphBuilder::leave(Op* op) {
+  builder_.set_after(op);
+  if (!builder_.before()) builder_.set_end(op->block());
+}
+
+Op* GraphBuilder::region_op(OpKind kind, const std::vector<Value*>& operands, const std::vector<Value*>& like,
+                            std::vector<OpAttr> attributes, Loc loc) {
+  std::vector<Type> types;
+  for (Value* value : like) types.push_back(context().tensor(value->type()->dims, value->type()->dtype));
+  builder_.set_loc(loc);
+  return builder_.op(graph::info(kind), {operands}, std::move(types), std::move(attributes));
+}
+
+void GraphBuilder::yield(const std::vector<Value*>& values, Loc loc) {
+  builder_.set_loc(loc);
+  builder_.op(graph::info(OpKind::Yield), {values}, {});
+}
+
+/// Runs the body of a loop in its region and ends the region; false when a mistake was reported.
+bool GraphBuilder::fill_body(const Carried& carried, ast::StmtList body, Block* block, Scope& inner, Scope& outer,
+                             Loc loc) {
+  if (Loc place = return_in(body); place.known()) {
+    report(diag::return_in_loop, place);
+    return false;
+  }
+  builder_.set_end(block);
+  if (execute(body, inner) == Flow::Return) return false;
+  auto values = carried_out(carried, body, inner, outer);
+  if (values) yield(*values, loc);
+  return values.has_value();
+}
+
+/// Objects that a loop updates are spent where it begins.
+void GraphBuilder::spend_carried(const Carried& carried, Loc loc) {
+  for (const Datum& value : carried.before) spend(value, loc);
+}
+
+/// A loop over a range of sizes: its counter is a size, too.
+Flow GraphBuilder::loop_over_sizes(const RuntimeRange& range, const ast::For& loop, Scope& scope) {
+  Dim start = as_dimension(dims(), range.start()), stop = as_dimension(dims(), range.stop());
+  Dim count = dims().max(dims().ceildiv(dims().sub(stop, start), dims().constant(range.step())), dims().constant(0));
+  if (start->is_constant(0) && range.step() == 1) count = stop;
+  const auto* target = ast::as<ast::Name>(loop.target);
+  std::string counter = fmt::format("{}_{}", target ? target->text : "i", counters_++);
+  Dim turn = dims().symbol(counter);
+  Carried carried = carried_names(loop.body, scope);
+  Op* op = region_op(OpKind::For, carried.inits, carried.inits,
+                     {{"count", context().dim(count)}, {"counter", context().string(counter)}}, loop.loc);
+  Block* block = add_block(op, graph::at::For::body, carried.inits);
+  spend_carried(carried, loop.loc);
+  Scope* inner = session().new_scope(&scope);
+  define_carried(carried, arguments_of(block), *inner, loop.loc);
+  size_t known = facts().size();
+  Dim value = dims().add(start, dims().mul(turn, dims().constant(range.step())));
+  facts().push_back({Relation::Less, value, stop});  // whenever the body runs
+  turns_.push_back({turn, nullptr, start, range.step()});
+  assign(*loop.target, Datum::dim(value), *inner);
+  bool filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
+  turns_.pop_back();
+  facts().resize(known);
+  leave(op);
+  if (!filled) return skip(loop.body, scope);
+  define_carried(carried, results_of(op), scope, loop.loc);
+  return Flow::Next;
+}
+
+/// A loop over a range whose end is a tensor: its counter is carried as one, too.
+Flow GraphBuilder::loop_over_values(const RuntimeRange& range, const ast::For& loop, Scope& scope) {
+  Carried carried = carried_names(loop.body, scope);
+  Value* start = operand(range.start(), DType::I64, {}, loop.iterable->loc);
+  Value* stop = start ? operand(range.stop(), DType::I64, {}, loop.iterable->loc) : nullptr;
+  if (!stop) return skip(loop.body, scope);
+  std::vector<Value*> inits = carried.inits;
+  inits.push_back(start);
+  Op* op = region_op(OpKind::While, inits, inits, {}, loop.loc);
+  Block* condition = add_block(op, graph::at::While::condition, inits);
+  Block* block = add_block(op, graph::at::While::body, inits);
+  builder_.set_end(condition);
+  Value* counter = condition->arg(condition->arg_count() - 1);
+  yield({graph::elementwise(builder_, ElementwiseKind::Lt, {counter, stop})}, loop.loc);
+  spend_carried(carried, loop.loc);
+  Scope* inner = session().new_scope(&scope);
+  define_carried(carried, arguments_of(block), *inner, loop.loc);
+  builder_.set_end(block);
+  counter = block->arg(block->arg_count() - 1);
+  assign(*loop.target, handle(counter, {DType::I64, {}, false}, loop.target->loc), *inner);
+  turns_.push_back({nullptr, counter});
+  bool filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
+  turns_.pop_back();
+  if (filled) {
+    Op* end = block->terminator();
+    builder_.set_before(end);
+    std::vector<Value*> values = end->ins(graph::in::Yield::values);
+    values.push_back(graph::add(builder_, counter, graph::scalar(builder_, range.step(), DType::I64)));
+    end->set_slot(graph::in::Yield::values, values);
+  }
+  leave(op);
+  if (!filled) return skip(loop.body, scope);
+  define_carried(carried, results_of(op), scope, loop.loc);
+  return Flow::Next;
+}
+
+Flow GraphBuilder::for_each(const Datum& iterable, const ast::For& loop, Scope& scope) {
+  const auto* range = iterable.object_as<RuntimeRange>();
+  if (range && (range->start().is_ir() || range->stop().is_ir())) return loop_over_values(*range, loop, scope);
+  if (range) return loop_over_sizes(*range, loop, scope);
+  if (!iterable.is_ir()) return Evaluator::for_each(iterable, loop, scope);
+  report(diag::wrong_kind, loop.iterable->loc, "what 'for' goes through", describe(iterable),
+         "a tuple, a list or a range")
+      .help("rows of a tensor x are x[i] for i in range(x.shape[0])");
+  return skip(loop.body, scope);
+}
+
+/// The bool that a condition is; null when a mistake was reported.
+Value* GraphBuilder::truth(const Datum& condition, Loc loc) {
+  if (condition.is_poison()) return nullptr;
+  if (condition.is(DatumKind::Bool)) return number(condition, DType::Bool, {}, loc);
+  bool fits = condition.is_ir() && condition.as_ir().storage == DType::Bool &&
+              condition.as_ir().value->type()->rank() == 0;
+  if (fits) return condition.as_ir().value;
+  std::string what = condition.is_ir() ? "a tensor " + type_text(condition.as_ir()) : describe(condition);
+  auto builder = report(diag::wrong_kind, loc, "the condition", what, "a bool of rank 0");
+  if (condition.is_ir()) builder.help("where(condition, a, b) chooses element by element");
+  return nullptr;
+}
+
+Flow GraphBuilder::while_loop(const ast::While& loop, Scope& scope) {
+  Carried carried = carried_names(loop.body, scope);
+  Op* op = region_op(OpKind::While, carried.inits, carried.inits, {}, loop.loc);
+  Block* condition = add_block(op, graph::at::While::condition, carried.inits);
+  Block* block = add_block(op, graph::at::While::body, carried.inits);
+  Scope* asking = session().new_scope(&scope);
+  define_carried(carried, arguments_of(condition), *asking, loop.loc);
+  turns_.push_back({});
+  builder_.set_end(condition);
+  Value* goes_on = truth(evaluate(*loop.condition, *asking), loop.condition->loc);
+  bool filled = goes_on != nullptr;
+  if (filled) {
+    yield({goes_on}, loop.condition->loc);
+    spend_carried(carried, loop.loc);
+    Scope* inner = session().new_scope(&scope);
+    define_carried(carried, arguments_of(block), *inner, loop.loc);
+    filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
+  }
+  turns_.pop_back();
+  leave(op);
+  if (!filled) return skip(loop.body, scope);
+  define_carried(carried, results_of(op), scope, loop.loc);
+  return Flow::Next;
+}
+
+/// What the branches of an `if` leave: the names that both give a value, or that had one.
+struct GraphBuilder::Branches {
+  std::vector<std::string> names;
+  std::vector<Datum> values[2];  ///< beside the names
+};
+
+/// Runs one arm, or what stands instead of it, in its block.
+Flow GraphBuilder::fill_branch(const ast::If& stmt, size_t arm, bool taken, Block* block, Scope& inner) {
+  builder_.set_end(block);
+  if (taken) return execute(stmt.arms[arm].body, inner);
+  if (arm + 1 == stmt.arms.size()) return execute(stmt.else_body, inner);
+  return execute_arms(stmt, arm + 1, inner);
+}
+
+/// Names that arms from `arm` on assign.
+std::vector<std::string> GraphBuilder::names_of_arms(const ast::If& stmt, size_t arm) {
+  std::vector<std::string> names;
+  auto add = [&](ast::StmtList body) {
+    for (std::string_view name : assigned_names(body)) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+    }
+  };
+  for (size_t i = arm; i < stmt.arms.size(); ++i) add(stmt.arms[i].body);
+  add(stmt.else_body);
+  return names;
+}
+
+Flow GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) {
+  if (!condition.is_ir()) return Evaluator::branch(condition, stmt, arm, scope);
+  Loc loc = stmt.arms[arm].condition->loc;
+  Value* chooses = truth(condition, loc);
+  if (!chooses) return skip_arms(stmt, scope);
+  for (size_t i = arm; i <= stmt.arms.size(); ++i) {
+    Loc place = return_in(i < stmt.arms.size() ? stmt.arms[i].body : stmt.else_body);
+    if (place.known()) return returning_branch(chooses, stmt, arm, place, scope);
+  }
+  // The results are known when both branches are: they are built in an op without, which then makes way.
+  Op* draft = region_op(OpKind::Cond, {chooses}, {}, {}, loc);
+  Branches branches;
+  branches.names = names_of_arms(stmt, arm);
+  Block* blocks[2];
+  bool filled = true;
+  for (unsigned r = 0; r < 2 && filled; ++r) {
+    blocks[r] = draft->region(r)->add_block();
+    Scope* inner = session().new_scope(&scope);
+    size_t before = spent_.size();
+    filled = fill_branch(stmt, arm, r == 0, blocks[r], *inner) == Flow::Next;
+    for (const std::string& name : branches.names) {
+      Binding* now = inner->find_here(name);
+      Binding* before = scope.find(name);
+      Datum local = Datum::object(std::make_shared<LocalName>());
+      branches.values[r].push_back(now ? now->value : before ? before->value : local);
+      filled = filled && !branches.values[r].back().is_poison();
+    }
+    if (r == 0) revive(before);
+  }
+  leave(draft);
+  if (!filled || !join(draft, blocks, branches, scope, loc)) return skip_arms(stmt, scope);
+  return Flow::Next;
+}
+
+/// Stands for a branch that cannot be built because of a mistake.
+Flow GraphBuilder::skip_arms(const ast::If& stmt, Scope& scope) {
+  Flow flow = skip(stmt.else_body, scope);
+  for (const ast::IfArm& each : stmt.arms) {
+    if (skip(each.body, scope) == Flow::Return) flow = Flow::Return;
+  }
+  return flow;
+}
+
+/// A branch that may end the function: what follows it becomes part of both arms, which then end the function both, and
+/// the function's result is what the branch gives.
+Flow GraphBuilder::returning_branch(Value* chooses, const ast::If& stmt, size_t arm, Loc place, Scope& scope) {
+  for (const Continuation* after = continuation(); after; after = after->outer) {
+    if (!after->repeats) continue;
+    unsupported(place, "a 'return' in a loop, in a branch that is chosen at run time,");
+    return skip_arms(stmt, scope);
+  }
+  Loc loc = stmt.arms[arm].condition->loc;
+  const Continuation* rest = continuation();
+  Op* draft = region_op(OpKind::Cond, {chooses}, {}, {}, loc);
+  Branches branches;
+  branches.names = {"return"};
+  Block* blocks[2];
+  bool filled = true;
+  for (unsigned r = 0; r < 2 && filled; ++r) {
+    blocks[r] = draft->region(r)->add_block();
+    Scope* inner = session().new_scope(&scope);
+    size_t before = spent_.size();
+    frame().result = Datum::none();
+    frame().result_loc = {};
+    if (fill_branch(stmt, arm, r == 0, blocks[r], *inner) == Flow::Next) execute_rest(rest, *inner);
+    branches.values[r].push_back(frame().result);
+    filled = !frame().result.is_poison();
+    if (filled && frame().result.is_none()) {
+      const Function* function = frame().function;
+      Loc returned = frame().result_loc;
+      bool is_others = returned.known() && report_valueless(frame().result, returned, "what is returned");
+      if (!is_others) {
+        report(diag::missing_return, function->loc, function->name).label(loc, "there is none where this chooses so");
+      }
+      filled = false;
+    }
+    if (r == 0) revive(before);
+  }
+  leave(draft);
+  Scope* results = session().new_scope(&scope);
+  if (!filled || !join(draft, blocks, branches, *results, loc)) return skip_arms(stmt, scope);
+  frame().result = results->find_here("return")->value;
+  frame().result_loc = place;
+  return Flow::Return;
+}
+
+/// Objects that were updated since `spent_` had that size are current again, in another branch.
+void GraphBuilder::revive(size_t since) {
+  for (size_t i = since; i < spent_.size(); ++i) spent_[i].object_as<StateValue>()->revive();
+  spent_.resize(since);
+}
+
+/// Makes the branch that gives the names their values in place of the draft.
+bool GraphBuilder::join(Op* draft, Block* const (&blocks)[2], const Branches& branches, Scope& scope, Loc loc) {
+  std::vector<Value*> yields[2];
+  std::vector<std::pair<std::string, Datum>> joined;
+  for (size_t i = 0; i < branches.names.size(); ++i) {
+    const Datum &a = branches.values[0][i], &b = branches.values[1][i];
+    bool local = a.object_as<LocalName>() || b.object_as<LocalName>();
+    if (local) {
+      scope.set(branches.names[i], Datum::object(std::make_shared<LocalName>()), loc);
+      continue;
+    }
+    std::vector<Leaf> first = leaves_of(a), second = leaves_of(b);
+    bool fits = same_form(a, b) && first.size() == second.size();
+    for (size_t k = 0; fits && k < first.size(); ++k) {
+      fits = first[k].value->type()->dims == second[k].value->type()->dims && first[k].storage == second[k].storage;
+    }
+    if (!fits) {
+      std::string left = first.size() == 1 && a.is_ir() ? type_text(first[0]) : describe(a);
+      std::string right = second.size() == 1 && b.is_ir() ? type_text(second[0]) : describe(b);
+      auto builder = report(diag::branch_types, loc, branches.names[i], left, right);
+      if (a.is_ir() && made_at(a.as_ir()).known()) builder.label(made_at(a.as_ir()), left);
+      if (b.is_ir() && made_at(b.as_ir()).known()) builder.label(made_at(b.as_ir()), right);
+      return false;
+    }
+    for (size_t k = 0; k < first.size(); ++k) {
+      builder_.set_end(blocks[0]);
+      yields[0].push_back(first[k].held ? stored(first[k]) : computed(first[k]));
+      builder_.set_end(blocks[1]);
+      yields[1].push_back(second[k].held ? stored(second[k]) : computed(second[k]));
+    }
+    joined.emplace_back(branches.names[i], a);
+  }
+  builder_.set_before(draft);
+  Op* op = region_op(OpKind::Cond, {draft->operand(0)}, yields[0], {}, loc);
+  for (unsigned r = 0; r < 2; ++r) {
+    Block* block = op->region(r)->add_block();
+    for (Op* inner : *blocks[r]) inner->move_to_end(block);
+    builder_.set_end(block);
+    yield(yields[r], loc);
+  }
+  leave(op);
+  draft->erase();
+  builder_.set_after(op);
+  if (!builder_.before()) builder_.set_end(op->block());
+  std::vector<Value*> results = results_of(op);
+  size_t next = 0;
+  for (auto& [name, value] : joined) scope.set(name, with_leaves(value, results, next), loc);
+  return true;
+}
+
+}  // namespace tessera::frontend

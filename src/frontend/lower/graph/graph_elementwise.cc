@@ -1,0 +1,170 @@
+// Ops on single elements: operands are brought to one dtype and one shape.
+
+#include "frontend/evaluate/dtype_values.h"
+#include "frontend/lower/graph/graph_builder.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+std::string operand_name(size_t i, size_t count) {
+  if (count == 2) return i == 0 ? "the left operand" : "the right operand";
+  return fmt::format("operand {}", i + 1);
+}
+
+bool is_elementwise_operand(const Datum& datum) {
+  return datum.is_ir() || datum.is_scalar() || datum.is(DatumKind::Bool);
+}
+
+}  // namespace
+
+/// Where the axes of one operand are the first ones of the other: shapes meet at the last axes.
+void GraphBuilder::help_alignment(DiagnosticEngine::Builder& builder, const IrValue& a, const IrValue& b) {
+  const IrValue& shorter = a.value->type()->rank() < b.value->type()->rank() ? a : b;
+  const IrValue& longer = &shorter == &a ? b : a;
+  const std::vector<Dim>& few = shorter.value->type()->dims;
+  const std::vector<Dim>& many = longer.value->type()->dims;
+  if (few.size() >= many.size() || !std::equal(few.begin(), few.end(), many.begin())) return;
+  std::string suffix = "[..." ;
+  for (size_t i = few.size(); i < many.size(); ++i) suffix += ", None";
+  fix_operand(builder, shorter.value, suffix + "]", "shapes meet at their last axes: add axes of extent 1 behind");
+}
+
+/// The dims of the result: axes align at the right, missing ones and extents of 1 repeat.
+std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum> operands,
+                                                          Loc loc) {
+  std::vector<Dim> dims_now;
+  std::vector<std::pair<size_t, size_t>> from;  // the operand and axis that an extent is of
+  for (size_t n = 0; n < operands.size(); ++n) {
+    if (!operands[n].is_ir()) continue;
+    const IrValue& ir = operands[n].as_ir();
+    const std::vector<Dim>& other = ir.value->type()->dims;
+    if (other.size() > dims_now.size()) {
+      size_t more = other.size() - dims_now.size();
+      dims_now.insert(dims_now.begin(), more, dims().constant(1));
+      from.insert(from.begin(), more, {});
+    }
+    size_t offset = dims_now.size() - other.size();
+    for (size_t i = 0; i < other.size(); ++i) {
+      Dim& dim = dims_now[offset + i];
+      if (other[i] == dim || other[i]->is_constant(1)) continue;
+      if (!dim->is_constant(1)) {
+        auto [earlier, axis] = from[offset + i];
+        auto builder =
+            report_unequal(*this, loc, place(operands[earlier].as_ir(), axis, operand_name(earlier, operands.size())),
+                           place(ir, i, operand_name(n, operands.size())));
+        help_alignment(builder, operands[earlier].as_ir(), ir);
+        return std::nullopt;
+      }
+      dim = other[i];
+      from[offset + i] = {n, i};
+    }
+  }
+  return dims_now;
+}
+
+bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
+  bool whole_quotient = kind == ElementwiseKind::Div && is_integer(dtype);
+  if (accepts(elementwise_info(kind).cls, dtype) && !whole_quotient) {
+    if (!is_without_code(kind, dtype)) return true;
+    report(diag::unsupported_construct, loc, fmt::format("'{}' of {}", operator_text(kind), to_string(dtype)))
+        .help("it is computed in f32: cast(x, f32)");
+    return false;
+  }
+  auto builder = report(diag::wrong_dtype, loc, written(kind, loc), to_string(dtype));
+  if (kind == ElementwiseKind::Div) {
+    std::string message = "'//' divides integers; for a quotient with a fraction, cast to f32 first";
+    bool is_operator = source_text(session().sources(), loc) == "/";
+    is_operator ? builder.fix(std::move(message), loc, "//") : builder.help(std::move(message));
+  } else if (kind == ElementwiseKind::Pow && is_integer(dtype)) {
+    builder.help("of integers there are the powers 1 to 4; for others convert them first: cast(x, f32)");
+  } else if (is_integer(dtype)) {
+    builder.help("convert it first: cast(x, f32)");
+  }
+  return false;
+}
+
+/// Numbers are values of the dtype that is stored, also where a wider one is computed in.
+bool GraphBuilder::check_numbers(std::span<const Datum> operands, DType storage, Loc loc) {
+  for (const Datum& each : operands) {
+    if (!is_float(storage) || !each.is_number() || has_number(storage, each.as_double())) continue;
+    auto builder = report(diag::number_not_of_dtype, loc, to_text(each), to_string(storage));
+    label_operand(builder, storage, loc);
+    return false;
+  }
+  return true;
+}
+
+Datum GraphBuilder::elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) {
+  for (const Datum& operand : operands) {
+    if (!is_elementwise_operand(operand)) return Evaluator::elementwise(kind, operands, loc);
+  }
+  if (kind == ElementwiseKind::Select) return select(operands, loc);
+  if (kind == ElementwiseKind::Pow && operands[0].is_ir() && operands[1].is(DatumKind::Int)) {
+    int64_t exponent = operands[1].as_int();
+    if (exponent >= 1 && exponent <= 4) return small_power(operands[0], exponent, loc);
+  }
+  const ElementwiseInfo& info = elementwise_info(kind);
+  bool divides = kind == ElementwiseKind::Div || kind == ElementwiseKind::Pow;
+  auto type = meet(operands, divides || info.cls == ElementwiseClass::Real, loc);
+  if (!type || !check_class(kind, type->storage, loc) || !check_numbers(operands, type->storage, loc))
+    return Datum::poison();
+  auto shape = common_dims(operands, loc);
+  if (!shape) return Datum::poison();
+  std::vector<Value*> values;
+  for (const Datum& each : operands) {
+    values.push_back(operand(each, type->compute(), *shape, loc));
+    if (!values.back()) return Datum::poison();
+  }
+  builder_.set_loc(loc);
+  Value* result = nullptr;
+  switch (values.size()) {
+    case 1:
+      result = graph::elementwise(builder_, kind, {values[0]});
+      break;
+    case 2:
+      result = graph::elementwise(builder_, kind, {values[0], values[1]});
+      break;
+    default:
+      result = graph::elementwise(builder_, kind, {values[0], values[1], values[2]});
+  }
+  if (info.cls == ElementwiseClass::Compare) type = NumericType{DType::Bool, {}, false};
+  return handle(result, *type, loc);
+}
+
+/// x ** n for n of 1 to 4 is a product: x*x, x*x*x, (x*x)*(x*x). It is defined for integers, too.
+Datum GraphBuilder::small_power(const Datum& x, int64_t exponent, Loc loc) {
+  auto product = [&](const Datum& a, const Datum& b) {
+    Datum factors[] = {a, b};
+    return a.is_poison() ? a : elementwise(ElementwiseKind::Mul, factors, loc);
+  };
+  if (exponent == 1) return x;
+  Datum square = product(x, x);
+  if (exponent == 2 || square.is_poison()) return square;
+  return exponent == 3 ? product(square, x) : product(square, square);
+}
+
+/// where(condition, a, b).
+Datum GraphBuilder::select(std::span<const Datum> operands, Loc loc) {
+  bool is_bool = operands[0].is(DatumKind::Bool) ||
+                 (operands[0].is_ir() && operands[0].as_ir().storage == DType::Bool);
+  if (!is_bool) {
+    report(diag::wrong_kind, loc, "the condition of 'where'", describe(operands[0]),
+           "a tensor of bool");
+    return Datum::poison();
+  }
+  auto type = meet(operands.subspan(1), false, loc);
+  if (!type || !check_numbers(operands.subspan(1), type->storage, loc)) return Datum::poison();
+  auto shape = common_dims(operands, loc);
+  if (!shape) return Datum::poison();
+  Value* condition = operand(operands[0], DType::Bool, *shape, loc);
+  Value* a = operand(operands[1], type->compute(), *shape, loc);
+  Value* b = a ? operand(operands[2], type->compute(), *shape, loc) : nullptr;
+  if (!condition || !b) return Datum::poison();
+  builder_.set_loc(loc);
+  type->weak = false;
+  return handle(graph::select(builder_, condition, a, b), *type, loc);
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,609 @@
+// Functions of the graph module: entries, and initialisers of params.
+
+#include <algorithm>
+
+#include "frontend/evaluate/dtype_values.h"
+#include "frontend/lower/graph/graph_builder.h"
+#include "frontend/values/dims.h"
+#include "ir/core/dim_facts.h"
+#include "ir/text/printer.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+/// Where the dims of a type are written; nothing when one place holds several.
+std::vector<Loc> places_of(const TypePattern& pattern) {
+  std::vector<Loc> places;
+  for (const DimPattern& dim : pattern.dims) {
+    if (!dim.group.empty()) return {};
+    places.push_back(dim.loc);
+  }
+  return places;
+}
+
+}  // namespace
+
+GraphBuilder::GraphBuilder(Session& session, Module& module, SourceKernels& kernels)
+    : Evaluator(session), module_(module), kernels_(kernels), builder_(module) {
+  nowhere_ = make_function("init", {})->region()->add_block();
+  end_function();
+}
+
+Op* GraphBuilder::make_function(std::string_view role, Loc loc) {
+  OpState state;
+  state.info = graph::info(graph::OpKind::Func);
+  state.loc = loc;
+  state.attributes = {{"args", context().array({})},
+                      {"results", context().array({})},
+                      {"role", context().string(role)}};
+  return module_.create(state);
+}
+
+/// What was known in the function is known of nothing else.
+void GraphBuilder::end_function() {
+  function_ = nullptr;
+  builder_.set_end(nowhere_);
+  facts().clear();
+}
+
+void GraphBuilder::begin_function(std::string_view role, std::string_view symbol, Loc loc) {
+  function_ = make_function(role, loc);
+  set_symbol_name(function_, symbol);
+  function_->move_to_end(module_.body());
+  builder_.set_end(function_->region()->add_block());
+  builder_.set_loc(loc);
+  arguments_.clear();
+  guards_.clear();
+  params_.clear();
+  dim_places_.clear();
+  type_places_.clear();
+  facts().clear();
+  int_arguments_.clear();
+  numerics_.clear();
+  hints_.clear();
+  seed_ = hidden_seed_ = nullptr;
+  states_.clear();
+  counters_ = 0;
+  streams_ = 0;
+}
+
+/// A place as calls that fail name it: "mlp.tsr:5:19".
+std::string GraphBuilder::place_text(Loc loc) const {
+  return fmt::format("{}:{}:{}", session().sources().ir_name(loc.file), loc.line, loc.column);
+}
+
+Value* GraphBuilder::add_argument(std::string_view name, std::string_view kind, Type type,
+                                  std::vector<Loc> dim_places) {
+  std::vector<NamedAttr> description = {{"kind", context().string(kind)}, {"name", context().string(name)}};
+  if (!dim_places.empty()) {
+    std::vector<Attr> places;
+    for (Loc place : dim_places) places.push_back(context().string(place_text(place)));
+    description.emplace_back("places", context().array(std::move(places)));
+  }
+  arguments_.push_back(context().dict(std::move(description)));
+  Value* argument = function_->region()->front()->add_arg(type, context().intern(name));
+  if (!dim_places.empty()) dim_places_[argument] = std::move(dim_places);
+  return argument;
+}
+
+/// The seed is an argument of every function while it is built, and params are added as the body
+/// comes upon them. What is not used goes, and the params come last, in the order of their
+/// declaration.
+void GraphBuilder::settle_arguments() {
+  Block* block = function_->region()->front();
+  std::vector<const ParamDeclaration*> order;
+  for (const auto& [declaration, value] : params_) {
+    if (!value->unused()) order.push_back(declaration);
+  }
+  std::sort(order.begin(), order.end(),
+            [](const auto* a, const auto* b) { return a->order < b->order; });
+  std::set<const Value*> leaving;
+  if (hidden_seed_ && hidden_seed_->unused()) leaving.insert(hidden_seed_);
+  for (const auto& [declaration, value] : params_) leaving.insert(value);
+  for (const ParamDeclaration* declaration : order) {
+    Value* before = params_[declaration];
+    params_[declaration] = add_argument(declaration->key, "param", before->type(), dim_places_[before]);
+    before->replace_all_uses(params_[declaration]);
+  }
+  std::vector<Attr> kept;
+  unsigned position = 0;
+  for (Attr description : arguments_) {
+    if (leaving.count(block->arg(position))) {
+      block->erase_arg(position);
+    } else {
+      kept.push_back(description);
+      ++position;
+    }
+  }
+  function_->set_attr("args", context().array(std::move(kept)));
+}
+
+/// Callers name arguments, so no two that are left may have one name.
+void GraphBuilder::check_argument_names(const Function& function) {
+  Block* block = function_->region()->front();
+  std::map<std::string_view, std::pair<std::string, Loc>> seen;
+  Attr descriptions = function_->attr("args");
+  for (unsigned i = 0; i < block->arg_count(); ++i) {
+    std::string_view name = descriptions->elements[i]->get("name")->string;
+    std::pair<std::string, Loc> what{"its parameter", Loc{}};
+    if (descriptions->elements[i]->get("kind")->string == "param") what.first = "a param";
+    if (block->arg(i) == seed_) what.first = "the seed of its random numbers";
+    for (const auto& [declaration, value] : params_) {
+      if (value == block->arg(i)) what.second = declaration->loc;
+    }
+    auto [it, fresh] = seen.try_emplace(name, what);
+    if (fresh) continue;
+    auto builder = report(diag::ambiguous_argument, function.loc, function.name, name,
+                          it->second.first, what.first);
+    if (what.second.known()) builder.label(what.second, "the param is declared here");
+    builder.help("give one of them another name");
+    return;
+  }
+}
+
+/// The seed of a draw: in a loop that runs on the machine each turn has its own, the bits of the one around it mixed
+/// with the turn's number. Null when a mistake was reported.
+Value* GraphBuilder::seed(Loc loc) {
+  constexpr int64_t spread = 0x1e3779b97f4a7c15, mixer = 0x3f58476d1ce4e5b9;  // odd: nothing is lost
+  Value* seed = seed_;
+  builder_.set_loc(loc);
+  for (const Turn& turn : turns_) {
+    if (!turn.counter && !turn.value) {
+      unsupported(loc, "random numbers in a 'while' loop that runs on the machine");
+      return nullptr;
+    }
+    Value* number = turn.value ? turn.value : graph::dim(builder_, turn.counter);
+    number = graph::add(builder_, graph::cast(builder_, number, DType::U64), graph::scalar(builder_, 1, DType::U64));
+    number = graph::mul(builder_, number, graph::scalar(builder_, spread, DType::U64));
+    seed = graph::elementwise(builder_, ElementwiseKind::Xor, {seed, number});
+    seed = graph::mul(builder_, seed, graph::scalar(builder_, mixer, DType::U64));
+  }
+  return seed;
+}
+
+const ParamType* GraphBuilder::param_type(const ParamDeclaration& declaration) {
+  auto [it, fresh] = param_types_.try_emplace(&declaration);
+  if (!fresh) return it->second ? &*it->second : nullptr;
+  if (!declaration.annotation) {
+    report(diag::malformed_type, declaration.loc,
+           fmt::format("param '{}' has no type", declaration.name))
+        .help("write its dims and dtype: param w: Param[D, F, f32]");
+    return nullptr;
+  }
+  TypePattern pattern = read_type(*this, *declaration.annotation, *declaration.scope);
+  if (pattern.kind == PatternKind::Poison) return nullptr;
+  if (pattern.kind != PatternKind::Tensor) {
+    report(diag::not_a_type, pattern.loc, "something else than Param[…]");
+    return nullptr;
+  }
+  auto type = written_type(pattern, *declaration.scope);
+  auto extents = type ? evaluate_dims(*this, pattern, *declaration.scope) : std::nullopt;
+  if (!extents) return nullptr;
+  if (!check_memory(*this, type->storage, pattern.loc, fmt::format("param '{}'", declaration.name))) return nullptr;
+  observe(declaration.name, declaration.loc,
+          Datum::type(context().tensor(*extents, type->storage, type->policies)));
+  it->second = ParamType{std::move(*extents), places_of(pattern), type->storage, type->policies};
+  return &*it->second;
+}
+
+/// A param becomes an argument of the entry where its body comes upon it first.
+Value* GraphBuilder::param_argument(const ParamDeclaration& declaration, const ParamType& type) {
+  Value*& argument = params_[&declaration];
+  if (!argument) {
+    argument =
+        add_argument(declaration.key, "param",
+                     context().tensor(type.dims, type.storage, type.policies), type.dim_places);
+  }
+  return argument;
+}
+
+Datum GraphBuilder::param(const ParamDeclaration& declaration, Loc loc) {
+  const ParamType* type = param_type(declaration);
+  if (!type) return Datum::poison();
+  if (function_ == nullptr || initialised_) return Evaluator::param(declaration, loc);
+  Datum value = handle(param_argument(declaration, *type), {type->storage, type->policies, false},
+                       declaration.loc);
+  if (!value.is_ir()) return value;
+  IrValue named = value.as_ir();
+  named.name = context().intern(declaration.name);
+  return Datum::ir(named);
+}
+
+/// Gives each symbol of an entry's signature the dim it stands for: itself.
+bool GraphBuilder::declare_symbols(const Signature& signature, Scope& scope) {
+  for (const DeclaredSymbol& symbol : signature.dtypes) {
+    if (!default_dtype(signature, symbol, scope)) return false;
+  }
+  for (const DeclaredSymbol& symbol : signature.dims) {
+    scope.set(symbol.name, Datum::dim(dims().symbol(symbol.name)), symbol.loc);
+  }
+  return true;
+}
+
+/// Makes a size that is one symbol another dim wherever the signature's symbols mention it. False
+/// when it is no symbol, or part of that dim.
+bool GraphBuilder::unify(Dim from, Dim to, const Signature& signature, Scope& scope) {
+  std::string symbol(from->symbol());
+  if (symbol.empty() || mentions(to, symbol)) return false;
+  std::map<std::string, Dim, std::less<>> replacement = {{symbol, to}};
+  auto replaced = [&](Dim dim) { return dims().substitute(dim, replacement); };
+  for (const DeclaredSymbol& declared : signature.dims) {
+    Binding* binding = scope.find_here(declared.name);
+    Dim now = as_dimension(dims(), binding->value);
+    if (now) scope.set(declared.name, Datum::dim(replaced(now)), binding->loc);
+  }
+  for (DimFact& fact : facts()) fact = {fact.relation, replaced(fact.left), replaced(fact.right)};
+  for (Attr& guard : guards_) {
+    std::vector<NamedAttr> entries = guard->entries;
+    for (auto& [name, value] : entries) {
+      if (value->is(AttrKind::Dim)) value = context().dim(replaced(value->dim));
+    }
+    guard = context().dict(std::move(entries));
+  }
+  return true;
+}
+
+/// Of A + B - 2*C == 0: makes A the dim 2*C - B, which is a size as A is. False when no symbol stands alone.
+bool GraphBuilder::unify_part(Dim zero, const Signature& signature, Scope& scope) {
+  for (const DimTerm& term : zero->terms) {
+    bool is_symbol = term.factors.size() == 1 && term.factors[0]->kind == DimAtomKind::Symbol;
+    if (!is_symbol || (term.coefficient != 1 && term.coefficient != -1)) continue;
+    Dim symbol = dims().symbol(term.factors[0]->text), sign = dims().constant(-term.coefficient);
+    Dim rest = dims().add(symbol, dims().mul(sign, zero));
+    if (!unify(symbol, rest, signature, scope)) continue;
+    facts().push_back({Relation::GreaterEqual, rest, dims().constant(0)});
+    return true;
+  }
+  return false;
+}
+
+/// One comparison of a `where` clause. `A == B` makes the two one dim; everything else is a fact
+/// for the checker and a guard for the runtime.
+bool GraphBuilder::assume(const ast::Compare& compare, const Signature& signature, Scope& scope) {
+  for (size_t i = 0; i < compare.ops.size(); ++i) {
+    Dim left = expect_dim(evaluate(*compare.operands[i], scope), compare.operands[i]->loc,
+                          "a side of a 'where' clause");
+    Dim right = left ? expect_dim(evaluate(*compare.operands[i + 1], scope),
+                                  compare.operands[i + 1]->loc, "a side of a 'where' clause")
+                     : nullptr;
+    if (!right) return false;
+    ast::CompareOp op = compare.ops[i];
+    std::optional<Relation> relation = as_relation(op);
+    if (!relation) {
+      unsupported(compare.loc, fmt::format("'{}' in a 'where' clause", ast::spelling(op)));
+      return false;
+    }
+    DimFact fact{*relation, left, right};
+    auto known = tessera::decide(dims(), fact, facts());
+    if (known == true) continue;
+    if (known == false) {
+      report(diag::false_where, compare.loc,
+             fact.text(), " whatever the sizes are");
+      return false;
+    }
+    if (op == ast::CompareOp::Equal &&
+        (unify(left, right, signature, scope) || unify(right, left, signature, scope) ||
+         unify_part(dims().sub(left, right), signature, scope))) {
+      continue;
+    }
+    facts().push_back(fact);
+    add_guard(fact, source_text(session().sources(), compare.loc), compare.loc);
+  }
+  return true;
+}
+
+bool GraphBuilder::assume_where(const Function& function, const Signature& signature,
+                                Scope& scope) {
+  std::vector<const ast::Expr*> clauses(function.def->where.begin(), function.def->where.end());
+  for (size_t i = 0; i < clauses.size(); ++i) {
+    const ast::Expr* clause = clauses[i];
+    if (const auto* both = ast::as<ast::Logical>(clause); both && both->op == ast::LogicalOp::And) {
+      clauses.insert(clauses.end(), both->operands.begin(), both->operands.end());
+      continue;
+    }
+    const auto* compare = ast::as<ast::Compare>(clause);
+    bool good = compare && compares_sizes(*compare, scope) ? assume(*compare, signature, scope)
+                                                           : check_entry_clause(*clause, scope);
+    if (!good) return false;
+  }
+  return true;
+}
+
+/// The parameter is a state object, or a list of such.
+bool GraphBuilder::add_state(const TypePattern& pattern, const SignatureParameter& parameter, Scope& scope) {
+  bool list = pattern.kind == PatternKind::Tuple;
+  auto is_state = [](const TypePattern& each) { return each.kind == PatternKind::State; };
+  if (list && !std::all_of(pattern.elements.begin(), pattern.elements.end(), is_state)) {
+    unsupported(pattern.loc, fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));
+    return false;
+  }
+  std::vector<Datum> states;
+  size_t count = list ? pattern.elements.size() : 1;
+  for (size_t i = 0; i < count; ++i) {
+    std::string name = list ? fmt::format("{}.{}", parameter.name, i) : parameter.name;
+    states.push_back(state_input(list ? pattern.elements[i] : pattern, name, parameter.loc, scope));
+    if (states.back().is_poison()) return false;
+  }
+  scope.set(parameter.name, list ? Datum::list(std::move(states)) : states[0], parameter.loc);
+  return true;
+}
+
+bool GraphBuilder::add_input(const Function& function, const Signature& signature,
+                             const SignatureParameter& parameter, Scope& scope) {
+  const TypePattern& pattern = parameter.type;
+  bool tensor = pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
+  bool scalar = pattern.kind == PatternKind::Scalar;
+  if (pattern.kind == PatternKind::DTypeParam) return true;  // its default, which is in the scope
+  bool number = scalar || pattern.kind == PatternKind::DimParam;
+  if (number && signature.declares_dim(parameter.name)) return add_size(function, parameter, scope);
+  if (!tensor && !scalar && !pattern.loc.known()) {
+    report(diag::unsupported_construct, parameter.loc,
+           fmt::format("an entry whose parameter '{}' has no type", parameter.name))
+        .help(fmt::format("write its type, such as {}: Tensor[N, f32]", parameter.name));
+    return false;
+  }
+  if (pattern.kind == PatternKind::State || pattern.kind == PatternKind::Tuple) {
+    return add_state(pattern, parameter, scope);
+  }
+  if (!tensor && !scalar) {
+    unsupported(pattern.loc.known() ? pattern.loc : parameter.loc,
+                fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));
+    return false;
+  }
+  if (!pattern.layout.empty()) {
+    unsupported(pattern.loc, fmt::format("layout '{}' of a tensor", pattern.layout));
+    return false;
+  }
+  if (!pattern.privileges.empty()) return unsupported(pattern.loc, "a region of a tensor"), false;
+  if (parameter.default_value) {
+    unsupported(parameter.default_value->loc, "a default of an entry's parameter");
+    return false;
+  }
+  auto type = written_type(pattern, scope);
+  std::optional<std::vector<Dim>> extents = std::vector<Dim>{};
+  if (type && tensor) extents = evaluate_dims(*this, pattern, scope);
+  if (!type || !extents) return false;
+  if (!check_memory(*this, type->storage, pattern.loc, fmt::format("parameter '{}'", parameter.name))) return false;
+  Value* argument =
+      add_argument(parameter.name, "input",
+                   context().tensor(*extents, type->storage, type->policies), places_of(pattern));
+  if (extents->empty()) type_places_[argument] = pattern.loc;
+  IrValue input = handle(argument, *type, parameter.loc).as_ir();
+  input.name = context().intern(parameter.name);
+  scope.set(parameter.name, Datum::ir(input), parameter.loc);
+  if (parameter.name == "seed" && type->storage == DType::U64 && extents->empty()) {
+    seed_ = argument;
+  }
+  return true;
+}
+
+bool GraphBuilder::add_inputs(const Function& function, const Signature& signature, Scope& scope) {
+  for (const SignatureParameter& parameter : signature.parameters) {
+    if (!add_input(function, signature, parameter, scope)) return false;
+  }
+  if (!seed_) {
+    seed_ = hidden_seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
+  }
+  return check_bound_symbols(function);
+}
+
+/// Every symbol of the arguments' types has to be an extent of an argument, which is where its
+/// value comes from.
+bool GraphBuilder::check_bound_symbols(const Function& function) {
+  Block* block = function_->region()->front();
+  std::set<std::string, std::less<>> bound;
+  for (unsigned i = 0; i < block->arg_count(); ++i) {
+    for (Dim dim : block->arg(i)->type()->dims) bound.insert(std::string(dim->symbol()));
+    if (Attr dim = arguments_[i]->get("dim")) bound.insert(dim->string);
+  }
+  for (unsigned i = 0; i < block->arg_count(); ++i) {
+    std::string missing;
+    for (Dim dim : block->arg(i)->type()->dims) {
+      for_each_symbol(dim, [&](std::string_view name) {
+        if (!bound.count(name) && missing.empty()) missing = std::string(name);
+      });
+    }
+    if (missing.empty()) continue;
+    report(diag::unbound_dimension, function.loc, missing, function.name)
+        .help(fmt::format("a parameter with '{}' alone as a dimension binds it", missing));
+    return false;
+  }
+  return true;
+}
+
+namespace {
+
+/// The values of a result: lists and tuples in lists and tuples are spread out.
+void spread(const Datum& value, std::vector<Datum>& values) {
+  if (!value.is_sequence()) return values.push_back(value);
+  for (const Datum& element : value.elements()) spread(element, values);
+}
+
+}  // namespace
+
+/// The tensors of a state object, each left in the memory it came in.
+bool GraphBuilder::add_state_result(const StateValue& state, Loc loc, std::vector<Attr>& names,
+                                    std::vector<Value*>& returned) {
+  HeldState& held = states_[state.name()];
+  if (held.returned) {
+    report(diag::state_returned_twice, loc, state.name());
+    return false;
+  }
+  if (!is_current(state, loc)) return false;
+  held.returned = loc;
+  for (const auto& [field, value] : state.fields()) {
+    std::string name = fmt::format("{}.{}", state.name(), field);
+    names.push_back(context().dict({{"alias_of", context().string(name)}, {"name", context().string(name)}}));
+    returned.push_back(value.value);
+    for (Attr& argument : arguments_) {
+      if (argument->get("name")->string != name) continue;
+      argument = context().dict({{"donated", context().boolean(true)},
+                                 {"kind", context().string("input")},
+                                 {"name", context().string(name)}});
+    }
+  }
+  return true;
+}
+
+bool GraphBuilder::add_results(const Function& function, const Datum& result) {
+  std::vector<Datum> values;
+  spread(result, values);
+  Loc loc = finished().result_loc.known() ? finished().result_loc : function.loc;
+  if (result.is_none() || values.empty()) {
+    report_missing_return(function);
+    return false;
+  }
+  std::set<std::string, std::less<>> taken;
+  std::vector<Attr> names;
+  std::vector<Value*> returned;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!may_spend(1, loc)) return false;
+    if (const auto* state = values[i].object_as<StateValue>()) {
+      if (!add_state_result(*state, loc, names, returned)) return false;
+      continue;
+    }
+    std::string what = values.size() == 1 ? fmt::format("the result of '{}'", function.name)
+                                          : fmt::format("result {} of '{}'", i, function.name);
+    auto value = expect_tensor(values[i], loc, what);
+    if (!value || !check_memory(*this, value->storage, loc, what)) return false;
+    std::string name(value->name);
+    if (name.empty() || taken.count(name) || name.find('.') != name.npos) {
+      std::string_view entry = symbol_name(function_);
+      name = values.size() == 1 ? std::string(entry) : fmt::format("{}.{}", entry, i);
+    }
+    taken.insert(name);
+    names.push_back(context().dict({{"name", context().string(name)}}));
+    builder_.set_loc(loc);
+    returned.push_back(stored(*value));
+  }
+  if (!check_states_returned(function)) return false;
+  builder_.set_loc(loc);
+  builder_.op(graph::info(graph::OpKind::Return), {returned}, {});
+  function_->set_attr("results", context().array(std::move(names)));
+  return true;
+}
+
+/// Values between those with a handle, such as a factor of a product under its common leading dims.
+void GraphBuilder::check_sizes() {
+  walk(function_, [&](Op* op) {
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      check_size(*this, op->result(i)->type()->dims, op->loc());
+    }
+  });
+}
+
+/// The function's arguments, ops and results; false when a mistake was reported.
+bool GraphBuilder::add_body(const Function& function, const Signature& signature, Scope& scope) {
+  if (!declare_symbols(signature, scope) || !assume_where(function, signature, scope) ||
+      !add_inputs(function, signature, scope)) {
+    return false;
+  }
+  if (!record_numerics(function)) return false;
+  Datum result = run_body(function, scope, Loc{});
+  std::vector<Attr> found;
+  for (const auto& [effect, place] : finished().effects) found.push_back(context().string(effect));
+  if (!found.empty()) function_->set_attr("effects", context().array(std::move(found)));
+  result = finish_result(function, signature, std::move(result), scope);
+  if (result.is_poison() || !add_results(function, result)) return false;
+  check_sizes();
+  return check_bound_symbols(function);
+}
+
+/// What the function promises and asks for.
+void GraphBuilder::add_facts() {
+  if (!guards_.empty()) function_->set_attr("guards", context().array(guards_));
+  if (!numerics_.empty()) function_->set_attr("numerics", context().array(numerics_));
+  if (!hints_.empty()) function_->set_attr("hints", context().array(hints_));
+}
+
+void GraphBuilder::build_entry(const Function& function, std::string_view symbol) {
+  size_t errors = session().error_count();
+  const Signature& signature = session().signature(*this, function);
+  if (signature.failed) return;
+  if (open_dtype(signature) || open_parameter(signature)) return open_entries_.push_back(&function);
+  if (module_.find(symbol)) {
+    report(diag::duplicate_entry, function.loc, symbol)
+        .help("entries begin with the name of an instance: name=\"encoder\" as its last argument");
+    return;
+  }
+  begin_function("entry", symbol, function.loc);
+  Scope* scope = session().new_scope(function.scope);
+  bool good = add_body(function, signature, *scope);
+  if (good && session().error_count() == errors) {
+    settle_arguments();
+    check_argument_names(function);
+    add_facts();
+  } else {
+    function_->erase();
+  }
+  end_function();
+}
+
+void GraphBuilder::build_initialisers() {
+  for (const ParamDeclaration& declaration : session().params()) build_initialiser(declaration);
+  // At the end: an attribute that grew would be kept in each of its lengths.
+  for (auto& [text, shared] : initialisers_) {
+    shared.function->set_attr("params", context().array(std::move(shared.params)));
+  }
+}
+
+void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
+  size_t errors = session().error_count();
+  const ParamType* type = param_type(declaration);
+  if (!type || !declaration.initialiser) return;
+  for (Dim dim : type->dims) {
+    if (dim->constant()) continue;
+    unsupported(
+        declaration.initialiser->loc,
+        fmt::format("an initial value of a size that is bound at run time ({})", dim->text));
+    return;
+  }
+  begin_function("init", "init", declaration.loc);
+  seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
+  initialised_ = &declaration;
+  const ast::Expr& expr = *declaration.initialiser;
+  Datum value = evaluate(expr, *declaration.scope);
+  bool good = !value.is_poison();
+  if (good) {
+    TypePattern pattern = read_type(*this, *declaration.annotation, *declaration.scope);
+    std::string what = fmt::format("the initial value of '{}'", declaration.name);
+    if (value.is_scalar() || value.is(DatumKind::Bool)) {
+      Value* filled = number(value, type->storage, type->dims, expr.loc);
+      value = filled ? handle(filled, {type->storage, type->policies, false}, expr.loc)
+                     : Datum::poison();
+    }
+    value = conform(pattern, value, *declaration.scope, Use::Stored, expr.loc, what);
+    good = value.is_ir();
+    if (good) check_sizes();
+  }
+  if (good && session().error_count() == errors) {
+    builder_.op(graph::info(graph::OpKind::Return), {{value.as_ir().value}}, {});
+    std::string text = source_text(session().sources(), expr.loc);
+    function_->set_attr("results",
+                        context().array({context().dict({{"name", context().string("value")},
+                                                         {"text", context().string(text)}})}));
+    function_->set_attr("args", context().array(arguments_));
+    share_initialiser(declaration);
+  } else {
+    function_->erase();
+  }
+  initialised_ = nullptr;
+  end_function();
+}
+
+/// Params that begin alike have one function: those of the layers of a model.
+void GraphBuilder::share_initialiser(const ParamDeclaration& declaration) {
+  auto [it, fresh] = initialisers_.try_emplace(print(function_));
+  Initialiser& shared = it->second;
+  if (fresh) {
+    shared.function = function_;
+    set_symbol_name(function_, fmt::format("init.{}", declaration.key));
+  } else {
+    function_->erase();
+  }
+  shared.params.push_back(context().string(declaration.key));
+}
+
+}  // namespace tessera::frontend

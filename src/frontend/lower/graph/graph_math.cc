@@ -1,0 +1,270 @@
+// Contractions, reductions and what neural networks are made of.
+
+#include <algorithm>
+#include <cmath>
+
+#include "frontend/lower/graph/graph_builder.h"
+#include "frontend/values/dims.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+/// The leading dims (all but the last two) of a product; reports those that do not broadcast.
+std::optional<std::vector<Dim>> GraphBuilder::match_leading(const IrValue& a, const IrValue& b,
+                                                            Loc loc) {
+  auto leading = [](const IrValue& value) {
+    const std::vector<Dim>& all = value.value->type()->dims;
+    return std::vector<Dim>(all.begin(), all.end() - 2);
+  };
+  std::vector<Dim> of_a = leading(a), of_b = leading(b);
+  std::vector<Dim>& longer = of_a.size() < of_b.size() ? of_b : of_a;
+  std::vector<Dim>& shorter = of_a.size() < of_b.size() ? of_a : of_b;
+  size_t offset = longer.size() - shorter.size();
+  for (size_t i = 0; i < shorter.size(); ++i) {
+    Dim& dim = longer[offset + i];
+    if (dim == shorter[i] || shorter[i]->is_constant(1)) continue;
+    if (!dim->is_constant(1)) {
+      bool swapped = &longer == &of_b;
+      size_t axis_a = swapped ? i : offset + i, axis_b = swapped ? offset + i : i;
+      report_unequal(*this, loc, place(a, axis_a, "the left operand"),
+                     place(b, axis_b, "the right operand"));
+      return std::nullopt;
+    }
+    dim = shorter[i];
+  }
+  return std::move(longer);
+}
+
+/// Whether two values have a matrix product: of numbers, with axes, and as long along k.
+bool GraphBuilder::check_product(const IrValue& a, const IrValue& b, Loc loc) {
+  for (const IrValue* operand : {&a, &b}) {
+    if (operand->storage == DType::Bool) {
+      report(diag::wrong_dtype, loc, "@", to_string(DType::Bool));
+      return false;
+    }
+    if (operand->value->type()->rank() == 0) {
+      report(diag::rank_mismatch, loc, subject(*operand, "an operand of '@'"), 0, 1);
+      return false;
+    }
+  }
+  const std::vector<Dim>& of_a = a.value->type()->dims;
+  const std::vector<Dim>& of_b = b.value->type()->dims;
+  size_t axis = of_b.size() == 1 ? 0 : of_b.size() - 2;
+  if (of_a.back() == of_b[axis]) return true;
+  auto builder = report_unequal(*this, loc, place(a, of_a.size() - 1, "the left operand"),
+                                place(b, axis, "the right operand"));
+  if (of_b.size() == 2 && of_a.back() == of_b.back()) {
+    fix_operand(builder, b.value, ".T",
+                "the axes that are summed along are the last ones of both: transpose the factor");
+  }
+  return false;
+}
+
+Datum GraphBuilder::matmul(const Datum& left, const Datum& right, Loc loc) {
+  if (!left.is_ir() || !right.is_ir()) return Evaluator::matmul(left, right, loc);
+  IrValue a = left.as_ir(), b = right.as_ir();
+  if (!check_product(a, b, loc)) return Datum::poison();
+  auto type = meet(type_of(a), type_of(b), loc);
+  if (!type) return Datum::poison();
+  builder_.set_loc(loc);
+  // A vector is a matrix of one row on the left and of one column on the right.
+  Dim one = dims().constant(1);
+  bool row = a.value->type()->rank() == 1, column = b.value->type()->rank() == 1;
+  const std::vector<Dim> dims_a = a.value->type()->dims;
+  const std::vector<Dim> dims_b = b.value->type()->dims;
+  // The operands enter in the dtype they are stored in.
+  a.value = convert(stored(a), type->storage);
+  b.value = convert(stored(b), type->storage);
+  if (row) a.value = graph::reshape(builder_, a.value, {one, dims_a[0]});
+  if (column) b.value = graph::reshape(builder_, b.value, {dims_b[0], one});
+  auto leading = match_leading(a, b, loc);
+  if (!leading) return Datum::poison();
+  auto extended = [&](Value* value) {
+    std::vector<Dim> all = *leading;
+    all.insert(all.end(), value->type()->dims.end() - 2, value->type()->dims.end());
+    return graph::broadcast_to(builder_, value, std::move(all));
+  };
+  Value* x = extended(a.value);
+  Value* y = b.value->type()->rank() == 2 ? b.value : extended(b.value);
+  DType accum = contraction_dtype(type->storage, type->policies);
+  Value* product = graph::gemm(builder_, x, y, accum);
+  if (row || column) {
+    std::vector<Dim> shape = product->type()->dims;
+    if (column) shape.pop_back();
+    if (row) shape.erase(shape.end() - (column ? 1 : 2));
+    product = graph::reshape(builder_, product, std::move(shape));
+  }
+  if (!is_float(type->storage)) type->storage = accum;
+  return handle(product, *type, loc);
+}
+
+Datum GraphBuilder::reduce(std::string_view kind, const BoundArguments& arguments, size_t axis) {
+  std::string_view function = kind;
+  auto x =
+      expect_tensor(arguments[0], arguments.locs[0], fmt::format("the argument of '{}'", function));
+  auto keep = expect_bool(arguments[axis + 1], arguments.locs[axis + 1], "keepdims");
+  if (!x || !keep) return Datum::poison();
+  Type type = x->value->type();
+  auto axes = expect_axes(arguments[axis], type->rank(), arguments.locs[axis],
+                          subject(*x, fmt::format("the argument of '{}'", function)));
+  if (!axes) return Datum::poison();
+  bool mean = kind == "mean";
+  if (x->storage == DType::Bool || (mean && !is_float(x->storage))) {
+    auto builder = report(diag::wrong_dtype, arguments.call, function, to_string(x->storage));
+    // A float would lose count of more than it has digits for.
+    help_conversion(builder, arguments.locs[0], mean ? DType::F32 : DType::I64);
+    return Datum::poison();
+  }
+  builder_.set_loc(arguments.call);
+  std::vector<Dim> reduced;
+  for (int64_t each : *axes) reduced.push_back(type->dims[size_t(each)]);
+  Value* value = graph::reduce(builder_, computed(*x), mean ? "sum" : kind, *axes, *keep);
+  if (mean) value = divide_by_count(value, reduced);
+  return handle(value, type_of(*x), arguments.call);
+}
+
+Value* GraphBuilder::divide_by_count(Value* sum, std::span<const Dim> reduced) {
+  Dim count = element_count(dims(), reduced);
+  std::vector<Dim> shape = sum->type()->dims;
+  DType dtype = sum->type()->dtype;
+  Value* divisor = nullptr;
+  if (auto constant = count->constant()) {
+    divisor = graph::full(builder_, double(*constant), shape, dtype);
+  } else {
+    divisor = graph::broadcast_to(builder_, convert(graph::dim(builder_, count), dtype), shape);
+  }
+  return graph::div(builder_, sum, divisor);
+}
+
+Datum GraphBuilder::softmax(const BoundArguments& arguments) {
+  auto x = expect_float(arguments[0], arguments.locs[0], "softmax");
+  if (!x) return Datum::poison();
+  size_t rank = x->value->type()->rank();
+  auto axis =
+      expect_axis(arguments[1], rank, arguments.locs[1], subject(*x, "the argument of 'softmax'"));
+  if (!axis) return Datum::poison();
+  builder_.set_loc(arguments.call);
+  Value* value = computed(*x);
+  bool last = size_t(*axis) + 1 == rank;
+  std::vector<int64_t> perm;
+  for (size_t i = 0; i < rank; ++i) perm.push_back(int64_t(i));
+  std::swap(perm[size_t(*axis)], perm[rank - 1]);
+  if (!last) value = graph::transpose(builder_, value, perm);
+  value = graph::softmax(builder_, value);
+  if (!last) value = graph::transpose(builder_, value, perm);
+  return handle(value, type_of(*x), arguments.call);
+}
+
+Datum GraphBuilder::rmsnorm(const BoundArguments& arguments) {
+  auto x = expect_float(arguments[0], arguments.locs[0], "rmsnorm");
+  auto eps = expect_number(arguments[2], arguments.locs[2], "eps");
+  if (!x || !eps) return Datum::poison();
+  if (*eps < 0 || !std::isfinite(*eps)) {
+    report(diag::wrong_kind, arguments.locs[2], "eps", to_text(arguments[2]),
+           "a finite number of at least 0");
+    return Datum::poison();
+  }
+  Type type = x->value->type();
+  if (type->rank() == 0) {
+    report(diag::rank_mismatch, arguments.locs[0], subject(*x, "the argument of 'rmsnorm'"), 0, 1);
+    return Datum::poison();
+  }
+  NumericType result = type_of(*x);
+  Value* scale = nullptr;
+  if (!arguments[1].is_none()) {
+    auto given = expect_float(arguments[1], arguments.locs[1], "rmsnorm");
+    if (!given) return Datum::poison();
+    Type scale_type = given->value->type();
+    std::string what = subject(*given, "the scale");
+    if (scale_type->rank() != 1) {
+      report(diag::rank_mismatch, arguments.locs[1], what, scale_type->rank(), 1);
+      return Datum::poison();
+    }
+    if (scale_type->dims[0] != type->dims.back()) {
+      report_unequal(*this, arguments.locs[1], place(*given, 0, "the scale"),
+                     place(*x, type->rank() - 1, "the argument of 'rmsnorm'"));
+      return Datum::poison();
+    }
+    auto met = meet(result, type_of(*given), arguments.call);
+    if (!met) return Datum::poison();
+    result = *met;
+    builder_.set_loc(arguments.call);
+    scale = convert(given->value, result.compute());
+  }
+  builder_.set_loc(arguments.call);
+  Value* value = convert(x->value, result.compute());
+  return handle(graph::rmsnorm(builder_, value, scale, *eps), result, arguments.call);
+}
+
+Datum GraphBuilder::embedding(const BoundArguments& arguments) {
+  auto ids = expect_tensor(arguments[0], arguments.locs[0], "the argument 'ids' of 'embedding'");
+  auto table =
+      expect_tensor(arguments[1], arguments.locs[1], "the argument 'table' of 'embedding'");
+  if (!ids || !table) return Datum::poison();
+  if (!is_integer(ids->storage)) {
+    report(diag::dtype_mismatch, arguments.locs[0], subject(*ids, "the argument 'ids'"),
+           to_string(ids->storage), "an integer dtype");
+    return Datum::poison();
+  }
+  if (table->value->type()->rank() != 2) {
+    report(diag::rank_mismatch, arguments.locs[1], subject(*table, "the argument 'table'"),
+           table->value->type()->rank(), 2);
+    return Datum::poison();
+  }
+  if (table->storage == DType::Bool) {
+    report(diag::wrong_dtype, arguments.locs[1], "embedding", to_string(DType::Bool));
+    return Datum::poison();
+  }
+  builder_.set_loc(arguments.call);
+  return handle(graph::embedding(builder_, ids->value, table->value), type_of(*table),
+                arguments.call);
+}
+
+/// Targets that stand where logits belong, and the other way round.
+bool GraphBuilder::report_swapped(const BoundArguments& arguments) {
+  if (!arguments[0].is_ir() || !arguments[1].is_ir()) return false;
+  DType first = type_of(arguments[0].as_ir()).storage, second = type_of(arguments[1].as_ir()).storage;
+  if (!is_integer(first) || !is_float(second)) return false;
+  const SourceManager& sources = session().sources();
+  std::string logits = source_text(sources, arguments.locs[0]), targets = source_text(sources, arguments.locs[1]);
+  report(diag::dtype_mismatch, arguments.locs[0], subject(arguments[0].as_ir(), "the argument 'logits'"),
+         to_string(first), "a float dtype")
+      .fix("logits stand before targets", {{arguments.locs[0], targets}, {arguments.locs[1], logits}});
+  return true;
+}
+
+Datum GraphBuilder::cross_entropy(const BoundArguments& arguments) {
+  if (report_swapped(arguments)) return Datum::poison();
+  auto logits = expect_float(arguments[0], arguments.locs[0], "cross_entropy");
+  auto targets =
+      expect_tensor(arguments[1], arguments.locs[1], "the argument 'targets' of 'cross_entropy'");
+  if (!logits || !targets) return Datum::poison();
+  std::string of_logits = subject(*logits, "the argument 'logits'");
+  std::string of_targets = subject(*targets, "the argument 'targets'");
+  if (!is_integer(targets->storage)) {
+    report(diag::dtype_mismatch, arguments.locs[1], of_targets, to_string(targets->storage),
+           "an integer dtype");
+    return Datum::poison();
+  }
+  const std::vector<Dim>& rows = logits->value->type()->dims;
+  const std::vector<Dim>& picked = targets->value->type()->dims;
+  if (rows.empty()) {
+    report(diag::rank_mismatch, arguments.locs[0], of_logits, 0, 1);
+    return Datum::poison();
+  }
+  if (picked.size() + 1 != rows.size()) {
+    report(diag::rank_mismatch, arguments.locs[1], of_targets, picked.size(), rows.size() - 1);
+    return Datum::poison();
+  }
+  for (size_t i = 0; i < picked.size(); ++i) {
+    if (picked[i] == rows[i]) continue;
+    report_unequal(*this, arguments.call, place(*targets, i, of_targets),
+                   place(*logits, i, of_logits));
+    return Datum::poison();
+  }
+  builder_.set_loc(arguments.call);
+  return handle(graph::cross_entropy(builder_, computed(*logits), targets->value), type_of(*logits),
+                arguments.call);
+}
+
+}  // namespace tessera::frontend

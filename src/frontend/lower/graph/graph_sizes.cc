@@ -1,0 +1,192 @@
+// Sizes and dtypes that an entry does not get from its tensors: `int` parameters, which become
+// dimensions where they are used as one, defaults of dtypes, and what `where` says of either.
+
+#include <algorithm>
+
+#include "frontend/lower/graph/graph_builder.h"
+#include "frontend/syntax/ast_walk.h"
+#include "frontend/values/dims.h"
+#include "ir/graph/constants.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+/// Whether a type or a `where` clause of the signature has the parameter as a dimension.
+bool is_used_as_size(const Function& function, const SignatureParameter& parameter) {
+  bool used = false;
+  auto visit = [&](const ast::Node& node) {
+    const auto* name = ast::as<ast::Name>(&node);
+    const auto* string = ast::as<ast::String>(&node);
+    used = used || (name && name->text == parameter.name) || (string && string->value == parameter.name);
+  };
+  for (const ast::Parameter& each : function.parameters()) {
+    if (each.annotation) ast::walk(*each.annotation, visit);
+  }
+  if (function.def->return_type) ast::walk(*function.def->return_type, visit);
+  for (const ast::Expr* clause : function.def->where) ast::walk(*clause, visit);
+  return used || parameter.type.kind == PatternKind::DimParam;
+}
+
+}  // namespace
+
+/// A dtype parameter of an entry is its default.
+bool GraphBuilder::default_dtype(const Signature& signature, const DeclaredSymbol& symbol,
+                                 Scope& scope) {
+  for (const SignatureParameter& parameter : signature.parameters) {
+    if (parameter.name != symbol.name || !parameter.default_value) continue;
+    Loc loc = parameter.default_value->loc;
+    Datum value = evaluate(*parameter.default_value, scope);
+    auto dtype = expect_dtype(value, loc, fmt::format("the default of '{}'", symbol.name));
+    if (!dtype) return false;
+    Policies policies;
+    if (value.is(DatumKind::DType)) policies = value.dtype_policies();
+    scope.set(symbol.name, Datum::dtype(*dtype, policies), symbol.loc);
+    return true;
+  }
+  TSR_UNREACHABLE("an entry with an open dtype is compiled where it is called");
+}
+
+/// The dtype that a signature leaves to its callers; null when it leaves none.
+const DeclaredSymbol* GraphBuilder::open_dtype(const Signature& signature) {
+  for (const DeclaredSymbol& symbol : signature.dtypes) {
+    auto has_default = [&](const SignatureParameter& parameter) {
+      return parameter.name == symbol.name && parameter.default_value;
+    };
+    const auto& parameters = signature.parameters;
+    if (std::none_of(parameters.begin(), parameters.end(), has_default)) return &symbol;
+  }
+  return nullptr;
+}
+
+void GraphBuilder::report_open(const Function& function, const DeclaredSymbol& symbol) {
+  auto builder = report(diag::generic_entry, symbol.loc, function.name, symbol.name);
+  std::vector<std::string> names;
+  for (std::string_view name : dtype_names()) names.emplace_back(name);
+  bool is_near = builder.suggest(session().sources(), symbol.loc, symbol.name, names);
+  if (!is_near) builder.help("an entry is compiled for itself; write the dtype, f32 for example");
+}
+
+/// The parameter that is a state of no size; null when there is none.
+const SignatureParameter* GraphBuilder::open_parameter(const Signature& signature) {
+  for (const SignatureParameter& parameter : signature.parameters) {
+    if (open_state(parameter.type)) return &parameter;
+  }
+  return nullptr;
+}
+
+/// A function with @jit that leaves something open is compiled where it is called, and has to be.
+void GraphBuilder::finish_entries() {
+  for (const Function* function : open_entries_) {
+    if (called_.count(function)) continue;
+    const Signature& signature = session().signature(*this, *function);
+    if (const DeclaredSymbol* dtype = open_dtype(signature)) {
+      report_open(*function, *dtype);
+    } else {
+      report_open_state(*open_parameter(signature));
+    }
+  }
+}
+
+/// Adds the argument of an `int` or `dim` parameter. In the signature's types and clauses it is a
+/// size; in the body it is a number, until it is used as a size.
+bool GraphBuilder::add_size(const Function& function, const SignatureParameter& parameter,
+                            Scope& scope) {
+  if (parameter.default_value) {
+    unsupported(parameter.default_value->loc, "a default of an entry's parameter");
+    return false;
+  }
+  Value* argument = add_argument(parameter.name, "input", context().tensor({}, DType::I64));
+  int_arguments_[argument] = arguments_.size() - 1;
+  if (!is_used_as_size(function, parameter)) {
+    IrValue input = handle(argument, {DType::I64, {}, false}, parameter.loc).as_ir();
+    input.name = context().intern(parameter.name);
+    scope.set(parameter.name, Datum::ir(input), parameter.loc);
+    return true;
+  }
+  IrValue value;
+  value.value = argument;
+  Dim bound = size_of(value);
+  Dim meant = as_dimension(dims(), scope.find_here(parameter.name)->value);
+  if (meant != bound) {
+    // `where` says that it is another size.
+    add_guard({Relation::Equal, bound, meant}, fmt::format("{} == {}", bound->text, meant->text), parameter.loc);
+  }
+  return true;
+}
+
+/// Whether a number is computed of `int` arguments, sizes and constants alone, as sizes can be.
+bool GraphBuilder::is_int(Value* value) const {
+  if (int_arguments_.count(value)) return true;
+  const Op* def = value->def();
+  if (!def || value->type()->dtype != DType::I64 || value->type()->rank() != 0) return false;
+  if (def->is(graph::info(graph::OpKind::Dim)) || graph::uniform_element(value)) return true;
+  switch (def->info().elementwise) {
+    case ElementwiseKind::Add:
+    case ElementwiseKind::Sub:
+    case ElementwiseKind::Mul: return is_int(def->operand(0)) && is_int(def->operand(1));
+    default: return false;
+  }
+}
+
+/// The dimension that is computed of what `int` arguments bind when the entry is called; null for other values.
+Dim GraphBuilder::size_of(const IrValue& value) {
+  if (!is_int(value.value)) return nullptr;
+  auto it = int_arguments_.find(value.value);
+  if (it == int_arguments_.end()) return computed_size(value.value);
+  Attr& description = arguments_[it->second];
+  Attr name = description->get("name");
+  Dim size = dims().symbol(name->string);
+  if (description->get("dim")) return size;
+  description = context().dict({{"dim", name}, {"kind", description->get("kind")}, {"name", name}});
+  add_guard({Relation::GreaterEqual, size, dims().constant(0)}, fmt::format("{} >= 0", size->text), value.origin);
+  return size;
+}
+
+/// What a number that `is_int` is as a size.
+Dim GraphBuilder::computed_size(Value* value) {
+  const Op* def = value->def();
+  if (!def) {
+    IrValue argument;
+    argument.value = value;
+    return size_of(argument);
+  }
+  if (def->is(graph::info(graph::OpKind::Dim))) return def->dim_attr("value");
+  if (auto number = graph::uniform_element(value)) return dims().constant(number->i);
+  Dim a = computed_size(def->operand(0)), b = computed_size(def->operand(1));
+  switch (def->info().elementwise) {
+    case ElementwiseKind::Add: return dims().add(a, b);
+    case ElementwiseKind::Sub: return dims().sub(a, b);
+    default: return dims().mul(a, b);
+  }
+}
+
+void GraphBuilder::add_guard(const DimFact& fact, std::string_view text, Loc loc) {
+  std::vector<NamedAttr> guard = {{"left", context().dim(fact.left)},
+                                  {"relation", context().string(spelling(fact.relation))},
+                                  {"right", context().dim(fact.right)},
+                                  {"text", context().string(text)}};
+  if (loc.known()) guard.insert(guard.begin() + 1, {"place", context().string(place_text(loc))});
+  guards_.push_back(context().dict(std::move(guard)));
+}
+
+bool GraphBuilder::compares_sizes(const ast::Compare& compare, Scope& scope) {
+  for (const ast::Expr* operand : compare.operands) {
+    Datum value = evaluate(*operand, scope);
+    if (!value.is_poison() && !as_dimension(dims(), value)) return false;
+  }
+  return true;
+}
+
+/// A clause on what is known while the entry is compiled, such as its dtypes.
+bool GraphBuilder::check_entry_clause(const ast::Expr& clause, Scope& scope) {
+  auto holds = expect_bool(evaluate(clause, scope), clause.loc, "a 'where' clause");
+  if (!holds) return false;
+  if (!*holds) {
+    report(diag::false_where, clause.loc, source_text(session().sources(), clause.loc), "");
+  }
+  return *holds;
+}
+
+}  // namespace tessera::frontend

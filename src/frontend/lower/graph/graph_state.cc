@@ -1,0 +1,378 @@
+// State objects in graph functions. An entry's parameter `cache: KVCache[…]` is an input for each tensor
+// of the object ("cache.K"), and a returned object is a result for each, in the memory of that input. What
+// changes an object makes new tensors: gir.update_slice for a part, any op for a whole field.
+
+#include "frontend/evaluate/dtype_values.h"
+#include "frontend/lower/graph/graph_builder.h"
+#include "frontend/values/dims.h"
+#include "frontend/values/type_text.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+/// The axis of a cache's tensors that counts positions.
+constexpr size_t position_axis = 2;
+
+std::string effect_of(const StateValue& state) {
+  return fmt::format("state({})", state.name());
+}
+
+/// What a call of a method with plain arguments was given for a parameter; null when nothing.
+const CallArgument* given(const std::vector<CallArgument>& arguments, size_t position,
+                          std::string_view name) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    bool here = arguments[i].name.empty() ? i == position : arguments[i].name == name;
+    if (here) return &arguments[i];
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+/// The tensors of an entry's parameter, as arguments of the function.
+std::optional<StateValue::Fields> GraphBuilder::state_fields(const TypePattern& pattern,
+                                                             const std::string& name, Loc loc,
+                                                             Scope& scope) {
+  StateValue::Fields fields;
+  auto add = [&](std::string_view field, const std::vector<Dim>& extents, const NumericType& type) {
+    std::string key = fmt::format("{}.{}", name, field);
+    Value* argument = add_argument(key, "input", context().tensor(extents, type.storage, type.policies));
+    IrValue value = handle(argument, type, loc).as_ir();
+    value.name = context().intern(key);
+    fields.emplace_back(field, value);
+  };
+  NumericType count{DType::I64, {}, false}, f32{DType::F32, {}, false};
+  if (pattern.state == StateKind::KVCache) {
+    auto type = written_type(pattern, scope);
+    auto extents = type ? evaluate_dims(*this, pattern, scope) : std::nullopt;
+    if (!extents) return std::nullopt;
+    add("K", *extents, *type);
+    add("V", *extents, *type);
+    add("length", {}, count);
+    return fields;
+  }
+  Datum of = evaluate(*pattern.state_of, scope);
+  auto param = expect_tensor(of, pattern.state_of->loc, "what an 'OptimizerState' is of");
+  if (!param) return std::nullopt;
+  const std::vector<Dim>& extents = param->value->type()->dims;
+  add("m", extents, f32);
+  add("v", extents, f32);
+  if (pattern.state_policies.fp32_master) add("master", extents, f32);
+  add("step", {}, count);
+  return fields;
+}
+
+const TypePattern* open_state(const TypePattern& pattern) {
+  if (pattern.kind == PatternKind::Tuple) {
+    for (const TypePattern& element : pattern.elements) {
+      if (const TypePattern* open = open_state(element)) return open;
+    }
+  }
+  if (pattern.kind != PatternKind::State) return nullptr;
+  bool open = pattern.state == StateKind::KVCache ? pattern.dims.empty() : !pattern.state_of;
+  return open ? &pattern : nullptr;
+}
+
+void GraphBuilder::report_open_state(const SignatureParameter& parameter) {
+  const TypePattern& pattern = *open_state(parameter.type);
+  report(diag::malformed_type, pattern.loc,
+         fmt::format("entry's parameter '{}' is a '{}' of no size", parameter.name,
+                     to_string(pattern.state)))
+      .help(pattern.state == StateKind::KVCache
+                ? "write its dims and dtype: KVCache[\"B\", \"H\", \"S_max\", \"D_h\", bf16]"
+                : "write of which parameter: OptimizerState[w]");
+}
+
+Datum GraphBuilder::state_input(const TypePattern& pattern, const std::string& name, Loc loc,
+                                Scope& scope) {
+  TSR_CHECK(!open_state(pattern), "an entry with an open state is compiled where it is called");
+  auto fields = state_fields(pattern, name, loc, scope);
+  if (!fields) return Datum::poison();
+  for (const auto& [field, value] : *fields) {
+    if (!check_memory(*this, value.storage, pattern.loc, fmt::format("'{}.{}'", name, field))) return Datum::poison();
+  }
+  auto state = std::make_shared<StateValue>(pattern.state, name, pattern.state_policies, std::move(*fields));
+  states_[name].first = state.get();
+  return Datum::object(std::move(state));
+}
+
+/// Checks an object against a written type, whose dims have been bound or are those of the scope.
+Datum GraphBuilder::conform_state(const TypePattern& pattern, const Datum& value, Scope& scope, Loc loc,
+                                  const std::string& what) {
+  const auto* state = value.object_as<StateValue>();
+  bool parts = value.is_sequence() && pattern.state == StateKind::KVCache && pattern.dims.empty();
+  if (parts) return value;  // keys, values and their number, for a kernel
+  if (!state || state->kind() != pattern.state) {
+    report(diag::wrong_kind, loc, what, describe(value), fmt::format("a {}", to_string(pattern.state)));
+    return Datum::poison();
+  }
+  if (!is_current(*state, loc)) return Datum::poison();
+  const IrValue* keys = state->field("K");
+  if (pattern.dims.empty() || !keys) return value;
+  auto type = written_type(pattern, scope);
+  if (!type || !check_dims(pattern, *keys, scope, loc, what)) return Datum::poison();
+  if (type->storage != keys->storage) {
+    report(diag::dtype_mismatch, loc, what, to_string(keys->storage), to_string(type->storage))
+        .label(pattern.loc, "the type is written here");
+    return Datum::poison();
+  }
+  if (pattern.state_policies.rolling_window == state->policies().rolling_window) return value;
+  report(diag::wrong_kind, loc, what,
+         state->policies().rolling_window ? "a KVCache with @rolling_window" : "a KVCache without @rolling_window",
+         "one as its type says")
+      .label(pattern.loc, "the type is written here");
+  return Datum::poison();
+}
+
+bool GraphBuilder::is_current(const StateValue& state, Loc loc) {
+  if (!state.spent()) return true;
+  bool is_name = state.name().find('.') == state.name().npos;  // no element of a list, which is no target
+  std::string next = is_name ? fmt::format("{0} = {0}.append(…)", state.name()) : "cache = cache.append(…)";
+  if (state.kind() != StateKind::KVCache) next = fmt::format("w, {0} = adamw(w, {0}, …)", state.name());
+  if (std::string object = source_text(session().sources(), *state.spent()); !is_name) {
+    object = object.substr(0, object.find('.'));
+    auto in_name = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+    bool is_variable = !object.empty() && std::all_of(object.begin(), object.end(), in_name);
+    if (is_variable) next = fmt::format("{0} = {0}.append(…)", object);
+  }
+  report(diag::state_spent, loc, state.name())
+      .label(*state.spent(), "it is updated here")
+      .help("go on with what the update gives: " + next);
+  return false;
+}
+
+Datum GraphBuilder::state_member(const Datum& datum, const ast::Identifier& name) {
+  const auto& state = *datum.object_as<StateValue>();
+  if (!is_current(state, name.loc)) return Datum::poison();
+  if (const IrValue* field = state.field(name.text)) return Datum::ir(*field);
+  bool cache = state.kind() == StateKind::KVCache;
+  if (const IrValue* keys = state.field("K"); keys && (name.text == "shape" || name.text == "dtype")) {
+    return attribute(Datum::ir(*keys), name, name.loc);
+  }
+  std::vector<std::string> methods = {"replace", "offload", "prefetch"};
+  if (cache) methods.insert(methods.end(), {"append", "prune", "view"});
+  if (std::find(methods.begin(), methods.end(), name.text) != methods.end()) {
+    return Datum::object(std::make_shared<StateMethod>(datum, std::string(name.text)));
+  }
+  auto builder = report(diag::unknown_member, name.loc, describe(datum), name.text);
+  if (builder.suggest(session().sources(), name.loc, name.text, methods)) return Datum::poison();
+  builder.help(cache ? "a cache has K, V, length, shape, dtype, append, prune, view, replace, offload and prefetch"
+                  : "an optimiser's state has m, v, step, with @fp32_master also master, and replace, "
+                    "offload and prefetch");
+  return Datum::poison();
+}
+
+Datum GraphBuilder::call_object(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) {
+  if (const auto* method = callee.object_as<StateMethod>()) {
+    return call_method(*method, std::move(arguments), loc);
+  }
+  return Evaluator::call_object(callee, std::move(arguments), loc);
+}
+
+Datum GraphBuilder::call_method(const StateMethod& method, std::vector<CallArgument> arguments, Loc loc) {
+  const std::string& name = method.name();
+  const Datum& state = method.datum();
+  if (!is_current(method.state(), loc)) return Datum::poison();
+  if (name == "replace") return replace(state, arguments, loc);
+  static const std::map<std::string_view, std::vector<std::string_view>> parameters = {
+      {"append", {"k", "v"}}, {"prune", {"n"}}, {"view", {}}, {"offload", {}}, {"prefetch", {}}};
+  const std::vector<std::string_view>& names = parameters.at(name);
+  for (const CallArgument& argument : arguments) {
+    bool known = argument.name.empty() || std::find(names.begin(), names.end(), argument.name) != names.end();
+    if (known) continue;
+    report(diag::unknown_keyword, argument.loc, name, argument.name);
+    return Datum::poison();
+  }
+  if (arguments.size() != names.size()) {
+    report(diag::wrong_argument_count, loc, name,
+           fmt::format("{} argument{}", names.size(), names.size() == 1 ? "" : "s"),
+           fmt::format("{} {}", arguments.size(), arguments.size() == 1 ? "is" : "are"));
+    return Datum::poison();
+  }
+  if (name == "append") return append(state, arguments, loc);
+  if (name == "prune") return prune(state, arguments, loc);
+  if (name == "view") {
+    return Datum::tuple({Datum::ir(*method.state().field("K")), Datum::ir(*method.state().field("V"))});
+  }
+  // Where memory lies is the caller's: on one device the object stays what it is.
+  report(diag::hint_no_effect, loc, fmt::format("'{}'", name), "any target");
+  record_effect(effect_of(method.state()), loc);
+  return state;
+}
+
+/// From here on another object has the state's memory; of what is no state nothing.
+void GraphBuilder::spend(const Datum& datum, Loc loc) {
+  const auto* state = datum.object_as<StateValue>();
+  if (!state) return;
+  state->spend(place_of_report(loc).loc);
+  spent_.push_back(datum);
+}
+
+/// The object with other tensors, after which the one before is spent.
+Datum GraphBuilder::updated(const Datum& datum, StateValue::Fields fields, Loc loc) {
+  const auto& state = *datum.object_as<StateValue>();
+  record_effect(effect_of(state), loc);
+  spend(datum, loc);
+  states_[state.name()].updated = place_of_report(loc).loc;
+  for (auto& [name, value] : fields) {
+    value.name = context().intern(fmt::format("{}.{}", state.name(), name));
+    value.origin = loc;
+  }
+  return Datum::object(
+      std::make_shared<StateValue>(state.kind(), state.name(), state.policies(), std::move(fields)));
+}
+
+/// The bits of what is appended, as the cache stores them; null when a mistake was reported.
+Value* GraphBuilder::appended_part(const StateValue& cache, const IrValue& part, std::string_view what, Loc loc) {
+  const IrValue& held = *cache.field("K");
+  const std::vector<Dim>& dims_now = part.value->type()->dims;
+  const std::vector<Dim>& room = held.value->type()->dims;
+  std::string name = subject(part, what);
+  if (dims_now.size() != room.size()) {
+    report(diag::rank_mismatch, loc, name, dims_now.size(), room.size())
+        .help("what is appended has the dims [B, H, S, D_h] of the cache, S being its own");
+    return nullptr;
+  }
+  for (size_t i = 0; i < room.size(); ++i) {
+    if (i == position_axis || dims_now[i] == room[i]) continue;
+    DimPlace here = place(part, i, what);
+    report_unequal(*this, loc, here, place(held, i, cache.name()));
+    return nullptr;
+  }
+  bool fits = part.weak ? is_float(held.storage) : widens_to(part.storage, held.storage);
+  if (!fits) {
+    auto builder = report(diag::narrowing, loc, name, to_string(part.storage), to_string(held.storage));
+    help_conversion(builder, loc, held.storage);
+    return nullptr;
+  }
+  builder_.set_loc(loc);
+  return in_dtype(part, held.storage);
+}
+
+/// That there is room for the positions: while compiling that they can fit at all, and when the
+/// program runs that they still do.
+bool GraphBuilder::check_append(const StateValue& cache, Value* k, Loc loc) {
+  const IrValue& held = *cache.field("K");
+  Dim length = k->type()->dims[position_axis], room = held.value->type()->dims[position_axis];
+  if (std::optional<bool> fits = decide(dims(), ast::CompareOp::LessEqual, length, room, facts()); fits != true) {
+    auto builder = session().report(diag::append_too_long, loc, length->text, room->text, cache.name());
+    if (fits == false) {
+      builder.help(fmt::format("there are always more positions than it holds: give '{}' room for {}", cache.name(),
+                              length->text));
+    } else {
+      help_clause(builder, {Relation::LessEqual, length, room});
+    }
+    return false;
+  }
+  if (cache.policies().rolling_window) return true;
+  // Whatever number a caller gives as the length, nothing here wraps.
+  Value* held_length = cache.field("length")->value;
+  Value* zero = graph::dim(builder_, dims().constant(0));
+  Value* most = graph::dim(builder_, dims().sub(room, length));
+  Value* is_length = graph::elementwise(builder_, ElementwiseKind::Le, {zero, held_length});
+  Value* is_free = graph::elementwise(builder_, ElementwiseKind::Le, {held_length, most});
+  Value* fits = graph::elementwise(builder_, ElementwiseKind::And, {is_length, is_free});
+  builder_.op(graph::info(graph::OpKind::Check), {{fits}}, {},
+              {{"message", context().string(fmt::format("{}.length + {} <= {} does not hold: the cache is full, or its "
+                                                        "length is below 0",
+                                                        cache.name(), length->text, room->text))}});
+  return true;
+}
+
+/// The positions after those that are there; with a rolling window over the oldest.
+Datum GraphBuilder::append(const Datum& datum, const std::vector<CallArgument>& arguments, Loc loc) {
+  const auto& cache = *datum.object_as<StateValue>();
+  Value* parts[2] = {nullptr, nullptr};
+  std::string_view names[2] = {"k", "v"};
+  for (size_t i = 0; i < 2; ++i) {
+    const CallArgument* argument = given(arguments, i, names[i]);
+    if (!argument) {
+      report(diag::missing_argument, loc, names[i], "append");
+      return Datum::poison();
+    }
+    auto part = expect_tensor(argument->value, argument->loc, fmt::format("argument '{}'", names[i]));
+    parts[i] = part ? appended_part(cache, *part, fmt::format("argument '{}'", names[i]), argument->loc) : nullptr;
+    if (!parts[i]) return Datum::poison();
+  }
+  builder_.set_loc(loc);
+  Dim length = parts[0]->type()->dims[position_axis];
+  if (parts[1]->type()->dims[position_axis] != length) {
+    report_unequal(*this, loc, {length, loc, dimension_of(position_axis, "'k'")},
+                   {parts[1]->type()->dims[position_axis], loc, dimension_of(position_axis, "'v'")});
+    return Datum::poison();
+  }
+  if (!check_append(cache, parts[0], loc)) return Datum::poison();
+  StateValue::Fields fields = cache.fields();
+  Value* start = cache.field("length")->value;
+  for (size_t i = 0; i < 2; ++i) {
+    fields[i].second.value = graph::update_slice(builder_, fields[i].second.value, parts[i], start, position_axis,
+                                                 cache.policies().rolling_window);
+  }
+  fields[2].second.value = graph::add(builder_, start, graph::dim(builder_, length));
+  return updated(datum, std::move(fields), loc);
+}
+
+/// The first `n` positions alone.
+Datum GraphBuilder::prune(const Datum& datum, const std::vector<CallArgument>& arguments, Loc loc) {
+  const auto& cache = *datum.object_as<StateValue>();
+  if (cache.policies().rolling_window) {
+    return unsupported(loc, "'prune' of a cache with @rolling_window, whose first positions may be gone,");
+  }
+  builder_.set_loc(loc);
+  Value* kept = operand(arguments[0].value, DType::I64, {}, arguments[0].loc);
+  if (!kept) return Datum::poison();
+  StateValue::Fields fields = cache.fields();
+  Value* least = graph::elementwise(builder_, ElementwiseKind::Min, {fields[2].second.value, kept});
+  Value* zero = graph::scalar(builder_, 0, DType::I64);
+  fields[2].second.value = graph::elementwise(builder_, ElementwiseKind::Max, {least, zero});
+  return updated(datum, std::move(fields), loc);
+}
+
+/// The object with some tensors replaced by others of their types.
+Datum GraphBuilder::replace(const Datum& datum, const std::vector<CallArgument>& arguments, Loc loc) {
+  const auto& state = *datum.object_as<StateValue>();
+  StateValue::Fields fields = state.fields();
+  for (const CallArgument& argument : arguments) {
+    auto is_named = [&](const auto& field) { return field.first == argument.name; };
+    auto it = std::find_if(fields.begin(), fields.end(), is_named);
+    if (it == fields.end()) {
+      report(diag::unknown_keyword, argument.loc, "replace", argument.name.empty() ? "…" : argument.name)
+          .help("fields are given by name: state.replace(step=state.step + 1)");
+      return Datum::poison();
+    }
+    std::string what = fmt::format("field '{}'", argument.name);
+    auto value = expect_tensor(argument.value, argument.loc, what);
+    if (!value) return Datum::poison();
+    const IrValue& held = it->second;
+    if (value->value->type()->dims != held.value->type()->dims) {
+      report(diag::wrong_kind, argument.loc, what, with_article(value->value->type()),
+             with_article(held.value->type()));
+      return Datum::poison();
+    }
+    if (!widens_to(value->storage, held.storage) && !(value->weak && is_float(held.storage))) {
+      auto builder = report(diag::narrowing, argument.loc, what, to_string(value->storage), to_string(held.storage));
+      help_conversion(builder, argument.loc, held.storage);
+      return Datum::poison();
+    }
+    builder_.set_loc(argument.loc);
+    it->second.value = in_dtype(*value, held.storage);
+  }
+  return updated(datum, std::move(fields), loc);
+}
+
+/// State that the entry changes and keeps to itself would be lost.
+bool GraphBuilder::check_states_returned(const Function& function) {
+  for (const auto& [name, held] : states_) {
+    if (!held.updated || held.returned) continue;
+    std::string_view list = std::string_view(name).substr(0, name.find('.'));
+    std::string what = list == name ? fmt::format("return it with the other results: return …, {}", name)
+                                    : fmt::format("return it in a list, as '{}' is one", list);
+    report(diag::state_lost, *held.updated, name, function.name).help(std::move(what));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,173 @@
+// Types that are written: a value given to a parameter, a result or a name with a type has to have
+// it, or to widen to it.
+
+#include "frontend/lower/graph/graph_builder.h"
+#include "frontend/values/dims.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+std::optional<NumericType> GraphBuilder::written_type(const TypePattern& pattern, Scope& scope) {
+  NumericType type{pattern.dtype, pattern.policies, false};
+  if (!pattern.dtype_symbol.empty()) {
+    Datum dtype = lookup(pattern.dtype_symbol, scope, pattern.loc);
+    auto known = expect_dtype(dtype, pattern.loc, "the dtype");
+    if (!known) return std::nullopt;
+    type.storage = *known;
+    if (pattern.policies.empty()) type.policies = dtype.dtype_policies();
+    if (type.policies.accum && !widens_to(type.storage, *type.policies.accum)) {
+      report(diag::accum_narrower, pattern.loc, to_string(*type.policies.accum),
+             to_string(type.storage));
+      return std::nullopt;
+    }
+  }
+  return type;
+}
+
+bool GraphBuilder::check_dims(const TypePattern& pattern, const IrValue& value, Scope& scope,
+                              Loc loc, const std::string& what) {
+  auto wanted = evaluate_dims(*this, pattern, scope);
+  if (!wanted) return false;
+  const std::vector<Dim>& dims_now = value.value->type()->dims;
+  if (dims_now.size() != wanted->size()) {
+    report(diag::rank_mismatch, loc, what, dims_now.size(), wanted->size())
+        .label(pattern.loc, "the type is written here");
+    return false;
+  }
+  for (size_t i = 0; i < dims_now.size(); ++i) {
+    if (dims_now[i] == (*wanted)[i]) continue;
+    bool spread = pattern.dims.size() != wanted->size();
+    DimPlace here = place(value, i, what);
+    here.what = dimension_of(i, what);
+    report_unequal(
+        *this, loc, here,
+        {(*wanted)[i], spread ? pattern.loc : pattern.dims[i].loc, dimension_of(i, "its type")});
+    return false;
+  }
+  return true;
+}
+
+/// Whether a value may be given the written type: its @accum agrees, and its dtype widens.
+bool GraphBuilder::check_widening(const TypePattern& pattern, const NumericType& type,
+                                  const IrValue& value, Loc loc, const std::string& what) {
+  auto accum = value.policies.accum;
+  if (accum && type.policies.accum && accum != type.policies.accum) {
+    report(diag::accum_conflict, loc, to_string(*accum), to_string(*type.policies.accum))
+        .label(pattern.loc, "the type is written here");
+    return false;
+  }
+  if (value.weak && is_float(type.storage)) return true;
+  if (widens_to(value.storage, type.storage)) return true;
+  bool narrows =
+      widens_to(type.storage, value.storage) || is_float(type.storage) == is_float(value.storage);
+  std::string_view from = to_string(value.storage), to = to_string(type.storage);
+  auto builder = narrows ? report(diag::narrowing, loc, what, from, to)
+                         : report(diag::dtype_mismatch, loc, what, from, to);
+  builder.label(pattern.loc, "the type is written here");
+  if (value.value->type()->dtype == value.storage) label_dtype(builder, value.value, loc);
+  help_conversion(builder, loc, type.storage);
+  return false;
+}
+
+Datum GraphBuilder::conform_tensor(const TypePattern& pattern, const Datum& datum, Scope& scope,
+                                   Use use, Loc loc, const std::string& what) {
+  if (!pattern.layout.empty()) {
+    return unsupported(pattern.loc, fmt::format("layout '{}' of a tensor", pattern.layout));
+  }
+  if (!pattern.privileges.empty()) return unsupported(pattern.loc, "a region of a tensor");
+  auto type = written_type(pattern, scope);
+  if (!type) return Datum::poison();
+  auto value = expect_tensor(datum, loc, what);
+  if (!value) return Datum::poison();
+  if (!datum.is_ir()) {
+    // A number takes the dtype that is written.
+    value->value = number(datum, type->storage, {}, loc);
+    if (!value->value) return Datum::poison();
+    value->storage = type->storage;
+  }
+  if (use == Use::Stored && !check_dims(pattern, *value, scope, loc, what)) return Datum::poison();
+  if (!check_widening(pattern, *type, *value, loc, what)) return Datum::poison();
+  builder_.set_loc(loc);
+  IrValue result = *value;
+  result.weak = false;
+  if (value->weak) result.value = in_dtype(*value, type->compute());
+  if (use == Use::Stored) {
+    result.value = round_to(result.value, *type, loc);
+  } else if (value->storage != type->storage) {
+    result.value = convert(result.value, type->compute());
+  }
+  bool inherits = !type->policies.accum && type->storage == value->storage;
+  if (inherits) type->policies.accum = value->policies.accum;
+  result.storage = type->storage;
+  result.policies = type->policies;
+  return Datum::ir(result);
+}
+
+Datum GraphBuilder::conform(const TypePattern& pattern, const Datum& value, Scope& scope, Use use,
+                            Loc loc, const std::string& what) {
+  if (value.is_poison()) return value;
+  switch (pattern.kind) {
+    case PatternKind::Poison:
+      return Datum::poison();
+    case PatternKind::Any:
+      return value;
+    case PatternKind::Tensor:
+    case PatternKind::KTile:
+      return conform_tensor(pattern, value, scope, use, loc, what);
+    case PatternKind::Tile:
+      return unsupported(pattern.loc, "type 'Tile' outside a kernel");
+    case PatternKind::State:
+      return conform_state(pattern, value, scope, loc, what);
+    case PatternKind::Other:
+      // A tile of a kernel on whole tensors: any tensor, as it is stored.
+      if (pattern.name == "Tile" && value.is_ir())
+        return use == Use::Stored ? rounded(value, loc) : value;
+      return unsupported(pattern.loc, fmt::format("type '{}'", pattern.name));
+    case PatternKind::Tuple:
+      break;
+    case PatternKind::Scalar:
+      // A scalar that is computed is a tensor of rank 0.
+      if (value.is_ir()) return conform_tensor(pattern, value, scope, Use::Stored, loc, what);
+      return conform_constant(pattern, value, loc, what);
+    default:
+      return conform_constant(pattern, value, loc, what);
+  }
+  if (pattern.elements.empty() && value.is_none()) return value;
+  if (!value.is_sequence() || value.elements().size() != pattern.elements.size()) {
+    report(diag::wrong_kind, loc, what,
+           value.is_sequence() ? fmt::format("a tuple of {}", value.elements().size())
+                               : describe(value),
+           pattern.elements.empty() ? "nothing"
+                                    : fmt::format("a tuple of {}", pattern.elements.size()));
+    return Datum::poison();
+  }
+  std::vector<Datum> elements;
+  for (size_t i = 0; i < pattern.elements.size(); ++i) {
+    elements.push_back(conform(pattern.elements[i], value.elements()[i], scope, use, loc,
+                               fmt::format("element {} of {}", i, what)));
+    if (elements.back().is_poison()) return Datum::poison();
+  }
+  return Datum::tuple(std::move(elements));
+}
+
+/// Rounds tensors to what they are stored in, which is what returning them means.
+Datum GraphBuilder::rounded(const Datum& value, Loc loc) {
+  if (value.is_sequence()) {
+    std::vector<Datum> elements;
+    for (const Datum& element : value.elements()) elements.push_back(rounded(element, loc));
+    return value.is(DatumKind::Tuple) ? Datum::tuple(std::move(elements))
+                                      : Datum::list(std::move(elements));
+  }
+  if (!value.is_ir() || value.as_ir().weak) return value;
+  builder_.set_loc(loc);
+  IrValue result = value.as_ir();
+  result.value = stored(result);
+  return Datum::ir(result);
+}
+
+Datum GraphBuilder::annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) {
+  TypePattern pattern = read_type(*this, annotation, scope);
+  return conform(pattern, value, scope, Use::Stored, loc, "the value");
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,217 @@
+// Values and their dtypes: how operands of an op are brought to one dtype.
+
+#include <algorithm>
+
+#include "frontend/evaluate/dtype_values.h"
+#include "frontend/evaluate/weak_value.h"
+#include "frontend/lower/graph/graph_builder.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+std::string subject(const IrValue& value, std::string_view otherwise) {
+  return value.name.empty() ? std::string(otherwise) : fmt::format("'{}'", value.name);
+}
+
+std::string dimension_of(size_t axis, std::string_view what) {
+  return fmt::format("dimension {} of {}", axis, what);
+}
+
+/// The value under the dims that the facts have for its extents: the same elements in the same order.
+Value* GraphBuilder::under_facts(Value* value) {
+  std::vector<Dim> extents;
+  for (Dim extent : value->type()->dims) extents.push_back(simplified(extent));
+  return extents == value->type()->dims ? value : graph::reshape(builder_, value, std::move(extents));
+}
+
+Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) {
+  value = under_facts(value);
+  if (!check_size(*this, value->type()->dims, loc) || !check_turns(value->type()->dims, loc)) return Datum::poison();
+  IrValue ir;
+  ir.value = value;
+  ir.storage = type.storage;
+  ir.policies = type.policies;
+  ir.weak = type.weak;
+  ir.origin = loc;
+  return Datum::ir(ir);
+}
+
+bool GraphBuilder::is_counted(Dim size) const {
+  return std::any_of(turns_.begin(), turns_.end(), [&](const Turn& turn) {
+    return turn.counter && mentions(size, turn.counter->symbol());
+  });
+}
+
+/// All turns of a loop on the machine have the same ops: refuses sizes that its counter changes.
+bool GraphBuilder::check_turns(std::span<const Dim> extents, Loc loc) {
+  for (const Turn& turn : turns_) {
+    auto changes = [&](Dim extent) { return turn.counter && mentions(extent, turn.counter->symbol()); };
+    auto changed = std::find_if(extents.begin(), extents.end(), changes);
+    if (changed == extents.end()) continue;
+    std::vector<Dim> written;
+    for (Dim extent : extents) written.push_back(as_written(extent));
+    report(diag::unsupported_construct, loc,
+           fmt::format("a tensor of {}, whose size changes from turn to turn of a loop,", to_text(written)))
+        .help(fmt::format("let each turn have the whole axis, and a neutral value for what it does not ask for: "
+                          "where(arange(N) < {}, x, 0)", as_written(*changed)->text));
+    return false;
+  }
+  return true;
+}
+
+Value* GraphBuilder::convert(Value* value, DType dtype) {
+  return value->type()->dtype == dtype ? value : graph::cast(builder_, value, dtype);
+}
+
+Value* GraphBuilder::in_dtype(const IrValue& value, DType dtype) {
+  bool again = value.weak && dtype == DType::F64;
+  return again ? in_double(*this, builder_, value, graph::info(ElementwiseKind::Cast)) : convert(value.value, dtype);
+}
+
+Value* GraphBuilder::computed(const IrValue& value) {
+  return convert(value.value, compute_dtype(value.storage, value.policies));
+}
+
+Value* GraphBuilder::stored(const IrValue& value) {
+  return round_to(value.value, type_of(value), value.origin);
+}
+
+/// The bits in the dtype that the type is stored in; with @saturate no finite or infinite number becomes more than that
+/// dtype's greatest, with @stochastic_round the library rounds.
+Value* GraphBuilder::round_to(Value* value, const NumericType& type, Loc loc) {
+  DType from = value->type()->dtype;
+  bool narrows = is_float(from) && is_float(type.storage) && dtype_info(type.storage).bits < 32;
+  if (from != type.storage && narrows && type.policies.stochastic_round) return round_by_chance(value, type, loc);
+  if (from == type.storage || !type.policies.saturate) return convert(value, type.storage);
+  Policies policies;
+  policies.saturate = true;
+  Value* cut = graph::cast_to(builder_, value, context().tensor(value->type()->dims, type.storage, policies));
+  return cut;
+}
+
+/// stochastic_round of stdlib/rounding.tsr.
+Value* GraphBuilder::round_by_chance(Value* value, const NumericType& type, Loc loc) {
+  SourceModule* library = session().load_library("tessera.rounding");
+  TSR_CHECK(library, "the library has a module for rounding");
+  Datum function = lookup("stochastic_round", *library->scope, loc);
+  Datum x = handle(convert(value, DType::F32), {DType::F32, {}, false}, loc);
+  Datum rounded = call(function,
+                       {{"", x, loc}, {"", Datum::dtype(type.storage), loc},
+                        {"saturate", Datum::boolean(type.policies.saturate), loc}},
+                       loc);
+  return rounded.is_ir() ? rounded.as_ir().value : convert(value, type.storage);
+}
+
+std::optional<NumericType> GraphBuilder::meet(const NumericType& a, const NumericType& b, Loc loc) {
+  if (a.policies.accum && b.policies.accum && a.policies.accum != b.policies.accum) {
+    auto builder = report(diag::accum_conflict, loc, to_string(*a.policies.accum), to_string(*b.policies.accum));
+    builder.help("cast one of them, or declare both with the same @accum");
+    label_accumulation(builder, *a.policies.accum, *b.policies.accum);
+    return std::nullopt;
+  }
+  bool first = a.storage == b.storage || widens_to(b.storage, a.storage);
+  if (!first && !widens_to(a.storage, b.storage)) {
+    report_mixed_dtypes(loc, a.storage, b.storage, wide_enough(a.storage, b.storage));
+    return std::nullopt;
+  }
+  NumericType met;
+  met.storage = first ? a.storage : b.storage;
+  met.policies = first ? a.policies : b.policies;
+  met.policies.accum = a.policies.accum ? a.policies.accum : b.policies.accum;
+  if (met.policies.accum && !widens_to(met.storage, *met.policies.accum)) met.policies.accum = {};
+  return met;
+}
+
+std::optional<NumericType> GraphBuilder::meet(std::span<const Datum> operands, bool real, Loc loc) {
+  std::optional<NumericType> met;
+  bool has_float = real, all_bool = true;
+  for (const Datum& operand : operands) {
+    has_float = has_float || operand.is(DatumKind::Float) || operand.is_ir();
+    all_bool = all_bool && operand.is(DatumKind::Bool);
+    if (!operand.is_ir() || operand.as_ir().weak) continue;
+    NumericType type = type_of(operand.as_ir());
+    met = met ? meet(*met, type, loc) : type;
+    if (!met) return std::nullopt;
+  }
+  if (met) return met;
+  DType dtype = has_float ? DType::F32 : DType::I64;
+  return NumericType{all_bool ? DType::Bool : dtype, {}, !all_bool};
+}
+
+namespace {
+
+constexpr int64_t exact_in_double = int64_t(1) << 53;
+
+}  // namespace
+
+Value* GraphBuilder::number(const Datum& datum, DType dtype, const std::vector<Dim>& dims,
+                            Loc loc) {
+  builder_.set_loc(loc);
+  if (datum.is(DatumKind::Bool) && dtype == DType::Bool) {
+    return graph::full(builder_, datum.as_bool() ? 1 : 0, dims, dtype);
+  }
+  bool fits = false;
+  if (datum.is(DatumKind::Dim)) {
+    fits = has_size(dtype, datum.as_dim(), this->dims(), facts());
+  } else if (is_float(dtype)) {
+    fits = datum.is_number() && has_number(dtype, datum.as_double());
+  } else if (is_integer(dtype)) {
+    fits = datum.is(DatumKind::Int) && has_integer(dtype, datum.as_int());
+  }
+  if (!fits) {
+    auto builder = report(diag::number_not_of_dtype, loc, to_text(datum), to_string(dtype));
+    label_operand(builder, dtype, loc);
+    if (datum.is(DatumKind::Float) && is_integer(dtype)) {
+      builder.help("an integer takes integers; cast(x, f32) makes a float of it first");
+    }
+    return nullptr;
+  }
+  if (datum.is(DatumKind::Dim)) {
+    Value* size = convert(graph::dim(builder_, datum.as_dim()), dtype);
+    return graph::broadcast_to(builder_, size, dims);
+  }
+  bool exact = !is_integer(dtype) ||
+               (datum.as_int() >= -exact_in_double && datum.as_int() <= exact_in_double);
+  if (exact) return graph::full(builder_, datum.as_double(), dims, dtype);
+  return graph::broadcast_to(builder_, graph::scalar(builder_, datum.as_int(), dtype), dims);
+}
+
+Value* GraphBuilder::operand(const Datum& datum, DType dtype, const std::vector<Dim>& dims,
+                             Loc loc) {
+  if (!datum.is_ir()) return number(datum, dtype, dims, loc);
+  const IrValue& ir = datum.as_ir();
+  if (ir.weak && !is_float(dtype)) {
+    auto builder = report(diag::mixed_dtypes, loc, to_string(ir.storage), to_string(dtype));
+    builder.help(fmt::format("write the conversion: cast(…, {})", to_string(ir.storage)));
+    return nullptr;
+  }
+  builder_.set_loc(loc);
+  return graph::broadcast_to(builder_, in_dtype(ir, dtype), dims);
+}
+
+std::optional<IrValue> GraphBuilder::expect_tensor(const Datum& datum, Loc loc,
+                                                   std::string_view what) {
+  if (datum.is_ir()) return datum.as_ir();
+  if (datum.is_scalar() || datum.is(DatumKind::Bool)) {
+    auto type = meet({&datum, 1}, false, loc);
+    Value* value = type ? number(datum, type->storage, {}, loc) : nullptr;
+    if (!value) return std::nullopt;
+    return handle(value, *type, loc).as_ir();
+  }
+  if (datum.is_poison()) return std::nullopt;
+  report_wrong_kind(loc, what, datum, "a tensor");
+  return std::nullopt;
+}
+
+std::optional<IrValue> GraphBuilder::expect_float(const Datum& datum, Loc loc,
+                                                  std::string_view function) {
+  auto tensor = expect_tensor(datum, loc, fmt::format("the argument of '{}'", function));
+  if (!tensor) return std::nullopt;
+  if (is_float(tensor->storage)) return tensor;
+  auto builder = report_dtype(diag::wrong_dtype, loc, tensor->value, DType::F32, "it is used here", function,
+                              to_string(tensor->storage));
+  help_conversion(builder, loc, DType::F32);
+  return std::nullopt;
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,81 @@
+#pragma once
+// Where a tile lies along one of its axes, read back along the ops that it is computed by.
+//
+// What a load, a gather or coordinates number is a tile of an axis that ends somewhere: the elements past that end are
+// none of the kernel's. Memory holds what was written to it. A tile of one number lies nowhere; of it is known at most
+// which axis its extent was asked of.
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "frontend/lower/kernel/kernel_objects.h"
+
+namespace tessera::frontend {
+
+/// Tile `index`, of `tile` elements, of an axis of `extent`.
+struct TilePlace {
+  Value* index = nullptr;
+  Dim tile = nullptr;
+  Dim extent = nullptr;
+  bool loaded = false;  ///< by an op that masks what lies past the end
+
+  /// Whether the axis may end within a tile. A whole axis may be run in tiles that are larger.
+  bool is_cut() const;
+};
+
+/// What was said of tiles as they were made, and their ops do not say.
+struct TileOrigins {
+  std::map<const Value*, TilePlace> numbered;                   ///< coordinates of elements
+  std::map<const Value*, std::vector<const KernelAxis*>> made;  ///< tiles of a number: axes of the kernel, by dimension
+  /// The one element, or its coordinates, that a program has of axes that have no extent: those axes, by dimension.
+  std::map<const Value*, std::vector<const KernelAxis*>> single;
+  /// Reshapes that insert axes of one element: the operand's axis that each one is, -1 for a new one.
+  std::map<const Value*, std::vector<int>> inserted;
+  std::set<const Op*> displaced;  ///< loads of slots that were filled by another number, as slots are counted modulo
+};
+
+class EdgeSearch {
+ public:
+  /// `single`: looks for the axes of which the dimension has one element, and not for where tiles lie.
+  EdgeSearch(const TileOrigins& origins, Op* kernel, bool single = false)
+      : origins_(&origins), kernel_(kernel), single_(single) {}
+
+  void visit(Value* tile, size_t axis);
+
+  const std::vector<TilePlace>& places() const { return found_.places; }
+  /// Of tiles of one number, or of single elements.
+  const std::vector<const KernelAxis*>& axes() const { return found_.axes; }
+  /// A load from memory that may hold one tile of a cut axis or another; null where there is none.
+  Op* unplaced() const { return found_.unplaced; }
+
+ private:
+  struct Found {
+    std::vector<TilePlace> places;
+    std::vector<const KernelAxis*> axes;
+    Op* unplaced = nullptr;
+  };
+
+  bool is_known(Value* tile, size_t axis);
+  void visit_result(Op* op, unsigned n, size_t axis);
+  void visit_yields(Op* op, unsigned n, size_t axis);
+  void visit_memory(Op* load, size_t axis);
+  const Found& written_by(Op* write, size_t back);
+  void add(const TilePlace& place);
+
+  const TileOrigins* origins_;
+  Op* kernel_;
+  bool single_;
+  std::set<std::pair<Value*, size_t>> seen_;
+  Found found_;
+  std::map<std::pair<Op*, size_t>, Found> written_;
+};
+
+/// Whether both compute the same from the same, wherever they stand.
+bool is_same_index(const Value* a, const Value* b);
+
+/// Whether all of the tile, or some of its axes in another order, is what memory was filled with by copies, which are 0
+/// past an edge.
+bool is_copied(Op* kernel, Value* tile);
+
+}  // namespace tessera::frontend

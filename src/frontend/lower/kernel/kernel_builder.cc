@@ -1,0 +1,503 @@
+#include "frontend/lower/kernel/kernel_builder.h"
+
+#include "frontend/lower/kernel/kernel_library.h"
+#include "frontend/evaluate/kernel_value.h"
+#include "frontend/values/dims.h"
+#include "ir/core/kernel_size.h"
+#include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+using schedule::info;
+using schedule::OpKind;
+
+KernelBuilder::KernelBuilder(Session& session, Module& module, const Function& function,
+                             const schedule::KernelRequest& request, const ScheduleTable* table,
+                             const FunctionTable& functions)
+    : Evaluator(session),
+      function_(function),
+      request_(request),
+      table_(table),
+      functions_(functions),
+      module_(module),
+      first_op_(module.op_count()),
+      ops_(*this, module) {
+  TSR_CHECK(function.def && function.kind == FunctionKind::Kernel,
+            "a kernel is a def with @kernel");
+  TSR_CHECK(&module.context() == &session.context(), "a kernel is built in the session's context");
+}
+
+bool KernelBuilder::may_grow(Loc loc) {
+  if (module_.op_count() - first_op_ <= most_kernel_ops) return true;
+  report(diag::unsupported_kernel_size, loc, function_.name, most_kernel_ops).help(kernel_size_help);
+  return false;
+}
+
+Result<schedule::KernelInstance> KernelBuilder::build() {
+  errors_before_ = session().diagnostics().error_count();
+  signature_ = &session().signature(*this, function_);
+  scan_ = scan_kernel(*function_.def);
+  if (!check_signature() || !bind_operands() || !check_operands() || !define_symbols()) {
+    return failure;
+  }
+  if (!read_decorators(layers_) || !create_kernel()) return failure;
+  std::vector<Loc> locs;
+  auto given = arguments();
+  Datum result = Datum::poison();
+  if (given && bind_parameters(function_, std::move(*given), *scope_, request_.loc, locs) && check_where()) {
+    // A kernel that is compiled for itself is called by nobody.
+    result = run_body(function_, *scope_, request_.loc == function_.loc ? Loc{} : request_.loc);
+  }
+  schedule::KernelInstance instance;
+  bool good = !result.is_poison() && !has_errors();
+  if (std::set<std::string> combined = good ? combined_single_axes() : std::set<std::string>(); !combined.empty()) {
+    kernel_->erase();
+    KernelBuilder again(session(), module_, function_, request_, table_, functions_);
+    again.combined_axes_ = std::move(combined);
+    again.combined_axes_.merge(combined_axes_);
+    return again.build();
+  }
+  if (good && store_results(result) && !has_errors() && check_regions() && check_memory() && limit_tiles()) {
+    warn_of_parts();
+    warn_of_one_program();
+    finish_kernel(instance);
+    return instance;
+  }
+  kernel_->erase();
+  return failure;
+}
+
+/// Refuses what the language has and kernels do not lower yet.
+bool KernelBuilder::check_signature() {
+  if (signature_->failed) return false;
+  bool regions = false;
+  for (const SignatureParameter& parameter : signature_->parameters) {
+    const TypePattern& type = parameter.type;
+    if (!check_privileges(type)) return false;
+    regions |= is_region(type);
+    if (!type.layout.empty())
+      return unsupported(type.loc, "a stored layout in a kernel's signature"), false;
+    bool unknown = type.kind == PatternKind::Tile || type.kind == PatternKind::Tuple ||
+                   type.kind == PatternKind::Other ||
+                   (type.kind == PatternKind::State && !is_cache(type));
+    if (unknown) return unsupported(type.loc, "a kernel's parameter of this type"), false;
+  }
+  std::vector<TypePattern> results = result_patterns();
+  if (results.empty() && !regions)
+    return report_without_result(*this, function_), false;
+  for (const TypePattern& type : results) {
+    if (!is_operand(type))
+      return unsupported(type.loc, "a kernel's result of this type"), false;
+  }
+  if (scan_.context) return true;
+  if (!scan_.uses_tiles)
+    return unsupported(function_.loc, "a kernel of whole-tensor operations"), false;
+  return report(diag::kernel_without_context, function_.loc, function_.name)
+             .help("declare them first: t = tile.context(m=M, n=N)"),
+         false;
+}
+
+std::vector<TypePattern> KernelBuilder::result_patterns() const {
+  return kernel_results(*signature_);
+}
+
+namespace {
+
+ArgumentType argument_type(Type type, std::string_view name, Loc loc) {
+  ArgumentType argument;
+  argument.dims = type->dims;
+  argument.dtype = type->dtype;
+  argument.policies = type->policies;
+  argument.loc = loc;
+  argument.what = fmt::format("argument '{}'", name);
+  return argument;
+}
+
+}  // namespace
+
+/// The operand of a parameter, `next` counting those before it; null for one that is left out.
+Type KernelBuilder::operand_of(const SignatureParameter& parameter, size_t& next) const {
+  if (!is_operand(parameter.type) || next >= request_.operands.size()) return nullptr;
+  return request_.operands[next++];
+}
+
+/// Binds the signature's symbols to the operands' dims and dtypes, in the caller's symbols.
+bool KernelBuilder::bind_operands() {
+  size_t next = 0;
+  size_t declared = 0, given = 0;
+  std::vector<std::pair<const SignatureParameter*, size_t>> caches;
+  for (const SignatureParameter* each : ordered_parameters(*signature_)) {
+    const SignatureParameter& parameter = *each;
+    if (is_cache(parameter.type)) {
+      caches.emplace_back(&parameter, next);
+      next += cache_operands;
+      declared += cache_operands;
+      given += cache_operands;
+    }
+    if (!is_operand(parameter.type)) continue;
+    Type operand = operand_of(parameter, next);
+    declared += operand || !parameter.default_value;
+    given += operand != nullptr;
+    if (!operand) continue;
+    ArgumentType argument = argument_type(operand, parameter.name, request_.loc);
+    if (!bind_symbols(*this, parameter.type, argument, parameter.name, bindings_)) return false;
+    if (parameter.type.dtype_symbol.empty() && parameter.type.dtype != operand->dtype) {
+      report(diag::dtype_mismatch, request_.loc, argument.what, to_string(operand->dtype),
+             to_string(parameter.type.dtype));
+      return false;
+    }
+  }
+  for (const auto& [cache, first] : caches) {
+    if (!bind_cache(*cache, first)) return false;
+  }
+  bind_arguments();
+  given += request_.operands.size() - next;
+  if (declared == given) return true;
+  report(diag::kernel_operands, request_.loc.known() ? request_.loc : function_.loc, function_.name,
+         declared, given);
+  return false;
+}
+
+/// Binds the parameters that are given a size which the kernel has no dims for: the parameter becomes one of its dims.
+void KernelBuilder::bind_arguments() {
+  for (const SignatureParameter& parameter : signature_->parameters) {
+    auto given = request_.arguments.find(parameter.name);
+    bool is_size = given != request_.arguments.end() && given->second->is(AttrKind::Dim);
+    if (!is_size || bindings_.dims.count(parameter.name) || own_size(given->second->dim)) continue;
+    bindings_.dims[parameter.name] = {given->second->dim, request_.loc, fmt::format("argument '{}'", parameter.name)};
+  }
+}
+
+/// Checks the dimensions that are expressions, with the caller's dims for the symbols.
+bool KernelBuilder::check_operands() {
+  Scope* caller = open_scope(function_.scope);
+  for (const auto& [name, bound] : bindings_.dims) {
+    caller->set(name, Datum::dim(bound.dim), bound.loc);
+  }
+  if (!define_sizes(*caller, false)) return false;
+  size_t next = 0;
+  for (const SignatureParameter* each : ordered_parameters(*signature_)) {
+    const SignatureParameter& parameter = *each;
+    if (is_cache(parameter.type)) next += cache_operands;
+    Type operand = operand_of(parameter, next);
+    if (!operand) continue;
+    ArgumentType argument = argument_type(operand, parameter.name, request_.loc);
+    if (!check_expressions(*this, parameter.type, argument, parameter.name, *caller)) return false;
+  }
+  return true;
+}
+
+/// Enters the parameters that dimensions may be made of (`n: int`, `n: dim`), in the kernel's own symbols or the
+/// caller's.
+bool KernelBuilder::define_sizes(Scope& scope, bool own) {
+  for (const SignatureParameter& parameter : signature_->parameters) {
+    if (!signature_->declares_dim(parameter.name) || bindings_.dims.count(parameter.name)) continue;
+    auto given = request_.arguments.find(parameter.name);
+    Datum value = Datum::poison();
+    if (given != request_.arguments.end()) {
+      value = own ? own_argument(given->second) : from_attr(given->second);
+    } else if (parameter.default_value) {
+      value = evaluate(*parameter.default_value, *function_.scope);
+    } else {
+      report(diag::missing_argument, request_.loc, parameter.name, function_.name);
+    }
+    if (!expect_dim(value, parameter.loc, fmt::format("'{}'", parameter.name))) return false;
+    scope.set(parameter.name, value, parameter.loc);
+  }
+  return true;
+}
+
+/// Enters the parameters that dtypes of results may be (`total: dtype = accum(T)`).
+bool KernelBuilder::define_dtypes() {
+  for (const SignatureParameter& parameter : signature_->parameters) {
+    if (parameter.type.kind != PatternKind::DTypeParam || bindings_.dtypes.count(parameter.name)) continue;
+    auto given = request_.arguments.find(parameter.name);
+    Datum value = Datum::poison();
+    if (given != request_.arguments.end()) {
+      value = from_attr(given->second);
+    } else if (parameter.default_value) {
+      value = evaluate(*parameter.default_value, *scope_);
+    } else {
+      report(diag::missing_argument, request_.loc, parameter.name, function_.name);
+    }
+    if (!expect_dtype(value, parameter.loc, fmt::format("'{}'", parameter.name))) return false;
+    scope_->set(parameter.name, value, parameter.loc);
+  }
+  return true;
+}
+
+/// Gives the symbols their values inside the kernel: a number, or a symbol of the kernel's own.
+bool KernelBuilder::define_symbols() {
+  has_symbols_ = true;
+  scope_ = open_scope(function_.scope);
+  for (const auto& [name, bound] : bindings_.dims) {
+    Dim own = bound.dim->constant() ? bound.dim : dims().symbol(name);
+    scope_->set(name, Datum::dim(own), function_.loc);
+  }
+  if (!define_sizes(*scope_, true)) return false;
+  for (const auto& [name, dtype] : bindings_.dtypes) {
+    scope_->set(name, Datum::dtype(dtype.dtype, dtype.policies), function_.loc);
+  }
+  if (!define_dtypes()) return false;
+  std::vector<TypePattern> results = result_patterns();
+  for (size_t i = 0; i < results.size(); ++i) {
+    DType dtype = results[i].dtype;
+    if (!results[i].dtype_symbol.empty()) {
+      auto value = expect_dtype(lookup(results[i].dtype_symbol, *scope_, results[i].loc),
+                                results[i].loc, "the dtype");
+      if (!value) return false;
+      dtype = *value;
+    }
+    stated_dtypes_.push_back(dtype);
+    result_dtypes_.push_back(i < request_.results.size() ? request_.results[i] : dtype);
+    auto extents = evaluate_dims(*this, results[i], *scope_);
+    if (!extents) return false;
+    result_dims_.push_back(std::move(*extents));
+  }
+  return declare_regions();
+}
+
+bool KernelBuilder::check_where() {
+  for (const ast::Expr* clause : function_.def->where) {
+    Datum holds = evaluate(*clause, *scope_);
+    if (holds.is_poison()) return false;
+    if (!holds.is(DatumKind::Bool) || !holds.as_bool()) {
+      return unsupported(clause->loc, "a 'where' clause of a kernel that does not always hold"),
+             false;
+    }
+  }
+  return true;
+}
+
+bool KernelBuilder::create_kernel() {
+  OpState state;
+  state.info = info(OpKind::Kernel);
+  state.loc = function_.loc;
+  state.attributes = {{"axes", context().array({})},
+                      {"kernel", context().string(function_.name)},
+                      {"outputs", context().integer(int64_t(result_dims_.size()))},
+                      {"own", session().is_builtin(function_.loc) ? nullptr : context().boolean(true)},
+                      {"schedule", context().dict({})}};
+  kernel_ = module_.create(state);
+  set_symbol_name(
+      kernel_, module_.unique_symbol(request_.symbol.empty() ? function_.name : request_.symbol));
+  kernel_->move_to_end(module_.body());
+  Block* body = kernel_->region()->add_block();
+  size_t next = 0;
+  for (const SignatureParameter* each : ordered_parameters(*signature_)) {
+    const SignatureParameter& parameter = *each;
+    if (is_cache(parameter.type)) add_cache(parameter, next);
+    Type operand = operand_of(parameter, next);
+    if (!operand || !is_read(parameter.type)) continue;
+    auto extents = evaluate_dims(*this, parameter.type, *scope_);
+    if (!extents) return kernel_->erase(), false;
+    Type type = context().tensor(*extents, operand->dtype);
+    parameters_[body->add_arg(type, module_.intern(parameter.name))] = &parameter;
+  }
+  for (size_t i = 0; i < result_dims_.size(); ++i) {
+    Region* region = i < returned_ ? nullptr : &regions_[i - returned_];
+    std::string name = returned_ == 1 ? "result" : fmt::format("result{}", i);
+    if (region) name = region->parameter->name + "_out";
+    Value* memory = body->add_arg(context().tensor(result_dims_[i], result_dtypes_[i]), module_.intern(name));
+    if (region) region->out = memory;
+    if (region && !is_read(region->parameter->type)) parameters_[memory] = region->parameter;
+  }
+  ops_.builder().set_end(body);
+  return true;
+}
+
+/// A compile-time argument that the request gives, sizes in the caller's symbols.
+Datum KernelBuilder::from_attr(Attr attr) {
+  switch (attr->kind) {
+    case AttrKind::Bool:
+      return Datum::boolean(attr->boolean);
+    case AttrKind::Int:
+      return Datum::integer(attr->integer);
+    case AttrKind::Float:
+      return Datum::number(attr->number);
+    case AttrKind::String:
+      return Datum::string(attr->string);
+    case AttrKind::DType:
+      return Datum::dtype(attr->dtype);
+    case AttrKind::Dim:
+      return Datum::dim(attr->dim);
+    case AttrKind::Symbol: {
+      auto function = functions_.find(attr->string);
+      if (function != functions_.end()) return Datum::function(function->second);
+      report_unknown_kernel(session(), attr->string, request_.loc);
+      return Datum::poison();
+    }
+    default:
+      return unsupported(request_.loc, "an argument of this kind");
+  }
+}
+
+/// The arguments of the body: operands, what the request gives by name, and hooks for function
+/// parameters that are left at the identity.
+std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
+  std::vector<CallArgument> list;
+  size_t next = 0;
+  unsigned position = 0;
+  Block* body = kernel_->region()->front();
+  for (const SignatureParameter* each : ordered_parameters(*signature_)) {
+    const SignatureParameter& parameter = *each;
+    auto given = request_.arguments.find(parameter.name);
+    Datum value = Datum::none();
+    if (is_cache(parameter.type)) {
+      value = Datum::object(cache_);
+      next += cache_operands;
+      position += cache_operands;
+    } else if (is_operand(parameter.type)) {
+      if (!operand_of(parameter, next)) continue;
+      Value* memory = is_read(parameter.type) ? body->arg(position++) : nullptr;
+      for (const Region& region : regions_) {
+        if (region.parameter == &parameter && !memory) memory = region.out;
+      }
+      if (parameter.name == seed_of_call) {
+        seed_of_call_ = memory;
+        continue;
+      }
+      IrValue tensor = ops_.handle(memory, parameter.loc).as_ir();
+      tensor.name = parameter.name;
+      value = Datum::ir(tensor);
+    } else if (given != request_.arguments.end()) {
+      value = own_argument(given->second);
+      if (value.is_poison()) return std::nullopt;
+    } else if (const auto* identity = ast::as<ast::Name>(parameter.default_value);
+               identity && identity->text == "identity" &&
+               parameter.type.kind == PatternKind::Function) {
+      value = Datum::object(std::make_shared<KernelHook>(parameter.name));
+    } else {
+      continue;
+    }
+    list.push_back({parameter.name, std::move(value), request_.loc});
+  }
+  for (const auto& [name, value] : request_.arguments) {
+    bool known = false;
+    for (const SignatureParameter& parameter : signature_->parameters)
+      known = known || parameter.name == name;
+    if (!known)
+      return report(diag::unknown_keyword, request_.loc, function_.name, name), std::nullopt;
+  }
+  return list;
+}
+
+bool KernelBuilder::store_results(const Datum& result) {
+  Loc loc = function_.loc;
+  if (!grid_) return report(diag::kernel_without_context, loc, function_.name), false;
+  size_t count = returned_;
+  if (count == 0 && result.is_none()) return true;
+  if (result.is_none()) {
+    report_missing_return(function_, signature_->result ? signature_->result->loc : Loc{});
+    return false;
+  }
+  if (count == 1 && !result.is_sequence()) return store_result(result, 0);
+  if (!result.is_sequence() || result.elements().size() != count) {
+    report(diag::wrong_result, loc, function_.name, describe(result),
+           count == 1 ? "one tile" : fmt::format("{} tiles", count));
+    return false;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (!store_result(result.elements()[i], i)) return false;
+  }
+  return true;
+}
+
+/// The value in the dtype of result `n`. It fits what the source states, unless a hook gave it. A request that sets
+/// the dtype replaces a cast that ends the source's kernel.
+Value* KernelBuilder::with_result_dtype(Value* value, DType dtype, size_t n, Loc loc) {
+  Op* last = value->def();
+  bool replaces = n < request_.results.size();
+  DType given = value->type()->dtype, stated = stated_dtypes_[n];
+  bool is_open = last && last->is(info(OpKind::Hook));
+  if (!is_open && given != stated && !widens_to(given, stated)) {
+    std::string what = fmt::format("the result of '{}'", function_.name);
+    auto builder = report(diag::narrowing, loc, what, to_string(given), to_string(stated));
+    label_dtype(builder, value, loc);
+    if (signature_->result) builder.label(signature_->result->loc, "the type is written here");
+    help_conversion(builder, returned_ == 1 ? loc : Loc{}, stated, "tile.cast");
+    return nullptr;
+  }
+  if (replaces && last && last->is(info(ElementwiseKind::Cast)) && value->type()->dtype != dtype) {
+    value = last->operand(0);
+    if (last->result()->unused()) last->erase();
+  }
+  return ops_.convert(value, dtype);
+}
+
+bool KernelBuilder::store_result(const Datum& result, size_t n) {
+  if (result.is_poison()) return false;
+  if (!result.is_ir() || !result.as_ir().value->type()->is(TypeKind::Tile)) {
+    report(diag::wrong_kind, function_.loc, fmt::format("the result of '{}'", function_.name),
+           describe(result), "a tile");
+    return false;
+  }
+  ops_.builder().set_loc(result.as_ir().origin);
+  Loc loc = finished().result_loc.known() ? finished().result_loc : result.as_ir().origin;
+  std::vector<const KernelAxis*> axes = match_axes(result_patterns()[n].dims, result_dims_[n]);
+  std::vector<Dim> part;
+  for (size_t i = 0; i < axes.size(); ++i)
+    part.push_back(axes[i] ? axes[i]->tile : result_dims_[n][i]);
+  Value* value = with_result_dtype(result.as_ir().value, result_dtypes_[n], n, loc);
+  if (!value) return false;
+  auto without_ones = [](std::vector<Dim> dims) {
+    std::erase_if(dims, [](Dim dim) { return dim->is_constant(1); });
+    return dims;
+  };
+  const std::vector<Dim>& dims = value->type()->dims;
+  if (without_ones(dims) != without_ones(part)) {
+    auto builder = report(diag::kernel_result, loc, function_.name, to_text(dims), to_text(part));
+    Loc declared = signature_->result ? signature_->result->loc : Loc{};
+    if (declared.known()) builder.label(declared, fmt::format("of this a program makes {}", to_text(part)));
+    return false;
+  }
+  std::vector<Value*> index;
+  Place place;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    index.push_back(axes[i] ? axes[i]->index : ops_.index_constant(0));
+    place.emplace_back(index[i], part[i]);
+  }
+  if (std::string given, wanted; lies_otherwise(value, place, given, wanted)) {
+    auto builder = report(diag::kernel_result, loc, function_.name, given, wanted);
+    if (signature_->result) builder.label(signature_->result->loc, fmt::format("of this a program makes {}", wanted));
+    builder.help("with blocks of other sizes its elements would be others: exchange its axes, or those of the result");
+    return false;
+  }
+  if (std::vector<const KernelAxis*> unused = unused_axes(place); !unused.empty()) {
+    report(diag::wrong_kind, loc, fmt::format("the tile that '{}' returns", function_.name),
+           fmt::format("the same part of a result for programs along axis '{}'", unused[0]->name),
+           "a part for each program")
+        .help("add up: Region[reduce_sum], or let one program have the whole axis");
+    return false;
+  }
+  Block* body = kernel_->region()->front();
+  Value* memory = body->arg(body->arg_count() - unsigned(print_outputs_.size() + result_dims_.size() - n));
+  ops_.builder().op(info(OpKind::Store), {{ops_.reshape(value, part)}, {memory}, index}, {});
+  return true;
+}
+
+void KernelBuilder::finish_kernel(schedule::KernelInstance& instance) {
+  Builder& builder = ops_.builder();
+  builder.set_loc(function_.loc);
+  builder.op(info(OpKind::Yield), {{}}, {});
+  builder.set_end(kernel_->region()->front());
+  builder.op(info(OpKind::Return), {}, {});
+  instance.kernel = kernel_;
+  instance.choices = choices_;
+  std::map<std::string, Dim, std::less<>> to_caller;
+  for (const auto& [name, bound] : bindings_.dims) {
+    if (bound.dim->constant()) continue;
+    instance.dims[name] = bound.dim;
+    to_caller[name] = bound.dim;
+  }
+  for (size_t i = 0; i < result_dims_.size(); ++i) {
+    std::vector<Dim> caller;
+    for (Dim dim : result_dims_[i]) caller.push_back(dims().substitute(dim, to_caller));
+    instance.results.push_back(context().tensor(std::move(caller), result_dtypes_[i]));
+  }
+  describe_regions(instance, to_caller);
+  describe_prints(instance, to_caller);
+}
+
+}  // namespace tessera::frontend

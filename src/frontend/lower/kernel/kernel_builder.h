@@ -1,0 +1,348 @@
+#pragma once
+// Builds a sched.kernel from the source of a @kernel function, for given operand types. The
+// function's body is run by the Evaluator: what is known at compile time is computed, what is not
+// becomes Schedule ops. Axes and grid come from `tile.context`, extents of tiles from the schedule,
+// which is merged from the target's table, the decorators and the request, in that order.
+//
+// The kernel has its own dimension symbols, those of its signature. A dimension that is constant in
+// the operands is substituted, so it is a number everywhere in the body.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/evaluate/evaluate.h"
+#include "frontend/evaluate/kernel_scan.h"
+#include "frontend/evaluate/schedule_value.h"
+#include "frontend/lower/kernel/edge_search.h"
+#include "frontend/lower/kernel/kernel_objects.h"
+#include "frontend/lower/kernel/tile_ops.h"
+#include "frontend/values/schedule_table.h"
+#include "ir/schedule/kernel_library.h"
+
+namespace tessera::frontend {
+
+class KernelBuilder : public Evaluator {
+ public:
+  using FunctionTable = std::map<std::string, const Function*, std::less<>>;
+  /// `table` may be null; `functions` are those that arguments name.
+  KernelBuilder(Session& session, Module& module, const Function& function,
+                const schedule::KernelRequest& request, const ScheduleTable* table,
+                const FunctionTable& functions);
+
+  /// The kernel; nothing is left in the module when a mistake was reported.
+  Result<schedule::KernelInstance> build();
+
+ protected:
+  Datum elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) override;
+  Datum matmul(const Datum& a, const Datum& b, Loc loc) override;
+  Datum attribute(const Datum& object, const ast::Identifier& name, Loc loc) override;
+  Datum subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) override;
+  Datum refuse_subscript(const Datum& tensor, ast::ExprList indices, Scope& scope, Loc loc);
+  Datum call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) override;
+  Datum call_object(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) override;
+  Datum call_function(const Function& function, std::vector<CallArgument> arguments,
+                      Loc loc) override;
+  Datum param(const ParamDeclaration& declaration, Loc loc) override;
+  Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) override;
+  Datum assigned(std::string_view name, Datum value, Loc loc) override;
+  bool may_grow(Loc loc) override;
+  Scope* open_scope(Scope* parent) override;
+  Datum received(const Scope& from, Datum value) override;
+  Flow for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
+  Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
+  void expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) override;
+
+ private:
+  // Signature and parameters (kernel_builder.cc).
+  bool check_signature();
+  bool bind_operands();
+  void bind_arguments();
+  bool check_operands();
+  bool define_sizes(Scope& scope, bool own);
+  bool define_dtypes();
+  bool define_symbols();
+  bool check_where();
+  std::vector<TypePattern> result_patterns() const;
+  bool create_kernel();
+  std::optional<std::vector<CallArgument>> arguments();
+  Type operand_of(const SignatureParameter& parameter, size_t& next) const;
+  Datum from_attr(Attr attr);
+  bool store_results(const Datum& result);
+  bool store_result(const Datum& result, size_t n);
+  Value* with_result_dtype(Value* value, DType dtype, size_t n, Loc loc);
+  void finish_kernel(schedule::KernelInstance& instance);
+
+  // Sizes of the caller (kernel_sizes.cc).
+  Dim own_size(Dim of_caller) const;
+  Dim captured_size(Dim of_source);
+  Datum captured(const Datum& value);
+  Datum own_argument(Attr attr);
+
+  // Axes and schedule (kernel_context.cc).
+  Datum open_context(const Datum& axes, Loc loc);
+  bool declare_axes(const Datum& axes, Loc loc);
+  bool infer_axes(Loc loc);
+  bool tie_axis(std::string_view name, const SignatureParameter& parameter,
+                const std::vector<Dim>& extents, size_t dim, Loc loc);
+  bool add_axis(std::string_view name, Dim extent, const ast::Expr* source, Loc loc);
+  bool check_results();
+  void choose_grid();
+  bool read_decorators(std::vector<ScheduleLayer>& layers);
+  bool read_decorator(const ast::Decorator& decorator, std::vector<ScheduleLayer>& layers);
+  bool choose_blocks(Loc loc);
+  bool is_shared_by_columns(std::string_view axis) const;
+  int64_t tile_extent(int64_t chosen, Dim extent) const;
+  void warn_if_unread(std::string_view key, Attr value, Loc loc);
+  bool apply(const ScheduleLayer& layer, std::map<std::string, int64_t>& block, Loc loc);
+  bool is_used(const KernelAxis& axis);
+  void create_grid();
+  /// The axis of each dimension of a type, if it has one; no axis is given twice.
+  std::vector<const KernelAxis*> match_axes(const std::vector<DimPattern>& patterns,
+                                            const std::vector<Dim>& dims) const;
+  const KernelAxis* find_axis(std::string_view name) const;
+  Datum context_member(const ast::Identifier& name);
+
+  // Intrinsics (kernel_intrinsics.cc).
+  bool has_errors() const { return session().diagnostics().error_count() != errors_before_; }
+  bool has_context(std::string_view what, Loc loc);
+  bool check_extents(const std::vector<Dim>& extents, Loc loc);
+  Datum call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
+  Datum call_common(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
+  Datum reduce(std::string_view kind, const BoundArguments& arguments, size_t axis, Loc loc);
+  Datum mean(Value* tile, const std::vector<int64_t>& axes, const Datum& sum, Loc loc);
+  Datum scan(const BoundArguments& arguments);
+  Datum cast_to(const Datum& value, const Datum& dtype, Loc loc, Loc dtype_loc);
+  Datum full(const BoundArguments& arguments, const Datum& value, const Datum& dtype);
+  Datum arange(const BoundArguments& arguments);
+  Datum coordinates(bool rows, const BoundArguments& arguments);
+  const KernelAxis* axis_of_index(const Datum& index) const;
+  const KernelAxis* axis_of_index(const Value* index) const;
+  std::optional<bool> keepdims(const BoundArguments& arguments, size_t at);
+
+  // Ends of axes that no load sees (kernel_edges.cc).
+  std::vector<const KernelAxis*> axes_of(const Datum& shape) const;
+  Datum made(Datum tile, std::vector<const KernelAxis*> axes);
+  Value* numbered(const TilePlace& place, Loc loc);
+  const KernelAxis* axis_along(Value* tile, size_t axis);
+  Value* tile_of(const KernelAxis& axis, Op* user) const;
+  bool is_counted(const TilePlace& place) const;
+  Value* limit_of(const TilePlace& place, Op* user);
+  bool limit_operand(Op* op, unsigned operand, const std::vector<std::vector<std::pair<Value*, size_t>>>& sources);
+  std::vector<Op*> combining_ops() const;
+  std::set<std::string> combined_single_axes();
+  bool limit_tiles();
+  void count_means();
+  Value* elements_along(Value* tile, size_t axis, Op* user);
+
+  // Axes of which one part is read (kernel_coverage.cc).
+  struct OnePart {
+    std::string why, help;
+  };
+  struct TakenPart {
+    Op* load;
+    const SignatureParameter* of;
+    size_t dim;
+    const KernelAxis* axis;
+    Value* index;
+    Dim tile;
+  };
+  std::vector<TakenPart> taken_parts();
+  std::optional<OnePart> one_part_of(const TakenPart& taken, const std::vector<TakenPart>& all) const;
+  void warn_of_parts();
+
+  // Axes that are one tile for no need (kernel_blocks.cc).
+  bool is_added_up(Value* sum);
+  void find_combined(std::set<const KernelAxis*>& whole);
+  std::set<const KernelAxis*> whole_axes();
+  std::vector<std::string> suggested_blocks();
+  void warn_of_one_program();
+
+  // A parameter of type KVCache (kernel_cache.cc).
+  bool bind_cache(const SignatureParameter& parameter, size_t first);
+  Dim own_dim(Dim of_caller) const;
+  Datum add_cache(const SignatureParameter& parameter, size_t& next);
+  Datum cache_member(const CacheParameter& cache, const ast::Identifier& name);
+  Datum cache_length(Loc loc);
+  bool is_cache_shape(const std::vector<Dim>& shape) const;
+  Datum past_length(const Datum& scores, Loc loc);
+
+  // Softmax over blocks (kernel_softmax.cc).
+  Datum apply_kind(ElementwiseKind kind, std::initializer_list<Datum> operands, Loc loc);
+  Datum as_column(const Datum& rows);
+  struct SoftmaxBase {
+    Datum scale;     ///< what a score is multiplied by
+    Datum exponent;  ///< the maximum times that
+  };
+  SoftmaxBase softmax_base(const Datum& most, Loc loc);
+  Datum softmax_power(const Datum& exponent, Loc loc);
+  Datum softmax_weights(const Datum& scores, const SoftmaxBase& base, Loc loc);
+  Datum softmax_factor(const Datum& most, const SoftmaxBase& base, Loc loc);
+  Datum softmax_online(const BoundArguments& arguments);
+  Datum softmax_accumulate(const BoundArguments& arguments);
+  Datum mask_causal(const BoundArguments& arguments);
+  Datum materialised(const Datum& datum);
+  Datum divisor(const Datum& by, Loc loc);
+
+  // Regions (kernel_regions.cc).
+  struct Region {
+    const SignatureParameter* parameter;
+    size_t operand;                ///< its number among a call's operands
+    Value* out = nullptr;          ///< the kernel's parameter that holds what it becomes
+    Loc stored = {};               ///< the last tile.store so far
+    std::vector<Dim> parts = {};   ///< of a sum: how many parts, along each axis of the grid that shares tiles
+    bool keeps = false;            ///< what is not stored stays as it was
+    bool adds = false;             ///< sums are made in memory
+  };
+  using Place = std::vector<std::pair<Value*, Dim>>;  ///< per dimension: the index and extent of a tile
+  // Tiles by the axes that they are of (kernel_places.cc).
+  std::vector<const KernelAxis*> grid_axes_along(Value* tile, size_t axis);
+  bool lies_otherwise(Value* tile, const Place& place, std::string& given, std::string& wanted);
+  void warn_of_elements(const Datum& index, Dim tile, std::string_view by);
+  Value* tile_number(const Datum& index, Dim extent, Dim tile, Loc loc, std::string_view by);
+  bool check_privileges(const TypePattern& type);
+  bool declare_regions();
+  Region* region_of(const Value* tensor);
+  bool check_load(const Value* tensor, Loc loc);
+  /// The region that is written to, and what is written in its dtype; null when a mistake was reported.
+  Region* written_region(const Datum& tensor, Loc loc, std::string_view by);
+  Value* value_for(const Region& region, const Datum& stored, Loc loc);
+  Datum store(const BoundArguments& arguments);
+  std::optional<Place> stored_place(const IrValue& tensor, Value* value, const BoundArguments& arguments);
+  std::vector<const KernelAxis*> unused_axes(const Place& place) const;
+  bool covers(const Region& region, const Place& place);
+  bool store_tile(Region& region, Value* value, const Place& place, Loc loc);
+  bool add_part(Region& region, Value* value, const Place& place, Loc loc);
+  bool check_regions();
+  void describe_regions(schedule::KernelInstance& instance,
+                        const std::map<std::string, Dim, std::less<>>& to_caller);
+
+  // Explicit memory (kernel_memory.cc).
+  bool is_memory(const Datum& datum) const;
+  Datum alloc(const BoundArguments& arguments);
+  Datum slot(const Datum& memory, ast::ExprList indices, Scope& scope, Loc loc);
+  Datum load_memory(const Datum& memory, const BoundArguments& arguments);
+  Datum store_memory(const Datum& memory, const Datum& stored, const BoundArguments& arguments);
+  Datum async_copy(const BoundArguments& arguments);
+  Datum wait(const BoundArguments& arguments);
+  Datum barrier(const BoundArguments& arguments);
+  bool check_memory();
+
+  // Elements by their coordinates (kernel_coordinates.cc).
+  std::optional<std::vector<Value*>> coordinates_of(const IrValue& tensor, const Datum& given, Loc loc,
+                                                    std::vector<Dim>& dims);
+  std::optional<Datum> rows_and_columns(const IrValue& tensor, const Datum& rows, Type tile, Loc loc);
+  bool check_scatter(const Region& region, bool adds, const BoundArguments& arguments);
+  Datum take(const IrValue& tensor, const BoundArguments& arguments);
+  Datum scatter(const BoundArguments& arguments, bool adds);
+
+  // Random numbers (kernel_random.cc).
+  Datum random_uniform(const BoundArguments& arguments);
+  Datum load_seed_of_call(Loc loc);
+  Datum undropped(const BoundArguments& arguments, double p, const std::vector<Dim>& dims, bool weights);
+  Datum dropout(const BoundArguments& arguments);
+  Datum dropped(const Datum& x, const Datum& kept, double factor, Loc loc);
+  Value* seed_key(const Datum& seed, size_t rank, Loc loc);
+  Value* element_numbers(const std::vector<Dim>& dims, bool weights, Loc loc);
+
+  // Prints under --debug (kernel_print.cc).
+  struct PrintPlace;
+  Datum print(const BoundArguments& arguments);
+  Value* printed_tile(const Datum& value, Loc loc);
+  PrintPlace print_place(int64_t first);
+  void add_print(const std::string& label, Value* tile, int64_t first, Loc loc);
+  Value* print_output(DType dtype, const std::vector<Dim>& dims);
+  bool is_print(Op* scatter) const;
+  void describe_prints(schedule::KernelInstance& instance, const std::map<std::string, Dim, std::less<>>& to_caller);
+
+  // Branches (kernel_branch.cc).
+  struct Arm;
+  Datum branch_condition(const Datum& condition, Loc loc);
+  void run_arm(Arm& arm, const ast::If& stmt, size_t first, bool holds, Scope& scope);
+  Flow run_arms(const ast::If& stmt, size_t first, Scope& scope);
+  void join_arms(Op* op, std::vector<Arm>& arms, const ast::If& stmt, Scope& scope);
+
+  // Loads (kernel_loads.cc).
+  Datum load(const BoundArguments& arguments);
+  bool add_hint(const std::string& key, int64_t value, Loc loc);
+  Datum load_scalar(const IrValue& tensor, const BoundArguments& arguments);
+  Datum load_instance(const IrValue& tensor, const BoundArguments& arguments);
+  Datum load_at(const IrValue& tensor, const BoundArguments& arguments);
+  Datum load_tied(const IrValue& tensor, const BoundArguments& arguments);
+  Datum make_load(const IrValue& tensor, std::vector<Value*> index, const std::vector<Dim>& tile,
+                  size_t drop, const BoundArguments& arguments);
+  Datum gather(const BoundArguments& arguments);
+  Loc declared_at(const Value* value) const override;
+  void label_axes(DiagnosticEngine::Builder& builder);
+  std::optional<std::pair<Value*, Dim>> instance_tile(const IrValue& tensor, size_t dim, Loc loc);
+
+  // Loops (kernel_loops.cc).
+  Datum tile_range(const BoundArguments& arguments, bool of_shape);
+  bool bound_range(TileRange& range, const BoundArguments& arguments, size_t at);
+  struct Carried {
+    std::string_view name;
+    Datum before;
+  };
+  std::vector<Carried> carried_names(const ast::For& loop, Scope& scope);
+  Value* carried_out(const Carried& name, const Datum& now, Loc loc);
+  const KernelAxis* axis_of_range(const TileRange& range) const;
+  Op* create_pipeline(const TileRange& range, const std::vector<Value*>& inits, Loc loc);
+  void close_loop(Op* pipeline, const std::vector<Carried>& names,
+                  const std::vector<Carried>& constants, Scope& inner, Scope& scope, Loc loc);
+
+  const Function& function_;
+  const schedule::KernelRequest& request_;
+  const ScheduleTable* table_;
+  const FunctionTable& functions_;
+  Module& module_;
+  size_t first_op_;  ///< number of the first op that is built
+  TileOps ops_;
+  const Signature* signature_ = nullptr;
+  KernelScan scan_;
+  Bindings bindings_;
+  Scope* scope_ = nullptr;
+  std::vector<std::vector<Dim>> result_dims_;
+  std::vector<DType> result_dtypes_;
+  std::vector<DType> stated_dtypes_;  ///< of the results that the source returns, as it says
+  size_t returned_ = 0;  ///< results that the source returns; those of regions follow
+  std::vector<Region> regions_;
+  std::map<const Value*, const SignatureParameter*> parameters_;
+  size_t errors_before_ = 0;
+  Op* kernel_ = nullptr;
+  Op* grid_ = nullptr;
+  std::vector<KernelAxis> axes_;
+  std::set<std::string> combined_axes_;  ///< that have to be whole, as an earlier try has shown
+  std::vector<ScheduleLayer> layers_;
+  size_t choices_ = 1;
+  std::map<std::string, Attr> keys_;
+  std::map<const Value*, const KernelAxis*> loop_axes_;
+  std::set<const Scope*> loop_scopes_;
+  std::set<const Scope*> own_scopes_;  ///< whose sizes are the kernel's
+  TileOrigins origins_;
+  /// A quotient of a sum of a tile along axes and the number of its elements there.
+  struct Mean {
+    Op* quotient;
+    Value* tile;
+    std::vector<int64_t> axes;
+  };
+  std::vector<Mean> means_;
+  struct Print {
+    std::string label, source;
+    Value *values, *shown;
+    std::vector<Dim> extents, turns;
+    Block* loop;  ///< the body of the outermost loop around it; null for none
+  };
+  std::vector<Print> prints_;
+  std::vector<Value*> print_outputs_;  ///< the kernel's last parameters
+  bool has_symbols_ = false;           ///< the kernel's sizes are known: those of other scopes become such
+  std::shared_ptr<CacheParameter> cache_;  ///< null where there is none
+  Value* cache_index_ = nullptr;           ///< of the loop over the cache that is being built
+  std::set<const Value*> softmax_sums_;  ///< what division by gives 0 where it is 0
+  Value* seed_of_call_ = nullptr;        ///< memory of the seed that the kernel's call gives; null where it gives none
+  int64_t draws_by_call_ = 0;            ///< that take it so far
+};
+
+}  // namespace tessera::frontend

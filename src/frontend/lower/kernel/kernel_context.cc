@@ -1,0 +1,418 @@
+// `tile.context`: the kernel's axes, which of them form the grid, and the extents that the schedule
+// gives their tiles.
+
+#include <algorithm>
+#include <bit>
+
+#include "frontend/lower/kernel/kernel_builder.h"
+#include "frontend/lower/kernel/kernel_library.h"
+#include "frontend/values/dims.h"
+#include "ir/numbers/machine.h"
+#include "ir/schedule/ops.h"
+#include "ir/schedule/schedule_keys.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+using schedule::info;
+using schedule::OpKind;
+
+namespace {
+
+constexpr std::string_view index_names[] = {"i", "j", "h"};
+constexpr std::string_view ordinals[] = {"1", "2", "3"};
+
+bool is_index_name(std::string_view name) {
+  return std::find(std::begin(index_names), std::end(index_names), name) != std::end(index_names);
+}
+
+/// Whether a dimension of a signature and an axis's extent are written the same.
+bool same_text(const DimPattern& pattern, const ast::Expr* source) {
+  if (!source) return false;
+  if (const auto* name = ast::as<ast::Name>(source); name && !pattern.symbol.empty()) {
+    return name->text == pattern.symbol;
+  }
+  return pattern.expr && ast::print_ast(*pattern.expr) == ast::print_ast(*source);
+}
+
+}  // namespace
+
+Datum KernelBuilder::open_context(const Datum& axes, Loc loc) {
+  if (grid_) return report(diag::second_tile_context, loc, function_.name), Datum::poison();
+  if (!declare_axes(axes, loc) || !check_results()) return Datum::poison();
+  choose_grid();
+  if (!choose_blocks(loc)) return Datum::poison();
+  create_grid();
+  return Datum::object(std::make_shared<TileContext>());
+}
+
+bool KernelBuilder::declare_axes(const Datum& axes, Loc loc) {
+  if (axes.entries().entries.empty()) return infer_axes(loc);
+  for (const auto& [name, value] : axes.entries().entries) {
+    Dim extent = expect_dim(value, loc, fmt::format("the extent of axis '{}'", name));
+    if (!extent || !add_axis(name, extent, scan_.extent(name), loc)) return false;
+  }
+  return true;
+}
+
+bool KernelBuilder::add_axis(std::string_view name, Dim extent, const ast::Expr* source, Loc loc) {
+  if (is_index_name(name)) {
+    report(diag::reserved_axis, loc, name)
+        .help("i, j and h are this program's tile indices; name the axis otherwise");
+    return false;
+  }
+  KernelAxis axis;
+  axis.name = std::string(name);
+  axis.extent = extent;
+  axis.source = source;
+  axes_.push_back(std::move(axis));
+  return true;
+}
+
+/// `tile.context()` without arguments: the axes are those that loads tie to the last dimensions of
+/// a parameter, in order, and those of `range_n`. Leading dimensions of the first such parameter
+/// follow, one element a program.
+bool KernelBuilder::infer_axes(Loc loc) {
+  const SignatureParameter* first = nullptr;
+  std::vector<Dim> first_dims;
+  for (const TiedLoad& load : scan_.tied_loads) {
+    for (const auto& [value, parameter] : parameters_) {
+      size_t rank = value->type()->rank();
+      if (parameter->name != load.parameter || rank < 2) continue;
+      if (!first) {
+        first = parameter;
+        first_dims = value->type()->dims;
+      }
+      if (!tie_axis(load.rows, *parameter, value->type()->dims, rank - 2, loc)) return false;
+      if (!tie_axis(load.cols, *parameter, value->type()->dims, rank - 1, loc)) return false;
+    }
+  }
+  for (const TiedRange& range : scan_.tied_ranges) {
+    if (find_axis(range.axis) || !range.shape) continue;
+    auto shape = expect_shape(evaluate(*range.shape, *scope_), range.shape->loc, "the shape");
+    if (!shape) return false;
+    if (shape->size() >= 2 && !add_axis(range.axis, (*shape)[shape->size() - 2], nullptr, loc))
+      return false;
+  }
+  for (size_t i = 0; i + 2 < first_dims.size(); ++i) {
+    if (!tie_axis(fmt::format("lead{}", i), *first, first_dims, i, loc)) return false;
+  }
+  if (!axes_.empty()) return true;
+  report(diag::kernel_without_context, loc, function_.name)
+      .help(
+          "name them here, tile.context(m=M, n=N), or in loads, tile.load(x, rows=t.m, cols=t.d)");
+  return false;
+}
+
+/// Declares axis `name` as dimension `dim` of a parameter, unless it is declared.
+bool KernelBuilder::tie_axis(std::string_view name, const SignatureParameter& parameter,
+                             const std::vector<Dim>& extents, size_t dim, Loc loc) {
+  if (name.empty() || find_axis(name)) return true;
+  bool has_patterns = parameter.type.dims.size() == extents.size();
+  return add_axis(name, extents[dim], has_patterns ? parameter.type.dims[dim].expr : nullptr, loc);
+}
+
+std::vector<const KernelAxis*> KernelBuilder::match_axes(const std::vector<DimPattern>& patterns,
+                                                         const std::vector<Dim>& extents) const {
+  std::vector<const KernelAxis*> matched(extents.size(), nullptr);
+  auto take = [&](size_t i, auto fits) {
+    for (const KernelAxis& axis : axes_) {
+      bool taken = std::find(matched.begin(), matched.end(), &axis) != matched.end();
+      if (matched[i] || taken || axis.extent != extents[i] || !fits(axis)) continue;
+      matched[i] = &axis;
+    }
+  };
+  // Once symbols are numbers, equal extents do not tell axes apart, but the way they are written
+  // does.
+  for (size_t i = 0; i < extents.size() && patterns.size() == extents.size(); ++i) {
+    take(i, [&](const KernelAxis& axis) { return same_text(patterns[i], axis.source); });
+  }
+  for (size_t i = 0; i < extents.size(); ++i) {
+    bool named = i < patterns.size() && !patterns[i].symbol.empty();
+    take(i, [&](const KernelAxis& axis) {
+      const auto* name = ast::as<ast::Name>(axis.source);
+      return !(named && name && signature_->declares_dim(name->text));
+    });
+  }
+  return matched;
+}
+
+/// Tiles have constant extents or those of axes: a result's dimension that is neither has no tile.
+bool KernelBuilder::check_results() {
+  std::vector<TypePattern> results = result_patterns();
+  for (size_t n = 0; n < results.size(); ++n) {
+    for (size_t i = 0; i < results[n].dims.size() && results[n].dims.size() == result_dims_[n].size(); ++i) {
+      Dim extent = result_dims_[n][i];
+      auto has_extent = [&](const KernelAxis& axis) { return axis.extent == extent; };
+      if (extent->constant() || std::any_of(axes_.begin(), axes_.end(), has_extent)) continue;
+      auto builder = report(diag::tile_not_of_instance, results[n].dims[i].loc, i,
+                            fmt::format("the result of '{}'", function_.name));
+      if (scan_.context) builder.label(scan_.context->loc, fmt::format("no axis has the extent {}", extent->text));
+      return false;
+    }
+  }
+  return true;
+}
+
+void KernelBuilder::choose_grid() {
+  std::vector<TypePattern> results = result_patterns();
+  for (size_t i = 0; i < results.size(); ++i) {
+    for (const KernelAxis* axis : match_axes(results[i].dims, result_dims_[i])) {
+      if (axis) axes_[size_t(axis - axes_.data())].grid = true;
+    }
+  }
+  for (size_t r = 0; r < regions_.size(); ++r) {
+    const TypePattern& type = regions_[r].parameter->type;
+    if (is_summed(type)) continue;
+    for (const KernelAxis* axis : match_axes(type.dims, result_dims_[returned_ + r])) {
+      if (axis && !scan_.looped.count(axis->name)) axes_[size_t(axis - axes_.data())].grid = true;
+    }
+  }
+  // What is summed up or scattered may be made by programs along any axis.
+  bool sums = std::ranges::any_of(regions_, [](const Region& region) { return is_summed(region.parameter->type); });
+  if (!scan_.scatters && (!sums || returned_ > 0 || regions_.size() > 1)) return;
+  for (KernelAxis& axis : axes_) axis.grid |= scan_.looped.count(axis.name) == 0;
+}
+
+const KernelAxis* KernelBuilder::find_axis(std::string_view name) const {
+  for (const KernelAxis& axis : axes_) {
+    if (axis.name == name) return &axis;
+  }
+  return nullptr;
+}
+
+bool KernelBuilder::read_decorators(std::vector<ScheduleLayer>& layers) {
+  for (const ast::Decorator& decorator : function_.def->decorators) {
+    if (!read_decorator(decorator, layers)) return false;
+  }
+  for (const auto& [schedule, loc] : function_.schedules) {
+    layers.push_back(to_layer(context(), schedule, loc));
+  }
+  return true;
+}
+
+bool KernelBuilder::read_decorator(const ast::Decorator& decorator,
+                                   std::vector<ScheduleLayer>& layers) {
+  std::string_view name = decorator.path.back().text;
+  if (name != "schedule" && name != "autotune") return true;
+  for (const ast::Argument& argument : decorator.arguments) {
+    std::string_view keyword = argument.name.text;
+    Datum value = evaluate(*argument.value, *function_.scope);
+    if (value.is_poison()) return false;
+    bool is_space = keyword == "space" && name == "autotune" && value.is(DatumKind::Dict);
+    if (is_space) value = make_schedule(*this, value.entries(), argument.loc);
+    if (value.is(DatumKind::Schedule)) {
+      layers.push_back(to_layer(context(), value, argument.loc));
+      layers.back().is_space = is_space;
+      continue;
+    }
+    if (value.is_poison()) return false;
+    if (name == "schedule" || keyword == "space" || keyword.empty()) {
+      report(diag::wrong_kind, argument.loc, fmt::format("the argument of '@kernel.{}'", name),
+             describe(value), "a schedule");
+      return false;
+    }
+    if (keyword != "metric" && keyword != "budget_ms" && keyword != "cache") {
+      report(diag::unknown_keyword, argument.loc, "kernel.autotune", keyword);
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Enters what one layer says; extents by position count the axes in order.
+bool KernelBuilder::apply(const ScheduleLayer& layer, std::map<std::string, int64_t>& block,
+                          Loc loc) {
+  Loc place = layer.loc.known() ? layer.loc : loc;
+  for (const auto& [key, value] : layer.keys) keys_[key] = value;
+  if (layer.positional.size() > axes_.size()) {
+    report(diag::schedule_too_many_extents, place, layer.positional.size(), function_.name,
+           axes_.size());
+    return false;
+  }
+  if (!layer.positional.empty()) block.clear();
+  for (size_t i = 0; i < layer.positional.size(); ++i) block[axes_[i].name] = layer.positional[i];
+  for (const auto& [name, extent] : layer.block) {
+    if (!find_axis(name)) {
+      std::vector<std::string> names;
+      for (const KernelAxis& axis : axes_) names.push_back(axis.name);
+      report(diag::schedule_unknown_axis, place, name, function_.name,
+             fmt::format("{}", fmt::join(names, ", ")));
+      return false;
+    }
+    // A choice that cuts such an axis is none.
+    if (layer.is_space && is_shared_by_columns(name)) continue;
+    block[name] = extent;
+  }
+  return true;
+}
+
+/// Whether loads tie their columns to the axis, some with this program's rows and some with rows that the body picks:
+/// these meet in products that sum along the axis, of which a program then has to have all.
+bool KernelBuilder::is_shared_by_columns(std::string_view axis) const {
+  bool own = false, picked = false;
+  for (const TiedLoad& load : scan_.tied_loads) {
+    if (load.cols == axis) (load.by_index ? picked : own) = true;
+  }
+  return own && picked;
+}
+
+/// A kernel is built for each call and target; what is the same is said once. The library's own kernels may carry keys
+/// that wait for their reader.
+void KernelBuilder::warn_if_unread(std::string_view key, Attr value, Loc loc) {
+  const Machine* machine = find_machine(request_.machine);
+  if (!machine || session().is_builtin(loc)) return;
+  for (const std::string& part : schedule::unread_parts(key, value, *machine)) {
+    std::string what = fmt::format("{}:{}:{}:{}:{}", loc.file, loc.line, loc.column, part, machine->name);
+    if (!session().say_once(std::move(what))) continue;
+    Loc place = place_of_key(session().sources(), loc, key);
+    session().diagnostics().report(diag::schedule_no_effect, place, part, function_.name, machine->name)
+        .help("docs/schedules.md says which targets read which key");
+  }
+}
+
+/// Whether the body uses the extent of an axis's tile, so that an unblocked axis has to be whole.
+bool KernelBuilder::is_used(const KernelAxis& axis) {
+  if (scan_.axes_used.count(axis.name) || combined_axes_.count(axis.name)) return true;
+  for (const auto& [value, parameter] : parameters_) {
+    if (!scan_.whole_loads.count(parameter->name)) continue;
+    std::vector<const KernelAxis*> matched = match_axes(parameter->type.dims, value->type()->dims);
+    if (std::find(matched.begin(), matched.end(), &axis) != matched.end()) return true;
+  }
+  return false;
+}
+
+/// A tile that is much larger than a known extent would only hold elements past the edge. The threads of a GPU and its
+/// matrix units divide small powers of two and multiples of 64 evenly, and little else.
+int64_t KernelBuilder::tile_extent(int64_t chosen, Dim extent) const {
+  constexpr int64_t fragment = 16, unit = 64;
+  std::optional<int64_t> known = extent->constant();
+  if (!known || *known >= chosen) return chosen;
+  const Machine* machine = find_machine(request_.machine);
+  if (!machine || !machine->is_gpu()) return std::max<int64_t>(1, *known);
+  int64_t even = *known > unit ? (*known + unit - 1) / unit * unit : int64_t(std::bit_ceil(uint64_t(*known)));
+  return std::min(chosen, std::max(fragment, even));
+}
+
+namespace {
+
+/// Halves the largest extent of a tile, down to what matrix units and threads still divide.
+void halve_largest(std::map<std::string, int64_t>& block) {
+  constexpr int64_t least = 16;
+  auto largest = std::ranges::max_element(block, {}, [](const auto& axis) { return axis.second; });
+  if (largest != block.end() && largest->second > least) largest->second = std::max(least, largest->second / 2);
+}
+
+}  // namespace
+
+bool KernelBuilder::choose_blocks(Loc loc) {
+  std::map<std::string, int64_t> block;
+  if (table_) {
+    std::string kernel = fmt::format("{}.{}", function_.scope->module()->name, function_.name);
+    ScheduleQuery query{kernel, {}, [&](const std::string& name) {
+                          const KernelAxis* axis = find_axis(name);
+                          return axis ? axis->extent : nullptr;
+                        }};
+    for (const auto& [name, dtype] : bindings_.dtypes) query.dtypes[name] = dtype.dtype;
+    std::vector<ScheduleTable::Choice> choices = table_->find(dims(), query);
+    int64_t halvings = session().is_builtin(function_.loc) ? request_.halvings : 0;
+    auto has_roles = [](const ScheduleTable::Choice& choice) {
+      return choice.row && choice.row->schedule.contains("roles");
+    };
+    if (halvings > 0 && std::ranges::any_of(choices, has_roles)) {
+      query.roles = false;
+      choices = table_->find(dims(), query);
+      --halvings;
+    }
+    choices_ = choices.size();
+    const ScheduleTable::Choice& choice = choices[request_.choice.value_or(choices.size() - 1)];
+    if (choice.row && !apply(to_layer(choice.row->schedule, Loc{}), block, loc)) return false;
+    for (; halvings > 0; --halvings) halve_largest(block);
+    std::vector<Attr> when;
+    for (const DimFact& fact : choice.when) when.push_back(fact_attr(context(), fact));
+    if (!when.empty()) kernel_->set_attr("assume", context().array(std::move(when)));
+  }
+  for (const ScheduleLayer& layer : layers_) {
+    if (!apply(layer, block, loc)) return false;
+    for (const auto& [key, value] : layer.keys) warn_if_unread(key, value, layer.loc.known() ? layer.loc : loc);
+  }
+  for (const auto& [key, value] : request_.schedule) {
+    auto problem = schedule::check_schedule_value(key, value);
+    if (problem) return schedule::report(*problem, request_.loc, session().diagnostics()), false;
+  }
+  if (!apply(to_layer(request_.schedule, request_.loc), block, loc)) return false;
+  for (KernelAxis& axis : axes_) {
+    auto chosen = block.find(axis.name);
+    if (chosen == block.end()) {
+      axis.single = axis.grid && !is_used(axis);
+      axis.tile = axis.single ? dims().constant(1) : axis.extent;
+      continue;
+    }
+    axis.blocked = true;
+    axis.tile = dims().constant(tile_extent(chosen->second, axis.extent));
+    std::optional<int64_t> extent = axis.extent->constant();
+    bool cut = !extent || *extent > chosen->second;
+    if (!cut || !is_shared_by_columns(axis.name)) continue;
+    report(diag::schedule_cuts_columns, loc, axis.name, chosen->second, axis.extent->text)
+        .help(fmt::format("leave out the block of '{}'", axis.name));
+    return false;
+  }
+  return true;
+}
+
+void KernelBuilder::create_grid() {
+  std::vector<Attr> all, grid_names;
+  std::vector<NamedAttr> block, schedule;
+  for (const KernelAxis& axis : axes_) {
+    all.push_back(context().dict({{"name", context().string(axis.name)},
+                                  {"extent", context().dim(axis.extent)},
+                                  {"block", context().dim(axis.tile)},
+                                  {"grid", context().boolean(axis.grid)}}));
+    if (axis.grid) grid_names.push_back(context().string(axis.name));
+    if (axis.blocked) block.emplace_back(axis.name, context().integer(*axis.tile->constant()));
+  }
+  kernel_->set_attr("axes", context().array(std::move(all)));
+  for (const auto& [key, value] : keys_) schedule.emplace_back(key, value);
+  if (!block.empty()) schedule.emplace_back("block", context().dict(std::move(block)));
+  kernel_->set_attr("schedule", context().dict(std::move(schedule)));
+  Builder& builder = ops_.builder();
+  builder.set_loc(function_.loc);
+  grid_ =
+      builder.op(info(OpKind::Tile), {}, {}, {{"axes", context().array(std::move(grid_names))}});
+  Block* body = grid_->region()->add_block();
+  size_t n = 0;
+  for (KernelAxis& axis : axes_) {
+    if (!axis.grid) continue;
+    std::string name =
+        n < std::size(index_names) ? std::string(index_names[n]) : fmt::format("i_{}", axis.name);
+    axis.index = body->add_arg(context().scalar(DType::I64), module_.intern(name));
+    ++n;
+  }
+  builder.set_end(body);
+}
+
+Datum KernelBuilder::context_member(const ast::Identifier& name) {
+  auto position = std::find(std::begin(index_names), std::end(index_names), name.text);
+  if (position != std::end(index_names)) {
+    size_t wanted = size_t(position - std::begin(index_names));
+    size_t n = 0;
+    for (const KernelAxis& axis : axes_) {
+      if (axis.grid && n++ == wanted) return ops_.handle(axis.index, name.loc);
+    }
+    auto builder = report(diag::missing_index, name.loc, name.text, ordinals[wanted], n);
+    label_axes(builder);
+    return Datum::poison();
+  }
+  if (const KernelAxis* axis = find_axis(name.text)) return Datum::dim(axis->tile).along(axis);
+  if (auto key = keys_.find(std::string(name.text)); key != keys_.end())
+    return from_attr(key->second);
+  std::vector<std::string> candidates;
+  for (const KernelAxis& axis : axes_) candidates.push_back(axis.name);
+  for (const auto& [key, value] : keys_) candidates.push_back(key);
+  auto builder = report(diag::unknown_axis, name.loc, function_.name, name.text);
+  builder.label(scan_.context->loc, "its axes are declared here");
+  builder.suggest(session().sources(), name.loc, name.text, candidates);
+  return Datum::poison();
+}
+
+}  // namespace tessera::frontend

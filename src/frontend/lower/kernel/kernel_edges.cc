@@ -1,0 +1,255 @@
+// What lies past the end of an axis takes no part in what combines elements along it, whatever tile it stands in.
+//
+// Of what is loaded and gathered propagate_masks finds the ends. Here are those of tiles that no load gives:
+// coordinates end where the axis ends that they number, memory where what was written to it does, and a tile of one
+// number where this program's tile of its axis does, in a loop over that axis the turn's. A number says little: where
+// it meets what lies somewhere, that counts. Where several tiles may be meant, no end is guessed.
+
+#include <algorithm>
+
+#include "frontend/lower/kernel/kernel_builder.h"
+#include "ir/core/rematerialise.h"
+#include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+using schedule::info;
+using schedule::OpKind;
+namespace in = schedule::in;
+
+/// The axes that the extents of a shape were asked of.
+std::vector<const KernelAxis*> KernelBuilder::axes_of(const Datum& shape) const {
+  if (!shape.is_sequence()) return {shape.axis()};
+  std::vector<const KernelAxis*> axes;
+  for (const Datum& extent : shape.elements()) axes.push_back(extent.axis());
+  return axes;
+}
+
+/// Notes along which axes a tile repeats what has none of them.
+Datum KernelBuilder::made(Datum tile, std::vector<const KernelAxis*> axes) {
+  if (!tile.is_ir()) return tile;
+  Value* value = tile.as_ir().value;
+  Op* def = value->def();
+  bool repeats = def && def->is(info(OpKind::Broadcast));
+  for (size_t i = 0; repeats && i < axes.size(); ++i) {
+    if (!def->operand(0)->type()->dims[i]->is_constant(1)) axes[i] = nullptr;
+  }
+  bool is_new = repeats || !def || def->operand_count() == 0 || def->is(info(OpKind::Splat));
+  if (is_new) origins_.made[value] = std::move(axes);
+  return tile;
+}
+
+/// The coordinates of the elements of a tile of an axis.
+Value* KernelBuilder::numbered(const TilePlace& place, Loc loc) {
+  Value* tile = ops_.coordinates(place.tile, place.index, loc);
+  origins_.numbered[tile] = place;
+  return tile;
+}
+
+/// The axis whose tile this one is, as far as that is known.
+const KernelAxis* KernelBuilder::axis_along(Value* tile, size_t axis) {
+  EdgeSearch search(origins_, kernel_);
+  search.visit(tile, axis);
+  for (const TilePlace& place : search.places()) {
+    const KernelAxis* found = axis_of_index(place.index);
+    if (found && found->tile == place.tile && found->extent == place.extent) return found;
+  }
+  return search.axes().empty() ? nullptr : search.axes()[0];
+}
+
+/// The index of the tile of an axis that `user` is about: that of the innermost loop over it, or the program's.
+Value* KernelBuilder::tile_of(const KernelAxis& axis, Op* user) const {
+  for (Block* block = user->block(); block && block->parent_op(); block = block->parent_op()->block()) {
+    auto loop = block->arg_count() ? loop_axes_.find(block->arg(0)) : loop_axes_.end();
+    if (loop != loop_axes_.end() && loop->second == &axis) return block->arg(0);
+  }
+  return axis.index;
+}
+
+/// Whether there is such a tile wherever its index is computed.
+bool KernelBuilder::is_counted(const TilePlace& place) const {
+  const KernelAxis* axis = place.index ? axis_of_index(place.index) : nullptr;
+  return axis && axis->tile == place.tile && axis->extent == place.extent;
+}
+
+/// How many elements of the tile there are, at `user`; null where that is known in a loop alone. A tile before the
+/// first is as empty as one past the last.
+Value* KernelBuilder::limit_of(const TilePlace& place, Op* user) {
+  bool is_whole = place.tile == place.extent && (!place.index || is_counted(place));
+  std::map<Value*, Value*> copies;
+  Value* index = place.index ? available_before(place.index, user, copies) : nullptr;
+  if (!index && !is_whole) return nullptr;
+  Builder& builder = ops_.builder();
+  builder.set_before(user);
+  builder.set_loc(user->loc());
+  Type scalar = context().scalar(DType::I64);
+  auto size = [&](Dim dim) { return ops_.index(Datum::dim(dim), user->loc(), "an extent"); };
+  auto op = [&](ElementwiseKind kind, Value* a, Value* b) { return builder.value(info(kind), {{a}, {b}}, scalar); };
+  if (is_whole) return size(place.extent);
+  Value* first = op(ElementwiseKind::Mul, index, size(place.tile));
+  Value* limit = op(ElementwiseKind::Sub, size(place.extent), first);
+  if (is_counted(place)) return limit;
+  Value* zero = ops_.index_constant(0);
+  Value* before = builder.value(info(ElementwiseKind::Lt), {{index}, {zero}}, context().scalar(DType::Bool));
+  limit = op(ElementwiseKind::Max, limit, zero);
+  return builder.value(info(ElementwiseKind::Select), {{before}, {zero}, {limit}}, scalar);
+}
+
+namespace {
+
+std::string name_of(Op* op) {
+  if (op->is(info(OpKind::Reduce))) return "tile." + std::string(op->string_attr("kind"));
+  if (op->is(info(OpKind::Scatter))) return op->flag("add") ? "tile.atomic_add" : "tile.scatter";
+  return op->is(info(OpKind::Scan)) ? "tile.scan" : "tile.dot";
+}
+
+}  // namespace
+
+/// Limits an operand along each of its axes that has sources: the tiles, each with its axis, that meet there.
+bool KernelBuilder::limit_operand(Op* op, unsigned operand,
+                                  const std::vector<std::vector<std::pair<Value*, size_t>>>& sources) {
+  Value* value = op->operand(operand);
+  std::vector<Value*> limits(sources.size());
+  auto limit = [&](const TilePlace& place, size_t i, const std::string& axis) {
+    Value* here = limit_of(place, op);
+    if (!here && is_print(op)) return true;  // all of it is shown
+    if (!here) {
+      report(diag::unknown_edge, op->loc(), name_of(op), axis)
+          .help("leave out what is past the end where the tile is known: tile.where(tile.col_index(k) < K, x, 0)");
+      return false;
+    }
+    Type scalar = here->type();
+    limits[i] = limits[i] ? ops_.builder().value(info(ElementwiseKind::Min), {{limits[i]}, {here}}, scalar) : here;
+    return true;
+  };
+  for (size_t i = 0; i < sources.size(); ++i) {
+    EdgeSearch search(origins_, kernel_);
+    for (auto [tile, axis] : sources[i]) search.visit(tile, axis);
+    bool is_placed = !search.places().empty();
+    for (const TilePlace& place : search.places()) {
+      if (place.loaded || (is_counted(place) && !place.is_cut())) continue;
+      if (!limit(place, i, fmt::format("an axis of {} elements", place.extent->text))) return false;
+    }
+    if (!is_placed && search.unplaced() && is_print(op)) continue;
+    if (!is_placed && search.unplaced()) {
+      report(diag::unknown_edge, op->loc(), name_of(op), "an axis")
+          .label(search.unplaced()->loc(), "the memory that is loaded here has one tile or another")
+          .help("let slot i hold tile i, or choose blocks that divide the axis");
+      return false;
+    }
+    for (size_t n = 0; !is_placed && n < search.axes().size(); ++n) {
+      const KernelAxis& axis = *search.axes()[n];
+      TilePlace place{tile_of(axis, op), axis.tile, axis.extent};
+      if (place.is_cut() && !limit(place, i, fmt::format("axis '{}'", axis.name))) return false;
+    }
+  }
+  if (std::ranges::none_of(limits, [](Value* each) { return each; })) return true;
+  ops_.builder().set_before(op);
+  for (size_t i = 0; i < limits.size(); ++i) {
+    if (!limits[i]) limits[i] = ops_.index(Datum::dim(value->type()->dims[i]), op->loc(), "an extent");
+  }
+  op->set_operand(operand, ops_.builder().value(info(OpKind::Within), {{value}, limits}, value->type()));
+  return true;
+}
+
+std::vector<Op*> KernelBuilder::combining_ops() const {
+  std::vector<Op*> combining;
+  walk(kernel_, [&](Op* op) {
+    bool combines = op->is(info(OpKind::Reduce)) || op->is(info(OpKind::Scan)) || op->is(info(OpKind::Dot));
+    if (combines || op->is(info(OpKind::Scatter))) combining.push_back(op);
+  });
+  return combining;
+}
+
+/// The axes that elements are combined along though each program has one of them, as nothing else asks for more.
+std::set<std::string> KernelBuilder::combined_single_axes() {
+  std::set<std::string> found;
+  for (Op* op : combining_ops()) {
+    if (op->is(info(OpKind::Scatter))) continue;
+    EdgeSearch search(origins_, kernel_, true);
+    search.visit(op->operand(0), op->is(info(OpKind::Dot)) ? 1 : size_t(op->int_attr("axis")));
+    if (op->is(info(OpKind::Dot))) search.visit(op->in(in::Dot::b), 0);
+    for (const KernelAxis* axis : search.axes()) found.insert(axis->name);
+  }
+  return found;
+}
+
+/// Gives what combines elements the ends of axes that it cannot see.
+bool KernelBuilder::limit_tiles() {
+  Builder end = ops_.builder();
+  for (Op* op : combining_ops()) {
+    Value* first = op->operand(0);
+    std::vector<std::vector<std::pair<Value*, size_t>>> sources(first->type()->rank());
+    if (op->is(info(OpKind::Scatter))) {
+      for (size_t i = 0; i < sources.size(); ++i) {
+        sources[i].emplace_back(first, i);
+        for (Value* index : op->ins(in::Scatter::index)) sources[i].emplace_back(index, i);
+      }
+    } else if (op->is(info(OpKind::Dot))) {
+      Value* second = op->in(in::Dot::b);
+      // Past an edge copies are 0, and so are the products.
+      if (is_copied(kernel_, first) && is_copied(kernel_, second)) continue;
+      sources[1] = {{first, 1}, {second, 0}};
+    } else {
+      size_t axis = size_t(op->int_attr("axis"));
+      bool adds = op->is(info(OpKind::Reduce)) && op->string_attr("kind") == "sum";
+      if (adds && is_copied(kernel_, first)) continue;
+      sources[axis].emplace_back(first, axis);
+    }
+    if (!limit_operand(op, 0, sources)) return false;
+  }
+  count_means();
+  ops_.builder() = end;
+  return true;
+}
+
+/// How many elements of a tile lie before the end of its axis, where the axis may end within it; null where all do.
+Value* KernelBuilder::elements_along(Value* tile, size_t axis, Op* user) {
+  EdgeSearch search(origins_, kernel_);
+  search.visit(tile, axis);
+  std::vector<TilePlace> places = search.places();
+  for (size_t n = 0; search.places().empty() && n < search.axes().size(); ++n) {
+    const KernelAxis& of = *search.axes()[n];
+    places.push_back({tile_of(of, user), of.tile, of.extent});
+  }
+  Value* least = nullptr;
+  for (const TilePlace& place : places) {
+    bool is_first = place.index && place.index->def() && place.index->def()->is(info(OpKind::Constant)) &&
+                    place.index->def()->int_attr("value") == 0;
+    bool is_whole = place.tile == place.extent && (!place.index || is_first || is_counted(place));
+    if (is_whole || (is_counted(place) && !place.is_cut())) continue;
+    // Where the tile is not known the sum has been refused.
+    Value* here = limit_of(place, user);
+    if (!here) continue;
+    Value* all = ops_.index(Datum::dim(place.tile), user->loc(), "an extent");
+    for (Value* bound : {all, least}) {
+      if (bound) here = ops_.builder().value(info(ElementwiseKind::Min), {{here}, {bound}}, here->type());
+    }
+    least = here;
+  }
+  return least;
+}
+
+/// What lies past an edge takes no part in a mean: divides by the number of the elements that do.
+void KernelBuilder::count_means() {
+  for (const Mean& mean : means_) {
+    Value* count = nullptr;
+    Dim others = dims().constant(1);
+    for (int64_t axis : mean.axes) {
+      Value* here = elements_along(mean.tile, size_t(axis), mean.quotient);
+      if (!here) others = dims().mul(others, mean.tile->type()->dims[size_t(axis)]);
+      else count = count ? ops_.builder().value(info(ElementwiseKind::Mul), {{count}, {here}}, here->type()) : here;
+    }
+    if (!count) continue;
+    Builder& builder = ops_.builder();
+    Value* rest = ops_.index(Datum::dim(others), mean.quotient->loc(), "an extent");
+    count = builder.value(info(ElementwiseKind::Mul), {{count}, {rest}}, count->type());
+    Type type = mean.quotient->operand(1)->type();
+    count = ops_.convert(count, type->dtype);
+    if (type->is(TypeKind::Tile)) count = builder.value(info(OpKind::Splat), {{count}}, type);
+    mean.quotient->set_operand(1, count);
+  }
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,314 @@
+// The members of `tile`, and the functions of the language that mean something for tiles.
+
+#include <algorithm>
+
+#include "frontend/lower/kernel/kernel_builder.h"
+#include "frontend/values/dims.h"
+#include "frontend/values/tile_builtins.h"
+#include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+using schedule::info;
+using schedule::OpKind;
+
+namespace {
+
+constexpr int64_t max_tile_elements = int64_t(1) << 31;
+
+}  // namespace
+
+bool KernelBuilder::has_context(std::string_view what, Loc loc) {
+  if (grid_) return true;
+  // A mistake in the context itself has been reported.
+  if (has_errors()) return false;
+  report(diag::no_tile_context, loc, what).help("begin the kernel with t = tile.context(…)");
+  return false;
+}
+
+/// An extent of a tile is a constant from 1 up, or an axis's whole extent.
+bool KernelBuilder::check_extents(const std::vector<Dim>& extents, Loc loc) {
+  int64_t elements = 1;
+  for (Dim extent : extents) {
+    bool is_axis = std::any_of(axes_.begin(), axes_.end(),
+                               [&](const KernelAxis& axis) { return axis.extent == extent; });
+    auto constant = extent->constant();
+    if (!is_axis && (!constant || *constant < 1)) {
+      report(diag::tile_extent, loc, extent->text);
+      return false;
+    }
+    if (constant &&
+        (__builtin_mul_overflow(elements, *constant, &elements) || elements > max_tile_elements)) {
+      report(diag::unsupported_tile_size, loc, to_text(extents), max_tile_elements);
+      return false;
+    }
+  }
+  return true;
+}
+
+Datum KernelBuilder::call_builtin(const Builtin& builtin, const BoundArguments& arguments,
+                                  Loc loc) {
+  if (builtin.table != tile_table) return call_common(builtin, arguments, loc);
+  auto id = TileBuiltin(builtin.id);
+  if (id == TileBuiltin::Context) return open_context(arguments[0], loc);
+  if (!has_context(fmt::format("tile.{}", builtin.name), loc)) return Datum::poison();
+  return call_tile(builtin, arguments, loc);
+}
+
+std::optional<bool> KernelBuilder::keepdims(const BoundArguments& arguments, size_t at) {
+  return expect_bool(arguments[at], arguments.locs[at], "keepdims");
+}
+
+Datum KernelBuilder::reduce(std::string_view kind, const BoundArguments& arguments, size_t axis,
+                            Loc loc) {
+  auto keep = keepdims(arguments, axis + 1);
+  if (!keep) return Datum::poison();
+  bool is_mean = kind == "mean";
+  Datum result = ops_.reduce(is_mean ? "sum" : kind, arguments[0], arguments[axis], *keep, loc);
+  if (result.is_poison()) return result;
+  Value* tile = arguments[0].as_ir().value;
+  std::vector<int64_t> reduced = *ops_.read_axes(arguments[axis], tile->type()->rank(), loc, kind);
+  if (Value* kept = result.as_ir().value; *keep && kept->def()->is(info(OpKind::Reshape))) {
+    std::vector<int>& from = origins_.inserted[kept];
+    for (int64_t i = 0, next = 0; i < int64_t(tile->type()->rank()); ++i) {
+      from.push_back(std::ranges::binary_search(reduced, i) ? -1 : int(next++));
+    }
+  }
+  return is_mean ? mean(tile, reduced, result, loc) : result;
+}
+
+/// A sum by the number of its elements. How many of them an edge leaves is known when all of the body is.
+Datum KernelBuilder::mean(Value* tile, const std::vector<int64_t>& axes, const Datum& sum, Loc loc) {
+  Dim count = dims().constant(1);
+  for (int64_t axis : axes) count = dims().mul(count, tile->type()->dims[size_t(axis)]);
+  Datum operands[] = {sum, Datum::dim(count)};
+  Datum result = ops_.elementwise(ElementwiseKind::Div, operands, loc);
+  if (result.is_ir()) means_.push_back({result.as_ir().value->def(), tile, axes});
+  return result;
+}
+
+Datum KernelBuilder::scan(const BoundArguments& arguments) {
+  enum Argument : size_t { Tile, Axis, Kind, Exclusive, Reverse, Total };
+  bool flags[3];
+  const char* names[] = {"exclusive", "reverse", "total"};
+  for (size_t i = 0; i < 3; ++i) {
+    auto flag = expect_bool(arguments[Exclusive + i], arguments.locs[Exclusive + i], names[i]);
+    if (!flag) return Datum::poison();
+    flags[i] = *flag;
+  }
+  if (!arguments[Kind].is(DatumKind::String)) {
+    report(diag::wrong_kind, arguments.locs[Kind], "the kind of 'tile.scan'", describe(arguments[Kind]), "a string");
+    return Datum::poison();
+  }
+  ScanOptions options{arguments[Kind].as_string(), flags[0], flags[1], flags[2]};
+  return ops_.scan(arguments[Tile], arguments[Axis], options, arguments.call);
+}
+
+Datum KernelBuilder::cast_to(const Datum& value, const Datum& dtype, Loc loc, Loc dtype_loc) {
+  auto wanted = expect_dtype(dtype, dtype_loc, "the dtype of 'cast'");
+  return wanted ? ops_.cast(value, *wanted, loc) : Datum::poison();
+}
+
+Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& given, Loc loc) {
+  BoundArguments arguments = given;
+  auto id = TileBuiltin(builtin.id);
+  for (Datum& value : arguments.values) {
+    if (id != TileBuiltin::SoftmaxAccumulate) value = materialised(value);
+    if (value.is_poison()) return value;
+  }
+  switch (id) {
+    case TileBuiltin::Range:
+      return tile_range(arguments, false);
+    case TileBuiltin::RangeN:
+      return tile_range(arguments, true);
+    case TileBuiltin::Load:
+      return load(arguments);
+    case TileBuiltin::Store:
+      return store(arguments);
+    case TileBuiltin::Alloc:
+      return alloc(arguments);
+    case TileBuiltin::AsyncCopy:
+      return async_copy(arguments);
+    case TileBuiltin::Wait:
+      return wait(arguments);
+    case TileBuiltin::Barrier:
+      return barrier(arguments);
+    case TileBuiltin::Scatter:
+      return scatter(arguments, false);
+    case TileBuiltin::AtomicAdd:
+      return scatter(arguments, true);
+    case TileBuiltin::Gather:
+      return gather(arguments);
+    case TileBuiltin::Zeros:
+      return full(arguments, Datum::integer(0), arguments[1]);
+    case TileBuiltin::Full:
+      return full(arguments, arguments[1], arguments[2]);
+    case TileBuiltin::Arange:
+      return arange(arguments);
+    case TileBuiltin::RowIndex:
+      return coordinates(true, arguments);
+    case TileBuiltin::ColIndex:
+      return coordinates(false, arguments);
+    case TileBuiltin::MaskCausal:
+      return mask_causal(arguments);
+    case TileBuiltin::SoftmaxOnline:
+      return softmax_online(arguments);
+    case TileBuiltin::SoftmaxAccumulate:
+      return softmax_accumulate(arguments);
+    case TileBuiltin::Dot:
+      return ops_.dot(arguments[0], arguments[1], arguments[2], loc);
+    case TileBuiltin::Cast:
+      return cast_to(arguments[0], arguments[1], loc, arguments.locs[1]);
+    case TileBuiltin::Transpose:
+      return ops_.transpose(arguments[0], arguments[1].elements(), loc);
+    case TileBuiltin::Broadcast: {
+      auto shape = expect_shape(arguments[1], arguments.locs[1], "the shape of 'broadcast'");
+      bool fits = shape && check_extents(*shape, arguments.locs[1]);
+      return fits ? made(ops_.broadcast(arguments[0], *shape, loc), axes_of(arguments[1])) : Datum::poison();
+    }
+    case TileBuiltin::Scan:
+      return scan(arguments);
+    case TileBuiltin::Uniform:
+      return random_uniform(arguments);
+    case TileBuiltin::Sum:
+      return reduce("sum", arguments, 1, loc);
+    case TileBuiltin::Prod:
+      return reduce("prod", arguments, 1, loc);
+    case TileBuiltin::ReduceMax:
+      return reduce("max", arguments, 1, loc);
+    case TileBuiltin::ReduceMin:
+      return reduce("min", arguments, 1, loc);
+    case TileBuiltin::Mean:
+      return reduce("mean", arguments, 1, loc);
+    default:
+      return unsupported(loc, fmt::format("'tile.{}'", builtin.name));
+  }
+}
+
+/// Functions that are not of `tile`: those that act on a tile as on a tensor.
+Datum KernelBuilder::call_common(const Builtin& builtin, const BoundArguments& arguments, Loc loc) {
+  if (!has_context(builtin.name, loc)) return Datum::poison();
+  switch (BuiltinId(builtin.id)) {
+    case BuiltinId::Cast:
+      return cast_to(arguments[0], arguments[1], loc, arguments.locs[1]);
+    case BuiltinId::Sum:
+      return reduce("sum", arguments, 1, loc);
+    case BuiltinId::Prod:
+      return reduce("prod", arguments, 1, loc);
+    case BuiltinId::Mean:
+      return reduce("mean", arguments, 1, loc);
+    case BuiltinId::ReduceMax:
+    case BuiltinId::ReduceMin: {
+      if (!arguments[1].elements().empty()) break;
+      return reduce(BuiltinId(builtin.id) == BuiltinId::ReduceMax ? "max" : "min", arguments, 2,
+                    loc);
+    }
+    case BuiltinId::DropoutInKernel:
+      return dropout(arguments);
+    case BuiltinId::Print:
+      return print(arguments);
+    case BuiltinId::Transpose:
+      return ops_.transpose(arguments[0], arguments[1].elements(), loc);
+    case BuiltinId::Matmul:
+      return ops_.dot(arguments[0], arguments[1], Datum::none(), loc);
+    case BuiltinId::Zeros:
+      return full(arguments, Datum::integer(0), arguments[1]);
+    case BuiltinId::Ones:
+      return full(arguments, Datum::integer(1), arguments[1]);
+    case BuiltinId::Full:
+      return full(arguments, arguments[1], arguments[2]);
+    default:
+      break;
+  }
+  return unsupported(loc, fmt::format("'{}' in a kernel", builtin.name));
+}
+
+Datum KernelBuilder::full(const BoundArguments& arguments, const Datum& value, const Datum& dtype) {
+  auto shape = expect_shape(arguments[0], arguments.locs[0], "the shape");
+  if (!shape || !check_extents(*shape, arguments.locs[0])) return Datum::poison();
+  DType wanted = value.is_ir() ? value.as_ir().value->type()->dtype : DType::F32;
+  if (!dtype.is_none()) {
+    auto given = expect_dtype(dtype, arguments.locs.back(), "the dtype");
+    if (!given) return Datum::poison();
+    wanted = *given;
+  }
+  return made(ops_.full(*shape, value, wanted, arguments.call), axes_of(arguments[0]));
+}
+
+Datum KernelBuilder::arange(const BoundArguments& arguments) {
+  Dim extent = expect_dim(arguments[0], arguments.locs[0], "the extent of 'arange'");
+  if (!extent) return Datum::poison();
+  if (extent->is_constant(0)) {
+    report(diag::tile_extent, arguments.locs[0], extent->text)
+        .help("tile.arange(n) has the numbers from 0 below n; tile.arange(n, index) those of tile 'index'");
+    return Datum::poison();
+  }
+  if (!check_extents({extent}, arguments.locs[0])) return Datum::poison();
+  bool first = arguments[1].is(DatumKind::Int) && arguments[1].as_int() == 0;
+  Value* index =
+      first ? nullptr : ops_.index(arguments[1], arguments.locs[1], "the index of 'arange'");
+  if (!first && !index) return Datum::poison();
+  warn_of_elements(arguments[1], extent, "tile.arange");
+  const KernelAxis* axis = arguments[0].axis();
+  if (axis && index) return ops_.handle(numbered({index, extent, axis->extent}, arguments.call), arguments.call);
+  return made(ops_.handle(ops_.coordinates(extent, index, arguments.call), arguments.call), {axis});
+}
+
+const KernelAxis* KernelBuilder::axis_of_index(const Datum& index) const {
+  return index.is_ir() ? axis_of_index(index.as_ir().value) : nullptr;
+}
+
+const KernelAxis* KernelBuilder::axis_of_index(const Value* value) const {
+  auto loop = loop_axes_.find(value);
+  if (loop != loop_axes_.end()) return loop->second;
+  for (const KernelAxis& axis : axes_) {
+    if (axis.index == value) return &axis;
+  }
+  return nullptr;
+}
+
+/// `row_index()` and `col_index()`: coordinates along the first and the last grid axis, or along
+/// the axis that the index given counts tiles of.
+Datum KernelBuilder::coordinates(bool rows, const BoundArguments& arguments) {
+  const KernelAxis* axis = nullptr;
+  Value* index = nullptr;
+  if (arguments[0].is_none()) {
+    for (const KernelAxis& candidate : axes_) {
+      if (candidate.grid && (!rows || !axis)) axis = &candidate;
+    }
+    index = axis ? axis->index : nullptr;
+  } else {
+    axis = axis_of_index(arguments[0]);
+    index = axis ? arguments[0].as_ir().value : nullptr;
+  }
+  if (!axis) {
+    report(diag::wrong_kind, arguments.locs[0], "the index", describe(arguments[0]),
+           "an index along an axis of the kernel");
+    return Datum::poison();
+  }
+  Value* tile = numbered({index, axis->tile, axis->extent}, arguments.call);
+  // Rows stand at the end of what the cache holds.
+  Datum shift = rows && arguments[0].is_none() ? cache_length(arguments.call) : Datum::none();
+  if (!shift.is_none()) {
+    std::optional<int64_t> known = axis->extent->constant();
+    Datum ends[] = {shift, known ? Datum::integer(*known) : Datum::dim(axis->extent)};
+    Datum first = ops_.elementwise(ElementwiseKind::Sub, ends, arguments.call);
+    Datum moved[] = {ops_.handle(tile, arguments.call), first};
+    Datum sum = first.is_poison() ? first : ops_.elementwise(ElementwiseKind::Add, moved, arguments.call);
+    if (sum.is_poison()) return sum;
+    tile = sum.as_ir().value;
+  }
+  Dim one = dims().constant(1);
+  std::vector<Dim> shape =
+      rows ? std::vector<Dim>{axis->tile, one} : std::vector<Dim>{one, axis->tile};
+  Value* shaped = ops_.reshape(tile, shape);
+  if (axis->single) {
+    std::vector<const KernelAxis*>& single = origins_.single[shaped];
+    single.resize(2);
+    single[rows ? 0 : 1] = axis;
+  }
+  return ops_.handle(shaped, arguments.call);
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,269 @@
+// `tile.load` and `tile.gather`: from the indices of the language to those of sched.load, one for
+// each dimension.
+
+#include <algorithm>
+
+#include "frontend/lower/kernel/kernel_builder.h"
+#include "frontend/values/dims.h"
+#include "frontend/values/tile_builtins.h"
+#include "ir/schedule/ops.h"
+#include "ir/schedule/schedule_keys.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+using schedule::info;
+using schedule::OpKind;
+
+namespace {
+
+// Positions in the signature of tile.load.
+enum LoadArgument : size_t { Tensor, Index, Shape, Rows, Cols, Fill, Vector, Ahead };
+
+std::string subject(const IrValue& tensor) {
+  return fmt::format("'{}'", tensor.name);
+}
+
+}  // namespace
+
+Datum KernelBuilder::load(const BoundArguments& arguments) {
+  const Datum& x = arguments[Tensor];
+  if (is_memory(x) && arguments[Index].is_none()) return load_memory(x, arguments);
+  if (!x.is_ir() || !x.as_ir().value->type()->is(TypeKind::Tensor)) {
+    report(diag::wrong_kind, arguments.locs[Tensor], "what 'tile.load' reads", describe(x),
+           "a tensor");
+    return Datum::poison();
+  }
+  for (size_t hint : {Vector, Ahead}) {
+    if (arguments[hint].is_none()) continue;
+    auto value = expect_int(arguments[hint], arguments.locs[hint],
+                            hint == Vector ? "'vector'" : "'prefetch'");
+    if (!value) return Datum::poison();
+    if (!add_hint(hint == Vector ? "vector" : "prefetch", *value, arguments.locs[hint]))
+      return Datum::poison();
+  }
+  if (!check_load(x.as_ir().value, arguments.call)) return Datum::poison();
+  if (x.as_ir().value->type()->rank() == 0) return load_scalar(x.as_ir(), arguments);
+  if (!arguments[Rows].is_none() || !arguments[Cols].is_none())
+    return load_tied(x.as_ir(), arguments);
+  if (arguments[Index].is_none()) return load_instance(x.as_ir(), arguments);
+  return load_at(x.as_ir(), arguments);
+}
+
+/// A tensor of rank 0 is read as its one number.
+Datum KernelBuilder::load_scalar(const IrValue& tensor, const BoundArguments& arguments) {
+  Datum tile = make_load(tensor, {}, {}, 0, arguments);
+  if (tile.is_poison()) return tile;
+  Value* one = tile.as_ir().value;
+  return ops_.handle(
+      ops_.builder().value(info(OpKind::Extract), {{one}}, context().scalar(one->type()->dtype)),
+      arguments.call);
+}
+
+/// A hint in the body counts where the schedule says nothing.
+bool KernelBuilder::add_hint(const std::string& key, int64_t value, Loc loc) {
+  Attr attr = context().integer(value);
+  if (auto problem = schedule::check_schedule_value(key, attr)) {
+    schedule::report(*problem, loc, session().diagnostics());
+    return false;
+  }
+  warn_if_unread(key, attr, loc);
+  Attr schedule = kernel_->attr("schedule");
+  if (schedule->get(key)) return true;
+  std::vector<NamedAttr> entries = schedule->entries;
+  entries.emplace_back(key, attr);
+  kernel_->set_attr("schedule", context().dict(std::move(entries)));
+  return true;
+}
+
+Loc KernelBuilder::declared_at(const Value* value) const {
+  auto parameter = parameters_.find(value);
+  return parameter == parameters_.end() ? Loc{} : parameter->second->loc;
+}
+
+/// Marks what the axes of the grid are those of.
+void KernelBuilder::label_axes(DiagnosticEngine::Builder& builder) {
+  if (scan_.context) builder.label(scan_.context->loc, "the axes are declared here");
+  if (signature_->result) builder.label(signature_->result->loc, "the grid has axes of the result");
+}
+
+/// Index and extent of this program's tile along one dimension of a parameter.
+std::optional<std::pair<Value*, Dim>> KernelBuilder::instance_tile(const IrValue& tensor,
+                                                                   size_t dim, Loc loc) {
+  Type type = tensor.value->type();
+  const SignatureParameter* parameter = parameters_.at(tensor.value);
+  const KernelAxis* axis = match_axes(parameter->type.dims, type->dims)[dim];
+  if (axis && axis->grid) return std::make_pair(axis->index, axis->tile);
+  bool whole = axis ? axis->tile == axis->extent : type->dims[dim]->constant().has_value();
+  if (whole) return std::make_pair(ops_.index_constant(0), type->dims[dim]);
+  auto builder = report(diag::tile_not_of_instance, loc, dim, subject(tensor));
+  label_axes(builder);
+  builder.help("say which tile: tile.load(x, (t.i, k), (t.m, t.k))");
+  return std::nullopt;
+}
+
+Datum KernelBuilder::load_instance(const IrValue& tensor, const BoundArguments& arguments) {
+  if (!arguments[Shape].is_none()) {
+    report(diag::missing_argument, arguments.call, "index", "tile.load");
+    return Datum::poison();
+  }
+  ops_.builder().set_loc(arguments.call);
+  std::vector<Value*> index;
+  std::vector<Dim> tile;
+  for (size_t i = 0; i < tensor.value->type()->rank(); ++i) {
+    auto part = instance_tile(tensor, i, arguments.call);
+    if (!part) return Datum::poison();
+    index.push_back(part->first);
+    tile.push_back(part->second);
+  }
+  Datum loaded = make_load(tensor, std::move(index), tile, 0, arguments);
+  if (!loaded.is_ir()) return loaded;
+  std::vector<const KernelAxis*>& axes = origins_.single[loaded.as_ir().value];
+  axes = match_axes(parameters_.at(tensor.value)->type.dims, tensor.value->type()->dims);
+  for (const KernelAxis*& axis : axes) axis = axis && axis->single ? axis : nullptr;
+  return loaded;
+}
+
+Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& arguments) {
+  const std::vector<Dim>& extents = tensor.value->type()->dims;
+  std::vector<Datum> written = arguments[Index].is_sequence()
+                                   ? arguments[Index].elements()
+                                   : std::vector<Datum>{arguments[Index]};
+  if (arguments[Shape].is_none()) {
+    report(diag::missing_argument, arguments.call, "shape", "tile.load");
+    return Datum::poison();
+  }
+  auto shape = expect_shape(arguments[Shape], arguments.locs[Shape], "the shape of 'tile.load'");
+  if (!shape) return Datum::poison();
+  if (written.size() != extents.size() || shape->size() > extents.size()) {
+    report(diag::tile_load_index, arguments.call, subject(tensor), extents.size(), written.size(), shape->size())
+        .label(declared_at(tensor.value), fmt::format("{} is declared here", subject(tensor)));
+    return Datum::poison();
+  }
+  size_t leading = extents.size() - shape->size();
+  std::vector<Dim> tile(leading, dims().constant(1));
+  tile.insert(tile.end(), shape->begin(), shape->end());
+  std::vector<Value*> index;
+  for (size_t i = 0; i < extents.size(); ++i) {
+    index.push_back(tile_number(written[i], extents[i], tile[i], arguments.locs[Index], "tile.load"));
+    if (!index.back()) return Datum::poison();
+    auto constant = tile[i]->constant();
+    if (tile[i] == extents[i] || (constant && *constant >= 1)) continue;
+    auto builder = report(diag::tile_load_extent, arguments.locs[Shape], tile[i]->text, i, subject(tensor),
+                          extents[i]->text);
+    if (auto parameter = parameters_.find(tensor.value); parameter != parameters_.end()) {
+      const std::vector<DimPattern>& written = parameter->second->type.dims;
+      Loc declared = written.size() == extents.size() ? written[i].loc : parameter->second->loc;
+      builder.label(declared, fmt::format("the whole is {}", extents[i]->text));
+    }
+    return Datum::poison();
+  }
+  return make_load(tensor, std::move(index), tile, leading, arguments);
+}
+
+/// `tile.load(x, rows=t.m, cols=t.d)`: this program's tile of the last two dimensions; one element
+/// of the leading ones. With an index, that tile along the rows: `tile.load(k, n, cols=t.d)`.
+Datum KernelBuilder::load_tied(const IrValue& tensor, const BoundArguments& arguments) {
+  size_t rank = tensor.value->type()->rank();
+  if (rank < 2) {
+    report(diag::rank_mismatch, arguments.call, subject(tensor), rank, 2);
+    return Datum::poison();
+  }
+  ops_.builder().set_loc(arguments.call);
+  std::vector<Value*> index;
+  std::vector<Dim> tile;
+  for (size_t i = 0; i < rank; ++i) {
+    bool by_index = i == rank - 2 && !arguments[Index].is_none();
+    const KernelAxis* axis = by_index ? axis_of_index(arguments[Index]) : nullptr;
+    if (by_index && !axis) {
+      report(diag::wrong_kind, arguments.locs[Index], "the index of 'tile.load'",
+             describe(arguments[Index]), "an index along an axis of the kernel");
+      return Datum::poison();
+    }
+    auto part = axis ? std::make_pair(arguments[Index].as_ir().value, axis->tile)
+                     : instance_tile(tensor, i, arguments.call);
+    if (!part) return Datum::poison();
+    index.push_back(part->first);
+    tile.push_back(part->second);
+  }
+  size_t leading = 0;
+  while (leading < rank - 2 && tile[leading]->is_constant(1)) ++leading;
+  return make_load(tensor, std::move(index), tile, leading, arguments);
+}
+
+/// The load itself; the first `drop` axes, of extent 1, are removed from the tile.
+Datum KernelBuilder::make_load(const IrValue& tensor, std::vector<Value*> index,
+                               const std::vector<Dim>& tile, size_t drop,
+                               const BoundArguments& arguments) {
+  Type type = tensor.value->type();
+  if (!check_extents(tile, arguments.call)) return Datum::poison();
+  std::vector<OpAttr> attributes;
+  const Datum& fill = arguments[Fill];
+  auto number = expect_number(fill, arguments.locs[Fill], "the fill of 'tile.load'");
+  if (!number) return Datum::poison();
+  if (!is_float(type->dtype) && !fill.is(DatumKind::Int)) {
+    report(diag::number_not_of_dtype, arguments.locs[Fill], to_text(fill), to_string(type->dtype));
+    return Datum::poison();
+  }
+  if (*number != 0) {
+    attributes.push_back({"fill", fill.is(DatumKind::Int) && !is_float(type->dtype)
+                                      ? context().integer(fill.as_int())
+                                      : context().number(*number)});
+  }
+  ops_.builder().set_loc(arguments.call);
+  Value* value = ops_.builder().value(info(OpKind::Load), {{tensor.value}, std::move(index)},
+                                      context().tile(tile, type->dtype), std::move(attributes));
+  std::vector<Dim> kept(tile.begin() + ptrdiff_t(drop), tile.end());
+  return ops_.handle(ops_.reshape(value, kept), arguments.call);
+}
+
+Datum KernelBuilder::gather(const BoundArguments& arguments) {
+  const Datum& table = arguments[0];
+  const Datum& rows = arguments[1];
+  bool is_tensor = table.is_ir() && table.as_ir().value->type()->is(TypeKind::Tensor);
+  if (is_tensor && !check_load(table.as_ir().value, arguments.call)) return Datum::poison();
+  bool by_element = rows.is_sequence() || (is_tensor && table.as_ir().value->type()->rank() == 1);
+  if (is_tensor && by_element) return take(table.as_ir(), arguments);
+  if (!is_tensor || table.as_ir().value->type()->rank() != 2) {
+    report(diag::wrong_kind, arguments.locs[0], "the table of 'tile.gather'", describe(table),
+           "a tensor of rank 2");
+    return Datum::poison();
+  }
+  bool is_rows = rows.is_ir() && rows.as_ir().value->type()->is(TypeKind::Tile) &&
+                 rows.as_ir().value->type()->rank() == 1 &&
+                 is_integer(rows.as_ir().value->type()->dtype);
+  if (!is_rows) {
+    report(diag::wrong_kind, arguments.locs[1], "the rows of 'tile.gather'", describe(rows),
+           "a tile of integers of rank 1");
+    return Datum::poison();
+  }
+  const IrValue& tensor = table.as_ir();
+  ops_.builder().set_loc(arguments.call);
+  Value* column = nullptr;
+  Dim extent = nullptr;
+  if (arguments[2].is_none()) {
+    auto part = instance_tile(tensor, 1, arguments.call);
+    if (!part) return Datum::poison();
+    std::tie(column, extent) = *part;
+  } else {
+    column = ops_.index(arguments[2], arguments.locs[2], "the column of 'tile.gather'");
+    extent = column ? expect_dim(arguments[3], arguments.locs[3], "the extent of 'tile.gather'")
+                    : nullptr;
+    if (extent) warn_of_elements(arguments[2], extent, "tile.gather");
+  }
+  if (!extent) return Datum::poison();
+  Type type = tensor.value->type();
+  auto constant = extent->constant();
+  if (extent != type->dims[1] && !(constant && *constant >= 1)) {
+    report(diag::tile_load_extent, arguments.call, extent->text, 1, subject(tensor),
+           type->dims[1]->text);
+    return Datum::poison();
+  }
+  Value* ids = rows.as_ir().value;
+  Type result = context().tile({ids->type()->dims[0], extent}, type->dtype);
+  return ops_.handle(
+      ops_.builder().value(info(OpKind::Gather), {{tensor.value}, {ids}, {column}}, result),
+      arguments.call);
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,221 @@
+// `tile.range` and the loops over it: bounds that the machine computes, values carried from turn to turn.
+
+#include <algorithm>
+#include <utility>
+
+#include "frontend/lower/kernel/kernel_builder.h"
+#include "frontend/values/dims.h"
+#include "frontend/values/type_text.h"
+#include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+using schedule::info;
+using schedule::OpKind;
+
+/// `tile.range(extent, step)`, or of the last but one dimension of a shape.
+Datum KernelBuilder::tile_range(const BoundArguments& arguments, bool of_shape) {
+  Dim extent = nullptr;
+  bool of_cache = false;
+  if (of_shape) {
+    auto shape = expect_shape(arguments[0], arguments.locs[0], "the shape of 'range_n'");
+    if (!shape) return Datum::poison();
+    if (shape->size() < 2)
+      return report(diag::rank_mismatch, arguments.locs[0], "the shape of 'range_n'", shape->size(),
+                    2),
+             Datum::poison();
+    extent = (*shape)[shape->size() - 2];
+    auto ahead = expect_int(arguments[2], arguments.locs[2], "'prefetch'");
+    if (!ahead || (*ahead != 0 && !add_hint("stages", *ahead, arguments.locs[2]))) return Datum::poison();
+    of_cache = is_cache_shape(*shape);
+  } else {
+    extent = expect_dim(arguments[0], arguments.locs[0], "the extent of 'range'");
+  }
+  Dim step = extent ? expect_dim(arguments[1], arguments.locs[1], "the step of 'range'") : nullptr;
+  if (!step) return Datum::poison();
+  auto constant = step->constant();
+  if (constant ? *constant < 1 && step != extent : step != extent) {
+    report(diag::tile_range_step, arguments.locs[1], step->text, extent->text);
+    return Datum::poison();
+  }
+  Dim count = step == extent ? dims().constant(1) : dims().ceildiv(extent, step);
+  auto range = std::make_shared<TileRange>(count, extent, step);
+  range->of_cache = of_cache;
+  const KernelAxis* axis = arguments[1].axis();
+  if (axis && axis->extent == extent) range->axis = axis;
+  BoundArguments bounds = arguments;
+  size_t start = of_shape ? 3 : 2;
+  if (of_cache && bounds[start + 1].is_none()) bounds.values[start + 1] = cache_length(arguments.call);
+  return bound_range(*range, bounds, start) ? Datum::object(std::move(range))
+                                                          : Datum::poison();
+}
+
+/// Reads `start` and `stop`, which count elements, into indices of tiles.
+bool KernelBuilder::bound_range(TileRange& range, const BoundArguments& arguments, size_t at) {
+  if (arguments[at].is_none() && arguments[at + 1].is_none()) return true;
+  auto element = [&](size_t i, std::string_view what) {
+    return ops_.index(arguments[i], arguments.locs[i], what);
+  };
+  auto op = [&](ElementwiseKind kind, Value* a, Value* b) {
+    return ops_.builder().value(info(kind), {{a}, {b}}, a->type());
+  };
+  ops_.builder().set_loc(arguments.call);
+  Value* zero = ops_.index_constant(0);
+  Value* step = ops_.index(Datum::dim(range.step), arguments.call, "the step");
+  Value* count = ops_.index(Datum::dim(range.count), arguments.call, "the count");
+  auto within = [&](Value* tile) {
+    return op(ElementwiseKind::Min, op(ElementwiseKind::Max, tile, zero), count);
+  };
+  range.first = zero;
+  range.last = count;
+  if (!arguments[at].is_none()) {
+    Value* start = element(at, "the start of 'range'");
+    if (!start) return false;
+    range.first = within(op(ElementwiseKind::FloorDiv, start, step));
+  }
+  if (!arguments[at + 1].is_none()) {
+    Value* stop = element(at + 1, "the stop of 'range'");
+    if (!stop) return false;
+    if (TileOps::may_reach(stop, 0x1p62)) {  // it might not be rounded up without overflow
+      stop = op(ElementwiseKind::Min, stop, ops_.index(Datum::dim(range.extent), arguments.call, "the extent"));
+    }
+    Value* up = op(ElementwiseKind::Sub, op(ElementwiseKind::Add, stop, step), ops_.index_constant(1));
+    range.last = within(op(ElementwiseKind::FloorDiv, up, step));
+  }
+  return true;
+}
+
+/// The names that a loop changes: what they are before it, by name.
+std::vector<KernelBuilder::Carried> KernelBuilder::carried_names(const ast::For& loop,
+                                                                 Scope& scope) {
+  std::vector<Carried> carried;
+  std::string_view target =
+      ast::as<ast::Name>(loop.target) ? ast::as<ast::Name>(loop.target)->text : "";
+  for (std::string_view name : assigned_names(loop.body)) {
+    if (name == target) continue;
+    // Loop bodies have scopes of their own here; around them is the function's.
+    for (Scope* at = &scope; at; at = loop_scopes_.count(at) ? at->parent() : nullptr) {
+      Binding* binding = at->find_here(name);
+      if (!binding) continue;
+      carried.push_back({name, binding->value});
+      break;
+    }
+  }
+  return carried;
+}
+
+/// What a turn leaves in a carried name, in the type it entered with; null when a mistake was
+/// reported.
+Value* KernelBuilder::carried_out(const Carried& name, const Datum& now, Loc loc) {
+  if (now.is_poison()) return nullptr;
+  Type type = name.before.as_ir().value->type();
+  Value* value = now.is_ir() ? now.as_ir().value : nullptr;
+  bool same_shape = value && value->type()->kind == type->kind && same_dims(value->type(), type);
+  if (same_shape &&
+      (value->type()->dtype == type->dtype || widens_to(value->type()->dtype, type->dtype))) {
+    return ops_.convert(value, type->dtype);
+  }
+  const Value* before = same_shape ? name.before.as_ir().value : nullptr;
+  std::optional<DType> better = same_shape ? std::optional(value->type()->dtype) : std::nullopt;
+  std::string left = value ? type_text(value->type()) : describe(now);
+  auto builder = report_dtype(diag::loop_carried_type, loc, before, better, "a turn leaves it here", name.name,
+                              type_text(type), left);
+  if (!chosen_dtype(before).known()) builder.label(name.before.as_ir().origin, "what enters is made here");
+  return nullptr;
+}
+
+Flow KernelBuilder::for_each(const Datum& iterable, const ast::For& loop, Scope& scope) {
+  const auto* range = iterable.object_as<TileRange>();
+  const auto* target = ast::as<ast::Name>(loop.target);
+  if (!range || !target) return Evaluator::for_each(iterable, loop, scope);
+  std::vector<Carried> names = carried_names(loop, scope);
+  std::vector<Carried> constants;
+  std::vector<Value*> inits;
+  for (const Carried& name : names) {
+    if (name.before.is_ir()) inits.push_back(name.before.as_ir().value);
+  }
+  std::copy_if(names.begin(), names.end(), std::back_inserter(constants),
+               [](const Carried& n) { return !n.before.is_ir(); });
+  std::erase_if(names, [](const Carried& n) { return !n.before.is_ir(); });
+
+  Op* pipeline = create_pipeline(*range, inits, loop.loc);
+  Block* outside = ops_.builder().block();
+  Block* body = pipeline->region()->add_block();
+  Value* index = body->add_arg(context().scalar(DType::I64), module_.intern(target->text));
+  if (const KernelAxis* axis = axis_of_range(*range)) loop_axes_[index] = axis;
+  Scope* inner = open_scope(&scope);
+  loop_scopes_.insert(inner);
+  Datum counter = ops_.handle(index, target->loc);
+  observe(target->text, target->loc, counter);
+  inner->set(target->text, std::move(counter), target->loc);
+  for (const Carried& name : names) {
+    Value* argument = body->add_arg(name.before.as_ir().value->type(), module_.intern(name.name));
+    inner->set(name.name, ops_.handle(argument, loop.loc), loop.loc);
+  }
+  ops_.builder().set_end(body);
+  Value* around = std::exchange(cache_index_, range->of_cache ? index : cache_index_);
+  if (execute(loop.body, *inner) == Flow::Return) report(diag::return_in_loop, loop.loc);
+  cache_index_ = around;
+  close_loop(pipeline, names, constants, *inner, scope, loop.loc);
+  ops_.builder().set_end(outside);
+  return Flow::Next;
+}
+
+const KernelAxis* KernelBuilder::axis_of_range(const TileRange& range) const {
+  if (range.axis) return range.axis;
+  for (const KernelAxis& axis : axes_) {
+    if (!axis.grid && axis.extent == range.extent && axis.tile == range.step) return &axis;
+  }
+  return nullptr;
+}
+
+Op* KernelBuilder::create_pipeline(const TileRange& range, const std::vector<Value*>& inits,
+                                   Loc loc) {
+  std::vector<OpAttr> attributes = {{"count", context().dim(range.count)}};
+  if (const KernelAxis* axis = axis_of_range(range); axis && !axis->grid)
+    attributes.push_back({"axis", context().string(axis->name)});
+  if (auto stages = keys_.find("stages"); stages != keys_.end())
+    attributes.push_back({"stages", stages->second});
+  std::vector<Type> types;
+  for (Value* init : inits) types.push_back(init->type());
+  ops_.builder().set_loc(loc);
+  std::vector<Value*> bounds;
+  if (range.first) bounds = {range.first, range.last};
+  return ops_.builder().op(info(OpKind::Pipeline), {inits, bounds}, std::move(types),
+                           std::move(attributes));
+}
+
+/// Yields what the body left in the carried names and gives them the loop's results.
+void KernelBuilder::close_loop(Op* pipeline, const std::vector<Carried>& names,
+                               const std::vector<Carried>& constants, Scope& inner, Scope& scope,
+                               Loc loc) {
+  for (const Carried& name : constants) {
+    Binding* binding = inner.find_here(name.name);
+    if (!binding || binding->value.is_poison() || name.before.is_poison()) continue;
+    // A size of the signature may lend its name to a tile of the loop.
+    if (signature_->declares_dim(name.name)) continue;
+    if (!binding->value.is_ir() && equal(binding->value, name.before)) continue;
+    report(diag::loop_carried_constant, binding->loc, name.name)
+        .help("start with a tile: tile.full(shape, value, dtype)");
+  }
+  std::vector<Value*> yields;
+  for (size_t i = 0; i < names.size(); ++i) {
+    Binding* binding = inner.find_here(names[i].name);
+    Value* value = carried_out(names[i], binding->value, binding->loc);
+    Datum after = Datum::poison();
+    if (value) {
+      after = ops_.handle(pipeline->result(unsigned(i)), loc);
+      pipeline->result(unsigned(i))->set_name(module_.intern(names[i].name));
+      if (softmax_sums_.count(value)) softmax_sums_.insert(pipeline->result(unsigned(i)));
+    }
+    // A mistake leaves a loop that is dropped with its kernel; any value of the type keeps it well
+    // formed till then.
+    yields.push_back(value ? value : pipeline->region()->front()->arg(unsigned(i) + 1));
+    scope.set(names[i].name, after, loc);
+  }
+  ops_.builder().set_loc(loc);
+  ops_.builder().op(info(OpKind::Yield), {yields}, {});
+}
+
+}  // namespace tessera::frontend

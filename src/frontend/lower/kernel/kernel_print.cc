@@ -1,0 +1,231 @@
+// `print` in a kernel, under --debug: each program stores what it shows in outputs of the kernel that no one asked for,
+// at [program, turn, i, j, …], and a bool beside each element that it did so. After the launch the host program
+// prints them (host.print). So a print is a store like others for all that follows: it stays where it stands, what
+// lies past an edge is left out, and the order of the lines is that of the programs on every machine.
+//
+// Outputs hold the beginning of a tile, and of the turns of the loops around, so that they stay small; what lies beyond
+// is outside of the memory, where a scatter writes nothing.
+
+#include <algorithm>
+
+#include "frontend/lower/kernel/kernel_builder.h"
+#include "frontend/values/dims.h"
+#include "ir/core/place.h"
+#include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+using schedule::info;
+using schedule::OpKind;
+using Kind = ElementwiseKind;
+
+namespace {
+
+constexpr int64_t most_first = 1024;
+constexpr size_t most_prints = 64;  ///< each is two parameters of the kernel
+constexpr size_t most_label = 200;
+
+bool is_label(const Datum& label) {
+  if (!label.is(DatumKind::String) || label.as_string().size() > most_label) return false;
+  return std::ranges::none_of(label.as_string(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+/// The dtype that has all values of this one and that prints are written in.
+DType printed_dtype(DType dtype) {
+  if (dtype == DType::Bool || dtype == DType::F64) return dtype;
+  if (is_float(dtype)) return DType::F32;
+  bool wide = byte_size(dtype) == 8;
+  if (dtype_info(dtype).cls == DTypeClass::Signed) return wide ? DType::I64 : DType::I32;
+  return wide ? DType::U64 : DType::U32;
+}
+
+}  // namespace
+
+/// Where in the outputs of a print a program writes.
+struct KernelBuilder::PrintPlace {
+  std::vector<Value*> index;  ///< program and turn
+  std::vector<Dim> dims;      ///< how many of both there are
+  std::vector<Dim> turns;
+  Block* loop = nullptr;
+};
+
+/// The value as a tile of at least one axis; null when a mistake was reported.
+Value* KernelBuilder::printed_tile(const Datum& value, Loc loc) {
+  const std::vector<Dim> one = {dims().constant(1)};
+  bool is_size = value.is(DatumKind::Int) || value.is(DatumKind::Dim), is_bool = value.is(DatumKind::Bool);
+  if (is_size || is_bool || value.is(DatumKind::Float)) {
+    Datum tile = ops_.full(one, value, is_size ? DType::I64 : is_bool ? DType::Bool : DType::F64, loc);
+    return tile.is_ir() ? tile.as_ir().value : nullptr;
+  }
+  Value* given = value.is_ir() ? value.as_ir().value : nullptr;
+  if (given && given->type()->is(TypeKind::Scalar)) {
+    return ops_.builder().value(info(OpKind::Splat), {{given}}, context().tile(one, given->type()->dtype));
+  }
+  if (given && given->type()->is(TypeKind::Tile)) return given->type()->rank() ? given : ops_.reshape(given, one);
+  auto builder =
+      report(diag::wrong_kind, loc, "what 'print' shows", describe(value), "a tile, a scalar, a number or a size");
+  if (given && given->type()->is(TypeKind::Tensor)) builder.help("a program has a part of it: tile.load(x)");
+  return nullptr;
+}
+
+/// The number of this program and, inside of loops, of this turn.
+KernelBuilder::PrintPlace KernelBuilder::print_place(int64_t first) {
+  Type scalar = context().scalar(DType::I64);
+  auto size = [&](Dim dim) {
+    return ops_.builder().value(info(OpKind::Dim), {}, scalar, {{"value", context().dim(dim)}});
+  };
+  auto then = [&](Value* number, Value* index, Dim count) {
+    Value* scaled = ops_.builder().value(info(Kind::Mul), {{number}, {size(count)}}, scalar);
+    return ops_.builder().value(info(Kind::Add), {{scaled}, {index}}, scalar);
+  };
+  PrintPlace place;
+  Value *program = nullptr, *turn = nullptr;
+  Dim programs = dims().constant(1), all = programs;
+  for (const KernelAxis& axis : axes_) {
+    if (!axis.grid) continue;
+    Dim count = dims().ceildiv(axis.extent, axis.tile);
+    program = program ? then(program, axis.index, count) : axis.index;
+    programs = dims().mul(programs, count);
+  }
+  std::vector<Block*> loops;
+  for (Block* block = ops_.builder().block(); block != grid_->region()->front(); block = block->parent_op()->block()) {
+    if (block->parent_op()->is(info(OpKind::Pipeline))) loops.insert(loops.begin(), block);
+  }
+  for (Block* loop : loops) {
+    Dim count = loop->parent_op()->dim_attr("count");
+    turn = turn ? then(turn, loop->arg(0), count) : loop->arg(0);
+    all = dims().mul(all, count);
+    place.turns.push_back(count);
+  }
+  place.loop = loops.empty() ? nullptr : loops[0];
+  place.index = {program ? program : ops_.index_constant(0), turn ? turn : ops_.index_constant(0)};
+  place.dims = {programs, dims().min(all, dims().constant(first))};
+  return place;
+}
+
+Value* KernelBuilder::print_output(DType dtype, const std::vector<Dim>& dims) {
+  std::string name = fmt::format("print{}", print_outputs_.size());
+  print_outputs_.push_back(kernel_->region()->front()->add_arg(context().tensor(dims, dtype), module_.intern(name)));
+  return print_outputs_.back();
+}
+
+/// `tile` is null for a label alone.
+void KernelBuilder::add_print(const std::string& label, Value* tile, int64_t first, Loc loc) {
+  Builder& builder = ops_.builder();
+  builder.set_loc(loc);
+  PrintPlace place = print_place(first);
+  std::vector<Dim> shape = {dims().constant(1)}, kept = place.dims, extents;
+  bool is_number = !tile || tile->type()->dims == shape;
+  if (!is_number) {
+    shape = extents = tile->type()->dims;
+    for (Dim extent : extents) kept.push_back(dims().constant(std::min(first, extent->constant().value_or(first))));
+  }
+  std::vector<Value*> index;
+  for (Value* number : place.index) {
+    index.push_back(builder.value(info(OpKind::Splat), {{number}}, context().tile(shape, DType::I64)));
+  }
+  for (size_t i = 0; i < extents.size(); ++i) {
+    Type numbers = context().tile(shape, DType::I64);
+    index.push_back(builder.value(info(OpKind::Iota), {}, numbers, {{"axis", context().integer(int64_t(i))}}));
+  }
+  Type truth = context().tile(shape, DType::Bool);
+  Value *values = nullptr, *holds = nullptr;
+  if (tile) {
+    tile = ops_.convert(tile, printed_dtype(tile->type()->dtype));
+    values = print_output(tile->type()->dtype, kept);
+    builder.op(info(OpKind::Scatter), {{tile}, {values}, index}, {});
+    // True for every element, and computed from them: so it ends where they do.
+    auto op = [&](Kind kind, Value* a, Value* b) { return builder.value(info(kind), {{a}, {b}}, truth); };
+    bool is_bool = tile->type()->dtype == DType::Bool;
+    Value* same = is_bool ? tile : op(Kind::Eq, tile, tile);
+    Value* other = is_bool ? builder.value(info(Kind::Not), {{tile}}, truth) : op(Kind::Ne, tile, tile);
+    holds = op(Kind::Or, same, other);
+  } else {
+    holds = builder.value(info(OpKind::Full), {}, truth, {{"value", context().integer(1)}});
+  }
+  Value* shown = print_output(DType::Bool, kept);
+  Op* last = builder.op(info(OpKind::Scatter), {{holds}, {shown}, index}, {});
+  prints_.push_back({label, place_of(last), values ? values : shown, shown, extents, place.turns, place.loop});
+}
+
+Datum KernelBuilder::print(const BoundArguments& arguments) {
+  enum Argument : size_t { Label, Values, First };
+  const Datum& label = arguments[Label];
+  if (!is_label(label)) {
+    report(diag::wrong_kind, arguments.locs[Label], "the label of 'print'", describe(label),
+           fmt::format("a text of one line and up to {} bytes", most_label))
+        .help("the label comes first: print(\"x\", x)");
+    return Datum::poison();
+  }
+  auto first = expect_int(arguments[First], arguments.locs[First], "how much 'print' shows along each axis");
+  if (!first) return Datum::poison();
+  if (*first < 1 || *first > most_first) {
+    report(diag::wrong_kind, arguments.locs[First], "how much 'print' shows along each axis", fmt::format("{}", *first),
+           fmt::format("a number from 1 to {}", most_first));
+    return Datum::poison();
+  }
+  ops_.builder().set_loc(arguments.call);
+  std::vector<Value*> tiles;
+  for (const Datum& value : arguments[Values].elements()) {
+    if (value.is_poison()) return value;
+    tiles.push_back(printed_tile(value, arguments.locs[Values]));
+    if (!tiles.back()) return Datum::poison();
+  }
+  if (tiles.empty()) tiles.push_back(nullptr);
+  if (!session().kernels_print()) {
+    if (!session().options().targets.empty()) {  // else nothing is compiled
+      report(diag::hint_no_effect, arguments.call, "'print'", "code that is compiled without --debug")
+          .help("compile with --debug to see what it shows");
+    }
+    return Datum::none();
+  }
+  if (request_.loc == function_.loc) {
+    report(diag::hint_no_effect, arguments.call, "'print'", "a kernel that is compiled for itself")
+        .help("call the kernel in a @jit function, whose calls print what it shows");
+    return Datum::none();
+  }
+  if (prints_.size() + tiles.size() > most_prints) {
+    return unsupported(arguments.call, fmt::format("more than {} values that a kernel prints", most_prints));
+  }
+  for (Value* tile : tiles) add_print(label.as_string(), tile, *first, arguments.call);
+  return Datum::none();
+}
+
+/// Whether a scatter stores what is printed.
+bool KernelBuilder::is_print(Op* scatter) const {
+  if (!scatter->is(info(OpKind::Scatter))) return false;
+  return std::ranges::find(print_outputs_, scatter->in(schedule::in::Scatter::memory)) != print_outputs_.end();
+}
+
+void KernelBuilder::describe_prints(schedule::KernelInstance& instance,
+                                    const std::map<std::string, Dim, std::less<>>& to_caller) {
+  if (prints_.empty()) return;
+  kernel_->set_attr("outputs", context().integer(int64_t(result_dims_.size() + print_outputs_.size())));
+  auto sizes = [&](const std::vector<Dim>& list) {
+    std::vector<Dim> of_caller;
+    for (Dim dim : list) of_caller.push_back(dims().substitute(dim, to_caller));
+    return context().dims_array(of_caller);
+  };
+  auto output = [&](Value* value) {
+    return unsigned(result_dims_.size() + size_t(std::ranges::find(print_outputs_, value) - print_outputs_.begin()));
+  };
+  std::map<Block*, int64_t> loops;
+  for (const Print& print : prints_) {
+    int64_t number = int64_t(instance.prints.size());
+    int64_t loop = print.loop ? loops.try_emplace(print.loop, number).first->second : number;
+    Attr item = context().dict({{"label", context().string(print.label)},
+                                {"source", context().string(print.source)},
+                                {"extents", sizes(print.extents)},
+                                {"turns", sizes(print.turns)},
+                                {"loop", context().integer(loop)}});
+    instance.prints.push_back({item, output(print.values), output(print.shown)});
+  }
+  std::vector<Dim> grid;
+  for (const KernelAxis& axis : axes_) {
+    if (axis.grid) grid.push_back(dims().ceildiv(axis.extent, axis.tile));
+  }
+  instance.grid = sizes(grid);
+}
+
+}  // namespace tessera::frontend

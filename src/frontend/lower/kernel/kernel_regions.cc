@@ -1,0 +1,307 @@
+// Region parameters: tensors that a kernel changes. A call gives them back changed, after the kernel's results; what
+// was passed keeps its value. A region is stored at one place of the source, by the grid's programs and by loops; what
+// that leaves out stays as it was.
+//
+//   Region[write]        tile.store replaces elements; nothing is read
+//   Region[read_write]   the same, and tile.load gives what the region held when the kernel began
+//   Region[reduce_sum]   tile.store adds; programs that store to the same place have parts of their own, which are
+//                        summed in the order of the programs by a kernel that runs afterwards
+//
+// Programs run in no order, so no two may store to the same elements: each axis of the grid has to pick the tile of a
+// stored region by its own index.
+
+#include <algorithm>
+#include <set>
+
+#include "frontend/lower/kernel/kernel_builder.h"
+#include "frontend/lower/kernel/kernel_library.h"
+#include "frontend/values/dims.h"
+#include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+using schedule::info;
+using schedule::OpKind;
+
+namespace {
+
+bool has_privilege(const TypePattern& type, std::string_view name) {
+  return std::find(type.privileges.begin(), type.privileges.end(), name) != type.privileges.end();
+}
+
+std::string quoted(const SignatureParameter& parameter) { return fmt::format("'{}'", parameter.name); }
+
+}  // namespace
+
+bool is_region(const TypePattern& type) {
+  return has_privilege(type, "write") || has_privilege(type, "read_write") || has_privilege(type, "reduce_sum");
+}
+
+bool is_read(const TypePattern& type) {
+  return !is_region(type) || has_privilege(type, "read_write") || has_privilege(type, "read");
+}
+
+bool is_summed(const TypePattern& type) { return has_privilege(type, "reduce_sum"); }
+
+std::vector<const SignatureParameter*> ordered_parameters(const Signature& signature) {
+  std::vector<const SignatureParameter*> ordered;
+  for (const SignatureParameter& parameter : signature.parameters) ordered.push_back(&parameter);
+  std::stable_sort(ordered.begin(), ordered.end(), [](const auto* a, const auto* b) {
+    auto place = [](const TypePattern& type) { return !is_region(type) ? 0 : is_read(type) ? 1 : 2; };
+    return place(a->type) < place(b->type);
+  });
+  return ordered;
+}
+
+bool KernelBuilder::check_privileges(const TypePattern& type) {
+  for (const std::string& name : type.privileges) {
+    bool known = name == "read" || name == "write" || name == "read_write" || name == "reduce_sum";
+    if (known && (name != "reduce_sum" || type.privileges.size() == 1)) continue;
+    report(diag::wrong_kind, type.loc, "the privilege", fmt::format("'{}'", fmt::join(type.privileges, ", ")),
+           "read, write, read_write or reduce_sum");
+    return false;
+  }
+  if (type.kind == PatternKind::Tensor || type.privileges.empty()) return true;
+  return unsupported(type.loc, "a Region of something else than a Tensor"), false;
+}
+
+/// What regions add to the results: their types, after those that the source returns.
+bool KernelBuilder::declare_regions() {
+  returned_ = result_dims_.size();
+  size_t next = 0;
+  for (const SignatureParameter* parameter : ordered_parameters(*signature_)) {
+    size_t operand = next;
+    if (is_cache(parameter->type)) next += cache_operands;
+    Type type = operand_of(*parameter, next);
+    if (!type || !is_region(parameter->type)) continue;
+    auto extents = evaluate_dims(*this, parameter->type, *scope_);
+    if (!extents) return false;
+    regions_.push_back({parameter, operand});
+    result_dims_.push_back(std::move(*extents));
+    result_dtypes_.push_back(type->dtype);
+  }
+  return true;
+}
+
+/// The region behind a tensor of the body; null for others.
+KernelBuilder::Region* KernelBuilder::region_of(const Value* tensor) {
+  auto parameter = parameters_.find(tensor);
+  for (Region& region : regions_) {
+    if (parameter != parameters_.end() && region.parameter == parameter->second) return &region;
+  }
+  return nullptr;
+}
+
+bool KernelBuilder::check_load(const Value* tensor, Loc loc) {
+  Region* region = region_of(tensor);
+  if (!region) return true;
+  if (!is_read(region->parameter->type)) {
+    report(diag::wrong_kind, loc, "what 'tile.load' reads",
+           fmt::format("{}, which is only written", quoted(*region->parameter)), "a tensor that is read")
+        .help("Region[read_write] is read, too");
+    return false;
+  }
+  if (!region->stored.known()) return true;
+  report(diag::wrong_kind, loc, "what 'tile.load' reads",
+         fmt::format("{}, which was stored", quoted(*region->parameter)), "a tensor as the kernel found it")
+      .label(region->stored, "it is stored here")
+      .help("keep the tile that was stored in a variable");
+  return false;
+}
+
+/// Index and extent of the stored tile along each dimension of the region; nothing when a mistake was reported.
+std::optional<KernelBuilder::Place> KernelBuilder::stored_place(const IrValue& tensor, Value* value,
+                                                                               const BoundArguments& arguments) {
+  enum Argument : size_t { Stored, Tensor, Index };
+  const std::vector<Dim>& extents = tensor.value->type()->dims;
+  const std::vector<Dim>& shape = value->type()->dims;
+  Place place;
+  if (arguments[Index].is_none()) {
+    for (size_t i = 0; i < extents.size(); ++i) {
+      auto part = instance_tile(tensor, i, arguments.call);
+      if (!part) return std::nullopt;
+      place.push_back(*part);
+    }
+    return place;
+  }
+  std::vector<Datum> written = arguments[Index].is_sequence() ? arguments[Index].elements()
+                                                              : std::vector<Datum>{arguments[Index]};
+  if (written.size() != extents.size() || shape.size() > extents.size()) {
+    report(diag::tile_load_index, arguments.call, fmt::format("'{}'", tensor.name), extents.size(), written.size(),
+           shape.size());
+    return std::nullopt;
+  }
+  size_t leading = extents.size() - shape.size();
+  for (size_t i = 0; i < extents.size(); ++i) {
+    Dim tile = i < leading ? dims().constant(1) : shape[i - leading];
+    Value* index = tile_number(written[i], extents[i], tile, arguments.locs[Index], "tile.store");
+    if (!index) return std::nullopt;
+    place.emplace_back(index, tile);
+  }
+  return place;
+}
+
+/// The grid's axes of more than one program that do not pick the tile.
+std::vector<const KernelAxis*> KernelBuilder::unused_axes(const Place& place) const {
+  std::vector<const KernelAxis*> unused;
+  for (const KernelAxis& axis : axes_) {
+    if (!axis.grid || axis.tile == axis.extent) continue;
+    bool picks = std::any_of(place.begin(), place.end(), [&](const auto& part) { return part.first == axis.index; });
+    if (!picks) unused.push_back(&axis);
+  }
+  return unused;
+}
+
+/// True if every element of the region is stored here: along each dimension the tile is whole, or the programs or a
+/// loop take all tiles, and no loop but those, nor a branch, is around.
+bool KernelBuilder::covers(const Region& region, const Place& place) {
+  std::set<Value*> loops;
+  for (Block* block = ops_.builder().block(); block != grid_->region()->front(); block = block->parent_op()->block()) {
+    Op* loop = block->parent_op();
+    if (!loop->is(info(OpKind::Pipeline)) || loop->slot_size(schedule::in::Pipeline::bounds)) return false;
+    loops.insert(block->arg(0));
+  }
+  for (size_t i = 0; i < place.size(); ++i) {
+    auto [index, extent] = place[i];
+    Dim size = result_dims_[returned_ + size_t(&region - regions_.data())][i];
+    bool whole = extent == size && index->def() && index->def()->is(info(OpKind::Constant));
+    for (const KernelAxis& axis : axes_) {
+      whole |= axis.grid && axis.index == index && axis.extent == size && axis.tile == extent;
+    }
+    if (loops.erase(index)) {
+      Dim count = index->block()->parent_op()->dim_attr("count"), one = context().dims().constant(1);
+      whole |= count == (extent == size ? one : context().dims().ceildiv(size, extent));
+    }
+    if (!whole) return false;
+  }
+  return loops.empty();
+}
+
+KernelBuilder::Region* KernelBuilder::written_region(const Datum& tensor, Loc loc, std::string_view by) {
+  bool is_tensor = tensor.is_ir() && tensor.as_ir().value->type()->is(TypeKind::Tensor);
+  Region* region = is_tensor ? region_of(tensor.as_ir().value) : nullptr;
+  if (!region) {
+    report(diag::wrong_kind, loc, fmt::format("what '{}' writes to", by), describe(tensor), "a region")
+        .help("a parameter that the kernel changes is declared so: y: Region[write] Tensor[…]");
+  }
+  return region;
+}
+
+Value* KernelBuilder::value_for(const Region& region, const Datum& stored, Loc loc) {
+  if (!stored.is_ir() || !stored.as_ir().value->type()->is(TypeKind::Tile)) {
+    report(diag::wrong_kind, loc, fmt::format("what is stored in {}", quoted(*region.parameter)), describe(stored),
+           "a tile");
+    return nullptr;
+  }
+  ops_.builder().set_loc(loc);
+  Value* value = stored.as_ir().value;
+  DType dtype = region.out->type()->dtype;
+  if (value->type()->dtype != dtype && !widens_to(value->type()->dtype, dtype)) {
+    auto builder = report(diag::narrowing, loc, fmt::format("what is stored in {}", quoted(*region.parameter)),
+                          to_string(value->type()->dtype), to_string(dtype));
+    help_conversion(builder, loc, dtype, "tile.cast");
+    return nullptr;
+  }
+  return ops_.convert(value, dtype);
+}
+
+Datum KernelBuilder::store(const BoundArguments& arguments) {
+  enum Argument : size_t { Stored, Tensor, Index };
+  const Datum& to = arguments[Tensor];
+  if (is_memory(to) && arguments[Index].is_none()) return store_memory(to, arguments[Stored], arguments);
+  Region* region = written_region(to, arguments.locs[Tensor], "tile.store");
+  Value* value = region ? value_for(*region, arguments[Stored], arguments.locs[Stored]) : nullptr;
+  if (!value) return Datum::poison();
+  ops_.builder().set_loc(arguments.call);
+  auto place = stored_place(to.as_ir(), value, arguments);
+  if (!place) return Datum::poison();
+  std::vector<Dim> part;
+  for (const auto& [index, extent] : *place) part.push_back(extent);
+  auto without_ones = [](std::vector<Dim> all) {
+    std::erase_if(all, [](Dim dim) { return dim->is_constant(1); });
+    return all;
+  };
+  if (without_ones(part) != without_ones(value->type()->dims)) {
+    report(diag::wrong_kind, arguments.call, fmt::format("the tile stored in {}", quoted(*region->parameter)),
+           to_text(value->type()->dims), to_text(part));
+    return Datum::poison();
+  }
+  if (std::string given, wanted; lies_otherwise(value, *place, given, wanted)) {
+    report(diag::wrong_kind, arguments.call, fmt::format("the tile stored in {}", quoted(*region->parameter)), given,
+           wanted)
+        .help("with blocks of other sizes its elements would be others: exchange its axes, or the indices");
+    return Datum::poison();
+  }
+  value = ops_.reshape(value, part);
+  bool stores = is_summed(region->parameter->type) ? add_part(*region, value, *place, arguments.call)
+                                                   : store_tile(*region, value, *place, arguments.call);
+  if (!stores) return Datum::poison();
+  region->stored = arguments.call;
+  return Datum::none();
+}
+
+bool KernelBuilder::store_tile(Region& region, Value* value, const Place& place, Loc loc) {
+  std::vector<const KernelAxis*> unused = unused_axes(place);
+  if (!unused.empty()) {
+    report(diag::wrong_kind, loc, "the index of 'tile.store'",
+           fmt::format("the same for programs along axis '{}'", unused[0]->name), "a place for each program")
+        .help("index it by that axis's tile, or add up: Region[reduce_sum]");
+    return false;
+  }
+  if (region.stored.known()) return unsupported(loc, "a region that is stored twice"), false;
+  region.keeps = !covers(region, place);
+  std::vector<Value*> index;
+  for (const auto& [at, extent] : place) index.push_back(at);
+  ops_.builder().op(info(OpKind::Store), {{value}, {region.out}, index}, {});
+  return true;
+}
+
+/// A program's part of the sum: the region's output has a leading dimension for each axis of the grid whose programs
+/// share a tile.
+bool KernelBuilder::add_part(Region& region, Value* value, const Place& place, Loc loc) {
+  bool once = !region.stored.known() && ops_.builder().block() == grid_->region()->front();
+  if (!once || !covers(region, place)) {
+    return unsupported(loc, "a sum in a region that is not stored once, whole, outside of loops and branches"), false;
+  }
+  std::vector<const KernelAxis*> shared = unused_axes(place);
+  std::vector<Dim> tile, memory;
+  std::vector<Value*> index;
+  for (const KernelAxis* axis : shared) {
+    tile.push_back(dims().constant(1));
+    memory.push_back(dims().ceildiv(axis->extent, axis->tile));
+    index.push_back(axis->index);
+  }
+  region.parts = memory;
+  for (size_t i = 0; i < place.size(); ++i) {
+    tile.push_back(place[i].second);
+    memory.push_back(region.out->type()->dims[i]);
+    index.push_back(place[i].first);
+  }
+  region.out->set_type(context().tensor(memory, region.out->type()->dtype));
+  ops_.builder().op(info(OpKind::Store), {{ops_.reshape(value, tile)}, {region.out}, index}, {});
+  return true;
+}
+
+/// Each region is stored somewhere.
+bool KernelBuilder::check_regions() {
+  for (const Region& region : regions_) {
+    if (region.stored.known()) continue;
+    return unsupported(region.parameter->loc, "a region that is never stored"), false;
+  }
+  return true;
+}
+
+void KernelBuilder::describe_regions(schedule::KernelInstance& instance,
+                                     const std::map<std::string, Dim, std::less<>>& to_caller) {
+  for (size_t r = 0; r < regions_.size(); ++r) {
+    const Region& region = regions_[r];
+    const TypePattern& type = region.parameter->type;
+    schedule::KernelRegion described{unsigned(region.operand), unsigned(returned_ + r), {}, is_read(type),
+                                     is_summed(type) && !region.adds, region.keeps};
+    for (Dim part : region.parts) described.parts.push_back(dims().substitute(part, to_caller));
+    instance.regions.push_back(std::move(described));
+  }
+}
+
+}  // namespace tessera::frontend

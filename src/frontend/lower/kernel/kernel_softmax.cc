@@ -1,0 +1,207 @@
+// Softmax over blocks of a row, one block after the other.
+//
+// `softmax_online(s)` means weights, maximum and sum of each row of one block, and is not computed where it is
+// called: what `softmax_accumulate` does with it needs other weights. A block's weights are exp(s - m) with the
+// maximum m of all blocks so far (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et
+// al., FlashAttention, 2022), so that they are added to the accumulator as they come out of the product:
+//
+//   m'   = max(m, rows' max of s)           p    = exp(s - m')       alpha = exp(m - m')
+//   l'   = l * alpha + rows' sum of p       acc' = acc * alpha + p x v
+//
+// Exponentials are of base 2: exp(s - m') is exp2(s * log2(e) - m' * log2(e)), one fma and one exp2. The rounding of
+// m' * log2(e) multiplies all weights of a row by one factor, which goes when acc is divided by l; alpha is the
+// quotient of two such numbers, rounded as they were, and keeps that so. Where m' is so large that scores beside it are
+// 2 and more apart, the factor could become 0 or inf: log2(e) is 1 there, which leaves differences exact. (Rows that a
+// mask of large finite numbers hides are of this kind: their scores are equal.) A row of which nothing has been seen
+// has m' = -inf; 0 stands in its place, so that its weights are exp2(-inf) = 0. Then l is 0, and a division by such an
+// l gives 0. Beside the largest weight, 1, those below 2^-126 count for nothing: they may be 0 (`flush`).
+//
+// Dropout of weights stays with them until then; the sum is of all weights. Weights that the kernel changes otherwise
+// before they are accumulated are those of the block alone, exp(s - max of s), and are brought to the common maximum
+// there.
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "frontend/lower/kernel/kernel_builder.h"
+#include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+using schedule::info;
+using schedule::OpKind;
+using Kind = ElementwiseKind;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// From where on the numbers of a dtype are 2 and more apart.
+double sparse_from(DType dtype) {
+  switch (dtype) {
+    case DType::F64: return 0x1p53;
+    case DType::F32: return 0x1p24;
+    case DType::F16: return 0x1p11;
+    case DType::BF16: return 0x1p8;
+    case DType::F8E4M3: return 0x1p4;
+    default: return 0x1p3;
+  }
+}
+
+}  // namespace
+
+Datum KernelBuilder::apply_kind(Kind kind, std::initializer_list<Datum> operands, Loc loc) {
+  for (const Datum& operand : operands) {
+    if (operand.is_poison()) return operand;
+  }
+  return ops_.elementwise(kind, {operands.begin(), operands.size()}, loc);
+}
+
+Datum KernelBuilder::as_column(const Datum& rows) {
+  if (rows.is_poison()) return rows;
+  Value* value = rows.as_ir().value;
+  return ops_.handle(ops_.reshape(value, {value->type()->dims[0], dims().constant(1)}),
+                     rows.as_ir().origin);
+}
+
+/// What stands for a maximum in differences, in units of log(2).
+KernelBuilder::SoftmaxBase KernelBuilder::softmax_base(const Datum& most, Loc loc) {
+  if (most.is_poison()) return {most, most};
+  Type type = most.as_ir().value->type();
+  Datum limit = Datum::number(sparse_from(type->dtype));
+  Datum one = ops_.full(type->dims, Datum::number(1), type->dtype, loc);
+  Datum none = apply_kind(Kind::Eq, {most, Datum::number(-infinity)}, loc);
+  Datum finite = apply_kind(Kind::Select, {none, Datum::number(0), most}, loc);
+  Datum sparse = apply_kind(Kind::Ge, {apply_kind(Kind::Abs, {finite}, loc), limit}, loc);
+  Datum scale = apply_kind(Kind::Select, {sparse, one, Datum::number(std::numbers::log2e)}, loc);
+  return {scale, apply_kind(Kind::Mul, {finite, scale}, loc)};
+}
+
+Datum KernelBuilder::softmax_power(const Datum& exponent, Loc loc) {
+  Datum power = apply_kind(Kind::Exp2, {exponent}, loc);
+  Op* op = power.is_ir() ? power.as_ir().value->def() : nullptr;
+  if (op && op->info().elementwise == Kind::Exp2) op->set_attr("flush", op->module()->context().boolean(true));
+  return power;
+}
+
+/// exp(scores - most) for each row, where `base` belongs to `most`.
+Datum KernelBuilder::softmax_weights(const Datum& scores, const SoftmaxBase& base, Loc loc) {
+  Datum minus = as_column(apply_kind(Kind::Neg, {base.exponent}, loc));
+  return softmax_power(apply_kind(Kind::Fma, {scores, as_column(base.scale), minus}, loc), loc);
+}
+
+/// What sums of weights that belong to the maximum `most` of less are multiplied by where `base` takes its place.
+Datum KernelBuilder::softmax_factor(const Datum& most, const SoftmaxBase& base, Loc loc) {
+  Datum scaled = apply_kind(Kind::Mul, {most, base.scale}, loc);
+  return softmax_power(apply_kind(Kind::Sub, {scaled, base.exponent}, loc), loc);
+}
+
+Datum KernelBuilder::softmax_online(const BoundArguments& arguments) {
+  Value* scores = ops_.expect_tile(arguments[0], arguments.locs[0], "the argument of 'tile.softmax_online'");
+  if (!scores) return Datum::poison();
+  if (scores->type()->rank() != 2 || !is_float(scores->type()->dtype)) {
+    report(diag::wrong_kind, arguments.locs[0], "the argument of 'tile.softmax_online'",
+           describe(arguments[0]), "a tile of floats of rank 2");
+    return Datum::poison();
+  }
+  Datum seen = past_length(arguments[0], arguments.call);
+  if (seen.is_poison()) return seen;
+  std::vector<Datum> parts;
+  for (SoftmaxPart part : {SoftmaxPart::Weights, SoftmaxPart::Maximum, SoftmaxPart::Sum}) {
+    parts.push_back(Datum::object(std::make_shared<OnlineSoftmax>(seen, part, arguments.call)));
+  }
+  return Datum::tuple(std::move(parts));
+}
+
+/// A deferred part of a softmax as the tile that it is for its block alone; anything else as it is.
+Datum KernelBuilder::materialised(const Datum& datum) {
+  const auto* deferred = datum.object_as<OnlineSoftmax>();
+  if (!deferred) return datum;
+  Loc loc = deferred->loc;
+  Datum axis = Datum::integer(1);
+  Datum most = ops_.reduce("max", deferred->scores, axis, false, loc);
+  if (deferred->part == SoftmaxPart::Maximum || most.is_poison()) return most;
+  Datum weights = softmax_weights(deferred->scores, softmax_base(most, loc), loc);
+  if (weights.is_poison()) return weights;
+  if (deferred->part == SoftmaxPart::Weights)
+    return deferred->kept.is_none() ? weights : dropped(weights, deferred->kept, deferred->factor, loc);
+  return ops_.reduce("sum", weights, axis, false, loc);
+}
+
+/// acc, m and l after one more block.
+Datum KernelBuilder::softmax_accumulate(const BoundArguments& arguments) {
+  enum : size_t { Acc, M, L, P, V, MBlock, LBlock };
+  Loc loc = arguments.call;
+  std::vector<Datum> given = arguments.values;
+  const auto* deferred = given[P].object_as<OnlineSoftmax>();
+  bool whole = deferred && deferred->part == SoftmaxPart::Weights;
+  for (size_t i = Acc; i <= LBlock; ++i) {
+    if (whole && (i == P || i > V)) continue;
+    given[i] = materialised(given[i]);
+    if (!ops_.expect_tile(given[i], arguments.locs[i], "an argument of 'tile.softmax_accumulate'"))
+      return Datum::poison();
+  }
+  Datum axis = Datum::integer(1);
+  Datum block = whole ? ops_.reduce("max", deferred->scores, axis, false, loc) : given[MBlock];
+  Datum most = apply_kind(Kind::Max, {given[M], block}, loc);
+  if (most.is_poison()) return most;
+  SoftmaxBase base = softmax_base(most, loc);
+  Datum alpha = softmax_factor(given[M], base, loc);
+  Datum weights, added;
+  if (whole) {
+    weights = softmax_weights(deferred->scores, base, loc);
+    if (weights.is_poison()) return weights;
+    added = ops_.reduce("sum", weights, axis, false, loc);
+    if (!deferred->kept.is_none()) weights = dropped(weights, deferred->kept, deferred->factor, loc);
+  } else {
+    Datum beta = softmax_factor(block, base, loc);
+    if (beta.is_poison()) return beta;
+    weights = apply_kind(Kind::Mul, {given[P], as_column(beta)}, loc);
+    added = apply_kind(Kind::Mul, {given[LBlock], beta}, loc);
+  }
+  Datum sum = apply_kind(Kind::Add, {apply_kind(Kind::Mul, {given[L], alpha}, loc), added}, loc);
+  if (sum.is_poison() || weights.is_poison() || alpha.is_poison()) return Datum::poison();
+  softmax_sums_.insert(sum.as_ir().value);
+  Datum scaled = apply_kind(Kind::Mul, {given[Acc], as_column(alpha)}, loc);
+  Datum rounded = ops_.cast(weights, given[V].as_ir().value->type()->dtype, loc);
+  if (scaled.is_poison()) return scaled;
+  return Datum::tuple({ops_.dot(rounded, given[V], scaled, loc), most, sum});
+}
+
+/// The scores, -inf where the column's number is greater than the row's.
+Datum KernelBuilder::mask_causal(const BoundArguments& arguments) {
+  Datum scores = materialised(arguments[0]);
+  if (!ops_.expect_tile(scores, arguments.locs[0], "the scores of 'tile.mask_causal'")) return Datum::poison();
+  Datum seen = apply_kind(Kind::Le, {arguments[2], arguments[1]}, arguments.call);
+  return apply_kind(Kind::Select, {seen, scores, Datum::number(-infinity)}, arguments.call);
+}
+
+/// The sum of a softmax by which something is divided: 1 where it is 0, since then there is nothing to divide.
+Datum KernelBuilder::divisor(const Datum& by, Loc loc) {
+  if (!by.is_ir()) return by;
+  const Value* value = by.as_ir().value;
+  while (const Op* def = value->def()) {
+    if (softmax_sums_.count(value) || !(def->is(info(OpKind::Reshape)) || def->is(info(OpKind::Broadcast)))) break;
+    value = def->operand(0);
+  }
+  if (!softmax_sums_.count(value)) return by;
+  Datum none = apply_kind(Kind::Eq, {by, Datum::number(0)}, loc);
+  return apply_kind(Kind::Select, {none, Datum::number(1), by}, loc);
+}
+
+/// A call of `tile.mask_causal(s, …)` as a statement gives s its new value.
+void KernelBuilder::expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) {
+  const auto* call = ast::as<ast::Call>(&expr);
+  const auto* callee = call ? ast::as<ast::Attribute>(call->callee) : nullptr;
+  bool masks = callee && callee->name.text == "mask_causal" && value.is_ir() && !call->arguments.empty();
+  if (!masks) return Evaluator::expression_statement(expr, value, scope);
+  const ast::Expr* target = call->arguments[0].value;
+  for (const ast::Argument& argument : call->arguments) {
+    if (argument.name.text == "s") target = argument.value;
+  }
+  assign(*target, value, scope);
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,17 @@
+#pragma once
+// Whether a kernel orders its accesses of explicit shared memory, found before any machine is known.
+
+#include <optional>
+#include <span>
+
+#include "frontend/lower/kernel/kernel_objects.h"
+#include "frontend/lower/kernel/memory_order.h"
+
+namespace tessera::frontend {
+
+/// Runs the body of a kernel's grid at some sizes and keeps account of its accesses; the first fault that is met.
+/// `displaced` gets the loads of slots that were filled by another number.
+std::optional<MemoryFault> check_memory_order(DimTable& dims, Block* body, std::span<const KernelAxis> axes,
+                                              std::set<const Op*>& displaced);
+
+}  // namespace tessera::frontend

@@ -1,0 +1,123 @@
+#include "frontend/lower/kernel/memory_order.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/schedule/ops.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+constexpr std::string_view meets = "let all threads come to this place first: tile.barrier()";
+
+bool starts_alike(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  return std::equal(a.begin(), a.begin() + std::ptrdiff_t(std::min(a.size(), b.size())), b.begin());
+}
+
+/// Whether one lies in the other.
+bool meet(const MemoryPlace& a, const MemoryPlace& b) { return a.memory == b.memory && starts_alike(a.slots, b.slots); }
+
+/// Whether the loop around `op` runs `before`, too.
+bool share_a_loop(Op* op, Op* before) {
+  Op* loop = op->parent();
+  while (loop && !loop->is(schedule::info(schedule::OpKind::Pipeline))) loop = loop->parent();
+  Op* around = before;
+  while (around && around != loop) around = around->parent();
+  return loop && around == loop;
+}
+
+/// That two places are one because slots are counted modulo their number; empty where they are one anyway.
+std::string wrapped(const MemoryPlace& a, const MemoryPlace& b) {
+  if (a.indices.empty() || b.indices.empty() || a.indices[0] == b.indices[0]) return {};
+  auto [low, high] = std::minmax(a.indices[0], b.indices[0]);
+  return fmt::format("ask for more slots: with {} of them, slot {} is slot {} again",
+                     a.memory->type()->dims[0]->text, high, low);
+}
+
+}  // namespace
+
+std::string MemoryOrder::help_for(const Access& before) const {
+  if (!before.under_way) return std::string(meets);
+  auto younger = std::count_if(&before + 1, writes_.data() + writes_.size(),
+                               [](const Access& write) { return write.under_way; });
+  std::string wait = younger == 0 ? "tile.wait()" : fmt::format("tile.wait(pending={}) or less", younger);
+  return fmt::format("wait for the copy, and let all threads see it: {}, then tile.barrier()", wait);
+}
+
+void MemoryOrder::fail(Op* op, const MemoryPlace& place, std::string_view what, const Access& before) {
+  bool is_read = std::any_of(reads_.begin(), reads_.end(), [&](const Access& read) { return &read == &before; });
+  std::string_view other = is_read          ? "'tile.load' may still read"
+                           : before.is_copy ? "'tile.async_copy' may still write"
+                                            : "'tile.store' may still write";
+  bool earlier = before.turn != turn_ && share_a_loop(op, before.op);
+  fault_ = MemoryFault{op, before.op, what, other, earlier, {}};
+  std::string slots = wrapped(place, before.place);
+  // Who waits for a copy only to write over it never reads what it brought.
+  bool lost = !is_read && !slots.empty();
+  if (!lost) fault_->helps.push_back(is_read ? std::string(meets) : help_for(before));
+  if (!slots.empty()) fault_->helps.push_back((lost ? "" : "or ") + slots);
+}
+
+void MemoryOrder::write(Op* op, const MemoryPlace& place, bool is_copy) {
+  if (fault_) return;
+  std::string_view what = is_copy ? "'tile.async_copy' writes" : "'tile.store' writes";
+  for (const std::vector<Access>* accesses : {&reads_, &writes_}) {
+    for (const Access& before : *accesses) {
+      if (meet(before.place, place)) return fail(op, place, what, before);
+    }
+  }
+  writes_.push_back({op, place, turn_, is_copy, is_copy});
+  auto known = std::find_if(filled_.begin(), filled_.end(), [&](const MemoryPlace& each) {
+    return each.memory == place.memory && each.slots == place.slots;
+  });
+  if (known == filled_.end()) {
+    filled_.push_back(place);
+  } else {
+    known->indices = place.indices;
+  }
+}
+
+void MemoryOrder::read(Op* op, const MemoryPlace& place) {
+  if (fault_) return;
+  std::string_view what = "'tile.load' reads";
+  for (const Access& before : writes_) {
+    if (meet(before.place, place)) return fail(op, place, what, before);
+  }
+  bool filled = false;
+  for (const MemoryPlace& each : filled_) {
+    if (!meet(each, place)) continue;
+    filled = true;
+    if (!starts_alike(each.indices, place.indices)) displaced_.insert(op);
+  }
+  if (!filled) {
+    fault_ = MemoryFault{op, nullptr, what, {}, false, {"fill it first: tile.async_copy or tile.store"}};
+    return;
+  }
+  reads_.push_back({op, place, turn_});
+}
+
+/// The oldest copies are over first.
+void MemoryOrder::wait(int64_t pending) {
+  int64_t left = std::count_if(writes_.begin(), writes_.end(), [](const Access& write) { return write.under_way; });
+  for (Access& write : writes_) {
+    if (left <= pending) return;
+    if (!write.under_way) continue;
+    write.under_way = false;
+    --left;
+  }
+}
+
+void MemoryOrder::barrier() {
+  std::erase_if(writes_, [](const Access& write) { return !write.under_way; });
+  reads_.clear();
+}
+
+void MemoryOrder::finish() {
+  auto left = std::find_if(writes_.begin(), writes_.end(), [](const Access& write) { return write.under_way; });
+  if (fault_ || left == writes_.end()) return;
+  fault_ = MemoryFault{left->op, nullptr, {}, {}, false, {"wait for it at last: tile.wait()"}};
+}
+
+}  // namespace tessera::frontend

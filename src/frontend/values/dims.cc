@@ -1,0 +1,170 @@
+#include "frontend/values/dims.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/dim/dim_terms.h"
+
+namespace tessera::frontend {
+
+Dim as_dimension(DimTable& dims, const Datum& datum) {
+  if (datum.is(DatumKind::Int)) return dims.constant(datum.as_int());
+  if (datum.is(DatumKind::Dim)) return datum.as_dim();
+  return nullptr;
+}
+
+Dim combine(DimTable& dims, ast::BinaryOp op, Dim a, Dim b, bool& by_zero) {
+  by_zero = false;
+  switch (op) {
+    case ast::BinaryOp::Add:
+      return dims.add(a, b);
+    case ast::BinaryOp::Sub:
+      return dims.sub(a, b);
+    case ast::BinaryOp::Mul:
+      return dims.mul(a, b);
+    case ast::BinaryOp::FloorDiv:
+    case ast::BinaryOp::Mod:
+      by_zero = b->is_constant(0);
+      if (by_zero) return nullptr;
+      return op == ast::BinaryOp::Mod ? dims.mod(a, b) : dims.floordiv(a, b);
+    default:
+      return nullptr;
+  }
+}
+
+std::optional<Relation> as_relation(ast::CompareOp op) {
+  switch (op) {
+    case ast::CompareOp::Equal:
+      return Relation::Equal;
+    case ast::CompareOp::NotEqual:
+      return Relation::NotEqual;
+    case ast::CompareOp::Less:
+      return Relation::Less;
+    case ast::CompareOp::LessEqual:
+      return Relation::LessEqual;
+    case ast::CompareOp::Greater:
+      return Relation::Greater;
+    case ast::CompareOp::GreaterEqual:
+      return Relation::GreaterEqual;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<bool> decide(DimTable& dims, ast::CompareOp op, Dim a, Dim b,
+                           std::span<const DimFact> facts) {
+  std::optional<Relation> relation = as_relation(op);
+  if (!relation) return std::nullopt;
+  return tessera::decide(dims, {*relation, a, b}, facts);
+}
+
+namespace {
+
+/// Whether the checker takes the relation as true under the facts: equal sizes have to be written the same, too.
+bool accepts(DimTable& dims, const DimFact& asked, std::span<const DimFact> facts) {
+  if (asked.relation != Relation::Equal) return decide(dims, asked, facts) == true;
+  return one_form(dims, asked.left, facts) == one_form(dims, asked.right, facts);
+}
+
+/// Whether a clause `asked` makes its two sides one size, since one of them is a symbol.
+bool unifies(const DimFact& asked) {
+  auto replaces = [](Dim symbol, Dim by) { return !symbol->symbol().empty() && !mentions(by, symbol->symbol()); };
+  return asked.relation == Relation::Equal && (replaces(asked.left, asked.right) || replaces(asked.right, asked.left));
+}
+
+/// A clause as it is written: D % 8 == 0.
+std::string clause_text(const DimFact& fact) {
+  auto operand = [](Dim dim) { return dim->terms.size() > 1 ? fmt::format("({})", dim->text) : dim->text; };
+  if (fact.relation == Relation::Equal) {
+    if (auto multiple = as_multiple(fact.left, fact.right)) {
+      return fmt::format("{} % {} == 0", operand(multiple->of), operand(multiple->by));
+    }
+  }
+  return fact.text();
+}
+
+/// Whether two sizes are equal only where they are 0, as 2*B and 3*B are.
+bool differ_by_term(DimTable& dims, const DimFact& asked) {
+  Dim difference = dims.sub(asked.left, asked.right);
+  if (asked.left->is_constant(0) || asked.right->is_constant(0)) return false;
+  return difference->terms.size() == 1 && std::ranges::all_of(difference->terms[0].factors, [](const DimAtom* atom) {
+    return atom->kind == DimAtomKind::Symbol;
+  });
+}
+
+/// For each a//b in a size, that nothing is left over.
+void collect_divisions(DimTable& dims, Dim size, std::vector<DimFact>& multiples) {
+  constexpr size_t most = 8;
+  for (const DimTerm& term : size->terms) {
+    for (const DimAtom* atom : term.factors) {
+      if (atom->kind == DimAtomKind::Symbol || multiples.size() >= most) continue;
+      if (atom->kind == DimAtomKind::FloorDiv) {
+        multiples.push_back({Relation::Equal, dims.mod(atom->a, atom->b), dims.constant(0)});
+      }
+      collect_divisions(dims, atom->a, multiples);
+      collect_divisions(dims, atom->b, multiples);
+    }
+  }
+}
+
+}  // namespace
+
+std::string clause_for(DimTable& dims, const DimFact& asked, std::span<const DimFact> facts) {
+  constexpr int64_t largest = int64_t(1) << 16;
+  if (asked.left->overflow || asked.right->overflow) return "";
+  auto helps = [&](std::span<const DimFact> more) {
+    std::vector<DimFact> known(facts.begin(), facts.end());
+    known.insert(known.end(), more.begin(), more.end());
+    return accepts(dims, asked, known);
+  };
+  DimModuli moduli = moduli_of(asked.left, largest);
+  for (const auto& [symbol, modulus] : moduli_of(asked.right, largest)) {
+    int64_t& whole = moduli.try_emplace(symbol, 1).first->second;
+    whole = std::min(std::lcm(whole, modulus), largest + 1);
+  }
+  // What a division is of may be a multiple of what it is by; or else each size of some number.
+  std::vector<DimFact> multiples;
+  std::string all;
+  for (Dim side : {asked.left, asked.right}) collect_divisions(dims, side, multiples);
+  for (const DimFact& multiple : multiples) {
+    if (helps({&multiple, 1})) return clause_text(multiple);
+  }
+  multiples.clear();
+  for (const auto& [symbol, modulus] : moduli) {
+    if (modulus > largest) continue;
+    multiples.push_back({Relation::Equal, dims.mod(dims.symbol(symbol), dims.constant(modulus)), dims.constant(0)});
+    if (helps({&multiples.back(), 1})) return clause_text(multiples.back());
+    all += (all.empty() ? "" : " and ") + clause_text(multiples.back());
+  }
+  if (multiples.size() > 1 && helps(multiples)) return all;
+  if (asked.relation == Relation::Equal && differ_by_term(dims, asked)) return "";
+  return unifies(asked) || helps({&asked, 1}) ? clause_text(asked) : "";
+}
+
+Dim reduced_quotient(DimTable& dims, Dim a, Dim b) {
+  if (b->terms.size() == 1) {
+    std::vector<const DimAtom*> common = b->terms[0].factors;
+    for (const DimAtom* atom : common) {
+      if (atom->kind != DimAtomKind::Symbol) continue;
+      Dim factor = dims.symbol(atom->text);
+      Dim rest = exact_quotient(dims, a, factor);
+      if (!rest) continue;
+      a = rest;
+      b = exact_quotient(dims, b, factor);
+    }
+  }
+  return dims.floordiv(a, b);
+}
+
+bool has_size(DimTable& table, std::span<const Dim> dims) {
+  Dim bits = table.constant(64);  // of an element of the widest dtype
+  for (Dim dim : dims) {
+    // Strides are products, too, and know nothing of an extent of 0 further out.
+    if (!dim->is_constant(0)) bits = table.mul(bits, dim);
+  }
+  return !bits->overflow;
+}
+
+}  // namespace tessera::frontend

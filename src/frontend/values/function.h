@@ -1,0 +1,51 @@
+#pragma once
+// Functions and files as values.
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontend/syntax/parse.h"
+#include "frontend/values/value.h"
+
+namespace tessera::frontend {
+
+class Scope;
+
+/// A parsed file with its names.
+struct SourceModule {
+  std::string name;  ///< as imported: "tessera.nn"; the main file has its path
+  std::string key_prefix;  ///< of the keys of its params: "" for the main file, else its name
+  FileId file = 0;
+  ast::SourceUnit unit;
+  Scope* scope = nullptr;
+  Namespace as_namespace;
+  bool builtin = false;  ///< of the embedded standard library
+  bool loading = false;
+  bool broken = false;  ///< it has syntax errors
+};
+
+enum class FunctionKind : uint8_t { Plain, Jit, Kernel };
+
+/// A def or lambda with the scope around it.
+struct Function {
+  std::string name;
+  FunctionKind kind = FunctionKind::Plain;
+  const ast::Def* def = nullptr;        ///< either this
+  const ast::Lambda* lambda = nullptr;  ///< or this
+  Scope* scope = nullptr;
+  Loc loc;
+  bool pure = false;        ///< `@pure`
+  bool is_method = false;   ///< of an instance: its first parameter, `self`, is in the scope
+  bool of_tiles = false;    ///< a kernel on whole tensors: `tile.dot` is their product
+  std::string unsupported;  ///< a decorator that is known and not compiled yet
+  const ast::Decorator* numerics = nullptr;  ///< `@verify.numerics(…)`
+  std::vector<std::pair<Datum, Loc>> schedules;  ///< of `with_schedule`, beside the decorators'
+
+  /// What calls give arguments for: of a method without `self`.
+  std::span<const ast::Parameter> parameters() const;
+  const ast::Node* node() const;
+};
+
+}  // namespace tessera::frontend
