@@ -1,5 +1,6 @@
-// Any bytes through the formatter. What it formats means the same and stays as it is when formatted
-// again; it never gives up on its own work; and a range of lines can be formatted where all can.
+// Any bytes through the formatter. Formatted text has the same meaning and does not change when
+// formatted again; the formatter never rejects its own output; and a range of lines can be
+// formatted wherever all lines can.
 
 #include <cstdint>
 #include <string>

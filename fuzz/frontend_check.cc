@@ -1,5 +1,6 @@
-// Beyond not crashing: what is refused is reported, what is accepted is a graph that verifies and reads back as it was
-// printed, and the same text gives the same result again, also when somebody listens, who gets a sound index.
+// Checks beyond not crashing: refused text is reported; accepted text gives a graph that verifies
+// and reads back as it was printed; and the same text gives the same result again, also with an
+// observer, which gets a sound index.
 
 #include "frontend_check.h"
 

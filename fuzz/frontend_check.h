@@ -1,5 +1,5 @@
 #pragma once
-// What must hold of the front end for any text at all.
+// The properties of the front end that hold for any text.
 
 #include <string>
 

@@ -1,5 +1,5 @@
-// Any bytes as IR text. Beyond not crashing: what is refused is reported, and what is accepted prints to
-// a text that is read back as itself.
+// Any bytes as IR text. Beyond not crashing: refused text is reported, and accepted text prints to
+// a text that reads back as itself.
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Any bytes as the text of a layout. What is accepted prints to a text that is read back as the
-// same layout, and elements have the owners that the map gives them.
+// Any bytes as the text of a layout. An accepted layout prints to a text that reads back as the
+// same layout, and its elements have the owners that its map gives.
 
 #include <cstdint>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Any bytes as an .npy file; what is accepted is written and read back the same.
+// Any bytes as an .npy file; an accepted file is written and read back the same.
 
 #include "runtime/files/npy.h"
 

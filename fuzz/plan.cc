@@ -1,5 +1,5 @@
-// Any bytes as a plan. What is accepted encodes to the same bytes, prints, binds and places without
-// harm, whatever its expressions say.
+// Any bytes as a plan. An accepted plan encodes to the same bytes, and printing, binding and
+// placing it are safe, whatever its expressions are.
 
 #include <cstdint>
 #include <cstdlib>

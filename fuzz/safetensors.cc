@@ -1,4 +1,4 @@
-// Any bytes as a safetensors file; what is accepted is written and read back the same.
+// Any bytes as a safetensors file; an accepted file is written and read back the same.
 
 #include "runtime/files/safetensors.h"
 

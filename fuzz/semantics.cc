@@ -1,6 +1,7 @@
-// Semantic analysis on programs that are nearly right. Bytes at random rarely get past the parser; here the first two
-// choose a program that is well-typed, and each three after them change one of its words: for another of the program,
-// for a word of the language, doubled, gone, or exchanged with its neighbour.
+// Semantic analysis on programs that are nearly right. Random bytes rarely get past the parser;
+// here the first two bytes choose a well-typed program, and each three after them change one of its
+// words: replace it by another of the program or of the language, double it, delete it, or swap it
+// with its neighbour.
 
 #include <cctype>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The grammar of one top-level statement of Tessera.
 //
 // The parser sees tokens after preprocessing and layout: brackets are balanced, blocks are INDENT …
-// DEDENT, and names that act as keywords (`module`, `on`, …) have been told apart from plain names.
+// DEDENT, and names that act as keywords (`module`, `on`, …) have been separated from plain names.
 // Decisions need one token of lookahead, two at trailing commas.
 //
 // Operators are one flat rule; their precedence is a table in ast_builder. That keeps the parse tree
@@ -25,7 +25,7 @@ statement
   | brokenLine
   ;
 
-// A line with a mistake that layout has reported; Error stands first.
+// A line with an error that layout has reported; Error stands first.
 brokenLine : ERROR ~NEWLINE* NEWLINE ;
 
 simpleLine : simpleStatement (SEMICOLON simpleStatement)* SEMICOLON? NEWLINE ;
@@ -42,8 +42,8 @@ simpleStatement
   ;
 
 // What may follow a simpleLine here occurs only after an error: layout has looked at the line without
-// parsing it and took another colon for the one that begins the suite.
-suite
+// parsing it and took another colon for the one that begins the block.
+block
   : COLON ( simpleLine (INDENT statement+ DEDENT | MISSING_BLOCK)?
           | NEWLINE (INDENT statement+ DEDENT | MISSING_BLOCK)
           )
@@ -55,12 +55,12 @@ decorators : (decorator+ NEWLINE)+ ;
 decorator : AT dottedName (LPAREN arguments? RPAREN)? ;
 
 defStatement
-  : DEF NAME LPAREN parameters? RPAREN (ARROW result)? whereClause? suite
+  : DEF NAME LPAREN parameters? RPAREN (ARROW result)? whereClause? block
   ;
 result : annotation effects? | effects ;
 effects : BANG LBRACE (expression (COMMA expression)* COMMA?)? RBRACE ;
 whereClause : WHERE expression (COMMA expression)* ;
-moduleStatement : MODULE NAME (LPAREN parameters? RPAREN)? whereClause? suite ;
+moduleStatement : MODULE NAME (LPAREN parameters? RPAREN)? whereClause? block ;
 
 parameters : parameter (COMMA parameter)* COMMA? ;
 parameter : STAR | NAME (COLON annotation)? (ASSIGN expression)? ;
@@ -84,13 +84,13 @@ dottedName : NAME (DOT NAME)* ;
 
 // Statements.
 
-ifStatement : IF expression suite (ELIF expression suite)* (ELSE suite)? ;
-forStatement : FOR targets IN expressionList suite ;
-whileStatement : WHILE expression suite ;
-withStatement : WITH withItem (COMMA withItem)* suite ;
+ifStatement : IF expression block (ELIF expression block)* (ELSE block)? ;
+forStatement : FOR targets IN expressionList block ;
+whileStatement : WHILE expression block ;
+withStatement : WITH withItem (COMMA withItem)* block ;
 withItem : expression (AS postfix)? ;
 onStatement
-  : ON expression (suite | (SEMICOLON simpleStatement)* SEMICOLON? NEWLINE)
+  : ON expression (block | (SEMICOLON simpleStatement)* SEMICOLON? NEWLINE)
   ;
 returnStatement : RETURN expressionList? ;
 passStatement : PASS ;

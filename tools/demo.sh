@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles two byte-level language models and makes their weights; gpt tells how well it predicts a real text,
+# Compiles two byte-level language models and makes their weights; gpt shows how well it predicts a real text,
 # llama continues a sentence byte by byte. The weights are random: what is shown is how it runs, not what it has learnt.
 # Usage: tools/demo.sh [TEXT]      (TEXT: /usr/share/common-licenses/GPL-3 when not given)
 set -euo pipefail

@@ -8,7 +8,7 @@ set -euo pipefail
 
 build_packages=(
   g++ cmake ninja-build ccache git
-  llvm-19-dev llvm-19-tools clang-19 libclang-rt-19-dev
+  llvm-19-dev llvm-19-tools clang-19 libclang-rt-19-dev clang-tidy-19
   antlr4 libantlr4-runtime-dev default-jre-headless
   libcli11-dev libfmt-dev catch2 nlohmann-json3-dev libtbb-dev libxxhash-dev libzstd-dev
   zlib1g-dev

@@ -14,7 +14,7 @@ if [ "${1:-}" = "--sanitize" ]; then
   ctest --test-dir build-debug --output-on-failure -j "$(nproc)" -E '^e2e_faults_test$' "$@"
   export TSAN_OPTIONS=suppressions=$PWD/tools/sanitizers/races.txt
   tools/build.sh --preset tsan unit_runtime
-  ctest --test-dir build-tsan --output-on-failure -R '^unit_runtime$'
+  ctest --test-dir build-tsan --output-on-failure -R '^unit_runtime'
   exit
 fi
 tools/build.sh

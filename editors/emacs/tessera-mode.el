@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; Colours, indents and formats .tsr files, and tells Eglot of tessera-lsp:
+;; Colours, indents and formats .tsr files, and registers tessera-lsp with Eglot:
 ;;
 ;;   (add-to-list 'load-path "/path/to/editors/emacs")
 ;;   (require 'tessera-mode)

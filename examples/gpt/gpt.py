@@ -6,7 +6,7 @@ Usage: gpt.py WEIGHTS TEXT     (WEIGHTS: a safetensors file that `tsr init` wrot
 Prints the mean loss of the text's bytes, each predicted from those before it in its window.
 
 The functions compute in the dtype of the weights. `cast` rounds what the program stores, where its
-types say so: operands of products and results of functions.
+types say so: operands of matmuls and results of functions.
 """
 import pathlib
 import sys

@@ -1,7 +1,7 @@
 /* Compiles a source and says what is known of its shapes: shapes FILE.tsr [NAME=SIZE...]
  *
  * Sizes that are given must fulfil the program's conditions; the exit status is 1 when they do not, or
- * when the source has mistakes. */
+ * when the source has errors. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@ Usage: llama.py WEIGHTS PROMPT [COUNT]     (WEIGHTS: a safetensors file that `ts
 Prints COUNT bytes (128 if not given) that follow the prompt, each the most likely one.
 
 The functions compute in the dtype of the weights. `cast` rounds what the program stores, where its
-types say so: operands of products and results of functions.
+types say so: operands of matmuls and results of functions.
 """
 import pathlib
 import sys
@@ -38,7 +38,7 @@ def softmax(x):
 
 
 def rotary(x, first):
-    """Turns each pair (x[i], x[i + HEAD/2]) of a head by its position times a frequency."""
+    """Rotates each pair (x[i], x[i + HEAD/2]) of a head by its position times a frequency."""
     half = HEAD // 2
     frequencies = BASE ** (-np.arange(half) / half)
     angles = np.arange(first, first + x.shape[2])[:, None] * frequencies

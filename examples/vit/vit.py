@@ -1,7 +1,7 @@
 """The model of vit.tsr, written from its mathematics with NumPy alone.
 
 The functions compute in the dtype of the weights. `cast` rounds what the program stores, where its
-types say so: operands of products and results of functions.
+types say so: operands of matmuls and results of functions.
 """
 import pathlib
 import sys

@@ -27,7 +27,7 @@ class CallChecks {
   Status begin();
   /// Temporaries whose life begins get their canary and poison.
   Status enter_step(size_t step);
-  /// A turn of a loop whose body is [begin, end): what lives in the body begins anew.
+  /// An iteration of a loop whose body is [begin, end): what lives in the body begins anew.
   void enter_turn(size_t begin, size_t end);
   Status before_launch(const format::LaunchStep& step);
   /// After the launch is done.

@@ -117,7 +117,7 @@ Status find_placement(tsr_function& function, const std::vector<int64_t>& dims,
   if (status.failed()) return status;
   std::vector<const format::KernelMeta*> metas;
   for (const BoundKernel& kernel : function.kernels) metas.push_back(kernel.meta);
-  status = size_launches(function.plan, metas, function.turning_exprs, dims, limits, *made);
+  status = size_launches(function.plan, metas, function.varying_exprs, dims, limits, *made);
   if (status.failed()) return status;
   taken = CallLimits::Clock::now() - begin;
   placement = made;

@@ -28,7 +28,7 @@ struct tsr_function {
   std::vector<uint32_t> donors;           ///< beside outputs: donated input, or no_index
   std::vector<bool> is_view;              ///< beside plan.buffers
   std::vector<uint32_t> launch_numbers;   ///< beside plan.steps: of launches, how many are before
-  std::vector<bool> turning_exprs;        ///< beside plan.exprs: those that change with the turns of a loop
+  std::vector<bool> varying_exprs;        ///< beside plan.exprs: those that change with the iterations of a loop
   std::vector<std::string> input_shapes;  ///< texts, beside inputs
   std::vector<std::string> output_shapes;
   tessera::format::StepSources sources;  ///< beside plan.steps, where they are known

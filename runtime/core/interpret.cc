@@ -67,20 +67,20 @@ class Interpreter {
     return put(kernel, launch);
   }
 
-  /// What is known of the launch; what changes with the turns of a loop is found in each.
+  /// What is known of the launch; what changes with the iterations of a loop is found in each.
   Status find_sizes(const format::LaunchStep& step, const format::KernelMeta& meta, const SizedLaunch*& sized) {
     const std::vector<SizedLaunch>& known = frame_.placement.launches;
     uint32_t number = frame_.function.launch_numbers[step_];
     sized = &known[number];
-    if (sized->turning.empty()) return ok();
-    if (turns_.empty()) turns_.resize(known.size());
-    SizedLaunch& turn = turns_[number];
-    if (turn.turning.empty()) turn = *sized;
-    sized = &turn;
-    for (uint32_t i : turn.turning) {
-      if (Status status = evaluate(step.dims[i], turn.dims[i]); status.failed()) return status;
+    if (sized->varying.empty()) return ok();
+    if (varying_launches_.empty()) varying_launches_.resize(known.size());
+    SizedLaunch& iteration = varying_launches_[number];
+    if (iteration.varying.empty()) iteration = *sized;
+    sized = &iteration;
+    for (uint32_t i : iteration.varying) {
+      if (Status status = evaluate(step.dims[i], iteration.dims[i]); status.failed()) return status;
     }
-    if (turn.is_resized) turn.failure = resize_launch(plan_, step, meta, frame_.placement, turn);
+    if (iteration.is_resized) iteration.failure = resize_launch(plan_, step, meta, frame_.placement, iteration);
     return ok();
   }
 
@@ -227,7 +227,7 @@ class Interpreter {
       printed.loop = item.loop;
       if (Status status = evaluate_all(buffer.shape, printed.shape); status.failed()) return status;
       if (Status status = evaluate_all(item.extents, printed.extents); status.failed()) return status;
-      if (Status status = evaluate_all(item.turns, printed.turns); status.failed()) return status;
+      if (Status status = evaluate_all(item.trip_counts, printed.trip_counts); status.failed()) return status;
       if (Status status = read_printed(item.shown, memory, printed.shown); status.failed()) return status;
       if (item.values == item.shown) continue;
       if (Status status = read_printed(item.values, memory, printed.values); status.failed()) return status;
@@ -286,7 +286,7 @@ class Interpreter {
   const format::Plan& plan_;
   Queue& queue_;
   size_t step_ = 0;
-  std::vector<SizedLaunch> turns_;  ///< beside the known launches: those of the turn
+  std::vector<SizedLaunch> varying_launches_;  ///< beside the known launches: those of the iteration
   std::vector<void*> pointers_;
   KernelLog log_;
 };

@@ -13,17 +13,17 @@ using format::KernelMeta;
 using format::LaunchStep;
 using format::Plan;
 
-/// Everything but what turns of loops change, which is 0 here.
+/// Everything but what iterations of loops change, which is 0 here.
 SizedLaunch size_step(const Plan& plan, const LaunchStep& step, const KernelMeta& kernel,
-                      const std::vector<bool>& turning_exprs, std::span<const int64_t> dims,
+                      const std::vector<bool>& varying_exprs, std::span<const int64_t> dims,
                       const Placement& placement) {
   SizedLaunch launch;
-  std::vector<bool> turning;
-  for (uint32_t dim : step.dims) turning.push_back(turning_exprs[dim]);
+  std::vector<bool> varying;
+  for (uint32_t dim : step.dims) varying.push_back(varying_exprs[dim]);
   for (size_t i = 0; i < step.dims.size(); ++i) {
     int64_t& value = launch.dims.emplace_back(0);
-    if (turning[i]) {
-      launch.turning.push_back(uint32_t(i));
+    if (varying[i]) {
+      launch.varying.push_back(uint32_t(i));
       continue;
     }
     auto status = format::evaluate(plan.exprs[step.dims[i]], dims, value);
@@ -31,20 +31,20 @@ SizedLaunch size_step(const Plan& plan, const LaunchStep& step, const KernelMeta
     launch.failure = invalid("the dim ", kernel.dims[i], " cannot be found: ", eval_status_text(status));
     return launch;
   }
-  launch.is_resized = format::sizes_read(kernel, turning);
+  launch.is_resized = format::sizes_read(kernel, varying);
   if (!launch.is_resized) launch.failure = resize_launch(plan, step, kernel, placement, launch);
   return launch;
 }
 
 }  // namespace
 
-Status size_launches(const Plan& plan, std::span<const KernelMeta* const> kernels, const std::vector<bool>& turning,
+Status size_launches(const Plan& plan, std::span<const KernelMeta* const> kernels, const std::vector<bool>& varying,
                      std::span<const int64_t> dims, const CallLimits& limits, SizedPlan& sized) {
   for (const format::PlanStep& any : plan.steps) {
     const auto* step = std::get_if<LaunchStep>(&any);
     if (!step) continue;
     if (Status within = limits.check_time(); within.failed()) return within;
-    sized.launches.push_back(size_step(plan, *step, *kernels[step->kernel], turning, dims, sized));
+    sized.launches.push_back(size_step(plan, *step, *kernels[step->kernel], varying, dims, sized));
   }
   return ok();
 }

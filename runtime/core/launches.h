@@ -13,8 +13,8 @@ namespace tessera::runtime {
 /// A launch as far as it is known before a call runs.
 struct SizedLaunch {
   std::vector<int64_t> dims;       ///< of the kernel, in the order of its metadata
-  std::vector<uint32_t> turning;   ///< those of them that change with the turns of a loop
-  bool is_resized = false;         ///< sizes change with them, too, and are checked in every turn
+  std::vector<uint32_t> varying;   ///< those of them that change with the iterations of a loop
+  bool is_resized = false;         ///< sizes change with them, too, and are checked in every iteration
   int64_t programs = 0;            ///< 0: nothing runs
   size_t scratch_bytes = 0;
   Status failure;                  ///< what the launch ends with, should it be reached
@@ -26,12 +26,12 @@ struct SizedPlan : Placement {
 };
 
 /// Sizes all launches, within the time of the call; those that branches keep from running may fail without harm.
-/// `kernels` are beside Plan::kernels, `turning` is format::turning_exprs of the plan.
+/// `kernels` are beside Plan::kernels, `varying` is format::varying_exprs of the plan.
 Status size_launches(const format::Plan& plan, std::span<const format::KernelMeta* const> kernels,
-                     const std::vector<bool>& turning, std::span<const int64_t> dims, const CallLimits& limits,
+                     const std::vector<bool>& varying, std::span<const int64_t> dims, const CallLimits& limits,
                      SizedPlan& sized);
 
-/// Sizes a launch again in a turn of a loop, where its dims are known.
+/// Sizes a launch again in an iteration of a loop, where its dims are known.
 Status resize_launch(const format::Plan& plan, const format::LaunchStep& step,
                      const format::KernelMeta& kernel, const Placement& placement, SizedLaunch& launch);
 

@@ -131,7 +131,7 @@ class ModuleLoader {
     function.param_slots = std::move(checked.param_slots);
     function.donors = std::move(checked.donors);
     function.is_view = format::find_views(function.plan);
-    function.turning_exprs = format::turning_exprs(function.plan);
+    function.varying_exprs = format::varying_exprs(function.plan);
     for (uint32_t number : checked.kernels) {
       tsr_kernel& kernel = module_.kernels[number];
       function.kernels.push_back({kernel.meta, kernel.code, &kernel.cost});

@@ -194,12 +194,12 @@ Outcome fit_launch(const Plan& plan, const LaunchStep& launch, const KernelMeta&
   return {};
 }
 
-std::vector<bool> turning_exprs(const Plan& plan) {
+std::vector<bool> varying_exprs(const Plan& plan) {
   std::vector<bool> counters;
   for (const PlanDim& dim : plan.dims) counters.push_back(dim.source == DimSource::Loop);
-  std::vector<bool> turning;
-  for (const Expr& expr : plan.exprs) turning.push_back(reads_any(expr, counters));
-  return turning;
+  std::vector<bool> varying;
+  for (const Expr& expr : plan.exprs) varying.push_back(reads_any(expr, counters));
+  return varying;
 }
 
 bool sizes_read(const KernelMeta& kernel, const std::vector<bool>& dims) {

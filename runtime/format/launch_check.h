@@ -34,8 +34,8 @@ Result<int64_t> kernel_buffer_bytes(const KernelMeta& kernel, size_t buffer,
 Outcome fit_launch(const Plan& plan, const LaunchStep& launch, const KernelMeta& kernel,
                    std::span<const int64_t> dims, std::span<const int64_t> bytes);
 
-/// Which of the plan's expressions change with the turns of a loop.
-std::vector<bool> turning_exprs(const Plan& plan);
+/// Which of the plan's expressions change with the iterations of a loop.
+std::vector<bool> varying_exprs(const Plan& plan);
 
 /// Whether sizes, grid, scratch memory or assumptions of the kernel read one of these dims.
 bool sizes_read(const KernelMeta& kernel, const std::vector<bool>& dims);

@@ -150,7 +150,7 @@ struct SwapStep {
   bool operator==(const SwapStep&) const = default;
 };
 
-/// What one `print` of a kernel leaves: `values` [programs, turns, …] of a dtype that is printed, and `shown`, a bool
+/// What one `print` of a kernel leaves: `values` [programs, iterations, …] of a dtype that is printed, and `shown`, a bool
 /// of that shape, which elements it left. One buffer for both: a label alone. The tile has `extents`, of which the
 /// buffers may hold the beginning.
 struct PrintItem {
@@ -159,7 +159,7 @@ struct PrintItem {
   uint32_t values = no_index;
   uint32_t shown = no_index;
   std::vector<uint32_t> extents;  ///< expressions, as many as the buffers have dims behind the second
-  std::vector<uint32_t> turns;    ///< expressions: of the loops around it, the outermost first
+  std::vector<uint32_t> trip_counts;    ///< expressions: of the loops around it, the outermost first
   uint32_t loop = 0;  ///< the number of the first item in the same outermost loop; its own outside of loops
   bool operator==(const PrintItem&) const = default;
 };

@@ -99,7 +99,7 @@ struct StepEncoder {
       put_text(out, item.source);
       put(item.values, item.shown);
       put_list(out, item.extents);
-      put_list(out, item.turns);
+      put_list(out, item.trip_counts);
       put(item.loop);
     }
   }
@@ -268,7 +268,7 @@ class PlanDecoder {
       item.values = in_.u32();
       item.shown = in_.u32();
       item.extents = list();
-      item.turns = list();
+      item.trip_counts = list();
       item.loop = in_.u32();
       return item;
     });

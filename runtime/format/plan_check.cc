@@ -345,11 +345,11 @@ class PlanChecker {
     }
     if (!use(item.values) || !use(item.shown)) return false;
     for (uint32_t extent : item.extents) use_expr(extent);
-    for (uint32_t count : item.turns) use_expr(count);
+    for (uint32_t count : item.trip_counts) use_expr(count);
     const PlanBuffer &values = plan_.buffers[item.values], &shown = plan_.buffers[item.shown];
     auto same = [&](uint32_t x, uint32_t y) { return plan_.exprs[x] == plan_.exprs[y]; };
     return ok() && is_printed_dtype(values.dtype) && shown.dtype == Dtype::Bool && item.loop <= number &&
-           item.turns.size() <= max_rank && shown.shape.size() == item.extents.size() + 2 &&
+           item.trip_counts.size() <= max_rank && shown.shape.size() == item.extents.size() + 2 &&
            std::ranges::equal(values.shape, shown.shape, same);
   }
 

@@ -25,7 +25,7 @@ std::vector<size_t> count_uses(const Plan& plan) {
     if (const auto* alias = std::get_if<AliasStep>(&step)) ++uses[alias->offset];
     if (const auto* print = std::get_if<PrintStep>(&step)) {
       use_all(print->grid);
-      for (const PrintItem& item : print->items) use_all(item.extents), use_all(item.turns);
+      for (const PrintItem& item : print->items) use_all(item.extents), use_all(item.trip_counts);
     }
   }
   return uses;
@@ -170,7 +170,7 @@ class PlanPrinter {
     for (const PrintItem& item : step.items) {
       std::string text = cat(in_quotes(item.label), " ", name(item.values));
       if (item.shown != item.values) text += cat(" where ", name(item.shown), " of [", list(item.extents, false), "]");
-      if (!item.turns.empty()) text += cat(" turns [", list(item.turns, false), "]");
+      if (!item.trip_counts.empty()) text += cat(" trip_counts [", list(item.trip_counts, false), "]");
       line(depth + 1, text);
     }
   }

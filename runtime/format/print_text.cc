@@ -82,16 +82,16 @@ class Printer {
   }
 
  private:
-  /// Turns of the loops inside of the outermost one.
+  /// Iterations of the loops inside of the outermost one.
   static int64_t inner_turns(const PrintedItem& item) {
     int64_t count = 1;
-    for (size_t i = 1; i < item.turns.size(); ++i) {
-      if (__builtin_mul_overflow(count, std::max<int64_t>(item.turns[i], 1), &count)) return item.shape[1] + 1;
+    for (size_t i = 1; i < item.trip_counts.size(); ++i) {
+      if (__builtin_mul_overflow(count, std::max<int64_t>(item.trip_counts[i], 1), &count)) return item.shape[1] + 1;
     }
     return count;
   }
 
-  /// Items of one outermost loop, turn after turn.
+  /// Items of one outermost loop, iteration after iteration.
   void print_loop(std::span<const PrintedItem> items) {
     int64_t outer = 0;
     for (const PrintedItem& item : items) {
@@ -99,26 +99,26 @@ class Printer {
       int64_t inner = inner_turns(item);
       outer = std::max(outer, item.shape[1] / inner + (item.shape[1] % inner != 0));
     }
-    for (int64_t turn = 0; turn < outer; ++turn) {
+    for (int64_t iteration = 0; iteration < outer; ++iteration) {
       for (const PrintedItem& item : items) {
         if (item.shown.empty()) continue;
         int64_t inner = inner_turns(item);
-        if (turn > item.shape[1] / inner) continue;
-        int64_t begin = turn * inner, count = std::min(inner, item.shape[1] - begin);
+        if (iteration > item.shape[1] / inner) continue;
+        int64_t begin = iteration * inner, count = std::min(inner, item.shape[1] - begin);
         for (int64_t t = begin; t < begin + count; ++t) print_tile(item, t);
       }
     }
   }
 
-  /// What one program prints in one turn.
-  void print_tile(const PrintedItem& item, int64_t turn) {
+  /// What one program prints in one iteration.
+  void print_tile(const PrintedItem& item, int64_t iteration) {
     std::span<const int64_t> kept = std::span(item.shape).subspan(2);
     size_t elements = 1;
     for (int64_t extent : kept) elements *= size_t(extent);
-    size_t first = size_t(program_ * item.shape[1] + turn) * elements;
+    size_t first = size_t(program_ * item.shape[1] + iteration) * elements;
     std::string_view shown = item.shown.substr(first, elements);
     if (shown.find_first_not_of('\0') == shown.npos) return;
-    turn_ = turn;
+    iteration_ = iteration;
     if (item.values.empty()) {
       line(item, "");
     } else if (kept.empty()) {
@@ -166,8 +166,8 @@ class Printer {
   }
 
   void note_turns(const PrintedItem& item) {
-    std::optional<int64_t> all = product(item.turns);
-    if (turn_ + 1 == item.shape[1] && all > turn_ + 1) line(item, cat(": the first ", turn_ + 1, " turns of ", *all));
+    std::optional<int64_t> all = product(item.trip_counts);
+    if (iteration_ + 1 == item.shape[1] && all > iteration_ + 1) line(item, cat(": the first ", iteration_ + 1, " iterations of ", *all));
   }
 
   bool takes_line() { return ++lines_ <= most_printed_lines; }
@@ -179,9 +179,9 @@ class Printer {
   void put(const PrintedItem& item, std::string_view text) {
     if (!item.source.empty()) out_ += one_line(item.source) + ": ";
     out_ += "program " + shape_text(coordinates(program_, grid_));
-    if (!item.turns.empty()) {
-      std::vector<int64_t> turn = coordinates(turn_, item.turns);
-      out_ += turn.size() == 1 ? cat(", turn ", turn_) : ", turn " + shape_text(turn);
+    if (!item.trip_counts.empty()) {
+      std::vector<int64_t> iteration = coordinates(iteration_, item.trip_counts);
+      out_ += iteration.size() == 1 ? cat(", iteration ", iteration_) : ", iteration " + shape_text(iteration);
     }
     out_ += cat(": ", one_line(item.label), text, "\n");
   }
@@ -190,7 +190,7 @@ class Printer {
   std::span<const PrintedItem> items_;
   std::string out_;
   int64_t program_ = 0;
-  int64_t turn_ = 0;
+  int64_t iteration_ = 0;
   size_t lines_ = 0;
 };
 

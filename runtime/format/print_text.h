@@ -1,7 +1,7 @@
 #pragma once
 // What the programs of a launch printed, as lines of text.
 //
-// A program stores what it prints in memory of its own: element [program, turn, i, j, …] of `values`, where that of
+// A program stores what it prints in memory of its own: element [program, iteration, i, j, …] of `values`, where that of
 // `shown` says that it did. The runtime and the interpreters read these buffers after the launch, so that the lines
 // stand in the order of the programs, and within one in that of the statements, whatever ran when.
 
@@ -23,9 +23,9 @@ struct PrintedItem {
   std::string label;
   std::string source;            ///< "f.tsr:9:5"; may be empty
   Dtype dtype = Dtype::Bool;     ///< of `values`; one that is_printed_dtype has
-  std::vector<int64_t> shape;    ///< of both buffers: programs, turns, and along each axis of the tile what is kept
+  std::vector<int64_t> shape;    ///< of both buffers: programs, iterations, and along each axis of the tile what is kept
   std::vector<int64_t> extents;  ///< of the tile
-  std::vector<int64_t> turns;    ///< of the loops around it, the outermost first
+  std::vector<int64_t> trip_counts;    ///< of the loops around it, the outermost first
   uint32_t loop = 0;             ///< the first item in the same outermost loop; its own number outside of loops
   std::string_view values;       ///< empty where there is a label alone
   std::string_view shown;        ///< a byte for each element

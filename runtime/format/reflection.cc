@@ -44,8 +44,8 @@ Json descriptors_json(const KernelMeta& kernel) {
 Json work_json(const KernelMeta& kernel) {
   const KernelWork& work = kernel.work;
   return {{"flops", work.flops ? Json(expr_text(*work.flops, kernel.dims)) : Json()},
-          {"products", expr_text(work.products, kernel.dims)},
-          {"product_dtype", work.product_dtype},
+          {"dot_flops", expr_text(work.dot_flops, kernel.dims)},
+          {"dot_dtype", work.dot_dtype},
           {"at_most", work.at_most},
           {"infinite", work.infinite},
           {"reads", expr_text(work.reads, kernel.dims)},
@@ -148,9 +148,9 @@ KernelDescriptor read_descriptor(JsonCursor in, const DimNumbers& dims) {
 KernelWork read_work(JsonCursor in, const DimNumbers& dims) {
   KernelWork work;
   if (!in["flops"].is_null()) work.flops = read_expr(in["flops"], dims);
-  work.products = read_expr(in["products"], dims);
-  work.product_dtype = in["product_dtype"].text();
-  if (!work.product_dtype.empty()) read_dtype(in["product_dtype"]);
+  work.dot_flops = read_expr(in["dot_flops"], dims);
+  work.dot_dtype = in["dot_dtype"].text();
+  if (!work.dot_dtype.empty()) read_dtype(in["dot_dtype"]);
   work.at_most = in["at_most"].boolean();
   work.infinite = in["infinite"].boolean();
   work.reads = read_expr(in["reads"], dims);
@@ -265,8 +265,8 @@ std::string yaml_name(const std::string& name) {
 std::string yaml_work(const KernelMeta& kernel) {
   const KernelWork& work = kernel.work;
   return cat("{flops: ", work.flops ? yaml_expr(*work.flops, kernel) : "null",
-             ", products: ", yaml_expr(work.products, kernel),
-             ", product_dtype: ", yaml_name(work.product_dtype),
+             ", dot_flops: ", yaml_expr(work.dot_flops, kernel),
+             ", dot_dtype: ", yaml_name(work.dot_dtype),
              ", at_most: ", work.at_most ? "true" : "false",
              ", reads: ", yaml_expr(work.reads, kernel),
              ", writes: ", yaml_expr(work.writes, kernel), "}");

@@ -52,8 +52,8 @@ struct KernelFragments {
 /// What one launch computes and moves, over KernelMeta::dims.
 struct KernelWork {
   std::optional<Expr> flops;     ///< operations on floats, and those of products; none: unknown
-  Expr products = const_expr(0);  ///< those of `flops` that are in products of tiles
-  std::string product_dtype;      ///< of the factors; empty where there are no products
+  Expr dot_flops = const_expr(0);  ///< those of `flops` that are in dots
+  std::string dot_dtype;      ///< of the factors; empty where there are no dots
   bool at_most = false;           ///< flops depend on more than dims; they are the most
   bool infinite = false;          ///< the source writes infinities: results may have some
   Expr reads = const_expr(0);     ///< bytes that are reached, each once
@@ -79,7 +79,7 @@ struct KernelMeta {
   std::vector<Expr> grid;    ///< programs per axis over `dims`; the last axis is the fastest
   std::vector<int64_t> block = {1, 1, 1};
   std::vector<int64_t> cluster = {1, 1, 1};  ///< blocks of a cluster; the product counts
-  bool persistent = false;  ///< blocks take programs in turn: at most what fits runs
+  bool persistent = false;  ///< blocks compute several programs: at most what fits runs
   std::vector<std::string> epilogue;
   int64_t alignment = 1;                      ///< smallest alignment of all buffers, bytes
   int64_t vector_width = 1;                   ///< elements of a vector access

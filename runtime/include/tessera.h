@@ -87,7 +87,7 @@ TSR_API tsr_status_t tsrSetThreads(tsr_context_t context, uint32_t threads);
  * limit. A call that passes one of the first two ends with TSR_ETIMEOUT, and what it has written to
  * its outputs by then is of no use. */
 typedef struct {
-  uint64_t steps;        /* of the plan, in one call; those of loops count in every turn */
+  uint64_t steps;        /* of the plan, in one call; those of loops count in every iteration */
   uint64_t milliseconds; /* from when the call begins to run. A CPU looks at the clock between
                           * steps and between parts of a kernel's grid; on a GPU it is looked at
                           * while work is queued, and tsrSynchronize takes the time to wait for it */

@@ -91,7 +91,7 @@ int run(int argc, char** argv) {
     return tessera::write_file("-", text.str(), problem) ? status : fail_write("<stdout>", problem);
   } catch (const CLI::ParseError& mistake) {
     std::vector<CLI::App*> commands = app.get_subcommands();
-    return fail_command_line(tessera::command_line::mistake_text(app, mistake),
+    return fail_command_line(tessera::command_line::error_text(app, mistake),
                              commands.empty() ? "tsr" : cat("tsr ", commands[0]->get_name()));
   }
   return exit_code;

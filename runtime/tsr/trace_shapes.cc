@@ -54,7 +54,7 @@ void ShapePrinter::begin(const tsr_trace_tensor_t& tensor) {
   bool is_output = tensor.kind == TSR_TRACE_OUTPUT;
   std::string section = of_step ? step_text(tensor)
                                 : cat(tensor.entry, is_output ? " gives" : " is called");
-  // The turns of a loop run one step after the other: a step that reads anew begins anew.
+  // The iterations of a loop run one step after the other: a step that reads anew begins anew.
   bool again = section == section_ && wrote_ && tensor.kind == TSR_TRACE_OPERAND;
   wrote_ = tensor.kind == TSR_TRACE_RESULT;
   if (section == section_ && !again) return;

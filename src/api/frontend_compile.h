@@ -1,6 +1,6 @@
 #pragma once
-// Source to graph, for all who compile a file as a whole: tesserac, the language server and, behind the C interface,
-// other programs.
+// Compiles source to a graph. tesserac, the language server and, through the C interface, other
+// programs use it to compile whole files.
 
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ Result<ModuleIr> frontend_compile(Context& context, FileId file, const frontend:
 /// Reads the first graph of a text of IR; it has no kernels.
 Result<ModuleIr> frontend_read(Context& context, FileId file, DiagnosticEngine& diagnostics);
 
-/// What can be called: functions with @jit, and the kernels that are compiled for themselves.
+/// Callable functions: those with @jit, and the kernels that are compiled on their own.
 std::vector<std::string> entries_of(const ModuleIr& ir);
 
 }  // namespace tessera::api

@@ -139,13 +139,13 @@ class EntryShapes {
     add_guard(text, kind, "", loc);
   }
 
-  /// A condition that is left for calls, with what is known of it.
+  /// A condition that is checked at run time, with what is known of it.
   void add_guard(const std::string& text, GuardKinds kind, const std::string& known, Loc loc) {
     ++report_.guards;
     bool allowed = policy_.run_time_guards & kind;
     add(FindingKind::Guard, allowed ? FindingSeverity::Note : FindingSeverity::Error, text,
         allowed ? fmt::format("{} is checked when '{}' is called{}", text, name_, known)
-                : fmt::format("calls of '{}' are left to check {}{}", name_, text, known),
+                : fmt::format("'{}' checks {} at run time{}", name_, text, known),
         loc);
   }
 
@@ -158,7 +158,7 @@ class EntryShapes {
     bool allowed = policy_.symbolic_dims;
     add(FindingKind::OpenDim, allowed ? FindingSeverity::Note : FindingSeverity::Error, std::string(name),
         allowed ? fmt::format("size {} is that of {} when '{}' is called", name, source, name_)
-                : fmt::format("calls of '{}' are left to bring size {}, that of {}", name_, name, source),
+                : fmt::format("'{}' takes size {} from {} at run time", name_, name, source),
         loc);
     report_.findings.back().source = source;
     return true;
@@ -249,7 +249,7 @@ class EntryShapes {
       Dim rest = dims_.mod(a, b);
       std::optional<int64_t> left = evaluate(rest, given_);
       bool exact = left ? *left == 0 : decide(dims_, {Relation::Equal, rest, dims_.constant(0)}, facts_) == true;
-      // What rounds up was made to: ceildiv(a, b) is (a + b - 1) // b.
+      // Rounding up is intended: ceildiv(a, b) is (a + b - 1) // b.
       if (exact || rounds_up(a, b) || !divided_.insert(rest).second) return;
       add(FindingKind::InexactDim, policy_.strict ? FindingSeverity::Error : FindingSeverity::Note, dim->text,
           fmt::format("extent {} is rounded down where {} is no multiple of {}", dim->text, a->text, b->text),

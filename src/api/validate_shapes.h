@@ -1,10 +1,10 @@
 #pragma once
-// What is known of the shapes of a graph when it is compiled, what is left for calls to check, and
-// whether a policy allows that.
+// Checks the shapes of a graph: the sizes and guards that are known at compile time, those that remain
+// for run time, and whether a policy allows these.
 //
-// A graph from the front end has no two dims that would have to be equal and are not: those are
-// mistakes of the source. What remains are the equations of a signature (a size that two arguments
-// have), `where` clauses, sizes that a call brings, and dims that are sizes for some calls only.
+// A graph from the front end has no two dims that must be equal and are not: the front end reports
+// those as errors. These remain: the equations of a signature (a size that two arguments have),
+// `where` clauses, sizes that a call determines, and dims that are sizes for some calls only.
 
 #include <cstdint>
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace tessera::api {
 
-/// Kinds of conditions that a call may be left to check, as bits.
+/// Kinds of guards, as bits.
 enum GuardKinds : uint32_t {
   guards_none = 0,
   guards_of_signature = 1,      ///< two extents of arguments are the same dim
@@ -30,16 +30,16 @@ enum GuardKinds : uint32_t {
 struct ShapePolicy {
   uint32_t run_time_guards = guards_all;  ///< others have to hold for the sizes that are given
   bool symbolic_dims = true;              ///< sizes may be left open
-  bool strict = false;  ///< what holds for some sizes only is a mistake, not a warning
+  bool strict = false;  ///< what holds for some sizes only is an error, not a warning
   DimValues dims;       ///< sizes that are known: {"B", 8}
   std::optional<int64_t> other_dims;  ///< of all other sizes; names that no entry has are passed over then
 };
 
 enum class FindingKind : uint8_t {
   Malformed,     ///< the graph breaks a rule of its level
-  Guard,         ///< a condition that is left for calls
+  Guard,         ///< a condition that is checked at run time
   FalseGuard,    ///< a condition that does not hold for the sizes
-  OpenDim,       ///< a size that is left for calls
+  OpenDim,       ///< a size that a call determines
   NegativeDim,   ///< an extent that is negative for some sizes
   InexactDim,    ///< an extent with a division that leaves a rest for some sizes
   Overflow,      ///< a tensor whose bytes do not fit in 64 bits

@@ -1,5 +1,5 @@
 #pragma once
-// What the declarations of a file add to a bundle, built one by one.
+// Builds the functions and kernels of a bundle, one declaration of the file at a time.
 
 #include <set>
 #include <string_view>
@@ -19,7 +19,7 @@ class EntryBuilder {
  public:
   EntryBuilder(GraphBuilder& builder, const SourceModule& file) : builder_(builder), file_(file) {}
 
-  /// Declarations nobody has asked for are evaluated, too, so that their mistakes are found.
+  /// Declarations nobody has asked for are evaluated, too, so that their errors are found.
   void evaluate_constants();
   /// Builds a def with @jit, or the methods with @jit of an instance.
   void build(const ast::Stmt& declaration);

@@ -1,7 +1,7 @@
 #pragma once
-// The front end for a tool that looks at a file again and again: mistakes are looked for in one
-// declaration after the other, so that the tool knows whose they are and can leave out those that
-// have not changed.
+// The front end for a tool that checks a file repeatedly. It checks one declaration after the
+// other, so that the tool knows which declaration an error belongs to and can skip those that have
+// not changed.
 
 #include <memory>
 #include <string>
@@ -27,7 +27,7 @@ class FileCheck {
   void check(size_t index);
   /// The entries so far, one after the other.
   Block* entries() const;
-  /// Evaluates a function that nothing calls for the observer alone; no mistakes are reported.
+  /// Evaluates a function that nothing calls for the observer alone; no errors are reported.
   void observe(size_t index);
   /// Whether something was left out as the budget of evaluation is spent.
   bool is_spent() const;

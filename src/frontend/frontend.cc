@@ -61,7 +61,7 @@ class Compilation {
     evaluate_constants(entries);
     for (const ast::Declaration& declaration : state_->main->unit.declarations) {
       if (is_cancelled()) return failure;
-      // A broken layout cuts functions short; what is then missing in them is no second mistake.
+      // A broken layout cuts functions short; what is then missing in them is no second error.
       if (!declaration.has_error && !state_->main->broken) entries.build(*declaration.stmt);
     }
     builder.finish_entries();
@@ -116,8 +116,8 @@ class Compilation {
     check.build_called(graph.body()->front());
   }
 
-  /// Functions that nothing calls, and those of a file with mistakes in its layout, are evaluated as
-  /// if they were entries: an observer hears what they come to, and nobody of mistakes.
+  /// Functions that nothing calls, and those of a file with errors in its layout, are evaluated as
+  /// if they were entries: an observer hears their values, and errors are not reported.
   void observe_the_rest(const GraphBuilder& builder, const std::string& name) {
     Session& session = state_->session;
     Session::Quiet quiet(session);

@@ -41,7 +41,7 @@ struct FrontendOptions {
   /// and what comes of it.
   EvaluationObserver* observer = nullptr;
   /// A machine's name: the kernels of the file and those that the graph calls are built for it and
-  /// dropped, so that their mistakes are found and the observer sees them. Empty: kernels are built
+  /// dropped, so that their errors are found and the observer sees them. Empty: kernels are built
   /// when the lowering asks for them.
   std::string kernels_for;
   /// Asked again and again, and from the first yes on in vain: nobody waits for the result any more, which then is a
@@ -78,7 +78,7 @@ struct FrontendResult {
 };
 
 /// Compiles the file, whose text is in the diagnostics' source manager: one gir.func for each @jit
-/// function and one for each initialiser of a param. Mistakes are reported in the order of their
+/// function and one for each initialiser of a param. Errors are reported in the order of their
 /// places; all of them that do not follow from others are.
 Result<FrontendResult> compile_source(Context& context, FileId file, const FrontendOptions& options,
                                       DiagnosticEngine& diagnostics);

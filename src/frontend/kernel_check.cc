@@ -6,7 +6,7 @@ namespace tessera::frontend {
 
 namespace {
 
-/// What the lowering asks for where the graph calls a kernel.
+/// The kernels that the lowering asks for where the graph calls them.
 schedule::KernelRequest request_of(Op* call, std::string_view machine) {
   schedule::KernelRequest request;
   request.kernel = call->attr("kernel")->string;

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels built to see whether they can be, and for an observer; nothing is kept of them.
+// Builds kernels to find their errors, and for an observer; the kernels are not kept.
 
 #include <set>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tessera::frontend {
 
-/// Builds kernels for a machine, each once for the types it is called with. Mistakes are reported.
+/// Builds kernels for a machine, each once for the types it is called with. Errors are reported.
 class KernelCheck {
  public:
   /// Without a machine nothing is built.

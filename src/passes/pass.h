@@ -35,7 +35,7 @@ struct PassContext {
   std::vector<int64_t> list_option(std::string_view name) const;
 };
 
-#define PASS(name, reads, leaves, needs, gives, options, summary) \
+#define PASS(name, reads, leaves, needs, gives, ends, options, summary) \
   Status name(Module& module, PassContext& context);
 #include "passes/passes.def"
 #undef PASS

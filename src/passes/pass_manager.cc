@@ -21,7 +21,6 @@ constexpr std::string_view property_names[] = {
 #undef PROPERTY
 };
 
-
 void set_properties(Module& module, Properties properties) {
   Context& context = module.context();
   std::vector<Attr> names;
@@ -103,8 +102,7 @@ Status PassManager::run_step(Module& module, const PassStep& step, PassContext& 
   timings_.push_back({pass.name, elapsed.count()});
   if (status.failed()) return failure;
   TSR_CHECK(module.level() == pass.leaves, "a pass left the module at another level than it says");
-  bool lowers = pass.reads != pass.leaves;
-  set_properties(module, (lowers ? 0 : had) | pass.gives);
+  set_properties(module, properties_after(pass, had));
   if (wants(options_.print_after, pass.name)) print("after", step, module);
   if (options_.ran) options_.ran(module, step, elapsed.count());
   if (options_.verify_each && verify(module, context.diagnostics).failed()) return failure;

@@ -36,6 +36,7 @@ struct PassInfo {
   Level leaves;
   Properties needs;
   Properties gives;
+  Properties ends;  ///< besides all, where the pass leaves its level
   std::string_view options;  ///< names, separated by commas
   std::string_view summary;
   Status (*run)(Module&, PassContext&);
@@ -43,18 +44,24 @@ struct PassInfo {
 
 /// One number per row of passes.def.
 enum class PassId : uint16_t {
-#define PASS(name, reads, leaves, needs, gives, options, summary) name,
+#define PASS(name, reads, leaves, needs, gives, ends, options, summary) name,
 #include "passes/passes.def"
 #undef PASS
 };
 
 inline constexpr PassInfo pass_table[] = {
-#define PASS(name, reads, leaves, needs, gives, options, summary) \
-  {#name, Level::reads, Level::leaves, needs, gives, options, summary, &name},
+#define PASS(name, reads, leaves, needs, gives, ends, options, summary) \
+  {#name, Level::reads, Level::leaves, needs, gives, ends, options, summary, &name},
 #include "passes/passes.def"
 #undef PASS
     {},  // ends the table
 };
+
+/// The properties of a module after a pass that found it with these.
+constexpr Properties properties_after(const PassInfo& pass, Properties before) {
+  bool lowers = pass.reads != pass.leaves;
+  return (lowers ? 0 : before & ~pass.ends) | pass.gives;
+}
 
 /// True if each pass of the sequence finds the level and the properties it reads, the first starting at
 /// `level` with none. What a pipeline asserts, so that a wrong order does not compile.
@@ -63,7 +70,7 @@ constexpr bool is_well_ordered(std::span<const PassId> passes, Level level) {
   for (PassId id : passes) {
     const PassInfo& pass = pass_table[size_t(id)];
     if (pass.reads != level || (pass.needs & ~properties)) return false;
-    properties = (pass.reads != pass.leaves ? 0 : properties) | pass.gives;
+    properties = properties_after(pass, properties);
     level = pass.leaves;
   }
   return true;

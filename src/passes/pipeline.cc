@@ -10,7 +10,7 @@ namespace {
 constexpr PassId graph_passes[] = {
     // Fold what is known, and give every op its one form, so that equal things look equal ...
     PassId::canonicalize,
-    // ... and are computed once, before a loop if they are the same in each of its turns,
+    // ... and are computed once, before a loop if they are the same in each of its iterations,
     PassId::cse,
     PassId::hoist_invariants,
     // and not at all when nobody looks.
@@ -87,7 +87,7 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     // Sizes that the machine likes get kernels of their own.
     PassId::specialise_kernels,
     PassId::dedupe_kernels,
-    // Loops over blocks stay: their turns are what loads run ahead by.
+    // Loops over blocks stay: their iterations are what loads run ahead by.
     PassId::schedule_to_tile,
     PassId::measure_work,
     PassId::simplify_tiles,
@@ -96,15 +96,15 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     // Whole rows of a length that threads do not divide are padded in registers.
     PassId::pad_tiles,
     // What is too large for the registers of a block becomes loops over fragments.
-    PassId::split_to_fragments,
+    PassId::split_large_tiles,
     PassId::simplify_tiles,
-    // Operands of products pass through shared memory, filled by warps of their own.
+    // Operands of MMAs pass through shared memory, filled by warps of their own.
     PassId::plan_pipeline,
     PassId::make_persistent,
     PassId::specialise_roles,
     PassId::multi_buffer,
-    PassId::overlap_products,
-    PassId::skew_products,
+    PassId::overlap_mmas,
+    PassId::skew_mmas,
     // Most blocks need no masks.
     PassId::skip_masks,
     PassId::simplify_tiles,

@@ -1,5 +1,5 @@
 #pragma once
-// Assembly and PTX by function, each line with the place in a source that the `.loc` before it names.
+// Splits assembly and PTX by function; each line has the source place of the `.loc` before it.
 
 #include <cstdint>
 #include <string>

@@ -10,7 +10,7 @@ namespace {
 
 thread_local int throwers = 0;
 
-/// What is known but for the reproducer.
+/// The facts of a failed check, without the reproducer.
 InternalError known_of(const char* file, int line, std::string_view message) {
   const InternalErrorContext& context = internal_error_context();
   InternalError error{std::string(message), {"at " + std::string(file) + ":" + std::to_string(line)}};

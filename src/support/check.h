@@ -1,5 +1,5 @@
 #pragma once
-// Checks for bugs of ours. A user's mistake is a diagnostic (diagnostic.h), never a check.
+// Checks for bugs of ours. A user's error is a diagnostic (diagnostic.h), never a check.
 
 #include <string>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// What the compiler was doing when a check failed; the pass manager keeps it up to date.
+/// The state of the compiler when a check failed; the pass manager keeps it up to date.
 struct InternalErrorContext {
   std::string pass;
   std::string op;

@@ -46,7 +46,7 @@ DiagnosticEngine::Builder DiagnosticEngine::drop(Diagnostic diagnostic) {
 
 namespace {
 
-/// What brought a file in at a place: a directive, or an import.
+/// Why a file is read at a place: a directive, or an import.
 NoteKind chain_kind(const SourceManager& sources, Loc at) {
   std::string_view line = sources.file(at.file).line(at.line);
   size_t first = line.find_first_not_of(" \t");
@@ -55,7 +55,7 @@ NoteKind chain_kind(const SourceManager& sources, Loc at) {
 
 }  // namespace
 
-/// The chain of includes and imports by which the compiler came to the file.
+/// The chain of includes and imports by which the compiler reached the file.
 void DiagnosticEngine::add_includes(Diagnostic& diagnostic) const {
   constexpr size_t most_links = 8;
   FileId file = diagnostic.loc.file;
@@ -114,7 +114,7 @@ void leave_out_repeated(std::vector<T>& said) {
   said = std::move(kept);
 }
 
-/// Where there is a chain of calls it tells the way to another file, and imports say nothing more.
+/// Where there is a chain of calls it shows the path to another file, and imports add nothing.
 void tidy(Diagnostic& diagnostic) {
   leave_out_repeated(diagnostic.labels);
   auto is_kind = [](NoteKind kind) { return [kind](const DiagnosticNote& note) { return note.kind == kind; }; };

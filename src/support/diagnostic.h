@@ -1,5 +1,5 @@
 #pragma once
-// Diagnostics: what is said to the user, as data. One row per message in diagnostics.def (diagnostic_rows.h).
+// Diagnostics as data. One row per message in diagnostics.def (diagnostic_rows.h).
 
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ struct Label {
   std::string message;
 };
 
-/// What a note is part of: a chain has a link for each call, include or import, the innermost first.
+/// The group that a note belongs to: a chain has a link for each call, include or import, the innermost first.
 enum class NoteKind : uint8_t { Note, Call, Include, Import };
 
 /// A line below a diagnostic, with a place where that is known.
@@ -60,7 +60,7 @@ struct Edit {
   std::string replacement;
 };
 
-/// A change to the source that mends the mistake, as far as the compiler can tell. Its edits are of one file and do not
+/// A change to the source that fixes the error, as far as the compiler knows. Its edits are of one file and do not
 /// overlap; a span lies on one line, but for a last column that takes the end of the line along.
 struct Fix {
   std::string message;
@@ -78,7 +78,7 @@ struct Diagnostic {
   std::vector<Fix> fixes;
 };
 
-/// What becomes of a warning.
+/// How a warning is reported.
 enum class WarningLevel : uint8_t { On, Off, Error };
 
 class DiagnosticEngine {
@@ -132,7 +132,7 @@ class DiagnosticEngine {
   SourceManager& sources() const { return *sources_; }
   /// Errors beyond this many are counted and not kept, and so are warnings; 0 means no limit.
   void set_error_limit(size_t limit) { limit_ = limit; }
-  /// What becomes of a warning from now on; errors stay what they are.
+  /// How a warning is reported from now on; errors stay errors.
   void set_warning(DiagId id, WarningLevel level) { levels_[id] = level; }
   /// Puts the diagnostics from number `first` on in the order of their places.
   void sort_from(size_t first);
@@ -156,7 +156,7 @@ struct RenderOptions {
   bool colour = false;
   size_t width = 160;  ///< columns; longer lines of the source are cut around what is marked
 };
-/// What suits the file that a descriptor is of: colours on a terminal where NO_COLOR is not set, and its width.
+/// The style that suits the file of a descriptor: colours on a terminal where NO_COLOR is not set, and its width.
 RenderOptions render_options(int descriptor);
 
 /// The human form: message with place and tag, the source lines with what is marked in them, notes, helps with what

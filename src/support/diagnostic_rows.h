@@ -1,5 +1,6 @@
 #pragma once
-// The rows of diagnostics.def by name. Only what reports includes them, so that a new row compiles little anew.
+// The rows of diagnostics.def by name. Only code that reports diagnostics includes them, so that a
+// new row recompiles little.
 
 #include <algorithm>
 #include <string_view>

@@ -35,7 +35,7 @@ std::string target_of(const std::string& path) {
   return path;
 }
 
-/// What a new file may be read and written by. The system tells the mask by changing it, for the whole process, which
+/// The permissions of a new file. The system returns the mask only when it is changed, for the whole process, which
 /// other threads may notice: it is asked for once.
 mode_t mode_of_new_files() {
   static const mode_t mode = [] {
@@ -53,7 +53,7 @@ bool write_directly(int fd, std::string_view contents, std::string& error) {
   return ok;
 }
 
-/// Whether the system could keep what was written, as far as closing tells: a second descriptor is closed, since the
+/// Whether the system could keep what was written, as far as closing shows: a second descriptor is closed, since the
 /// first one holds the lock.
 bool can_close(int fd) {
   int second = ::dup(fd);

@@ -18,7 +18,7 @@ inline constexpr size_t max_read_bytes = size_t(256) << 20;
 /// reason.
 bool read_file(const std::string& path, std::string& contents, std::string& error);
 
-/// Files that appear all together or not at all, as far as a file system allows: each is written aside, and commit
+/// Files that appear all together or not at all, as far as a file system allows: each is written to a temporary file, and commit
 /// renames them once the disk has them, so that a path holds the old or the new bytes, never a part. A file keeps its
 /// permissions, and what a link leads to is written, not the link, whether it is there yet or not. What a run that was
 /// killed left aside is removed. A non-regular file such as /dev/null is written directly; `-` is standard output.
@@ -27,7 +27,7 @@ class PendingFiles {
   PendingFiles() = default;
   PendingFiles(const PendingFiles&) = delete;
   PendingFiles& operator=(const PendingFiles&) = delete;
-  /// Removes what was written aside and not committed.
+  /// Removes temporary files that were not committed.
   ~PendingFiles();
 
   /// Writes a file aside. On failure returns false and sets `error` to the reason.

@@ -1,5 +1,5 @@
-// Files of other kinds are told by the numbers they begin with, listings of LLVM by their first
-// words. What has no such sign and is mostly no text counts as binary data, so that one message
+// Recognises files of other kinds by their first bytes, and listings of LLVM by their first words.
+// A file without such a sign that is mostly not text counts as binary data, so that one message
 // says so, instead of one about each byte.
 
 #include "support/file_kind.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What a file is that was given where text was expected.
+// The kind of a file that was given where text was expected.
 
 #include <string_view>
 

@@ -1,6 +1,7 @@
 #pragma once
-// What a program does when memory ends: it says so and ends, whichever thread and library asked for it. There is
-// nothing to unwind to: destructors may want memory themselves, and LLVM is built without exceptions.
+// Handles memory exhaustion: the program reports it and exits, whichever thread and library asked
+// for memory. Nothing is unwound: destructors may need memory themselves, and LLVM is built without
+// exceptions.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Names of files as they stand in URIs (RFC 3986) and in other texts that take few characters.
+// Encodes names of files for URIs (RFC 3986) and for other texts that allow few characters.
 
 #include <string>
 #include <string_view>

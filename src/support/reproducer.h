@@ -1,5 +1,5 @@
 #pragma once
-// What a bug of ours leaves behind for its report.
+// Writes the files that reproduce a bug of ours, for its report.
 
 #include <functional>
 #include <string>

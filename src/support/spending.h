@@ -1,6 +1,7 @@
 #pragma once
-// What compiling takes, counted where it is taken and asked for by whoever bounds it (frontend/evaluate/budget.h). Counts are of
-// a thread, and only their differences mean something: what another thread frees is counted there.
+// Counts the resources that compiling uses, for the budget that limits them
+// (frontend/evaluate/budget.h). Each thread has its own counts, and only their differences have a
+// meaning: memory that another thread frees is counted there.
 
 #include <cstddef>
 #include <cstdint>

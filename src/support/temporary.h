@@ -1,7 +1,7 @@
 #pragma once
-// What a run leaves aside while it works: folders for files of other programs, and files that are not whole yet. A run
-// that is killed cannot remove them, so each is locked as long as its run lives, and the next run removes those of its
-// kind that nobody has locked.
+// Temporary files of a run: folders for files of other programs, and files that are not complete
+// yet. A run that is killed cannot remove them, so each is locked as long as its run lives, and the
+// next run removes the unlocked ones of its kind.
 
 #include <optional>
 #include <string>

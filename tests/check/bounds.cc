@@ -87,9 +87,9 @@ class Evaluator {
       dims_.erase(counter);
     } else {
       // A condition that is not certain makes anything possible.
-      for (int turn = 0;; ++turn) {
+      for (int iteration = 0;; ++iteration) {
         RangeTensor truth = run_region(op, graph::at::While::condition, carried).at(0);
-        if (!is_point(DType::Bool, truth.ranges[0]) || turn == most_turns) return false;
+        if (!is_point(DType::Bool, truth.ranges[0]) || iteration == most_iterations) return false;
         if (!truth.ranges[0].low.i) break;
         carried = run_region(op, graph::at::While::body, carried);
       }
@@ -278,7 +278,7 @@ class Evaluator {
     return true;
   }
 
-  static constexpr int most_turns = 1000;
+  static constexpr int most_iterations = 1000;
 
   DimValues dims_;
   std::unordered_map<Value*, RangeTensor> values_;

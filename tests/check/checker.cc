@@ -19,7 +19,7 @@ constexpr int64_t most_work = 400000, most_work_elsewhere = 30000;
 constexpr int64_t smallest = 8;
 
 int64_t work_of(Block* block, const DimValues& dims) {
-  constexpr int64_t turns_of_while = 8;
+  constexpr int64_t iterations_of_while = 8;
   int64_t total = 0;
   for (Op* op : *block) {
     for (unsigned i = 0; i < op->result_count(); ++i) {
@@ -37,13 +37,13 @@ int64_t work_of(Block* block, const DimValues& dims) {
       }
       total += elements;
     }
-    int64_t turns = op->is(graph::info(graph::OpKind::While)) ? turns_of_while : 1;
+    int64_t iterations = op->is(graph::info(graph::OpKind::While)) ? iterations_of_while : 1;
     DimValues inside = dims;
     if (op->is(graph::info(graph::OpKind::For))) {
-      turns = *evaluate(op->dim_attr("count"), dims);
+      iterations = *evaluate(op->dim_attr("count"), dims);
       inside[std::string(op->string_attr("counter"))] = 0;  // loops in this one are longest then
     }
-    for (unsigned r = 0; r < op->region_count(); ++r) total += turns * work_of(op->region(r)->front(), inside);
+    for (unsigned r = 0; r < op->region_count(); ++r) total += iterations * work_of(op->region(r)->front(), inside);
   }
   return total;
 }

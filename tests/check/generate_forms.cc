@@ -62,12 +62,12 @@ void PracticalForms::product() {
   add(compares ? "(" + text + " > 0.0)" : text, operands, {result, compares ? DType::Bool : dtype});
 }
 
-/// A state of some rows, and in each turn a part of a tensor, in a product or beside one.
+/// A state of some rows, and in each iteration a part of a tensor, in a product or beside one.
 void PracticalForms::recurrence() {
   DType dtype = random_.one_in(3) ? some_factor() : DType::F32;
-  Dim turns = random_.pick(4) ? symbol("M") : number(3), rows = some_rows();
+  Dim iterations = random_.pick(4) ? symbol("M") : number(3), rows = some_rows();
   Dim width = random_.one_in(3) ? number(17) : symbol("N");
-  int parts = argument({{turns, rows, width}, dtype}, Fill::Uniform);
+  int parts = argument({{iterations, rows, width}, dtype}, Fill::Uniform);
   int weights = argument({{width, width}, dtype}, random_.one_in(2) ? Fill::Integers : Fill::Uniform);
   int start = argument({{rows, width}, dtype}, Fill::Uniform);
   static constexpr const char* bodies[] = {
@@ -77,8 +77,8 @@ void PracticalForms::recurrence() {
       "        {{r}} = {{r}} * 0.5 + {{1}}[i] @ {{2}} * (i + 1)\n",
       "        {{r}} = sigmoid({{r}} @ {{2}} + {{1}}[i]) * {{r}} + tanh({{r}} @ {{2}}.T)\n",
       "        for j in range(i, {0}):\n            {{r}} = {{r}} * 0.25 + {{1}}[j] @ {{2}} + {{1}}[i]\n"};
-  add(fmt::format("    {{r}} = {{0}}\n    for i in range({}):\n", turns->text) +
-          fmt::format(fmt::runtime(random_.of(bodies)), turns->text),
+  add(fmt::format("    {{r}} = {{0}}\n    for i in range({}):\n", iterations->text) +
+          fmt::format(fmt::runtime(random_.of(bodies)), iterations->text),
       {start, parts, weights}, {{rows, width}, dtype});
 }
 

@@ -121,12 +121,12 @@ void LargeParts::machine_loop() {
   switch (random_.pick(4)) {
     case 0: return turns_while(a, b);
     case 1: return branch(a, b);
-    default: return turns(a, b);
+    default: return iterations(a, b);
   }
 }
 
-/// As many turns as an axis has elements, of one value or two.
-void LargeParts::turns(int a, int b) {
+/// As many iterations as an axis has elements, of one value or two.
+void LargeParts::iterations(int a, int b) {
   std::string extent = random_.one_in(2) ? "M" : "N";
   switch (random_.pick(4)) {
     case 0:
@@ -140,7 +140,7 @@ void LargeParts::turns(int a, int b) {
                            "):\n        {r} = maximum({r}, {1}) - 0.125\n        {r} = tanh({r}) + 0.5\n",
                        {a, b}, type(a));
     default: {
-      // Each turn reads a part of its own.
+      // Each iteration reads a part of its own.
       int parts = any_with([&](const ValueType& t) {
         return t.rank() == type(a).rank() + 1 && t.dtype == type(a).dtype && !t.dims[0]->symbol().empty() &&
                std::equal(type(a).dims.begin(), type(a).dims.end(), t.dims.begin() + 1);
@@ -161,9 +161,9 @@ void LargeParts::turns(int a, int b) {
 
 void LargeParts::turns_while(int a, int b) {
   bool counts = random_.one_in(2);
-  std::string condition = counts ? "{r}turn < 3" : "({r}turn < 5) and (max({r}) > 0.5)";
-  add("    {r} = {0}\n    {r}turn = zeros((), i32)\n    while " + condition +
-          ":\n        {r} = {r} * 0.5 - {1}\n        {r}turn = {r}turn + 1\n",
+  std::string condition = counts ? "{r}iteration < 3" : "({r}iteration < 5) and (max({r}) > 0.5)";
+  add("    {r} = {0}\n    {r}iteration = zeros((), i32)\n    while " + condition +
+          ":\n        {r} = {r} * 0.5 - {1}\n        {r}iteration = {r}iteration + 1\n",
       {a, b}, type(a));
 }
 

@@ -36,7 +36,7 @@ class LargeParts : public Generator {
  private:
   std::string masks_of_attention(std::vector<int>& operands, Dim heads, Dim rows, Dim keys);
   std::pair<std::string, std::string> function_of_scores(Dim rows, Dim keys);
-  void turns(int a, int b);
+  void iterations(int a, int b);
   void turns_while(int a, int b);
   void branch(int a, int b);
 };

@@ -69,13 +69,13 @@ class StateGenerator : public Generator {
   }
 
   /// Appends of one position each in a loop, in a branch, or in a branch in a loop. A rolling cache takes any number of
-  /// turns; of others no more than there is room for.
+  /// iterations; of others no more than there is room for.
   void controlled_cache() {
     DType dtype = random_.one_in(3) ? DType::BF16 : DType::F32;
     bool rolls = random_.one_in(2);
     Dim groups = number(1 + int64_t(random_.pick(2))), depth = number(random_.one_in(2) ? 4 : 8);
-    int64_t turns = 1 + int64_t(random_.pick(4)), room = 2 * turns + int64_t(random_.pick(12));
-    Dim batch = random_.one_in(2) ? symbol("M") : number(2), count = rolls ? symbol("N") : number(turns);
+    int64_t iterations = 1 + int64_t(random_.pick(4)), room = 2 * iterations + int64_t(random_.pick(12));
+    Dim batch = random_.one_in(2) ? symbol("M") : number(2), count = rolls ? symbol("N") : number(iterations);
     ValueType held{{batch, groups, number(room), depth}, dtype}, given{{batch, groups, count, depth}, dtype};
     ValueType one{{batch, groups, number(1), depth}, dtype};
     for (const char* name : {"k", "v"}) parameter_of(name, given);
@@ -84,7 +84,7 @@ class StateGenerator : public Generator {
     argument(held, Fill::Uniform);
     argument(held, Fill::Uniform);
     argument({{}, DType::I64}, Fill::Below);
-    program_.nodes.back().salt = uint64_t(rolls ? 3 * room : room - 2 * turns);
+    program_.nodes.back().salt = uint64_t(rolls ? 3 * room : room - 2 * iterations);
     std::string body, results;
     if (random_.one_in(3)) look(body, results, 0, dtype, true);
     body += fmt::format("    y1 = cast(sum(cache.K, axis=2), {})\n", to_string(dtype));
@@ -109,7 +109,7 @@ class StateGenerator : public Generator {
     return fmt::format("{}cache = cache.append({}, {})\n", indent, changed(k), changed(v));
   }
 
-  /// A loop that appends in each turn, or in those after some number of turns, and may look at what is there by then.
+  /// A loop that appends in each iteration, or in those after some number of iterations, and may look at what is there by then.
   std::string turns_of(const std::string& indent, Dim count) {
     std::string inner = indent + "    ", body;
     if (random_.one_in(2)) body += inner + "y1 = y1 * 0.5 + cache.K[:, :, -1]\n";

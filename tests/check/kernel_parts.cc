@@ -246,7 +246,7 @@ void KernelParts::random_numbers() {
       "    {{r}}i = arange({0}, u64)[:, None] * {1} + arange({1}, u64)[None, :]\n"
       "    {{r}}a, {{r}}b, {{r}}c, {{r}}d = ({{r}}i >> 2) & 4294967295, {{r}}i >> 34, {{r}}i & 0, {{r}}i & 0\n"
       "    {{r}}k, {{r}}l = ({{1}} ^ 5) & 4294967295, ({{1}} ^ 5) >> 32\n"
-      "    for turn in range(10):\n"
+      "    for iteration in range(10):\n"
       "        {{r}}p, {{r}}q = {{r}}a * 3528531795, {{r}}c * 3449720151\n"
       "        {{r}}a, {{r}}c = ({{r}}q >> 32) ^ {{r}}b ^ {{r}}k, ({{r}}p >> 32) ^ {{r}}d ^ {{r}}l\n"
       "        {{r}}b, {{r}}d = {{r}}q & 4294967295, {{r}}p & 4294967295\n"

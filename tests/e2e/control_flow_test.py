@@ -212,7 +212,7 @@ def check_narrow(call, mode):
 
 
 def check_draws(call):
-    """Each turn of each loop draws numbers of its own, the same compiled and interpreted."""
+    """Each iteration of each loop draws numbers of its own, the same compiled and interpreted."""
     x, several = np.zeros(5, np.float32), []
     for mode in ((), ("--interpret", "exact")):
         several.append(call(mode, "draws", ["each", "sums"], n=np.int64(3), x=x))
@@ -273,11 +273,11 @@ def main():
                 got, = call(mode, "again", ["x"], x=x, p=np.bool_(p))
                 np.testing.assert_allclose(got, (x + m * p) * 2**m, rtol=1e-6)
             x, w = (rng.standard_normal((4, 4)).astype(np.float32) for _ in range(2))
-            got, turns = call(mode, "damped", ["x", "t"], x=8 * x, w=w, a=np.float32(-0.25))
+            got, iterations = call(mode, "damped", ["x", "t"], x=8 * x, w=w, a=np.float32(-0.25))
             wanted, t = 8 * x, 0
             while t < 5 and wanted.max() > 0.5:
                 wanted, t = wanted @ w * 0.25 - 0.375, t + 1
-            assert turns == t > 0, (turns, t)
+            assert iterations == t > 0, (iterations, t)
             np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
             for a in (2.0, 1.0, 1e6):
                 x, steps = call(mode, "root", ["x", "steps"], a=np.float32(a))

@@ -66,8 +66,8 @@ def gelu(x):
 
 def wanted(entry, v):
     if entry == "sized":
-        p, turns = v["h"] @ v["w"], len(v["y"])
-        return {"a": p * turns, "b": np.maximum(p + turns * p.shape[1], 0) * (v["w"].shape[0] + 1)}
+        p, iterations = v["h"] @ v["w"], len(v["y"])
+        return {"a": p * iterations, "b": np.maximum(p + iterations * p.shape[1], 0) * (v["w"].shape[0] + 1)}
     if entry == "turned":
         k = v["h"].shape[1]
         parts = v["h"][:, :k // 2] @ v["w"][:, k - k // 2:].T
@@ -82,14 +82,14 @@ def wanted(entry, v):
     return {"h": h, "g": g}
 
 
-def inputs(rng, rows, k, n, turns):
-    """Small integers, whose products are exact, with few of them not 0 where turns multiply again and again."""
+def inputs(rng, rows, k, n, iterations):
+    """Small integers, whose products are exact, with few of them not 0 where iterations multiply again and again."""
     def of(*shape):
         return rng.integers(-2, 3, shape).astype(np.float32)
     sparse = of(n, n) * (rng.random((n, n)) < 0.5 / n)
-    h, y = of(rows, k), of(turns)
+    h, y = of(rows, k), of(iterations)
     return {"sized": {"h": h, "w": of(k, n), "y": y}, "turned": {"h": h / 8, "w": of(n, k) / 8, "y": y},
-            "recurrent": {"x": of(turns, rows, n), "w": sparse},
+            "recurrent": {"x": of(iterations, rows, n), "w": sparse},
             "packed": {"x": of(rows, 2 * k), "q": rng.integers(0, 256, (k, n)).astype(np.uint8), "s": of(n)}}
 
 
@@ -130,8 +130,8 @@ def main():
             source.write_text(SOURCE.format(rows=rows, dtype=dtype))
             run(BIN / "tesserac", source, f"--target={','.join(TARGETS)}", "-o", bundle)
             run(BIN / "tsr", "verify", bundle)
-            for k, n, turns in ((70, 75, 4), (300, 520, 2)):
-                for entry, given in inputs(rng, rows, k, n, turns).items():
+            for k, n, iterations in ((70, 75, 4), (300, 520, 2)):
+                for entry, given in inputs(rng, rows, k, n, iterations).items():
                     check(folder, bundle, entry, given, dtype)
 
 

@@ -209,14 +209,14 @@ def check_loops(bundle):
                 acc = a[4 * i:4 * i + 4, :8 * k + 8] @ b[:8 * k + 8, 4 * j:4 * j + 4]
                 if i == 1 and k < 2:
                     kept = acc[:2, :2]
-                    begin = f"{place(chr(34) + 'acc')}: {program}, turn {k}: acc"
+                    begin = f"{place(chr(34) + 'acc')}: {program}, iteration {k}: acc"
                     for r, row in enumerate(kept):
                         columns = f"0:{len(row)}" if len(row) > 1 else "0"
                         lines.append(f"{begin}[{r}, {columns}]: {', '.join(f'{n:g}' for n in row)}")
                     lines.append(f"{begin}: the first [2, 2] of [4, 4]")
                     if k == 1:
-                        lines.append(f"{begin}: the first 2 turns of 3")
-                lines.append(f"{place(chr(34) + 'k')}: {program}, turn {k}: k: {k}")
+                        lines.append(f"{begin}: the first 2 iterations of 3")
+                lines.append(f"{place(chr(34) + 'k')}: {program}, iteration {k}: k: {k}")
             lines.append(f"{place(chr(34) + 'ends')}: {program}: ends")
     check(bundle, "loops", {"a": a, "b": b}, lines)
 
@@ -246,9 +246,9 @@ def check_named(bundle):
     """Calls whose results nobody reads are made, however the print in them is named."""
     x, q = np.ones(4, np.float32), np.ones((1, 1, 2, 4), np.float32)
     begin = f"{place(chr(34) + 'score')}: program [0, 0, "
-    one_row = [f"{begin}{i}, 0], turn 0: score[0, 0:2]: 2, 2" for i in (0, 1)]
-    both_rows = [*(f"{begin}0, 0], turn 0: score[{i}, 0:2]: 2, 2" for i in (0, 1)),
-                 f"{begin}0, 0], turn 0: score: the first [2, 2] of [16, 16]"]
+    one_row = [f"{begin}{i}, 0], iteration 0: score[0, 0:2]: 2, 2" for i in (0, 1)]
+    both_rows = [*(f"{begin}0, 0], iteration 0: score[{i}, 0:2]: 2, 2" for i in (0, 1)),
+                 f"{begin}0, 0], iteration 0: score: the first [2, 2] of [16, 16]"]
     first = f"{place(chr(34) + 'namespace')}: program [0]: namespace: 0"
     on_cpus = [first, *one_row, *one_row]
     check(bundle, "named", {"x": x, "q": q}, on_cpus if DEVICE == "cpu" else [first, *both_rows, *both_rows], on_cpus)
@@ -288,7 +288,7 @@ def check_alone(folder):
     path = folder / "alone.tsr"
     path.write_text(SOURCE.split("@jit")[0])
     warnings = warnings_of(path, "--debug", "-o", folder / "alone.bundle")
-    assert "'print' changes nothing on a kernel that is compiled for itself [hint-no-effect]" in warnings, warnings
+    assert "'print' changes nothing on a kernel that is compiled on its own [hint-no-effect]" in warnings, warnings
 
 
 def check_most(folder):

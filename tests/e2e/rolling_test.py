@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Attention on a cache that rolls, through several turns of it, compiled and interpreted, beside NumPy.
+"""Attention on a cache that rolls, through several iterations of it, compiled and interpreted, beside NumPy.
 
 Usage: rolling_test.py BUILD_DIR
 """

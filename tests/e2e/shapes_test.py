@@ -23,7 +23,7 @@ def qkv(x: Tensor[B, S, D, f32], scale: Tensor[D, f32]) where D == 64, S <= 16:
     return h @ w
 
 @jit
-def turns(x: Tensor[N, 8, f32], k: int):
+def iterations(x: Tensor[N, 8, f32], k: int):
     total = x
     for i in range(k):
         total = total * 0.5 + x
@@ -62,15 +62,15 @@ def check_trace(folder):
     assert any("kernel 'qkv." in line for line in steps), lines
     assert "  reads      x: f32[2, 3, 64] = [B, S, 64]" in lines, lines
     assert lines[-3] == "qkv gives" and lines[-2] == "  output     qkv: f32[2, 3, 192] = [B, S, 192]", lines
-    # Each turn of a loop is told.
-    lines = trace(folder, "turns", "--input", f"x={folder}/t.npy", "--input", "k=3")
+    # Each iteration of a loop is told.
+    lines = trace(folder, "iterations", "--input", f"x={folder}/t.npy", "--input", "k=3")
     writes = [line for line in lines if line.startswith("  writes") and "f32[5, 8]" in line]
     assert len(writes) >= 3, lines
     # What stands for nothing is not told.
     np.save(folder / "rows.npy", np.ones((3, 4), np.float32))
     lines = trace(folder, "rows", "--input", f"x={folder}/rows.npy")
     assert sum(", step " in line for line in lines) >= 4 and not any("[0]" in line for line in lines), lines
-    message = refuse(BIN / "tsr", "run", folder / "f.bundle", "turns", "--trace-shapes", "--interpret", "exact")
+    message = refuse(BIN / "tsr", "run", folder / "f.bundle", "iterations", "--trace-shapes", "--interpret", "exact")
     assert "--interpret runs none" in message, message
 
 
@@ -157,7 +157,7 @@ def check_shapes(folder):
         ("open-dim", "B", 13), ("open-dim", "D", 13), ("guard", "axis 0 of 'w' == D", 13)], data["findings"]
     column = SHOWN.splitlines()[12].index("Tensor[D") + len("Tensor[") + 1
     assert (data["findings"][2]["column"], data["findings"][2]["end_column"]) == (column, column + 1), data["findings"]
-    assert "\nmlp leaves to its calls\n  size     B of axis 0 of 'x'\n" in text + "\n", text
+    assert "\nmlp at run time\n  size     B of axis 0 of 'x'\n" in text + "\n", text
     # Mistakes are told, and what is right is shown.
     path.write_text(SHOWN + "@jit\ndef bad(x: Tensor[B, f32]):\n    good = x * 2.0\n    return good @ nothing\n")
     result = subprocess.run([BIN / "tesserac", "--shapes", path], text=True, capture_output=True)

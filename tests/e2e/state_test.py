@@ -105,7 +105,7 @@ def cache(length, room=12):
 
 
 def check_failed_calls(path):
-    """A call that fails, in whichever turn, leaves the caches that it was given as they were."""
+    """A call that fails, in whichever iteration, leaves the caches that it was given as they were."""
     (path / "l.tsr").write_text(LOOPS)
     run(BIN / "tesserac", path / "l.tsr", "-o", path / "l.bundle")
     bundle = Bundle(path / "l.bundle")

@@ -300,7 +300,7 @@ class PlanMutator {
         item.shown = any_buffer();
         return;
       case 2:
-        item.turns.assign(random_.pick(3), any_expr());
+        item.trip_counts.assign(random_.pick(3), any_expr());
         return;
       case 3:
         item.loop = uint32_t(random_.pick(step.items.size() + 1));

@@ -173,7 +173,7 @@ Verdict try_bundle(const std::string& bytes, Random& random, std::string& why) {
   if (status != TSR_SUCCESS) return status == TSR_EINTERNAL ? Verdict::Wrong : Verdict::Refused;
   Verdict best = Verdict::Loaded;
   for (const auto& function : module->functions) {
-    for (int turn = 0; turn < 4; ++turn) {
+    for (int iteration = 0; iteration < 4; ++iteration) {
       Verdict verdict = Caller(*context, *function, random).call(why);
       if (verdict == Verdict::Wrong) return verdict;
       if (verdict == Verdict::Called) best = verdict;

@@ -1,4 +1,4 @@
-"""lit suite: texts with RUN lines, checked by FileCheck. The tree mirrors src/."""
+"""The lit tests: texts with RUN lines, checked by FileCheck. The tree mirrors src/."""
 import os
 
 import lit.formats
@@ -13,7 +13,7 @@ llvm = lit_config.params["llvm_tools"]
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(build, "bin"), llvm, config.environment["PATH"]])
 config.environment["NO_COLOR"] = "1"
-# A command on a device that is always full. The shell is told, as lit would read what it redirects, which has no end.
+# A command on a device that is always full. The shell does it, as lit would read what it redirects, which has no end.
 for name, stream in (("%into_full", ">"), ("%errors_into_full", "2>")):
     config.substitutions.append((name, f"sh -c 'exec \"$0\" \"$@\" {stream}/dev/full'"))
 config.substitutions.append(("%root", os.path.join(config.test_source_root, "..", "..")))

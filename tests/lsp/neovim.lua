@@ -49,7 +49,7 @@ end
 local function diagnostics_follow_the_text()
   eventually(function() return #vim.diagnostic.get(0) == 0 end, 'a correct file has diagnostics')
   set_line('return gelu', '    return gellu(h)')
-  eventually(function() return #vim.diagnostic.get(0) == 1 end, 'a mistake has no diagnostic')
+  eventually(function() return #vim.diagnostic.get(0) == 1 end, 'an error has no diagnostic')
   check(vim.diagnostic.get(0)[1].code == 'unknown-name', 'it is another diagnostic')
   set_line('return gellu', '    return gelu(h)')
   eventually(function() return #vim.diagnostic.get(0) == 0 end, 'the diagnostic stays')

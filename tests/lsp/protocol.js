@@ -35,7 +35,7 @@ const DIRECTIONS = new Map(
 class Watch {
   constructor() {
     this.problems = [];
-    this.asked = new Map(); // methods of requests under way, by id
+    this.asked = new Map(); // methods of requests in flight, by id
     this.kinds = new Map(); // by 'result METHOD' or 'params METHOD': [part, method, value]
   }
 
@@ -173,8 +173,8 @@ async function askEverything(connection, offered) {
   await request('callHierarchy/outgoingCalls', { item });
 }
 
-/** An edit that makes a mistake, a word in the place of another, and what the server then says and knows to mend. */
-async function makeMistakes(connection, diagnostics) {
+/** An edit that makes an error, a word in the place of another, and what the server then says and knows to mend. */
+async function makeErrors(connection, diagnostics) {
   let version = 1;
   const edit = async (part, word) => {
     const found = diagnostics();
@@ -184,10 +184,10 @@ async function makeMistakes(connection, diagnostics) {
     });
     return found;
   };
-  const [mistake] = await edit('gelu', 'gell');
-  assert.strictEqual(mistake.code, 'unknown-name');
-  const context = { diagnostics: [mistake] };
-  const params = { textDocument: { uri }, range: mistake.range, context };
+  const [found] = await edit('gelu', 'gell');
+  assert.strictEqual(found.code, 'unknown-name');
+  const context = { diagnostics: [found] };
+  const params = { textDocument: { uri }, range: found.range, context };
   assert((await connection.sendRequest('textDocument/codeAction', params)).length === 1);
   await edit('gelu', 'gelu');
   const [mismatch] = await edit('layernorm(x)', 'x @ x');
@@ -229,7 +229,7 @@ async function main() {
   });
   assert.deepStrictEqual(await found, []);
   await askEverything(connection, offered);
-  await makeMistakes(connection, diagnostics);
+  await makeErrors(connection, diagnostics);
   await assert.rejects(connection.sendRequest('textDocument/nothing', {}), { code: -32601 });
   await connection.sendRequest('shutdown');
   await connection.sendNotification('exit');

@@ -279,16 +279,16 @@ void RandomClient::request() { send(request_message()); }
 std::string RandomClient::garbled() {
   Json message = any_message();
   constexpr const char* place = "in the place of what is nested";
-  size_t way = below(40);
-  if (way < 15) value_in(message) = odd_value(below(odd_values));
-  if (way == 15) value_in(message) = place;
+  size_t choice = below(40);
+  if (choice < 15) value_in(message) = odd_value(below(odd_values));
+  if (choice == 15) value_in(message) = place;
   std::string body = message.dump();
-  if (way == 15) {
+  if (choice == 15) {
     std::string quoted = std::string("\"") + place + "\"";
     size_t at = body.find(quoted);
     if (at != std::string::npos) body.replace(at, quoted.size(), nested(below(2) == 0 ? 190 : 20'000, below(2) == 0));
   }
-  if (way <= 15) return body;
+  if (choice <= 15) return body;
   for (size_t n = below(6); n > 0; --n) {
     size_t at = below(body.size());
     switch (below(4)) {

@@ -1,7 +1,7 @@
 #pragma once
-// A client that does anything: edits that a typist makes and edits that nobody makes, all requests that
-// the server answers at any place, documents that are closed and opened, files that come and go, and
-// messages that nobody would send.
+// A client that does anything: realistic and absurd edits, all requests that the server answers at
+// any place, documents that are closed and opened, files that appear and disappear, and malformed
+// messages.
 
 #include <filesystem>
 #include <memory>
@@ -82,7 +82,7 @@ class RandomClient {
   nlohmann::json last_answer_;
   nlohmann::json completion_item_;
   nlohmann::json call_item_;
-  bool impatient_ = false;  ///< cancels now and then what is under way
+  bool impatient_ = false;  ///< cancels now and then what is in flight
   size_t answers_ = 0;
   size_t errors_ = 0;
   int next_id_ = 1;

@@ -4,7 +4,7 @@
 P is the polynomial for which the largest |f - P| * weight on an interval is least. It is found by Remez' exchange algorithm in 80 digits: solve for the
 coefficients and the levelled error on n + 2 points, move the points to the extrema of the error, repeat. Then the
 coefficients are rounded to the dtype; what that adds to the error is in the figure printed, and each polynomial is
-multiplied by a power of the small argument before it meets a sum, so that it weighs little there.
+multiplied by a power of the small argument before it is added to a sum, so that it weighs little there.
 
 Usage: tools/math/minimax.py > src/passes/target/math/coefficients.inc   (needs python3-mpmath; some minutes)
 """

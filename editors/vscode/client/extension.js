@@ -26,7 +26,7 @@ function find(name, settingName) {
   });
 }
 
-/** What the server is told of the settings: paths as they are on disk. */
+/** The settings that the server gets: paths as they are on disk. */
 function serverSettings() {
   return {
     includePaths: settings()
@@ -49,7 +49,7 @@ function programFor(name, settingName) {
   return null;
 }
 
-/** The compiler, and what the settings tell it of a file; null after the user was told what is missing. */
+/** The compiler, and its arguments for a file from the settings; null after the user was told what is missing. */
 function compilerFor(file) {
   const compiler = programFor('tesserac', 'compilerPath'),
     target = settings().get('target');

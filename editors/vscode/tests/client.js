@@ -478,7 +478,7 @@ function testBundle() {
   assert.ok(outside.includes('vscode'));
 }
 
-/** The server as the client starts it: what it says of a mistake, and where a name is. */
+/** The server as the client starts it: what it says of an error, and where a name is. */
 async function testServer(server) {
   const session = await connect(server, { includePaths: [] }),
     { connection, answer } = session;

@@ -118,7 +118,7 @@ async function main() {
     if (!seen.has(what)) found.push(`no example has ${what}`);
   }
   found.forEach((line) => console.log(line));
-  console.log(`${texts.length} examples, ${seen.size} kinds of constructs, ${found.length} mistakes`);
+  console.log(`${texts.length} examples, ${seen.size} kinds of constructs, ${found.length} errors`);
   process.exitCode = found.length > 0 ? 1 : 0;
 }
 

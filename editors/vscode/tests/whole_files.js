@@ -1,4 +1,4 @@
-// Colours the examples of the documentation and the library whole: none of their text may be taken for a mistake, and
+// Colours the examples of the documentation and the library whole: none of their text may be taken for an error, and
 // no bracket, string or header may stay open at their end. Then looks whether tests/*.tsr expect every scope of the grammar.
 
 const fs = require("fs");
@@ -15,7 +15,7 @@ function sources(folder) {
   });
 }
 
-function mistakes(grammar, [name, text]) {
+function errors(grammar, [name, text]) {
   const found = [];
   let state = textmate.INITIAL;
   text.replace(/\n$/, "").split("\n").forEach((line, at) => {
@@ -44,9 +44,9 @@ async function main() {
   const grammar = await loadGrammar();
   const texts = [...examples("docs/language.md"), ...examples("docs/kernels.md"), ...sources("stdlib"), ...sources("examples")];
   if (texts.length < 50) throw new Error(`only ${texts.length} examples were found`);
-  const found = [...texts.flatMap((text) => mistakes(grammar, text)), ...unexpectedScopes()];
+  const found = [...texts.flatMap((text) => errors(grammar, text)), ...unexpectedScopes()];
   found.forEach((line) => console.log(line));
-  console.log(`${texts.length} sources, ${found.length} mistakes`);
+  console.log(`${texts.length} sources, ${found.length} errors`);
   process.exitCode = found.length > 0 ? 1 : 0;
 }
 

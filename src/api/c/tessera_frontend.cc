@@ -123,9 +123,9 @@ tessera::frontend::FrontendOptions options_of(const tessera_frontend_options& ra
   return options;
 }
 
-/// Fills what is asked for later. Functions that only read do not make anything then, so that a
-/// handle can be read from several threads.
-void settle(tessera_module_ir& ir) {
+/// Computes the results of later queries. The functions that only read then allocate nothing, so that
+/// several threads can read a handle.
+void fill_results(tessera_module_ir& ir) {
   for (auto* list : {&ir.tags, &ir.entries}) list->clear();
   ir.remarks.clear();
   ir.advice.clear();
@@ -141,14 +141,14 @@ void settle(tessera_module_ir& ir) {
   ir.entries = api::entries_of(ir.module);
 }
 
-/// A bug of ours, said in the place of what the module was to be.
+/// Reports a bug of ours in place of the module.
 void report(tessera_module_ir& ir, const tessera::InternalError& error, tessera::FileId file, std::string_view how) {
   ir.module = {};
   ir.diagnostics.set_error_limit(0);
   auto builder = ir.diagnostics.report(tessera::diag::internal_error, {file, 0, 0, 0}, error.message);
   for (const std::string& fact : error.facts) builder.note({}, fact);
   builder.help(fmt::format("this is a bug in Tessera; please report it with the text, which `{}` compiles, too", how));
-  settle(ir);
+  fill_results(ir);
 }
 
 /// A module of what `make` makes of a text; `how` is a command that does the same.
@@ -159,7 +159,7 @@ std::unique_ptr<tessera_module_ir> module_of(const tessera_source& source, std::
   try {
     tessera::Result<api::ModuleIr> made = make(ir->context, file, ir->diagnostics);
     if (made) ir->module = std::move(*made);
-    settle(*ir);
+    fill_results(*ir);
   } catch (const tessera::InternalError& error) {
     report(*ir, error, file, how);
   }
@@ -203,7 +203,7 @@ api::ShapePolicy policy_of(const tessera_shape_policy& raw) {
   return policy;
 }
 
-/// Memory that runs out is the caller's to know, and so is a bug that keeps us from telling of another one.
+/// The caller learns that memory ran out, and of a bug that prevents the report of another one.
 template <typename F>
 auto guarded(F&& work) -> decltype(work()) {
   tessera::ThrowInternalErrors thrown;

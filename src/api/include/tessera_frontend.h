@@ -78,7 +78,7 @@ typedef struct {
 } tessera_frontend_options;
 
 /* Compiles a source. `options` may be NULL. The result is NULL only when memory ran out, an argument
- * breaks the rules above, or a bug of the library keeps it from telling of another one. */
+ * breaks the rules above, or a bug of the library prevents the report of another one. */
 TESSERA_API tessera_module_ir* tessera_frontend_compile(const tessera_source* source,
                                                         const tessera_frontend_options* options);
 /* Reads a graph from its text, as `tesserac --dump=graph` prints it. */

@@ -1,5 +1,5 @@
 #pragma once
-// What a manifest says of the entries of a compile, read from the host functions and the graph.
+// The manifest's description of the entries of a compile, from the host functions and the graph.
 
 #include <vector>
 

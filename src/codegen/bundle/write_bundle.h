@@ -13,13 +13,13 @@
 
 namespace tessera::codegen {
 
-/// What an assembler gave a kernel.
+/// What the assembler reported of a kernel.
 struct KernelRegisters {
   int64_t per_thread = 0;
   int64_t spill_bytes = 0;
 };
 
-/// What one target has come to.
+/// The results of compiling for one target.
 struct BundleTarget {
   const Machine* machine = nullptr;
   /// Modules of level target: a host.func and its kernels for each entry; others hold kernels

@@ -121,7 +121,7 @@ void choose_halves_as_bits(llvm::Module& module) {
 /// Allocating the registers of such a kernel well takes minutes.
 bool is_large(const DistinctKernel& kernel) { return op_count(kernel.function) > most_optimised_ops; }
 
-/// A module on its way to machine code.
+/// A module that is being compiled to machine code.
 struct Lowered {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::TargetMachine> target;

@@ -1,9 +1,9 @@
 #pragma once
 // Machine code for CPUs: kernels at target level become one image per machine, by LLVM.
 //
-// The way is short on purpose. One target op is one LLVM instruction or intrinsic; what is worth doing to a
-// kernel has been done in our IR, and LLVM is asked for selection, allocation and scheduling. Objects are
-// position independent, export their kernels and import nothing: a kernel that would call a library is a bug
+// The path is short on purpose. One target op is one LLVM instruction or intrinsic; optimisations
+// happen in our IR, and LLVM does selection, allocation and scheduling. Objects are position
+// independent, export their kernels and import nothing: a kernel that would call a library is a bug
 // of the passes before. Equal input gives equal bytes.
 
 #include <span>

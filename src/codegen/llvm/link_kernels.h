@@ -1,6 +1,6 @@
 #pragma once
-// From LLVM's objects to the image that a bundle holds. What a linker is asked for here is little: objects that
-// refer to nothing but their own code and constants, relative to where they are. So it is done in memory.
+// Links LLVM's objects to the image that a bundle holds. The objects refer only to their own code
+// and constants, relative to where they are, so no outside linker is needed.
 
 #include <span>
 #include <string>

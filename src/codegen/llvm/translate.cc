@@ -421,7 +421,7 @@ llvm::Function* declare(Op* func, llvm::Module& module, const Machine& machine) 
   return function;
 }
 
-/// What a kernel does, without its name and places: equal texts are equal code.
+/// A kernel's text without its name and places: equal texts are equal code.
 std::string body_text(Op* function) {
   std::string text = print(function, {.locations = false});
   return text.substr(text.find('('));

@@ -26,7 +26,7 @@ struct DistinctKernel {
 /// The kernels of modules of level target, in their order.
 std::vector<DistinctKernel> distinct_kernels(std::span<Module* const> modules);
 
-/// Whether LLVM is told the place of each op, which changes no code.
+/// Whether LLVM gets the source place of each op, which changes no code.
 enum class Places : uint8_t { Dropped, Kept };
 
 /// One LLVM function for each kernel, and an alias of it for each twin. bf16, f16 and f8 values are integers of their

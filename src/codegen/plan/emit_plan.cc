@@ -1,11 +1,12 @@
 // Buffers: arguments, then results, then the others as they appear. An alias is its operand's
-// buffer under other dims, which a kernel does not see, so it needs no step; what takes over a
-// buffer is that buffer. A result that a step computes is written in place; one that has memory
-// already (an argument, a constant, a value that is returned twice) is copied.
+// buffer under other dims, which a kernel does not see, so it needs no step; a value that takes
+// over a buffer is that buffer. A result that a step computes is written in place; one that has
+// memory already (an argument, a constant, a value that is returned twice) is copied.
 //
-// A loop keeps what it carries in the buffers it begins with. Where a turn computes the next value
-// into a buffer of its own, the two are exchanged at the end of the turn; both live as long as the
-// carried value does. What has no memory to exchange is copied.
+// A loop keeps loop-carried values in the buffers of its initial values. Where an iteration
+// computes the next value into a buffer of its own, the two are exchanged at the end of the
+// iteration; both live as long as the loop-carried value. A value without memory to exchange is
+// copied.
 
 #include "codegen/plan/emit_plan.h"
 
@@ -37,7 +38,7 @@ Value* root_of(Value* value) {
   return root;
 }
 
-/// The roots of values that a loop carries and computes anew in every turn.
+/// The roots of values that a loop carries and computes anew in every iteration.
 std::set<Value*> exchanged_roots(Op* function) {
   std::set<Value*> exchanged;
   walk(function, [&](Op* op) {
@@ -257,7 +258,7 @@ class PlanEmitter {
       unsigned i = unsigned(step.items.size());
       step.items.push_back({format::one_line(item->get("label")->string), format::one_line(item->get("source")->string),
                             buffer(op->in(host::in::Print::values, i)), buffer(op->in(host::in::Print::shown, i)),
-                            exprs(item->get("extents")), exprs(item->get("turns")),
+                            exprs(item->get("extents")), exprs(item->get("trip_counts")),
                             uint32_t(item->get("loop")->integer)});
     }
     plan_.steps.push_back(std::move(step));
@@ -275,7 +276,7 @@ class PlanEmitter {
     step.lo = format::intern_expr(plan_, format::const_expr(0));
     step.hi = expr(op->dim_attr("count"));
     step.body_steps = uint32_t(plan_.steps.size() - at - 1);
-    if (step.body_steps == 0) return plan_.steps.pop_back();  // a turn changes nothing
+    if (step.body_steps == 0) return plan_.steps.pop_back();  // an iteration changes nothing
     plan_.steps[at] = step;
     loops_.push_back({at + 1, plan_.steps.size() - 1});
   }
@@ -295,7 +296,7 @@ class PlanEmitter {
     loops_.push_back({at + 1, end - 1});
   }
 
-  /// Makes what a turn yields what the next one begins with.
+  /// Makes the values that an iteration yields those that the next one begins with.
   void carry_over(Op* loop) {
     Block* body = loop->region(loop->region_count() - 1)->front();
     struct Move {
@@ -315,7 +316,7 @@ class PlanEmitter {
       bool fixed = next->def() && next->def()->is(host::info(OpKind::Constant));
       bool changes = carried.contains(from) || next->parent_block() != function_->region()->front();
       if (!own && !fixed && changes) {
-        // Another value that changes with the turns: it is saved before that.
+        // Another loop-carried value: it is saved before it changes.
         uint32_t saved = add_temp(loop->result(i)->type());
         add_copy(saved, from);
         from = saved;
@@ -352,8 +353,8 @@ class PlanEmitter {
     plan_.steps[at] = format::IfStep{condition, lengths[0], lengths[1]};
   }
 
-  /// A branch computes what it yields where the results lie, if it computes it. What it took over it may read to its
-  /// end, so that this memory is written last.
+  /// A branch computes its results in their buffers, if it computes them. What it took over it may
+  /// read to its end, so that this memory is written last.
   void add_branch(Op* op, Block* block) {
     std::vector<std::pair<uint32_t, Value*>> copies, last;
     for (unsigned i = 0; i < op->result_count(); ++i) {
@@ -470,7 +471,7 @@ class PlanEmitter {
   void use_all(const format::ForStep&, size_t) {}
   void use_all(const format::AliasStep&, size_t) {}
 
-  /// A loop that a temp lives in part of, and not within, needs it in every turn.
+  /// A temp that lives across a part of a loop, and not only within it, is live in every iteration.
   bool cover_loops(format::PlanBuffer& temp) {
     bool changed = false;
     for (auto [first, last] : loops_) {
@@ -573,7 +574,8 @@ std::vector<std::string> mentioned_dims(Op* function) {
     if (op->is(host::info(OpKind::For))) add_names(op->dim_attr("count"), names);
     if (op->is(host::info(OpKind::Print))) {
       add_all(op->attr("grid"));
-      for (Attr item : op->attr("items")->elements) add_all(item->get("extents")), add_all(item->get("turns"));
+      for (Attr item : op->attr("items")->elements)
+        add_all(item->get("extents")), add_all(item->get("trip_counts"));
     }
     if (!op->is(host::info(OpKind::Launch))) return;
     for (const auto& [name, value] : op->attr("dims")->entries) add_names(value->dim, names);

@@ -29,7 +29,7 @@ format::Expr fact_expr(const DimFact& fact, const std::vector<std::string>& dims
 Result<format::Plan> emit_plan(Op* function, std::string_view target, DiagnosticEngine& diagnostics,
                                format::StepSources* sources = nullptr);
 
-/// What a bundle says about a kernel of level target.
+/// The bundle's description of a kernel of level target.
 format::KernelMeta kernel_meta(Op* kernel, const Machine& machine);
 
 }  // namespace tessera::codegen

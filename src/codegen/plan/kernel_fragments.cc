@@ -1,4 +1,4 @@
-// What a kernel's matrix instructions multiply, read from the code itself.
+// Reads from the code which fragments a kernel's matrix instructions multiply.
 
 #include "codegen/plan/kernel_fragments.h"
 

@@ -109,9 +109,9 @@ format::KernelWork work_of(Op* kernel, const format::KernelMeta& meta) {
   if (known) {
     if (known->flops) {
       work.flops = format_dim(known->flops, meta.dims);
-      work.products = format_dim(known->products, meta.dims);
+      work.dot_flops = format_dim(known->dot_flops, meta.dims);
     }
-    if (known->product_dtype) work.product_dtype = to_string(*known->product_dtype);
+    if (known->dot_dtype) work.dot_dtype = to_string(*known->dot_dtype);
     work.at_most = known->at_most;
     work.infinite = known->infinite;
     work.reads = format_dim(known->reads, meta.dims);

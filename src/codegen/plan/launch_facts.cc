@@ -1,6 +1,6 @@
-// A launch gives the kernel's dims as sizes of the entry: d2 = <i>, d1 = <S>. Facts of the entry are
-// said of the kernel by solving these for the entry's symbols, where each is a sum with the symbol in it
-// once: what cannot be solved says nothing.
+// A launch gives the kernel's dims as sizes of the entry: d2 = <i>, d1 = <S>. To state facts of the
+// entry for the kernel, these equations are solved for the entry's symbols, where each is a sum
+// with the symbol in it once. Equations that cannot be solved give no facts.
 
 #include "codegen/plan/launch_facts.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a kernel relies on of the places it is given.
+// Alignments and sizes of buffers that a kernel relies on.
 
 #include <vector>
 

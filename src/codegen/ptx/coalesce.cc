@@ -1,8 +1,9 @@
-// Out of SSA by coalescing: every copy that SSA form asks for is there at first, and goes away where the live ranges
-// of its two words do not meet. A live range is a sorted list of half-open intervals of positions: instruction k
-// reads at 2k and writes at 2k + 1, so a word that is read last where another is written does not meet it. Classes
-// of words are merged with their ranges (Chaitin's aggressive coalescing, on exact ranges); nothing is ever split.
-// Registers are without number in PTX, so there is no other wish than to have no copies, the innermost first.
+// Leaves SSA form by coalescing: at first there is a copy for every block argument; a copy is
+// removed where the live ranges of its two words do not overlap. A live range is a sorted list of
+// half-open intervals of positions: instruction k reads at 2k and writes at 2k + 1, so a word whose
+// last read is where another is written does not overlap it. Classes of words are merged with their
+// ranges (Chaitin's aggressive coalescing, on exact ranges); nothing is ever split. PTX has any
+// number of registers, so the only aim is to have no copies, the innermost first.
 
 #include "codegen/ptx/coalesce.h"
 
@@ -27,7 +28,7 @@ namespace {
 
 using Range = std::vector<std::pair<uint32_t, uint32_t>>;
 
-bool meet(const Range& a, const Range& b) {
+bool overlap(const Range& a, const Range& b) {
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     if (a[i].first < b[j].second && b[j].first < a[i].second) return true;
     a[i].second <= b[j].second ? ++i : ++j;
@@ -98,12 +99,12 @@ class Classes {
     return word;
   }
 
-  /// Makes one class of two unless their ranges meet; true if they are one.
+  /// Merges two classes unless their ranges overlap; true if they are one.
   bool merge(uint32_t a, uint32_t b) {
     a = find(a);
     b = find(b);
     if (a == b) return true;
-    if (meet(ranges_[a], ranges_[b])) return false;
+    if (overlap(ranges_[a], ranges_[b])) return false;
     Range both;
     std::merge(ranges_[a].begin(), ranges_[a].end(), ranges_[b].begin(), ranges_[b].end(), std::back_inserter(both));
     ranges_[a] = std::move(both);
@@ -126,7 +127,7 @@ std::vector<uint32_t> coalesce(Code& code) {
   std::vector<std::pair<unsigned, const Instruction*>> copies;
   for (const BasicBlock& block : code.blocks) {
     for (const Instruction& i : block.instructions) {
-      if (i.role == Role::Copy) copies.push_back({i.for_product ? UINT32_MAX : block.loop_depth, &i});
+      if (i.role == Role::Copy) copies.push_back({i.for_mma ? UINT32_MAX : block.loop_depth, &i});
     }
   }
   std::stable_sort(copies.begin(), copies.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -155,10 +156,10 @@ std::vector<uint32_t> coalesce(Code& code) {
 
 namespace {
 
-/// Which accumulators may be under way where: a forward problem over the blocks.
-class ProductsUnderWay {
+/// Which accumulators may be in flight where: a forward problem over the blocks.
+class MmasInFlight {
  public:
-  ProductsUnderWay(const Code& code, const std::vector<uint32_t>& registers)
+  MmasInFlight(const Code& code, const std::vector<uint32_t>& registers)
       : code_(code), registers_(registers), entry_(code.blocks.size(), BitSet(code.words.size())) {
     for (bool changed = true; changed;) {
       changed = false;
@@ -186,7 +187,7 @@ class ProductsUnderWay {
 
   bool is_bad(const Instruction& copy, const BitSet& state) const {
     for (const Move& move : copy.moves) {
-      if (copy.for_product) return true;
+      if (copy.for_mma) return true;
       if (is_single(move.to) && state.has(registers_[move.to])) return true;
       bool from = move.from.is_word() && is_single(move.from.word);
       if (from && state.has(registers_[move.from.word])) return true;
@@ -196,7 +197,7 @@ class ProductsUnderWay {
 
   void step(const Instruction& i, BitSet& state) const {
     if (i.role == Role::Wait && i.drains) state = BitSet(code_.words.size());
-    if (i.role != Role::Product) return;
+    if (i.role != Role::Mma) return;
     for (uint32_t def : i.defs) state.add(registers_[def]);
   }
 
@@ -221,12 +222,12 @@ int64_t live_registers(const Code& code) {
 Status check_accumulators(const Code& code, const std::vector<uint32_t>& registers, DiagnosticEngine& diagnostics) {
   bool any = false;
   for (const BasicBlock& block : code.blocks) {
-    for (const Instruction& i : block.instructions) any = any || i.role == Role::Product;
+    for (const Instruction& i : block.instructions) any = any || i.role == Role::Mma;
   }
   if (!any) return success;
   bool ok = true;
   Op* last = nullptr;
-  ProductsUnderWay(code, registers).for_each_bad_copy([&](const Instruction& copy) {
+  MmasInFlight(code, registers).for_each_bad_copy([&](const Instruction& copy) {
     ok = false;
     if (copy.op == last) return;
     last = copy.op;

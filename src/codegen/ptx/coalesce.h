@@ -11,11 +11,12 @@ namespace tessera::codegen::ptx {
 /// the code.
 std::vector<uint32_t> coalesce(Code& code);
 
-/// 32-bit registers for the words that live where some block begins: what no order of instructions needs less than.
+/// 32-bit registers for the words that live where some block begins: a lower bound for any order of
+/// instructions.
 int64_t live_registers(const Code& code);
 
-/// Reports every copy that touches an accumulator while a product may be writing it: it would make the assembler run
-/// all products one by one.
+/// Reports every copy that touches an accumulator while an MMA may be writing it: the assembler
+/// would then run all MMAs one by one.
 Status check_accumulators(const Code& code, const std::vector<uint32_t>& registers, DiagnosticEngine& diagnostics);
 
 }  // namespace tessera::codegen::ptx

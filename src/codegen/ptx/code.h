@@ -30,8 +30,8 @@ struct Operand {
   friend bool operator==(const Operand&, const Operand&) = default;
 };
 
-/// What the check of accumulators must know of an instruction.
-enum class Role : uint8_t { Plain, Copy, Fence, Product, Wait, Branch };
+/// The facts of an instruction that the check of accumulators needs.
+enum class Role : uint8_t { Plain, Copy, Fence, Mma, Wait, Branch };
 
 struct Move {
   uint32_t to;
@@ -39,13 +39,13 @@ struct Move {
 };
 
 struct Instruction {
-  Op* op = nullptr;  ///< what it was made for
+  Op* op = nullptr;  ///< the op that it implements
   Role role = Role::Plain;
   std::string text;
   std::vector<uint32_t> defs, uses;
   std::vector<Move> moves;  ///< of a Copy
-  bool drains = false;      ///< a Wait after which no product is under way
-  bool for_product = false;  ///< a Copy that brings an accumulator to its product
+  bool drains = false;      ///< a Wait after which no MMA is in flight
+  bool for_mma = false;  ///< a Copy that brings an accumulator to its MMA
 };
 
 struct BasicBlock {

@@ -79,7 +79,7 @@ Operand Emitter::cast_lane(DType from, DType to, Operand a) {
   return resize(from, to, a);
 }
 
-/// The instruction clamps; what it makes of NaN depends on the types, and here it is 0.
+/// The instruction clamps; its result for NaN depends on the types, and here it is 0.
 Operand Emitter::float_to_integer(DType from, DType to, Operand a) {
   WordClass cls = class_of(to);
   Operand result = make(cls, "cvt.rzi.{1}.{2} {0}, {3}", integer_type(to), float_type(from), text(a));
@@ -96,7 +96,7 @@ Operand Emitter::float_to_integer(DType from, DType to, Operand a) {
 
 Operand Emitter::resize(DType from, DType to, Operand a) {
   bool wide_from = wide_bits(from) == 64, wide_to = wide_bits(to) == 64;
-  if (wide_from == wide_to) return a;  // packing cuts what is too wide
+  if (wide_from == wide_to) return a;  // packing drops the upper bits
   if (wide_from) return make(WordClass::Single, "cvt.u32.u64 {}, {}", text(a));
   return make(WordClass::Double, "cvt.{1}.{2} {0}, {3}", is_signed(from) ? "s64" : "u64", integer_type(from), text(a));
 }

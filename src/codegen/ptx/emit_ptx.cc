@@ -35,12 +35,12 @@ std::string parameters(Op* func) {
   return out;
 }
 
-/// Registers of a thread beyond which more threads gain less than fewer instructions, and what is needed besides values
-/// that live from block to block.
+/// The number of registers of a thread beyond which higher occupancy gains less than fewer
+/// instructions, and the registers needed besides values live across blocks.
 constexpr int64_t enough_registers = 64, registers_within_block = 20;
 constexpr int64_t most_blocks = 32;
 
-/// What a thread has at most where roles take registers from each other, else 0.
+/// The most registers of a thread where roles take registers from each other, else 0.
 int64_t reallocated_registers(Op* func) {
   int64_t most = 0;
   walk(func, [&](Op* op) {
@@ -49,7 +49,7 @@ int64_t reallocated_registers(Op* func) {
   return most;
 }
 
-/// What a thread of the kernel may have.
+/// How many registers a thread of the kernel may have.
 int64_t registers_of_thread(Op* func, const Machine& machine) {
   if (int64_t most = reallocated_registers(func)) return most;
   if (Attr bound = func->attr("registers")) return bound->integer;
@@ -66,8 +66,8 @@ int64_t blocks_together(Op* func, int64_t needed, const Machine& machine) {
   return std::clamp<int64_t>(blocks, 1, most_blocks);
 }
 
-/// What bounds the launch. Without a bound on registers the assembler cannot tell how many a thread starts with, which
-/// it must to reallocate them.
+/// The bounds of the launch. Without a bound on registers the assembler does not know how many a
+/// thread starts with, which it must to reallocate them.
 std::string directives(Op* func, int64_t needed, const Machine& machine) {
   std::string out = fmt::format(".maxntid {}, 1, 1\n", func->int_attr("threads"));
   Attr bound = func->attr("registers");

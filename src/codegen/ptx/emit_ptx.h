@@ -2,9 +2,10 @@
 // PTX for NVIDIA GPUs: kernels at target level become one module of PTX text per machine. Equal input gives equal
 // bytes.
 //
-// Our printer writes it all: one target op is one instruction for each word of its lanes, or none where lanes only
-// change names. What matters is done here rather than left to the assembler: accumulators of the tensor cores stay in
-// their registers (coalesce.h), and memory is accessed by the widest instructions that alignment and masks allow.
+// One target op becomes one instruction for each word of its lanes, or none where lanes only change
+// names. Two things are done here rather than left to the assembler: accumulators of the tensor
+// cores stay in their registers (coalesce.h), and memory is accessed by the widest instructions
+// that alignment and masks allow.
 
 #include <map>
 #include <span>
@@ -18,13 +19,13 @@
 namespace tessera::codegen {
 
 /// The PTX of all kernels of modules of level target that are legalised for `machine`. An entry is named as its kernel,
-/// with '$' for '.'. Fails where an accumulator would be copied while a product may write it.
+/// with '$' for '.'. Fails where an accumulator would be copied while an MMA may write it.
 Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& machine, DiagnosticEngine& diagnostics);
 
 /// Where a kernel comes from, for messages about its code.
 struct KernelSource {
   Loc loc;
-  std::string name;          ///< what the source calls it
+  std::string name;          ///< its name in the source
   bool last_resort = false;  ///< launches run it only where no variant may
   Loc call = {};             ///< what a launch of it computes
   bool own = true;           ///< the program's own kernel, and not one that the compiler made or took from its library

@@ -151,12 +151,12 @@ Instruction& Emitter::add(std::vector<uint32_t> defs, std::string text, std::vec
   return code_.blocks[at_].instructions.back();
 }
 
-Emitter::Tied Emitter::tie(std::span<const Operand> sources, WordClass cls, bool for_product) {
+Emitter::Tied Emitter::tie(std::span<const Operand> sources, WordClass cls, bool for_mma) {
   Tied tied;
   Instruction copy;
   copy.op = op_;
   copy.role = Role::Copy;
-  copy.for_product = for_product;
+  copy.for_mma = for_mma;
   for (Operand source : sources) {
     uint32_t result = word(cls);
     tied.results.push_back(result);

@@ -58,7 +58,7 @@ class Emitter {
     std::vector<uint32_t> results;
     std::vector<uint32_t> sources;  ///< words that the instruction reads
   };
-  Tied tie(std::span<const Operand> sources, WordClass cls, bool for_product = false);
+  Tied tie(std::span<const Operand> sources, WordClass cls, bool for_mma = false);
   std::string text(Operand operand, Form form = Form::Bits, unsigned bits = 32) const;
   /// The same in a register.
   Operand in_register(Operand operand, WordClass cls);
@@ -125,7 +125,7 @@ class Emitter {
   void emit_store(const Lanes& value, const Lanes& pointer, const Lanes* mask, int64_t align);
   void emit_gather(Op* op);
   void emit_atomic_add(Op* op);
-  /// What all pieces of one load have in common.
+  /// The facts that all pieces of one load share.
   struct Access {
     Lanes pointer;
     const Lanes* fill;

@@ -123,7 +123,7 @@ void Emitter::emit_shuffle_lanes(Op* op) {
   define(op, std::move(words));
 }
 
-/// True if the address is that of another block, as far as its definition tells.
+/// True if the address is that of another block, as far as its definition shows.
 bool Emitter::is_remote(Value* address) const {
   for (Op* def = address->def(); def; def = def->operand(0)->def()) {
     if (def->is(target::info(OpKind::MapShared))) return true;
@@ -183,15 +183,16 @@ void Emitter::emit_cp_async(Op* op) {
        address(in(op, in_::CpAsync::source)), size, count);
 }
 
-/// An accumulator that starts from a constant gets it before the fence: after it only products may write it.
+/// An accumulator that starts from a constant gets it before the fence: after the fence only MMAs
+/// may write it.
 void Emitter::set_before_fence() {
   std::vector<Instruction>& all = code_.blocks[at_].instructions;
-  if (all.empty() || !all.back().for_product) return;
+  if (all.empty() || !all.back().for_mma) return;
   const std::vector<Move>& moves = all.back().moves;
   if (std::any_of(moves.begin(), moves.end(), [](const Move& m) { return m.from.is_word(); })) return;
   auto fence = std::find_if(all.rbegin(), all.rend(), [](const Instruction& i) { return i.role == Role::Fence; });
   if (fence == all.rend()) return;
-  all.back().for_product = false;
+  all.back().for_mma = false;
   std::rotate(fence.base() - 1, all.end() - 1, all.end());
 }
 
@@ -222,7 +223,7 @@ void Emitter::emit_wgmma(Op* op) {
       fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.f32.{}.{} {}, {}, {}, {}, 1, 1{}", op->int_attr("n"),
                   op->int_attr("k"), name, name, list(results), left, right, keeps, majors),
       tied.sources)
-      .role = Role::Product;
+      .role = Role::Mma;
   define(op, std::move(results));
 }
 

@@ -1,11 +1,12 @@
-// Which of a block's instructions comes first.
+// Chooses the order of a block's instructions.
 //
-// Ops of whole tiles come one after another: the first step of a polynomial for each of a thread's elements, then the
-// second. So every element has its intermediate values at once, which is what hides latencies while registers last, and
-// what fills memory with spills where they do not: the sine of 128 sums that were to be stored is no 128 registers but
-// thousands. There each value is computed right before its first use, in the order in which results leave the block
-// (stores, the words of its successors), elements one after another. What keeps its place and its order is all that
-// others could see: stores, barriers, exchanges between lanes, products of tensor cores.
+// Ops of whole tiles come one after another: the first step of a polynomial for each of a thread's
+// elements, then the second. So the intermediate values of all elements are live at once. That
+// hides latencies while there are enough registers, and causes spills where there are not: the sine
+// of 128 sums takes thousands of registers, not 128. In such blocks each value is computed right
+// before its first use, in the order in which results leave the block (stores, the words of its
+// successors), elements one after another. Instructions with visible effects keep their place and
+// order: stores, barriers, exchanges between lanes, MMAs.
 
 #include "codegen/ptx/order.h"
 
@@ -23,9 +24,9 @@ namespace {
 
 using Order = std::vector<uint32_t>;
 
-/// What waits for its first use. Products take one step after another of what they find in shared memory, all sums side
-/// by side; that is as good an order as any, if only the operands come as they are wanted. Loads of global memory wait
-/// last: the earlier they are issued, the more of them are under way at once.
+/// Which instructions wait for their first use. MMAs walk the operands in shared memory step by
+/// step, all sums side by side; any order is good for that, as long as operands come in time. Loads
+/// of global memory wait last: the earlier they are issued, the more of them are in flight at once.
 struct Waiting {
   bool shared_loads, arithmetic, global_loads;
 };
@@ -81,12 +82,12 @@ class BlockOrder {
     return op->is_pure() && waits_.arithmetic;
   }
 
-  /// Places what may not wait any longer: all where the block ends or a product takes registers of its own, loads where
-  /// memory may change.
+  /// Places instructions that may not wait any longer: all where the block ends or an MMA takes
+  /// registers of its own, loads where memory may change.
   void bring_before(uint32_t i) {
     const Instruction& next = all_[i];
     bool ends = next.role == Role::Branch || next.op->is_terminator();
-    bool all = ends || next.role == Role::Fence || next.role == Role::Product;
+    bool all = ends || next.role == Role::Fence || next.role == Role::Mma;
     bool memory = next.op->info().effects & Writes;
     if (!all && !memory) return;
     for (; left_ < i && placed_[left_]; ++left_) {}
@@ -153,11 +154,11 @@ class BlockOrder {
 /// Whether tensor cores multiply in the block.
 bool multiplies(const BasicBlock& block) {
   return std::ranges::any_of(block.instructions, [](const Instruction& instruction) {
-    return instruction.role == Role::Product || instruction.op->is(target::info(OpKind::MmaSync));
+    return instruction.role == Role::Mma || instruction.op->is(target::info(OpKind::MmaSync));
   });
 }
 
-/// Registers of what lives at once, where most does.
+/// The registers of live words, where most are live.
 int64_t pressure(const Code& code, const BasicBlock& block, const Order& order, BitSet live) {
   int64_t held = 0, most = 0;
   live.for_each([&](uint32_t word) { held += registers_of(code.words[word]); });
@@ -179,9 +180,10 @@ int64_t pressure(const Code& code, const BasicBlock& block, const Order& order, 
 }  // namespace
 
 int64_t order_for_registers(Code& code, int64_t registers, bool writes_over) {
-  // Beside products passes have put things where they are wanted, and the assembler mends what is too much for a
-  // moment: a softmax of scores counts for up to 1.55 times the registers there are, and does not spill.
-  int64_t beside_products = registers * 8 / 5;
+  // Beside MMAs passes have already placed instructions, and the assembler mends what is too much
+  // for a moment: a softmax of scores counts for up to 1.55 times the registers there are, and does
+  // not spill.
+  int64_t beside_mmas = registers * 8 / 5;
   Liveness liveness(code);
   std::vector<uint32_t> makers(code.words.size(), UINT32_MAX);
   int64_t most = 0;
@@ -190,7 +192,7 @@ int64_t order_for_registers(Code& code, int64_t registers, bool writes_over) {
     Order best(block.instructions.size());
     std::iota(best.begin(), best.end(), 0);
     int64_t held = pressure(code, block, best, liveness.live_out(b));
-    int64_t enough = multiplies(block) ? beside_products : registers;
+    int64_t enough = multiplies(block) ? beside_mmas : registers;
     if (held <= enough) continue;
     for (Waiting waits : ladder) {
       if (held <= registers) break;

@@ -128,8 +128,8 @@ class CodePrinter {
     out_ += fmt::format("\t{} {}, {};\n", class_texts[size_t(cls)].move, to, source);
   }
 
-  /// Moves that happen at once, one by one: first those whose target nobody reads any more; what is left are rings,
-  /// each of which is opened by saving one register.
+  /// Moves that happen at once, one by one: first those whose target is not read any more; the rest
+  /// are rings, each of which is opened by saving one register.
   void print_moves(std::vector<Move> moves) {
     auto same = [&](uint32_t a, uint32_t b) {
       return code_.words[a] == code_.words[b] && registers_[a] == registers_[b];

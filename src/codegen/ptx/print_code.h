@@ -6,7 +6,7 @@
 
 namespace tessera::codegen::ptx {
 
-/// Numbers of source files in the order they are met, for .file and .loc.
+/// Numbers of source files in the order of their first use, for .file and .loc.
 class FileTable {
  public:
   /// From 1.

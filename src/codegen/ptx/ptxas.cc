@@ -128,7 +128,7 @@ std::vector<KernelResources> read_ptxas_messages(const std::string& messages) {
 
 namespace {
 
-/// Kernels of one source that do not fit, which are told of at once.
+/// Kernels of one source that do not fit, which one diagnostic reports.
 struct Spilling {
   const KernelSource* source;
   int64_t spill_bytes = 0, stack_bytes = 0;  ///< of the worst
@@ -146,12 +146,12 @@ void report(const Spilling& kernels, const Machine& machine, DiagnosticEngine& d
   if (source.call.known() && source.call != source.loc) message.label(source.call, "it is for this call");
   message.note(Loc(), code_of(kernels.names, machine));
   message.help(source.last_resort
-                   ? "a 'where' clause with what holds of the sizes, such as N % 8 == 0, can make it needless"
+                   ? "a 'where' clause with facts about the sizes, such as N % 8 == 0, can make it unnecessary"
                : source.own
-                   ? "use smaller blocks or more warps, or say in the entry's signature what holds of the sizes, such "
+                   ? "use smaller blocks or more warps, or state facts about the sizes in the entry's signature, such "
                      "as `where D <= 128`"
-                   : "it computes what it should, and is slower than it could be; what is long to compute of each "
-                     "element is faster in a kernel of its own");
+                   : "its results are correct, but it is slower than it could be; long computations of each "
+                     "element are faster in a kernel of their own");
 }
 
 }  // namespace
@@ -183,14 +183,14 @@ Status check_resources(const std::vector<KernelResources>& kernels, const Kernel
     same->stack_bytes = std::max(same->stack_bytes, kernel.stack_bytes);
     same->names.push_back(kernel.name);
   }
-  auto is_told = [&](const Spilling& each) {
+  auto is_reported = [&](const Spilling& each) {
     return each.source->last_resort && std::ranges::any_of(spilling, [&](const Spilling& other) {
              return !other.source->last_resort && other.source->name == each.source->name &&
                     other.source->loc == each.source->loc;
            });
   };
   for (const Spilling& each : spilling) {
-    if (!is_told(each)) report(each, machine, diagnostics);
+    if (!is_reported(each)) report(each, machine, diagnostics);
   }
   return ok ? success : Status(failure);
 }

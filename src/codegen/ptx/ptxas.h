@@ -1,9 +1,10 @@
 #pragma once
 // Machine code for GPUs: NVIDIA's assembler, run on our PTX.
 //
-// ptxas is an outside program. It is looked for in PATH, then in $CUDA_HOME/bin, then in /usr/local/cuda/bin. What it
-// calls a loss is an error here: registers that are not reallocated, products of warpgroups run one by one, and
-// registers kept in memory each cost more than all else that the compiler does.
+// ptxas is an outside program. It is looked for in PATH, then in $CUDA_HOME/bin, then in
+// /usr/local/cuda/bin. Some of its performance warnings are errors here: registers that are not
+// reallocated, wgmma that run one by one, and spills. Each of these costs more than all else that
+// the compiler gains.
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
-// What evaluating a program may take: steps, memory, and depth. One budget is of one compilation; its kernels, which
-// are evaluated when the lowering asks for them, are part of it. What is spent is said once, at the place where
-// it ran out, and from then on every value is poison.
+// Limits of evaluating a program: steps, memory, and depth. A compilation has one budget; its
+// kernels, which are evaluated when the lowering asks for them, share it. When a limit is exceeded,
+// one diagnostic reports it at the place where it happened, and from then on every value is poison.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,13 +15,13 @@ struct EvaluationLimits {
   size_t memory = 1'000'000'000;  ///< bytes; nine tenths are for values, names, dims and IR
 };
 
-/// Levels of expressions and suites inside each other.
+/// Levels of expressions and blocks inside each other.
 inline constexpr unsigned nesting_limit = 2000;
 /// Levels of calls inside each other.
 inline constexpr size_t call_depth_limit = 200;
 /// Levels of values inside each other.
 inline constexpr unsigned value_depth_limit = 200;
-/// Parts of one value, shared ones counted as often as they are met: who goes through a value gets to its end.
+/// Parts of one value, shared ones counted each time: a walk over a value gets to its end.
 inline constexpr uint64_t value_parts_limit = 1'000'000;
 
 /// Parts of values that are looked at in the time of a step.
@@ -37,7 +37,7 @@ class Budget {
   /// Those that may be made until now.
   size_t most_steps() const { return most_steps_; }
   /// Counts steps, and says whether there is room for so many more bytes beside those that are counted. What is
-  /// missing is told once, then everything is spent.
+  /// missing is reported once, then everything is spent.
   Verdict spend(size_t steps, size_t bytes);
   /// Nobody waits for the result any more.
   void end() { spent_ = true; }

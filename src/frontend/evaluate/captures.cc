@@ -28,7 +28,7 @@ class CaptureSearch {
     }
   }
 
-  /// What all that was added leads to.
+  /// Everything that the added functions lead to.
   Captures find() {
     while (!open_.empty()) {
       Text text = open_.back();

@@ -1,6 +1,7 @@
 #pragma once
-// What a kernel sees of the scopes around it. A kernel is built long after the call of it, in another module and with
-// sizes of its own; so the call says which symbols its source, and functions that it is given, can reach.
+// The symbols of the surrounding scopes that a kernel can use. A kernel is built long after its
+// call, in another module and with sizes of its own. So the call lists the symbols that the
+// kernel's source, and the functions passed to it, can reach.
 
 #include <set>
 #include <span>
@@ -17,7 +18,7 @@ struct Captures {
   bool prints = false;            ///< `print` is named
 };
 
-/// What the text of functions leads to, through functions, instances and files that it names. Names are looked up as
+/// The values that the text of functions leads to, through functions, instances and files that it names. Names are looked up as
 /// if no local name shadowed them: some captures may be too many.
 Captures captures_of(const Session& session, std::span<const Function* const> functions);
 

@@ -1,5 +1,5 @@
-// Effects: what a function does beside giving its result. They are found while its body is run and
-// checked where the source promises something about them.
+// Effects: what a function does besides computing a result. They are found while its body is run,
+// and checked where the source makes a promise about them.
 
 #include <set>
 

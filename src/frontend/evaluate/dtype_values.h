@@ -1,5 +1,5 @@
 #pragma once
-// What dtypes have: numbers, and functions that a machine computes in them.
+// Members of dtypes: numbers, and functions that a machine computes in them.
 
 #include <cstdint>
 #include <string_view>

@@ -14,10 +14,10 @@ namespace tessera::frontend {
 
 namespace {
 
-/// What passes do with an op later, as steps.
+/// The steps that later passes take for an op.
 constexpr size_t steps_of_op = 250;
 
-/// What looking for a key takes: some are compared in the time of a step.
+/// The steps of a search for a key: several comparisons count as one step.
 size_t search_steps(const Dictionary& entries) {
   constexpr size_t keys_of_step = 16;
   return entries.entries.size() / keys_of_step;
@@ -204,7 +204,7 @@ Datum Evaluator::evaluate_binaries(const ast::Binary& root, Scope& scope) {
                  right.is_ir() ? right.as_ir().value : nullptr};
     value = bounded(binary(node.op, value, right, node.op_loc), node.op_loc);
     operands_ = {};
-    if (i > 0) observe(node, value);  // the root is the caller's to tell
+    if (i > 0) observe(node, value);  // the caller reports the root
   }
   return value;
 }
@@ -281,7 +281,7 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
   Datum iterable = evaluate(*at.iterable, scope);
   if (!iterable.is_sequence()) {
     if (!iterable.is_poison()) {
-      report(diag::wrong_kind, at.iterable->loc, "what 'for' goes through", describe(iterable),
+      report(diag::wrong_kind, at.iterable->loc, "the iterable of 'for'", describe(iterable),
              "a tuple, a list or a range");
     }
     elements.push_back(Datum::poison());

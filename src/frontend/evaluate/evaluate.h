@@ -29,7 +29,7 @@ class Module;
 
 namespace tessera::frontend {
 
-/// How a suite ended.
+/// How a block ended.
 enum class Flow : uint8_t { Next, Return };
 
 /// A call in progress.
@@ -47,14 +47,14 @@ struct CallFrame {
   std::map<std::string, std::vector<std::pair<std::string, Loc>>> effect_calls;
 };
 
-/// What follows a statement, in its suite and in those of the function around it.
+/// The statements after a statement, in its block and in those of the function around it.
 struct Continuation {
   ast::StmtList rest;
   const Continuation* outer = nullptr;
-  bool repeats = false;  ///< the turns of a loop that is written out come next, too
+  bool repeats = false;  ///< the iterations of an unrolled loop come next, too
 };
 
-/// What has parameters that a call gives arguments for.
+/// A callable whose parameters a call gives arguments for.
 struct Callable {
   std::string_view name;
   std::string_view call = "call";  ///< what giving the arguments is
@@ -117,7 +117,7 @@ class Evaluator {
   }
   /// Says to convert an operand, as a fix where it is written on one line.
   void help_conversion(DiagnosticEngine::Builder& builder, Loc operand, DType to, std::string_view function = "cast");
-  /// Reports two dtypes that meet at an operator, of which neither widens to the other; `to` is the better one.
+  /// Reports two dtypes of operands of which neither widens to the other; `to` is the better one.
   DiagnosticEngine::Builder report_mixed_dtypes(Loc loc, DType left, DType right, DType to,
                                                 std::string_view function = "cast");
   /// Reports a value's dtype: where a call chose it, with a better one if there is such, else at `loc`, of which `use`
@@ -132,7 +132,7 @@ class Evaluator {
   }
   /// The operator as the source has it: `and` is computed as `&` is.
   std::string written(ElementwiseKind kind, Loc loc) const;
-  /// Where the call that made a value was told its dtype, if nothing else has it from there; unknown where a
+  /// Where the call that made a value was given its dtype, if nothing else has it from there; unknown where a
   /// declaration or the rules of ops give it, and for null.
   Loc chosen_dtype(const Value* value) const;
   /// Reports a function that ends without a value, at the one that its last statement computes for nothing if there
@@ -203,7 +203,7 @@ class Evaluator {
   /// A def or lambda: by default inlined here.
   virtual Datum call_function(const Function& function, std::vector<CallArgument> arguments,
                               Loc loc);
-  /// What a param's name means.
+  /// The value of a param's name.
   virtual Datum param(const ParamDeclaration& declaration, Loc loc);
   /// The value that `name: annotation = value` gives the name.
   virtual Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc);
@@ -224,11 +224,11 @@ class Evaluator {
   virtual bool may_grow(Loc) { return true; }
   /// A scope inside of another, for what is evaluated here.
   virtual Scope* open_scope(Scope* parent) { return session_.new_scope(parent); }
-  /// What a value means here that a name of another scope has: kernels have sizes of their own.
+  /// Converts the value of a name of another scope: kernels have sizes of their own.
   virtual Datum received(const Scope&, Datum value) { return value; }
   /// Where an argument of the function under construction is declared; unknown for anything else.
   virtual Loc declared_at(const Value* value) const;
-  /// Whether a size is a number of its own in each turn of a loop that runs on the machine.
+  /// Whether a size has its own number in each iteration of a run-time loop.
   virtual bool is_counted(Dim) const { return false; }
   /// A size in which the counters of loops have the names that the source gives them.
   virtual Dim as_written(Dim dim) { return dim; }
@@ -240,15 +240,15 @@ class Evaluator {
   std::vector<CallFrame>& frames() { return frames_; }
   /// The call that ended last.
   const CallFrame& finished() const { return finished_; }
-  /// Matches arguments to a builtin's parameters; nullopt when a mistake was reported.
+  /// Matches arguments to a builtin's parameters; nullopt when an error was reported.
   std::optional<BoundArguments> bind_arguments(const Builtin& builtin,
                                                std::vector<CallArgument> arguments, Loc loc);
   /// Matches arguments to parameters and evaluates defaults in `scope`, in which each
-  /// parameter is then defined; positions of what was given are in `locs`. False when a mistake was
+  /// parameter is then defined; positions of what was given are in `locs`. False when an error was
   /// reported. A default that names a symbol of `signature` is left as a LateDefault.
   bool bind_parameters(const Callable& callee, std::vector<CallArgument> arguments, Scope& scope,
                        Loc loc, std::vector<Loc>& locs, const Signature* signature = nullptr);
-  /// The value as an int, dim, dtype, … parameter takes it; poison when a mistake was reported.
+  /// The value as an int, dim, dtype, … parameter takes it; poison when an error was reported.
   Datum conform_constant(const TypePattern& pattern, const Datum& value, Loc loc,
                          const std::string& what);
 
@@ -266,10 +266,10 @@ class Evaluator {
   Scope* capture(Scope& scope);
   /// Runs the body of a def or lambda, whose parameters are defined in `scope`, in a new frame.
   Datum run_body(const Function& function, Scope& scope, Loc loc);
-  /// Tells the observer that a name has a value.
+  /// Reports to the observer that a name has a value.
   void observe(std::string_view name, Loc loc, const Datum& value) {
     EvaluationObserver* observer = session_.observer();
-    if (observer && !value.is_poison()) observer->bound(name, loc, as_told(value));
+    if (observer && !value.is_poison()) observer->bound(name, loc, as_observed(value));
   }
   /// False, with a diagnostic, when the function is being called already or calls nest too deep.
   bool may_call(const Function& function, Loc loc);
@@ -279,18 +279,18 @@ class Evaluator {
   bool defines_constant() const { return defines_constant_; }
   /// The call in progress.
   CallFrame& frame() { return frames_.back(); }
-  /// What follows the statement that runs; null at the end of the function.
+  /// The statements after the running one; null at the end of the function.
   const Continuation* continuation() const { return continuation_; }
   /// Runs that, to the end of the function.
   Flow execute_rest(const Continuation* rest, Scope& scope);
   /// Runs an `if` from one of its arms on.
   Flow execute_arms(const ast::If& stmt, size_t arm, Scope& scope);
-  /// Stands for a suite that cannot be run because of a mistake: the names it assigns become
-  /// poison, and so does the function's result if the suite returns.
+  /// Stands for a block that cannot be run because of an error: the names it assigns become
+  /// poison, and so does the function's result if the block returns.
   Flow skip(ast::StmtList body, Scope& scope);
 
  private:
-  /// One level of expressions and suites inside each other, while it lives.
+  /// One level of expressions and blocks inside each other, while it lives.
   class Nesting {
    public:
     Nesting(Evaluator& evaluator, Loc loc);
@@ -305,7 +305,7 @@ class Evaluator {
   };
   void add_call_notes(DiagnosticEngine::Builder& builder, const Report& report, Loc loc);
 
-  // Who is at fault, and what mends it (evaluate_mistakes.cc).
+  // The place at fault, and the fix (evaluate_errors.cc).
   /// Names that a definition uses and nothing defines.
   std::vector<std::string> undefined_names(const Callable& callee) const;
   /// Whether a name that is not defined is spelt several times (a member: behind dots), and the nearest one only where
@@ -319,7 +319,7 @@ class Evaluator {
   void label_operands(DiagnosticEngine::Builder& builder, DType left, DType right, const Value* chosen);
   void label_choice(DiagnosticEngine::Builder& builder, Loc chosen, Loc loc, const Value* value,
                     std::optional<DType> better, std::string_view use);
-  /// Remembers the dtype that a call was told.
+  /// Remembers the dtype that a call was given.
   void note_choice(const Builtin& builtin, const BoundArguments& arguments, const Datum& result);
   /// The operands of a binary operator, and where they are written.
   struct OperandPlaces {
@@ -336,12 +336,12 @@ class Evaluator {
   /// Counts what a look at all parts of two values takes.
   bool may_compare(const Datum& a, const Datum& b, Loc loc);
 
-  // What the observer is told beside that (evaluate_observed.cc).
+  // Other reports to the observer (evaluate_observed.cc).
   void observe(const ast::Expr& expr, const Datum& value) {
     EvaluationObserver* observer = session_.observer();
-    if (observer && !value.is_poison()) observer->evaluated(expr, as_told(value));
+    if (observer && !value.is_poison()) observer->evaluated(expr, as_observed(value));
   }
-  Datum as_told(const Datum& value) {
+  Datum as_observed(const Datum& value) {
     return value.is(DatumKind::Dim) ? Datum::dim(as_written(value.as_dim())) : value;
   }
   void observe_parameters(const Function& function, Scope& scope);
@@ -432,7 +432,7 @@ class Evaluator {
   Flow give_up();
   Flow execute_for(const ast::For& stmt, Scope& scope);
   Flow execute_while(const ast::While& stmt, Scope& scope);
-  Flow execute_turn(ast::StmtList body, Scope& scope);
+  Flow execute_iteration(ast::StmtList body, Scope& scope);
   void execute_assign(const ast::Assign& stmt, Scope& scope);
   void define(const ast::Def& def, Scope& scope);
 

@@ -140,7 +140,7 @@ Datum Evaluator::convert_number(BuiltinId id, const BoundArguments& arguments) {
     if (value.is_number()) return Datum::number(value.as_double());
     if (value.is(DatumKind::Bool)) return Datum::number(value.as_bool() ? 1 : 0);
     if (value.is(DatumKind::Dim)) {
-      // A size becomes a number of the IR by meeting one.
+      // A size becomes a number of the IR beside one.
       Datum operands[] = {value, Datum::number(1)};
       return apply(ElementwiseKind::Mul, operands, arguments.call);
     }
@@ -154,7 +154,7 @@ Datum Evaluator::convert_number(BuiltinId id, const BoundArguments& arguments) {
       return Datum::poison();
     }
   }
-  report(diag::wrong_kind, arguments.locs[0], "what is converted", describe(value), "a number");
+  report(diag::wrong_kind, arguments.locs[0], "the converted value", describe(value), "a number");
   return Datum::poison();
 }
 

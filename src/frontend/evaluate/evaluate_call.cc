@@ -138,7 +138,7 @@ class ArgumentMatcher {
   std::vector<const CallArgument*> chosen_;
 };
 
-/// What a name of a clause stands for, when it is a size, a number or a text.
+/// The value of a name in a clause, when it is a size, a number or a text.
 struct ClauseValue {
   std::string text;
   Loc loc;  ///< where it comes from
@@ -270,7 +270,7 @@ std::optional<BoundArguments> Evaluator::bind_arguments(const Builtin& builtin,
       (parameter.kind == BuiltinParameterKind::Rest ? rest : keywords) = &parameter;
     }
   }
-  // What goes to `*rest` and `**keywords` is set aside; the matcher gets what is left.
+  // Arguments for `*rest` and `**keywords` are set aside; the matcher gets the others.
   size_t positional = 0;
   for (const Slot& slot : slots) positional += !slot.keyword_only;
   std::vector<Datum> rest_values;
@@ -370,7 +370,7 @@ bool Evaluator::bind_parameters(const Callable& callee, std::vector<CallArgument
 
 bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc) {
   for (const ast::Expr* clause : where) {
-    // What is reported about the clause names this call.
+    // Diagnostics of the clause name this call.
     frames_.push_back({});
     frames_.back().name = callee.name;
     frames_.back().kind = callee.call;

@@ -1,4 +1,4 @@
-// What an evaluator does that knows compile-time values only, and conversions that report.
+// The hooks of an evaluator that has compile-time values only, and conversions that report errors.
 
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/evaluate/schedule_value.h"
@@ -102,7 +102,7 @@ Datum Evaluator::subscript(const Datum& object, ast::ExprList indices, Scope& sc
     return index_device(*device, indices, scope, loc);
   }
   auto builder =
-      report(diag::wrong_kind, loc, "what is indexed", describe(object), "a tensor, a tuple, a list or a dict");
+      report(diag::wrong_kind, loc, "the indexed value", describe(object), "a tensor, a tuple, a list or a dict");
   bool is_kernel = object.is(DatumKind::Function) && object.as_function().kind == FunctionKind::Kernel;
   if (is_kernel) builder.help("a kernel is called as a function; its programs follow from the axes that it declares");
   return Datum::poison();
@@ -161,7 +161,7 @@ Datum Evaluator::assigned(std::string_view, Datum value, Loc) {
 }
 
 Flow Evaluator::for_each(const Datum& iterable, const ast::For& loop, Scope& scope) {
-  auto builder = report(diag::wrong_kind, loop.iterable->loc, "what 'for' goes through", describe(iterable),
+  auto builder = report(diag::wrong_kind, loop.iterable->loc, "the iterable of 'for'", describe(iterable),
                         "a tuple, a list or a range");
   bool counts = iterable.object_as<RuntimeRange>();
   if (counts) builder.help("in a kernel tile.range(K, t.k) counts at run time, in steps of a tile");

@@ -1,4 +1,4 @@
-// Modules of parameters: applications become instances where they get a place.
+// Modules of parameters: an application becomes an instance when it gets a place.
 
 #include <algorithm>
 

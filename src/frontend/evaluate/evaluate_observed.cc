@@ -1,20 +1,20 @@
-// What an evaluation tells its observer beside values: parameters and devices.
+// What an evaluation reports to its observer beside values: parameters and devices.
 
 #include "frontend/evaluate/evaluate.h"
 
 namespace tessera::frontend {
 
 void Evaluator::observe_parameters(const Function& function, Scope& scope) {
-  auto tell = [&](std::string_view name, Loc loc) {
+  auto report = [&](std::string_view name, Loc loc) {
     if (Binding* binding = scope.find_here(name)) observe(name, loc, binding->value);
   };
   for (const ast::Parameter& parameter : function.parameters()) {
-    tell(parameter.name.text, parameter.name.loc);
+    report(parameter.name.text, parameter.name.loc);
   }
   const Signature* signature = function.def ? session_.known_signature(function) : nullptr;
   if (!signature) return;
-  for (const DeclaredSymbol& symbol : signature->dims) tell(symbol.name, symbol.loc);
-  for (const DeclaredSymbol& symbol : signature->dtypes) tell(symbol.name, symbol.loc);
+  for (const DeclaredSymbol& symbol : signature->dims) report(symbol.name, symbol.loc);
+  for (const DeclaredSymbol& symbol : signature->dtypes) report(symbol.name, symbol.loc);
 }
 
 void Evaluator::set_device(std::string device) {

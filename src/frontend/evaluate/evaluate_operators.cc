@@ -144,7 +144,7 @@ Datum Evaluator::binary(ast::BinaryOp op, const Datum& a, const Datum& b, Loc lo
     return Datum::poison();
   }
   if (a.is(DatumKind::Dim) != b.is(DatumKind::Dim) && (a.is_ir() || b.is_ir())) {
-    // A number of the entry that meets sizes is one.
+    // A number of the entry that is combined with sizes is one.
     if (Dim size = size_of(a.is_ir() ? a.as_ir() : b.as_ir())) {
       return a.is_ir() ? binary_dims(op, Datum::dim(size), b, loc)
                        : binary_dims(op, a, Datum::dim(size), loc);

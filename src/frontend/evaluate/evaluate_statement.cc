@@ -83,7 +83,7 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       Datum value = evaluate(expr, scope);
       const auto* name = ast::as<ast::Name>(&expr);
       bool leaves_loop = value.is_poison() && name && (name->text == "break" || name->text == "continue");
-      if (leaves_loop) return give_up();  // no turn after it means anything
+      if (leaves_loop) return give_up();  // no iteration after it means anything
       if (!value.is_poison()) {
         expression_statement(expr, value, scope);
       } else if (!frames_.empty()) {
@@ -164,8 +164,8 @@ void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope
   const auto* list = ast::as<ast::List>(&target);
   if (!tuple && !list) {
     if (target.kind == ast::NodeKind::ErrorExpr || value.is_poison()) return;
-    // What the function was to give stood in that part: that it returns nothing is no second
-    // mistake.
+    // The result of the function was in that part: that it returns nothing is no second
+    // error.
     if (!frames_.empty()) frames_.back().result = Datum::poison();
     bool part = target.kind == ast::NodeKind::Subscript;
     report(diag::not_assignable, target.loc, part ? "part of a value" : "a member of a value")
@@ -174,10 +174,10 @@ void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope
   }
   ast::ExprList targets = tuple ? tuple->elements : list->elements;
   if (!value.is_poison() && !value.is_sequence()) {
-    report_wrong_kind(target.loc, "what is unpacked", value, "a tuple or a list");
+    report_wrong_kind(target.loc, "the unpacked value", value, "a tuple or a list");
   } else if (value.is_sequence() && value.elements().size() != targets.size()) {
     report(diag::wrong_unpacking, target.loc, value.elements().size(), targets.size());
-    // The names that lack are no mistakes of their own.
+    // The names that lack are no errors of their own.
     if (!frames_.empty() && value.elements().size() > targets.size()) frames_.back().lacks_names = true;
   }
   bool fits = value.is_sequence() && value.elements().size() == targets.size();
@@ -215,17 +215,17 @@ Flow Evaluator::execute_for(const ast::For& stmt, Scope& scope) {
   for (const Datum& element : iterable.elements()) {
     if (!count_step(stmt.loc)) return give_up();
     assign(*stmt.target, element, scope);
-    if (execute_turn(stmt.body, scope) == Flow::Return) return Flow::Return;
+    if (execute_iteration(stmt.body, scope) == Flow::Return) return Flow::Return;
   }
   return Flow::Next;
 }
 
-/// A turn of a loop that is written out.
-Flow Evaluator::execute_turn(ast::StmtList body, Scope& scope) {
-  Continuation turns{{}, continuation_, true};
-  continuation_ = &turns;
+/// An iteration of an unrolled loop.
+Flow Evaluator::execute_iteration(ast::StmtList body, Scope& scope) {
+  Continuation iterations{{}, continuation_, true};
+  continuation_ = &iterations;
   Flow flow = execute(body, scope);
-  continuation_ = turns.outer;
+  continuation_ = iterations.outer;
   return flow;
 }
 
@@ -239,7 +239,7 @@ Flow Evaluator::execute_while(const ast::While& stmt, Scope& scope) {
     std::optional<bool> truth = expect_bool(condition, stmt.condition->loc, "the condition");
     if (!truth) return skip(stmt.body, scope);
     if (!*truth) return Flow::Next;
-    if (execute_turn(stmt.body, scope) == Flow::Return) return Flow::Return;
+    if (execute_iteration(stmt.body, scope) == Flow::Return) return Flow::Return;
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a kernel's body says about its axes before it is run: where they are declared, which extents
-// it uses, which parameters it reads as "this program's tile".
+// Reads from a kernel's body, before it is run: where its axes are declared, which extents it uses,
+// and which parameters it reads as "this program's tile".
 
 #include <set>
 #include <string_view>

@@ -12,7 +12,7 @@ namespace tessera::frontend {
 
 class Evaluator;
 
-/// What `kernel.name` stands for.
+/// The value of `kernel.name`.
 Datum kernel_member(Evaluator& evaluator, const Function& kernel, const ast::Identifier& name);
 
 /// Says that a kernel makes nothing: neither does its signature state a result, nor a region that it writes.

@@ -1,6 +1,6 @@
 #pragma once
 // Files that a tool has parsed already: an editor's server keeps the tree of each declaration as long
-// as its text stays, and only the source manager tells which file a place is of.
+// as its text stays, and only the source manager knows which file a place is of.
 
 #include <string>
 #include <vector>

@@ -82,7 +82,7 @@ Datum Evaluator::make_device(const BoundArguments& arguments) {
 
 Datum Evaluator::make_prefetch(const BoundArguments& arguments) {
   if (!arguments[0].is_ir() && !arguments[0].is(DatumKind::Object)) {
-    report(diag::wrong_kind, arguments.locs[0], "what is fetched ahead", describe(arguments[0]),
+    report(diag::wrong_kind, arguments.locs[0], "the prefetched value", describe(arguments[0]),
            "a tensor or a state");
     return Datum::poison();
   }
@@ -161,7 +161,7 @@ Datum Evaluator::shard(const MeshMember& member, const std::vector<CallArgument>
   }
   for (const CallArgument& argument : arguments) {
     if (argument.value.object_as<NamedAxis>() && argument.name.empty()) continue;
-    report(diag::wrong_kind, argument.loc, "what is sharded", describe(argument.value),
+    report(diag::wrong_kind, argument.loc, "the sharded value", describe(argument.value),
            "an axis of a tensor, such as W[\"d_model\"]");
     return Datum::poison();
   }
@@ -183,7 +183,7 @@ bool Evaluator::enter_context(const Datum& context, Loc loc) {
   if (context.is_poison()) return false;
   const auto* placement = context.object_as<Placement>();
   if (!placement) {
-    report(diag::wrong_kind, loc, "what is entered here", describe(context),
+    report(diag::wrong_kind, loc, "the value of 'with'", describe(context),
            "a device, a prefetch or a mesh");
     return false;
   }
@@ -204,7 +204,7 @@ bool Evaluator::enter_context(const Datum& context, Loc loc) {
   return true;
 }
 
-/// The suite is run in the scope around it.
+/// The block is run in the scope around it.
 Flow Evaluator::execute_with(const ast::With& stmt, Scope& scope) {
   bool good = true;
   std::string device = device_;
@@ -218,7 +218,7 @@ Flow Evaluator::execute_with(const ast::With& stmt, Scope& scope) {
   return flow;
 }
 
-/// Without a suite it holds for what follows.
+/// Without a block it holds for what follows.
 Flow Evaluator::execute_on(const ast::On& stmt, Scope& scope) {
   std::string device = device_;
   bool good = enter_context(evaluate(*stmt.place, scope), stmt.place->loc);

@@ -48,7 +48,7 @@ class NamedAxis : public Object {
   size_t axis_;
 };
 
-/// What `with` and `on` take.
+/// The operands of `with` and `on`.
 class Placement : public Object {
  public:
   enum class Kind : uint8_t { Device, Prefetch, Mesh };

@@ -112,7 +112,7 @@ bool is_docstring(const ast::Stmt& stmt) {
 
 }  // namespace
 
-/// What a decorator is given has to mean something, and so has each of several. Schedules are put on top of each other.
+/// Each argument of a decorator must have a meaning, and so must each of several decorators. Schedules are put on top of each other.
 bool Session::check_decorator(const ast::Def& def, const ast::Decorator& decorator) {
   std::string name = decorator_name(decorator);
   DecoratorMeaning meaning = decorators().find(name)->second;
@@ -164,7 +164,7 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
       } else {
         builder.suggest(sources(), decorator.loc, name, decorator_names());
       }
-      // What it does with tiles is right in the kernel that it was to be.
+      // Its ops on tiles are right in the kernel that it was meant to be.
       bool is_kernel = name.starts_with("kernel.") || nearest_name(name, decorator_names()).starts_with("kernel");
       if (is_kernel) function->kind = FunctionKind::Kernel;
       continue;
@@ -346,7 +346,7 @@ void Session::enter_from_import(SourceModule& module, const ast::FromImport& stm
 void Session::suggest_member(DiagnosticEngine::Builder& builder, const SourceModule& module,
                              const ast::ImportedName& item, const std::string& nearest) {
   if (nearest.empty()) return;
-  is_first_use(item.name.loc.file, nearest);  // that the right name is not defined is no other mistake
+  is_first_use(item.name.loc.file, nearest);  // that the right name is not defined is no other error
   std::set<std::tuple<uint32_t, uint32_t>> uses;
   auto add_use = [&](const ast::Node& node) {
     const auto* name = ast::as<ast::Name>(&node);

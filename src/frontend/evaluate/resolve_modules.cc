@@ -93,7 +93,7 @@ void Session::check_module(const ast::Module& stmt, Scope& scope) {
   for (const ast::Stmt* each : stmt.body) {
     if (const ast::Def* constructor = constructor_of(*each)) {
       report_constructor(stmt, *constructor);
-      // What it takes are no parameters of the module, so that each instance would be a mistake.
+      // Its arguments are no parameters of the module, so each instance would be an error.
       scope.set(stmt.name.text, Datum::poison(), stmt.name.loc);
       continue;
     }
@@ -125,7 +125,7 @@ void Session::report_no_self(const ast::Def& def) {
   builder.fix("a method is given its instance", behind, def.parameters.empty() ? "self" : "self, ");
 }
 
-/// What other languages do in a constructor a module says of itself.
+/// A module states in its fields what other languages do in a constructor.
 void Session::report_constructor(const ast::Module& stmt, const ast::Def& def) {
   std::string parameters;
   for (const ast::Parameter& parameter : def.parameters) {
@@ -133,7 +133,7 @@ void Session::report_constructor(const ast::Module& stmt, const ast::Def& def) {
     parameters += fmt::format("{}{}", parameters.empty() ? "" : ", ", source_text(sources(), parameter.loc));
   }
   report(diag::misplaced_statement, def.name.loc, "the constructor '__init__'", "in a module")
-      .help(fmt::format("what an instance is made with stands behind the name: module {}({}):", stmt.name.text,
+      .help(fmt::format("the parameters of a module stand behind its name: module {}({}):", stmt.name.text,
                         parameters))
       .help("fields have types, and params initial values: w: Param[D, f32] = zeros(), block: Block(D)");
 }

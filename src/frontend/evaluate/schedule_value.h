@@ -26,7 +26,7 @@ class Evaluator;
 /// A schedule of these attributes; unknown keys and values that do not fit their key are reported.
 /// Poison then.
 Datum make_schedule(Evaluator& evaluator, const Dictionary& attributes, Loc loc);
-/// What `schedule.name` stands for: a function that gives the schedule with one attribute replaced.
+/// The value of `schedule.name`: a function that gives the schedule with one attribute replaced.
 Datum schedule_member(Evaluator& evaluator, const Datum& schedule, const ast::Identifier& name);
 /// A member function of a schedule.
 class ScheduleMember : public Object {
@@ -42,7 +42,7 @@ class ScheduleMember : public Object {
   std::string key_;
 };
 
-/// What one source of scheduling decisions says, by key of schedule_keys.def.
+/// The scheduling decisions of one source, by key of schedule_keys.def.
 struct ScheduleLayer {
   std::map<std::string, Attr> keys;      ///< but for block
   std::vector<int64_t> positional;       ///< block extents in the order of the axes

@@ -164,7 +164,7 @@ SourceModule* Session::load_import(std::string_view dotted, Loc loc, const Sourc
     std::string_view help = help_for_import(dotted);
     if (help.empty()) help = "a module is a file 'name.tsr' beside the importing file or in a folder given with -I";
     auto builder = report(diag::unknown_module, loc, dotted);
-    // What a program answers may say more than that there is no such file.
+    // The program's answer may be more specific than "no such file".
     for (const Attempt& each : failed) builder.note(Loc{}, fmt::format("tried '{}': {}", each.path, each.reason));
     std::string_view first = dotted.substr(0, dotted.find('.'));
     if (first == dotted || !builder.suggest(sources(), loc, first, {"tessera"})) builder.help(std::string(help));

@@ -39,7 +39,7 @@ struct ParamDeclaration {
   unsigned order = 0;
 };
 
-/// What the name of a param stands for.
+/// The value of the name of a param.
 class ParamReference : public Object {
  public:
   explicit ParamReference(const ParamDeclaration* declaration) : declaration_(declaration) {}
@@ -68,7 +68,7 @@ struct SessionOptions {
 };
 
 struct FrontendOptions;
-/// What the options of a compilation mean for its session.
+/// The settings of a session from the options of a compilation.
 SessionOptions session_options(const FrontendOptions& options);
 
 /// A name and where it is declared.
@@ -106,9 +106,9 @@ class Session {
   /// A method of the instance that has this scope; the same function each time.
   Function* method(const ast::Def& def, Scope& scope);
   Namespace* new_namespace();
-  /// Whether a name that nothing defines is met for the first time in a file: more uses are no more mistakes.
+  /// Whether a name that nothing defines occurs for the first time in a file: more uses are no more errors.
   bool is_first_use(FileId file, std::string_view name) { return quiet_ || undefined_.emplace(file, name).second; }
-  /// What has a file import a name from a module; nothing where the file has no declarations.
+  /// The edit that imports a name from a module; nothing where the file has no declarations.
   std::optional<Edit> import_edit(FileId file, std::string_view path, std::string_view name) const;
   /// The signature of a def, read once for each place its definition was evaluated.
   const Signature& signature(Evaluator& evaluator, const Function& function);
@@ -139,8 +139,8 @@ class Session {
   bool is_builtin(Loc loc) const;
   /// True the first time that it is called with this text.
   bool say_once(std::string text) { return said_.insert(std::move(text)).second; }
-  /// While it lives, mistakes are counted and not reported: what is evaluated for an observer alone
-  /// may have some that no compilation meets.
+  /// While it lives, errors are counted and not reported: what is evaluated for an observer alone
+  /// may have some that no compilation finds.
   class Quiet {
    public:
     explicit Quiet(Session& session) : session_(session) { session_.quiet_ = true; }

@@ -39,7 +39,7 @@ class TypeReader {
       : evaluator_(evaluator), scope_(scope), signature_(signature), declares_(declares) {}
 
   TypePattern read(const ast::Expr& expr);
-  /// Adds a policy to the pattern's dtype; false when a mistake was reported.
+  /// Adds a policy to the pattern's dtype; false when an error was reported.
   bool add_policy(const ast::Expr& policy, TypePattern& pattern) {
     return apply_policy(policy, pattern) && check_accum(pattern, policy.loc);
   }

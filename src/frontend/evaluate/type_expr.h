@@ -93,19 +93,19 @@ struct Signature {
   std::vector<DeclaredSymbol>
       dims;  ///< in order of first appearance, `int` and `dim` parameters included
   std::vector<DeclaredSymbol> dtypes;
-  bool failed = false;  ///< a mistake was reported
+  bool failed = false;  ///< an error was reported
 
   bool declares_dim(std::string_view name) const;
   bool declares_dtype(std::string_view name) const;
 };
 
-/// Reads the annotations of a def. Mistakes are reported.
+/// Reads the annotations of a def. Errors are reported.
 Signature read_signature(Evaluator& evaluator, const Function& function);
 
 /// Reads one annotation in which no name declares anything (a variable's, a param's).
 TypePattern read_type(Evaluator& evaluator, const ast::Expr& expr, Scope& scope);
 
-/// The dtype with a policy, `dtype @policy`; nullopt when a mistake was reported.
+/// The dtype with a policy, `dtype @policy`; nullopt when an error was reported.
 std::optional<DTypeValue> with_policy(Evaluator& evaluator, const DTypeValue& dtype, const ast::Expr& policy,
                                       Scope& scope);
 
@@ -153,17 +153,17 @@ DiagnosticEngine::Builder report_unequal(Evaluator& evaluator, Loc loc, const Di
                                          const DimPlace& b);
 
 /// Matches the rank, the dtype parameter and the bare symbols of a Tensor, Tile or KTile pattern
-/// and binds what is unbound. `what` names the parameter. False when a mistake was reported.
+/// and binds what is unbound. `what` names the parameter. False when an error was reported.
 bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
                   std::string_view parameter, Bindings& bindings);
 /// After all parameters are bound and the symbols are defined in `scope`: checks the dimensions
 /// that are expressions.
 bool check_expressions(Evaluator& evaluator, const TypePattern& pattern,
                        const ArgumentType& argument, std::string_view parameter, Scope& scope);
-/// The value of a dimension pattern in a scope that has the symbols; null when a mistake was
+/// The value of a dimension pattern in a scope that has the symbols; null when an error was
 /// reported.
 Dim evaluate_dim(Evaluator& evaluator, const DimPattern& pattern, Scope& scope);
-/// The dims of a Tensor, Tile or KTile pattern; nullopt when a mistake was reported.
+/// The dims of a Tensor, Tile or KTile pattern; nullopt when an error was reported.
 std::optional<std::vector<Dim>> evaluate_dims(Evaluator& evaluator, const TypePattern& pattern,
                                               Scope& scope);
 

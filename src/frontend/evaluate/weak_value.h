@@ -1,6 +1,7 @@
 #pragma once
-// Scalars that are made of sizes and numbers alone (IrValue::weak). They are computed in f32; where one meets f64 it is
-// computed again, in f64, so that no program of f64 has the digits of f32.
+// Scalars that are made of sizes and numbers alone (IrValue::weak). They are computed in f32. One
+// that is combined with f64 is computed again, in f64, so that no program of f64 has the digits of
+// f32.
 
 #include "frontend/values/value.h"
 #include "ir/core/builder.h"

@@ -31,7 +31,7 @@ int precedence(TokenKind kind) {
   return binding(kind == TokenKind::Not ? TokenKind::In : kind);
 }
 
-/// What stands behind the end of a part stands behind the whole.
+/// Moves the comment behind the end of a part behind the whole.
 void move_comment(Part& from, Part& to) {
   if (from.behind.empty()) return;
   if (to.behind.empty()) {
@@ -242,7 +242,7 @@ const Node* Builder::annotation() {
   return document_.concat({privileges, literal(" "), expression()});
 }
 
-/// What follows an element: each `for` and each `if` may begin a line.
+/// The clauses after an element: each `for` and each `if` may begin a line.
 const Node* Builder::comprehension(const Node* element) {
   Node made;
   made.kind = NodeKind::Chain;

@@ -44,7 +44,7 @@ void Builder::line(std::vector<Statement>& out) {
     return;
   }
   bool is_on = begins_soft("on");
-  bool is_suite = false;
+  bool is_inline_block = false;
   if (begins_compound(kind()) || begins_soft("module") || is_on) {
     const Node* head = compound();
     if (is(TokenKind::Colon)) {
@@ -52,7 +52,7 @@ void Builder::line(std::vector<Statement>& out) {
       std::vector<const Node*> nodes{head, take()};
       if (is_declaration) nodes.insert(nodes.end(), {literal(" "), take()});
       head = document_.concat(std::move(nodes), 0);
-      is_suite = true;
+      is_inline_block = true;
     } else if (!is_on) {
       fail();
     }
@@ -60,7 +60,7 @@ void Builder::line(std::vector<Statement>& out) {
     if (is(TokenKind::Semicolon)) take();
   }
   while (!failed_ && !is(TokenKind::EndOfFile)) {
-    out.push_back({simple(), is_suite});
+    out.push_back({simple(), is_inline_block});
     if (!is(TokenKind::Semicolon)) break;
     take();
   }

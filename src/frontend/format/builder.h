@@ -1,7 +1,7 @@
 #pragma once
-// From the tokens of a logical line to the documents of its statements. The line has been parsed
-// before, so this reads the same grammar without saying what is wrong; what macros stand for is not
-// known here, and a line that only they make sound is not understood.
+// Builds the documents of a logical line's statements from its tokens. The line has been parsed
+// before, so this reads the same grammar without reporting errors. Macros are not expanded here: a
+// line that is correct only after expansion is not understood.
 
 #include <optional>
 #include <vector>
@@ -14,7 +14,7 @@ namespace tessera::formatter {
 /// A simple statement, or the head of a compound one.
 struct Statement {
   const Node* node = nullptr;
-  bool is_suite = false;  ///< stood behind the head of its line
+  bool is_inline_block = false;  ///< stood behind the head of its line
 };
 
 class Builder {

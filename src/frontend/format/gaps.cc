@@ -1,5 +1,5 @@
-// Empty lines: those of the authors, at most one in a place, and always one around functions and
-// modules. Beside preprocessor lines it is theirs to say.
+// Empty lines: the author's are kept, at most one in a place, and functions and modules always have
+// one around them. Beside preprocessor lines the author's count alone.
 
 #include "frontend/format/pieces.h"
 
@@ -15,7 +15,7 @@ class GapFinder {
   std::vector<bool> run();
 
  private:
-  /// What the last line of code at a depth was.
+  /// The kind of the last line of code at a depth.
   struct Head {
     bool is_definition = false;  ///< a def or a module
     bool is_module = false;

@@ -1,4 +1,4 @@
-// What lines begin with: four spaces for each block around them. Where lines that are formatted stand among others that
+// Indentation of lines: four spaces for each block around them. Where lines that are formatted stand among others that
 // stay, in columns of their own, they keep theirs: moving them would take the others along.
 
 #include "frontend/format/document.h"

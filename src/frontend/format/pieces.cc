@@ -92,7 +92,7 @@ Piece PieceMaker::code(size_t index) const {
   Builder builder(document, tokens, targets_[index].width);
   Piece piece;
   for (const Statement& statement : builder.statements()) {
-    std::string begin = statement.is_suite ? indent + block_indentation(indent) : indent;
+    std::string begin = statement.is_inline_block ? indent + block_indentation(indent) : indent;
     std::vector<OutLine> set = set_lines(*statement.node, uint32_t(begin.size()));
     for (OutLine& out : set) out.text.replace(0, begin.size(), begin);
     std::move(set.begin(), set.end(), std::back_inserter(piece.lines));

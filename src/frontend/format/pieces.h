@@ -1,5 +1,5 @@
 #pragma once
-// What becomes of each line of a file, and the file they make together.
+// The formatted text of each line of a file, and of the whole file.
 
 #include <string>
 #include <vector>
@@ -15,10 +15,10 @@ struct Piece {
   std::vector<OutLine> lines;
 };
 
-/// What more the lines of a block begin with than its header does.
+/// The indentation of a block beyond that of its header.
 std::string block_indentation(std::string_view header);
 
-/// What each line is to begin with, of which those that `chosen` names are formatted; `in_place`: what it has.
+/// The new indentation of each line; `chosen` names the lines to format; `in_place`: the old one.
 std::vector<std::string> find_indentations(const std::vector<SourceLine>& lines, const std::vector<bool>& chosen,
                                            std::string_view text, bool in_place);
 

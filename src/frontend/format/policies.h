@@ -1,5 +1,5 @@
 #pragma once
-// The names of policies: an `@` before one of them, as in `bf16 @accum(f32)`, is no product and is
+// The names of policies: an `@` before one of them, as in `bf16 @accum(f32)`, is no matmul and is
 // written at its name. tools/gen_textmate.py checks that the list is that of type_expr.cc.
 
 #include <algorithm>

@@ -33,7 +33,7 @@ bool cut(std::string_view text, const std::string& name, CutText& out) {
   out.lexed = lex_file(file, sources, diagnostics);
   bool is_sound = !diagnostics.has_errors();
   out.lines = cut_lines(out.lexed, out.text());
-  DiagnosticEngine unsaid(sources);  // what broken tokens leave of directives is no other mistake
+  DiagnosticEngine unsaid(sources);  // what broken tokens leave of directives is no other error
   Result<Branches> branches = Branches::find(out.lines, out.lexed, is_sound ? diagnostics : unsaid);
   if (!branches) return false;
   if (!is_sound && !set_aside(*branches, *out.messages).has_value()) return false;

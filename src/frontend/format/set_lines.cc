@@ -14,7 +14,7 @@ namespace {
 /// Deeper than this, the lines of a bracket are no longer put below its first element.
 constexpr uint32_t deepest_column = 50;
 
-/// What must follow a node on its line.
+/// The text that must follow a node on its line.
 struct Rest {
   uint32_t width = 0;
 };
@@ -89,7 +89,7 @@ void Setter::node(const Node& node, uint32_t indent, Rest rest) {
   }
 }
 
-/// What follows a part of a Concat: all of it behind the main part, else up to where a line may
+/// The text after a part of a Concat: all of it behind the main part, else up to where a line may
 /// end. Widths are summed from the back, as each part's is that of the next one and a little more.
 void Setter::concat(const Node& node, uint32_t indent, Rest rest) {
   size_t count = node.parts.size();

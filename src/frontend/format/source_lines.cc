@@ -134,7 +134,7 @@ struct Blocks {
   }
 };
 
-/// What may be open behind branches of which any may be taken.
+/// The blocks that may be open after branches of which any may be taken.
 using Alternatives = std::vector<Blocks>;
 constexpr size_t max_alternatives = 64;
 

@@ -1,6 +1,6 @@
 #pragma once
-// A file cut into logical lines, as the preprocessor and the layout see them, with what they drop:
-// comments and empty lines. The branches of %if are all alike here; none is taken.
+// Splits a file into logical lines, as the preprocessor and the layout see them, together with the
+// comments and empty lines that they drop. All branches of %if are treated alike; none is taken.
 
 #include <string_view>
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace tessera::formatter {
 
-/// What a UTF-8 file may begin with; it is no white space of the first line.
+/// The byte order mark of a UTF-8 file; it is no white space of the first line.
 inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 enum class LineKind : uint8_t { Code, Comment, Blank, Directive };
 
-/// What a preprocessor line does to the lines around it.
+/// The effect of a preprocessor line on the lines around it.
 enum class DirectiveKind : uint8_t { If, Elif, Else, EndIf, Error, Other };
 
 struct SourceLine {

@@ -1,5 +1,5 @@
 #pragma once
-// Makes the semantic index of what an evaluation does: an observer that keeps what it hears.
+// Makes the semantic index of an evaluation: an observer that stores what is reported to it.
 //
 //     IndexCollector collector;
 //     options.observer = &collector;
@@ -28,7 +28,7 @@ class IndexCollector : public EvaluationObserver {
  public:
   explicit IndexCollector(CollectorOptions options = {}) : options_(options) {}
 
-  /// What was heard since the last time.
+  /// Everything observed since the last call.
   SemanticIndex take();
 
   void started(Session& session) override { session_ = &session; }
@@ -42,8 +42,8 @@ class IndexCollector : public EvaluationObserver {
  private:
   /// Of what begins at one place, the longest comes first.
   using Place = std::tuple<FileId, uint32_t, uint32_t, uint32_t>;
-  /// The values of one place. `last` is the one that was told last, by what makes it up: turns of
-  /// loops mostly tell the same.
+  /// The values of one place. `last` is the one that was reported last, by what makes it up:
+  /// iterations of loops mostly report the same.
   struct Values {
     PlaceFacts facts;
     const void* last_type = nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// Values of the evaluation in words of the language.
+// Describes values of the evaluation in the notation of the language.
 
 #include "frontend/index/semantic_index.h"
 #include "frontend/values/value.h"

@@ -37,7 +37,7 @@ Extent extent_of(const SourceManager& sources, Loc loc) {
   if (first.data() == nullptr || loc.column > first.size() + 1) return extent;
   size_t start = size_t(first.data() - file.text().data()) + loc.column - 1;
   std::string_view text = file.text().substr(start, loc.length);
-  // A suite ends with its last line's newline, or where the next line begins.
+  // A block ends with its last line's newline, or where the next line begins.
   text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
   Loc end = file.locate(loc.file, uint32_t(start + text.size()), 0);
   extent.end_line = end.line;

@@ -1,11 +1,11 @@
 #pragma once
-// What the names and expressions of a program came to: what editors and other tools ask for. An
+// The values of the names and expressions of a program, for editors and other tools. An
 // index is plain data in the order of places; nothing of the compilation it came from is needed to
 // read it.
 //
 // All of it comes from the evaluation (observer.h), so that it holds for what was evaluated. A place
 // that was evaluated several times, in several calls of its function, has each different value once.
-// What a name means is told by the text alone, in any state that it is in: src/lsp/names.h.
+// What a name means follows from the text alone, in any state that it is in: src/lsp/names.h.
 
 #include <cstdint>
 #include <string>
@@ -65,7 +65,7 @@ struct ValueFacts {
   bool operator==(const ValueFacts&) const = default;
 };
 
-/// What a name that is given a value, or an expression, came to.
+/// The values of a name that is assigned, or of an expression.
 struct PlaceFacts {
   Loc loc;
   std::string name;                ///< that is given the value; empty for an expression
@@ -73,7 +73,7 @@ struct PlaceFacts {
   bool more = false;               ///< there were more than are kept
 };
 
-/// What a function did, in all its calls.
+/// The summary of a function over all its calls.
 struct FunctionFacts {
   Loc loc;  ///< of its name
   std::vector<ValueFacts> results;
@@ -92,7 +92,7 @@ struct SemanticIndex {
   std::vector<FunctionFacts> functions;  ///< that were run
   std::vector<CallSite> calls;  ///< those that contain others come first; each callee once
 
-  /// What the name at exactly this place was given, or else came to; null when it was not evaluated.
+  /// The values of the name at exactly this place, as assigned or as evaluated; null when it was not evaluated.
   const PlaceFacts* at(Loc name) const;
   /// The function whose name is at exactly this place; null when it was not run.
   const FunctionFacts* function_at(Loc name) const;

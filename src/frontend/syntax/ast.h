@@ -7,7 +7,7 @@
 // the text, and any pointer documented as "null when absent" may be null. A required child is never
 // null. Types are ordinary expressions (`Tensor[B, D, bf16 @accum(f32)]`); names are not resolved.
 //
-// Depth: brackets, suites and chains are limited (brackets.h, layout.h, lines.h), so recursion over
+// Depth: brackets, blocks and chains are limited (brackets.h, layout.h, lines.h), so recursion over
 // a tree is safe with one exception: the left operands of Binary can be nested without limit. Walk
 // them with left_spine().
 
@@ -187,7 +187,7 @@ struct Unary : Expr {
   const Expr* operand;
 };
 
-/// MatMul is every binary `@`: a product, or a policy when its left side is a type or dtype.
+/// MatMul is every binary `@`: a matmul, or a policy when its left side is a type or dtype.
 /// BitOr also separates alternatives of types (`f32|bf16`).
 enum class BinaryOp : uint8_t {
   Add,
@@ -398,7 +398,7 @@ struct With : Stmt {
   StmtList body;
 };
 
-/// `on expr`, with a suite or (has_body false) for what follows.
+/// `on expr`, with a block or (has_body false) for what follows.
 struct On : Stmt {
   static constexpr NodeKind node_kind = NodeKind::On;
   const Expr* place;

@@ -52,7 +52,7 @@ class Printer {
   void decorators(std::span<const Decorator> list);
   void names(std::span<const Identifier> list);
   void body(StmtList list);
-  void suite(std::string_view head, StmtList list);
+  void block(std::string_view head, StmtList list);
   void if_stmt(const If& node);
   void with_stmt(const With& node);
   template <typename Definition>
@@ -235,7 +235,7 @@ void Printer::body(StmtList list) {
   --indent_;
 }
 
-void Printer::suite(std::string_view head, StmtList list) {
+void Printer::block(std::string_view head, StmtList list) {
   ++indent_;
   line();
   open(head);
@@ -271,7 +271,7 @@ void Printer::if_stmt(const If& node) {
     close();
   }
   --indent_;
-  if (!node.else_body.empty()) suite("else", node.else_body);
+  if (!node.else_body.empty()) block("else", node.else_body);
   close();
 }
 
@@ -287,7 +287,7 @@ void Printer::with_stmt(const With& node) {
   close();
 }
 
-/// What functions and modules end with.
+/// Prints the end of a function or module.
 template <typename Definition>
 void Printer::definition_end(const Definition& node) {
   if (!node.where.empty()) {

@@ -70,7 +70,7 @@ bool BracketTracker::refuse_block(const Token& token) {
   Loc gap{loc.file, loc.line, last_.column + last_.length, 0};
   gap.length = last_.line == loc.line ? loc.column + loc.length - gap.column : loc.length;
   diagnostics_.report(diag::expected_token, loc, "':'", "'{'")
-      .fix("a block is what is indented below a line that ends in ':'", last_.line == loc.line ? gap : loc, ":");
+      .fix("a block is indented below a line that ends in ':'", last_.line == loc.line ? gap : loc, ":");
   ++blocks_;
   spoilt_ = true;
   return true;
@@ -91,11 +91,11 @@ void BracketTracker::find_end(const Token& token) {
   if (open_.empty()) return;
   bool is_operand_left = ends_operand(last_kind_);
   bool is_statement = token.kind == TokenKind::Return || token.kind == TokenKind::Pass;
-  bool is_suite = is_head_ && is_statement && last_kind_ == TokenKind::Colon;
+  bool is_block = is_head_ && is_statement && last_kind_ == TokenKind::Colon;
   bool is_clause = token.kind == TokenKind::Name && first_kind_ == TokenKind::Def && is_operand_left;
-  bool ends_all = token.kind == TokenKind::Arrow || is_suite || (is_clause && buffer_.text(token) == "where");
+  bool ends_all = token.kind == TokenKind::Arrow || is_block || (is_clause && buffer_.text(token) == "where");
   for (Open& open : open_) {
-    if (ends_all && !open.end.known()) open.end = is_suite ? before_last_ : last_.behind();
+    if (ends_all && !open.end.known()) open.end = is_block ? before_last_ : last_.behind();
   }
   Open& inner = open_.back();
   if (token.kind == TokenKind::If) ++inner.conditions;
@@ -138,7 +138,7 @@ bool BracketTracker::gives_up_at(TokenKind kind, TokenKind before, bool is_deepe
          kind == TokenKind::With || kind == TokenKind::Pass || kind == TokenKind::From;
 }
 
-/// Tells of the innermost bracket, and mends all that are open.
+/// Reports the innermost bracket, and closes all that are open.
 void BracketTracker::report_unclosed() {
   // What closed a bracket that should have ended before may belong to the one around it.
   bool is_late = !open_.back().end.known() && closed_late_ && closed_late_->kind == open_.back().kind;
@@ -167,13 +167,13 @@ void BracketTracker::report_unclosed() {
 }
 
 bool BracketTracker::end_line() {
-  bool first_mistake = !open_.empty() && !spoilt_;
-  if (first_mistake) report_unclosed();
+  bool first_error = !open_.empty() && !spoilt_;
+  if (first_error) report_unclosed();
   open_.clear();
   closed_late_.reset();
   spoilt_ = false;
   first_ = {};
-  return !first_mistake;
+  return !first_error;
 }
 
 }  // namespace tessera

@@ -13,7 +13,7 @@ namespace tessera {
 inline constexpr size_t max_bracket_depth = 200;
 
 /// Follows the brackets of the logical lines of a file and reports what does not match, once a
-/// line: after the first mistake the rest of the line is unfit for parsing.
+/// line: after the first error the rest of the line is unfit for parsing.
 class BracketTracker {
  public:
   BracketTracker(const TokenBuffer& buffer, DiagnosticEngine& diagnostics)
@@ -22,18 +22,18 @@ class BracketTracker {
   size_t depth() const { return open_.size(); }
   /// The innermost bracket, of which there is one.
   Loc innermost() const { return open_.back().loc; }
-  /// The line has a reported mistake.
+  /// The line has a reported error.
   bool spoilt() const { return spoilt_; }
   void spoil() { spoilt_ = true; }
   /// The last token is a ':' in a bracket of the head of a block, where the line may have ended.
   bool may_end_head() const { return !spoilt_ && !open_.empty() && is_head_ && last_kind_ == TokenKind::Colon; }
-  /// Takes the next token of a line; false when it is the first mistake of the line.
+  /// Takes the next token of a line; false when it is the first error of the line.
   bool accept(const Token& token);
   /// At the start of a physical line inside brackets: a word that only begins a statement, or, no
   /// deeper than the statement itself, an operand right after another. A bracket was forgotten and
   /// the line has ended before.
   bool gives_up_at(TokenKind kind, TokenKind before, bool is_deeper) const;
-  /// Ends a line, reporting what is still open behind its last token; false when this is its first mistake.
+  /// Ends a line, reporting what is still open behind its last token; false when this is its first error.
   bool end_line();
 
  private:

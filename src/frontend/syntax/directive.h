@@ -1,5 +1,5 @@
 #pragma once
-// A preprocessor line, read and not yet obeyed.
+// A preprocessor line that has been read and not yet executed.
 
 #include <string_view>
 #include <vector>
@@ -14,7 +14,7 @@ struct Directive {
   Loc end;  ///< the end of the logical line
   /// The word right after the '%'; empty when there is none.
   std::string_view name;
-  /// What follows the '%', trivia left out; the first is the name.
+  /// The tokens after the '%', trivia left out; the first is the name.
   std::vector<RawToken> tokens;
   /// A string does not end or the brackets do not match, which is reported elsewhere.
   bool broken = false;

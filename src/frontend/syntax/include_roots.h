@@ -1,6 +1,6 @@
 #pragma once
-// The folders that imports and %include read files of, where they are given: a source that somebody else wrote must not
-// bring what lies elsewhere into messages and bundles.
+// The folders that imports and %include may read, where they are given: a source from an untrusted
+// author must not bring files from elsewhere into messages and bundles.
 
 #include <span>
 #include <string>
@@ -11,7 +11,7 @@ namespace tessera {
 
 /// Why the file of a path is not read where only sources in `roots` and the folders below are; empty where it may be,
 /// and where there are no roots. What counts is where links lead to. A file that is missing inside may be read: its
-/// text may come from elsewhere. Of what lies outside it is not told whether it is there.
+/// text may come from elsewhere. Whether a path outside exists is not reported.
 std::string refuse_outside(const std::string& path, std::span<const std::string> roots);
 
 /// Reads a file that may be read; what is read is what was looked at.

@@ -11,7 +11,7 @@ namespace tessera {
 
 namespace {
 
-/// What stands before the first token of a line.
+/// The white space before the first token of a line.
 struct Indentation {
   uint32_t width = 0;
   bool tabs = false;
@@ -55,7 +55,7 @@ bool begins_statement(TokenKind kind) {
   }
 }
 
-/// What a line leaves open for the next.
+/// The state that a line leaves for the next.
 enum class LineEnd : uint8_t {
   Complete,      ///< nothing
   AwaitsBlock,   ///< `if x:`
@@ -68,7 +68,7 @@ LineEnd line_end(const Token* begin, const Token* end) {
   bool colon_last = (end - 1)->kind == TokenKind::Colon;
   if (compound && colon_last) return LineEnd::AwaitsBlock;
   bool broken = colon_last;
-  bool suite_here = false;
+  bool block_here = false;
   size_t depth = 0;
   size_t lambdas = 0;
   for (const Token* at = begin; at != end; ++at) {
@@ -81,11 +81,11 @@ LineEnd line_end(const Token* begin, const Token* end) {
     if (lambdas != 0) {
       --lambdas;
     } else {
-      suite_here = true;
+      block_here = true;
     }
   }
-  bool may_lack_suite = (suite_here && !broken) || begin->kind == TokenKind::On;
-  if (compound) return may_lack_suite ? LineEnd::Complete : LineEnd::BrokenHeader;
+  bool may_lack_block = (block_here && !broken) || begin->kind == TokenKind::On;
+  if (compound) return may_lack_block ? LineEnd::Complete : LineEnd::BrokenHeader;
   return broken ? LineEnd::Broken : LineEnd::Complete;
 }
 

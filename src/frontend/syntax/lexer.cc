@@ -1,4 +1,4 @@
-// The generated lexer over bytes, and what is wrong with the tokens it finds.
+// Runs the generated lexer over bytes, and reports errors of the tokens.
 
 #include "frontend/syntax/lexer.h"
 
@@ -119,7 +119,7 @@ void TokenChecker::unknown(const RawToken& token) {
   if (character == "\\") report.help("a line is continued by a '\\' that ends it");
 }
 
-/// A string between curly quotes is one mistake; one of them alone is, too.
+/// A string between curly quotes is one error; one of them alone is, too.
 bool TokenChecker::quoted(size_t offset, std::string_view character) {
   bool is_single = character == "\u2018" || character == "\u2019";
   bool is_double = character == "\u201C" || character == "\u201D";

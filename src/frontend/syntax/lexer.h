@@ -1,5 +1,5 @@
 #pragma once
-// Cutting a file into tokens.
+// Splits a file into tokens.
 
 #include "frontend/syntax/token.h"
 #include "support/diagnostic.h"

@@ -76,7 +76,7 @@ bool Promoter::refuse_try(size_t i) {
   if (!diagnostics_ || !is_block) return false;
   if (word == "try" || !tries_) {
     diagnostics_->report(diag::unexpected_at_start, buffer_.loc(tokens_[i]), buffer_.describe(tokens_[i]))
-        .help("nothing fails in the middle of a program; what has to hold stands in a 'where' clause");
+        .help("nothing fails in the middle of a program; write conditions in a 'where' clause");
   }
   tries_ = true;
   tokens_[i].kind = TokenKind::If;  // a block follows
@@ -204,7 +204,7 @@ void Promoter::step(size_t i) {
 /// Counts the links of the chains that are open at a place of a line.
 class ChainCounter {
  public:
-  /// Takes the next token; the name of the form whose chain has become too long, or null.
+  /// Takes the next token; the name of the form whose chain is too long, or null.
   const char* step(TokenKind kind);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// What is decided about a logical line before layout: which names act as keywords, and whether its
-// chains are short enough.
+// Decisions about a logical line before layout: which names act as keywords, and whether its chains
+// are short enough.
 
 #include <cstddef>
 
@@ -14,7 +14,7 @@ namespace tessera {
 /// never deeper than brackets and chains allow, left operands of binary operators excepted.
 inline constexpr size_t max_chain = 1000;
 
-/// Turns names into the keywords const, dim, module, on, param (first in a statement, before a
+/// Makes names the keywords const, dim, module, on, param (first in a statement, before a
 /// name; `on` also before a string), where (in a def or module line, after an operand) and Region
 /// (before brackets that a name follows). Two names side by side are no expression, so nothing that
 /// is valid otherwise changes its meaning.

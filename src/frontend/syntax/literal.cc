@@ -80,7 +80,7 @@ std::optional<double> parse_float(std::string_view text) {
   std::from_chars_result read = std::from_chars(digits.data(), end, value);
   if (read.ptr != end) return std::nullopt;
   if (read.ec == std::errc::result_out_of_range) {
-    // from_chars does not tell overflow from underflow; strtod does.
+    // from_chars does not distinguish overflow and underflow; strtod does.
     value = std::strtod(digits.c_str(), nullptr);
     if (std::isinf(value)) return std::nullopt;
     return value;

@@ -40,7 +40,7 @@ class Splitter {
     return kind(at) == TokenKind::Newline ? at + 1 : at;
   }
   size_t end_of_block(size_t at) const;
-  /// `@…` without the definition, which would be a mistake on this line.
+  /// `@…` without the definition, which would be an error on this line.
   bool is_decorator_line(size_t at) const {
     if (kind(at) != TokenKind::At) return false;
     while (kind(at) != TokenKind::Newline && kind(at) != TokenKind::EndOfFile &&

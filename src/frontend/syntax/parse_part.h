@@ -1,5 +1,5 @@
 #pragma once
-// Parsing a part of a file by itself, for tools that parse again what has changed alone.
+// Parses a part of a file on its own, for tools that parse only the changed parts again.
 
 #include <span>
 

@@ -25,7 +25,7 @@ Binding binding(TokenKind op) {
     case TokenKind::Slash:
     case TokenKind::Floor:
     case TokenKind::Percent:
-    case TokenKind::At: return BindsProduct;
+    case TokenKind::At: return BindsMultiplication;
     case TokenKind::Power: return BindsPower;
     default: return BindsNothing;
   }

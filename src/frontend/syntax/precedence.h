@@ -16,7 +16,7 @@ enum Binding : int {
   BindsAmp,
   BindsShift,
   BindsSum,
-  BindsProduct,
+  BindsMultiplication,
   BindsPrefix,
   BindsPower,
 };

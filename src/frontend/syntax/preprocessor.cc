@@ -80,7 +80,7 @@ class Preprocessor {
   void error(const Directive& directive);
   bool expect_no_more(const Directive& directive, size_t used);
   bool active() const { return branches_.empty() || branches_.back().active; }
-  /// What stands here becomes code.
+  /// Whether the text here becomes code.
   bool emits() const { return active() && !macros_only_; }
 
   SourceManager& sources_;
@@ -129,7 +129,7 @@ void Preprocessor::run_file(FileId file) {
 }
 
 /// Whether a line begins with '@' and a definition, or another such line, follows it: where it is not
-/// indented more than its statement, no operand of a product does.
+/// indented more than its statement, no operand of a matmul does.
 bool Preprocessor::is_decorator(const Reading& reading, size_t at) {
   const std::vector<RawToken>& tokens = raw(reading);
   if (tokens[at].kind != TokenKind::At) return false;
@@ -208,7 +208,7 @@ size_t Preprocessor::end_of_condition(const Reading& reading, size_t at) {
   return at;
 }
 
-/// A directive inside of brackets is a mistake of the whole statement. Branches that begin there may close the bracket
+/// A directive inside of brackets is an error of the whole statement. Branches that begin there may close the bracket
 /// each: nobody reads them.
 void Preprocessor::skip_directive(const Reading& reading, size_t& at) {
   size_t end = end_of_condition(reading, at);
@@ -417,7 +417,7 @@ void Preprocessor::directive(const Reading& reading, const Directive& directive)
   error(directive);
 }
 
-/// What is skipped is no program yet, but has to show where it ends: a misspelt '%else' counts as one.
+/// Skipped text need not be a program, but its end must be found: a misspelt '%else' counts as one.
 void Preprocessor::unknown(const Reading& reading, const Directive& found, const std::vector<std::string>& names) {
   auto report = diagnostics_.report(diag::unknown_directive, found.loc, found.name);
   report.suggest(sources_, found.loc, found.name, names);
@@ -464,7 +464,7 @@ void Preprocessor::else_if(const Directive& directive) {
   bool is_else = directive.tokens.size() == 1 && !directive.broken;
   if (is_else) {
     diagnostics_.report(diag::bad_condition, directive.end, "a value")
-        .fix("'%else' is what has no condition", directive.loc, "%else");
+        .fix("only '%else' has no condition", directive.loc, "%else");
   }
   branch.active = branch.outer_active && !branch.taken && (is_else || evaluate(directive));
   branch.taken = branch.taken || branch.active;

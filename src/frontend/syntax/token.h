@@ -23,7 +23,7 @@ std::string_view display_name(TokenKind kind);
 bool is_trivia(TokenKind kind);
 /// A name, a literal or a closing bracket: what an operand may end with.
 bool ends_operand(TokenKind kind);
-/// What an operand may begin with.
+/// The tokens that an operand may begin with.
 bool starts_operand(TokenKind kind);
 /// The words a statement with a block begins with (`if`, `elif`, `def`).
 bool begins_compound(TokenKind kind);
@@ -34,7 +34,7 @@ bool is_closing(TokenKind kind);
 /// The bracket that closes an opening one.
 TokenKind closing_of(TokenKind opening);
 
-/// What became of a token of a file.
+/// The state of a token of a file after preprocessing.
 enum class TokenRole : uint8_t {
   Code,       ///< went on to the parser
   Trivia,     ///< white space and comments
@@ -56,8 +56,8 @@ struct LexedFile {
   std::vector<RawToken> tokens;
 };
 
-/// A token on its way to the parser. Its text lies in `file`; when a macro made it, `expansion`
-/// tells where the macro was used (see TokenBuffer).
+/// A token for the parser. Its text lies in `file`; when a macro made it, `expansion`
+/// says where the macro was used (see TokenBuffer).
 struct Token {
   TokenKind kind;
   FileId file;

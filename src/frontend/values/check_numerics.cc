@@ -1,4 +1,5 @@
-// Dtypes: the language's spellings, which one widens to which, and what a value is computed in.
+// Dtypes: their spellings in the language, widening between them, and the dtype a value is computed
+// in.
 
 #include "frontend/values/check_numerics.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 // Dtypes as the language sees them. A value of type T @accum(A) is stored as T and computed in A;
-// mixed dtypes meet by widening, and only where every value of one is a value of the other.
+// mixed dtypes are promoted by widening, and only where every value of one is a value of the other.
 
 #include <optional>
 #include <string_view>
@@ -20,7 +20,7 @@ std::vector<std::string_view> dtype_names();
 DType default_accum(DType dtype);
 /// The dtype in which a value of that storage dtype and those policies is computed.
 DType compute_dtype(DType storage, const Policies& policies);
-/// The dtype in which a product sums: compute_dtype, and 32 bits for the narrower integers.
+/// The dtype in which a matmul sums: compute_dtype, and 32 bits for the narrower integers.
 DType contraction_dtype(DType storage, const Policies& policies);
 /// True if every value of `from` is a value of `to`.
 bool widens_to(DType from, DType to);

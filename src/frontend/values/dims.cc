@@ -124,7 +124,7 @@ std::string clause_for(DimTable& dims, const DimFact& asked, std::span<const Dim
     int64_t& whole = moduli.try_emplace(symbol, 1).first->second;
     whole = std::min(std::lcm(whole, modulus), largest + 1);
   }
-  // What a division is of may be a multiple of what it is by; or else each size of some number.
+  // The dividend may be a multiple of the divisor, or else each of its sizes one of some number.
   std::vector<DimFact> multiples;
   std::string all;
   for (Dim side : {asked.left, asked.right}) collect_divisions(dims, side, multiples);
@@ -161,7 +161,7 @@ Dim reduced_quotient(DimTable& dims, Dim a, Dim b) {
 bool has_size(DimTable& table, std::span<const Dim> dims) {
   Dim bits = table.constant(64);  // of an element of the widest dtype
   for (Dim dim : dims) {
-    // Strides are products, too, and know nothing of an extent of 0 further out.
+    // Strides are products, too, and do not depend on an extent of 0 further out.
     if (!dim->is_constant(0)) bits = table.mul(bits, dim);
   }
   return !bits->overflow;

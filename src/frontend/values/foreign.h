@@ -1,5 +1,5 @@
 #pragma once
-// What other languages and libraries for tensors call the things of this one.
+// The names that other languages and tensor libraries use for functions of this one.
 
 #include <string>
 #include <string_view>

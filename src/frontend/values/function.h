@@ -38,12 +38,12 @@ struct Function {
   Loc loc;
   bool pure = false;        ///< `@pure`
   bool is_method = false;   ///< of an instance: its first parameter, `self`, is in the scope
-  bool of_tiles = false;    ///< a kernel on whole tensors: `tile.dot` is their product
+  bool of_tiles = false;    ///< a kernel on whole tensors: `tile.dot` is their matmul
   std::string unsupported;  ///< a decorator that is known and not compiled yet
   const ast::Decorator* numerics = nullptr;  ///< `@verify.numerics(…)`
   std::vector<std::pair<Datum, Loc>> schedules;  ///< of `with_schedule`, beside the decorators'
 
-  /// What calls give arguments for: of a method without `self`.
+  /// The parameters that calls give arguments for: of a method without `self`.
   std::span<const ast::Parameter> parameters() const;
   const ast::Node* node() const;
 };

@@ -26,7 +26,7 @@ class Scope;
 /// The name that an expression of operators and subscripts begins with; null where there is none, or nothing behind it.
 const ast::Name* leading_name(const ast::Expr& expr);
 
-/// What the name of a `module` stands for.
+/// The value of the name of a `module`.
 class ModuleReference : public Object {
  public:
   ModuleReference(const ast::Module* stmt, Scope* scope) : stmt_(stmt), scope_(scope) {}
@@ -59,7 +59,7 @@ class ModuleApplication : public Object {
   const ModuleReference& module() const { return module_; }
   /// One for each parameter.
   const std::vector<Argument>& arguments() const { return arguments_; }
-  /// What `name=` says; empty when it is not given.
+  /// The value of `name=`; empty when it is not given.
   const std::string& name() const { return name_; }
   Loc loc() const { return loc_; }
   std::string describe() const override;
@@ -84,7 +84,7 @@ class ModuleInstance : public Object {
         scope_(scope),
         depth_(application.measure().depth) {}
   const ModuleReference& module() const { return module_; }
-  /// What `name=` said.
+  /// The value of `name=`.
   const std::string& name() const { return name_; }
   /// In which methods are run: it has the module's parameters, its constants and `self`.
   Scope* scope() const { return scope_; }

@@ -1,9 +1,9 @@
 #pragma once
-// What tools hear of an evaluation while it runs: values of names and expressions. The evaluation
-// works the same with an observer and without one.
+// The interface through which tools observe an evaluation: values of names and expressions. The
+// evaluation works the same with an observer and without one.
 //
-// A place is told once for each time it is evaluated: the turns of a loop that is written out and
-// the calls of a function tell it again, with the values they have.
+// A place is reported once for each time it is evaluated: the iterations of an unrolled loop and
+// the calls of a function report it again, with the values they have.
 
 #include <map>
 #include <string>
@@ -26,14 +26,14 @@ class EvaluationObserver {
   /// `name`, written at `loc`, has this value from here on: a variable, a parameter of a call, a
   /// dimension of a signature, a field of an instance. Never poison.
   virtual void bound(std::string_view /*name*/, Loc /*loc*/, const Datum& /*value*/) {}
-  /// What an expression came to. Never poison.
+  /// The value of an expression. Never poison.
   virtual void evaluated(const ast::Expr& /*expr*/, const Datum& /*value*/) {}
   /// The callee and the arguments of a call are evaluated; the callee is about to be run.
   virtual void called(const ast::Call& /*call*/, const Datum& /*callee*/) {}
   /// A function ended; its effects with the first place of each. The result may be poison.
   virtual void returned(const Function& /*function*/, const Datum& /*result*/,
                         const std::map<std::string, Loc>& /*effects*/) {}
-  /// What follows is computed on this device; empty: on the one that the target says.
+  /// The following ops run on this device; empty: on the one that the target says.
   virtual void placed(std::string_view /*device*/) {}
 };
 

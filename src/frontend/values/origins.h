@@ -1,11 +1,11 @@
 #pragma once
-// The way back from a value to what it has its dtype or its shape from.
+// Finds where a value has its dtype or its shape from.
 
 #include "ir/core/op.h"
 
 namespace tessera::frontend {
 
-/// What enters a loop for an argument of its region, if it has the argument's type; null for other arguments.
+/// The initial value of a loop for an argument of its region, if it has the argument's type; null for other arguments.
 const Value* entering(const Value* argument);
 
 /// Back along operands of the same dtype to a value that has it of itself: an argument before an op, and an op of the

@@ -1,6 +1,6 @@
 #pragma once
-// What values may stand for that are no numbers while compiling: a range over which a loop runs on the machine, a name
-// that only a suite there defines, a default that waits for what arguments say.
+// Values that are not known at compile time: the range of a run-time loop, a name that only a block
+// of such a loop or branch defines, a default that depends on arguments.
 
 #include "frontend/values/value.h"
 
@@ -22,11 +22,11 @@ class RuntimeRange : public Object {
   int64_t step_;
 };
 
-/// What a name stands for that only a loop or one branch, run on the machine, gives a value.
+/// Stands for a name that has a value only in a run-time loop or in one branch.
 class LocalName : public Object {
  public:
   std::string describe() const override {
-    return "a name that has a value only inside a loop or branch that runs on the machine";
+    return "a name that has a value only inside a run-time loop or branch";
   }
 };
 

@@ -170,7 +170,7 @@ bool has_dtypes(const ScheduleRow& row, const ScheduleQuery& query) {
   });
 }
 
-/// What is left to ask of sizes; nothing when the row can never be the one.
+/// The conditions that remain for sizes; nothing when the row can never be the one.
 std::optional<std::vector<DimFact>> open_conditions(DimTable& dims, const ScheduleRow& row,
                                                     const ScheduleQuery& query) {
   std::vector<DimFact> open;

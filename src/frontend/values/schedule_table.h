@@ -38,7 +38,7 @@ struct ScheduleRow {
   std::map<std::string, Attr> schedule;
 };
 
-/// What a kernel instance looks like to a table.
+/// A kernel instance as a table sees it.
 struct ScheduleQuery {
   std::string kernel;  ///< behind its module: "tessera.matmul.matmul"
   std::map<std::string, DType> dtypes;  ///< dtype parameters
@@ -49,7 +49,7 @@ struct ScheduleQuery {
 
 class ScheduleTable {
  public:
-  /// Reads a file. It is untrusted: every mistake is a diagnostic that names the row.
+  /// Reads a file. It is untrusted: every error is a diagnostic that names the row.
   static Result<ScheduleTable> read(Context& context, std::string_view name, std::string_view text,
                                     DiagnosticEngine& diagnostics);
 

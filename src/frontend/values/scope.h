@@ -1,6 +1,6 @@
 #pragma once
 // Names and what they stand for. Scopes form a tree: prelude <- file <- function <- nested
-// function. Suites of if, for, with and on open none.
+// function. Blocks of if, for, with and on open none.
 
 #include <map>
 #include <string>

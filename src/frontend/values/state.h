@@ -17,7 +17,7 @@ namespace tessera::frontend {
 enum class StateKind : uint8_t { KVCache, OptimizerState };
 std::string_view to_string(StateKind kind);
 
-/// What the policies behind a type of state say: `KVCache[…] @rolling_window`.
+/// The policies behind a type of state: `KVCache[…] @rolling_window`.
 struct StatePolicies {
   bool rolling_window = false;  ///< the newest positions replace the oldest
   bool fp32_master = false;     ///< the parameter is kept in f32 beside the one that is computed with

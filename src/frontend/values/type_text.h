@@ -1,5 +1,5 @@
 #pragma once
-// Types of IR as messages tell them.
+// Types of IR as messages show them.
 
 #include <string>
 

@@ -125,7 +125,7 @@ std::string_view describe(DatumKind kind) {
 
 namespace {
 
-/// What a value takes beside its parts: the block that is shared, with what the allocator adds.
+/// The memory of a value beside its parts: the shared block, with the overhead of the allocator.
 constexpr size_t block_bytes = 64;
 /// Bytes that are copied in the time of a step.
 constexpr size_t bytes_of_step = 1024;

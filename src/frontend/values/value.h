@@ -45,7 +45,7 @@ struct IrValue {
   Value* value = nullptr;
   DType storage = DType::F32;
   Policies policies;      ///< as written; nothing implied
-  bool weak = false;      ///< made of numbers and dims alone: takes the dtype of what it meets
+  bool weak = false;      ///< made of numbers and dims alone: takes the dtype of the other operands
   Loc origin;             ///< where it was declared or computed
   std::string_view name;  ///< of the parameter or variable; empty for an unnamed result
 };
@@ -53,7 +53,7 @@ struct IrValue {
 /// How much there is to a value for whoever goes through all of it. Values are shared, so that a few steps can make one
 /// that nobody gets to the end of.
 struct Measure {
-  uint64_t parts = 1;  ///< those that are shared count as often as they are met; stops at `most`
+  uint64_t parts = 1;  ///< shared ones count each time; stops at `most`
   uint32_t depth = 0;  ///< of the innermost part
   static constexpr uint64_t most = uint64_t(1) << 62;
 
@@ -81,7 +81,7 @@ struct Namespace {
 class Object {
  public:
   virtual ~Object() = default;
-  /// What a message calls it: "a tile context".
+  /// Its name in messages: "a tile context".
   virtual std::string describe() const = 0;
   /// Of an object that other values are in.
   virtual Measure measure() const { return {}; }
@@ -192,7 +192,7 @@ class Datum {
   Measure measure() const;
 
  private:
-  /// What copies of a value share. Making it is counted as work and, as long as it is there, as memory.
+  /// The data that copies of a value share. Making it is counted as work and, as long as it is there, as memory.
   template <typename T>
   struct Shared {
     explicit Shared(T made);
@@ -229,7 +229,7 @@ class Datum {
 /// The value as source text would write it: `3`, `(1, B*S)`, `bf16`; for IR values and functions
 /// what they are. A long one is cut, and ends in "…".
 std::string to_text(const Datum& datum);
-/// What a message calls it: "an integer", "a tensor<B x 4, f32>".
+/// Its name in messages: "an integer", "a tensor<B x 4, f32>".
 std::string describe(const Datum& datum);
 /// The dtype that a value is or names: `int`, `float` and `bool` are conversions and dtypes.
 std::optional<DType> named_dtype(const Datum& datum);

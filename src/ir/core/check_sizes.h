@@ -1,5 +1,5 @@
 #pragma once
-// Sizes that do not fit in 64 bits: dims know that they overflowed, and nobody behind the IR does.
+// Reports sizes that do not fit in 64 bits: dims record an overflow, and nothing after the IR does.
 
 #include "ir/core/module.h"
 #include "support/diagnostic.h"

@@ -1,5 +1,6 @@
 #pragma once
-// Relations between dims that hold, or are asked for: `where` clauses, guards, what a kernel assumes.
+// Relations between dims that hold or are required: `where` clauses, guards, assumptions of
+// kernels.
 //
 // As an attribute a fact is {left = <K % 8>, relation = "==", right = <0>}; a guard has the source's text beside them.
 
@@ -36,13 +37,13 @@ struct DimFact {
 std::optional<bool> decide(DimTable& dims, const DimFact& asked, std::span<const DimFact> facts = {});
 /// The one form of a dim among those that the facts make equal: equal sizes are equal pointers (dim_rules.h).
 Dim one_form(DimTable& dims, Dim dim, std::span<const DimFact> facts);
-/// What the facts say of multiples.
+/// The facts about multiples.
 std::vector<DimMultiple> multiples(std::span<const DimFact> facts);
 
 Attr fact_attr(Context& context, const DimFact& fact);
 /// Nothing when the attribute is no fact.
 std::optional<DimFact> read_fact(Attr attribute);
-/// Those of a list; null is an empty one, and what is no fact is left out.
+/// Those of a list; null is an empty one, and elements that are no facts are left out.
 std::vector<DimFact> read_facts(Attr list);
 
 /// True if the dim depends on the symbol.

@@ -189,7 +189,7 @@ Dim DimRules::divided(Dim dim) const {
 }
 
 Dim DimRules::rewritten(Dim dim) const {
-  // Rules may turn in circles, which the number of steps ends: what was reached by then is equal, too.
+  // Rules may run in circles, which the limit on steps ends: the dim reached by then is equal, too.
   constexpr int max_steps = 64;
   for (int step = 0; step < max_steps && !dim->overflow; ++step) {
     Dim next = nullptr;

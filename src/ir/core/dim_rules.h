@@ -1,13 +1,14 @@
 #pragma once
-// What the equalities among facts make of dims: one way to write each size, so that sizes which the facts make equal
-// are equal pointers.
+// Rewrites dims by the equalities among facts to a canonical form, so that sizes which the facts
+// make equal are equal pointers.
 //
 //   H % 4 == 0     H is written as 4*h while dims are computed: H//2 = 2*h, 2*(H//4) = 2*h, H % 2 = 0. Any residue of
 //                  a symbol is taken so, several of one symbol together.
 //                  H == 4*(H//4) says the same.
 //   a % b == 0     b*(a//b) is a and a % b is 0, for what no residue of one symbol says (D % H, B*S % 64).
 //   a == b         rewrites the leading product of a - b by the rest.
-// What is shown has no h: what is computed is written with H again, H rather than H//2, and that rather than H//4.
+// Dims that are shown have no h: results are written with H again, H rather than H//2, and that
+// rather than H//4.
 
 #include <span>
 #include <string>
@@ -22,7 +23,7 @@ class DimRules {
   /// Looks at the first 64 equalities, which is more than programs have.
   DimRules(DimTable& dims, std::span<const DimFact> facts);
 
-  /// The one way to write the dim with the symbols it has.
+  /// The canonical form of the dim, in the symbols it has.
   Dim canonical(Dim dim) const;
   /// The same, in the symbols that are computed with. An overflow says nothing of the dim.
   Dim reduced(Dim dim) const;

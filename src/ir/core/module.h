@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-/// What a new op is made of.
+/// The parts of a new op.
 struct OpState {
   const OpInfo* info = nullptr;
   Loc loc;

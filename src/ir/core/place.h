@@ -1,5 +1,5 @@
 #pragma once
-// Places in the source as bundles and messages of the runtime name them.
+// Places in the source, as bundles and the runtime's messages name them.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Values where they are not known yet: the arithmetic that makes them, once more.
+// Rematerialises values: repeats the arithmetic that computes them where they are not known yet.
 
 #include <map>
 

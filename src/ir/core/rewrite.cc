@@ -97,7 +97,7 @@ bool RewriteDriver::visit(Op* op) {
 }
 
 void RewriteDriver::push_new(Op* last, uint32_t first_new) {
-  // What was built stands before the op that was looked at, which may still be there.
+  // New ops stand before the op that was looked at, which may still be there.
   if (last && last->id() < first_new) last = last->prev();
   for (; last && last->id() >= first_new; last = last->prev()) rewriter_.push(last);
 }

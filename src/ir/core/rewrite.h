@@ -4,8 +4,8 @@
 // A pattern is a plain function that looks at one op and either leaves everything as it is and
 // gives false, or changes the IR through the Rewriter and gives true. The driver keeps a worklist:
 // at first all ops in order, then whatever a rewrite touched (what was built, what uses the
-// replacement, what lost a use). Ops without effects whose results nobody uses are dropped on the
-// way, so that patterns that ask for a single use see the truth. Each pattern must bring the IR
+// replacement, what lost a use). Ops without effects and without uses are dropped as the driver
+// goes, so that patterns that ask for a single use see the truth. Each pattern must bring the IR
 // nearer to its canonical form; two that undo each other are a bug, which a limit on the number of
 // rewrites reports.
 
@@ -38,7 +38,7 @@ class Rewriter : public Builder {
   void erase(Op* op);
 
   std::vector<Op*> worklist_;
-  std::unordered_set<Op*> waiting_;  ///< what is in the worklist and not erased
+  std::unordered_set<Op*> waiting_;  ///< the ops in the worklist that are not erased
 };
 
 struct Pattern {
@@ -46,8 +46,8 @@ struct Pattern {
   bool (*apply)(Op* op, Rewriter& rewriter);
 };
 
-/// Is told of each pattern that is applied, on this thread; null for nobody. Gives the one before. For tests that count
-/// them.
+/// Sets the observer of the patterns applied on this thread, null for none; returns the one before.
+/// For tests that count them.
 using PatternObserver = void (*)(const Pattern& pattern);
 PatternObserver observe_patterns(PatternObserver observer);
 

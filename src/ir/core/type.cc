@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view space_names[] = {"global", "shared", "register", "scratch"};
 
-std::string product_text(const std::vector<Dim>& dims) {
+std::string joined_text(const std::vector<Dim>& dims) {
   std::string text;
   for (Dim dim : dims) text += dim->text + " x ";
   if (!text.empty()) text.resize(text.size() - 3);
@@ -32,7 +32,7 @@ std::string dtype_text(const TypeNode& node) {
 }
 
 std::string shaped_text(std::string_view head, const TypeNode& node) {
-  std::string dims = product_text(node.dims);
+  std::string dims = joined_text(node.dims);
   return fmt::format("{}<{}{}{}", head, dims, dims.empty() ? "" : ", ", dtype_text(node));
 }
 

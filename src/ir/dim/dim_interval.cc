@@ -1,4 +1,4 @@
-// Interval arithmetic on dimensions: what follows from every symbol being a size, that is, at least 0.
+// Interval arithmetic on dimensions: every symbol is a size, that is, at least 0.
 
 #include <algorithm>
 

@@ -10,12 +10,12 @@ namespace tessera {
 /// The q with q * b == a as polynomials; null when there is none.
 Dim exact_quotient(DimTable& table, Dim a, Dim b);
 
-/// What is known beside the normal form: `of` is a multiple of `by`.
+/// A fact beside the normal form: `of` is a multiple of `by`.
 struct DimMultiple {
   Dim of;
   Dim by;
 };
-/// What the relation left == right says in that form, as `S % 64 == 0` does; nothing for others.
+/// The relation left == right in that form, such as `S % 64 == 0`; nothing for others.
 std::optional<DimMultiple> as_multiple(Dim left, Dim right);
 
 }  // namespace tessera

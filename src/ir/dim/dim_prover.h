@@ -1,10 +1,11 @@
 #pragma once
 // Proves that polynomials of sizes are at least 0, given others that are.
 //
-// Each inequality f >= 0 lends itself to be subtracted, times a product that is at least 0: where p - c*f >= 0 so is p.
-// What cancels a negative term of p is tried, as deep as the search goes. Bounds of single symbols are written into
-// all polynomials first (S >= 16 as S + 16), and what an atom is bounded by (x//k by x) is an inequality like others.
-// The search has a budget of steps; what it does not prove stays open.
+// An inequality f >= 0 can be subtracted, times a product that is at least 0: if p - c*f >= 0, so
+// is p. The search subtracts inequalities that cancel a negative term of p, to a limited depth.
+// Bounds of single symbols are first written into all polynomials (S >= 16 as S + 16), and the
+// bound of an atom (x//k by x) is an inequality like others. The search has a budget of steps; what
+// it does not prove stays open.
 
 #include <span>
 #include <vector>
@@ -36,7 +37,7 @@ class DimProver {
   DimTable& dims_;
   std::vector<Dim> facts_;
   std::vector<const DimAtom*> bounded_;  ///< atoms whose bounds are among the facts
-  std::vector<std::map<std::string, Dim, std::less<>>> raised_;  ///< what symbols are written as, in turn
+  std::vector<std::map<std::string, Dim, std::less<>>> raised_;  ///< what symbols are written as, one after the other
   int budget_ = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Terms of dims and what is in them, for what computes with them (dim_rules.h, dim_prover.h).
+// Terms of dims and their factors, for dim_rules.h and dim_prover.h.
 
 #include "ir/dim/dim.h"
 #include "support/spending.h"
@@ -27,8 +27,8 @@ bool leads(const DimTerm& a, const DimTerm& b);
 /// The product that is left of a term's when the factors of another's are taken out; null when it lacks one of them.
 Dim without_factors(DimTable& table, const DimTerm& term, const DimTerm& factors);
 
-/// For each symbol below a division by a constant, a number whose remainders tell those of all divisions; one that is
-/// more than `most` says only that.
+/// For each symbol below a division by a constant, a number whose remainders determine those of all
+/// divisions; one that is more than `most` says only that.
 using DimModuli = std::map<std::string, int64_t, std::less<>>;
 DimModuli moduli_of(Dim dim, int64_t most);
 

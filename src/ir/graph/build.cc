@@ -174,7 +174,7 @@ Value* reduce(Builder& builder, Value* a, std::string_view kind, const std::vect
 Value* gemm(Builder& builder, Value* a, Value* b, DType accum, bool transpose_a, bool transpose_b) {
   Context& context = builder.context();
   auto dims = gemm_dims(a->type(), b->type(), transpose_a, transpose_b);
-  TSR_CHECK(dims.has_value(), "the operands of a product do not fit");
+  TSR_CHECK(dims.has_value(), "the operands of a matmul do not fit");
   auto flag = [&](bool value) { return value ? context.boolean(true) : nullptr; };
   return builder.value(info(OpKind::Gemm), {{a}, {b}}, context.tensor(std::move(*dims), accum),
                        {{"accum", context.dtype(accum)},

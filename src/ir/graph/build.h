@@ -25,7 +25,7 @@ namespace tessera::graph {
 /// nullopt when two extents differ and neither is 1.
 std::optional<std::vector<Dim>> broadcast_dims(Context& context,
                                                std::span<const std::vector<Dim>> shapes);
-/// The dims of the matrix product of the last two axes; nullopt when the operands do not fit.
+/// The dims of the matmul of the last two axes; nullopt when the operands do not fit.
 std::optional<std::vector<Dim>> gemm_dims(Type a, Type b, bool transpose_a, bool transpose_b);
 /// The dims left after combining those along `axes`, which are sorted; with `keep` they become 1.
 std::vector<Dim> reduced_dims(Context& context, Type a, std::span<const int64_t> axes, bool keep);

@@ -1,6 +1,6 @@
 // Walks a function's ops in order with a table of the values that are still needed. A value is
-// dropped after its last use, so that the memory taken is what the function needs live. What a
-// region uses of the values around it is dropped when the op with that region is done.
+// dropped after its last use, so that only live values take memory. Values around a region that it
+// uses are dropped when the op with that region is done.
 
 #include "ir/graph/eval.h"
 

@@ -1,4 +1,4 @@
-// What is known on entry: dim symbols from the extents of arguments, and the guards on them.
+// The facts known on entry: dim symbols from the extents of arguments, and the guards on them.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// The interpreter's matrix product. An element of the result is acc = fma(a, b, acc) over k in
+// The interpreter's matmul. An element of the result is acc = fma(a, b, acc) over k in
 // ascending order, starting from 0, in the accumulator's dtype. Rows of c are the inner loop, so
 // that this order is kept while the loop runs on vectors: elements of a row do not depend on each
 // other.
@@ -25,9 +25,9 @@ namespace {
   return a * b + c;
 }
 
-/// A product c[m, n] += a[m, k] b[k, n] of row-major matrices whose rows are that far apart.
+/// A matmul c[m, n] += a[m, k] b[k, n] of row-major matrices whose rows are that far apart.
 template <typename T>
-struct Product {
+struct Matmul {
   const T* a;
   const T* b;
   T* c;
@@ -36,7 +36,7 @@ struct Product {
 };
 
 template <int rows, int steps, typename T>
-[[gnu::always_inline]] inline void accumulate_block(const Product<T>& p, int64_t i, int64_t l) {
+[[gnu::always_inline]] inline void accumulate_block(const Matmul<T>& p, int64_t i, int64_t l) {
 #pragma GCC ivdep
   for (int64_t j = 0; j < p.n; ++j) {
     for (int r = 0; r < rows; ++r) {
@@ -50,31 +50,31 @@ template <int rows, int steps, typename T>
 }
 
 template <int rows, typename T>
-[[gnu::always_inline]] inline void accumulate_rows(const Product<T>& p, int64_t i) {
+[[gnu::always_inline]] inline void accumulate_rows(const Matmul<T>& p, int64_t i) {
   int64_t l = 0;
   for (; l + 4 <= p.k; l += 4) accumulate_block<rows, 4>(p, i, l);
   for (; l < p.k; ++l) accumulate_block<rows, 1>(p, i, l);
 }
 
 template <typename T>
-[[gnu::always_inline]] inline void accumulate_all(const Product<T>& p) {
+[[gnu::always_inline]] inline void accumulate_all(const Matmul<T>& p) {
   int64_t i = 0;
   for (; i + 2 <= p.m; i += 2) accumulate_rows<2>(p, i);
   for (; i < p.m; ++i) accumulate_rows<1>(p, i);
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx2,fma")]] void accumulate_with_fma(const Product<float>& p) {
+[[gnu::target("avx2,fma")]] void accumulate_with_fma(const Matmul<float>& p) {
   accumulate_all(p);
 }
-[[gnu::target("avx2,fma")]] void accumulate_with_fma(const Product<double>& p) {
+[[gnu::target("avx2,fma")]] void accumulate_with_fma(const Matmul<double>& p) {
   accumulate_all(p);
 }
 #endif
 
-/// The same bits either way: without the instruction, fma is a function of the C library.
+/// The same bits in both cases: without the instruction, fma is a function of the C library.
 template <typename T>
-void accumulate(const Product<T>& p) {
+void accumulate(const Matmul<T>& p) {
 #if defined(__x86_64__)
   static const bool has_fma = __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
   if constexpr (!std::is_same_v<T, uint64_t>) {
@@ -123,11 +123,11 @@ Rounding rounding_of(const GemmOptions& options, bool exact) {
 }
 
 template <typename T>
-void multiply(const Product<T>& p, const Rounding& rounding, DType accum) {
+void multiply(const Matmul<T>& p, const Rounding& rounding, DType accum) {
   int64_t step = rounding.every ? rounding.every : std::max<int64_t>(p.k, 1);
   std::vector<T> partial(rounding.separate ? size_t(p.m * p.n) : 0);
   for (int64_t l = 0; l < p.k; l += step) {
-    Product<T> part = p;
+    Matmul<T> part = p;
     part.k = std::min(step, p.k - l);
     part.a += l;
     part.b += l * p.b_row;

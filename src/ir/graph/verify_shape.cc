@@ -135,8 +135,8 @@ void verify_transpose(Op* op, OpVerifier& verifier) {
 
 namespace {
 
-/// Reports what is certain to lie outside the operand; what depends on dims is checked when it is
-/// run.
+/// Reports elements that certainly lie outside the operand; cases that depend on dims are checked
+/// when it is run.
 void check_slice_axis(Op* op, size_t axis, Dim start, int64_t step, OpVerifier& verifier) {
   DimTable& dims = op->module()->context().dims();
   Dim extent = op->in(in::Slice::a)->type()->dims[axis];

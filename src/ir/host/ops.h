@@ -21,7 +21,7 @@ Value* place_of(Op* op, unsigned result);
 Value* memory_before(Value* root);
 /// The host.func that an op stands in.
 Op* function_of(Op* op);
-/// What one of the kernels of a launch assumes, in the dims of the entry.
+/// The assumptions of one of the kernels of a launch, in the dims of the entry.
 std::vector<DimFact> assumptions(Op* launch, Op* kernel);
 /// The kernels that a launch may run in the order of choice: its variants, then the one that always may.
 std::vector<Op*> choices(Op* launch);

@@ -22,12 +22,12 @@ bool is_text(Attr text) { return text && text->is(AttrKind::String); }
 /// A dtype that lines are made of (runtime/format/print_text.h).
 bool is_printed(DType dtype) { return dtype == DType::Bool || (byte_size(dtype) >= 4 && dtype != DType::TF32); }
 
-/// What an item says, but for its buffers.
+/// The facts of an item, except for its buffers.
 bool is_item(Attr item, size_t number, size_t rank) {
   if (!item->is(AttrKind::Dict)) return false;
   Attr loop = item->get("loop");
   bool texts = is_text(item->get("label")) && is_text(item->get("source"));
-  bool counts = are_dims(item->get("extents")) && are_dims(item->get("turns"));
+  bool counts = are_dims(item->get("extents")) && are_dims(item->get("trip_counts"));
   if (!texts || !counts || !loop || !loop->is(AttrKind::Int)) return false;
   return loop->integer >= 0 && loop->integer <= int64_t(number) && item->get("extents")->elements.size() + 2 == rank;
 }

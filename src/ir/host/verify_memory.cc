@@ -47,7 +47,7 @@ class MemoryChecker {
       }
       for (Value* value : taken_by(op)) {
         Value* root = root_of(value);
-        if (!is_owner(block, root)) return report(op, "it takes memory that is not this block's to give");
+        if (!is_owner(block, root)) return report(op, "it takes memory that this block does not own");
         if (!gone_.insert(root).second) return report(op, "it takes the same memory twice");
       }
       for (unsigned r = 0; r < op->region_count(); ++r) check_block(op->region(r)->front());

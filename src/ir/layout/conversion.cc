@@ -7,9 +7,9 @@
 // can be asked for two registers in one round; n elements of a lane_xor take n rounds.
 //
 // The permutation makes the rounds full. Receiver l needs elements of senders S(l) + V, where S is
-// linear and V is what the target's registers add; a linear bijection with values in S(l) + V meets
-// every sender of a receiver as lane_xor runs through V. It exists where no element is replicated;
-// elsewhere, and where it saves nothing, it is the identity.
+// linear and V is what the target's registers add; a linear bijection with values in S(l) + V
+// visits every sender of a receiver as lane_xor runs through V. It exists where no element is
+// replicated; elsewhere, and where it saves nothing, it is the identity.
 
 #include "ir/layout/conversion.h"
 

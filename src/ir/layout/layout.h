@@ -31,7 +31,7 @@
 
 namespace tessera::layout {
 
-/// What an index of a layout counts.
+/// The inputs of a layout.
 enum class InputDim : uint8_t { Register, Lane, Warp };
 inline constexpr std::array all_input_dims = {InputDim::Register, InputDim::Lane, InputDim::Warp};
 
@@ -104,7 +104,7 @@ class Layout {
   /// The layout of rank 0: one element, in one register of one thread.
   Layout();
   /// Checks the invariants and the limits and brings the layout into normal form. Without a value,
-  /// `why` says what is wrong, in the words of a diagnostic.
+  /// `why` gets the text of the diagnostic.
   static std::optional<Layout> make(LayoutSpec spec, std::string* why = nullptr);
 
   int rank() const;

@@ -27,7 +27,7 @@ struct LayoutData {
   }
 };
 
-/// Brings a spec into the normal form of layouts. What is wrong otherwise goes to `why`.
+/// Brings a spec into the normal form of layouts. Otherwise `why` gets the error.
 std::optional<LayoutData> build_layout(LayoutSpec spec, std::string& why);
 
 }  // namespace tessera::layout

@@ -103,7 +103,7 @@ class Reader {
     while (at_ < text_.size() && text_[at_] >= 'a' && text_[at_] <= 'z') ++at_;
     return text_.substr(begin, at_ - begin);
   }
-  /// A number and where it stands, for what is said of it later.
+  /// A number and its place, for later messages about it.
   struct Number {
     int32_t value = 0;
     size_t at = 0;
@@ -114,7 +114,7 @@ class Reader {
     int32_t value = number();
     return {value, begin};
   }
-  /// A number from 0 to max_extent; 0 after a mistake.
+  /// A number from 0 to max_extent; 0 after an error.
   int32_t number() {
     skip();
     size_t begin = at_;
@@ -182,7 +182,8 @@ class Reader {
     return order;
   }
 
-  // What a family asks of its numbers; the first that breaks a rule is named, at its place.
+  // The rules of a family's numbers; a message names the first number that breaks one, at its
+  // place.
   void check_multiple(Number number, int64_t of, std::string_view what) {
     if (number.value > 0 && of > 0 && number.value % of == 0) return;
     fail_at(number.at, fmt::format("{} must be a multiple of {}, not {}", what, of, number.value));

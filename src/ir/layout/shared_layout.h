@@ -7,7 +7,7 @@
 // the other, and columns start at multiples of 8 rows. Within it the 16-byte chunks of an address
 // are permuted: bits 4.. are XORed with bits 7.., one, two or three of them, so the 8 rows of a
 // 128-byte swizzle have the same chunk in 8 different places and neither reading rows nor reading
-// columns meets a bank twice. *Panels*: the packed operand of a CPU's dot-product instructions:
+// columns has a bank conflict. *Panels*: the packed operand of a CPU's dot-product instructions:
 // panels of `panel` columns, in each of which `group` neighbouring rows of a column are neighbours
 // in memory (VNNI).
 

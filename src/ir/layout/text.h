@@ -8,8 +8,8 @@
 //   #layout<16 x 44, register = [[0, 1], [8, 0]], repeats = [register 1 11 by 4]>   also lane, warp
 //   #shared<128 x 64, bytes = 2, swizzle = 128>       or pad = 16, or panel = 16; also order
 //
-// A layout prints as the first family above that it belongs to, whichever way it was made, else in
-// the general form. What stands after "also" is left out when it says nothing new: 32 lanes, the
+// A layout prints as the first family above that it belongs to, however it was made, else in
+// the general form. Keys after "also" are left out when they have their defaults: 32 lanes, the
 // last axis fastest, an empty list. A repeat is a dim, an axis (or none), a count and a stride.
 
 #include <optional>
@@ -24,7 +24,7 @@ namespace tessera::layout {
 std::string print(const Layout& layout);
 std::string print(const SharedLayout& layout);
 
-/// What a text does not say rightly, and where.
+/// An error in a text, and its place.
 struct TextError {
   std::string message;
   size_t position = 0;

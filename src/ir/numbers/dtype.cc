@@ -126,7 +126,7 @@ uint64_t encode_slowly(DType dtype, double value, bool saturate) {
 
 uint64_t encode_float(DType dtype, double value, bool saturate) {
   if (dtype == DType::F64) return std::bit_cast<uint64_t>(value);
-  // What is finite and normal in both formats needs no case analysis.
+  // Numbers that are finite and normal in both formats need no case analysis.
   constexpr double largest_f32 = 0x1.fffffep127, smallest_normal = 0x1p-126;
   double magnitude = std::fabs(value);
   if (magnitude >= smallest_normal && magnitude <= largest_f32) {

@@ -19,11 +19,12 @@ constexpr ElementwiseInfo elementwise_table[] = {
 
 using Kind = ElementwiseKind;
 
-// What an op means is written once, for one element. The loops over many elements are instances of the same
-// functions for a constant kind, so that each switch below folds away: hence the inlining.
+// The meaning of an op is written once, for one element. The loops over many elements are instances
+// of the same functions for a constant kind, so that each switch below folds away: hence the
+// inlining.
 #define TSR_FOLDS [[gnu::always_inline]] inline
 
-/// Rounds a double to a dtype the way compiled code does: once to f32, and from there to narrower ones.
+/// Rounds a double to a dtype as compiled code does: once to f32, and from there to narrower ones.
 /// For + - * / and sqrt the two roundings equal one (f32 has more than twice the digits of f16 and bf16).
 TSR_FOLDS double round_to(DType dtype, double value) {
   if (dtype == DType::F64) return value;

@@ -19,7 +19,7 @@ struct GpuFacts {
   unsigned registers_per_thread = 255;
   unsigned threads_per_block = 1024;
   unsigned shared_per_block = 0;       ///< the most that a block may ask for
-  bool has_wgmma = false;              ///< products of warpgroups, from descriptors of shared memory
+  bool has_wgmma = false;              ///< MMAs of warpgroups, from descriptors of shared memory
   bool has_tma = false;                ///< bulk copies by tensor maps, counted at mbarriers
   bool has_clusters = false;
   bool has_register_reallocation = false;
@@ -34,7 +34,7 @@ struct Machine {
   unsigned vector_registers = 0;  ///< how many the compiler may use
   bool has_mask_registers = false;
   bool has_f16_conversion = false;
-  bool has_bf16_pairs = false;  ///< products of pairs of bf16, added to f32, in vector registers
+  bool has_bf16_pairs = false;  ///< dots of pairs of bf16, added to f32, in vector registers
   bool has_bf16_tiles = false;  ///< a matrix unit for bf16: eight tiles of 16 rows of 64 bytes
   MachineKind kind = MachineKind::Cpu;
   GpuFacts gpu{};
@@ -59,7 +59,7 @@ struct Machine {
 const Machine* find_machine(std::string_view name);
 /// All that can be compiled for, in order.
 std::vector<const Machine*> all_machines();
-/// What is compiled for when nothing is asked for; never depends on the host.
+/// The default target; never depends on the host.
 std::vector<const Machine*> default_machines();
 
 }  // namespace tessera

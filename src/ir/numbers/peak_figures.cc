@@ -11,16 +11,16 @@ namespace {
 /// A core of a server with two units for fused multiply-adds.
 PeakFigures figures_of_core(const Machine& machine) {
   constexpr double ghz = 2.6, bandwidth = 18;
-  constexpr double tile_products = 1024, pair_products = 128;  // operations a cycle
+  constexpr double tile_dots = 1024, pair_dots = 128;  // operations a cycle
   double f32 = 2 * 2 * (machine.vector_bytes / 4) * ghz;
-  double products_16 = machine.has_bf16_tiles   ? tile_products * ghz
-                       : machine.has_bf16_pairs ? pair_products * ghz
+  double dot_16 = machine.has_bf16_tiles   ? tile_dots * ghz
+                       : machine.has_bf16_pairs ? pair_dots * ghz
                                                 : f32;
-  return {.of = fmt::format("one core at {} GHz", ghz), .f64 = f32 / 2, .f32 = f32, .products_f64 = f32 / 2,
-          .products_f32 = f32, .products_16 = products_16, .products_8 = f32, .bandwidth = bandwidth};
+  return {.of = fmt::format("one core at {} GHz", ghz), .f64 = f32 / 2, .f32 = f32, .dot_f64 = f32 / 2,
+          .dot_f32 = f32, .dot_16 = dot_16, .dot_8 = f32, .bandwidth = bandwidth};
 }
 
-/// What a multiprocessor shares out among blocks.
+/// The resources that a multiprocessor shares among blocks.
 struct Multiprocessor {
   int64_t shared;          ///< bytes
   int64_t threads = 2048;
@@ -33,23 +33,23 @@ Multiprocessor multiprocessor_of(const Machine& machine) {
 
 }  // namespace
 
-double PeakFigures::products(DType dtype) const {
+double PeakFigures::dot(DType dtype) const {
   switch (byte_size(dtype)) {
-    case 8: return products_f64;
-    case 4: return products_f32;
-    case 2: return products_16;
-    default: return products_8;
+    case 8: return dot_f64;
+    case 4: return dot_f32;
+    case 2: return dot_16;
+    default: return dot_8;
   }
 }
 
 PeakFigures peak_figures(const Machine& machine) {
   if (!machine.is_gpu()) return figures_of_core(machine);
   if (machine.gpu.has_tma) {
-    return {.of = "an H100 SXM", .f64 = 33500, .f32 = 66900, .products_f64 = 33500, .products_f32 = 66900,
-            .products_16 = 989400, .products_8 = 1978900, .bandwidth = 3350};
+    return {.of = "an H100 SXM", .f64 = 33500, .f32 = 66900, .dot_f64 = 33500, .dot_f32 = 66900,
+            .dot_16 = 989400, .dot_8 = 1978900, .bandwidth = 3350};
   }
-  return {.of = "an A100 SXM", .f64 = 9700, .f32 = 19500, .products_f64 = 9700, .products_f32 = 19500,
-          .products_16 = 312000, .products_8 = 624000, .bandwidth = 2039};
+  return {.of = "an A100 SXM", .f64 = 9700, .f32 = 19500, .dot_f64 = 9700, .dot_f32 = 19500,
+          .dot_16 = 312000, .dot_8 = 624000, .bandwidth = 2039};
 }
 
 int64_t resident_threads(const Machine& machine) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a typical machine of a target reaches at best: figures of data sheets, for estimates. No code
+// The peak figures of a typical machine of a target, from data sheets, for estimates. No code
 // depends on them.
 
 #include <string>
@@ -14,14 +14,14 @@ struct PeakFigures {
   std::string of;           ///< whose figures they are
   double f64 = 0;           ///< GFLOP/s outside of matrix units
   double f32 = 0;
-  double products_f64 = 0;  ///< GFLOP/s of products by dtype of the factors
-  double products_f32 = 0;
-  double products_16 = 0;   ///< bf16 and f16
-  double products_8 = 0;    ///< f8 and integers of 8 bits
+  double dot_f64 = 0;  ///< GFLOP/s of dots, by dtype of the factors
+  double dot_f32 = 0;
+  double dot_16 = 0;   ///< bf16 and f16
+  double dot_8 = 0;    ///< f8 and integers of 8 bits
   double bandwidth = 0;     ///< GB/s of memory
 
-  /// GFLOP/s of products of factors of a dtype.
-  double products(DType dtype) const;
+  /// GFLOP/s of dots of factors of a dtype.
+  double dot(DType dtype) const;
 };
 PeakFigures peak_figures(const Machine& machine);
 

@@ -1,7 +1,7 @@
 #pragma once
 // Philox4x32-10, the counter-based random number generator of Salmon, Moraes, Dror and Shaw,
-// "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011): ten rounds that turn a counter of four
-// words and a key of two into four words. Nothing is carried from one call to the next, so that
+// "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011): ten rounds that convert a counter of
+// four words and a key of two to four words. Nothing is carried from one call to the next, so that
 // elements can be made in any order.
 
 #include <array>

@@ -17,7 +17,7 @@
 //   gir.cross_entropy  cross_entropy   logits [M, V], targets [M]
 //   gir.kernel_call    its own name    operands as they are; arguments and sizes as they are
 //
-// What becomes of the kernel afterwards: an operand that is a transposed or sliced view gets
+// How the kernel changes afterwards: an operand that is a transposed or sliced view gets
 // another parameter type and a sched.view that all its loads go through; elementwise consumers of
 // the result are put in place of `sched.hook {name = "epilogue"}`, their other operands are loaded
 // at the index of the store. So the value of an epilogue hook is stored, as it is or after casts,
@@ -91,7 +91,7 @@ struct KernelInstance {
 class KernelLibrary {
  public:
   virtual ~KernelLibrary() = default;
-  /// Builds the kernel into `module` (level schedule). Mistakes of the kernel's source are
+  /// Builds the kernel into `module` (level schedule). Errors in the kernel's source are
   /// reported, and so is a kernel that does not exist.
   virtual Result<KernelInstance> instantiate(Module& module, const KernelRequest& request) = 0;
 };

@@ -12,7 +12,7 @@ namespace {
 
 void check_dtype(Type a, Type b, OpVerifier& verifier) {
   if (a->dtype == b->dtype) return;
-  verifier.error("it turns {} into {}", to_string(a->dtype), to_string(b->dtype));
+  verifier.error("it converts {} to {}", to_string(a->dtype), to_string(b->dtype));
 }
 
 /// Element `offset + sum(x[i]*strides[i])` stays within the memory; checked when every number is
@@ -155,7 +155,7 @@ void verify_copy_async(Op* op, OpVerifier& verifier) {
 }
 
 void verify_copy_wait(Op* op, OpVerifier& verifier) {
-  if (op->int_attr("pending") < 0) verifier.error("no less than 0 copies are under way");
+  if (op->int_attr("pending") < 0) verifier.error("fewer than 0 copies cannot be in flight");
 }
 
 /// The value is one of the dtype: whole and in range for integers, 0 or 1 for bool.
@@ -168,7 +168,7 @@ void verify_constant(Op* op, OpVerifier& verifier) {
   bool is_signed = dtype_info(dtype).cls == DTypeClass::Signed;
   double low = is_signed ? -std::ldexp(1.0, int(bits) - 1) : 0;
   double high = std::ldexp(1.0, int(bits) - (is_signed ? 1 : 0));
-  // Near 2^63 a double cannot tell an i64 that fits from one that does not; an Int always fits.
+  // Near 2^63 a double cannot represent which i64 fit; an Int always fits.
   bool exact = value->is(AttrKind::Int) && bits == 64 && is_signed;
   if (exact || (number == std::floor(number) && number >= low && number < high)) return;
   verifier.error("{} is no value of {}", value->text, to_string(dtype));
@@ -249,7 +249,7 @@ void verify_transpose(Op* op, OpVerifier& verifier) {
   }
 }
 
-/// What combines elements names how, and combines numbers.
+/// Ops that combine elements name the kind, and combine numbers.
 void check_kind(Op* op, Type from, OpVerifier& verifier) {
   std::string_view kind = op->string_attr("kind");
   if (kind != "sum" && kind != "prod" && kind != "max" && kind != "min") {

@@ -66,7 +66,7 @@ bool is_among(ScheduleReaders readers, const Machine& machine) {
   TSR_UNREACHABLE("unknown readers of a schedule key");
 }
 
-/// Of the roles, only warps that load and warps that multiply are told apart, and only where copies need no warps.
+/// Of the roles only load and mma are distinguished, and only where copies need no warps.
 bool reads_role(std::string_view key, std::string_view role, const Machine& machine) {
   return role == "mma" ? key == "roles" || machine.gpu.has_tma : role == "load" && machine.gpu.has_tma;
 }

@@ -37,7 +37,7 @@ const ScheduleKey* find_schedule_key(std::string_view name);
 /// What a value of the key has to be, for messages: "a number", "one of none, xor".
 std::string expected_value(const ScheduleKey& key);
 
-/// One way in which a schedule breaks the schema.
+/// One error in a schedule.
 struct ScheduleProblem {
   enum class Kind : uint8_t { UnknownKey, WrongKind, OutOfRange };
   Kind kind;
@@ -51,8 +51,9 @@ struct ScheduleProblem {
 std::optional<ScheduleProblem> check_schedule_value(std::string_view key, Attr value);
 /// Checks every entry of a Dict.
 std::vector<ScheduleProblem> check_schedule(Attr schedule);
-/// What of a key's value the machine, which the key is for, does not read, as a message names it: "'cluster'",
-/// "'store' of 'roles'". Nothing for machines that the key is not for.
+/// The part of a key's value that the machine does not read, although the key is for it, as a
+/// message names it: "'cluster'", "'store' of 'roles'". Nothing for machines that the key is not
+/// for.
 std::vector<std::string> unread_parts(std::string_view key, Attr value, const Machine& machine);
 /// The problem in one line.
 std::string to_string(const ScheduleProblem& problem);

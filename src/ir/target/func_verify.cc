@@ -45,7 +45,7 @@ bool all_sizes(Attr array) {
   return true;
 }
 
-/// Empty, or what is wrong with a tensor map.
+/// Empty, or the error in a tensor map.
 std::string problem_of(Attr map, size_t buffers) {
   if (!map->is(AttrKind::Dict)) return "it is no dict";
   Attr buffer = map->get("buffer"), dtype = map->get("dtype"), swizzle = map->get("swizzle");
@@ -133,7 +133,7 @@ void verify_dims(Op* op, OpVerifier& verifier) {
   });
 }
 
-/// What is said of the kernel, whether it has a body or not.
+/// The facts of the kernel, whether it has a body or not.
 void verify_description(Op* op, OpVerifier& verifier) {
   if (!all_of_kind(op->attr("dims"), AttrKind::String)) return verifier.error("'dims' must list names");
   if (!all_of_kind(op->attr("params"), AttrKind::Type)) return verifier.error("'params' must list types");

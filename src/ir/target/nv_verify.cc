@@ -136,7 +136,7 @@ void verify_wgmma(Op* op, OpVerifier& verifier) {
   DType dtype = op->dtype_attr("dtype");
   int64_t n = op->int_attr("n");
   bool known = is_half(dtype) || dtype == DType::TF32 || dtype == DType::F8E4M3 || dtype == DType::F8E5M2;
-  if (!known) return verifier.error("the tensor cores have no products of {} in f32", to_string(dtype));
+  if (!known) return verifier.error("the tensor cores have no MMA of {} in f32", to_string(dtype));
   int64_t k = 32 / byte_size(dtype);
   if (op->int_attr("m") != 64) verifier.error("'m' must be 64, not {}", op->int_attr("m"));
   if (op->int_attr("k") != k) verifier.error("'k' must be {} for {}", k, to_string(dtype));

@@ -1,5 +1,5 @@
 #pragma once
-// The attribute `checks` of kernels: what is known of each access that is checked before it happens.
+// The attribute `checks` of kernels: the facts of each access that is checked before it happens.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// Reads the textual form of IR (printer.h). Text is untrusted: every mistake is a diagnostic with its
+// Reads the textual form of IR (printer.h). Text is untrusted: every error is a diagnostic with its
 // place, and a module that is returned has passed the verifier.
 
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// The one textual form of IR. Printing is deterministic, and parser.h reads back what is printed here:
+// The one textual form of IR. Printing is deterministic, and parser.h reads the text back:
 //
 //   module @mlp level(graph) version(1) {entry = "mlp"} {
 //     gir.func @mlp(%x: tensor<B x 4, f32>, %w: tensor<4 x 8, f32>) {results = [...]} {

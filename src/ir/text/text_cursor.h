@@ -38,7 +38,7 @@ class TextCursor {
   Loc loc();
   size_t position() const { return at_; }
   void rewind(size_t position) { at_ = position; }
-  /// Reports a mistake at the cursor; only the first of a file counts.
+  /// Reports an error at the cursor; only the first of a file counts.
   void error(const std::string& message);
   void error_at(Loc loc, const std::string& message);
   bool failed() const { return failed_; }

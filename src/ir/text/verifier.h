@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-/// What an op's verifier hook reports to; the op and its place are known.
+/// Where an op's verifier hook reports errors; it knows the op and its place.
 class OpVerifier {
  public:
   OpVerifier(Op* op, DiagnosticEngine& diagnostics) : op_(op), diagnostics_(diagnostics) {}
@@ -24,7 +24,7 @@ class OpVerifier {
     report(fmt::format(format, std::forward<Args>(args)...));
   }
   bool failed() const { return failed_; }
-  /// For what a hook finds wrong with an op inside of its own.
+  /// For errors that a hook finds in an op inside of its own.
   OpVerifier of(Op* inner) const { return {inner, diagnostics_}; }
   void fail() { failed_ = true; }
 
@@ -44,7 +44,8 @@ Status verify(Module& module, DiagnosticEngine& diagnostics);
 /// Reports a result whose dims or dtype are not these; true if they are.
 bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype);
 
-/// Reports what is no fact (ir/core/dim_facts.h) in a list of such, which may be missing.
+/// Reports elements that are no facts (ir/core/dim_facts.h) in a list of facts, which may be
+/// missing.
 void verify_facts(Op* op, std::string_view attribute, OpVerifier& verifier);
 
 /// The rule shared by all elementwise rows: operand dtypes by class, one shape, the result's dtype.

@@ -39,7 +39,7 @@ std::vector<Type> types_of(const std::vector<Value*>& values) {
   return types;
 }
 
-/// What a loop begins with and what it gives have the same types.
+/// The initial values of a loop and its results have the same types.
 bool expect_carried(OpVerifier& verifier, Op* op, unsigned inits) {
   if (op->slot_size(inits) != op->result_count()) {
     verifier.error("it carries {} values and gives {}", op->slot_size(inits), op->result_count());

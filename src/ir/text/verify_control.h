@@ -1,15 +1,15 @@
 #pragma once
 // The rules that loops and branches on whole tensors share at every level that has them. `inits` is the number of the
 // operand slot of the values that a loop carries, a region is named by its number, `yield` is the level's op that ends
-// a region. Each reports what breaks it and is true if nothing does.
+// a region. Each returns true, or reports the rule that is broken.
 
 #include "ir/text/verifier.h"
 
 namespace tessera {
 
-/// A loop whose region takes what is carried and yields it.
+/// A loop whose region takes the loop-carried values and yields them.
 bool expect_loop(OpVerifier& verifier, Op* op, unsigned inits, unsigned body, const OpInfo* yield);
-/// The same with a region that says whether the next turn begins.
+/// The same with a region that says whether the next iteration begins.
 bool expect_while(OpVerifier& verifier, Op* op, unsigned inits, unsigned condition, unsigned body, const OpInfo* yield);
 /// Two regions that take values of those types and yield the op's results, of which the first operand chooses.
 bool expect_branches(OpVerifier& verifier, Op* op, unsigned then, unsigned otherwise, const OpInfo* yield,

@@ -11,10 +11,10 @@ Attr work_attr(Context& context, const Work& work) {
   if (work.infinite) entries.push_back({"infinite", context.boolean(true)});
   if (work.flops) {
     entries.push_back({"flops", context.dim(work.flops)});
-    entries.push_back({"products", context.dim(work.products)});
+    entries.push_back({"dot_flops", context.dim(work.dot_flops)});
     if (work.at_most) entries.push_back({"at_most", context.boolean(true)});
-    if (work.product_dtype)
-      entries.push_back({"product_dtype", context.dtype(*work.product_dtype)});
+    if (work.dot_dtype)
+      entries.push_back({"dot_dtype", context.dtype(*work.dot_dtype)});
   }
   return context.dict(std::move(entries));
 }
@@ -30,22 +30,22 @@ std::optional<Work> read_work(Attr attr) {
     return value && value->is(AttrKind::Bool) && value->boolean;
   };
   Work work{.flops = size("flops"),
-            .products = size("products"),
+            .dot_flops = size("dot_flops"),
             .at_most = flag("at_most"),
             .infinite = flag("infinite"),
             .reads = size("reads"),
             .writes = size("writes")};
-  if (Attr dtype = attr->get("product_dtype")) {
+  if (Attr dtype = attr->get("dot_dtype")) {
     if (!dtype->is(AttrKind::DType)) return std::nullopt;
-    work.product_dtype = dtype->dtype;
+    work.dot_dtype = dtype->dtype;
   }
-  bool is_whole = work.reads && work.writes && !work.flops == !work.products;
+  bool is_whole = work.reads && work.writes && !work.flops == !work.dot_flops;
   return is_whole ? std::optional(work) : std::nullopt;
 }
 
 void verify_work(Op* op, OpVerifier& verifier) {
   if (op->has_attr("work") && !read_work(op->attr("work"))) {
-    verifier.error("'work' gives sizes: {{reads, writes, flops, products}}, not {}",
+    verifier.error("'work' gives sizes: {{reads, writes, flops, dot_flops}}, not {}",
                    op->attr("work")->text);
   }
 }

@@ -16,9 +16,9 @@ class OpVerifier;
 
 /// Sizes are over the kernel's free dims.
 struct Work {
-  Dim flops = nullptr;     ///< operations on floats, and those of products of any dtype; null: unknown
-  Dim products = nullptr;  ///< those of `flops` that are in products of tiles
-  std::optional<DType> product_dtype{};  ///< of the factors of the first product
+  Dim flops = nullptr;     ///< operations on floats, and those in dots of any dtype; null: unknown
+  Dim dot_flops = nullptr;  ///< those of `flops` that are in dots
+  std::optional<DType> dot_dtype{};  ///< of the factors of the first dot
   bool at_most = false;                  ///< flops depend on more than dims; they are the most
   bool infinite = false;                 ///< the kernel is written with infinities: its results may have some
   Dim reads = nullptr;                   ///< bytes that are reached, each once

@@ -150,9 +150,9 @@ Value* pair_rows(Builder& builder, Value* a) {
                        builder.context().tile({rows, columns}, type->dtype));
 }
 
-Value* dot_pairs(Builder& builder, Value* a, Value* b, Value* c, bool chained) {
+Value* dot_pairs(Builder& builder, Value* a, Value* b, Value* c, bool sequential) {
   std::vector<OpAttr> attributes;
-  if (chained) attributes.push_back({"chained", builder.context().boolean(true)});
+  if (sequential) attributes.push_back({"sequential", builder.context().boolean(true)});
   return builder.value(info(OpKind::DotPairs), {{a}, {b}, {c}}, c->type(), std::move(attributes));
 }
 

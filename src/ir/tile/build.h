@@ -45,8 +45,8 @@ Value* reduce_keep(Builder& builder, Value* a, std::string_view kind, int64_t ax
 Value* merge(Builder& builder, Value* a, Value* b, const std::vector<Value*>& limits);
 /// [2*R, C] into [R, 2*C].
 Value* pair_rows(Builder& builder, Value* a);
-/// c + a x b, where `b` has its rows in pairs; `chained` as in the op's row.
-Value* dot_pairs(Builder& builder, Value* a, Value* b, Value* c, bool chained);
+/// c + a x b, where `b` has its rows in pairs; `sequential` as in the op's row.
+Value* dot_pairs(Builder& builder, Value* a, Value* b, Value* c, bool sequential);
 /// The number that changes nothing when a reduction of that kind combines it: 0, 1, the least or
 /// greatest.
 Attr reduction_identity(Context& context, std::string_view kind, DType dtype);

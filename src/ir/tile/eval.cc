@@ -162,12 +162,12 @@ void KernelRun::run_for(Op* op) {
   EvalRole::Frame frame{op, nullptr, lo, hi, step};
   if (lo < hi) {
     role_->frames.push_back(frame);
-    return begin_turn(role_->frames.back(), std::move(carried));
+    return begin_iteration(role_->frames.back(), std::move(carried));
   }
   for (size_t c = 0; c < carried.size(); ++c) at(op->result(unsigned(c))) = std::move(carried[c]);
 }
 
-void KernelRun::begin_turn(EvalRole::Frame& frame, std::vector<EvalValue> carried) {
+void KernelRun::begin_iteration(EvalRole::Frame& frame, std::vector<EvalValue> carried) {
   Block* body = frame.owner->region()->front();
   at(body->arg(0)).dims = {};
   at(body->arg(0)).elements = {Element{.i = frame.index}};
@@ -193,7 +193,7 @@ void KernelRun::run_yield(Op* op) {
                frame.index + frame.step < frame.hi;
   if (again) {
     frame.index += frame.step;
-    return begin_turn(frame, std::move(values));
+    return begin_iteration(frame, std::move(values));
   }
   role_->frames.pop_back();
   for (unsigned i = 0; i < values.size(); ++i) at(owner->result(i)) = std::move(values[i]);

@@ -1,4 +1,4 @@
-// What may be done to shared memory when, and how it is said that it may not.
+// Checks the order of accesses to shared memory, and reports those that are not ordered.
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@ namespace tessera::tile {
 
 namespace {
 
-/// How one waits for an access of that kind.
-std::string_view way_to_wait(Stream stream) {
+/// The help text: how to wait for an access of that stream.
+std::string_view how_to_wait(Stream stream) {
   switch (stream) {
     case Stream::Plain:
       return "order the two by a barrier or a channel";
@@ -76,7 +76,7 @@ void KernelRun::report_conflict(const Conflict& conflict, const AccessMade& made
   }
   fail(fmt::format("it {} shared memory that {} may still {}", made.write ? "writes" : "reads",
                    name, other.write ? "write" : "read"),
-       notes, std::string(way_to_wait(other.stream)));
+       notes, std::string(how_to_wait(other.stream)));
 }
 
 /// For each element of a tile the warp that loads it, or stores it; empty where no layout says so.

@@ -1,5 +1,5 @@
-// Copies and products that are under way while the program goes on. Their accesses are checked when
-// they are issued; bytes move and products are computed when somebody waits for them.
+// Copies and MMAs that are in flight while the program goes on. Their accesses are checked when
+// they are issued; bytes move and MMAs are computed when a role waits for them.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 namespace tessera::tile {
 
-/// How many of what was issued are over, when `pending` may be left.
+/// How many of the issued ones are complete when `pending` may be left.
 uint32_t KernelRun::waited(Op* op, uint32_t issued) {
   return uint32_t(std::max<int64_t>(0, int64_t(issued) - op->int_attr("pending")));
 }
@@ -24,11 +24,11 @@ void KernelRun::run_copy_async(Op* op) {
   EvalCopy copy{op, target ? copies_++ : role_->groups + 1, bytes, {}, nullptr};
   if (target && at(target).channel) {
     EvalChannel& channel = *at(target).channel;
-    auto turn = channel.acquired.find(role_->order.role);
-    if (turn == channel.acquired.end()) {
-      return fail("its role has acquired no turn of the channel");
+    auto iteration = channel.acquired.find(role_->order.role);
+    if (iteration == channel.acquired.end()) {
+      return fail("its role has acquired no iteration of the channel");
     }
-    copy.barrier = &channel.full[size_t(turn->second % channel.stages())];
+    copy.barrier = &channel.full[size_t(iteration->second % channel.stages())];
   } else if (target) {
     copy.barrier = &barrier_of(target);
   }
@@ -48,7 +48,7 @@ void KernelRun::run_copy_async(Op* op) {
     copy.moves.push_back({window.memory, *byte, begin ? from.memory->bytes + *begin : nullptr});
   });
   if (target) {
-    under_way_.push_back(std::move(copy));
+    in_flight_.push_back(std::move(copy));
   } else {
     role_->group_copies.push_back(std::move(copy));
   }
@@ -67,8 +67,8 @@ void KernelRun::move(const EvalCopy& copy) {
 
 /// The copy engine has done a copy that counts at a barrier.
 void KernelRun::land(size_t which) {
-  EvalCopy copy = std::move(under_way_[which]);
-  under_way_.erase(under_way_.begin() + long(which));
+  EvalCopy copy = std::move(in_flight_[which]);
+  in_flight_.erase(in_flight_.begin() + long(which));
   op_ = copy.op;
   move(copy);
   EvalBarrier& barrier = *copy.barrier;
@@ -79,7 +79,7 @@ void KernelRun::land(size_t which) {
                             -barrier.bytes, barrier.phase),
                 {{barrier.op->loc(), "the barrier is made here"}}, "");
   }
-  barrier.settle();
+  barrier.end_phase_if_complete();
 }
 
 void KernelRun::run_copy_wait(Op* op) {
@@ -133,15 +133,15 @@ void KernelRun::run_mma(Op* op) {
   Value* a = op->in(in::Mma::a);
   Value* b = op->in(in::Mma::b);
   Value* accumulate = op->in(in::Mma::accumulate);
-  auto product = std::make_shared<EvalProduct>(
-      EvalProduct{op, role_->order.role, ++role_->products_made, at(a), at(b), {}});
-  product->c = at(op->in(in::Mma::c));
-  product->accumulate = !accumulate || index(accumulate) != 0;
-  AccessMade made = make_access(Stream::Mma, product->number, false);
-  if (product->a.memory) touch_all(product->a, a->type()->dtype, made);
-  touch_all(product->b, b->type()->dtype, made);
-  role_->products.push_back(product);
-  make(op).product = std::move(product);
+  auto mma = std::make_shared<EvalMma>(
+      EvalMma{op, role_->order.role, ++role_->mmas_issued, at(a), at(b), {}});
+  mma->c = at(op->in(in::Mma::c));
+  mma->accumulate = !accumulate || index(accumulate) != 0;
+  AccessMade made = make_access(Stream::Mma, mma->number, false);
+  if (mma->a.memory) touch_all(mma->a, a->type()->dtype, made);
+  touch_all(mma->b, b->type()->dtype, made);
+  role_->mmas.push_back(mma);
+  make(op).mma = std::move(mma);
 }
 
 std::vector<Element> KernelRun::contents(const EvalValue& window, DType dtype, DType to) {
@@ -153,51 +153,51 @@ std::vector<Element> KernelRun::contents(const EvalValue& window, DType dtype, D
   return widened(elements, dtype, to);
 }
 
-void KernelRun::multiply(EvalProduct& product) {
-  Op* op = product.op;
+void KernelRun::multiply(EvalMma& mma) {
+  Op* op = mma.op;
   DType dtype = op->result()->type()->dtype;
   DType from = op->in(in::Mma::a)->type()->dtype;
-  std::vector<Element> a = product.a.memory ? contents(product.a, from, dtype)
-                                            : widened(product.a.elements, from, dtype);
-  std::vector<Element> b = contents(product.b, from, dtype);
-  std::vector<Element>& c = product.elements;
-  c = product.c.product ? product.c.product->elements : product.c.elements;
-  if (!product.accumulate) c.assign(c.size(), is_float(dtype) ? Element{.f = 0} : Element{.i = 0});
-  size_t k = size_t(product.b.dims[0]);
-  add_product(dtype, a, b, c, size_t(product.b.dims[1]), k, k);
-  product.c = {};
+  std::vector<Element> a = mma.a.memory ? contents(mma.a, from, dtype)
+                                            : widened(mma.a.elements, from, dtype);
+  std::vector<Element> b = contents(mma.b, from, dtype);
+  std::vector<Element>& c = mma.elements;
+  c = mma.c.mma ? mma.c.mma->elements : mma.c.elements;
+  if (!mma.accumulate) c.assign(c.size(), is_float(dtype) ? Element{.f = 0} : Element{.i = 0});
+  size_t k = size_t(mma.b.dims[0]);
+  add_dot(dtype, a, b, c, size_t(mma.b.dims[1]), k, k);
+  mma.c = {};
 }
 
 void KernelRun::run_mma_wait(Op* op) {
-  uint32_t over = waited(op, role_->products_made);
-  auto& products = role_->products;
-  for (; !products.empty() && products.front()->number <= over; products.pop_front())
-    multiply(*products.front());
+  uint32_t over = waited(op, role_->mmas_issued);
+  auto& mmas = role_->mmas;
+  for (; !mmas.empty() && mmas.front()->number <= over; mmas.pop_front())
+    multiply(*mmas.front());
   uint32_t& known = role_->order.own[Stream::Mma];
   known = std::max(known, over);
   for (unsigned i = 0; i < op->operand_count(); ++i) at(op->result(i)) = at(op->operand(i));
   for (unsigned i = 0; i < op->operand_count(); ++i) {
     EvalValue& value = at(op->result(i));
-    if (!value.product || value.product->number > known) continue;
-    value.elements = value.product->elements;
-    value.product.reset();
+    if (!value.mma || value.mma->number > known) continue;
+    value.elements = value.mma->elements;
+    value.mma.reset();
   }
 }
 
-/// Takes in the results of products that are done, and reports the use of one that is not.
-void KernelRun::settle_operands(Op* op) {
+/// Takes in the results of MMAs that are complete, and reports the use of one that is not.
+void KernelRun::resolve_operands(Op* op) {
   OpKind kind = kind_of(op);
   bool passes = kind == OpKind::MmaWait || kind == OpKind::Yield || kind == OpKind::For;
   for (unsigned i = 0; i < op->operand_count(); ++i) {
     EvalValue& value = at(op->operand(i));
-    if (!value.product) continue;
-    bool own = value.product->role == role_->order.role;
-    if (own && value.product->number <= role_->order.own[Stream::Mma]) {
-      value.elements = value.product->elements;
-      value.product.reset();
+    if (!value.mma) continue;
+    bool own = value.mma->role == role_->order.role;
+    if (own && value.mma->number <= role_->order.own[Stream::Mma]) {
+      value.elements = value.mma->elements;
+      value.mma.reset();
     } else if (!own || !(passes || (kind == OpKind::Mma && i == op->slot_begin(in::Mma::c)))) {
-      return fail("it uses the result of a tile.mma that may be under way",
-                  {{value.product->op->loc(), "the product"}}, "put a tile.mma_wait before");
+      return fail("it uses the result of a tile.mma that may be in flight",
+                  {{value.mma->op->loc(), "the tile.mma"}}, "put a tile.mma_wait before");
     }
   }
 }

@@ -1,7 +1,7 @@
 // Barriers, and channels as two barriers for each slot.
 //
-// A channel's barriers are waited for by the number of their phase, not its parity, so that a turn
-// out of order is found where it happens.
+// A channel's barriers are waited for by the number of their phase, not its parity, so that an
+// iteration out of order is found where it happens.
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ EvalBarrier& KernelRun::barrier_of(Value* value) {
   return barrier;
 }
 
-void KernelRun::arrive(EvalBarrier& barrier, int64_t count, Knowledge told, int64_t bytes) {
+void KernelRun::arrive(EvalBarrier& barrier, int64_t count, Knowledge knowledge, int64_t bytes) {
   if (count > barrier.missing) {
     fail(fmt::format("{} arrivals come where phase {} of barrier {} lacks {} of {}", count,
                      barrier.phase, barrier.index, barrier.missing, barrier.arrivals),
@@ -38,21 +38,21 @@ void KernelRun::arrive(EvalBarrier& barrier, int64_t count, Knowledge told, int6
   if (failed_) return;
   barrier.missing -= count;
   barrier.bytes += bytes;
-  barrier.arriving.join(told);
+  barrier.arriving.join(knowledge);
   if (barrier.missing == 0 && barrier.bytes < 0) {
     return fail(
         fmt::format("{} bytes more have come than were announced for phase {} of barrier {}",
                     -barrier.bytes, barrier.phase, barrier.index));
   }
-  barrier.settle();
+  barrier.end_phase_if_complete();
 }
 
 void KernelRun::run_arrive(Op* op) {
   const RoleOrder& order = role_->order;
   EvalBarrier& barrier = barrier_of(op->operand(0));
   if (kind_of(op) == OpKind::BarrierArrive)
-    return arrive(barrier, order.warps, order.told_by_all(), 0);
-  arrive(barrier, 1, order.told_by_one(), op->int_attr("bytes"));
+    return arrive(barrier, order.warps, order.known_by_all(), 0);
+  arrive(barrier, 1, order.known_by_one(), op->int_attr("bytes"));
 }
 
 /// True when the phase is complete; else the role waits, and the op is run again.
@@ -97,51 +97,51 @@ void KernelRun::run_channel(Op* op) {
   result.channel = &channel;
 }
 
-std::optional<KernelRun::Turn> KernelRun::turn_of(Op* op) {
+std::optional<KernelRun::Iteration> KernelRun::iteration_of(Op* op) {
   EvalChannel* channel = at(op->operand(0)).channel;
-  int64_t turn = index(op->operand(1));
-  if (turn < 0) {
-    fail(fmt::format("its turn is {}", turn));
+  int64_t number = index(op->operand(1));
+  if (number < 0) {
+    fail(fmt::format("its iteration is {}", number));
     return std::nullopt;
   }
-  return Turn{channel, turn, turn % channel->stages(), turn / channel->stages()};
+  return Iteration{channel, number, number % channel->stages(), number / channel->stages()};
 }
 
 void KernelRun::run_acquire(Op* op) {
-  std::optional<Turn> turn = turn_of(op);
-  if (!turn) return;
-  EvalBarrier& empty = turn->channel->empty[size_t(turn->slot)];
-  EvalBarrier& full = turn->channel->full[size_t(turn->slot)];
-  if (!wait_for(empty, turn->round - 1)) return;
-  if (full.phase != turn->round || full.missing == 0) {
+  std::optional<Iteration> iteration = iteration_of(op);
+  if (!iteration) return;
+  EvalBarrier& empty = iteration->channel->empty[size_t(iteration->slot)];
+  EvalBarrier& full = iteration->channel->full[size_t(iteration->slot)];
+  if (!wait_for(empty, iteration->round - 1)) return;
+  if (full.phase != iteration->round || full.missing == 0) {
     return fail(
-        fmt::format("turn {} comes out of order: the slot's next turn is {}", turn->number,
-                    (full.phase + (full.missing == 0)) * turn->channel->stages() + turn->slot));
+        fmt::format("iteration {} comes out of order: the slot's next iteration is {}", iteration->number,
+                    (full.phase + (full.missing == 0)) * iteration->channel->stages() + iteration->slot));
   }
-  turn->channel->acquired[role_->order.role] = turn->number;
-  arrive(full, 1, role_->order.told_by_one(), op->int_attr("bytes"));
+  iteration->channel->acquired[role_->order.role] = iteration->number;
+  arrive(full, 1, role_->order.known_by_one(), op->int_attr("bytes"));
 }
 
 void KernelRun::run_channel_wait(Op* op) {
-  std::optional<Turn> turn = turn_of(op);
-  if (!turn) return;
-  EvalBarrier& full = turn->channel->full[size_t(turn->slot)];
-  if (!wait_for(full, turn->round)) return;
-  if (full.phase > turn->round + 1) {
-    fail(fmt::format("the slot of turn {} has been filled again", turn->number));
+  std::optional<Iteration> iteration = iteration_of(op);
+  if (!iteration) return;
+  EvalBarrier& full = iteration->channel->full[size_t(iteration->slot)];
+  if (!wait_for(full, iteration->round)) return;
+  if (full.phase > iteration->round + 1) {
+    fail(fmt::format("the slot of iteration {} has been filled again", iteration->number));
   }
 }
 
 void KernelRun::run_release(Op* op) {
-  std::optional<Turn> turn = turn_of(op);
-  if (!turn) return;
-  EvalBarrier& empty = turn->channel->empty[size_t(turn->slot)];
-  std::set<uint16_t>& released = turn->channel->released[size_t(turn->slot)];
-  if (empty.phase != turn->round || !released.insert(role_->order.role).second) {
-    return fail(fmt::format("turn {} is given back out of order", turn->number));
+  std::optional<Iteration> iteration = iteration_of(op);
+  if (!iteration) return;
+  EvalBarrier& empty = iteration->channel->empty[size_t(iteration->slot)];
+  std::set<uint16_t>& released = iteration->channel->released[size_t(iteration->slot)];
+  if (empty.phase != iteration->round || !released.insert(role_->order.role).second) {
+    return fail(fmt::format("iteration {} is given back out of order", iteration->number));
   }
-  arrive(empty, role_->order.warps, role_->order.told_by_all(), 0);
-  if (empty.phase != turn->round) released.clear();
+  arrive(empty, role_->order.warps, role_->order.known_by_all(), 0);
+  if (empty.phase != iteration->round) released.clear();
 }
 
 }  // namespace tessera::tile

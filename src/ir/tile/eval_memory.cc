@@ -1,4 +1,4 @@
-// Windows on memory, loads and stores, and what they may not do to shared memory.
+// Windows on memory, loads and stores, and the checks of their accesses to shared memory.
 
 #include <fmt/format.h>
 

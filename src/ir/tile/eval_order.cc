@@ -58,10 +58,10 @@ bool Knowledge::is_fenced(const MemoryAccess& access) const {
   return access.role < roles_.size() && fence_reaches(roles_[access.role], access);
 }
 
-Knowledge RoleOrder::told_by_all() const {
-  Knowledge told = known;
-  told.role(role) = own;
-  return told;
+Knowledge RoleOrder::known_by_all() const {
+  Knowledge all = known;
+  all.role(role) = own;
+  return all;
 }
 
 bool RoleOrder::is_over(const MemoryAccess& access, uint8_t other_warp, uint8_t warp) const {

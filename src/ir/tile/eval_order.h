@@ -8,9 +8,9 @@
 // the later role knows the earlier one to be over; that does not depend on which run is being
 // watched.
 //
-// The warps of a role are not in step. What a warp did or waited for itself it knows (`own`); what
-// all of them know (`known`) a tile.barrier makes the same. An access tells by which warp it is
-// made, where layouts decide that.
+// The warps of a role are not in step. A warp knows what it did or waited for itself (`own`); a
+// tile.barrier makes that known to all of them (`known`). An access records its warp where layouts
+// decide it.
 //
 // The copy engine and the matrix units see plain writes, and copies in groups, after a fence: such
 // writes have a second number, up to which they are fenced.
@@ -28,7 +28,7 @@ namespace tessera::tile {
 /// In what order an access stands among those of its role. Copy: in none.
 enum class Stream : uint8_t { Plain, Group, Store, Mma, Copy };
 
-/// What an op did to shared memory.
+/// An access of shared memory by an op.
 struct MemoryAccess {
   Op* op;
   Stream stream;
@@ -47,7 +47,7 @@ struct Progress {
   void fence() { fenced = {over[0], over[1]}; }
 };
 
-/// What is known to be over.
+/// The set of accesses known to be complete.
 class Knowledge {
  public:
   Progress& role(size_t index);
@@ -66,18 +66,18 @@ class Knowledge {
 /// A warp within a role, or this where it is not one alone or not known which.
 inline constexpr uint8_t many_warps = 0xff;
 
-/// What a role knows.
+/// The accesses that a role knows to be complete.
 struct RoleOrder {
   uint16_t role = 0;
   int64_t warps = 1;
   Knowledge known;  ///< what all its warps know
   Progress own;     ///< how far each warp knows its own streams to be over
 
-  /// All warps meet.
-  void meet() { known.role(role) = own; }
-  /// What is known where each of the warps tells what it knows, and where one does.
-  Knowledge told_by_all() const;
-  Knowledge told_by_one() const { return warps == 1 ? told_by_all() : known; }
+  /// All warps reach a tile.barrier.
+  void synchronise() { known.role(role) = own; }
+  /// The knowledge of all warps together, and that of one of them.
+  Knowledge known_by_all() const;
+  Knowledge known_by_one() const { return warps == 1 ? known_by_all() : known; }
   /// For an access by `warp` after one by `other_warp`.
   bool is_over(const MemoryAccess& access, uint8_t other_warp, uint8_t warp) const;
   bool is_fenced(const MemoryAccess& access) const;
@@ -87,7 +87,7 @@ struct RoleOrder {
 struct AccessMade {
   uint32_t id;  ///< among all accesses
   bool write;
-  bool fenced;  ///< sees what is fenced only
+  bool fenced;  ///< sees only fenced writes
 };
 
 /// Why an access may not be made now.

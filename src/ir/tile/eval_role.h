@@ -1,6 +1,6 @@
 #pragma once
-// What runs when a kernel is run: roles with their places in the program, barriers, channels, and
-// what is under way.
+// The state of a run: roles with their places in the program, barriers, channels, and copies and
+// MMAs in flight.
 
 #include <deque>
 #include <map>
@@ -26,8 +26,8 @@ struct EvalBarrier {
   Knowledge arriving;   ///< of all who arrived, in any phase
   Knowledge complete;   ///< of those who arrived in phases that are complete
 
-  /// A phase ends when nothing is missing.
-  void settle() {
+  /// Ends the phase when no arrivals or bytes are missing.
+  void end_phase_if_complete() {
     if (missing != 0 || bytes != 0) return;
     missing = arrivals;
     ++phase;
@@ -40,7 +40,7 @@ struct EvalChannel {
   Op* op = nullptr;
   std::vector<EvalBarrier> full, empty;
   std::vector<std::set<uint16_t>> released;  ///< by slot: the roles that have, in this round
-  std::map<uint16_t, int64_t> acquired;      ///< by role: the last turn
+  std::map<uint16_t, int64_t> acquired;      ///< by role: the last iteration
   int64_t stages() const { return int64_t(full.size()); }
 };
 
@@ -60,8 +60,8 @@ struct EvalCopy {
   EvalBarrier* barrier = nullptr;
 };
 
-/// A product that has been issued.
-struct EvalProduct {
+/// A tile.mma that has been issued.
+struct EvalMma {
   Op* op;
   uint16_t role;
   uint32_t number;
@@ -70,7 +70,7 @@ struct EvalProduct {
   std::vector<Element> elements = {};
 };
 
-/// What a role waits for.
+/// The phase that a role waits for.
 struct EvalWait {
   Op* op = nullptr;
   EvalBarrier* barrier = nullptr;  ///< null: for all roles to end
@@ -88,12 +88,12 @@ struct EvalRole {
   RoleOrder order;
   std::vector<Frame> frames = {};
   std::optional<EvalWait> wait = {};
-  // What was issued, oldest first.
+  // Issued ops, oldest first.
   std::deque<EvalCopy> group_copies = {}, stores = {};
-  std::deque<std::shared_ptr<EvalProduct>> products = {};
+  std::deque<std::shared_ptr<EvalMma>> mmas = {};
   uint32_t groups = 0;  ///< closed ones
   uint32_t stores_made = 0;
-  uint32_t products_made = 0;
+  uint32_t mmas_issued = 0;
 
   bool done() const { return frames.empty(); }
 };

@@ -1,4 +1,5 @@
-// Programs and their roles: who runs next, what is waited for, what is left over at the end.
+// Programs and their roles: which role runs next, what it waits for, and what is left in flight at
+// the end.
 
 #include <fmt/format.h>
 
@@ -33,7 +34,7 @@ void KernelRun::begin_program() {
   roles_.clear();
   barriers_.clear();
   channels_.clear();
-  under_way_.clear();
+  in_flight_.clear();
   copies_ = 0;
   role_count_ = 0;
   EvalRole& program = roles_.emplace_back();
@@ -47,8 +48,8 @@ void KernelRun::run_program(Position program) {
   while (!failed_) {
     if (EvalRole* role = next_role()) {
       run_role(*role);
-    } else if (!under_way_.empty()) {
-      land(size_t(options_.seed ? random(under_way_.size()) : 0));
+    } else if (!in_flight_.empty()) {
+      land(size_t(options_.seed ? random(in_flight_.size()) : 0));
     } else {
       break;
     }
@@ -110,7 +111,7 @@ void KernelRun::step(EvalRole& role) {
   if (roles_.size() > 1 && &role == &roles_[0] && !may_follow_roles(op)) {
     return fail("it follows roles", {}, "put a tile.barrier between");
   }
-  settle_operands(op);
+  resolve_operands(op);
   if (!failed_) run_op(op);
   if (role.wait) role.frames[depth - 1].next = op;
 }
@@ -119,7 +120,7 @@ void KernelRun::run_role_op(Op* op) {
   EvalRole& program = roles_[0];
   EvalRole role{std::string(op->string_attr("name")),
                 {uint16_t(++role_count_), op->int_attr("warps"), {}, {}}};
-  role.order.known = program.order.told_by_one();
+  role.order.known = program.order.known_by_one();
   role.frames.push_back({op, *op->region()->front()->begin()});
   roles_.push_back(std::move(role));
 }
@@ -132,22 +133,22 @@ void KernelRun::run_barrier(Op*) {
       return;
     }
     for (size_t r = 1; r < roles_.size(); ++r)
-      role_->order.known.join(roles_[r].order.told_by_all());
+      role_->order.known.join(roles_[r].order.known_by_all());
     roles_.resize(1);
   }
-  role_->order.meet();
+  role_->order.synchronise();
 }
 
 void KernelRun::end_role(EvalRole& role) {
   const Progress& own = role.order.own;
   auto left = [&](Op* op, std::string_view what, std::string_view wait) {
-    fail(fmt::format("{} ends while a {} is under way", role_text(role), op->name()),
+    fail(fmt::format("{} ends while a {} is in flight", role_text(role), op->name()),
          {{op->loc(), std::string(what)}}, fmt::format("put a {} before", wait));
   };
-  if (!role.products.empty()) left(role.products[0]->op, "of this product", "tile.mma_wait");
+  if (!role.mmas.empty()) left(role.mmas[0]->op, "of this tile.mma", "tile.mma_wait");
   if (!role.stores.empty()) left(role.stores[0].op, "of this memory", "tile.store_wait");
   if (!role.group_copies.empty()) left(role.group_copies[0].op, "this one", "tile.copy_wait");
-  TSR_CHECK(failed_ || own[Stream::Mma] == role.products_made, "a product was lost");
+  TSR_CHECK(failed_ || own[Stream::Mma] == role.mmas_issued, "an mma was lost");
   role.frames.clear();
 }
 
@@ -155,11 +156,11 @@ void KernelRun::end_role(EvalRole& role) {
 /// program.
 void KernelRun::end_program() {
   Knowledge known;
-  for (EvalRole& role : roles_) known.join(role.order.told_by_all());
+  for (EvalRole& role : roles_) known.join(role.order.known_by_all());
   for (const MemoryAccess& access : accesses_) {
     if (access.stream != Stream::Copy || known.has_copy(access.number)) continue;
     op_ = access.op;
-    return fail("nobody waits for this copy, which may be under way when the program ends");
+    return fail("nobody waits for this copy, which may be in flight when the program ends");
   }
 }
 

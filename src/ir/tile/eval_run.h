@@ -1,7 +1,7 @@
 #pragma once
 // A run of a kernel. Ops are methods, by family: eval.cc control and roles, eval_tiles.cc values,
-// eval_reduce.cc reductions, eval_scan.cc scans, eval_memory.cc loads and stores, eval_async.cc copies and products,
-// eval_barriers.cc barriers and channels.
+// eval_reduce.cc reductions, eval_scan.cc scans, eval_memory.cc loads and stores, eval_async.cc
+// copies and MMAs, eval_barriers.cc barriers and channels.
 
 #include <deque>
 #include <map>
@@ -20,7 +20,7 @@ namespace tessera::tile {
 Element element_of(Attr value, DType dtype);
 int64_t count_of(const std::vector<int64_t>& dims);
 /// c + a x b with rows, columns and k as given; `a` and `b` are in c's dtype.
-void add_product(DType dtype, std::span<const Element> a, std::span<const Element> b,
+void add_dot(DType dtype, std::span<const Element> a, std::span<const Element> b,
                  std::span<Element> c, size_t columns, size_t k, size_t present);
 
 class KernelRun {
@@ -65,12 +65,12 @@ class KernelRun {
   void run_op(Op* op);
   Element number(Op* op);
   void run_for(Op* op);
-  void begin_turn(EvalRole::Frame& frame, std::vector<EvalValue> carried);
+  void begin_iteration(EvalRole::Frame& frame, std::vector<EvalValue> carried);
   void run_if(Op* op);
   void run_yield(Op* op);
   void run_role_op(Op* op);
   void run_barrier(Op* op);
-  void settle_operands(Op* op);
+  void resolve_operands(Op* op);
 
   // Values.
   EvalValue& make(Op* op, unsigned result = 0);
@@ -115,7 +115,7 @@ class KernelRun {
   void report_conflict(const Conflict& conflict, const AccessMade& made);
   const std::vector<uint8_t>& warps_of(Type tile, bool stores);
 
-  // Copies and products.
+  // Copies and MMAs.
   void run_copy_async(Op* op);
   void run_copy_wait(Op* op);
   void run_store_async(Op* op);
@@ -125,7 +125,7 @@ class KernelRun {
   void touch_all(const EvalValue& window, DType dtype, const AccessMade& made);
   void move(const EvalCopy& copy);
   void land(size_t which);
-  void multiply(EvalProduct& product);
+  void multiply(EvalMma& mma);
   std::vector<Element> contents(const EvalValue& window, DType dtype, DType to);
   uint32_t waited(Op* op, uint32_t issued);
 
@@ -133,15 +133,15 @@ class KernelRun {
   void run_barriers(Op* op);
   void run_channel(Op* op);
   EvalBarrier& barrier_of(Value* value);
-  void arrive(EvalBarrier& barrier, int64_t count, Knowledge told, int64_t bytes);
+  void arrive(EvalBarrier& barrier, int64_t count, Knowledge knowledge, int64_t bytes);
   bool wait_for(EvalBarrier& barrier, int64_t phase);
   void run_arrive(Op* op);
   void run_barrier_wait(Op* op);
-  struct Turn {
+  struct Iteration {
     EvalChannel* channel;
     int64_t number, slot, round;
   };
-  std::optional<Turn> turn_of(Op* op);
+  std::optional<Iteration> iteration_of(Op* op);
   void run_acquire(Op* op);
   void run_channel_wait(Op* op);
   void run_release(Op* op);
@@ -162,10 +162,10 @@ class KernelRun {
   std::deque<EvalMemory> shared_;
   std::vector<std::unique_ptr<std::byte[]>> arena_;
   std::vector<MemoryAccess> accesses_;
-  std::deque<EvalRole> roles_;  ///< the first is what stands outside of roles
+  std::deque<EvalRole> roles_;  ///< the first runs the ops outside of roles
   std::deque<std::vector<EvalBarrier>> barriers_;
   std::deque<EvalChannel> channels_;
-  std::vector<EvalCopy> under_way_;  ///< copies that count at barriers
+  std::vector<EvalCopy> in_flight_;  ///< copies that count at barriers
   uint32_t copies_ = 0;
   size_t role_count_ = 0;
 

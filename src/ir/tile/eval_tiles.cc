@@ -1,4 +1,4 @@
-// What ops of values compute.
+// Ops on values: elementwise ops, shapes and dots.
 
 #include <algorithm>
 #include <cmath>
@@ -58,7 +58,7 @@ int64_t count_of(const std::vector<int64_t>& dims) {
 EvalValue& KernelRun::make(Op* op, unsigned n) {
   EvalValue& result = at(op->result(n));
   result.dims = sizes(op->result(n)->type()->dims);
-  result.product.reset();
+  result.mma.reset();
   result.elements.resize(size_t(count_of(result.dims)));
   return result;
 }
@@ -154,7 +154,7 @@ std::vector<Element> KernelRun::widened(const std::vector<Element>& elements, DT
   return out;
 }
 
-void add_product(DType dtype, std::span<const Element> a, std::span<const Element> b,
+void add_dot(DType dtype, std::span<const Element> a, std::span<const Element> b,
                  std::span<Element> c, size_t columns, size_t k, size_t present) {
   for (size_t e = 0; e < c.size(); ++e) {
     size_t i = e / columns, j = e % columns;
@@ -175,7 +175,7 @@ void KernelRun::run_dot(Op* op) {
   }
   EvalValue& result = make(op);
   result.elements = at(op->in(in::Dot::c)).elements;
-  add_product(dtype, a, b, result.elements, size_t(result.dims[1]), k, present);
+  add_dot(dtype, a, b, result.elements, size_t(result.dims[1]), k, present);
 }
 
 void KernelRun::run_pair_rows(Op* op) {
@@ -193,7 +193,7 @@ void KernelRun::run_dot_pairs(Op* op) {
   const EvalValue &a = at(op->in(in::DotPairs::a)), &b = at(op->in(in::DotPairs::b));
   EvalValue& result = make(op);
   result.elements = at(op->in(in::DotPairs::c)).elements;
-  bool chained = op->flag("chained");
+  bool sequential = op->flag("sequential");
   size_t columns = size_t(result.dims[1]), pairs = size_t(b.dims[0]);
   for (size_t e = 0; e < result.elements.size(); ++e) {
     auto add_product = [&](size_t k, Element sum) {
@@ -204,13 +204,13 @@ void KernelRun::run_dot_pairs(Op* op) {
     Element& total = result.elements[e];
     Element sums[2] = {{.f = 0}, {.f = 0}};
     for (size_t pair = 0; pair < pairs; ++pair) {
-      if (chained) {
+      if (sequential) {
         total = add_product(2 * pair, add_product(2 * pair + 1, total));
       } else {
         for (size_t half : {0, 1}) sums[half] = add_product(2 * pair + half, sums[half]);
       }
     }
-    if (!chained) total = flushed_fma(flushed_fma(sums[0], one, sums[1]), one, total);
+    if (!sequential) total = flushed_fma(flushed_fma(sums[0], one, sums[1]), one, total);
   }
 }
 

@@ -15,7 +15,7 @@ namespace tessera::tile {
 
 struct EvalBarrier;
 struct EvalChannel;
-struct EvalProduct;
+struct EvalMma;
 
 /// A stretch of memory that windows are made on.
 struct EvalMemory {
@@ -31,7 +31,7 @@ struct EvalValue {
   std::vector<int64_t> dims;
   std::vector<Element> elements;
   /// The mma that gives the elements, until it is known to be done.
-  std::shared_ptr<EvalProduct> product;
+  std::shared_ptr<EvalMma> mma;
   // Tensors and views.
   EvalMemory* memory = nullptr;
   size_t base = 0;  ///< of the window's element 0, in bytes

@@ -191,9 +191,9 @@ void verify_mma(Op* op, OpVerifier& verifier) {
   if (!a->is(TypeKind::Tile) && !expect_shared(verifier, "a, where it is no tile,", a)) return;
   if (!expect_shared(verifier, "b", b)) return;
   bool shapes = a->rank() == 2 && b->rank() == 2 && a->dims[1] == b->dims[0];
-  if (!shapes) return verifier.error("{} x {} is no product", to_text(a->dims), to_text(b->dims));
+  if (!shapes) return verifier.error("{} x {} has no MMA", to_text(a->dims), to_text(b->dims));
   if (c->dims != std::vector<Dim>{a->dims[0], b->dims[1]}) {
-    return verifier.error("the product has dims {}, not {}",
+    return verifier.error("the result has dims {}, not {}",
                           to_text(std::vector<Dim>{a->dims[0], b->dims[1]}), to_text(c->dims));
   }
   if (a->dtype != b->dtype) {

@@ -1,4 +1,4 @@
-// What layouts of tiles say of each other.
+// Checks that the layouts of an op's tiles agree.
 
 #include <algorithm>
 #include <map>

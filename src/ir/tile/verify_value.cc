@@ -160,7 +160,7 @@ void verify_scan(Op* op, OpVerifier& verifier) {
   };
   expect(op->result(0), a->dims, "the result");
   expect(op->result(1), dims, "the total");
-  if (Value* before = op->in(in::Scan::before)) expect(before, dims, "what comes before");
+  if (Value* before = op->in(in::Scan::before)) expect(before, dims, "`before`");
 }
 
 void verify_merge(Op* op, OpVerifier& verifier) {
@@ -175,7 +175,7 @@ void verify_dot(Op* op, OpVerifier& verifier) {
   Type a = op->in(in::Dot::a)->type(), b = op->in(in::Dot::b)->type(),
        c = op->in(in::Dot::c)->type();
   if (a->rank() != 2 || b->rank() != 2 || a->dims[1] != b->dims[0]) {
-    return verifier.error("{} and {} have no product", to_text(a->dims), to_text(b->dims));
+    return verifier.error("{} and {} have no dot", to_text(a->dims), to_text(b->dims));
   }
   std::vector<Dim> dims{a->dims[0], b->dims[1]};
   if (c->dims != dims) {
@@ -222,7 +222,7 @@ void verify_dot_pairs(Op* op, OpVerifier& verifier) {
   bool fits = *known(a, 1) == 2 * *known(b, 0) && *known(c, 0) == *known(a, 0) &&
               *known(b, 1) == 2 * *known(c, 1);
   if (!fits) {
-    return verifier.error("{} and {} in pairs have no product of {}", to_text(a->dims),
+    return verifier.error("{} and {} in pairs have no dot of {}", to_text(a->dims),
                           to_text(b->dims), to_text(c->dims));
   }
   if (a->dtype != DType::BF16 || b->dtype != DType::BF16 || c->dtype != DType::F32) {

@@ -1,4 +1,4 @@
-// Who calls a function, and what it calls.
+// The call hierarchy: the callers of a function, and the functions it calls.
 
 #include <algorithm>
 #include <map>

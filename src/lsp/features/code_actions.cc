@@ -1,4 +1,4 @@
-// Quick fixes: what the compiler itself knows to mend a mistake.
+// Quick fixes: the fixes of the compiler's diagnostics.
 
 #include <nlohmann/json.hpp>
 

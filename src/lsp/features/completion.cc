@@ -1,6 +1,6 @@
-// What may stand at the cursor, best first: keyword arguments of the call, what the function and the
-// file have, then what the language has. The client filters by what is typed; of more than a client is
-// given at once, it gets what matches, and asks again when more is typed.
+// Completion at the cursor, best first: keyword arguments of the call, names of the function and
+// the file, then those of the language. The client filters by the typed prefix. A list that is too
+// long is cut to the matching items, and the client asks again when more is typed.
 
 #include <fmt/format.h>
 
@@ -43,7 +43,7 @@ class Completer {
   bool is_cut() const { return is_cut_; }
 
  private:
-  // What is offered, by place.
+  // The offered items, by place.
   void members();
   bool context_members(const Symbol& variable);
   void members_of(const Symbol& module);
@@ -138,7 +138,7 @@ int32_t Completer::opening_of(int32_t index) const {
   return -1;
 }
 
-/// What the expression is that ends with a token.
+/// The kind of the expression that ends with a token.
 Meaning Completer::object_before(int32_t index) {
   if (index < 0) return {};
   const RawToken& token = *cursor_.before()[size_t(index)];
@@ -174,7 +174,7 @@ void Completer::members_of(const Symbol& module) {
   }
 }
 
-/// What `t = tile.context(m=M)` has; false where the variable is something else.
+/// The members of `t = tile.context(m=M)`; false where the variable is something else.
 bool Completer::context_members(const Symbol& variable) {
   const auto* call = ast::as<ast::Call>(variable.local ? variable.local->origin : nullptr);
   const auto* callee = ast::as<ast::Attribute>(call ? call->callee : nullptr);

@@ -1,5 +1,5 @@
 #pragma once
-// What an item of a completion is about, in the words that come back when its documentation is asked for.
+// The data of a completion item that the client sends back to ask for its documentation.
 
 #include <string>
 

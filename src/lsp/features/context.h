@@ -1,5 +1,5 @@
 #pragma once
-// What every feature works with.
+// The state that every feature works with.
 
 #include <functional>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace tessera::lsp {
 
-/// What the client said it can show.
+/// The abilities of the client.
 struct ClientAbilities {
   bool markdown_hover = false;
   bool markdown_completion = false;
@@ -36,14 +36,14 @@ struct Context {
   ClientAbilities client;
   /// Asked in long work: nobody waits for the answer any more.
   std::function<bool()> is_cancelled = [] { return false; };
-  /// What the last analysis of an open file found; null before the first. Pieces that have changed
+  /// The results of the last analysis of an open file; null before the first. Pieces that have changed
   /// since then are unknown to it.
   std::function<const AnalysisResult*(const FileModel&)> analysis = [](const FileModel&) { return nullptr; };
   /// The diagnostics of a file, as the client shows them; none where they are of an older text.
   std::function<std::vector<const PlacedDiagnostic*>(const FileModel&)> diagnostics = [](const FileModel&) {
     return std::vector<const PlacedDiagnostic*>();
   };
-  /// What a kernel or an entry costs, in Markdown, by the last compilation of the file; empty where nothing is known.
+  /// The cost of a kernel or an entry, in Markdown, by the last compilation of the file; empty where nothing is known.
   std::function<std::string(const FileModel& file, const Symbol& symbol)> report = [](const auto&, const auto&) {
     return "";
   };

@@ -1,5 +1,5 @@
 #pragma once
-// What stands around a cursor, from tokens alone: half-typed text has no tree.
+// Finds the syntax around a cursor from tokens alone: half-typed text has no tree.
 
 #include <optional>
 #include <string>

@@ -149,7 +149,7 @@ Signature signature_of(const Symbol& symbol) {
     made.positional += keywords ? 0 : 1;
   }
   made.label += ")";
-  // What follows the parameters, as written.
+  // The text after the parameters, as written.
   Range header = header_range(*symbol.piece, name.begin);
   size_t depth = 0;
   for (const RawToken& token : symbol.piece->tokens) {

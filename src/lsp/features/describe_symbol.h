@@ -1,5 +1,5 @@
 #pragma once
-// Symbols in words: for hovers, completions and signatures.
+// Describes symbols as text: for hovers, completions and signatures.
 
 #include <string>
 #include <utility>

@@ -21,13 +21,13 @@ std::string listed(const std::vector<frontend::ValueFacts>& values) {
   return values.size() > most ? text + ", …" : text;
 }
 
-/// What the name alone does not say.
+/// The facts that the name alone does not show.
 bool is_value(frontend::ValueKind kind) {
   return kind != frontend::ValueKind::Function && kind != frontend::ValueKind::Module &&
          kind != frontend::ValueKind::Namespace && kind != frontend::ValueKind::Other;
 }
 
-/// What calls of the entries bring or check, each once.
+/// The sizes and guards of the entries, each once.
 std::string left_to_calls(const std::vector<const EntryShapes*>& entries, api::FindingKind kind) {
   constexpr size_t most = 12;
   std::vector<std::string> subjects;

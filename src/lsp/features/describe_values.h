@@ -1,5 +1,5 @@
 #pragma once
-// What the evaluation found at names, in Markdown.
+// Describes the values that the evaluation found at names, in Markdown.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Diagnostics in the protocol's form.
+// Converts diagnostics to the form of the protocol.
 
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace tessera::lsp {
 /// One diagnostic of `file`. Helps follow the message; notes with places are related information
 /// where the client shows it.
 Json diagnostic_json(Context& context, const FileModel& file, const PlacedDiagnostic& diagnostic);
-/// What stands behind the last of max_diagnostics, at its range.
+/// The message after the last of max_diagnostics, at its range.
 Json cut_json(const Json& range);
 
 }  // namespace tessera::lsp

@@ -1,6 +1,6 @@
 #pragma once
-// The requests, each from the client's parameters to the result. Parameters are not trusted: what
-// names no file or place gives null or an empty list.
+// The requests, each from the client's parameters to the result. Parameters are not trusted: those
+// that name no file or place give null or an empty list.
 
 #include "lsp/features/context.h"
 

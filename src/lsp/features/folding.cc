@@ -1,6 +1,6 @@
-// What can be folded: blocks by their indentation, brackets and texts over several lines, imports
-// and comments in a row, branches of the preprocessor. From tokens alone, so that it works in any
-// state of a file.
+// Folding ranges: blocks by their indentation, brackets and texts over several lines, imports and
+// comments in a row, branches of the preprocessor. They use tokens alone, so that folding works in
+// any state of a file.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -51,7 +51,7 @@ Json hover(Context& context, const Json& params) {
   if (symbol) {
     text = describe(*symbol) + facts + context.report(*file, *symbol);
   } else if (!facts.empty()) {
-    // Of a member that the text does not tell, such as an axis of a kernel, the value is known.
+    // A member that the text alone does not show, such as an axis of a kernel, has a known value.
     text = facts.substr(2);
   } else if (place) {
     text = argument_at(resolver, *place);

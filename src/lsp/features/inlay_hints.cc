@@ -1,4 +1,4 @@
-// What is not written and is known: the types of variables, and which parameters literals are for.
+// Inlay hints: the types of variables, and the parameters that literals are for.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// Renaming a name everywhere. What is not ours to rename (keywords, functions of the language, the
-// library), and names that would clash, are refused with the reason.
+// Renames a name everywhere. A name that is not the user's (keywords, functions of the language,
+// the library), or that would clash, is refused with the reason.
 
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ std::string refuse(const std::optional<Symbol>& symbol) {
   return symbol->name == "__call__" ? "'__call__' is the method that calls of an instance call" : "";
 }
 
-/// The same of what the text alone does not tell.
+/// The same for names that the text alone does not resolve.
 std::string refuse_unseen(Context& context, FileModel& file, std::string_view name,
                           const std::optional<Symbol>& symbol) {
   bool lacks_include = false;
@@ -170,14 +170,14 @@ std::string Clashes::owner() const {
   return dot == std::string::npos ? "" : key.substr(0, dot);
 }
 
-/// What the module has under the new name.
+/// The module's member with the new name.
 std::string Clashes::at_member(const std::string& owner) {
   auto module = resolver_.resolve_name(*symbol_.file, owner, symbol_.range.begin);
   bool clashes = module && resolver_.member({ValueSort::Instance, module}, name_);
   return clashes ? fmt::format("'{}' is already a member of '{}'", name_, owner) : "";
 }
 
-/// What has the new name where the old one is declared.
+/// The declaration with the new name where the old one is declared.
 std::string Clashes::at_declaration() {
   std::string module = owner();
   std::string clash = module.empty() ? "" : at_member(module);
@@ -199,7 +199,7 @@ std::string Clashes::at_declaration() {
   return "";
 }
 
-/// What hides the new name where the old one is used.
+/// The declaration that hides the new name where the old one is used.
 std::string Clashes::at_use(const Usage& usage) {
   const Occurrence& occurrence = *usage.place.occurrence;
   bool by_scope = occurrence.kind == OccurrenceKind::Free || occurrence.kind == OccurrenceKind::Local;

@@ -1,5 +1,5 @@
-// Colours from meaning: what a name stands for, where a grammar of regular expressions can only
-// guess. Tokens over several lines are cut at line ends, as the protocol asks.
+// Colours from meaning, where a grammar of regular expressions can only guess. Tokens over several
+// lines are cut at line ends, as the protocol asks.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

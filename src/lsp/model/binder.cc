@@ -115,7 +115,7 @@ void Binder::function(const ast::Def& def, const std::string& callable, std::str
   effects(def.effects);
   for (const ast::Expr* clause : def.where) expression(clause);
   int32_t none = std::exchange(signature_, -1);
-  suite(def.body, end);
+  block(def.body, end);
   inner_functions(outer_functions);
   signature_ = none;
   close();

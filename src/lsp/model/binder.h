@@ -54,7 +54,7 @@ class Binder {
   uint32_t end_of(ast::StmtList body, size_t i, uint32_t end) const;
 
   // Statements (binder_statements.cc).
-  void suite(ast::StmtList body, uint32_t end);
+  void block(ast::StmtList body, uint32_t end);
   void statement(const ast::Stmt& stmt, uint32_t end);
   /// A name, or names, that get a value: that of `origin`, or elements of it.
   void target(const ast::Expr* expr, const ast::Expr* origin, bool elements);
@@ -78,7 +78,7 @@ class Binder {
   void close() { scope_ = scopes_[size_t(scope_)].parent; }
   bool is_own(Loc loc) const { return loc.known() && loc.file == piece_.file; }
 
-  // What the trees do not have (leftovers.cc).
+  // Names that the trees do not have (leftovers.cc).
   void leftovers();
   void macros();
   void leftover(size_t at, const std::vector<size_t>& code, const std::vector<int32_t>& callees);

@@ -4,7 +4,7 @@ namespace tessera::lsp {
 
 namespace {
 
-/// What the n-th of several names is given: `zip(xs, ys)` and `enumerate(xs)` give elements of their
+/// The value of the n-th of several names: `zip(xs, ys)` and `enumerate(xs)` give elements of their
 /// arguments, a tuple its own.
 const ast::Expr* part_of(const ast::Expr* origin, size_t n, bool elements) {
   const auto* tuple = ast::as<ast::Tuple>(origin);
@@ -38,7 +38,7 @@ void Binder::target(const ast::Expr* expr, const ast::Expr* origin, bool element
   for (size_t i = 0; i < parts.size(); ++i) target(parts[i], part_of(origin, i, elements), elements);
 }
 
-void Binder::suite(ast::StmtList body, uint32_t end) {
+void Binder::block(ast::StmtList body, uint32_t end) {
   for (size_t i = 0; i < body.size(); ++i) statement(*body[i], end_of(body, i, end));
 }
 
@@ -59,26 +59,26 @@ void Binder::statement(const ast::Stmt& stmt, uint32_t end) {
       const auto& loop = ast::cast<ast::For>(stmt);
       expression(loop.iterable);
       target(loop.target, loop.iterable, true);
-      return suite(loop.body, end);
+      return block(loop.body, end);
     }
     case ast::NodeKind::While:
       expression(ast::cast<ast::While>(stmt).condition);
-      return suite(ast::cast<ast::While>(stmt).body, end);
+      return block(ast::cast<ast::While>(stmt).body, end);
     case ast::NodeKind::If:
       for (const ast::IfArm& arm : ast::cast<ast::If>(stmt).arms) {
         expression(arm.condition);
-        suite(arm.body, end);
+        block(arm.body, end);
       }
-      return suite(ast::cast<ast::If>(stmt).else_body, end);
+      return block(ast::cast<ast::If>(stmt).else_body, end);
     case ast::NodeKind::With:
       for (const ast::WithItem& item : ast::cast<ast::With>(stmt).items) {
         expression(item.context);
         target(item.target, item.context, false);
       }
-      return suite(ast::cast<ast::With>(stmt).body, end);
+      return block(ast::cast<ast::With>(stmt).body, end);
     case ast::NodeKind::On:
       expression(ast::cast<ast::On>(stmt).place);
-      return suite(ast::cast<ast::On>(stmt).body, end);
+      return block(ast::cast<ast::On>(stmt).body, end);
     case ast::NodeKind::Const: {
       const auto& constant = ast::cast<ast::Const>(stmt);
       expression(constant.annotation, Place::Annotation);

@@ -120,7 +120,7 @@ bool is_directive(std::string_view line, std::string_view name) {
   return is_directive(line) && begins_with_word(line.substr(first + 1), name);
 }
 
-/// What the next line of code after directives tells of them.
+/// What the next line of code after directives says of them.
 class CodeAhead {
  public:
   explicit CodeAhead(std::string_view text) : text_(text) {}

@@ -1,10 +1,10 @@
 #pragma once
-// Cutting a text into its top-level declarations by its lines alone, so that an edit costs one
+// Splits a text into its top-level declarations by its lines alone, so that an edit costs one
 // declaration. A piece begins at the first column, outside brackets and strings, with the comments
-// right above it; `else:` goes on. Where a bracket was forgotten, a line that can only begin a
-// declaration begins a piece all the same, so that a mistake stays in its piece. A directive is a piece
-// where code at the first column follows it, `%if` together with all lines to its `%endif`; otherwise
-// it belongs to the declaration that it stands in.
+// right above it; `else:` continues one. Where a bracket was forgotten, a line that can only begin
+// a declaration begins a piece all the same, so that an error stays in its piece. A directive is a
+// piece where code at the first column follows it, `%if` together with all lines to its `%endif`;
+// otherwise it belongs to the declaration that contains it.
 
 #include <string_view>
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace tessera::lsp {
 
-/// More pieces of one file that define macros are not told apart.
+/// More pieces of one file that define macros are not distinguished.
 inline constexpr size_t most_definitions = 100;
 
 /// The pieces, which cover the text without gaps. An empty text has none. A text whose directives divide a declaration

@@ -7,7 +7,7 @@
 
 namespace tessera::lsp {
 
-/// What the piece declares. Of a declaration that could not be parsed the name is read from its
+/// The declarations of the piece. Of a declaration that could not be parsed the name is read from its
 /// tokens.
 std::vector<Declared> list_declared(const Piece& piece);
 

@@ -11,7 +11,7 @@ namespace tessera::lsp {
 namespace {
 
 /// The nodes of a graph in groups that reach one another, each behind the groups that it reaches (Tarjan, "Depth-first
-/// search and linear graph algorithms", 1972). Chains are as long as files are: the way is kept in a list.
+/// search and linear graph algorithms", 1972). Chains are as long as files are: the path is kept in a list.
 class Grouper {
  public:
   using Nodes = std::vector<size_t>;
@@ -75,7 +75,7 @@ class Grouper {
 
 }  // namespace
 
-void Tellers::add(const Tellers& more) {
+void Reporters::add(const Reporters& more) {
   if (more.count == Count::None) return;
   if (count == Count::None) {
     *this = more;
@@ -155,13 +155,13 @@ bool Dependencies::uses_entry(size_t piece) const {
   return group.uses_entry || group.entries > (has_entry_[piece] ? 1 : 0);
 }
 
-std::vector<Tellers> Dependencies::reached(const std::vector<Tellers>& by_piece) const {
-  std::vector<Tellers> by_group(groups_.size());
+std::vector<Reporters> Dependencies::reached(const std::vector<Reporters>& by_piece) const {
+  std::vector<Reporters> by_group(groups_.size());
   for (size_t i = 0; i < groups_.size(); ++i) {
     for (size_t piece : groups_[i].pieces) by_group[i].add(by_piece[piece]);
     for (size_t used : groups_[i].uses) by_group[i].add(by_group[used]);
   }
-  std::vector<Tellers> all;
+  std::vector<Reporters> all;
   for (size_t piece = 0; piece < files_.size(); ++piece) all.push_back(by_group[group_of_[piece]]);
   return all;
 }

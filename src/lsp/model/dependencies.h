@@ -1,11 +1,11 @@
 #pragma once
-// Which pieces of a file the meaning of each depends on: by the words in it, and by those in the
-// pieces that declare these. Two pieces with one name are both meant, and a word that happens to be a
-// name somewhere counts, too: that costs time and is never wrong.
+// Computes which pieces of a file the meaning of each piece depends on: by the words in it, and by
+// those in the pieces that declare these. If two pieces declare one name, both count. A word that
+// happens to be a name somewhere counts, too: that costs time and is never wrong.
 //
-// Pieces that depend on one another are one group. Groups come behind those that they depend on, so
-// that one walk over them says what follows from all that each piece reaches: the cost is that of the
-// words, not that of the pairs of pieces.
+// Pieces that depend on one another form one group. Groups come after those that they depend on, so
+// that one walk over them finds everything that each piece reaches. The cost is that of the words,
+// not that of the pairs of pieces.
 
 #include <cstdint>
 #include <unordered_map>
@@ -15,16 +15,16 @@
 
 namespace tessera::lsp {
 
-/// Who has told of some mistakes: nobody, somebody, or several.
-struct Tellers {
+/// Which declarations reported errors in a piece: none, one, or several.
+struct Reporters {
   enum class Count : uint8_t { None, One, Several };
   Count count = Count::None;
   const void* who = nullptr;  ///< of One
 
-  void add(const Tellers& more);
-  void add(const void* teller) { add({Count::One, teller}); }
-  /// Nobody else.
-  bool at_most(const void* teller) const { return count == Count::None || (count == Count::One && who == teller); }
+  void add(const Reporters& more);
+  void add(const void* reporter) { add({Count::One, reporter}); }
+  /// None but this one.
+  bool at_most(const void* reporter) const { return count == Count::None || (count == Count::One && who == reporter); }
 };
 
 class Dependencies {
@@ -40,8 +40,8 @@ class Dependencies {
   uint64_t key(size_t piece) const;
   /// Whether a function with @jit is among what it depends on, itself left out.
   bool uses_entry(size_t piece) const;
-  /// From those who told of mistakes in each piece to those who told of mistakes in it and in what it depends on.
-  std::vector<Tellers> reached(const std::vector<Tellers>& by_piece) const;
+  /// From the reporters of errors in each piece to those in it and in the pieces it depends on.
+  std::vector<Reporters> reached(const std::vector<Reporters>& by_piece) const;
 
  private:
   struct Group {

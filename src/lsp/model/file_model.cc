@@ -52,10 +52,10 @@ size_t count_errors(const std::vector<Diagnostic>& diagnostics) {
                               [](const Diagnostic& said) { return said.severity == Severity::Error; }));
 }
 
-/// Of more mistakes the pieces are believed: it is the first ones that are looked at.
+/// With more errors than these, those of the pieces are taken: users look at the first ones.
 constexpr size_t most_compared = 100;
 
-/// Mistakes of syntax in a text that is not cut.
+/// Syntax errors in a text that is not cut.
 size_t count_errors(const std::string& path, const std::string& text, const ParseOptions& options) {
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
@@ -64,7 +64,7 @@ size_t count_errors(const std::string& path, const std::string& text, const Pars
   return count_errors(diagnostics.all());
 }
 
-/// What a piece means beside its text.
+/// The environment of a piece, which its meaning depends on beside its text.
 uint64_t environment_of(std::string_view text, const ParseOptions& options, const std::vector<FileId>& before) {
   uint64_t environment = 0;
   for (FileId file : before) environment = hash_combine(environment, file);
@@ -100,7 +100,7 @@ void FileModel::set_text(std::string text, PieceStore& store, const ParseOptions
     cut(store, options);
     size_t errors = 0;
     for (const std::shared_ptr<Piece>& piece : pieces_) errors += count_errors(piece->diagnostics);
-    // A mistake of which the compiler makes fewer, or more, is the whole file's.
+    // Where the compiler reports fewer errors, or more, these are the whole file's.
     bool may_differ = errors > 0 && errors <= most_compared && pieces_.size() > 1;
     is_whole_ = may_differ && errors != count_errors(path_, text_, options);
   }

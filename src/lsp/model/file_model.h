@@ -43,7 +43,7 @@ class FileModel {
   const std::string& text() const { return text_; }
   const LineIndex& lines() const { return lines_; }
   const std::vector<std::shared_ptr<Piece>>& pieces() const { return pieces_; }
-  /// The file is one piece: it includes others, or its mistakes do not stay in a piece.
+  /// The file is one piece: it includes others, or its errors do not stay in a piece.
   bool is_whole() const { return is_whole_; }
   bool has_directives() const { return has_directives_; }
   /// Files that its text includes, its own path left out.

@@ -1,9 +1,9 @@
 #pragma once
-// What the names in a piece of a file are, as far as its syntax says: which are variables of a
-// function, which stand for something outside of it. Scopes are those of the evaluation: suites open
-// none, and a name is a function's own from where it is given a value first. Broken statements take
-// part, too: their names are looked up in the scopes around them. What a free name means is asked of
-// the file and its imports (resolve.h), so that another piece can change without this one.
+// The names in a piece of a file, as far as its syntax determines them: variables of a function,
+// and free names that are declared outside of it. Scopes are those of the evaluation: blocks open
+// none, and a name is a function's own from its first assignment. Broken statements take part, too:
+// their names are looked up in the scopes around them. Free names are resolved in the file and its
+// imports (resolve.h), so that another piece can change without this one.
 
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ namespace tessera::lsp {
 
 struct Piece;
 
-/// What a name stands for.
+/// The meaning of a name.
 enum class SymbolKind : uint8_t {
   // Of a function, module, lambda or comprehension:
   Parameter,
@@ -54,7 +54,7 @@ struct Local {
   std::string owner;  ///< of Self, and of a constant of a module: the module
   const ast::Parameter* parameter = nullptr;
   const ast::Def* def = nullptr;
-  /// What the variable is given first, or a list of what it is given; null when that is not written.
+  /// The first value of the variable, or a list of its values; null when that is not written.
   const ast::Expr* origin = nullptr;
 };
 
@@ -83,7 +83,7 @@ struct Occurrence {
   std::string owner;
 };
 
-/// What a file, or a module in it, declares.
+/// The declarations of a file, or of a module in it.
 struct Declared {
   std::string name;
   SymbolKind kind = SymbolKind::Constant;

@@ -17,7 +17,7 @@ namespace {
 /// As many as a reader looks at; more are counted and dropped.
 constexpr size_t syntax_error_limit = 200;
 
-/// The raw tokens, once the names that act as keywords are told apart.
+/// The raw tokens, once the names that act as keywords are known.
 std::vector<RawToken> own_tokens(FileId file, Preprocessed& text) {
   promote_keywords(text.buffer);
   std::map<uint32_t, TokenKind> promoted;
@@ -87,7 +87,7 @@ std::shared_ptr<Piece> parse_piece(std::shared_ptr<SourceManager> sources, std::
   piece->declarations = std::move(unit.declarations);
   piece->files = std::move(unit.files);
   piece->diagnostics = diagnostics.all();
-  // What is wrong with the pieces above is said of them.
+  // Errors of the pieces above are reported there.
   std::erase_if(piece->diagnostics, [&](const Diagnostic& diagnostic) {
     return std::find(before.begin(), before.end(), diagnostic.loc.file) != before.end();
   });

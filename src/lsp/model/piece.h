@@ -1,8 +1,8 @@
 #pragma once
-// One piece of a file (cut.h), parsed: its tokens, its declarations, its syntax errors and what its
-// names are. A piece is a file of its own to the front end, so that nothing in it changes when lines
-// are added above it; `begin` says where it stands now. What it means depends on its text, on the
-// names that conditions see and on the macros that pieces above define: `environment` stands for these.
+// One piece of a file (cut.h), parsed: its tokens, its declarations, its syntax errors and its
+// names. A piece is a file of its own to the front end, so that nothing in it changes when lines
+// are added above it; `begin` is its current place. Its meaning depends on its text, on the names
+// that conditions see and on the macros that pieces above define: `environment` stands for these.
 
 #include <memory>
 #include <span>

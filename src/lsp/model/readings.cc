@@ -30,7 +30,7 @@ Readings read_branches(const Piece& piece) {
   formatter::CutText cut;
   if (inactive.empty() || !formatter::cut(piece.text(), "branches", cut)) return made;
   ParseOptions options;
-  // What is included is known from the branches that are taken.
+  // The includes are known from the branches that are taken.
   options.read = [](const std::string&, std::string& text, std::string&) {
     text.clear();
     return true;

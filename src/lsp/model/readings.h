@@ -1,7 +1,7 @@
 #pragma once
-// The branches of %if that are not taken, so that a name is renamed in them, too. Their piece is read as
-// often as it takes for each branch to be read once (frontend/format/branches.h); what stands outside
-// of branches, or in those that are taken, is in the piece itself.
+// The branches of %if that are not taken, so that a name is renamed in them, too. Their piece is
+// read often enough for each branch to be read once (frontend/format/branches.h). Text outside of
+// branches, or in those that are taken, is in the piece itself.
 
 #include <memory>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// Another program, given a text and asked for one.
+// Runs another program: it gets a text and returns one.
 
 #include <cstddef>
 #include <functional>
@@ -10,7 +10,7 @@ namespace tessera::lsp {
 
 enum class ChildEnd { NotStarted, ByItself, Stopped, OutOfTime, TooMuchOutput };
 
-/// What a program may write, in bytes.
+/// The most bytes that a program may write.
 inline constexpr size_t max_child_output = size_t(64) << 20;
 
 struct ChildResult {

@@ -1,5 +1,5 @@
 #pragma once
-// Reading JSON that anybody may have written: what is absent or of another type reads as null, an
+// Reads JSON from untrusted sources: a value that is absent or of another type reads as null, an
 // empty string or nothing, never as an error.
 
 #include <cstdint>

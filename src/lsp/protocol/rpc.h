@@ -39,7 +39,7 @@ inline constexpr size_t max_message_depth = 200;
 /// editor counts them as one character each, and an edit that is not taken would leave all that follow at wrong places.
 Json read_message(std::string_view body, std::string& problem);
 
-/// What bytes that are no message may have been meant to say: that a document was opened or changed.
+/// Guesses the intent of bytes that are no message: that a document was opened or changed.
 struct LostText {
   bool is_lost = false;
   std::string uri;  ///< empty: of any document

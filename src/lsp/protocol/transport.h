@@ -1,9 +1,9 @@
 #pragma once
-// The framing of messages: "Content-Length: N", an empty line, N bytes. What comes in is not
-// trusted: a length may be missing, no number, huge or a lie. After anything of that kind the
-// reader says so once and goes on at the next header, so that one bad message costs one message. A
-// length that is too large shows where a header begins within that many bytes: JSON has line ends
-// between its values alone, and a header is none of these.
+// The framing of messages: "Content-Length: N", an empty line, N bytes. Input is not trusted: a
+// length may be missing, malformed, huge or false. After any of these the reader reports it once
+// and continues at the next header, so that one bad message costs one message. After a length that
+// is too large it searches that many bytes for a header: JSON has line ends between its values
+// alone, and a header is none of these.
 
 #include <cstddef>
 #include <string>

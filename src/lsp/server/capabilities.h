@@ -1,5 +1,5 @@
 #pragma once
-// What is agreed at the start: what the client can show, what the server offers.
+// The handshake at the start: the abilities of the client, and those of the server.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace tessera::lsp {
 
-/// What the parameters of `initialize` say that the client can do.
+/// The abilities of the client, from the parameters of `initialize`.
 ClientAbilities read_abilities(const Json& params);
 /// UTF-8 if the client offers it, else UTF-16, which every client speaks.
 Encoding choose_encoding(const Json& params);
@@ -16,9 +16,9 @@ Encoding choose_encoding(const Json& params);
 Json server_capabilities(Encoding encoding, const ClientAbilities& client, const std::string& version);
 /// Settings, of initializationOptions or a change of the configuration: includePaths, defines.
 void read_settings(const Json& settings, WorkspaceOptions& options);
-/// What of the settings is of another kind than it has to be, and is left out, in words.
+/// Describes the settings that are of a wrong kind, which are ignored.
 std::vector<std::string> wrong_settings(const Json& settings);
-/// What the client is asked to watch.
+/// The files that the client is asked to watch.
 Json watched_files();
 
 }  // namespace tessera::lsp

@@ -1,5 +1,5 @@
 #pragma once
-// What other programs are asked for, beside the server's own work.
+// Runs other programs beside the server.
 
 #include <atomic>
 #include <functional>

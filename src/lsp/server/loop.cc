@@ -34,7 +34,7 @@ struct Incoming {
   bool is_edit = false;
 };
 
-/// What passes between the two threads.
+/// The queue between the two threads.
 class Inbox {
  public:
   void put(Incoming message) {

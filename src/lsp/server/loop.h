@@ -1,6 +1,6 @@
 #pragma once
-// The server on a pair of pipes: one thread reads messages while the other works on them, so that a
-// request can be cancelled, and background work given up for a newer edit, while they run.
+// The server on a pair of pipes. One thread reads messages while the other works on them, so that a
+// request can be cancelled, and background work abandoned for a newer edit, while they run.
 
 #include <string>
 

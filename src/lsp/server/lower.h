@@ -1,6 +1,6 @@
 #pragma once
-// "Show Graph of this function": the compiler is asked for a stage of the text as it is typed, and what it prints
-// is cut to the function and linked to the lines of the sources.
+// "Show Graph of this function": runs the compiler on the current text for a stage, cuts the output
+// to the function, and links it to the lines of the sources.
 
 #include <functional>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace tessera::lsp {
 
-/// What is to be run, with everything it needs: it runs beside the server.
+/// The command to run, with everything it needs: it runs beside the server.
 struct LowerJob {
   Compilation compilation;
   std::string uri;

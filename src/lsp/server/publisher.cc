@@ -50,7 +50,7 @@ void Publisher::closed(const std::string& uri, const std::string& path) {
   results_.erase(uri);
   caches_.erase(uri);
   changed(path);
-  // What others found in it they found in a text that is gone: they say it again if it is so on disk, too.
+  // Findings of other files are about a text that is gone: they are reported again if they hold on disk, too.
   if (!context_.workspace.document_of(path)) {
     for (auto& [other, result] : results_) {
       std::erase_if(result.diagnostics, [&](const PlacedDiagnostic& found) { return found.path == path; });
@@ -110,7 +110,7 @@ bool Publisher::waits(const std::string& path) {
   });
 }
 
-/// What is part of other files means what it means in these: what it would mean by itself is not said.
+/// A file that others include is reported as part of these, not on its own.
 std::map<std::string, std::vector<const PlacedDiagnostic*>> Publisher::by_path(Which which) {
   std::map<std::string, std::vector<const PlacedDiagnostic*>> lists;
   for (const auto& [uri, document] : context_.workspace.documents()) {

@@ -1,7 +1,7 @@
 #pragma once
-// Which diagnostics the client has been told of, and which it has to be told of. Analysis is
-// background work: an edit marks files, work() takes them one by one, and a result that an edit has
-// overtaken is dropped.
+// Keeps track of the diagnostics that the client has received, and of those still to be sent.
+// Analysis is background work: an edit marks files, work() takes them one by one, and a result that
+// is older than an edit is dropped.
 
 #include <functional>
 #include <map>
@@ -17,7 +17,7 @@ class Publisher {
  public:
   using Notify = std::function<void(const std::string& method, Json params)>;
   using Begins = std::function<void(const std::string& uri)>;
-  /// `begins` is told what is analysed, and an empty URI when that is done.
+  /// `begins` is called with what is analysed, and an empty URI when that is done.
   Publisher(Context& context, Notify notify, Begins begins)
       : context_(context), notify_(std::move(notify)), begins_(std::move(begins)) {}
 
@@ -33,7 +33,7 @@ class Publisher {
   bool work();
   /// The last result for an open file; null before the first.
   const AnalysisResult* result(const std::string& uri) const;
-  /// What is said of a file, of the texts as they are: without what is of an older one.
+  /// The diagnostics of a file, for the texts as they are: without what is of an older one.
   std::vector<const PlacedDiagnostic*> said_of(const std::string& path);
 
  private:

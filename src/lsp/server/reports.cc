@@ -14,7 +14,7 @@ namespace {
 
 /// Of all dims that the settings give no size: a report without sizes has no estimates.
 constexpr std::string_view other_sizes = "*=1024";
-/// A kernel that is called in many ways is described in the first of them.
+/// A kernel with several instances is described by the first of them.
 constexpr size_t most_forms = 4;
 
 bool is_described(const Symbol& symbol) {

@@ -1,7 +1,8 @@
 #pragma once
-// What kernels and entries cost, as `tesserac --report` tells it: work, bytes, registers, a roofline's estimate. It is
-// computed by the compiler beside the server when a hover first asks for it, and kept for as long as the file, what it
-// imports and the settings stay. Nobody waits: until it is there, a hover says so.
+// The cost of kernels and entries, as `tesserac --report` prints it: work, bytes, registers, a
+// roofline's estimate. The compiler computes it in another process when a hover first asks for it.
+// The result is kept as long as the file, its imports and the settings stay. Until it is there, a
+// hover says that it is being computed.
 
 #include <cstdint>
 #include <map>
@@ -22,8 +23,8 @@ class Reports {
       : workspace_(workspace), settings_(settings), jobs_(jobs) {}
   Reports(const Reports&) = delete;
 
-  /// What the report of `file` says of a kernel or entry, in Markdown; empty for anything else, for what is
-  /// not compiled there, and where `analysis` found mistakes or is of an older text.
+  /// The report of `file` about a kernel or entry, in Markdown; empty for anything else, for what is
+  /// not compiled there, and where `analysis` found errors or is of an older text.
   std::string about(const FileModel& file, const Symbol& symbol, const AnalysisResult* analysis);
   void forget(const std::string& path) { known_.erase(path); }
 

@@ -220,7 +220,7 @@ void Server::State::execute(const Json& id, const Json& params) {
     if (!file.empty()) show_text(title, file, text);
   };
   if (jobs.start(work, done, is_cancelled) == 0) {
-    send(make_error(id, ErrorCode::RequestFailed, "too many compilations are under way"));
+    send(make_error(id, ErrorCode::RequestFailed, "too many compilations are running"));
   }
 }
 
@@ -300,7 +300,7 @@ bool Server::State::forget(const std::string& uri) {
   return true;
 }
 
-/// What the client shows and what is known here are two texts from now on: nothing is said of it any more.
+/// From now on the client's text and the one here differ: no more is reported of it.
 void Server::State::lose(const std::string& uri) {
   bool was_open = forget(uri);
   if (!lost.insert(path_of(uri)).second) return;

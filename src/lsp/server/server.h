@@ -1,6 +1,6 @@
 #pragma once
-// The server without its pipes: messages go in, messages come out, and work() does what nobody waits
-// for. One thread uses it. docs/editors.md says what it offers.
+// The server without its pipes: messages go in, messages come out, and work() does the background
+// work. One thread uses it. docs/editors.md lists its features.
 
 #include <functional>
 #include <memory>
@@ -20,7 +20,7 @@ struct ServerOptions {
   std::function<bool()> has_newer_edit;
   /// Called, by another thread, when work() has something to do again.
   std::function<void()> wake;
-  /// Told what document is worked on, with its text, and with nothing when that is done.
+  /// Called with the document that is worked on and its text, and with nothing when that is done.
   std::function<void(std::string_view uri, std::string_view text)> working_on;
   /// False: what the compiler would be asked for is refused.
   bool starts_programs = true;

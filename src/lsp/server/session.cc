@@ -37,7 +37,7 @@ struct Session::State {
   std::vector<Json> folders;  ///< changes of the workspace's folders
   std::map<std::string, OpenText> documents;  ///< by URI, as it was opened
 
-  /// The document of a URI, or of one that is written another way.
+  /// The document of a URI, or of a URI of the same file in another spelling.
   std::map<std::string, OpenText>::iterator find(const std::string& uri) {
     auto known = documents.find(uri);
     if (known != documents.end()) return known;

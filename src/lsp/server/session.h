@@ -1,5 +1,5 @@
 #pragma once
-// What a client has said so far, as far as another server has to know it to go on in its place.
+// The messages of a client that another server needs in order to take over.
 
 #include <memory>
 #include <string>
@@ -30,7 +30,7 @@ class Session {
   /// The text has changed: gives the message that opens the document as it is now.
   Json take_back(const std::string& uri);
 
-  /// What brings a new server to where the last one was: `initialize`, settings, documents, also that they are lost;
+  /// The messages that bring a new server to the state of the last one: `initialize`, settings, documents, also that they are lost;
   /// `all` also has those that are set aside.
   std::vector<Json> replay(bool all = false) const;
 

@@ -29,10 +29,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t most_failures = 5;
 constexpr std::chrono::seconds failure_span(60);
-/// What one side has written is read no further while the other one does not read this much.
+/// The most bytes to buffer from one side while the other one does not read.
 constexpr size_t most_queued_bytes = size_t(256) << 20;
 
-/// Bytes on their way to a file, as far as it takes them.
+/// Bytes that are written to a file as it accepts them.
 class Outgoing {
  public:
   void put(const std::string& bytes) {
@@ -140,7 +140,7 @@ void Supervisor::start_worker() {
 }
 
 void Supervisor::from_client(std::string body) {
-  // The common case costs the client no more than the way through the pipes.
+  // In the common case the client pays only for the pipes.
   bool passes = worker_ && !session_.sets_aside();
   if (passes) to_worker(body);
   if (passes && !queue_.write_to(worker_->in())) queue_.clear();  // it has ended, as will be noticed
@@ -208,7 +208,7 @@ void Supervisor::from_worker(const std::string& body) {
   if (answers && !swallows) pending_.erase(id);
 }
 
-/// All that a worker has to be told to fail again, for `tessera-lsp --replay`; empty where it cannot be written.
+/// All messages that make a worker fail again, for `tessera-lsp --replay`; empty where it cannot be written.
 std::string Supervisor::write_reproducer(const std::string& uri) const {
   std::string text;
   for (const Json& message : session_.replay(true)) text += frame(to_line(message));
@@ -232,7 +232,7 @@ void Supervisor::answer_pending(const std::string& reason) {
   }
 }
 
-/// What was known of the document is known no more.
+/// Leaves the document out until its text changes; its results are no longer valid.
 void Supervisor::set_aside(const std::string& uri, const std::string& reason) {
   if (!session_.is_open(uri)) return;
   session_.set_aside(uri);

@@ -1,13 +1,15 @@
 #pragma once
-// A server that outlives its mistakes. The server proper works in a process of its own (worker.h); this one
-// stands between it and the client, passes messages on and remembers what the client said (session.h). When the
-// worker ends unasked, the client is told, requests under way are answered by an error, and another worker takes
-// over with the same documents. The one that the last worker was busy with is left out until its text changes, as
-// it would end the next one, too. After too many ends within a minute no more workers are started, and every
-// request is answered by an error.
+// A server that survives its crashes. The worker (worker.h), a process of its own, does the work.
+// The supervisor stands between it and the client, passes messages on and remembers the state of
+// the session (session.h). When the worker ends unexpectedly, the supervisor notifies the client,
+// answers requests in flight by an error, and starts another worker with the same documents. It
+// leaves out the document that the last worker was busy with until its text changes, as it would
+// crash the next one, too. After too many crashes within a minute it starts no more workers, and
+// answers every request by an error.
 //
-// A worker that is busy with one document for too long, or asks for too much memory, is ended like one that failed. One
-// that does not end when the client asks for that, or is gone, has a little time and is then ended, whatever it is at.
+// The supervisor kills a worker that is busy with one document for too long, or uses too much
+// memory, and treats it like one that crashed. When the client asks for the end, or is gone, a
+// worker has a short time to end and is then killed.
 
 #include <chrono>
 #include <cstddef>

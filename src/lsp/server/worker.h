@@ -1,6 +1,6 @@
 #pragma once
-// A server in a process of its own, on a pair of pipes, and what it was last busy with. It leads a group of processes:
-// the compilers that it starts end with it.
+// A server in a process of its own, on a pipe each way, and the document it was last busy with. It
+// leads a process group, so that the compilers it starts end with it.
 
 #include <sys/types.h>
 
@@ -11,7 +11,7 @@
 
 namespace tessera::lsp {
 
-/// What the server is busy with: called with the document's URI and text, and with nothing when that is done.
+/// Reports what the server is busy with: called with the document's URI and text, and with nothing when that is done.
 using WorkingOn = std::function<void(std::string_view uri, std::string_view text)>;
 /// Serves a client; the result is the exit code.
 using Serve = std::function<int(int in, int out, const WorkingOn& working_on)>;

@@ -29,7 +29,7 @@ namespace {
 constexpr size_t error_limit = max_diagnostics;
 /// Files of more declarations are compiled as a whole: what is kept of each takes memory.
 constexpr size_t most_pieces = 100'000;
-/// The machine for which kernels are built to find their mistakes: the one that every build has.
+/// The machine for which kernels are built to find their errors: the one that every build has.
 constexpr std::string_view checked_machine = "cpu:x86-64-v3";
 
 /// Diagnostics of the front end, with places in the texts of documents.
@@ -99,7 +99,7 @@ class Placer {
   std::unordered_map<FileId, std::pair<const FileModel*, const Piece*>> pieces_;
 };
 
-/// What hovers show.
+/// The values to collect for hovers.
 constexpr frontend::CollectorOptions collected{.names_only = true, .values = 4};
 
 frontend::FrontendOptions front_end_options(const WorkspaceOptions& options, frontend::IndexCollector& collector) {
@@ -111,11 +111,11 @@ frontend::FrontendOptions front_end_options(const WorkspaceOptions& options, fro
   return made;
 }
 
-/// Adds diagnostics, as long as there is room. What several declarations meet in one that they use is said as the first
-/// of them has it, as in a compilation, which meets it once.
-class Teller {
+/// Adds diagnostics, up to a limit. Where several declarations report one error in a declaration that they
+/// use, the first report is taken, as in a compilation, which reports it once.
+class DiagnosticCollector {
  public:
-  Teller(const Placer& placer, AnalysisResult& result) : placer_(placer), result_(result) {}
+  DiagnosticCollector(const Placer& placer, AnalysisResult& result) : placer_(placer), result_(result) {}
 
   void add(const std::vector<Diagnostic>& list) {
     ++lists_;
@@ -135,7 +135,7 @@ class Teller {
       return;
     }
     PlacedDiagnostic placed = placer_.place(diagnostic);
-    // A name that nothing defines is one mistake, wherever it is used in a file.
+    // A name that nothing defines is one error, wherever it is used in a file.
     bool is_name = placed.id == diag::unknown_name.id;
     uint32_t place = is_name ? 0 : placed.range.begin;
     Key key = {placed.path, place, frontend::subject_of(placed.id), is_name ? placed.message : ""};
@@ -150,7 +150,7 @@ class Teller {
   size_t lists_ = 0;
 };
 
-/// Adds what calls bring and check, of the entries from `first` on.
+/// Adds the sizes and guards of the entries from `first` on.
 void add_entries(Op* first, DeclarationResult& result) {
   for (Op* function = first; function; function = function->next()) {
     bool is_entry = function->string_attr("role") == "entry";
@@ -158,7 +158,7 @@ void add_entries(Op* first, DeclarationResult& result) {
   }
 }
 
-/// A file that includes others is compiled from its text; what its names come to is told of its pieces all the same.
+/// A file that includes others is compiled from its text; its pieces get the values of its names all the same.
 AnalysisResult analyse_whole(Workspace& workspace, const FileModel& file, const std::function<bool()>& is_cancelled) {
   AnalysisResult result;
   std::set<std::string> read;
@@ -182,7 +182,7 @@ AnalysisResult analyse_whole(Workspace& workspace, const FileModel& file, const 
   if (ir) add_entries(ir->graph->body()->front(), *everything);
   move_to_pieces(*everything, sources, main, file);
   if (!file.pieces().empty()) result.sources = file.pieces()[0]->sources;
-  Teller(Placer(sources, file), result).add(diagnostics.all());
+  DiagnosticCollector(Placer(sources, file), result).add(diagnostics.all());
   result.declarations.push_back(std::move(everything));
   result.files.assign(read.begin(), read.end());
   return result;
@@ -369,21 +369,21 @@ void PieceAnalysis::observe_the_rest(const std::function<bool()>& is_cancelled) 
   }
 }
 
-/// A mistake in a declaration that several use is reported for the first of them alone. The results
+/// An error in a declaration that several use is reported for the first of them alone. The results
 /// of the others would hide it when the first one changes: they are not kept.
 void PieceAnalysis::keep_reusable() {
-  if (check_->is_spent()) return cache_.results.clear();  // what comes behind the end of the budget says nothing
-  std::vector<Tellers> mistakes(dependencies_.size());
-  auto note = [&](const Diagnostic& diagnostic, const DeclarationResult* teller) {
+  if (check_->is_spent()) return cache_.results.clear();  // results after the end of the budget are incomplete
+  std::vector<Reporters> reporters(dependencies_.size());
+  auto note = [&](const Diagnostic& diagnostic, const DeclarationResult* reporter) {
     size_t piece = dependencies_.find(diagnostic.loc.file);
-    if (piece < mistakes.size()) mistakes[piece].add(teller);
+    if (piece < reporters.size()) reporters[piece].add(reporter);
   };
   for (const Diagnostic& diagnostic : loaded_) note(diagnostic, nullptr);
   for (const Diagnostic& diagnostic : finished_) note(diagnostic, nullptr);
   for (const Checked& checked : checked_) {
     for (const Diagnostic& diagnostic : checked.result->diagnostics) note(diagnostic, checked.result.get());
   }
-  std::vector<Tellers> reached = dependencies_.reached(mistakes);
+  std::vector<Reporters> reached = dependencies_.reached(reporters);
   std::map<uint64_t, std::shared_ptr<const DeclarationResult>> kept;
   for (const Checked& checked : checked_) {
     bool good = !dependencies_.uses_entry(checked.piece) && reached[checked.piece].at_most(checked.result.get());
@@ -392,7 +392,7 @@ void PieceAnalysis::keep_reusable() {
   cache_.results = std::move(kept);
 }
 
-/// The evaluation goes on around pieces that do not parse; what comes of these the compiler would not say.
+/// The evaluation goes on around pieces that do not parse; drops diagnostics that the compiler would not report.
 void PieceAnalysis::drop_consequences(std::vector<Diagnostic>& list) const {
   std::set<FileId> broken;
   std::set<std::string_view> words;
@@ -411,14 +411,14 @@ void PieceAnalysis::drop_consequences(std::vector<Diagnostic>& list) const {
 
 void PieceAnalysis::collect(AnalysisResult& result) {
   Placer placer(sources_, file_);
-  Teller teller(placer, result);
+  DiagnosticCollector collector(placer, result);
   auto add_file = [&](const FileModel& file) {
     for (const std::shared_ptr<Piece>& piece : file.pieces()) placer.add(file, *piece);
   };
   add_file(file_);
   for (const FileModel* file : files_.used()) add_file(*file);
   auto add_syntax = [&](const FileModel& file) {
-    for (const std::shared_ptr<Piece>& piece : file.pieces()) teller.add(piece->diagnostics);
+    for (const std::shared_ptr<Piece>& piece : file.pieces()) collector.add(piece->diagnostics);
   };
   add_syntax(file_);
   for (const FileModel* file : files_.used()) {
@@ -426,7 +426,7 @@ void PieceAnalysis::collect(AnalysisResult& result) {
   }
   auto add_evaluated = [&](std::vector<Diagnostic> list) {
     drop_consequences(list);
-    teller.add(list);
+    collector.add(list);
   };
   add_evaluated(loaded_);
   result.declarations = unowned_;
@@ -479,7 +479,7 @@ AnalysisResult analyse_text(Workspace& workspace, const FileModel& file, Analysi
 
 AnalysisResult analyse(Workspace& workspace, const FileModel& file, AnalysisCache& cache, LibraryTrees& library,
                        const std::function<bool()>& is_cancelled) {
-  // What is given up is never whole again.
+  // An abandoned analysis stays incomplete.
   bool is_given_up = false;
   auto gives_up = [&] { return is_given_up = is_given_up || is_cancelled(); };
   AnalysisResult result = analyse_text(workspace, file, cache, library, gives_up);

@@ -1,11 +1,11 @@
 #pragma once
-// What the compiler says about a file, on the texts as they are typed.
+// The compiler's results for a file, on the texts as they are typed.
 //
-// The front end is run on the declarations that have changed, or that use, in any number of steps, a
-// declaration that has; of the others what they came to before is kept. That is possible because a
-// place is a piece's own file, its line and its column: it means the same wherever the piece stands.
-// A file that includes others, or one that imports such a file, is compiled as a whole, and what is
-// said of its places is moved to its pieces.
+// The front end runs on the declarations that have changed, or that use, directly or indirectly,
+// one that has; for the others the earlier results are kept. That is possible because a place is a
+// piece's own file, its line and its column: it means the same wherever the piece stands. A file
+// that includes others, or imports such a file, is compiled as a whole, and the results at its
+// places are moved to its pieces.
 
 #include <functional>
 #include <map>
@@ -37,7 +37,7 @@ struct PlacedEdit {
   std::string text;
 };
 
-/// What mends a mistake.
+/// A fix of an error.
 struct PlacedFix {
   std::string message;
   std::vector<PlacedEdit> edits;
@@ -55,13 +55,13 @@ struct PlacedDiagnostic {
   std::vector<PlacedFix> fixes;
 };
 
-/// What calls of an entry bring and check.
+/// The sizes and guards of an entry.
 struct EntryShapes {
   Loc loc;  ///< of its name
   api::ShapeReport report;
 };
 
-/// What one declaration came to; places are those of the analysis' source manager.
+/// The results of one declaration; places are those of the analysis' source manager.
 struct DeclarationResult {
   std::vector<Diagnostic> diagnostics;
   uint64_t names = 0;             ///< of those that the file declares, of which diagnostics may suggest one
@@ -83,7 +83,7 @@ struct AnalysisResult {
   bool is_cut = false;   ///< more than max_diagnostics were found
 };
 
-/// What is kept from one analysis of a document to the next.
+/// The state that is kept from one analysis of a document to the next.
 struct AnalysisCache {
   std::shared_ptr<SourceManager> sources;  ///< all of it is about these
   std::map<uint64_t, std::shared_ptr<const DeclarationResult>> results;

@@ -35,7 +35,7 @@ std::optional<uint32_t> take_number(std::string_view& text) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-/// What messages and dumps call the file, which the compiler reads from its standard input.
+/// The name of the file in messages and dumps, which the compiler reads from its standard input.
 std::string name_of(const std::string& path) {
   std::string name = fs::path(path).filename().string();
   return name.empty() ? "<stdin>" : name;

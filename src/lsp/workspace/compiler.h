@@ -1,6 +1,6 @@
 #pragma once
-// The compiler as another program: what it is started with for a file as it is typed, and which files the places that
-// it names are in.
+// The compiler as another program: its command line for a file as it is typed, and the files of the
+// places that it reports.
 
 #include <functional>
 #include <map>
@@ -18,7 +18,7 @@ namespace tessera::lsp {
 /// tesserac beside this program, or the one on PATH.
 std::string find_compiler();
 
-/// What the client's settings say.
+/// The client's settings.
 struct CompilerSettings {
   std::string path = find_compiler();
   std::string target;                    ///< empty: default_target

@@ -27,7 +27,7 @@ Loc place_at(const AnalysisResult& result, const FileModel& file, uint32_t offse
   return {number, at.line + 1, at.character + 1, 0};
 }
 
-/// What declarations that call one function came to in it, each different value once.
+/// The values in a function for the declarations that call it, each different value once.
 void add_values(std::vector<frontend::ValueFacts>& known, const std::vector<frontend::ValueFacts>& values) {
   for (const frontend::ValueFacts& value : values) {
     if (std::find(known.begin(), known.end(), value) == known.end()) known.push_back(value);

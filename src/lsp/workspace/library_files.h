@@ -1,5 +1,6 @@
 #pragma once
-// The standard library is inside the program; an editor that follows a name into it needs files.
+// Writes the standard library, which is embedded, to files, so that an editor can follow a name
+// into it.
 
 #include <string>
 #include <string_view>
@@ -9,7 +10,7 @@ namespace tessera::lsp {
 /// The user's folder for files of ours, with a '/' at its end; empty where there is none.
 const std::string& cache_folder();
 
-/// What paths of the library begin with: "stdlib/nn.tsr".
+/// The prefix of paths of the library: "stdlib/nn.tsr".
 inline constexpr std::string_view library_folder = "stdlib/";
 
 /// Writes the library's file (once, with all others, into the user's cache) and gives its path there;

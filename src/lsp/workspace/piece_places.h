@@ -7,7 +7,7 @@
 namespace tessera::lsp {
 
 /// Moves what a result says of a file of `sources` to the pieces of that file, which `model` has with the same text.
-/// What it says of other files is left out but for functions, which are in the whole files that the sources of the
+/// Results about other files are left out except for functions, which are in the whole files that the sources of the
 /// pieces call the same; and so is what it says of calls.
 void move_to_pieces(DeclarationResult& result, const SourceManager& sources, FileId number, const FileModel& model);
 

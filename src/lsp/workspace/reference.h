@@ -1,6 +1,6 @@
 #pragma once
-// What the language itself has: its words, and its functions with their specification, which is read
-// from the comments of the compiler's own tables (src/frontend/values/builtins.def and others, embedded).
+// The language's own words, and its functions with their specification, which is read from the
+// comments of the compiler's tables (src/frontend/values/builtins.def and others, embedded).
 
 #include <span>
 #include <string>

@@ -88,7 +88,7 @@ std::optional<Symbol> Resolver::free_name(FileModel& file, const Piece& from, st
   return found ? found : language_name(name, in_type);
 }
 
-/// What the file or the language knows as a size or dtype is used; only another name declares one.
+/// A known size or dtype of the file or the language is used; only another name declares one.
 std::optional<Symbol> Resolver::size(FileModel& file, const Piece& piece, const Local& local) {
   auto known = declared_name(file, piece, local.name);
   if (known && may_be_size(known->kind)) return known;

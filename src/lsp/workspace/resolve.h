@@ -1,6 +1,6 @@
 #pragma once
-// What a name in a file means: from its occurrence (names.h) through the file's declarations and its
-// imports to where it is declared, or to a word of the language.
+// Resolves a name in a file: from its occurrence (names.h) through the file's declarations and its
+// imports to its declaration, or to a word of the language.
 
 #include <optional>
 #include <string>
@@ -47,7 +47,7 @@ struct NamePlace {
   Range range() const { return piece->in_document(occurrence->range); }
 };
 
-/// What a value is, as far as the text says.
+/// The kind of a value, as far as the text determines it.
 enum class ValueSort : uint8_t { Unknown, Name, Instance, Schedule, Tensor, Cache, Optimizer };
 
 struct Meaning {
@@ -78,21 +78,21 @@ class Resolver {
   std::optional<Symbol> parameter(const Symbol& callable, std::string_view name);
 
   // Values (resolve_values.cc).
-  /// What a symbol's value is.
+  /// The kind of a symbol's value.
   Meaning meaning_of(const Symbol& symbol);
   /// The member of what a symbol stands for.
   std::optional<Symbol> member(const Meaning& object, std::string_view name);
-  /// What is called when the symbol is: of an instance the method `__call__`, of a variable the function
+  /// The function that a call of the symbol calls: of an instance the method `__call__`, of a variable the function
   /// that it holds; nothing when that is not known.
   std::optional<Symbol> callee(const Meaning& meaning);
   std::optional<Symbol> callee(const Symbol& symbol) { return callee(meaning_of(symbol)); }
   /// What is called with an argument that is given by name; nothing for any other name.
   std::optional<Symbol> called_with(const NamePlace& argument);
-  /// What a call of it gives.
+  /// The result of a call.
   Meaning result_of(const Meaning& callee);
 
  private:
-  /// What a file declares, seen from a piece of it.
+  /// The declarations of a file, seen from a piece of it.
   std::optional<Symbol> declared_name(FileModel& file, const Piece& from, std::string_view name, bool follow = true);
   std::optional<Symbol> free_name(FileModel& file, const Piece& from, std::string_view name, bool in_type);
   std::optional<Symbol> local(FileModel& file, const Piece& piece, int32_t index);

@@ -1,5 +1,5 @@
-// What values are, as far as the text says: instances of modules, schedules, functions. That is
-// enough for members and keyword arguments; shapes are the evaluation's.
+// Kinds of values, as far as the text determines them: instances of modules, schedules, functions.
+// That is enough for members and keyword arguments; shapes come from the evaluation.
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@ namespace tessera::lsp {
 
 namespace {
 
-/// What gives a field, a constant or a variable its value.
+/// The source of the value of a field, a constant or a variable.
 const ast::Expr* value_of(const Symbol& symbol) {
   if (symbol.local) return symbol.local->origin;
   const ast::Stmt* stmt = symbol.declared ? symbol.declared->stmt : nullptr;

@@ -1,7 +1,7 @@
 #pragma once
-// The files that the server knows: open ones with the client's text, others as they are on disk, and
-// those of the standard library. Everything that reads a file reads it here, so that what is typed
-// and not saved counts everywhere.
+// The files that the server knows: open ones with the client's text, others as they are on disk,
+// and those of the standard library. All code reads files here, so that unsaved text counts
+// everywhere.
 
 #include <chrono>
 #include <filesystem>
@@ -48,7 +48,7 @@ class Workspace {
   /// False when the document is not open.
   bool change(const std::string& uri, int64_t version, const std::vector<TextEdit>& edits);
   void close(const std::string& uri);
-  /// The open document of a URI, or of one that is written another way; null when it is not open.
+  /// The open document of a URI, or of a URI of the same file in another spelling; null when it is not open.
   Document* document(const std::string& uri);
   /// The open document of a path; null when it is not open.
   Document* document_of(std::string_view path);
@@ -72,7 +72,7 @@ class Workspace {
   std::string resolve_import(std::string_view dotted, const std::string& from);
   /// A URI that the client can open; a file of the library is written to a cache for that.
   std::string uri(const FileModel& model) const;
-  /// What the front end reads files with.
+  /// The callback by which the front end reads files.
   bool read(const std::string& path, std::string& text, std::string& error);
   ParseOptions parse_options();
 
@@ -87,13 +87,13 @@ class Workspace {
   std::vector<std::string> readable_folders() const;
   /// All .tsr files below the roots, and the open ones.
   std::vector<FileModel*> all_files();
-  // What may have changed on disk is looked at when it is needed. All of these are for between messages, when nobody
+  // Files that may have changed on disk are read when they are needed. All of these are for between messages, when nobody
   // holds pieces of a file.
   /// Any file, also one that is included somewhere, or the settings that files are read with.
   void forget_disk();
   /// The file, which may also have come or gone.
   void changed_on_disk(const std::string& path);
-  /// Any file that is imported: by clients that do not watch files nobody else tells.
+  /// Any file that is imported: clients that do not watch files report none.
   void look_again();
   /// A number that changes with every change of any known file.
   uint64_t generation() const { return generation_; }

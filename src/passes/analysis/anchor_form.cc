@@ -220,7 +220,7 @@ constexpr int64_t enough_windows = 28;
 
 }  // namespace
 
-std::optional<AnchorForm> window_product_form(Op* gemm, Op* windows, const Access& access) {
+std::optional<AnchorForm> window_matmul_form(Op* gemm, Op* windows, const Access& access) {
   DimTable& table = table_of(gemm);
   const std::vector<Dim>& rows = windows->result()->type()->dims;
   const std::vector<Dim>& b = gemm->in(graph::in::Gemm::b)->type()->dims;

@@ -28,10 +28,10 @@ struct AnchorForm {
 /// The form of an anchor; `op` is a gemm, softmax, rmsnorm, flash_attention, embedding,
 /// cross_entropy or kernel_call.
 AnchorForm anchor_form(Op* op);
-/// The form of a product whose first operand is `windows`, a reshape of windows that strides cannot say, given what
+/// The form of a matmul whose first operand is `windows`, a reshape of windows that strides cannot say, given what
 /// its operand reads: the windows are read in place. Nothing where they are few in a row, so that the second operand
 /// would be read for little, or lie otherwise.
-std::optional<AnchorForm> window_product_form(Op* gemm, Op* windows, const Access& access);
+std::optional<AnchorForm> window_matmul_form(Op* gemm, Op* windows, const Access& access);
 /// What the kernel reads of operand `position`, given what the op reads; nothing when a copy is
 /// needed first.
 std::optional<Access> anchor_access(DimTable& table, const AnchorForm& form, unsigned position,

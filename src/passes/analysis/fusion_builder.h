@@ -15,11 +15,11 @@ class FusionBuilder {
   // Groups of anchors (fusion_epilogue.cc).
   void grow_epilogue(Op* anchor);
   bool fold_consumer(FusionGroup& group, const std::vector<int>& result_axes, Op* op,
-                     Value* chained);
+                     Value* tail);
   /// Of an anchor's group with those ops.
   static size_t weight_with(const FusionGroup& group, const std::map<Op*, AxisMap>& side);
   bool collect_side(const FusionGroup& group, const std::vector<int>& result_axes, Op* op,
-                    const AxisMap& map, Value* chained, std::map<Op*, AxisMap>& side);
+                    const AxisMap& map, Value* tail, std::map<Op*, AxisMap>& side);
   bool is_loadable(const FusionGroup& group, const std::vector<int>& result_axes, const Read& read,
                    const AxisMap& map) const;
 

@@ -26,9 +26,9 @@ void FusionBuilder::grow_epilogue(Op* anchor) {
   int number = int(groups_.size());
   claim(anchor, number);
   if (anchor->result_count() == 1) {
-    Value* chained = anchor->result();
+    Value* tail = anchor->result();
     AxisMap map;
-    for (Dim extent : chained->type()->dims) {
+    for (Dim extent : tail->type()->dims) {
       map.push_back(extent->is_constant(1) ? -1 : int(group.extents.size()));
       if (!extent->is_constant(1)) group.extents.push_back(extent);
     }
@@ -38,18 +38,18 @@ void FusionBuilder::grow_epilogue(Op* anchor) {
       if (map[i] >= 0) result_axes.push_back(kernel_axes[i]);
     }
     group.whole.resize(group.extents.size());
-    group.maps[chained] = map;
+    group.maps[tail] = map;
     while (true) {
-      const std::vector<ReadSite>& sites = reads_.sites(chained);
+      const std::vector<ReadSite>& sites = reads_.sites(tail);
       Op* next = sites.empty() ? nullptr : sites[0].op;
       // One op may read it twice (x * x).
       bool only =
           std::all_of(sites.begin(), sites.end(), [&](const ReadSite& s) { return s.op == next; });
       if (!next || !only || group_of(next) >= 0 || !is_elementwise(next)) break;
       size_t folded = group.members.size();
-      if (!fold_consumer(group, result_axes, next, chained)) break;
+      if (!fold_consumer(group, result_axes, next, tail)) break;
       for (; folded < group.members.size(); ++folded) claim(group.members[folded], number);
-      chained = next->result();
+      tail = next->result();
     }
   }
   groups_.push_back(std::move(group));
@@ -63,7 +63,7 @@ size_t FusionBuilder::weight_with(const FusionGroup& group, const std::map<Op*, 
 }
 
 bool FusionBuilder::fold_consumer(FusionGroup& group, const std::vector<int>& result_axes, Op* op,
-                                  Value* chained) {
+                                  Value* tail) {
   const std::vector<Dim>& dims = op->result()->type()->dims;
   AxisMap map;
   size_t axis = 0;
@@ -71,7 +71,7 @@ bool FusionBuilder::fold_consumer(FusionGroup& group, const std::vector<int>& re
   if (axis != group.extents.size()) return false;
   std::map<Op*, AxisMap> side = {{op, map}};
   if (weight_with(group, side) > most_in_epilogues_) return false;
-  if (!collect_side(group, result_axes, op, map, chained, side)) return false;
+  if (!collect_side(group, result_axes, op, map, tail, side)) return false;
   for (const auto& [member, member_map] : side) {
     group.maps[member->result()] = member_map;
     group.members.push_back(member);
@@ -80,12 +80,12 @@ bool FusionBuilder::fold_consumer(FusionGroup& group, const std::vector<int>& re
 }
 
 bool FusionBuilder::collect_side(const FusionGroup& group, const std::vector<int>& result_axes,
-                                 Op* op, const AxisMap& map, Value* chained,
+                                 Op* op, const AxisMap& map, Value* tail,
                                  std::map<Op*, AxisMap>& side) {
   for (unsigned i = 0; i < reads_.operand_count(op); ++i) {
     const Read& read = reads_.read(op, i);
-    if (read.base == chained) {
-      if (!read.relabels || base_map(read, map) != group.maps.at(chained)) return false;
+    if (read.base == tail) {
+      if (!read.relabels || base_map(read, map) != group.maps.at(tail)) return false;
       continue;
     }
     Op* def = read.base->def();
@@ -97,7 +97,7 @@ bool FusionBuilder::collect_side(const FusionGroup& group, const std::vector<int
       std::map<Op*, AxisMap> extended = side;
       AxisMap def_map = base_map(read, map);
       extended[def] = def_map;
-      if (collect_side(group, result_axes, def, def_map, chained, extended)) {
+      if (collect_side(group, result_axes, def, def_map, tail, extended)) {
         side = std::move(extended);
         continue;
       }

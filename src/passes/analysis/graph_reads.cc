@@ -322,18 +322,18 @@ bool sees_overlapping_windows(Value* value) {
 
 }  // namespace
 
-/// A reshape that strides cannot say is left to the product that alone reads it, if that can read windows in place.
+/// A reshape that strides cannot say is left to the matmul that alone reads it, if that can read windows in place.
 bool GraphReads::take_windows(Op* reshape) {
   if (graph::kind_of(reshape) != OpKind::Reshape || !reshape->result()->has_one_use()) return false;
-  Op* product = reshape->result()->first_use()->owner();
-  bool is_first = graph::kind_of(product) == OpKind::Gemm && reshape->result()->first_use()->index() == 0;
+  Op* matmul = reshape->result()->first_use()->owner();
+  bool is_first = graph::kind_of(matmul) == OpKind::Gemm && reshape->result()->first_use()->index() == 0;
   if (!is_first || !sees_overlapping_windows(reshape->result())) return false;
   Read inner = resolve(reshape->operand(0));
   if (access_through(*dims_, reshape, inner.access)) return false;
-  std::optional<AnchorForm> form = window_product_form(product, reshape, inner.access);
+  std::optional<AnchorForm> form = window_matmul_form(matmul, reshape, inner.access);
   if (!form) return false;
-  forms_.emplace(product, std::move(*form));
-  windows_.emplace(product, reshape);
+  forms_.emplace(matmul, std::move(*form));
+  windows_.emplace(matmul, reshape);
   return true;
 }
 

@@ -53,7 +53,7 @@ std::vector<Value*> captured_values(Op* op);
 
 class GraphReads {
  public:
-  /// With `windows_in_place` products read windows that strides cannot say as they lie (window_product_form); otherwise
+  /// With `windows_in_place` matmuls read windows that strides cannot say as they lie (window_matmul_form); otherwise
   /// these are copied first.
   explicit GraphReads(Block* block, bool windows_in_place = false);
 
@@ -91,7 +91,7 @@ class GraphReads {
   DimTable* dims_;
   bool windows_in_place_;
   std::map<Op*, AnchorForm> forms_;
-  std::map<Op*, Op*> windows_;  ///< of products: the reshape that they read through
+  std::map<Op*, Op*> windows_;  ///< of matmuls: the reshape that they read through
   Block* block_;
   Op* terminator_ = nullptr;
   std::vector<Op*> live_;

@@ -71,16 +71,16 @@ bool drop_choice(Op* kernel) {
   return !launches.empty();
 }
 
-void drop_spares(Module& module) {
-  std::vector<Op*> spares;
+void drop_fallbacks(Module& module) {
+  std::vector<Op*> fallbacks;
   for (Op* op : *module.body()) {
-    if (op->has_attr("spare")) spares.push_back(op);
+    if (op->has_attr("fallback")) fallbacks.push_back(op);
   }
-  for (Op* spare : spares) {
-    bool is_needed = std::ranges::any_of(launches_of(spare), [](Op* launch) {
-      return host::choices(launch).back()->has_attr("spare");
+  for (Op* fallback : fallbacks) {
+    bool is_needed = std::ranges::any_of(launches_of(fallback), [](Op* launch) {
+      return host::choices(launch).back()->has_attr("fallback");
     });
-    if (!is_needed && drop_choice(spare)) spare->erase();
+    if (!is_needed && drop_choice(fallback)) fallback->erase();
   }
 }
 

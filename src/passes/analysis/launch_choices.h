@@ -15,9 +15,9 @@ bool depend_on_turns(Op* launch, const std::vector<DimFact>& facts);
 void add_guards(Op* launch, const std::vector<DimFact>& facts, std::vector<DimFact>& known);
 /// Takes a kernel from all launches: where it is the one that always may run, the last variant takes its place, and
 /// what that one assumes guards the call. False, with nothing changed, where a launch would be left without a kernel,
-/// or with one that needs what only the turns of a loop know.
+/// or with one that needs what only the iterations of a loop know.
 bool drop_choice(Op* kernel);
-/// Erases the spare kernels of which no launch is in need.
-void drop_spares(Module& module);
+/// Erases the fallback kernels of which no launch is in need.
+void drop_fallbacks(Module& module);
 
 }  // namespace tessera

@@ -27,7 +27,7 @@ bool is_in_loop(Op* op) {
   return op != nullptr;
 }
 
-bool is_in_turn(Op* op) {
+bool is_in_iteration(Op* op) {
   if (is_in_loop(op)) return true;
   for (Op* other : *op->block()) {
     if (other->is(tile::info(tile::OpKind::Mma))) return true;

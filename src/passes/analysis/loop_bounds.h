@@ -1,5 +1,5 @@
 #pragma once
-// What is known of the turns of a tile.for, and of ops in one.
+// What is known of the iterations of a tile.for, and of ops in one.
 
 #include <span>
 
@@ -12,8 +12,8 @@ namespace tessera {
 bool runs_at_least_once(Op* loop, std::span<const DimFact> facts);
 /// True for an op that may run more than once.
 bool is_in_loop(Op* op);
-/// The same, or for one of a turn that stands before the others: `skew_products` takes the first one out of its loop.
-bool is_in_turn(Op* op);
+/// The same, or for one of an iteration that stands before the others: `skew_mmas` takes the first one out of its loop.
+bool is_in_iteration(Op* op);
 /// Whether a value is computed from the loop's index and what is outside of the loop; `body` is the loop's block.
 bool follows_index(Value* value, const Block* body);
 

@@ -1,9 +1,9 @@
 #pragma once
-// Which graph ops may run although the program would not have run them: before a loop that may have no turns.
+// Which graph ops may run although the program would not have run them: before a loop that may have no iterations.
 //
 // Without effects is not enough. An op is *partial* if it means something for some sizes alone: a slice that reads
 // beyond its operand, a result with an extent below 0, a division of sizes by 0. In a loop the source may rely on a
-// turn being there, as the `1 <= N` that `x[0]` needs does in a loop over `range(N)`.
+// iteration being there, as the `1 <= N` that `x[0]` needs does in a loop over `range(N)`.
 
 #include <span>
 
@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-/// What is known of sizes wherever the op of a graph function runs: the function's guards, and that a turn of each
+/// What is known of sizes wherever the op of a graph function runs: the function's guards, and that an iteration of each
 /// loop around has a number below the loop's count.
 std::vector<DimFact> facts_around(Op* op);
 /// Whether a gir.slice stays within its operand for all sizes for which the facts hold.

@@ -1,8 +1,8 @@
-// Writes gir.flash_attention as what it means: a product, a softmax, a product.
+// Writes gir.flash_attention as what it means: a matmul, a softmax, a matmul.
 //
-// Heads of q that share a head of k and v become rows of one product, so that k and v are read as they are:
+// Heads of q that share a head of k and v become rows of one matmul, so that k and v are read as they are:
 // [B, H, S, D] is [B, G, H/G * S, D]. Weights are [B, H, S, T] for what is done to each, and nothing of that is more
-// than elementwise: the scale and the mask fold into the first product, dropout and the rounding of weights into the
+// than elementwise: the scale and the mask fold into the first matmul, dropout and the rounding of weights into the
 // softmax. They are in memory, which is why a kernel that never has all of them does it where there is one.
 
 #include <cmath>
@@ -28,10 +28,10 @@ class Decomposer {
   }
 
   void run() {
-    Value* scores = masked(biased(scaled(product(op_->in(slot::q), op_->in(slot::k), true))));
+    Value* scores = masked(biased(scaled(matmul(op_->in(slot::q), op_->in(slot::k), true))));
     DType stored = op_->in(slot::v)->type()->dtype;
     Value* weights = graph::cast(b_, dropped(graph::softmax(b_, scores)), stored);
-    std::vector<Value*> results = {product(weights, op_->in(slot::v), false)};
+    std::vector<Value*> results = {matmul(weights, op_->in(slot::v), false)};
     if (op_->result_count() == 2) results.push_back(sums(scores));
     for (unsigned i = 0; i < op_->result_count(); ++i) {
       results[i]->set_name(op_->result(i)->name());
@@ -46,7 +46,7 @@ class Decomposer {
   Value* size(Dim value) { return graph::dim(b_, value); }
 
   /// a [B, H, S, X] times each head's own b, for heads that share one.
-  Value* product(Value* a, Value* b, bool transpose) {
+  Value* matmul(Value* a, Value* b, bool transpose) {
     const std::vector<Dim> from = a->type()->dims;
     Dim groups = b->type()->dims[1];
     int64_t shared = *graph::heads_per_group(from[1], groups);
@@ -72,17 +72,17 @@ class Decomposer {
   Value* spread(Value* scalar) { return graph::broadcast_to(b_, scalar, dims_); }
 
   /// The key of each weight. Of keys that roll the last one is number (length - 1) % T, those up to there
-  /// came in this turn, and those behind it in the turn before, which for the first turn is below 0.
+  /// came in this iteration, and those behind it in the iteration before, which for the first iteration is below 0.
   Value* keys(Value* length) {
     Value* slot = graph::iota(b_, 3, dims_, DType::I64);
     if (!op_->flag("rolling")) return slot;
     Value* room = size(dims_[3]);
     Value* last = graph::sub(b_, length, graph::scalar(b_, 1, DType::I64));
     Value* newest = graph::elementwise(b_, Kind::Mod, {last, room});
-    Value* turn = graph::sub(b_, last, newest);
+    Value* iteration = graph::sub(b_, last, newest);
     Value* came = graph::elementwise(b_, Kind::Le, {slot, spread(newest)});
-    return graph::select(b_, came, graph::add(b_, slot, spread(turn)),
-                         graph::add(b_, slot, spread(graph::sub(b_, turn, room))));
+    return graph::select(b_, came, graph::add(b_, slot, spread(iteration)),
+                         graph::add(b_, slot, spread(graph::sub(b_, iteration, room))));
   }
 
   Value* masked(Value* scores) {

@@ -20,7 +20,7 @@ namespace tessera {
 
 namespace {
 
-/// A product of stacked rows with one matrix takes the rows as one axis; a transposed operand must
+/// A matmul of stacked rows with one matrix takes the rows as one axis; a transposed operand must
 /// first be put in order for that, since its rows do not follow one another.
 void untranspose_stacked(Op* gemm) {
   Value* a = gemm->in(graph::in::Gemm::a);

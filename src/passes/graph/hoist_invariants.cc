@@ -1,16 +1,16 @@
-// Takes out of a loop what is the same in each of its turns.
+// Takes out of a loop values that do not change from one iteration to the next.
 //
 // An op without effects whose operands come from outside the loop, and whose attributes do not name
-// the loop's counter, gives the same value in every turn: it is moved before the loop. Ops are
+// the loop's counter, gives the same value in every iteration: it is moved before the loop. Ops are
 // visited in order, so that what reads a moved op may follow it, and inner loops before outer ones,
 // so that an op leaves as many loops as it can. What stands under a condition inside the loop stays
 // there: it might never be computed.
 //
-// A loop without turns then computes what it did not before. That costs time and changes nothing if the
+// A loop without iterations then computes what it did not before. That costs time and changes nothing if the
 // op has a value whatever the sizes are; an op that has one for some sizes alone (`x[0]` in a loop over the rows
-// of x) moves only where a turn is certain. The condition of a `while` is always asked once.
+// of x) moves only where an iteration is certain. The condition of a `while` is always asked once.
 //
-// Checks leave loops, too, where the last turn is known to ask for the most (hoisting/checks.h).
+// Checks leave loops, too, where the last iteration is known to ask for the most (hoisting/checks.h).
 
 #include "ir/graph/ops.h"
 #include "ir/text/symbols.h"

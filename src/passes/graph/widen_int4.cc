@@ -3,7 +3,7 @@
 // No machine has instructions for them, and two would share a byte of memory. Inside a function each
 // value of i4 becomes one of i8 that is what the i4 would be: what may leave the range from -8 to 7,
 // such as a sum, is brought back modulo 16 by two shifts, and a cast of a float is clamped first, as
-// a cast to i4 does. Views, loops and products then have nothing of i4 left.
+// a cast to i4 does. Views, loops and matmuls then have nothing of i4 left.
 //
 // Arguments, results and operands of kernels keep their dtype and are cast at the border, which no
 // machine can do either: weights are stored two to a byte, as u8 (stdlib/quantised.tsr).
@@ -64,7 +64,7 @@ class Widening {
       for (unsigned r = 0; r < op->region_count(); ++r) widen_arguments(op->region(r)->front());
     });
     enter_arguments();
-    for (Op* op : computing) settle(op);
+    for (Op* op : computing) widen(op);
     for (auto [op, position] : border) {
       b_.set_before(op);
       b_.set_loc(op->loc());
@@ -104,7 +104,7 @@ class Widening {
     (first ? first : instead->def())->set_operand(0, value);
   }
 
-  void settle(Op* op) {
+  void widen(Op* op) {
     if (op->is(graph::info(OpKind::KernelCall))) {
       for (unsigned i = 0; i < op->result_count(); ++i) {
         b_.set_after(op);

@@ -24,7 +24,7 @@ namespace {
 
 using SOp = schedule::OpKind;
 
-/// Beyond what products of two sizes come to, and where indices wrap.
+/// Beyond what products of two sizes can be, and where indices wrap.
 constexpr double most_size = 0x1p31, most_index = 0x1p63;
 
 class KernelLowering {
@@ -57,7 +57,7 @@ class KernelLowering {
       grid.push_back(context().dim(one ? dims.constant(1) : dims.ceildiv(extent, block)));
     }
     std::vector<OpAttr> attributes{{"grid", context().array(grid)}};
-    for (const char* name : {"symbol", "outputs", "schedule", "kernel", "epilogue", "assume", "own", "spare"}) {
+    for (const char* name : {"symbol", "outputs", "schedule", "kernel", "epilogue", "assume", "own", "fallback"}) {
       attributes.push_back({name, kernel_->attr(name)});
     }
     OpState state;

@@ -9,10 +9,10 @@
 //             that holds; otherwise a copy assumes it. If the results allow it too, they leave by tensor maps.
 //   vectors   elsewhere a thread moves 16 bytes at a time, if rows start and end at multiples of that.
 //   rows      an axis that is taken whole becomes a constant extent that registers can hold (with what lies past the
-//             end masked), for a few extents; only longer rows are walked in a loop. Where they cannot be, spare
+//             end masked), for a few extents; only longer rows are walked in a loop. Where they cannot be, fallback
 //             kernels are for all that are not longer.
-//   depths    axes that a kernel with products takes whole, the head dimensions of attention, become constants
-//             likewise. Products are not walked in a loop: what is deeper is refused at a call, by a guard.
+//   depths    axes that a kernel with dots takes whole, the head dimensions of attention, become constants
+//             likewise. Dots are not walked in a loop: what is deeper is refused at a call, by a guard.
 //
 // Choices that sizes decide at compile time are taken here: what can never run goes away.
 
@@ -59,7 +59,7 @@ constexpr int64_t vector_bytes = 16;
 /// multiprocessor that runs more has too few registers for what else they need.
 constexpr int64_t row_extents[] = {1024, 4096, 16384};
 constexpr int64_t registers_per_tile = 32, most_warps = 16;
-/// Extents for whole axes of products, and how many registers of a thread the largest tile may have then: an
+/// Extents for whole axes of dots, and how many registers of a thread the largest tile may have then: an
 /// accumulator and what is added to it next to the operands' addresses.
 constexpr int64_t depths[] = {64, 96, 128, 192, 256};
 constexpr int64_t registers_per_accumulator = 128;
@@ -104,7 +104,7 @@ class KernelNeeds {
   explicit KernelNeeds(Op* kernel)
       : kernel_(kernel), context_(kernel->module()->context()), table_(context_.dims()), known_(kernel) {}
 
-  /// What loads of operands of products need to be tensor copies; nothing if they cannot be.
+  /// What loads of operands of dots need to be tensor copies; nothing if they cannot be.
   std::optional<Facts> operand_copies() const {
     Facts facts;
     bool possible = true;
@@ -163,7 +163,7 @@ class KernelNeeds {
     return found;
   }
 
-  /// Whether there are products, and tiles with symbolic extents.
+  /// Whether there are dots, and tiles with symbolic extents.
   bool has_depths() const {
     bool multiplies = false;
     walk(kernel_, [&](Op* op) { multiplies |= op->is(schedule::info(OpKind::Dot)); });
@@ -195,7 +195,7 @@ class KernelNeeds {
     return found;
   }
 
-  /// Registers that so many threads hold each at once in a loop of products, at least: all sums, and the largest tile
+  /// Registers that so many threads hold each at once in a loop of dots, at least: all sums, and the largest tile
   /// that is computed from them. What stands for coordinates alone counts as computed where it is read.
   int64_t held_in_loops(int64_t threads) const {
     int64_t sums = 0, largest = 0;
@@ -230,7 +230,7 @@ class KernelNeeds {
   }
 
  private:
-  /// Whether a product's result is among what the tile is computed from, element by element.
+  /// Whether a dot's result is among what the tile is computed from, element by element.
   static bool is_made_of_products(Value* value, std::set<Value*>& seen) {
     Op* def = value->def();
     if (!def || !seen.insert(value).second) return false;
@@ -246,8 +246,8 @@ class KernelNeeds {
   /// The tile of which the operand is the transposed one, or the operand itself.
   static Value* turned(Value* operand) {
     Op* def = operand->def();
-    bool turns = def && def->is(schedule::info(OpKind::Transpose)) && operand->type()->rank() == 2;
-    return turns ? def->operand(0) : operand;
+    bool transposes = def && def->is(schedule::info(OpKind::Transpose)) && operand->type()->rank() == 2;
+    return transposes ? def->operand(0) : operand;
   }
 
   /// What loads the tile, as it is or with further axes of one element before its own (plan_pipeline drops those).
@@ -478,7 +478,7 @@ class Specialisation {
   void add_spare_rows(Op* kernel, Dim extent, std::vector<Op*>& all) {
     size_t first = all.size();
     add_rows(kernel, extent, {}, all);
-    for (Op* spare : std::span(all).subspan(first)) spare->set_attr("spare", context_.boolean(true));
+    for (Op* fallback : std::span(all).subspan(first)) fallback->set_attr("fallback", context_.boolean(true));
   }
 
   Op* copy(Op* kernel, const Facts& facts) {
@@ -498,7 +498,7 @@ class Specialisation {
     if (!attributes.empty()) kernel->set_attr("assume", context_.array(std::move(attributes)));
   }
 
-  /// A copy for each depth that registers can hold, in place of the kernel: a product has to have an end.
+  /// A copy for each depth that registers can hold, in place of the kernel: a dot has to have an end.
   std::vector<Op*> depth_copies(Op* kernel, const KernelNeeds& needs) {
     int64_t threads = 32 * gpu_schedule(kernel, machine_).compute_warps;
     std::vector<Op*> any;

@@ -1,5 +1,5 @@
 #pragma once
-// How much room text takes on a terminal.
+// The width of text on a terminal.
 
 #include <string>
 #include <string_view>

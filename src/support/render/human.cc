@@ -1,5 +1,6 @@
-// Diagnostics for people: the message on one line that editors can read, the lines that it and its labels are about,
-// then notes, chains and helps. What a fix makes of the source is shown below its help.
+// Diagnostics for people: the message on one line that editors can read, then the lines of the
+// source that it and its labels refer to, then notes, chains and helps. The source after a fix is
+// shown below its help.
 
 #include <algorithm>
 #include <map>
@@ -129,7 +130,7 @@ class Renderer {
                         escape_control(diagnostic_.message), colours_.off, diag_tag(diagnostic_.id));
   }
 
-  /// The line of the mistake with the labels in its file, then the other files of labels.
+  /// The line of the error with the labels in its file, then the other files of labels.
   void append_snippets() {
     const Loc& loc = diagnostic_.loc;
     Snippet main(sources_, options_, primary_);

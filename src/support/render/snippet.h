@@ -1,5 +1,6 @@
 #pragma once
-// One line of a source as it is shown below a diagnostic: with a gutter, marks under spans and what is said about them.
+// One line of a source as shown below a diagnostic: with a gutter, and marks with texts under
+// spans.
 
 #include <string>
 #include <string_view>
@@ -9,7 +10,7 @@
 
 namespace tessera {
 
-/// What a mark says of its span; where two meet the earlier kind is drawn.
+/// The meaning of a mark on its span; where two overlap the earlier kind is drawn.
 enum class MarkKind : uint8_t { Primary, Secondary, Replaced, Inserted };
 
 /// A span of a line in bytes, the column counted from 1. One that begins after the line's end marks that.

@@ -13,9 +13,9 @@ const std::map<std::string, ErrorFormat> formats = {
 }  // namespace
 
 void add_error_format(CLI::App& app, ErrorFormat& format, std::vector<std::string> names, const std::string& group) {
-  std::string text = "how mistakes are told on standard error: human, json (a line for each)";
+  std::string text = "how errors are reported on standard error: human, json (a line for each)";
   bool has_sarif = std::find(names.begin(), names.end(), "sarif") != names.end();
-  if (has_sarif) text = "how mistakes are told on standard error: human, json (a line for each) or sarif (2.1.0)";
+  if (has_sarif) text = "how errors are reported on standard error: human, json (a line for each) or sarif (2.1.0)";
   auto set_format = [&format](const std::string& name) { format = formats.at(name); };
   app.add_option_function<std::string>("--error-format", set_format, text)
       ->type_name("FORMAT")

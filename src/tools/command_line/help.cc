@@ -49,7 +49,7 @@ std::string wrapped(const std::string& text, size_t indent, size_t width) {
   return out;
 }
 
-/// What the checks of an option allow, of {a,b}; empty when that is no list.
+/// The values that the checks of an option allow, of {a,b}; empty when that is no list.
 std::vector<std::string> allowed_values(const CLI::Option& option) {
   std::string name = option.get_type_name();
   size_t begin = name.find('{'), end = name.rfind('}');
@@ -156,11 +156,11 @@ std::string one_of(std::string text, const std::vector<std::string>& values) {
   return text;
 }
 
-std::string mistake_text(const CLI::App& app, const CLI::ParseError& mistake) {
-  std::string text = mistake.what();
+std::string error_text(const CLI::App& app, const CLI::ParseError& error) {
+  std::string text = error.what();
   while (text.ends_with('.') || text.ends_with('\n')) text.pop_back();
   size_t begin = text.find("--");
-  if (!dynamic_cast<const CLI::ExtrasError*>(&mistake) || begin == text.npos) return text;
+  if (!dynamic_cast<const CLI::ExtrasError*>(&error) || begin == text.npos) return text;
   std::string word = text.substr(begin, text.find_first_of(" =", begin) - begin);
   std::vector<std::string> names;
   auto add_names = [&](const CLI::App& of) {

@@ -19,8 +19,8 @@ namespace tessera::command_line {
 /// - a footer has sections, each a line that ends with a colon and lines of two spaces.
 void set_help_style(CLI::App& app);
 
-/// What is wrong with a command line; of an option that there is not, the nearest that there is.
-std::string mistake_text(const CLI::App& app, const CLI::ParseError& mistake);
+/// The error of a command line; for an unknown option, with the nearest one.
+std::string error_text(const CLI::App& app, const CLI::ParseError& error);
 
 /// "Text. One of: a, b": how a description ends that lists all values.
 std::string one_of(std::string text, const std::vector<std::string>& values);

@@ -63,7 +63,7 @@ bool is_for(const Module& module, const Machine& machine) {
   return target && target->string == machine.name;
 }
 
-/// What a dump's header says of a module.
+/// The header of a dump for a module.
 std::string what_of(const Module& module, const Machine& machine) {
   return fmt::format("{} for {}", module.name(), machine.name);
 }
@@ -91,7 +91,7 @@ void check_before_machine(std::vector<PassStep>& steps) {
   if (lowers != steps.end()) steps.insert(lowers, {find_pass("check_accesses"), {}});
 }
 
-/// Whether the machine may have products of bf16 to compute for an op. Of a kernel's call this is not known.
+/// Whether an op may be a matmul of bf16. For a kernel's call this is not known.
 bool may_multiply_bf16(const Op* op) {
   using graph::OpKind;
   if (!op->is(graph::info(OpKind::Gemm)) && !op->is(graph::info(OpKind::FlashAttention)) &&
@@ -110,7 +110,7 @@ struct DumpText {
 
 }  // namespace
 
-/// What one target has collected.
+/// The results for one target.
 struct TargetOutput {
   const Machine* machine;
   std::vector<std::unique_ptr<Module>> modules;  ///< of level target, one per entry
@@ -231,7 +231,7 @@ bool Compiler::gives_up(std::string_view rule) const {
 Status Compiler::check_fast() {
   for (const std::string& rule : options_.fast) {
     if (rule == "nondet") continue;
-    diagnostics_.report(diag::unknown_relaxation, {}, rule).help("nondet lets kernels add up in memory, in no order");
+    diagnostics_.report(diag::unknown_relaxation, {}, rule).help("nondet lets kernels accumulate in memory in a nondeterministic order");
     return failure;
   }
   return success;
@@ -321,7 +321,7 @@ Status Compiler::read_dump(FileId file) {
   return success;
 }
 
-/// What calls are left to bring and to check is in the graph alone.
+/// Only the graph has the sizes that calls determine and the guards.
 Status Compiler::check_shapes() {
   if (!options_.shape_policy) return success;
   if (state_->graph) return report_findings(validate_shapes(*state_->graph, *options_.shape_policy), diagnostics_);
@@ -329,7 +329,7 @@ Status Compiler::check_shapes() {
   return failure;
 }
 
-/// Of the default targets those that differ from others by their products of bf16 are for programs that have some.
+/// The default targets that differ from others by their dots of bf16 are for programs that have some.
 void Compiler::leave_out_needless_targets() {
   if (!options_.targets.empty() || !state_->graph || !state_->continued.empty()) return;
   bool multiplies = false;
@@ -359,7 +359,7 @@ Status Compiler::choose_targets_of_dump() {
   if (held.empty()) held = "no target that is known";
   diagnostics_.report(diag::dump_of_other_target, {}, options_.input, held,
                       fmt::format("{}", fmt::join(options_.targets, ", ")))
-      .help("without --target a dump is compiled on for the targets it holds");
+      .help("without --target a dump is compiled further for the targets it holds");
   return failure;
 }
 
@@ -382,7 +382,7 @@ void Compiler::dump(Stage stage, const std::string& what, const std::string& tex
   }
   DumpText made{fmt::format("// ---- {}: {}\n", name, what), text};
   std::vector<DumpText>& dumps = state_->dumps[stage];
-  // What was lowered anew takes its place.
+  // Stages that were lowered anew replace the old ones.
   auto known = std::ranges::find(dumps, made.header, &DumpText::header);
   if (known == dumps.end()) return dumps.push_back(std::move(made));
   *known = std::move(made);
@@ -414,7 +414,7 @@ Status Compiler::lower_all() {
   return success;
 }
 
-/// An entry on its way to a machine, before the first pass.
+/// An entry for a machine, before the first pass.
 std::unique_ptr<Module> Compiler::module_of(Op* entry, const Machine& machine) {
   Context& context = state_->context;
   auto module = std::make_unique<Module>(context, diagnostics_.sources(), std::string(symbol_name(entry)),
@@ -452,7 +452,7 @@ Status Compiler::lower_exported_kernels(const Machine& machine) {
   return success;
 }
 
-/// What the interpreter runs for the calls of a user's kernels; tiles are those of a CPU.
+/// The kernels that the interpreter runs for calls of a user's kernels; tiles are those of a CPU.
 Status Compiler::lower_called_kernels() {
   if (!state_->graph || !state_->continued.empty()) return success;
   auto cpu = std::find_if(state_->targets.begin(), state_->targets.end(),
@@ -568,7 +568,7 @@ Status Compiler::check_has_entries() {
   return failure;
 }
 
-/// PTX, and cubins where they are wanted. The assembler's time is no time of ours and is told apart.
+/// PTX, and cubins where they are wanted. The time of the assembler is reported separately.
 Status Compiler::generate_ptx() {
   bool assembles = wants(Stage::Cubin) || (state_->stages.empty() && options_.cubin);
   for (TargetOutput& target : state_->targets) {
@@ -657,7 +657,7 @@ void Compiler::show_code() {
   }
 }
 
-/// What does not load is a bug of ours, and no file.
+/// A bundle that does not load is a bug of ours, and is not written.
 void Compiler::check_loads(const std::string& bundle) {
   format::Result<format::BundleView> checked = check_whole_bundle(bundle);
   if (checked) return;

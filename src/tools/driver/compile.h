@@ -40,13 +40,13 @@ struct CompileOptions {
   std::vector<std::string> print_after;
   std::vector<std::string> disabled_passes;  ///< by name; only such as nothing relies on
   std::vector<std::string> fast;  ///< rules that are given up, as spelt
-  std::optional<api::ShapePolicy> shape_policy;  ///< what entries may leave to their calls; all where there is none
+  std::optional<api::ShapePolicy> shape_policy;  ///< which sizes and guards entries may have; all where there is none
   bool locations = true;  ///< in printed IR
   bool verify_each = false;
   bool cubin = false;      ///< assemble PTX, and put both into the bundle
   bool debug = false;      ///< accesses to memory are checked before they happen
   bool keep_bundle = false;  ///< for bundle(), and do not write it
-  bool line_info = false;  ///< a cubin, and a dump of assembly, tells the lines of the source
+  bool line_info = false;  ///< a cubin, and a dump of assembly, names the lines of the source
   CompileObserver* observer = nullptr;  ///< of the compile of a bundle; outlives it
 };
 

@@ -9,7 +9,7 @@ namespace tessera::driver {
 
 namespace {
 
-/// What -W options make of the warnings. -Werror leaves those off that are off.
+/// Applies -W options to the warnings. -Werror leaves those off that are off.
 class Warnings {
  public:
   explicit Warnings(DiagnosticEngine& diagnostics) : diagnostics_(diagnostics) {

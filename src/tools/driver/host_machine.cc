@@ -13,7 +13,7 @@ bool host_is(const Machine& machine) {
   bool pairs = __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni");
   bool tiles = __builtin_cpu_supports("amx-bf16") && __builtin_cpu_supports("amx-int8");
   if (machine.has_bf16_pairs && !pairs) return false;
-  // Nor does it prefer products of pairs in vector registers where they are slow.
+  // Nor does it prefer dots of pairs in vector registers where they are slow.
   if (machine.has_bf16_pairs && !machine.has_bf16_tiles && !__builtin_cpu_is("amd")) return false;
   if (machine.has_bf16_tiles && !tiles) return false;
   if (machine.llvm_cpu == "x86-64-v3") return __builtin_cpu_supports("x86-64-v3");

@@ -1,5 +1,5 @@
 #pragma once
-// `--target=host`: the best machine of the table that this processor is.
+// `--target=host`: the best target in the table that this processor supports.
 
 #include "ir/numbers/machine.h"
 #include "support/diagnostic.h"

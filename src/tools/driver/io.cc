@@ -52,10 +52,10 @@ std::string text_of(const DiagnosticEngine& diagnostics, ErrorFormat format, std
 }  // namespace
 
 void show(const DiagnosticEngine& diagnostics, ErrorFormat format, std::string_view tool) {
-  tell(text_of(diagnostics, format, tool));
+  write_stderr(text_of(diagnostics, format, tool));
 }
 
-void tell(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+void write_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 int command_line_error(std::string_view tool, std::string problem, ErrorFormat format) {
   SourceManager sources;

@@ -1,5 +1,5 @@
 #pragma once
-// What all command-line tools do the same way: read a file or standard input, write text, show diagnostics.
+// Shared by all command-line tools: read a file or standard input, write text, show diagnostics.
 
 #include <string>
 #include <string_view>
@@ -22,7 +22,7 @@ Status write_text(const std::string& path, std::string_view text, DiagnosticEngi
 /// Prints all diagnostics to standard error; of the human form, in colour on a terminal unless NO_COLOR is set.
 void show(const DiagnosticEngine& diagnostics, ErrorFormat format = ErrorFormat::Human, std::string_view tool = {});
 /// Writes text to standard error as it is.
-void tell(std::string_view text);
+void write_stderr(std::string_view text);
 /// Says what is wrong with the command line; returns the exit code.
 int command_line_error(std::string_view tool, std::string problem, ErrorFormat format = ErrorFormat::Human);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a run of the compiler shows to those who watch it.
+// The interface through which tools observe a run of the compiler.
 
 #include <span>
 #include <string>
@@ -12,7 +12,7 @@ namespace tessera::driver {
 class CompileObserver {
  public:
   virtual ~CompileObserver() = default;
-  /// What hears the evaluation of the source; null: nobody does. It outlives the compiler.
+  /// Observes the evaluation of the source; null: nobody does. It outlives the compiler.
   virtual frontend::EvaluationObserver* evaluation() { return nullptr; }
   /// A module before its first pass. `machine` is null for the graph of the whole file, of which each entry is then
   /// taken for each target. Modules live as long as the compiler.

@@ -1,6 +1,6 @@
 #pragma once
-// Texts that are read in the place of files: what is typed in an editor and not saved counts where other files include
-// or import it.
+// Texts that replace files: the unsaved text of an editor counts where other files include or
+// import it.
 
 #include <functional>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tessera::driver {
 
-/// What is wrong with "FILE=TEXT"; empty when nothing is.
+/// The error in "FILE=TEXT"; empty when there is none.
 std::string refuse_remap(const std::string& spelt);
 /// Reads TEXT in the place of FILE for each "FILE=TEXT", and other files as they are. Paths that name one file mean it,
 /// however they are written; FILE need not be there. TEXT ends the option: its name has no '='. Empty where there are

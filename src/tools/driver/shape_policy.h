@@ -1,5 +1,5 @@
 #pragma once
-// What entries may leave to their calls, as --shape-policy says it.
+// The rules of --shape-policy: which sizes calls may choose, and which guards may be checked at run time.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// `tesserac --shapes`: the front end alone, and what it knows of a source's values and of calls.
+// `tesserac --shapes`: runs the front end alone and prints the shapes of values, sizes and guards.
 
 #include "support/diagnostic.h"
 #include "support/result.h"
@@ -9,7 +9,7 @@ namespace tessera::driver {
 
 /// Prints the lines of the input with the shapes of their values, and what calls of its entries bring and check, as
 /// text or as JSON, to the output or to standard output. Kernels are looked at for the first target. What is known of
-/// a source with mistakes is printed, too; these are reported, and so is an input that is no source.
+/// a source with errors is printed, too; these are reported, and so is an input that is no source.
 Status show_shapes(const CompileOptions& options, bool json, DiagnosticEngine& diagnostics);
 
 }  // namespace tessera::driver

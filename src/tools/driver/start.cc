@@ -18,7 +18,7 @@ void finish_options(CLI::App& app) {
 
 std::optional<int> read_command_line(CLI::App& app, int argc, const char* const* argv) {
   install_memory_handler();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is told of like a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is reported like a full disk
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help and --version
@@ -30,7 +30,7 @@ std::optional<int> read_command_line(CLI::App& app, int argc, const char* const*
     show(diagnostics, command_line::error_format(argc, argv), app.get_name());
     return exit_user_error;
   } catch (const CLI::ParseError& error) {
-    std::string text = command_line::mistake_text(app, error);
+    std::string text = command_line::error_text(app, error);
     return command_line_error(app.get_name(), std::move(text), command_line::error_format(argc, argv));
   }
   return std::nullopt;

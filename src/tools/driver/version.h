@@ -1,5 +1,5 @@
 #pragma once
-// What the tools say of themselves.
+// The names and versions that the tools print.
 
 #include <string>
 #include <string_view>

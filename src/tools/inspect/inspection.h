@@ -1,8 +1,8 @@
 #pragma once
-// The lowering of one file for readers: as JSON, or as one page that needs nothing else.
+// The lowering of one file for readers: as JSON, or as one page that needs no other files.
 //
-// docs/inspector.md has the schema. The page is a template (page/) with the same JSON in it, compressed; it holds no
-// text of the user's outside of that, so nothing in a source can become markup.
+// docs/inspector.md has the schema. The page is a template (page/) with the same JSON in it,
+// compressed. Text of the user is only in that JSON, so nothing in a source can become markup.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// What turns one sequence of lines into another.
+// The edits that convert one sequence of lines to another.
 
 #include <cstdint>
 #include <span>
@@ -14,7 +14,7 @@ struct Line {
   friend bool operator==(const Line&, const Line&) = default;
 };
 
-/// `removed` lines of the old text from `at` on give way to lines [begin, end) of the new one.
+/// `removed` lines of the old text from `at` on are replaced by lines [begin, end) of the new one.
 struct Edit {
   uint32_t at = 0;
   uint32_t removed = 0;

@@ -1,10 +1,11 @@
 #pragma once
-// What a run of the compiler did to each module: its text at the start, and the edits of each pass.
+// Records the changes of a run of the compiler to each module: its text at the start, and the edits
+// of each pass.
 //
-// A text is kept once, as it was at first; every later one follows by edits. Texts are those of top-level ops, here
-// called units: an entry's function or host program, a kernel. Values keep their numbers from pass to pass, so that an
-// edit is what the pass changed and no renumbering. They are numbered anew where a pass lowers the module, and where
-// it leaves less than a third of a unit as it was.
+// The first text of a unit is kept whole; every later one is stored as edits. Units are top-level
+// ops: an entry's function or host program, a kernel. Values keep their numbers from pass to pass,
+// so that an edit shows the change of the pass and no renumbering. They are numbered anew where a
+// pass lowers the module, and where it keeps less than a third of a unit.
 
 #include <memory>
 #include <string>

@@ -23,10 +23,10 @@ Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const Peak
   if (cost.flops) {
     bool wide = std::ranges::any_of(
         kernel.buffers, [](const auto& buffer) { return buffer.dtype == format::Dtype::F64; });
-    auto dtype = parse_dtype(kernel.work.product_dtype);
-    double products = dtype ? peak.products(*dtype) : peak.f32;
-    compute = double(cost.products) / (products * 1e3) +
-              double(*cost.flops - cost.products) / ((wide ? peak.f64 : peak.f32) * 1e3);
+    auto dtype = parse_dtype(kernel.work.dot_dtype);
+    double dots = dtype ? peak.dot(*dtype) : peak.f32;
+    compute = double(cost.dot_flops) / (dots * 1e3) +
+              double(*cost.flops - cost.dot_flops) / ((wide ? peak.f64 : peak.f32) * 1e3);
   }
   return {std::max(memory, compute), memory >= compute};
 }
@@ -44,7 +44,7 @@ std::optional<Cost> cost_of(const format::KernelMeta& kernel, const std::vector<
     is_known &= !__builtin_mul_overflow(cost.programs, number(extent), &cost.programs);
   }
   if (kernel.work.flops) cost.flops = number(*kernel.work.flops);
-  cost.products = number(kernel.work.products);
+  cost.dot_flops = number(kernel.work.dot_flops);
   cost.reads = number(kernel.work.reads);
   cost.writes = number(kernel.work.writes);
   cost.scratch = number(kernel.scratch);
@@ -119,10 +119,10 @@ class EntryReader {
       return otherwise + select->else_steps;
     } else if (const auto* loop = std::get_if<format::ForStep>(&step)) {
       std::optional<int64_t> lo = value(loop->lo), hi = value(loop->hi);
-      std::optional<int64_t> turns;
-      if (lo && hi && times) turns = *times * std::max<int64_t>(0, *hi - *lo);
+      std::optional<int64_t> iterations;
+      if (lo && hi && times) iterations = *times * std::max<int64_t>(0, *hi - *lo);
       dims_[loop->dim] = lo.value_or(0);
-      read_range(at + 1, at + 1 + loop->body_steps, turns);
+      read_range(at + 1, at + 1 + loop->body_steps, iterations);
       return at + 1 + loop->body_steps;
     } else if (const auto* branch = std::get_if<format::IfStep>(&step)) {
       return read_by_data(at + 1, branch->then_steps + branch->else_steps);

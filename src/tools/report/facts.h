@@ -1,5 +1,5 @@
 #pragma once
-// What a report says, before it is text.
+// The figures of a report, before they are text.
 
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ namespace tessera::report {
 struct Cost {
   int64_t programs = 0;
   std::optional<int64_t> flops;
-  int64_t products = 0;
+  int64_t dot_flops = 0;
   int64_t reads = 0;
   int64_t writes = 0;
   int64_t scratch = 0;
@@ -90,7 +90,7 @@ format::Result<EntryFacts> entry_facts(const format::ManifestEntry& entry, forma
                                        const Options& options);
 
 std::string text_of(const std::vector<TargetFacts>& targets, const Options& options);
-/// What the report says of one kernel below its name: for editors, which show it where a kernel is written.
+/// The lines of the report about one kernel: for editors, which show it where a kernel is written.
 std::string kernel_text(const KernelFacts& facts, const Machine& machine, const Options& options);
 /// The same of an entry: its launches as a table.
 std::string launches_text(const EntryFacts& entry, const Machine& machine, const Options& options);

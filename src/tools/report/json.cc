@@ -1,4 +1,4 @@
-// The report for programs. Keys are sorted; expressions are texts in the kernel's dims, numbers are
+// The report for programs. Keys are sorted. Expressions are texts in the kernel's dims; numbers are
 // there where sizes are given.
 
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ Json cost_json(const Cost& cost, const format::KernelMeta& kernel, const PeakFig
   Estimate time = estimate(cost, kernel, peak);
   return {{"programs", cost.programs},
           {"flops", cost.flops ? Json(*cost.flops) : Json()},
-          {"product_flops", cost.products},
+          {"dot_flops", cost.dot_flops},
           {"bytes_read", cost.reads},
           {"bytes_written", cost.writes},
           {"scratch_bytes", cost.scratch},
@@ -44,8 +44,8 @@ Json kernel_json(const KernelFacts& facts, const Machine& machine) {
               {"grid", grid},
               {"flops", kernel.work.flops ? Json(text(*kernel.work.flops)) : Json()},
               {"flops_at_most", kernel.work.at_most},
-              {"product_flops", text(kernel.work.products)},
-              {"product_dtype", kernel.work.product_dtype},
+              {"dot_flops", text(kernel.work.dot_flops)},
+              {"dot_dtype", kernel.work.dot_dtype},
               {"bytes_read", text(kernel.work.reads)},
               {"bytes_written", text(kernel.work.writes)},
               {"scratch_bytes", text(kernel.scratch)}};
@@ -113,11 +113,11 @@ Json figures_json(const PeakFigures& peak) {
   return {{"of", peak.of},
           {"f32_gflops", peak.f32},
           {"f64_gflops", peak.f64},
-          {"products_gflops",
-           {{"f64", peak.products_f64},
-            {"f32", peak.products_f32},
-            {"16 bits", peak.products_16},
-            {"8 bits", peak.products_8}}},
+          {"dot_gflops",
+           {{"f64", peak.dot_f64},
+            {"f32", peak.dot_f32},
+            {"16 bits", peak.dot_16},
+            {"8 bits", peak.dot_8}}},
           {"memory_gbytes", peak.bandwidth}};
 }
 

@@ -1,9 +1,9 @@
 #pragma once
-// What a bundle's kernels and entries cost, as text or JSON.
+// The cost of a bundle's kernels and entries, as text or JSON.
 //
-// All figures come from the bundle: work, resources and grids from reflection.json, steps and
-// intervals from the plans. With the sizes of an entry's dims they are numbers, without them
-// expressions. Times are a roofline's: what moving the bytes or doing the operations takes at the
+// All figures come from the bundle: work, resources and grids from reflection.json, steps and live
+// ranges from the plans. They are numbers where the sizes of an entry's dims are given, else
+// expressions. Times are a roofline's: the time to move the bytes or to do the operations at the
 // peak figures of a typical machine (ir/numbers/machine.h), whichever is longer.
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The report for people: a section per target, in it the kernels with their expressions, then the
-// entries with their launches and the lives of their temporaries.
+// entries with their launches and the live ranges of their temporaries.
 
 #include <fmt/format.h>
 
@@ -46,11 +46,11 @@ std::string expr_of(const format::Expr& expr, const format::KernelMeta& kernel) 
 
 std::string flops_text(const format::KernelMeta& kernel) {
   const format::KernelWork& work = kernel.work;
-  if (!work.flops) return "not known: data decides how often a loop turns";
+  if (!work.flops) return "not known: the trip count of a loop depends on data";
   std::string text = work.at_most ? "at most " : "";
   text += expr_of(*work.flops, kernel);
-  if (work.product_dtype.empty()) return text;
-  return text + fmt::format(", of which {} in products of {}", expr_of(work.products, kernel), work.product_dtype);
+  if (work.dot_dtype.empty()) return text;
+  return text + fmt::format(", of which {} in dots of {}", expr_of(work.dot_flops, kernel), work.dot_dtype);
 }
 
 std::string grid_text(const format::KernelMeta& kernel) {
@@ -71,15 +71,15 @@ class TextWriter {
     for (const TargetFacts& target : targets) {
       PeakFigures peak = peak_figures(*target.machine);
       put("{}{}\n", out_.empty() ? "" : "\n", target.machine->name);
-      put("  estimates for {}: {}FLOP/s in f32, {}FLOP/s in products of 16 bits, {:g} GB/s\n", peak.of,
-          scaled(peak.f32 * 1e9), scaled(peak.products_16 * 1e9), peak.bandwidth);
+      put("  estimates for {}: {}FLOP/s in f32, {}FLOP/s in dots of 16 bits, {:g} GB/s\n", peak.of,
+          scaled(peak.f32 * 1e9), scaled(peak.dot_16 * 1e9), peak.bandwidth);
       for (const KernelFacts& facts : target.kernels) write_kernel(facts, *target.machine);
       for (const EntryFacts& entry : target.entries) write_entry(entry, *target.machine);
     }
     return std::move(out_);
   }
 
-  /// What stands below a kernel's name, without its indentation.
+  /// The lines below a kernel's name, without its indentation.
   std::string run(const KernelFacts& facts, const Machine& machine) {
     write_facts(facts, machine);
     return without_indentation();
@@ -112,7 +112,7 @@ class TextWriter {
 
   void write_facts(const KernelFacts& facts, const Machine& machine) {
     const format::KernelMeta& kernel = *facts.kernel;
-    put("    programs   {}{}\n", grid_text(kernel), kernel.persistent ? ", taken in turn by resident blocks" : "");
+    put("    programs   {}{}\n", grid_text(kernel), kernel.persistent ? ", run by persistent blocks" : "");
     put("    flops      {}\n", flops_text(kernel));
     put("    read       {} bytes\n", expr_of(kernel.work.reads, kernel));
     put("    written    {} bytes\n", expr_of(kernel.work.writes, kernel));
@@ -131,7 +131,7 @@ class TextWriter {
     put("    shared     {} bytes of {}\n", kernel.smem_per_cta, machine.gpu.shared_per_block);
     if (kernel.regs_per_thread > 0) {
       put("    registers  {} a thread{}\n", kernel.regs_per_thread,
-          kernel.spills ? fmt::format(", {} bytes of them kept in memory", kernel.spills) : "");
+          kernel.spills ? fmt::format(", {} bytes spilled", kernel.spills) : "");
     } else {
       put("    registers  not known without --cubin\n");
     }
@@ -183,7 +183,7 @@ class TextWriter {
   }
 
   static std::string times_text(const LaunchFacts& launch) {
-    if (!launch.times) return "  as often as data says";
+    if (!launch.times) return "  as often as data decides";
     return *launch.times == 1 ? "" : fmt::format("  x {}", *launch.times);
   }
 

@@ -17,7 +17,7 @@ using frontend::SemanticIndex;
 using frontend::ValueFacts;
 using frontend::ValueKind;
 
-/// Whether it is told: its text is not in the source, or has more to it.
+/// Whether it is shown: its text is not in the source, or has more to it.
 bool is_news(const PlaceFacts& place, std::string_view line) {
   return std::any_of(place.values.begin(), place.values.end(), [&](const ValueFacts& value) {
     switch (value.kind) {
@@ -43,7 +43,7 @@ bool is_returned(const PlaceFacts& place, std::string_view line) {
   size_t last = before.find_last_not_of(" \t(");
   constexpr std::string_view word = "return";
   if (last == before.npos || !before.substr(0, last + 1).ends_with(word)) return false;
-  // Of what has a mistake only parts are known, which are not returned.
+  // Where there is an error only parts are known, which are not returned.
   std::string_view behind = line.substr(std::min(at + place.loc.length, line.size()));
   size_t next = behind.find_first_not_of(" \t)");
   return next == behind.npos || behind[next] == '#' || behind[next] == ';';
@@ -192,7 +192,7 @@ std::string entries_text(const api::ShapeReport& report) {
     for (const api::ShapeFinding& finding : report.findings) {
       if (finding.entry == entry) lines += line_of(finding);
     }
-    text += fmt::format("\n{} leaves {}to its calls\n{}", entry, lines.empty() ? "nothing " : "", lines);
+    text += fmt::format("\n{} {}at run time\n{}", entry, lines.empty() ? "checks nothing " : "", lines);
   }
   return text;
 }

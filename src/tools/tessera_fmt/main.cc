@@ -1,4 +1,4 @@
-// tessera-fmt: writes .tsr files in the one style, or says which are not in it.
+// tessera-fmt: formats .tsr files in the one style, or lists those that are not in it.
 
 #include <fmt/format.h>
 
@@ -31,10 +31,9 @@ struct Options {
 };
 
 constexpr const char* footer =
-    "Files are written in place, aside first and then renamed. Comments, preprocessor lines and\n"
-    "strings stay as they are, and so does what the program means: the new text is compared with "
-    "the\n"
-    "old one, tree by tree, before it is written. A file with syntax errors is not touched.\n"
+    "Files are replaced as a whole, by a temporary file that is renamed. Comments, preprocessor lines\n"
+    "and strings stay as they are. The meaning of the program stays, too: the syntax tree of the new\n"
+    "text is compared with the old one before it is written. A file with syntax errors is not touched.\n"
     "\n"
     "Examples:\n"
     "  tessera-fmt model.tsr layers/        format a file, and all .tsr files below a folder\n"
@@ -46,7 +45,7 @@ constexpr const char* footer =
     "  0   success\n"
     "  1   --check found a file that would change, or a file has syntax errors or cannot be read "
     "or\n"
-    "      written, or the command line has mistakes\n"
+    "      written, or the command line has errors\n"
     "  70  an internal error\n"
     "\n"
     "Environment:\n"
@@ -130,7 +129,7 @@ void Run::failure(const std::string& name, const formatter::FormatResult& result
   if (result.outcome == formatter::Outcome::SyntaxErrors)
     return driver::show(result.messages->diagnostics);
   is_bug_ |= result.is_bug;
-  driver::tell(fmt::format("{}: {}: {}; the file is as it was\n", escape_control(name),
+  driver::write_stderr(fmt::format("{}: {}: {}; the file is as it was\n", escape_control(name),
                            result.is_bug ? "internal error" : "error", result.problem));
 }
 
@@ -138,7 +137,7 @@ void Run::success(const std::string& path, const std::string& name, const std::s
                   const formatter::FormatResult& result) {
   bool changed = result.text != before;
   if (options_.check && changed) {
-    driver::tell(fmt::format("{} is not formatted\n", escape_control(name)));
+    driver::write_stderr(fmt::format("{} is not formatted\n", escape_control(name)));
     failed_ = true;
   }
   if (options_.diff) return write("-", tools::unified_diff(name, before, result.edits));

@@ -62,7 +62,7 @@ std::string list_of_ops(const Context& context) {
   return text;
 }
 
-/// What is wrong with options that do not fit each other; empty when nothing is.
+/// The conflict between options; empty when there is none.
 std::string check_options(const Options& options) {
   bool is_mixed = options.time && options.diagnostics.format != driver::ErrorFormat::Human;
   return is_mixed ? "--time is for people, and does not go with --error-format" : "";
@@ -145,7 +145,7 @@ void add_options(CLI::App& app, Options& options) {
       "\n"
       "Exit status:\n"
       "  0   success\n"
-      "  1   the command line has mistakes, or the input or a pass reported errors\n"
+      "  1   the command line has errors, or the input or a pass reported errors\n"
       "  70  an internal error; a file that shows it is named\n"
       "\n"
       "Environment:\n"
@@ -230,7 +230,7 @@ class Run {
     Status status = manager.run(module, steps, context);
     if (!options_.time) return status;
     for (const PassTiming& t : manager.timings()) {
-      driver::tell(fmt::format("{:<24} {:9.3f} ms\n", t.pass, t.seconds * 1e3));
+      driver::write_stderr(fmt::format("{:<24} {:9.3f} ms\n", t.pass, t.seconds * 1e3));
     }
     return status;
   }

@@ -48,9 +48,9 @@ constexpr const char* footer =
     "runtime takes the best one that the processor supports. 'host' is the best that this machine has.\n"
     "\n"
     "Of the stages of --dump, tirh is graph and sched, and tirt is tile and target. GPUs have ptx and\n"
-    "cubin in the place of llvm and asm. A dump can be edited and compiled on.\n"
+    "cubin instead of llvm and asm. A dump can be edited and compiled further.\n"
     "\n"
-    "Output is written aside and renamed: after a failure no part of it is left.\n"
+    "Output goes to a temporary file that is then renamed: a failure leaves no partial output.\n"
     "\n"
     "Examples:\n"
     "  tesserac mlp.tsr -o mlp.bundle\n"
@@ -61,7 +61,7 @@ constexpr const char* footer =
     "\n"
     "Exit status:\n"
     "  0   success\n"
-    "  1   the source or the command line has mistakes\n"
+    "  1   the source or the command line has errors\n"
     "  70  an internal error; a file that shows it is named\n"
     "\n"
     "Environment:\n"
@@ -96,29 +96,29 @@ void add_input_options(CLI::App& app, Options& options) {
       ->group(input_group)
       ->allow_extra_args(false);
   app.add_option("--include-root", compile.include_roots,
-                 "imports and includes read no files but '.tsr' in this folder and below; may be given several times.\n"
-                 "Without it they read any; docs/debugging.md")
+                 "restrict imports and includes to '.tsr' files in this folder and below; may be given several\n"
+                 "times. Without it they may read any file; docs/debugging.md")
       ->type_name("DIR")
       ->group(input_group)
       ->allow_extra_args(false);
-  app.add_option("-D,--define", options.defines, "a name for %if, which is 1 if it is given no value")
+  app.add_option("-D,--define", options.defines, "define a name for %if; its value is 1 if none is given")
       ->type_name("NAME[=VALUE]")
       ->group(input_group)
       ->allow_extra_args(false)
       ->check(CLI::Validator(refuse_define, ""));
   app.add_option("--remap", compile.remapped,
-                 "where the file is included or imported read this text, which an editor has and has not saved;\n"
-                 "may be given several times")
+                 "read this text in place of the file where it is included or imported, such as the unsaved text of\n"
+                 "an editor; may be given several times")
       ->type_name("FILE=TEXT")
       ->group(input_group)
       ->allow_extra_args(false)
       ->check(CLI::Validator(driver::refuse_remap, ""));
   CLI::Option* memory = app.add_option("--max-eval-memory", compile.limits.memory,
-                                       "what the compile-time part of the source may hold: bytes, or a size as 500MB\n"
-                                       "(of 1000) or 2GiB (of 1024)");
+                                       "memory limit of the compile-time part of the source: bytes, or a size such as\n"
+                                       "500MB (of 1000) or 2GiB (of 1024)");
   memory->default_str("1GB")->group(input_group);
   command_line::take_byte_size(*memory);
-  app.add_option("--max-eval-steps", compile.limits.steps, "steps that it may take")
+  app.add_option("--max-eval-steps", compile.limits.steps, "step limit of the compile-time part of the source")
       ->type_name("COUNT")
       ->capture_default_str()
       ->group(input_group)
@@ -131,19 +131,20 @@ void add_input_options(CLI::App& app, Options& options) {
 
 void add_report_options(CLI::App& app, Options& options) {
   app.add_flag("--report{text}", options.report,
-               "print what each kernel and entry costs: work, bytes, registers, a roofline estimate, and when each\n"
-               "temporary lives; as text or, with --report=json, for programs. Writes a bundle only with -o")
+               "print the cost of each kernel and entry: work, bytes, registers, a roofline estimate, and the live\n"
+               "ranges of temporaries; as text or, with --report=json, for programs. Writes a bundle only with -o")
       ->check(CLI::IsMember({"text", "json"}))
       ->group(report_group);
   app.add_flag("--shapes{text}", options.shapes,
-               "print the source with the shapes of its values beside each line, and what its entries leave to calls:\n"
-               "sizes and conditions; compile no further. As text or, with --shapes=json, for programs;\n"
+               "print the source with the shapes of its values beside each line, and for each entry the sizes that\n"
+               "calls choose and the guards that are checked at run time; compile no further. As text or, with\n"
+               "--shapes=json, for programs;\n"
                "docs/debugging.md")
       ->check(CLI::IsMember({"text", "json"}))
       ->group(report_group);
   app.add_option("--shape-policy", options.shape_rules,
-                 "make it an error that an entry leaves a size to its calls, or a condition to check, which\n"
-                 "--dims does not decide; strict: that an extent is negative, or rounded down, for some sizes;\n"
+                 "report an error for sizes that calls choose, or for guards that are checked at run time, unless\n"
+                 "--dims decides them; strict: for extents that are negative or rounded down for some sizes;\n"
                  "docs/debugging.md")
       ->type_name("RULE,...")
       ->group(report_group)
@@ -151,19 +152,19 @@ void add_report_options(CLI::App& app, Options& options) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember(driver::shape_rules()));
   app.add_option("--inspect", options.inspect,
-                 "write a page for a browser that shows the lowering: each stage beside the source, what each pass\n"
-                 "changed, memory and kernels; a name in .json gets its data. Writes a bundle only with -o;\n"
+                 "write a page for a browser that shows the lowering: each stage beside the source, the changes of\n"
+                 "each pass, memory and kernels; a file named .json gets the data. Writes a bundle only with -o;\n"
                  "docs/inspector.md")
       ->type_name("FILE")
       ->group(report_group);
   app.add_option("--dims", options.dims,
-                 "sizes to report for and to check, as B=8,S=256, or *=1024 for all that are not named; in a\n"
-                 "report an entry with all sizes has numbers, and one that they do not fit has none")
+                 "sizes to report for and to check, as B=8,S=256, or *=1024 for all that are not named. A report has\n"
+                 "numbers for the entries whose sizes are all given and fit")
       ->type_name("NAME=SIZE,...")
       ->group(report_group)
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--entry", options.sizes.entries, "entries that --report tells of; all without it")
+  app.add_option("--entry", options.sizes.entries, "entries in the report; all without it")
       ->type_name("NAME,...")
       ->group(report_group)
       ->delimiter(',')
@@ -214,8 +215,8 @@ void add_options(CLI::App& app, Options& options) {
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--fast", compile.fast,
-                 command_line::one_of("give up rules by name: nondet lets kernels add up in memory, in an order that "
-                                      "chance decides", {"nondet"}))
+                 command_line::one_of("relax rules by name: nondet lets kernels accumulate in memory in a "
+                                      "nondeterministic order", {"nondet"}))
       ->type_name("RULE,...")
       ->group(code_group)
       ->delimiter(',')
@@ -227,8 +228,8 @@ void add_options(CLI::App& app, Options& options) {
                "them in it")
       ->group(code_group);
   app.add_flag("--debug", compile.debug,
-               "check every access to memory before it happens; one outside is reported by the runtime with the place\n"
-               "in the source, and does not happen. Slow; docs/debugging.md")
+               "check every access to memory before it happens; the runtime reports one outside with its place in\n"
+               "the source, and skips it. Slow; docs/debugging.md")
       ->group(code_group);
   add_report_options(app, options);
   app.add_flag("--verify-each", compile.verify_each, "verify the IR after each pass")->group(pass_group);
@@ -257,7 +258,7 @@ void print_times(const std::vector<driver::StageTime>& times) {
     text += fmt::format("{:<28} {:9.1f} ms\n", t.stage, t.milliseconds);
     total += t.milliseconds;
   }
-  driver::tell(text + fmt::format("{:<28} {:9.1f} ms\n", "total", total));
+  driver::write_stderr(text + fmt::format("{:<28} {:9.1f} ms\n", "total", total));
 }
 
 Status write_times(const std::vector<driver::StageTime>& times, const std::string& path,
@@ -357,7 +358,7 @@ std::string check_format(const Options& options) {
   return is_mixed ? "--time is for people; with --error-format, --time-json=FILE has the times" : "";
 }
 
-/// What is wrong with options that do not fit each other; empty when nothing is.
+/// The conflict between options; empty when there is none.
 std::string check_options(CLI::App& app, Options& options) {
   const driver::CompileOptions& compile = options.compile;
   if (compile.input.empty()) return "no input file is given";

@@ -14,7 +14,7 @@ namespace tessera {
 
 namespace {
 
-/// The first mistake in a text of IR, as one line.
+/// The first error in a text of IR, as one line.
 format::Outcome check_ir(const format::BundleEntry& entry) {
   Context context;
   graph::register_ops(context);

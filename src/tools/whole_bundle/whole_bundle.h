@@ -1,6 +1,6 @@
 #pragma once
-// Everything that a bundle must satisfy: what the runtime's formats check, and that the IR it carries can be read.
-// `tsr verify` asks this of bundles that it is given, `tesserac` of each one that it has written.
+// Verifies a whole bundle: the checks of the runtime's formats, and that the IR in it can be read.
+// `tsr verify` runs this on given bundles, `tesserac` on each bundle that it has written.
 
 #include <string_view>
 

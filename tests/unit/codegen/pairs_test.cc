@@ -96,7 +96,7 @@ TEST_CASE("products of pairs that vector registers cannot take are refused") {
                    "    %p: tile<4 x 2, bf16> = tile.load %a, [%0, %0], []\n    %q: tile<1 x " +
                    twice + ", bf16> = tile.load %b, [%0, %0], []\n    %z: tile<4 x " + n +
                    ", f32> = tile.full {value = 0.0}\n    %s: tile<4 x " + n +
-                   ", f32> = tile.dot_pairs %p, %q, %z {chained = true}\n"
+                   ", f32> = tile.dot_pairs %p, %q, %z {sequential = true}\n"
                    "    tile.store %s, %y, [%0, %0], []\n    tile.return\n  }\n}\n",
                *find_machine(machine))
         .messages();

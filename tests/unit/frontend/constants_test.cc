@@ -157,7 +157,7 @@ TEST_CASE("Work, depth and recursion are bounded") {
     CHECK(program.value("X") == "?");
     CHECK(program.tags().starts_with("unsupported-program-size@"));
   }
-  SECTION("a long chain of functions, each with deep suites") {
+  SECTION("a long chain of functions, each with deep blocks") {
     std::string text = "def f0():\n    return 1\n";
     for (int i = 1; i <= 300; ++i) {
       text += fmt::format("def f{}():\n", i);

@@ -1,6 +1,5 @@
-// What users are told: each tests/diagnostics/<name>.tsr is compiled, kernels that can be compiled
-// for themselves included, and what is reported must be the text of <name>.expected.
-// TESSERA_BLESS=1 rewrites those.
+// Compiles each tests/diagnostics/<name>.tsr, with kernels that can be compiled on their own, and
+// compares the diagnostics with <name>.expected. TESSERA_BLESS=1 rewrites those files.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -61,7 +60,7 @@ std::string diagnose(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("each mistake is reported as it should be") {
+TEST_CASE("each error is reported as it should be") {
   bool bless = std::getenv("TESSERA_BLESS") != nullptr;
   REQUIRE(cases().size() > 50);
   for (const fs::path& path : cases()) {

@@ -1,5 +1,5 @@
-// docs/language.md: each of its blocks compiles, or is refused for the reason it states, and together with those of
-// docs/kernels.md they show each construct of the grammar.
+// docs/language.md: each of its blocks compiles, or is refused for the reason it states. Together
+// with those of docs/kernels.md they show each construct of the grammar.
 
 #include <catch2/catch.hpp>
 #include <set>
@@ -85,7 +85,7 @@ TEST_CASE("the pages of the language show each construct of the grammar") {
       // made after the lexer, of names and of layout
       TokenKind::Indent, TokenKind::Dedent, TokenKind::Const, TokenKind::Dim, TokenKind::Module, TokenKind::On,
       TokenKind::Param, TokenKind::Region, TokenKind::Where,
-      // mistakes
+      // errors
       TokenKind::MissingBlock, TokenKind::Error, TokenKind::BadNumber, TokenKind::UnterminatedString,
       TokenKind::NonAscii, TokenKind::Unknown};
   for (int kind = 1; kind <= int(TokenKind::Unknown); ++kind) {

@@ -7,7 +7,7 @@
 using namespace tessera;
 using namespace tessera::frontend;
 
-TEST_CASE("examples/mlp: bf16 is computed in f32 and rounded before products and at the end") {
+TEST_CASE("examples/mlp: bf16 is computed in f32 and rounded before matmuls and at the end") {
   CHECK(Fixture().compile_file("examples/mlp/mlp.tsr") == R"(module @mlp level(graph) version(1) {
   gir.func @mlp(%x: tensor<B x D, bf16 accum(f32)>, %w_in: tensor<D x 3072, bf16>, %w_out: tensor<3072 x D, bf16>) {args = [{kind = "input", name = "x", places = ["examples/mlp/mlp.tsr:6:19", "examples/mlp/mlp.tsr:6:22"]}, {kind = "input", name = "w_in", places = ["examples/mlp/mlp.tsr:6:57", "examples/mlp/mlp.tsr:6:60"]}, {kind = "input", name = "w_out", places = ["examples/mlp/mlp.tsr:7:23", "examples/mlp/mlp.tsr:7:26"]}], results = [{name = "mlp"}], role = "entry"} {
     %0: tensor<B x D, f32> = gir.cast %x

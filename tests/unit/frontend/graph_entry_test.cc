@@ -54,10 +54,10 @@ TEST_CASE("where: equal sizes are one, relations are facts and guards") {
   std::string equal = compile(
       "@jit\ndef f(x: Tensor[A, f32], y: Tensor[B, f32]) where A == B:\n    return x + y\n");
   CHECK(has(equal, "(%x: tensor<B, f32>, %y: tensor<B, f32>)"));
-  std::string product = compile(
+  std::string matmul = compile(
       "@jit\ndef f(x: Tensor[N, D, f32], y: Tensor[H, f32]) where D == 4 * H:\n"
       "    return reshape(x, (N, H, 4)) + y[:, None]\n");
-  CHECK(has(product, "%x: tensor<N x 4*H, f32>"));
+  CHECK(has(matmul, "%x: tensor<N x 4*H, f32>"));
   std::string bound =
       compile("@jit\ndef f(x: Tensor[S, f32]) where S >= 16 and S % 4 == 0:\n    return x[:16]\n");
   INFO(bound);
@@ -210,7 +210,7 @@ TEST_CASE("an int parameter of an entry is a size where it is used as one") {
   CHECK(arguments(named + " -> Tensor[\"n\", f32]:\n    return zeros((n,), f32)\n") == bound);
 }
 
-TEST_CASE("constants are computed by functions of the file, also where these make tensors on their way") {
+TEST_CASE("constants are computed by functions of the file, also where these make intermediate tensors") {
   auto size_from = [](const std::string& functions) {
     std::string text = compile(functions + "const A = g(2)\n@jit\ndef f(x: Tensor[A, f32]):\n    return x\n");
     size_t at = text.find("tensor<");

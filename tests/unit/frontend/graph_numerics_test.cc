@@ -45,7 +45,7 @@ TEST_CASE("@accum says what a value is computed in") {
         "add tensor<N, f16>\n");
 }
 
-TEST_CASE("products take operands as they are stored and sum in accum") {
+TEST_CASE("matmuls take operands as they are stored and sum in accum") {
   CHECK(ops("x: Tensor[M, K, bf16], w: Tensor[K, N, bf16]", "    return (x * x) @ w\n") ==
         "cast tensor<M x K, f32>\ncast tensor<M x K, f32>\nmul tensor<M x K, f32>\n"
         "cast tensor<M x K, bf16>\ngemm tensor<M x N, f32>\ncast tensor<M x N, bf16>\n");
@@ -59,7 +59,7 @@ TEST_CASE("products take operands as they are stored and sum in accum") {
         "cast tensor<M x K, f32>\ngemm tensor<M x N, f32>\n");
 }
 
-TEST_CASE("dtypes that meet widen") {
+TEST_CASE("operands are promoted to the wider dtype") {
   CHECK(ops("x: Tensor[N, bf16], y: Tensor[N, f32]", "    return x + y\n") ==
         "cast tensor<N, f32>\nadd tensor<N, f32>\n");
   CHECK(ops("x: Tensor[N, u8], y: Tensor[N, i32]", "    return x + y\n") ==
@@ -98,7 +98,7 @@ TEST_CASE("a result is rounded to the type that is written, which may be wider")
   CHECK(text.find("bf16> = gir.cast") == std::string::npos);
 }
 
-TEST_CASE("numbers take the dtype of what they meet") {
+TEST_CASE("numbers take the dtype of the other operands") {
   CHECK(ops("x: Tensor[N, i64]", "    return x + 9007199254740993\n") ==
         "constant tensor<i64>\nbroadcast tensor<N, i64>\nadd tensor<N, i64>\n");
   CHECK(ops("x: Tensor[N, f64]", "    return x + 0.1\n") ==

@@ -1,4 +1,4 @@
-// What single expressions become.
+// The ops that single expressions are lowered to.
 
 #include <catch2/catch.hpp>
 
@@ -52,7 +52,7 @@ TEST_CASE("An int that is no size of the signature is an input") {
   CHECK(count(body("x: Tensor[2*n, f32], n: int", "x * n"), "gir.dim") == 1);
 }
 
-TEST_CASE("Small powers are products") {
+TEST_CASE("Small powers are multiplications") {
   CHECK(body("x: Tensor[B, f32]", "x ** 3") == R"(    %0: tensor<B, f32> = gir.mul %x, %x
     %1: tensor<B, f32> = gir.mul %0, %x
     gir.return [%1]

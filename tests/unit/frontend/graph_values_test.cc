@@ -1,4 +1,4 @@
-// What expressions on tensors compute, by the interpreter.
+// The values of expressions on tensors, by the interpreter.
 
 #include "unit/frontend/evaluate_graph.h"
 
@@ -68,7 +68,7 @@ TEST_CASE("some sizes are one number for all calls") {
   CHECK(apply("B, f32", "x * 2.0 if is_known(x.shape[0] - x.shape[0]) and is_known(7) else x", x) == doubled);
 }
 
-TEST_CASE("tuples and lists are told from other values") {
+TEST_CASE("tuples and lists differ from other values") {
   Numbers x = counting({3});
   const Numbers doubled{{3}, {0, 2, 4}};
   CHECK(apply("B, f32", "x * 2.0 if is_tuple(x.shape) and is_tuple([1]) and is_tuple(()) else x", x) == doubled);
@@ -99,21 +99,21 @@ TEST_CASE("reductions") {
   CHECK(apply("B, D, f32", "prod(x + 1, axis=1)", x) == Numbers{{2}, {6, 120}});
 }
 
-TEST_CASE("products of matrices, vectors and stacks of matrices") {
+TEST_CASE("matmuls of matrices, vectors and stacks of matrices") {
   std::string types = "(a: Tensor[2, 3, f32], v: Tensor[3, f32], s: Tensor[4, 3, 2, f32])";
-  auto product = [&](const std::string& expression) {
+  auto matmul = [&](const std::string& expression) {
     std::string text = "@jit\ndef f" + types + ":\n    return " + expression + "\n";
     return run(text, "f", {counting({2, 3}), counting({3}), counting({4, 3, 2})}).at(0);
   };
-  CHECK(product("a @ v") == Numbers{{2}, {5, 14}});
-  CHECK(product("v @ a.T") == Numbers{{2}, {5, 14}});
-  CHECK(product("v @ v") == Numbers{{}, {5}});
-  CHECK(product("a @ a.T") == Numbers{{2, 2}, {5, 14, 14, 50}});
-  CHECK(product("matmul(s, a)").dims == std::vector<int64_t>{4, 3, 3});
-  CHECK(product("(a @ s)[0]") == Numbers{{2, 2}, {10, 13, 28, 40}});
-  CHECK(product("(a @ s)[3] - a @ s[3]") == Numbers{{2, 2}, {0, 0, 0, 0}});
-  CHECK(product("(s.T @ s)[1] - s[1].T @ s[1]") == Numbers{{2, 2}, {0, 0, 0, 0}});
-  CHECK(product("(v @ s)[2] - v @ s[2]") == Numbers{{2}, {0, 0}});
+  CHECK(matmul("a @ v") == Numbers{{2}, {5, 14}});
+  CHECK(matmul("v @ a.T") == Numbers{{2}, {5, 14}});
+  CHECK(matmul("v @ v") == Numbers{{}, {5}});
+  CHECK(matmul("a @ a.T") == Numbers{{2, 2}, {5, 14, 14, 50}});
+  CHECK(matmul("matmul(s, a)").dims == std::vector<int64_t>{4, 3, 3});
+  CHECK(matmul("(a @ s)[0]") == Numbers{{2, 2}, {10, 13, 28, 40}});
+  CHECK(matmul("(a @ s)[3] - a @ s[3]") == Numbers{{2, 2}, {0, 0, 0, 0}});
+  CHECK(matmul("(s.T @ s)[1] - s[1].T @ s[1]") == Numbers{{2, 2}, {0, 0, 0, 0}});
+  CHECK(matmul("(v @ s)[2] - v @ s[2]") == Numbers{{2}, {0, 0}});
 }
 
 TEST_CASE("rows") {

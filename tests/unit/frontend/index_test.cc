@@ -1,4 +1,4 @@
-// What an index says of values and calls.
+// The semantic index: values and calls.
 
 #include "frontend/index/collector.h"
 
@@ -185,7 +185,7 @@ TEST_CASE("index: a place that calls several functions has each of them") {
   CHECK(program.calls() == std::vector<std::string>{"3:29 of 1", "3:29 of 2", "6:12 of 3", "6:28 of 3", "6:39 of 3"});
 }
 
-TEST_CASE("index: functions that nobody calls have the values that their types tell") {
+TEST_CASE("index: functions that nobody calls have the values that their types give") {
   Indexed program(
       "def helper(x: Tensor[N, T], n: int):\n"
       "    y = $x + n\n"
@@ -198,7 +198,7 @@ TEST_CASE("index: functions that nobody calls have the values that their types t
   CHECK(program.facts(1) == "Tensor[N, 8, bf16]");
 }
 
-TEST_CASE("index: a file with mistakes has what is right in it") {
+TEST_CASE("index: a file with errors has what is right in it") {
   Indexed program(
       "def good(x: Tensor[B, f32]):\n"
       "    return x + 1.0\n"

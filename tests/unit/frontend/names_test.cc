@@ -1,4 +1,4 @@
-// Names: what a file defines, what it imports, and what is said about names that mean nothing.
+// Names: definitions of a file, imports, and the diagnostics of undefined names.
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -91,7 +91,7 @@ TEST_CASE("What a module lacks is reported where it is named") {
   CHECK(program.messages().find("did you mean 'sqrt'?") != std::string::npos);
 }
 
-TEST_CASE("Why a module cannot be read is told") {
+TEST_CASE("The message says why a module cannot be read") {
   Program program("import nowhere\n");
   CHECK(program.messages().find("note: tried 'nowhere.tsr': no such file") != std::string::npos);
   std::filesystem::path folder = std::filesystem::temp_directory_path() / "tessera_names_test";
@@ -118,7 +118,7 @@ TEST_CASE("Files import each other's names") {
   CHECK(program.messages() == "");
 }
 
-TEST_CASE("A file may not import itself, however long the way") {
+TEST_CASE("A file may not import itself, however long the cycle") {
   Files files = {{"a.tsr", "from b import B\nconst A = B\n"},
                  {"b.tsr", "import c\nconst B = 1\n"},
                  {"c.tsr", "from a import A\n"}};

@@ -1,4 +1,4 @@
-// `with`, `on`, promises and kernels as values: what is kept of them.
+// `with`, `on`, promises and kernels as values: the attributes that they leave.
 
 #include "unit/frontend/evaluate_graph.h"
 #include "unit/frontend/program.h"
@@ -59,7 +59,7 @@ TEST_CASE("a hint that no target heeds is warned about, once for its place") {
         Texts{"'prefetch' changes nothing on any target"});
 }
 
-TEST_CASE("a suite of 'with' opens no scope, and runs") {
+TEST_CASE("a block of 'with' opens no scope, and runs") {
   std::string text = "@jit\ndef f(x: Tensor[B, f32]):\n    with device(gpu[0]):\n"
                      "        y = x + 1.0\n    on mesh(gpu):\n        y = y * 2.0\n    return y\n";
   CHECK(run(text, "f", {Numbers{{2}, {1, 2}}}).at(0) == Numbers{{2}, {4, 6}});

@@ -1,5 +1,5 @@
 #pragma once
-// Programs in tests: their compile-time values, and what is said about them.
+// Programs in tests: their compile-time values, and their diagnostics.
 
 #include <map>
 #include <string>
@@ -24,7 +24,7 @@ class Program {
     main_ = session_.load_file(sources_.add("main.tsr", text));
   }
 
-  /// The value of a name of the file, as text; "?" when a mistake was reported.
+  /// The value of a name of the file, as text; "?" when an error was reported.
   std::string value(std::string_view name) {
     return frontend::to_text(evaluator_.lookup(name, *main_->scope, Loc{}));
   }

@@ -11,7 +11,7 @@ using tessera::test::Program;
 
 namespace {
 
-/// "dims; dtypes" that the signature of `f` declares, or the tags of its mistakes.
+/// "dims; dtypes" that the signature of `f` declares, or the tags of its errors.
 std::string declared(const std::string& text) {
   Program program(text);
   const Signature& signature =
@@ -28,7 +28,7 @@ std::string declared_by(const std::string& parameters, const std::string& prelud
 }
 
 /// Binds arguments with these dims, "B 4 2*H" each, to the parameters of `f`; gives the symbols'
-/// values or the tags of the mistakes.
+/// values or the tags of the errors.
 std::string bound(Program& program, const std::vector<std::vector<std::string>>& arguments) {
   const Signature& signature =
       program.session().signature(program.evaluator(), program.function("f"));
@@ -121,7 +121,7 @@ TEST_CASE("Arguments that do not match") {
   CHECK(bound("x: Tensor[3*E, f32]", {{"3"}}) == "unknown-name@2:19");
 }
 
-TEST_CASE("A mismatch names both places and the way out") {
+TEST_CASE("A mismatch names both places and a fix") {
   Program program("def f(x: Tensor[D, f32], y: Tensor[D, f32]):\n    pass\n");
   bound(program, {{"P"}, {"Q"}});
   std::string messages = program.messages();

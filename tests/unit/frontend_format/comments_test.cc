@@ -1,4 +1,4 @@
-// What the parser does not see: comments, preprocessor lines, branches that are not taken.
+// Text that the parser does not see: comments, preprocessor lines, branches that are not taken.
 
 #include "unit/frontend_format/formatted.h"
 
@@ -74,7 +74,7 @@ TEST_CASE("lines that only macros make sound are not touched") {
   CHECK(formatted("%define PLUS +\nif 1:\n  x=1   PLUS  2\n") == "%define PLUS +\nif 1:\n    x=1   PLUS  2\n");
 }
 
-TEST_CASE("texts with mistakes are refused with a message") {
+TEST_CASE("texts with errors are refused with a message") {
   for (const char* text : {"x = (1\n", "def f(:\n  pass\n", "x = 'a\n", "%if A\nx = 1\n", "%endif\n", "  x = 1\n", "x = 1 +\n",
                            "%if A\n%else\n%elif B\n%endif\n", "x \xFF\n", "if a:\n",
                            "%if A\nx = \"\"\"a\n%endif\n"}) {

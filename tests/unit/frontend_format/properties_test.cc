@@ -147,7 +147,7 @@ TEST_CASE("spaces between the tokens of a line decide nothing") {
   CHECK(done > 100);
 }
 
-TEST_CASE("every file of the repository is formatted, or has mistakes") {
+TEST_CASE("every file of the repository is formatted, or has errors") {
   std::vector<std::string> files = all_sources();
   REQUIRE(files.size() > 150);
   size_t done = 0;

@@ -16,7 +16,7 @@ TEST_CASE("spaces stand around operators, behind commas, and nowhere else") {
   CHECK(formatted("s = -x[-1:~y] @ +z\n") == "s = -x[-1:~y] @ +z\n");
 }
 
-TEST_CASE("policies are written at their types, products are not") {
+TEST_CASE("policies are written at their types, matmuls are not") {
   CHECK(formatted("@jit\ndef f(x:Tensor[B,bf16@ accum(f32)@ saturate]):\n  return x@w\n") ==
         "@jit\ndef f(x: Tensor[B, bf16 @accum(f32) @saturate]):\n    return x @ w\n");
 }

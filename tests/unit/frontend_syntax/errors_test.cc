@@ -1,4 +1,4 @@
-// Mistakes: one message each, at the right place, and the rest of the file is parsed.
+// Errors: one message each, at the right place, and the rest of the file is parsed.
 
 #include <catch2/catch.hpp>
 
@@ -134,7 +134,7 @@ TEST_CASE("decorators belong to definitions") {
   CHECK(tags("@1\ndef f(): pass\n") == "expected-token@1:2");
 }
 
-TEST_CASE("one mistake is one message and what follows is parsed") {
+TEST_CASE("one error is one message and what follows is parsed") {
   Parsed parsed = parse(
       "def f(a, b c):\n  x = 1 1\n  y = g(]\n  return x\n"
       "def ok(): pass\n"
@@ -147,7 +147,7 @@ TEST_CASE("one mistake is one message and what follows is parsed") {
   CHECK(parsed.tree.find("(expr h)") != std::string::npos);
 }
 
-TEST_CASE("one mistake of other languages, editors and keyboards is one message, which mends it") {
+TEST_CASE("one error of other languages, editors and keyboards is one message, which mends it") {
   CHECK(mended("if a:\n  b\nelse if c:\n  d\nelse:\n  e\n") == "if a:\n  b\nelif c:\n  d\nelse:\n  e\n");
   CHECK(tags("def g(*args):\n  return args[0]\n") == "bad-keyword-marker@1:7");
   CHECK(tags("def g(x, **kwargs):\n  return x\n") == "bad-keyword-marker@1:10");

@@ -56,7 +56,7 @@ inline Parsed parse(const std::string& text, const World& world = {}) {
   return parsed;
 }
 
-/// The tree of a text that has no mistakes, else its messages.
+/// The tree of a text that has no errors, else its messages.
 inline std::string tree(const std::string& text, const World& world = {}) {
   Parsed parsed = parse(text, world);
   return parsed.messages.empty() ? parsed.tree : parsed.messages;

@@ -75,7 +75,7 @@ TEST_CASE("a line that has fallen out of its block is taken as part of it") {
   CHECK(parse("def f():\n    a\nb\n    c\n").tree.find(whole) != std::string::npos);
 }
 
-TEST_CASE("a block's first line gives way to most of the others") {
+TEST_CASE("most lines of a block override its first line") {
   CHECK(tags("def f():\n        a\n    b\n    c\n") == "misplaced-statement@2:9");
   CHECK(tags("if x:\n    y\ndef f():\n      a\n    b\n") == "misplaced-statement@4:7");
 }

@@ -43,7 +43,7 @@ std::vector<std::string> files_below(const std::string& folder) {
   return texts;
 }
 
-/// Fragments that meet in every combination.
+/// Fragments that are joined in every combination.
 const std::vector<std::string> fragments = {"\"",          "'",    "\"\"\"",
                                             "\\",          "\n",   "\r",
                                             "\r\n",        "\t",   " ",

@@ -84,7 +84,7 @@ TEST_CASE("an error in a macro is shown where the macro is used") {
         std::string::npos);
 }
 
-TEST_CASE("mistakes in directives") {
+TEST_CASE("errors in directives") {
   CHECK(tags("%define\n") == "expected-in-directive@1:1");
   CHECK(tags("%define F(x) x\n") == "macro-has-parameters@1:9");
   CHECK(tags("%define A (1\n") == "unclosed-bracket@1:13");

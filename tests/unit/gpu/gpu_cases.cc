@@ -6,7 +6,8 @@ namespace tessera::test {
 
 namespace {
 
-/// Several tiles each way, edges that are not whole, one role that loads and one that multiplies.
+/// Several tiles along each axis, partial tiles at the edges, one role that loads and one that
+/// multiplies.
 const SmallSchedule roles{
     .block = {{"m", 64}, {"n", 32}, {"k", 16}}, .warps = 4, .stages = 2, .group = 2,
     .roles = {{"load", 1}, {"mma", 1}}, .persistent = true};
@@ -27,14 +28,14 @@ const SmallSchedule batched_roles{
     .block = {{"b", 1}, {"m", 64}, {"n", 32}, {"k", 16}}, .warps = 4, .stages = 2,
     .roles = {{"load", 1}, {"mma", 1}}, .persistent = true};
 
-const std::vector<DimValues> product_sizes = {
+const std::vector<DimValues> matmul_sizes = {
     {{"M", 70}, {"N", 33}, {"K", 50}}, {{"M", 1}, {"N", 1}, {"K", 1}},  {{"M", 7}, {"N", 41}, {"K", 0}},
     {{"M", 64}, {"N", 32}, {"K", 16}}, {{"M", 70}, {"N", 33}, {"K", 40}}, {{"M", 129}, {"N", 40}, {"K", 17}},
     // Rows at multiples of 16 bytes, which is what variants of kernels ask for.
     {{"M", 200}, {"N", 72}, {"K", 88}}, {{"M", 16}, {"N", 8}, {"K", 0}}};
 
-/// A product summed up in `total`, and where it is not that, cast to `result`.
-std::string product(const std::string& flags, const std::string& total, const std::string& extents,
+/// A matmul summed in `total`, and where it is not that, cast to `result`.
+std::string matmul(const std::string& flags, const std::string& total, const std::string& extents,
                     const std::string& result) {
   std::string text =
       "%0: tensor<" + extents + ", " + total + "> = gir.gemm %a, %b {accum = " + total + flags + "}\n";
@@ -42,50 +43,50 @@ std::string product(const std::string& flags, const std::string& total, const st
   return text + "%1: tensor<" + extents + ", " + result + "> = gir.cast %0\ngir.return [%1]\n";
 }
 
-std::vector<GpuCase> products() {
+std::vector<GpuCase> matmuls() {
   const std::string nk = ", transpose_b = true", km = ", transpose_a = true";
   return {
-      {"product bf16, b K x N, by tensor maps", "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 48, bf16>",
-       product("", "f32", "72 x 48", "bf16"), 1, roles, {{}}, 8e-3},
-      {"product bf16, b N x K, by tensor maps", "%a: tensor<136 x 56, bf16>, %b: tensor<72 x 56, bf16>",
-       product(nk, "f32", "136 x 72", "bf16"), 1, roles, {{}}, 8e-3},
-      {"product f16, a K x M, by tensor maps", "%a: tensor<40 x 72, f16>, %b: tensor<40 x 48, f16>",
-       product(km, "f32", "72 x 48", "f32"), 1, roles, {{}}, 1e-5},
-      {"product bf16, one role, by tensor maps", "%a: tensor<64 x 48, bf16>, %b: tensor<48 x 32, bf16>",
-       product("", "f32", "64 x 32", "f32"), 1, one_role, {{}}, 1e-5},
-      {"product bf16, b K x N, any size", "%a: tensor<M x K, bf16>, %b: tensor<K x N, bf16>",
-       product("", "f32", "M x N", "bf16"), 1, roles, product_sizes, 8e-3},
-      {"product bf16, b N x K, any size", "%a: tensor<M x K, bf16>, %b: tensor<N x K, bf16>",
-       product(nk, "f32", "M x N", "bf16"), 1, one_role, product_sizes, 8e-3},
-      {"product f32, any size", "%a: tensor<M x K, f32>, %b: tensor<K x N, f32>", product("", "f32", "M x N", "f32"), 1,
-       fused_multiply, product_sizes, 1e-5},
-      {"product f32, N x K, even rows", "%a: tensor<40 x 24, f32>, %b: tensor<36 x 24, f32>",
-       product(nk, "f32", "40 x 36", "f32"), 1, fused_multiply, {{}}, 1e-5},
-      {"product i8, any size", "%a: tensor<M x K, i8>, %b: tensor<K x N, i8>", product("", "i32", "M x N", "i32"), 1,
-       fused_multiply, product_sizes, 0},
-      {"product i64, any size", "%a: tensor<M x K, i64>, %b: tensor<K x N, i64>", product("", "i64", "M x N", "i64"), 1,
-       fused_multiply, product_sizes, 0},
-      {"product f64, any size", "%a: tensor<M x K, f64>, %b: tensor<K x N, f64>", product("", "f64", "M x N", "f64"), 1,
-       fused_multiply, product_sizes, 1e-12},
-      {"product u64", "%a: tensor<40 x 24, u64>, %b: tensor<24 x 36, u64>", product("", "u64", "40 x 36", "u64"), 1,
+      {"matmul bf16, b K x N, by tensor maps", "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 48, bf16>",
+       matmul("", "f32", "72 x 48", "bf16"), 1, roles, {{}}, 8e-3},
+      {"matmul bf16, b N x K, by tensor maps", "%a: tensor<136 x 56, bf16>, %b: tensor<72 x 56, bf16>",
+       matmul(nk, "f32", "136 x 72", "bf16"), 1, roles, {{}}, 8e-3},
+      {"matmul f16, a K x M, by tensor maps", "%a: tensor<40 x 72, f16>, %b: tensor<40 x 48, f16>",
+       matmul(km, "f32", "72 x 48", "f32"), 1, roles, {{}}, 1e-5},
+      {"matmul bf16, one role, by tensor maps", "%a: tensor<64 x 48, bf16>, %b: tensor<48 x 32, bf16>",
+       matmul("", "f32", "64 x 32", "f32"), 1, one_role, {{}}, 1e-5},
+      {"matmul bf16, b K x N, any size", "%a: tensor<M x K, bf16>, %b: tensor<K x N, bf16>",
+       matmul("", "f32", "M x N", "bf16"), 1, roles, matmul_sizes, 8e-3},
+      {"matmul bf16, b N x K, any size", "%a: tensor<M x K, bf16>, %b: tensor<N x K, bf16>",
+       matmul(nk, "f32", "M x N", "bf16"), 1, one_role, matmul_sizes, 8e-3},
+      {"matmul f32, any size", "%a: tensor<M x K, f32>, %b: tensor<K x N, f32>", matmul("", "f32", "M x N", "f32"), 1,
+       fused_multiply, matmul_sizes, 1e-5},
+      {"matmul f32, N x K, even rows", "%a: tensor<40 x 24, f32>, %b: tensor<36 x 24, f32>",
+       matmul(nk, "f32", "40 x 36", "f32"), 1, fused_multiply, {{}}, 1e-5},
+      {"matmul i8, any size", "%a: tensor<M x K, i8>, %b: tensor<K x N, i8>", matmul("", "i32", "M x N", "i32"), 1,
+       fused_multiply, matmul_sizes, 0},
+      {"matmul i64, any size", "%a: tensor<M x K, i64>, %b: tensor<K x N, i64>", matmul("", "i64", "M x N", "i64"), 1,
+       fused_multiply, matmul_sizes, 0},
+      {"matmul f64, any size", "%a: tensor<M x K, f64>, %b: tensor<K x N, f64>", matmul("", "f64", "M x N", "f64"), 1,
+       fused_multiply, matmul_sizes, 1e-12},
+      {"matmul u64", "%a: tensor<40 x 24, u64>, %b: tensor<24 x 36, u64>", matmul("", "u64", "40 x 36", "u64"), 1,
        fused_multiply, {{}}, 0},
-      {"product of wide tiles", "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 104, bf16>",
-       product("", "f32", "72 x 104", "f32"), 1, wide, {{}}, 1e-5},
-      {"product of narrow tiles", "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 48, bf16>",
-       product("", "f32", "72 x 48", "f32"), 1, narrow, {{}}, 1e-5},
-      {"product of batches", "%a: tensor<B x M x K, bf16>, %b: tensor<B x N x K, bf16>",
-       product(nk, "f32", "B x M x N", "f32"), 1, batched,
+      {"matmul of wide tiles", "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 104, bf16>",
+       matmul("", "f32", "72 x 104", "f32"), 1, wide, {{}}, 1e-5},
+      {"matmul of narrow tiles", "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 48, bf16>",
+       matmul("", "f32", "72 x 48", "f32"), 1, narrow, {{}}, 1e-5},
+      {"matmul of batches", "%a: tensor<B x M x K, bf16>, %b: tensor<B x N x K, bf16>",
+       matmul(nk, "f32", "B x M x N", "f32"), 1, batched,
        {{{"B", 2}, {"M", 35}, {"N", 19}, {"K", 24}}, {{"B", 1}, {"M", 1}, {"N", 1}, {"K", 0}}}, 1e-5},
-      {"product of batches by tensor maps", "%a: tensor<3 x 72 x 40, bf16>, %b: tensor<3 x 40 x 48, bf16>",
-       product("", "f32", "3 x 72 x 48", "f32"), 1, batched_roles, {{}}, 1e-5},
-      {"product with a sum of 16 bits", "%a: tensor<M x K, bf16>, %b: tensor<K x N, bf16>",
-       product("", "bf16", "M x N", "bf16"), 1, one_role,
+      {"matmul of batches by tensor maps", "%a: tensor<3 x 72 x 40, bf16>, %b: tensor<3 x 40 x 48, bf16>",
+       matmul("", "f32", "3 x 72 x 48", "f32"), 1, batched_roles, {{}}, 1e-5},
+      {"matmul with a sum of 16 bits", "%a: tensor<M x K, bf16>, %b: tensor<K x N, bf16>",
+       matmul("", "bf16", "M x N", "bf16"), 1, one_role,
        {{{"M", 65}, {"N", 33}, {"K", 150}}}, 3e-2},
-      {"product of a slice", "%a: tensor<70 x 96, bf16>, %b: tensor<32 x 48, bf16>",
+      {"matmul of a slice", "%a: tensor<70 x 96, bf16>, %b: tensor<32 x 48, bf16>",
        "%0: tensor<70 x 32, bf16> = gir.slice %a {starts = [0, 32], steps = [1, 1]}\n"
        "%1: tensor<70 x 48, f32> = gir.gemm %0, %b {accum = f32}\ngir.return [%1]\n",
        1, roles, {{}}, 1e-5},
-      {"product, three columns of bias, gelu and residual",
+      {"matmul, three columns of bias, gelu and residual",
        "%a: tensor<M x 40, bf16>, %b: tensor<40 x 104, bf16>, %c: tensor<104, f32>, %r: tensor<M x 104, bf16>", R"(
     %0: tensor<M x 104, f32> = gir.gemm %a, %b {accum = f32}
     %2: tensor<M x 104, f32> = gir.broadcast %c
@@ -96,7 +97,7 @@ std::vector<GpuCase> products() {
     gir.return [%6]
 )",
        1, wide, {{{"M", 72}}, {{"M", 1}}, {{"M", 0}}}, 1e-5},
-      {"product, bias and gelu of uneven rows and columns",
+      {"matmul, bias and gelu of uneven rows and columns",
        "%a: tensor<136 x 40, bf16>, %b: tensor<40 x 136, bf16>, %c: tensor<136, f32>", R"(
     %0: tensor<136 x 136, f32> = gir.gemm %a, %b {accum = f32}
     %1: tensor<136 x 136, f32> = gir.broadcast %c
@@ -105,7 +106,7 @@ std::vector<GpuCase> products() {
     gir.return [%3]
 )",
        1, roles, {{}}, 1e-5},
-      {"product, bias, gelu and residual",
+      {"matmul, bias, gelu and residual",
        "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 48, bf16>, %c: tensor<48, bf16>, %r: tensor<72 x 48, bf16>", R"(
     %0: tensor<72 x 48, f32> = gir.gemm %a, %b {accum = f32}
     %1: tensor<48, f32> = gir.cast %c
@@ -392,7 +393,7 @@ std::vector<GpuCase> rows() {
 
 const std::vector<GpuCase>& gpu_cases() {
   static const std::vector<GpuCase> all = [] {
-    std::vector<GpuCase> cases = products();
+    std::vector<GpuCase> cases = matmuls();
     for (GpuCase& each : attentions()) cases.push_back(std::move(each));
     for (GpuCase& each : attentions_by_roles()) cases.push_back(std::move(each));
     for (GpuCase& each : rows()) cases.push_back(std::move(each));

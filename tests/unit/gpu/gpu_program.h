@@ -1,6 +1,7 @@
 #pragma once
-// An entry on its way to a GPU, pass by pass. At Tile level the interpreter runs it between any two passes: it
-// computes values, and finds races, missing waits and reads of memory that nobody wrote.
+// An entry that is compiled for a GPU, pass by pass. At Tile level the interpreter runs it between
+// any two passes: it computes values, and finds races, missing waits and reads of memory that
+// nobody wrote.
 
 #include <map>
 #include <memory>
@@ -67,7 +68,7 @@ class GpuProgram {
   Tensors expected(const Tensors& arguments);
   /// What the kernels compute as they are now, at Tile level.
   Tensors values(const Tensors& arguments, const DimValues& dims, const tile::RunOptions& options = {});
-  /// The same; nothing where the interpreter finds a mistake, which `messages` then tells.
+  /// The same; nothing where the interpreter finds an error, which `messages` then gives.
   std::optional<Tensors> try_values(const Tensors& arguments, const DimValues& dims, tile::RunOptions options = {});
 
   /// Ops of that name in kernels that need nothing: variants of a launch are left out.

@@ -268,14 +268,14 @@ def f(x: Tensor[M, 16, f32], k: Tensor[K, 16, f32], y: Tensor[M, 16, f32]) -> (T
 )", {{{"M", 13}, {"K", 11}}, {{"M", 1}, {"K", 1}}}, 1e-4),
       kernel_case("elements by their coordinates", R"(
 @kernel.schedule(Schedule(BM=8, BN=32, warps=2))
-def turned(x: Tensor[M, N, f32], y: Region[write] Tensor[N, M, f32]):
+def swapped(x: Tensor[M, N, f32], y: Region[write] Tensor[N, M, f32]):
     t = tile.context(m=M, n=N)
     v = tile.gather(x, (M - 1 - tile.row_index(), tile.col_index())) + tile.load(x)
     tile.scatter(v, y, (tile.col_index(), (tile.row_index() + 1) % M))
 
 @jit
 def f(x: Tensor[M, N, f32], y: Tensor[N, M, f32]) -> Tensor[N, M, f32]:
-    return turned(x, y)
+    return swapped(x, y)
 )", {{{"M", 11}, {"N", 45}}, {{"M", 1}, {"N", 1}}}, 1e-5),
       kernel_case("regions stored in parts", R"(
 @kernel.schedule(Schedule(BM=8, BN=32, warps=2))
@@ -316,7 +316,7 @@ def shared(x: Tensor[M, N, f32], y: Region[reduce_sum] Tensor[N, f32]):
 def f(x: Tensor[M, N, f32], y: Tensor[N, f32]) -> (Tensor[M, f32], Tensor[N, f32]):
     return counted(x), shared(x, y)
 )", {{{"M", 21}, {"N", 45}}, {{"M", 1}, {"N", 1}}}, 1e-5),
-      kernel_case("rows that are combined both ways", R"(
+      kernel_case("rows that are combined along both axes", R"(
 @kernel.schedule(Schedule(BM=4, warps=2))
 def both(x: Tensor[M, N, f32], y: Region[reduce_sum] Tensor[N, f32]) -> Tensor[M, f32]:
     t = tile.context(m=M, n=N)
@@ -411,9 +411,9 @@ def f(x: Tensor[B, S, 64, f32], c: Tensor[S, 32, f32], s: Tensor[S, 32, f32]) ->
   };
 }
 
-/// Two products that read one left factor.
+/// Two matmuls that read one left factor.
 std::vector<GpuCase> gated() {
-  auto products = [](const char* name, const char* schedule, const char* left, const char* right,
+  auto matmuls = [](const char* name, const char* schedule, const char* left, const char* right,
                      std::vector<DimValues> sizes) {
     return kernel_case(name, fmt::format(R"(
 @kernel.schedule(Schedule({0}))
@@ -436,9 +436,9 @@ def f(x: Tensor[{1}, bf16], g: Tensor[{2}, bf16], u: Tensor[{2}, bf16]):
   const char* threads = "BM=64, BN=32, BK=16, stages=3, warps=4";
   const std::vector<DimValues> any = {
       {{"M", 70}, {"N", 72}, {"K", 50}}, {{"M", 1}, {"N", 3}, {"K", 16}}, {{"M", 2}, {"N", 8}, {"K", 0}}};
-  return {products("gated products by threads", threads, "M, K", "K, N", any),
-          products("gated products by roles", roles, "M, K", "K, N", any),
-          products("gated products of known sizes", roles, "136, 72", "72, 64", {{}})};
+  return {matmuls("gated matmuls by threads", threads, "M, K", "K, N", any),
+          matmuls("gated matmuls by roles", roles, "M, K", "K, N", any),
+          matmuls("gated matmuls of known sizes", roles, "136, 72", "72, 64", {{}})};
 }
 
 /// Squares, whose two axes must not become one.
@@ -485,16 +485,16 @@ def f(x: Tensor[M, f16]) -> Tensor[M, f16]:
 
 /// Comparisons on accumulators of tensor cores, whose results the copy engine stores.
 std::vector<GpuCase> compared() {
-  return {kernel_case("comparison of a product", R"(
+  return {kernel_case("comparison of a matmul", R"(
 @jit
 def f(a: Tensor[M, 16, bf16], b: Tensor[16, 128, bf16]) -> Tensor[M, 128, bool]:
     return a @ b > 0.0
 )", {{{"M", 200}}, {{"M", 1}}}, 0)};
 }
 
-/// Products of tiles whose heights are no whole groups of the eight rows that a swizzle turns.
+/// Matmuls of tiles whose heights are no whole groups of the eight rows that a swizzle permutes.
 std::vector<GpuCase> odd_blocks() {
-  auto product = [](const char* name, const char* dtype, const char* schedule) {
+  auto matmul = [](const char* name, const char* dtype, const char* schedule) {
     return kernel_case(name, fmt::format(R"(
 @kernel.schedule(Schedule({0}))
 def odd(a: Tensor[M, 32, {1}], b: Tensor[32, N, {1}]) -> Tensor[M, N, {1}]:
@@ -509,9 +509,9 @@ def f(a: Tensor[M, 32, {1}], b: Tensor[32, N, {1}]) -> Tensor[M, N, {1}]:
     return odd(a, b)
 )", schedule, dtype), {{{"M", 13}, {"N", 48}}, {{"M", 1}, {"N", 8}}}, dtype == std::string("bf16") ? 2e-2 : 1e-5);
   };
-  return {product("12 rows, 12 steps", "f64", "BM=12, BN=48, BK=12, stages=2"),
-          product("4 rows, 24 steps", "f32", "BM=4, BN=8, BK=24"),
-          product("12 rows, 20 steps", "bf16", "BM=12, BN=16, BK=20, stages=3, warps=4")};
+  return {matmul("12 rows, 12 steps", "f64", "BM=12, BN=48, BK=12, stages=2"),
+          matmul("4 rows, 24 steps", "f32", "BM=4, BN=8, BK=24"),
+          matmul("12 rows, 20 steps", "bf16", "BM=12, BN=16, BK=20, stages=3, warps=4")};
 }
 
 /// Tiles along an axis without elements, loaded and not.

@@ -1,5 +1,5 @@
 // No wait, barrier, fence or signal that the passes write is one too many, and the interpreter misses none: without any
-// one of them it finds a mistake.
+// one of them it finds an error.
 
 #include <catch2/catch.hpp>
 
@@ -67,8 +67,8 @@ void check_case(const GpuCase& each, std::string_view machine) {
 
 }  // namespace
 
-TEST_CASE("every wait, barrier, fence and signal of a product is needed, and its loss is found") {
-  for (const GpuCase* each : cases_named({"product of wide", "product bf16, one", "product bf16, b K x N, any"})) {
+TEST_CASE("every wait, barrier, fence and signal of a matmul is needed, and its loss is found") {
+  for (const GpuCase* each : cases_named({"matmul of wide", "matmul bf16, one", "matmul bf16, b K x N, any"})) {
     for (std::string_view machine : gpu_machines) check_case(*each, machine);
   }
 }

@@ -1,5 +1,5 @@
 // Each pass for GPUs alone: what it is there for has happened, and what the kernel computes is what it computed before,
-// however roles take turns and however many workers there are.
+// however the interpreter switches roles and however many workers there are.
 
 #include <bit>
 #include <catch2/catch.hpp>
@@ -118,8 +118,8 @@ TEST_CASE("pad_tiles gives whole rows an extent that threads divide") {
   around.check_same(1e-6);
 }
 
-TEST_CASE("split_to_fragments cuts rows of any length, and leaves what fits registers") {
-  check_pass(PassId::split_to_fragments, hopper, {"softmax, any", "rmsnorm, any", "cross entropy, any"},
+TEST_CASE("split_large_tiles cuts rows of any length, and leaves what fits registers") {
+  check_pass(PassId::split_large_tiles, hopper, {"softmax, any", "rmsnorm, any", "cross entropy, any"},
              [](GpuProgram& program) {
                CHECK(program.count("tile.for") > 0);
                walk(program.kernels().at(0), [&](Op* op) {
@@ -134,14 +134,14 @@ TEST_CASE("split_to_fragments cuts rows of any length, and leaves what fits regi
                });
              },
              1e-5);
-  check_pass(PassId::split_to_fragments, hopper, {"softmax, short", "rmsnorm, short", "product bf16, b"},
+  check_pass(PassId::split_large_tiles, hopper, {"softmax, short", "rmsnorm, short", "matmul bf16, b"},
              [](GpuProgram& program) { CHECK(program.count("tile.for") == program.count("tile.dot")); });
 }
 
 TEST_CASE("plan_pipeline brings operands to shared memory") {
-  check_pass(PassId::plan_pipeline, hopper, {"product bf16, b K x N, by", "product bf16, b N x K, by",
-                                             "product f16", "product of a slice", "product, bias",
-                                             "product of batches by"},
+  check_pass(PassId::plan_pipeline, hopper, {"matmul bf16, b K x N, by", "matmul bf16, b N x K, by",
+                                             "matmul f16", "matmul of a slice", "matmul, bias",
+                                             "matmul of batches by"},
              [](GpuProgram& program) {
                CHECK(program.count("tile.dot") == 0);
                CHECK(program.count("tile.mma") == 1);
@@ -150,8 +150,8 @@ TEST_CASE("plan_pipeline brings operands to shared memory") {
                CHECK(program.count("tile.copy_commit") == 0);
              });
   for (std::string_view machine : gpu_machines) {
-    check_pass(PassId::plan_pipeline, machine, {"product bf16, b K x N, any", "product bf16, b N x K, any",
-                                                "product f32, any", "product with a sum"},
+    check_pass(PassId::plan_pipeline, machine, {"matmul bf16, b K x N, any", "matmul bf16, b N x K, any",
+                                                "matmul f32, any", "matmul with a sum"},
                [](GpuProgram& program) {
                  CHECK(program.count("tile.dot") == 0);
                  CHECK(program.count("tile.mma") == 1);
@@ -162,8 +162,8 @@ TEST_CASE("plan_pipeline brings operands to shared memory") {
   }
 }
 
-TEST_CASE("plan_pipeline brings a tile that two products read once") {
-  check_pass(PassId::plan_pipeline, hopper, {"gated products of known"}, [](GpuProgram& program) {
+TEST_CASE("plan_pipeline brings a tile that two matmuls read once") {
+  check_pass(PassId::plan_pipeline, hopper, {"gated matmuls of known"}, [](GpuProgram& program) {
     CHECK(program.count("tile.mma") == 2);
     CHECK(program.count("tile.mma_wait") == 1);
     CHECK(program.count("tile.channel_acquire") == 1);
@@ -171,7 +171,7 @@ TEST_CASE("plan_pipeline brings a tile that two products read once") {
     CHECK(program.count("tile.channel_release") == 1);
   });
   for (std::string_view machine : gpu_machines) {
-    check_pass(PassId::plan_pipeline, machine, {"gated products by threads"}, [](GpuProgram& program) {
+    check_pass(PassId::plan_pipeline, machine, {"gated matmuls by threads"}, [](GpuProgram& program) {
       CHECK(program.count("tile.mma") == 2);
       CHECK(program.count("tile.copy_async") == 3);
       CHECK(program.count("tile.copy_wait") == 1);
@@ -197,60 +197,60 @@ TEST_CASE("plan_pipeline leaves a left factor in the registers of the sums it is
 }
 
 TEST_CASE("make_persistent takes all tiles of the grid, whatever the number of workers") {
-  check_pass(PassId::make_persistent, hopper, {"product bf16, b", "product f16", "product of a slice", "product, bias"},
+  check_pass(PassId::make_persistent, hopper, {"matmul bf16, b", "matmul f16", "matmul of a slice", "matmul, bias"},
              [](GpuProgram& program) {
                bool persistent = program.kernels().back()->flag("persistent");
                CHECK(persistent == (program.count("tile.worker_id") == 1));
                if (persistent) CHECK(program.count("tile.program_id") == 0);
              });
-  check_pass(PassId::make_persistent, ampere, {"product bf16, b K x N, by"},
+  check_pass(PassId::make_persistent, ampere, {"matmul bf16, b K x N, by"},
              [](GpuProgram& program) { CHECK(!program.kernels().back()->flag("persistent")); });
 }
 
 TEST_CASE("specialise_roles splits what has a channel") {
-  check_pass(PassId::specialise_roles, hopper, {"product bf16, b K x N, by", "product bf16, b N x K, by",
-                                                "product f16", "product of a slice", "product, bias"},
+  check_pass(PassId::specialise_roles, hopper, {"matmul bf16, b K x N, by", "matmul bf16, b N x K, by",
+                                                "matmul f16", "matmul of a slice", "matmul, bias"},
              [](GpuProgram& program) {
                CHECK(program.count("tile.role") == 2);
                CHECK(program.kernels().at(0)->int_attr("threads") == 256);
              });
-  check_pass(PassId::specialise_roles, hopper, {"product bf16, one role", "product bf16, b K x N, any", "softmax"},
+  check_pass(PassId::specialise_roles, hopper, {"matmul bf16, one role", "matmul bf16, b K x N, any", "softmax"},
              [](GpuProgram& program) { CHECK(program.count("tile.role") == 0); });
-  check_pass(PassId::specialise_roles, ampere, {"product bf16, b K x N, by"},
+  check_pass(PassId::specialise_roles, ampere, {"matmul bf16, b K x N, by"},
              [](GpuProgram& program) { CHECK(program.kernels().at(0)->int_attr("threads") == 128); });
 }
 
 TEST_CASE("multi_buffer gives slots to channels between roles") {
-  check_pass(PassId::multi_buffer, hopper, {"product bf16, b K x N, by", "product f16", "product, bias"},
+  check_pass(PassId::multi_buffer, hopper, {"matmul bf16, b K x N, by", "matmul f16", "matmul, bias"},
              [](GpuProgram& program) {
                Op* channel = only_op(program, OpKind::Channel);
                CHECK(channel->int_attr("stages") == 2);
                for (unsigned i = 0; i < 2; ++i) CHECK(channel->operand(i)->type()->dims[0]->is_constant(2));
              });
-  check_pass(PassId::multi_buffer, hopper, {"product bf16, one role"}, [](GpuProgram& program) {
+  check_pass(PassId::multi_buffer, hopper, {"matmul bf16, one role"}, [](GpuProgram& program) {
     CHECK(only_op(program, OpKind::Channel)->int_attr("stages") == 1);
   });
 }
 
-TEST_CASE("overlap_products keeps a product under way where a slot is left for the next") {
-  check_pass(PassId::overlap_products, hopper, {"product bf16, b K x N, by", "product f16", "product, bias"},
+TEST_CASE("overlap_mmas keeps an MMA in flight where a slot is left for the next") {
+  check_pass(PassId::overlap_mmas, hopper, {"matmul bf16, b K x N, by", "matmul f16", "matmul, bias"},
              [](GpuProgram& program) {
                CHECK(pending_waits(program) == std::vector<int64_t>{1, 0});
                CHECK(program.count("tile.channel_release") == 2);
              });
-  check_pass(PassId::overlap_products, hopper, {"gated products of known"}, [](GpuProgram& program) {
+  check_pass(PassId::overlap_mmas, hopper, {"gated matmuls of known"}, [](GpuProgram& program) {
     CHECK(pending_waits(program) == std::vector<int64_t>{2, 0});
     CHECK(program.count("tile.channel_release") == 2);
   });
-  check_pass(PassId::overlap_products, hopper, {"product bf16, one role", "product f32, N x K", "product with a sum"},
+  check_pass(PassId::overlap_mmas, hopper, {"matmul bf16, one role", "matmul f32, N x K", "matmul with a sum"},
              [](GpuProgram& program) { CHECK(pending_waits(program) == std::vector<int64_t>{0}); });
 }
 
-TEST_CASE("skew_products issues the last product of a turn in the next one, before that one's first is waited for") {
-  check_pass(PassId::skew_products, hopper,
+TEST_CASE("skew_mmas issues the last MMA of an iteration in the next one, before the wait for its first MMA") {
+  check_pass(PassId::skew_mmas, hopper,
              {"attention by roles", "attention by roles, causal, persistent", "attention by roles, any size"},
              [](GpuProgram& program) { CHECK(pending_waits(program) == std::vector<int64_t>{0, 1, 0, 0}); });
-  check_pass(PassId::skew_products, hopper, {"attention of groups"}, [](GpuProgram& program) {
+  check_pass(PassId::skew_mmas, hopper, {"attention of groups"}, [](GpuProgram& program) {
     for (int64_t pending : pending_waits(program)) CHECK(pending == 0);
   });
 }
@@ -275,7 +275,7 @@ TEST_CASE("skip_masks compares numbers that are far apart") {
 
 TEST_CASE("simplify_tiles finds nothing more the second time") {
   for (std::string_view machine : gpu_machines) {
-    check_pass(PassId::simplify_tiles, machine, {"product bf16, b K x N", "softmax", "generated"},
+    check_pass(PassId::simplify_tiles, machine, {"matmul bf16, b K x N", "softmax", "generated"},
                [](GpuProgram& program) {
                  std::string once = program.text();
                  PassContext context{program.diagnostics(), &program.machine()};
@@ -287,7 +287,7 @@ TEST_CASE("simplify_tiles finds nothing more the second time") {
 
 TEST_CASE("assign_layouts gives every tile a layout of the threads that hold it") {
   for (std::string_view machine : gpu_machines) {
-    check_pass(PassId::assign_layouts, machine, {"product", "softmax", "rmsnorm", "layer", "cross", "embed", "generated"},
+    check_pass(PassId::assign_layouts, machine, {"matmul", "softmax", "rmsnorm", "layer", "cross", "embed", "generated"},
                [](GpuProgram& program) {
                  for (Op* kernel : program.kernels()) {
                    walk(kernel, [&](Op* op) {
@@ -303,32 +303,32 @@ TEST_CASE("assign_layouts gives every tile a layout of the threads that hold it"
                },
                8e-3);
   }
-  check_pass(PassId::assign_layouts, hopper, {"product bf16, b"}, [](GpuProgram& program) {
+  check_pass(PassId::assign_layouts, hopper, {"matmul bf16, b"}, [](GpuProgram& program) {
     CHECK(only_op(program, OpKind::Mma)->result()->type()->layout.starts_with("#wgmma<acc"));
   });
-  check_pass(PassId::assign_layouts, ampere, {"product bf16, b"}, [](GpuProgram& program) {
+  check_pass(PassId::assign_layouts, ampere, {"matmul bf16, b"}, [](GpuProgram& program) {
     CHECK(only_op(program, OpKind::Mma)->result()->type()->layout.starts_with("#mma<acc"));
   });
 }
 
 TEST_CASE("stage_stores sends accumulators through the copy engine where it can take them") {
-  check_pass(PassId::stage_stores, hopper, {"product of wide tiles"}, [](GpuProgram& program) {
+  check_pass(PassId::stage_stores, hopper, {"matmul of wide tiles"}, [](GpuProgram& program) {
     CHECK(program.count("tile.store_async") == 3);
     CHECK(program.count("tile.fence_async") == 3);
   });
-  check_pass(PassId::stage_stores, hopper, {"product, three columns"}, [](GpuProgram& program) {
+  check_pass(PassId::stage_stores, hopper, {"matmul, three columns"}, [](GpuProgram& program) {
     CHECK(program.count("tile.store_async") == 3);
     CHECK(program.count("tile.gelu") == 3);
     CHECK(program.count("tile.slice") == 6);  // of the accumulator and the bias
   });
-  check_pass(PassId::stage_stores, hopper, {"product bf16, b K x N, any", "product f32, any", "softmax"},
+  check_pass(PassId::stage_stores, hopper, {"matmul bf16, b K x N, any", "matmul f32, any", "softmax"},
              [](GpuProgram& program) { CHECK(program.count("tile.store_async") == 0); });
-  check_pass(PassId::stage_stores, ampere, {"product of wide tiles"},
+  check_pass(PassId::stage_stores, ampere, {"matmul of wide tiles"},
              [](GpuProgram& program) { CHECK(program.count("tile.store_async") == 0); });
 }
 
 TEST_CASE("insert_barriers counts arrivals") {
-  check_pass(PassId::insert_barriers, hopper, {"product bf16, b K x N, by", "product bf16, one", "product of wide"},
+  check_pass(PassId::insert_barriers, hopper, {"matmul bf16, b K x N, by", "matmul bf16, one", "matmul of wide"},
              [](GpuProgram& program) {
                CHECK(program.count("tile.channel") == 0);
                std::vector<int64_t> arrivals;
@@ -342,7 +342,7 @@ TEST_CASE("insert_barriers counts arrivals") {
 TEST_CASE("rows that only registers hold may be empty, and of any extent up to theirs") {
   for (std::string_view machine : gpu_machines) {
     for (const GpuCase* each :
-         cases_named({"rows that are combined both ways", "rows beside others that are combined"})) {
+         cases_named({"rows that are combined along both axes", "rows beside others that are combined"})) {
       GpuProgram program(*each, machine);
       program.advance_to(PassId::plan_pipeline);
       std::string guards;
@@ -380,22 +380,22 @@ TEST_CASE("kernels that the sizes of a signature never need are not made") {
   }
 }
 
-TEST_CASE("spare kernels go where one is for all sizes") {
+TEST_CASE("fallback kernels are dropped where one kernel is for all sizes") {
   for (std::string_view machine : gpu_machines) {
     GpuProgram program(*cases_named({"scan of rows of any size"}).at(0), machine);
-    auto spares = [&] {
-      return std::ranges::count_if(program.kernels(), [](Op* kernel) { return kernel->has_attr("spare"); });
+    auto fallbacks = [&] {
+      return std::ranges::count_if(program.kernels(), [](Op* kernel) { return kernel->has_attr("fallback"); });
     };
     program.advance_to(PassId::propagate_masks);
-    CHECK(spares() > 0);
+    CHECK(fallbacks() > 0);
     program.advance_to(PassId::plan_pipeline);
-    CHECK(spares() == 0);
+    CHECK(fallbacks() == 0);
   }
 }
 
 TEST_CASE("allocate_shared gives every buffer a place of its own") {
   for (std::string_view machine : gpu_machines) {
-    check_pass(PassId::allocate_shared, machine, {"product", "softmax", "rmsnorm", "generated"},
+    check_pass(PassId::allocate_shared, machine, {"matmul", "softmax", "rmsnorm", "generated"},
                [](GpuProgram& program) {
                  for (Op* kernel : program.kernels()) {
                    int64_t shared = kernel->int_attr("shared");

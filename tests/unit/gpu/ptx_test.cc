@@ -42,10 +42,11 @@ void check_counts(std::string_view name, std::string_view machine, const Counts&
 
 }  // namespace
 
-TEST_CASE("a product has the instructions that its plan says, and no others") {
-  // Tiles of 64 x 96 by steps of 16: one product a step; b comes in three boxes of 64 bytes, the result leaves in
-  // three of 128. Three slots have two barriers each. Two warpgroups start with 248 registers a thread.
-  check_counts("product of wide tiles", "cuda:sm_90a",
+TEST_CASE("a matmul has the instructions that its plan says, and no others") {
+  // Tiles of 64 x 96 by steps of 16: one MMA a step; b comes in three boxes of 64 bytes, the result
+  // leaves in three of 128. Three slots have two barriers each. Two warpgroups start with 248
+  // registers a thread.
+  check_counts("matmul of wide tiles", "cuda:sm_90a",
                {{"wgmma.mma_async", 1},        {"wgmma.commit_group", 1},      {"wgmma.wait_group", 2},
                 {"mbarrier.init", 6},          {"mbarrier.arrive.expect_tx", 1}, {"mbarrier.arrive.shared", 2},
                 {"mbarrier.try_wait", 2},      {"shared::cluster.global", 4},  {"global.shared::cta", 3},
@@ -54,7 +55,7 @@ TEST_CASE("a product has the instructions that its plan says, and no others") {
                 {"setmaxnreg.inc", 0},         {"cp.async.c", 0},              {"ld.global", 0},
                 {"st.global", 0},              {"ld.local", 0},                {"st.local", 0}});
   // Four warps of 32 x 48, fragments of 16 x 8 by 16.
-  check_counts("product of wide tiles", "cuda:sm_80",
+  check_counts("matmul of wide tiles", "cuda:sm_80",
                {{"mma.sync", 12},  {"wgmma", 0},    {"mbarrier", 0},  {"bulk", 0},     {"fence.proxy", 0},
                 {"setmaxnreg", 0}, {"ld.shared", 0}, {"st.shared", 0}, {"ld.local", 0}, {"st.local", 0}});
   // Rows are moved 16 bytes at a time, summed by shuffles and once between the two warps.

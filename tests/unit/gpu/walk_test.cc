@@ -13,7 +13,7 @@ namespace {
 
 /// Passes that may give sums and products of all elements along an axis another order.
 bool reorders(const PassInfo& pass) {
-  return pass.name == "pad_tiles" || pass.name == "split_to_fragments" || pass.name == "assign_layouts";
+  return pass.name == "pad_tiles" || pass.name == "split_large_tiles" || pass.name == "assign_layouts";
 }
 
 void walk_case(const GpuCase& each, std::string_view machine) {

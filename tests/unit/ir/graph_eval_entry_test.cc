@@ -44,7 +44,7 @@ TEST_CASE("arguments must fit their parameters") {
                 "[eval-unknown-dim]");
 }
 
-TEST_CASE("dims that no argument tells are given by the caller") {
+TEST_CASE("dims that no argument gives come from the caller") {
   GraphTest test;
   Op* f = test.function({"%a: tensor<2*B, f32>"},
                         "%r: tensor<B x 2, f32> = gir.reshape %a\ngir.return [%r]");

@@ -77,7 +77,7 @@ Numbers mapped(const Numbers& in, const std::vector<size_t>& places) {
 }
 
 /// c[i, j] = sum over k of a(i, k) b(k, j).
-Numbers product(int64_t m, int64_t n, int64_t k, const std::function<double(int64_t, int64_t)>& a,
+Numbers matmul(int64_t m, int64_t n, int64_t k, const std::function<double(int64_t, int64_t)>& a,
                 const std::function<double(int64_t, int64_t)>& b) {
   Numbers out;
   for (int64_t i = 0; i < m; ++i) {
@@ -285,7 +285,7 @@ TEST_CASE("a sum is taken in the operand's dtype, in row-major order") {
   CHECK(numbers(run(test, f, arguments, EvalMode::F64)) == Numbers{260});
 }
 
-TEST_CASE("matrix products") {
+TEST_CASE("matmuls") {
   const int64_t m = 7, n = 13, k = 19;
   auto at = [](const Numbers& x, int64_t columns) {
     return [&x, columns](int64_t i, int64_t j) { return x[size_t(i * columns + j)]; };
@@ -302,18 +302,18 @@ TEST_CASE("matrix products") {
   check({{"%a: tensor<M x K, f32>", "%b: tensor<K x N, f32>"},
          "%r: tensor<M x N, f32> = gir.gemm %a, %b {accum = f32}",
          pair(DType::F32, {m, k}, {k, n}),
-         [&](auto& in) { return product(m, n, k, at(in[0], k), at(in[1], n)); },
+         [&](auto& in) { return matmul(m, n, k, at(in[0], k), at(in[1], n)); },
          1e-5});
   check({{"%a: tensor<K x M, bf16>", "%b: tensor<N x K, bf16>"},
          "%r: tensor<M x N, f32> = gir.gemm %a, %b {accum = f32, transpose_a = true, transpose_b = "
          "true}",
          pair(DType::BF16, {k, m}, {n, k}),
-         [&](auto& in) { return product(m, n, k, transposed(in[0], m), transposed(in[1], k)); },
+         [&](auto& in) { return matmul(m, n, k, transposed(in[0], m), transposed(in[1], k)); },
          1e-5});
   check({{"%a: tensor<M x K, f64>", "%b: tensor<K x 1, f64>"},
          "%r: tensor<M x 1, f64> = gir.gemm %a, %b {accum = f64}",
          pair(DType::F64, {1, 200}, {200, 1}),
-         [&](auto& in) { return product(1, 1, 200, at(in[0], 200), at(in[1], 1)); },
+         [&](auto& in) { return matmul(1, 1, 200, at(in[0], 200), at(in[1], 1)); },
          1e-13});
   check({{"%a: tensor<M x K, f32>", "%b: tensor<K x N, f32>"},
          "%r: tensor<M x N, f32> = gir.gemm %a, %b {accum = f32}",
@@ -334,11 +334,11 @@ TEST_CASE("matrix products") {
   check({{"%a: tensor<2 x M x K, f32>", "%b: tensor<K x N, f32>"},
          "%r: tensor<2 x M x N, f32> = gir.gemm %a, %b {accum = f32}",
          pair(DType::F32, {2, 3, k}, {k, n}),
-         [&](auto& in) { return product(6, n, k, at(in[0], k), at(in[1], n)); },
+         [&](auto& in) { return matmul(6, n, k, at(in[0], k), at(in[1], n)); },
          1e-5});
 }
 
-TEST_CASE("integer products wrap, narrow accumulators round") {
+TEST_CASE("integer matmuls wrap, narrow accumulators round") {
   GraphTest test;
   Op* wraps =
       test.function({"%a: tensor<1 x K, i8>", "%b: tensor<K x 1, i8>"},
@@ -363,7 +363,7 @@ TEST_CASE("integer products wrap, narrow accumulators round") {
   CHECK(numbers(run(test, rounds, ones)) == Numbers{2024});
 }
 
-TEST_CASE("products of f32 are fused and summed in the order of k") {
+TEST_CASE("the products of an f32 matmul are fused and summed in the order of k") {
   GraphTest test;
   Op* f = test.function({"%a: tensor<M x K, f32>", "%b: tensor<K x N, f32>"},
                         "%r: tensor<M x N, f32> = gir.gemm %a, %b {accum = f32}\ngir.return [%r]");

@@ -146,7 +146,7 @@ TEST_CASE("a print has an item for each pair of buffers") {
     return "%0: tensor<B x 1 x 4, f32> = host.fill {value = 0}\n%1: tensor<" + shown +
            "> = host.fill {value = 0}\nhost.print [%0], [%1] {grid = [<B>], items = " + items + "}\nhost.return [%b]\n";
   };
-  const std::string item = R"({extents = [<S>], label = "v", loop = 0, source = "f.tsr:1:2", turns = []})";
+  const std::string item = R"({extents = [<S>], label = "v", loop = 0, source = "f.tsr:1:2", trip_counts = []})";
   std::string once = TextFixture().round_trip(module_text(print("[" + item + "]")));
   INFO(once);
   CHECK(once.find("host.print [%0], [%1] {grid = [<B>], items = [" + item + "]}") != std::string::npos);
@@ -154,10 +154,10 @@ TEST_CASE("a print has an item for each pair of buffers") {
   check_body_report(print("[]"), "it has 0 items, and 1 and 1 buffers");
   check_body_report(print("[" + item + "]", "B x 1, bool"), "which is no bool of the dims of tensor<B x 1 x 4, f32>");
   check_body_report(print("[" + item + "]", "B x 1 x 4, u8"), "which is no bool of the dims of");
-  for (const char* bad : {"[1]", R"([{extents = [], label = "v", loop = 0, source = "", turns = []}])",
-                          R"([{extents = [4], label = "v", loop = 1, source = "", turns = []}])",
-                          R"([{extents = [4], label = 1, loop = 0, source = "", turns = []}])",
-                          R"([{extents = [4], label = "v", loop = 0, source = "", turns = ["K"]}])"}) {
+  for (const char* bad : {"[1]", R"([{extents = [], label = "v", loop = 0, source = "", trip_counts = []}])",
+                          R"([{extents = [4], label = "v", loop = 1, source = "", trip_counts = []}])",
+                          R"([{extents = [4], label = 1, loop = 0, source = "", trip_counts = []}])",
+                          R"([{extents = [4], label = "v", loop = 0, source = "", trip_counts = ["K"]}])"}) {
     check_body_report(print(bad), "item 0 is malformed");
   }
 }

@@ -104,7 +104,7 @@ std::vector<Refused> wrong_wgmma() {
       {replaced(op, "k = 16", "k = 8"), "'k' must be 16 for bf16"},
       {replaced(op, "n = 256", "n = 260"), "'n' must be a multiple of 8 up to 256, not 260"},
       {replaced(op, "n = 256", "n = 128"), "c must be reg<f32 x 64>, not reg<f32 x 128>"},
-      {replaced(op, "bf16", "i8"), "the tensor cores have no products of i8 in f32"},
+      {replaced(op, "bf16", "i8"), "the tensor cores have no MMA of i8 in f32"},
       {replaced(op, "%w,", "%i,"), "a must be a register or an i64 descriptor, not i32"},
       {replaced(op, "%w, %w", "%b, %w"), "a must be reg<bf16 x 8>, not reg<bf16 x 4>"},
       {replaced(op, "%yes", "%i"), "'accumulate' must be bool, not i32"},

@@ -180,10 +180,10 @@ TEST_CASE("memory ops of the schedule level keep their rules") {
       "a window on a parameter is in global memory");
   check_breaks(
       "      %v: view<100, i32, strides = [1], offset = 0, space = global> = sched.view %x\n",
-      "it turns f32 into i32");
+      "it converts f32 to i32");
   check_breaks("      %0: tile<64, f32> = sched.load %x, [%i]\n", "do not fit together");
   check_breaks("      %0: tile<64 x 32, bf16> = sched.load %x, [%i, %j]\n",
-               "it turns f32 into bf16");
+               "it converts f32 to bf16");
   check_breaks("      %0: tile<64 x M, f32> = sched.load %x, [%i, %j]\n",
                "extent M of axis 1 is neither a constant from 1 up nor the whole axis");
   check_breaks("      %0: tile<64 x 0, f32> = sched.load %x, [%i, %j]\n",
@@ -232,7 +232,7 @@ TEST_CASE("ops on tiles keep their rules") {
   check_breaks("      %0: tile<4, i32> = sched.full {value = 0.5}\n", "0.5 is no value of i32");
   check_breaks("      %0: i32 = sched.constant {value = nan}\n", "nan is no value of i32");
   check_breaks("      %0: i64 = sched.constant {value = 9.3e18}\n", "is no value of i64");
-  check_breaks("      %0: tile<4, f32> = sched.splat %i\n", "it turns i64 into f32");
+  check_breaks("      %0: tile<4, f32> = sched.splat %i\n", "it converts i64 to f32");
   check_breaks("      %0: tile<4, i64> = sched.iota {axis = 1}\n",
                "axis 1 is outside a tile of rank 1");
   check_breaks("      %0: tile<4, f32> = sched.iota {axis = 0}\n",
@@ -260,21 +260,21 @@ TEST_CASE("ops on tiles keep their rules") {
                "result 0 must be");
 }
 
-TEST_CASE("products of tiles agree in extents and dtypes") {
-  auto product = [](const std::string& b, const std::string& c) {
+TEST_CASE("dots agree in extents and dtypes") {
+  auto dot = [](const std::string& b, const std::string& c) {
     return "      %a: tile<64 x 32, bf16> = sched.full {value = 0.0}\n      %b: tile<" + b +
            "> = sched.full {value = 0}\n      %c: tile<" + c +
            "> = sched.full {value = 0}\n      %d: tile<" + c + "> = sched.dot %a, %b, %c\n";
   };
-  check_breaks(product("64 x 16, bf16", "64 x 16, f32"),
+  check_breaks(dot("64 x 16, bf16", "64 x 16, f32"),
                "[64, 32] x [64, 16] does not give [64, 16]");
-  check_breaks(product("32 x 16, f16", "64 x 16, f32"),
+  check_breaks(dot("32 x 16, f16", "64 x 16, f32"),
                "its operands differ in dtype: bf16 and f16");
-  check_breaks(product("32 x 16, bf16", "64 x 16, i32"),
-               "products of bf16 are not added up in i32");
-  check_breaks(product("32 x 16, bf16", "64 x 16, f8e4m3"),
-               "products of bf16 are not added up in f8e4m3");
-  check_breaks(product("32, bf16", "64 x 16, f32"), "its operands must have rank 2");
+  check_breaks(dot("32 x 16, bf16", "64 x 16, i32"),
+               "a dot of bf16 cannot accumulate in i32");
+  check_breaks(dot("32 x 16, bf16", "64 x 16, f8e4m3"),
+               "a dot of bf16 cannot accumulate in f8e4m3");
+  check_breaks(dot("32, bf16", "64 x 16, f32"), "its operands must have rank 2");
 }
 
 TEST_CASE("every row of schedule_keys.def has a value that fits and one that does not") {

@@ -106,7 +106,7 @@ TEST_CASE("groups of copies are there after copy_wait, for other warps after a b
   accepts(body({wait, "tile.barrier"}), four_warps);
   accepts(body({"tile.copy_commit", "tile.copy_wait {pending = 1}"}), one_warp);
   refuses({zero, buffer, "tile.copy_async %x, [%z], [], %s, []", "tile.copy_commit"}, one_warp,
-          "the program ends while a tile.copy_async is under way");
+          "the program ends while a tile.copy_async is in flight");
 }
 
 TEST_CASE("a copy gives zeros past its limits") {
@@ -147,7 +147,7 @@ TEST_CASE("matrix units see copies of groups after a fence, where they have a pr
   CHECK(plain.y.get(0).f == sum);
 }
 
-TEST_CASE("a product may add to one that is under way") {
+TEST_CASE("an mma may add to one that is in flight") {
   std::vector<std::string> body{
       zero,
       "%s: view<8 x 8, f32, strides = [8, 1], offset = 0, space = shared> = tile.alloc_shared",
@@ -177,7 +177,7 @@ TEST_CASE("a product may add to one that is under way") {
   body.erase(body.end() - 2);
   ThreadTest never({8, 8}, {8, 8});
   CHECK_FALSE(never.run(body, one_warp));
-  CHECK_THAT(never.said(), Catch::Contains("it uses the result of a tile.mma that may be under way"));
+  CHECK_THAT(never.said(), Catch::Contains("it uses the result of a tile.mma that may be in flight"));
 }
 
 TEST_CASE("each worker of a persistent kernel runs the body once") {

@@ -111,12 +111,13 @@ TEST_CASE("a scan joins neighbouring groups, from the first element or from the 
   CHECK(scan("kind = \"sum\", reverse = true", numbers) == V{10, 9, 7, 4, 0, 10});
   CHECK(scan("exclusive = true, kind = \"prod\"", numbers) == V{1, 1, 2, 6, 24, 24});
   CHECK(scan("exclusive = true, kind = \"max\", reverse = true", numbers) == V{4, 4, 4, -INFINITY, -INFINITY, 4});
-  // 2^24 + 1 is not representable: the ones are added to each other before what comes before them.
+  // 2^24 + 1 is not representable: the ones are added to each other before `before` is added to
+  // them.
   CHECK(scan("kind = \"sum\"", {16777216.0, 0, 1, 1, 0}) ==
         V{16777216.0, 16777216.0, 16777216.0, 16777218.0, 16777218.0, 16777218.0});
 }
 
-TEST_CASE("a product adds in the order of k with one rounding a step") {
+TEST_CASE("a dot adds in the order of k with one rounding a step") {
   EvalTest test;
   REQUIRE(test.run(
       "%x: tensor<2 x 2, f32>, %y: tensor<2 x 2, f32>",
@@ -128,7 +129,7 @@ TEST_CASE("a product adds in the order of k with one rounding a step") {
     CHECK(test.result(i) == wanted);
 }
 
-TEST_CASE("a product in pairs adds even and odd products apart, without denormals") {
+TEST_CASE("a dot of pairs adds even and odd products apart, without denormals") {
   EvalTest pairs;
   REQUIRE(pairs.run("%x: tensor<4 x 2, f32>, %y: tensor<2 x 4, f32>",
                     {zero, "%a: tile<4 x 2, f32> = tile.load %x, [%z, %z], []",
@@ -156,11 +157,12 @@ TEST_CASE("a product in pairs adds even and odd products apart, without denormal
   CHECK(dot({1, 2, 3, 4}, 5) == 15);
   // In the order of k, 2^24 + 1 - 2^24 + 1 is 1; the even ones cancel first here.
   CHECK(dot({0x1p24, 1, -0x1p24, 1}, 0) == 2);
-  // Chained, each pair is added to the sum itself, its odd element first: 2^24 + 1 is rounded to 2^24.
-  CHECK(dot({0x1p24, 1, -0x1p24, 1}, 0, " {chained = true}") == 0);
-  CHECK(dot({-0x1p24, 1, 0, 0}, 0x1p24, " {chained = true}") == 0);
-  CHECK(dot({1, -0x1p24, 0, 0}, 0x1p24, " {chained = true}") == 1);
-  CHECK(dot({0x1p-130, 0, 0, 0}, 0x1p-140, " {chained = true}") == 0);
+  // With `sequential` each pair is added to the sum itself, its odd element first: 2^24 + 1 is
+  // rounded to 2^24.
+  CHECK(dot({0x1p24, 1, -0x1p24, 1}, 0, " {sequential = true}") == 0);
+  CHECK(dot({-0x1p24, 1, 0, 0}, 0x1p24, " {sequential = true}") == 0);
+  CHECK(dot({1, -0x1p24, 0, 0}, 0x1p24, " {sequential = true}") == 1);
+  CHECK(dot({0x1p-130, 0, 0, 0}, 0x1p-140, " {sequential = true}") == 0);
   CHECK(dot({0x1p-130, 0, 0, 0}, 0) == 0);
   CHECK(dot({0, 0, 0, 0}, 0x1p-140) == 0);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A product by three roles, as text: one warp loads, two groups of four warps compute half of the
+// A matmul by three roles, as text: one warp loads, two groups of four warps compute half of the
 // rows each, over a ring of three stages. Y[32, 16] = A[32, 40] x B[40, 16] by 5 steps of k for each
 // of two tiles of 8 columns, so that slots, barriers and the buffer of results are used again.
 
@@ -36,36 +36,36 @@ inline std::string ring_gemm_head(RingKind kind) {
 )";
 }
 
-/// The number of the turn and, with barriers, of its slot's round.
-inline std::string ring_gemm_turn(RingKind kind) {
+/// The number of the iteration and, with barriers, of its slot's round.
+inline std::string ring_gemm_iteration(RingKind kind) {
   std::string text = R"(        %t0: i64 = tile.mul %n, %c5
-        %turn: i64 = tile.add %t0, %k
+        %iteration: i64 = tile.add %t0, %k
 )";
   if (kind == RingKind::Channel) return text;
-  return text + R"(        %round: i64 = tile.floor_div %turn, %c3
+  return text + R"(        %round: i64 = tile.floor_div %iteration, %c3
         %parity: i64 = tile.mod %round, %c2
         %other: i64 = tile.sub %c1, %parity
-        %f: view<u64, strides = [], offset = 0, space = shared> = tile.slot %full, %turn
-        %e: view<u64, strides = [], offset = 0, space = shared> = tile.slot %empty, %turn
+        %f: view<u64, strides = [], offset = 0, space = shared> = tile.slot %full, %iteration
+        %e: view<u64, strides = [], offset = 0, space = shared> = tile.slot %empty, %iteration
 )";
 }
 
 inline std::string ring_gemm_producer(RingKind kind) {
   bool channel = kind == RingKind::Channel;
-  std::string acquire = channel ? "        tile.channel_acquire %ring, %turn {bytes = 640}\n"
+  std::string acquire = channel ? "        tile.channel_acquire %ring, %iteration {bytes = 640}\n"
                                 : "        tile.barrier_wait %e, %other\n"
                                   "        tile.barrier_expect %f {bytes = 640}\n";
   std::string by = channel ? "[%ring]" : "[%f]";
   return R"(    tile.role {first = 8, name = "load", registers = 40, warps = 1} do {
       tile.for %c0, %c2, %c1, [] do(%n: i64) {
        tile.for %c0, %c5, %c1, [] do(%k: i64) {
-)" + ring_gemm_turn(kind) +
+)" + ring_gemm_iteration(kind) +
          acquire + R"(        %column: i64 = tile.mul %n, %c8
         %depth: i64 = tile.mul %k, %c8
-        %sa: view<2 x 16 x 8, bf16, strides = [128, 8, 1], offset = 0, space = shared> = tile.slot %ra, %turn
+        %sa: view<2 x 16 x 8, bf16, strides = [128, 8, 1], offset = 0, space = shared> = tile.slot %ra, %iteration
         %sa0: view<16 x 8, bf16, strides = [8, 1], offset = 0, space = shared> = tile.slot %sa, %c0
         %sa1: view<16 x 8, bf16, strides = [8, 1], offset = 0, space = shared> = tile.slot %sa, %c1
-        %sb: view<8 x 8, bf16, strides = [8, 1], offset = 0, space = shared> = tile.slot %rb, %turn
+        %sb: view<8 x 8, bf16, strides = [8, 1], offset = 0, space = shared> = tile.slot %rb, %iteration
         tile.copy_async %a, [%c0, %depth], [], %sa0, )" +
          by + R"(
         tile.copy_async %a, [%c16, %depth], [], %sa1, )" +
@@ -88,17 +88,17 @@ inline std::string ring_gemm_consumer(RingKind kind, const std::string& name, in
          "\", warps = 4} do {\n" + R"(      tile.for %c0, %c2, %c1, [] do(%n: i64) {
        %zero: tile<16 x 8, f32> = tile.full {value = 0}
        %sum: tile<16 x 8, f32> = tile.for %c0, %c5, %c1, [%zero] do(%k: i64, %acc: tile<16 x 8, f32>) {
-)" + ring_gemm_turn(kind) +
+)" + ring_gemm_iteration(kind) +
          "        %sa: view<2 x 16 x 8, bf16, strides = [128, 8, 1], offset = 0, space = shared> = "
-         "tile.slot %ra, %turn\n"
+         "tile.slot %ra, %iteration\n"
          "        %sh: view<16 x 8, bf16, strides = [8, 1], offset = 0, space = shared> = tile.slot %sa, " +
          half + R"(
-        %sb: view<8 x 8, bf16, strides = [8, 1], offset = 0, space = shared> = tile.slot %rb, %turn
-)" + (channel ? "        tile.channel_wait %ring, %turn\n"
+        %sb: view<8 x 8, bf16, strides = [8, 1], offset = 0, space = shared> = tile.slot %rb, %iteration
+)" + (channel ? "        tile.channel_wait %ring, %iteration\n"
               : "        tile.barrier_wait %f, %parity\n") +
          R"(        %p: tile<16 x 8, f32> = tile.mma %sh, %sb, %acc, []
         %q: tile<16 x 8, f32> = tile.mma_wait [%p] {pending = 0}
-)" + (channel ? "        tile.channel_release %ring, %turn\n" : "        tile.barrier_arrive %e\n") +
+)" + (channel ? "        tile.channel_release %ring, %iteration\n" : "        tile.barrier_arrive %e\n") +
          R"(        tile.yield [%q]
        }
        %column: i64 = tile.mul %n, %c8
@@ -143,7 +143,7 @@ inline std::string ring_gemm(RingKind kind) {
          ring_gemm_consumer(kind, "lower", 4, "%c1", "%c16") + "    tile.return\n  }\n}\n";
 }
 
-/// The same product by one thread.
+/// The same matmul by one thread.
 inline std::string plain_gemm() {
   return R"(module @m level(tile) version(1) {
   tile.kernel @k(%a: tensor<32 x 40, bf16>, %b: tensor<40 x 16, bf16>, %y: tensor<32 x 16, f32>) {grid = [1, 1], outputs = 1, schedule = {}} {

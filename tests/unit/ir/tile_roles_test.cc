@@ -62,7 +62,7 @@ const RingKind channel = RingKind::Channel, barriers = RingKind::Barriers;
 
 std::vector<Mutation> mutations() {
   return {
-      {"dropped wait", channel, "tile.channel_wait %ring, %turn\n", "\n", 0,
+      {"dropped wait", channel, "tile.channel_wait %ring, %iteration\n", "\n", 0,
        "it reads shared memory that tile.copy_async may still write", "tile.mma %sh"},
       {"dropped wait", barriers, "tile.barrier_wait %f, %parity\n", "\n", 1,
        "it reads shared memory that tile.copy_async may still write", "tile.mma %sh"},
@@ -82,13 +82,13 @@ std::vector<Mutation> mutations() {
       {"missing barrier before store_async", channel, "tile.fence_async\n       tile.barrier\n", "tile.fence_async\n", 0,
        "it reads shared memory that tile.store may still write", "tile.store_async %out"},
       {"released too early", channel, "%q: tile<16 x 8, f32> = tile.mma_wait [%p] {pending = 0}",
-       "tile.channel_release %ring, %turn\n%q: tile<16 x 8, f32> = tile.mma_wait [%p] {pending = 0}", 1,
-       "turn 0 is given back out of order", "        tile.channel_release"},
-      {"released before the product is done", barriers,
+       "tile.channel_release %ring, %iteration\n%q: tile<16 x 8, f32> = tile.mma_wait [%p] {pending = 0}", 1,
+       "iteration 0 is given back out of order", "        tile.channel_release"},
+      {"released before the MMA is done", barriers,
        "%q: tile<16 x 8, f32> = tile.mma_wait [%p] {pending = 0}\n        tile.barrier_arrive %e",
        "tile.barrier_arrive %e\n        %q: tile<16 x 8, f32> = tile.mma_wait [%p] {pending = 0}", 1,
        "it writes shared memory that tile.mma may still read", "tile.copy_async %a"},
-      {"missing release", channel, "tile.channel_release %ring, %turn\n", "\n", 0,
+      {"missing release", channel, "tile.channel_release %ring, %iteration\n", "\n", 0,
        "it writes shared memory that tile.mma may still read", "tile.copy_async %a"},
       {"missing arrival", barriers, "tile.barrier_arrive %e\n", "\n", 1,
        "role 'load' waits for phase 0 of barrier 0, which lacks 4 of 8 arrivals", "tile.barrier_wait %e"},
@@ -101,37 +101,37 @@ std::vector<Mutation> mutations() {
       {"missing mma_wait", channel, "tile.mma_wait [%p] {pending = 0}", "tile.mma_wait [%p] {pending = 1}", 0,
        "it writes shared memory that tile.mma may still read", "tile.copy_async %a"},
       {"used before mma_wait", channel, "%q: tile<16 x 8, f32> = tile.mma_wait [%p] {pending = 0}",
-       "%q: tile<16 x 8, f32> = tile.neg %p", 0, "it uses the result of a tile.mma that may be under way",
+       "%q: tile<16 x 8, f32> = tile.neg %p", 0, "it uses the result of a tile.mma that may be in flight",
        "tile.neg %p"},
-      {"slot of the next turn read", barriers, "tile.slot %rb, %turn", "tile.slot %rb, %next", 1,
+      {"slot of the next iteration read", barriers, "tile.slot %rb, %iteration", "tile.slot %rb, %next", 1,
        "may still write", "tile.mma %sh"},
-      {"slot of the next turn written", barriers, "tile.slot %rb, %turn", "tile.slot %rb, %next", 0,
+      {"slot of the next iteration written", barriers, "tile.slot %rb, %iteration", "tile.slot %rb, %next", 0,
        "may still write", "tile.mma %sh"},
       {"missing store_wait", channel, "tile.store_wait {pending = 0}\n       tile.barrier", "tile.barrier", 0,
        "it writes shared memory that tile.store_async may still read", "tile.store %sum"},
       {"missing store_wait at the end", channel, "      tile.store_wait {pending = 0}\n      tile.yield", "tile.yield", 0,
-       "role 'upper' ends while a tile.store_async is under way", "tile.yield"},
+       "role 'upper' ends while a tile.store_async is in flight", "tile.yield"},
       {"missing barrier after store_wait", channel, "tile.store_wait {pending = 0}\n       tile.barrier",
        "tile.store_wait {pending = 0}", 0, "tile.store_async may still read", "tile.store %sum"},
       {"barriers used before they are made", barriers, "    tile.barrier\n    tile.role", "    tile.role", 0,
        "its barrier may not have been made yet", "tile.barrier_wait %e"},
-      {"a turn left out", channel, "tile.add %t0, %k", "tile.add %t0, %c3", 0,
+      {"an iteration left out", channel, "tile.add %t0, %k", "tile.add %t0, %c3", 0,
        "the program is stuck: role 'load' waits for phase 0 of barrier 0, which lacks 8 of 8 arrivals",
        "tile.channel_acquire"},
-      {"a turn acquired twice", channel, "tile.channel_acquire %ring, %turn", "tile.channel_acquire %ring, %c0", 0,
-       "turn 0 comes out of order: the slot's next turn is 3", "tile.channel_acquire"},
+      {"an iteration acquired twice", channel, "tile.channel_acquire %ring, %iteration", "tile.channel_acquire %ring, %c0", 0,
+       "iteration 0 comes out of order: the slot's next iteration is 3", "tile.channel_acquire"},
   };
 }
 
-/// Where a slot of the next turn is wanted, the next turn is known.
-std::string with_next_turn(const std::string& text, const std::string& to) {
+/// Adds the number of the next iteration where a slot of it is needed.
+std::string with_next_iteration(const std::string& text, const std::string& to) {
   if (to.find("%next") == std::string::npos) return text;
   std::string all;
   for (size_t at = 0; at < text.size();) {
     size_t end = text.find('\n', at) + 1;
     std::string line = text.substr(at, end - at);
     all += line;
-    if (line.find("%turn: i64") != std::string::npos) all += "        %next: i64 = tile.add %turn, %c1\n";
+    if (line.find("%iteration: i64") != std::string::npos) all += "        %next: i64 = tile.add %iteration, %c1\n";
     at = end;
   }
   return all;
@@ -139,7 +139,7 @@ std::string with_next_turn(const std::string& text, const std::string& to) {
 
 }  // namespace
 
-TEST_CASE("roles with a ring of slots give the product of one thread, in any order") {
+TEST_CASE("roles with a ring of slots give the matmul of one thread, in any order") {
   RingTest plain;
   REQUIRE(plain.run(plain_gemm()));
   for (RingKind kind : {channel, barriers}) {
@@ -157,7 +157,7 @@ TEST_CASE("a program whose waits are wrong is found in the first order that is t
   for (const Mutation& mutation : mutations()) {
     std::string text = replaced(ring_gemm(mutation.kind), mutation.from, mutation.to, mutation.which);
     RingTest test;
-    CHECK_FALSE(test.run(with_next_turn(text, mutation.to)));
+    CHECK_FALSE(test.run(with_next_iteration(text, mutation.to)));
     INFO(mutation.what << "\n" << test.said());
     CHECK_THAT(test.said(), Catch::Contains("[tile-run]") && Catch::Contains("test.tir:") &&
                                 Catch::Contains(mutation.message) && Catch::Contains(mutation.place));
@@ -171,7 +171,7 @@ TEST_CASE("a program whose waits are wrong is refused in every order") {
     for (uint64_t seed = 0; seed < 3; ++seed) {
       RingTest test;
       INFO(mutation.what);
-      CHECK_FALSE(test.run(with_next_turn(text, mutation.to), seed));
+      CHECK_FALSE(test.run(with_next_iteration(text, mutation.to), seed));
     }
   }
 }

@@ -15,8 +15,8 @@ const std::string bar = "%b: " + handle + " = tile.slot %bs, %z";
 const std::string channel = "%c: " + handle + " = tile.channel [%r] {stages = 2}";
 const std::string x = "%x: tensor<M x N, bf16>";
 const std::string a_type = "view<64 x 16, bf16, strides = [16, 1], offset = 0, space = shared>";
-const std::string product_a = "%a: " + a_type + " = tile.alloc_shared";
-const std::string product_b =
+const std::string alloc_a = "%a: " + a_type + " = tile.alloc_shared";
+const std::string alloc_b =
     "%w: view<16 x 32, bf16, strides = [32, 1], offset = 0, space = shared> = tile.alloc_shared";
 const std::string acc = "%acc: tile<64 x 32, f32> = tile.full {value = 0}";
 
@@ -43,9 +43,9 @@ std::vector<TileCase> correct_thread_cases() {
             "tile.channel_release %c, %z"}, ""},
       {"", {zero, bars, bar, "tile.barrier_expect %b {bytes = 128}", "tile.barrier_arrive %b",
             "tile.barrier_wait %b, %z"}, ""},
-      {"", {product_a, product_b, acc, "%d: tile<64 x 32, f32> = tile.mma %a, %w, %acc, []",
+      {"", {alloc_a, alloc_b, acc, "%d: tile<64 x 32, f32> = tile.mma %a, %w, %acc, []",
             "%e: tile<64 x 32, f32> = tile.mma_wait [%d] {pending = 0}"}, ""},
-      {"", {zero, "%p: bool = tile.lt %z, %z", product_a, product_b, acc,
+      {"", {zero, "%p: bool = tile.lt %z, %z", alloc_a, alloc_b, acc,
             "%d: tile<64 x 32, f32> = tile.mma %a, %w, %acc, [%p]"}, ""},
       {"", {"%a: tile<8 x 8, f32> = tile.full {value = 0}",
             "%b: tile<4 x 8, f32> = tile.slice %a {offsets = [4, 0]}"}, ""},
@@ -90,7 +90,7 @@ std::vector<TileCase> wrong_memory() {
       {"", {"%a: view<4, f32, strides = [2], offset = 0, space = shared> = tile.alloc_shared"}, "must be contiguous"},
       {"", {"%a: view<8388608, f32, strides = [1], offset = 0, space = shared> = tile.alloc_shared"},
        "it takes more than 16777216 bytes"},
-      {"", {zero, "tile.for %z, %z, %z, [] do(%i: i64) {", product_a, "tile.yield []", "}"},
+      {"", {zero, "tile.for %z, %z, %z, [] do(%i: i64) {", alloc_a, "tile.yield []", "}"},
        "not in the kernel's own block"},
       {"", {zero, ring, "%s: view<16 x 64, f32, strides = [64, 1], offset = 0, space = shared> = tile.slot %r, %z"},
        "the result must be view<16 x 64, bf16"},
@@ -133,12 +133,12 @@ std::vector<TileCase> wrong_tiles() {
   const std::string blocked = "#blocked<64 x 32, vector = 4, warps = 4>";
   auto full = [](const std::string& type) { return "%a: " + type + " = tile.full {value = 0}"; };
   return {
-      {"", {product_a, acc, "%d: tile<64 x 32, f32> = tile.mma %a, %a, %acc, []"}, "is no product"},
-      {"", {product_a, product_b, "%f: tile<64 x 16, f32> = tile.full {value = 0}",
-            "%d: tile<64 x 16, f32> = tile.mma %a, %w, %f, []"}, "the product has dims [64, 32], not [64, 16]"},
-      {"", {product_a, product_b, "%f: tile<64 x 32, i32> = tile.full {value = 0}",
+      {"", {alloc_a, acc, "%d: tile<64 x 32, f32> = tile.mma %a, %a, %acc, []"}, "has no MMA"},
+      {"", {alloc_a, alloc_b, "%f: tile<64 x 16, f32> = tile.full {value = 0}",
+            "%d: tile<64 x 16, f32> = tile.mma %a, %w, %f, []"}, "the result has dims [64, 32], not [64, 16]"},
+      {"", {alloc_a, alloc_b, "%f: tile<64 x 32, i32> = tile.full {value = 0}",
             "%d: tile<64 x 32, i32> = tile.mma %a, %w, %f, []"}, "not added in i32"},
-      {"", {zero, product_a, product_b, acc, "%d: tile<64 x 32, f32> = tile.mma %a, %w, %acc, [%z]"},
+      {"", {zero, alloc_a, alloc_b, acc, "%d: tile<64 x 32, f32> = tile.mma %a, %w, %acc, [%z]"},
        "'accumulate' must be a bool"},
       {"", {acc, "%d: tile<64 x 16, f32> = tile.mma_wait [%acc] {pending = 0}"}, "result 0 must be"},
       {"", {acc, "%d: tile<64 x 32, f32> = tile.mma_wait [%acc] {pending = -1}"}, "'pending' is 0 or more"},

@@ -1,4 +1,4 @@
-// Mistakes in IR text: each is one diagnostic that names the op and the rule.
+// Errors in IR text: each is one diagnostic that names the op and the rule.
 
 #include <catch2/catch.hpp>
 
@@ -30,7 +30,7 @@ TEST_CASE("a kernel whose layouts are assigned has threads") {
   check_mentions(TextFixture().round_trip(text), "'threads' is missing");
 }
 
-TEST_CASE("syntax mistakes are reported with their place") {
+TEST_CASE("syntax errors are reported with their place") {
   check_mentions(report("%a: f32 = tile.constant {value = }\n"), "test.tir:3:34: error: expected an attribute value [ir-syntax]");
   check_mentions(report("%a: f33 = tile.constant {value = 1}\n"), "'f33' is not a type");
   check_mentions(report("%a: tile<6 x -16, f32> = tile.full {value = 1}\n"), "'tile<6 x -16, f32>' is not a type");

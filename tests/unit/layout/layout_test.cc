@@ -224,15 +224,15 @@ TEST_CASE("transposing and reshaping move axes") {
     if (layout.rank() < 2) continue;
     std::vector<int> perm(size_t(layout.rank()));
     std::iota(perm.rbegin(), perm.rend(), 0);
-    Layout turned = layout.transpose(perm);
+    Layout transposed = layout.transpose(perm);
     bool right = true;
     samples::each_place(layout, [&](const Owner& owner) {
-      Point from = samples::at(layout, owner), to = samples::at(turned, owner);
+      Point from = samples::at(layout, owner), to = samples::at(transposed, owner);
       for (int axis = 0; axis < layout.rank(); ++axis)
         right = right && to[axis] == from[perm[axis]];
     });
     CHECK(right);
-    CHECK(turned.transpose(perm) == layout);
+    CHECK(transposed.transpose(perm) == layout);
   }
   Layout layout = *blocked(std::vector<int32_t>{8, 16}, 4, 32, 1);
   Layout wide = *layout.reshape(std::vector<int32_t>{1, 8, 1, 16});

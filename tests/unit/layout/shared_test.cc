@@ -208,7 +208,7 @@ TEST_CASE("bank conflicts of known accesses") {
   CHECK(bank_conflicts(rows, swizzled, 8) == 0);
   CHECK(bank_conflicts(columns, wide, 1) == 31);   // a column: 32 words of one bank
   CHECK(bank_conflicts(columns, padded, 1) == 0);  // which padding by a word spreads
-  // Accumulators of 16 bits in pairs: 8 rows of a quad meet in one bank, and the swizzle parts
+  // Accumulators of 16 bits in pairs: 8 rows of a quad conflict in one bank, and the swizzle parts
   // them.
   Layout accumulator = *wgmma_accumulator(64, 64, 4);
   CHECK(shared_vector_width(accumulator, plain) == 2);

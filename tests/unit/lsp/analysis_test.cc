@@ -1,4 +1,4 @@
-// What an edit costs: the declarations that it concerns, and no others.
+// The cost of an edit: only the declarations that it affects are analysed.
 
 #include "lsp/workspace/analysis.h"
 
@@ -68,7 +68,7 @@ TEST_CASE("of thousands of functions the one that was edited is looked at, and t
   CHECK(four.evaluated <= 8);
 }
 
-TEST_CASE("a mistake that an entry meets after another one has met it is said once, as the first one has it") {
+TEST_CASE("an error that several entries find is reported once, as the first one finds it") {
   const std::string a = "@jit\ndef a(x: Tensor[N, 8, f32]):\n    return h(x)\n\n";
   Edited file("def h(x: Tensor[N, D, f32]):\n    return reshape(x, (N, 7))\n\n" +
               std::string("@jit\ndef b(x: Tensor[N, 16, f32]):\n    return h(x)\n"));
@@ -78,14 +78,14 @@ TEST_CASE("a mistake that an entry meets after another one has met it is said on
   CHECK(both.diagnostics[0].message.find("8*N") != std::string::npos);
 }
 
-TEST_CASE("a name that nothing defines is told of once, as the compiler does") {
+TEST_CASE("an undefined name is reported once, as by the compiler") {
   Edited file("const N = size\n\n@jit\ndef a(x: Tensor[B, f32]):\n    return x + y\n\n"
               "@jit\ndef b(x: Tensor[B, f32]):\n    return x * y + size\n");
   CHECK(file.look().diagnostics.size() == 2);
   CHECK(file.look_after("x + y", "x + z").diagnostics.size() == 3);
 }
 
-TEST_CASE("the name that a mistake suggests is one that the file still has") {
+TEST_CASE("the name that an error suggests is one that the file still has") {
   Edited file("def helper(x):\n    return x\n\n@jit\ndef a(x: Tensor[B, f32]):\n    return helpr(x)\n");
   auto advice = [](const AnalysisResult& result) {
     REQUIRE(result.diagnostics.size() == 1);
@@ -107,7 +107,7 @@ TEST_CASE("what a constant or an entry computes without end is given up when nob
   CHECK(asked > 100);
 }
 
-TEST_CASE("what an entry tells of a module's param stays as it is told when something else changes") {
+TEST_CASE("what an entry reports of a module's param stays when something else changes") {
   Edited file("module Linear(I: dim):\n    w: Param[tanh, f32] = normal(0.02)\n\n    def __call__(self, x):\n"
               "        return x * self.w\n\nlinear = Linear(8)\n\n@jit\ndef a(x: Tensor[8, f32]):\n"
               "    return linear(x)\n\n@jit\ndef b(x: Tensor[8, f32]):\n    return x\n");
@@ -118,7 +118,7 @@ TEST_CASE("what an entry tells of a module's param stays as it is told when some
   CHECK(second.diagnostics[0].notes.size() == first.diagnostics[0].notes.size());
 }
 
-TEST_CASE("declarations that use one another by the ten thousand are told apart") {
+TEST_CASE("ten thousand declarations that use one another are distinguished") {
   std::string text = "const A0 = 1\n";
   for (int i = 1; i < 10'000; ++i) {
     text += "const A" + std::to_string(i) + " = A" + std::to_string(i - 1) + " + 1\n";
@@ -146,7 +146,7 @@ TEST_CASE("a piece has another key where its text is another, or that of what it
   CHECK(last.at("other") != after.at("other"));
 }
 
-TEST_CASE("who has told of mistakes is known for all that a piece reaches") {
+TEST_CASE("the reporters of errors are known for all that a piece reaches") {
   PieceStore store;
   FileModel file("/a.tsr", false);
   file.set_text("def a(n):\n    return b(n)\ndef b(n):\n    return c(n)\ndef c(n):\n    return n\ndef d(n):\n    return a(n)\n"
@@ -155,16 +155,16 @@ TEST_CASE("who has told of mistakes is known for all that a piece reaches") {
   Dependencies dependencies(file);
   REQUIRE(dependencies.size() == 6);
   int one = 0, other = 0;
-  std::vector<Tellers> told(6);
-  told[2].add(&one);
-  std::vector<Tellers> reached = dependencies.reached(told);
+  std::vector<Reporters> reported(6);
+  reported[2].add(&one);
+  std::vector<Reporters> reached = dependencies.reached(reported);
   for (size_t piece : {0, 1, 2, 3}) {
     CHECK(reached[piece].at_most(&one));
     CHECK_FALSE(reached[piece].at_most(&other));
   }
   CHECK(reached[4].at_most(&other));
-  told[0].add(&other);
-  reached = dependencies.reached(told);
+  reported[0].add(&other);
+  reached = dependencies.reached(reported);
   CHECK(reached[1].at_most(&one));
   CHECK_FALSE(reached[3].at_most(&one));
   CHECK_FALSE(reached[3].at_most(&other));

@@ -95,7 +95,7 @@ void Client::close(const std::string& uri) {
   notify("textDocument/didClose", {{"textDocument", {{"uri", uri}}}});
 }
 
-void Client::settle() {
+void Client::wait_until_idle() {
   while (server_->work()) {
   }
 }

@@ -30,7 +30,7 @@ class Client {
   const std::string& text(const std::string& uri) const { return texts_.at(uri); }
 
   /// All background work.
-  void settle();
+  void wait_until_idle();
   /// The diagnostics that were published last for a document; null when none were.
   Json diagnostics(const std::string& uri) const;
   /// Their tags.

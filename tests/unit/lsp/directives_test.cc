@@ -45,27 +45,27 @@ std::string hover(Client& client, const std::string& name) {
 TEST_CASE("macros and conditions mean the same wherever text is edited") {
   Client client;
   client.open(uri, program);
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(uri) == Json::array());
   CHECK_THAT(hover(client, "y = doubled"), Contains("Tensor[16, 8, f32]"));
   client.replace(uri, "return y", "return y + z");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(uri) == Strings{"unknown-name"});
   client.replace(uri, " + z", "");
   client.replace(uri, "ROWS 16", "ROWS 32");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(uri) == Json::array());
   CHECK_THAT(hover(client, "y = doubled"), Contains("Tensor[32, 8, f32]"));
   client.replace(uri, "%define ROWS 32\n", "");
   client.replace(uri, "y = doubled(x)", "y = doubled(x, x)");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(uri).size() == 1);
   client.replace(uri, "%endif", "");
-  client.settle();
+  client.wait_until_idle();
   CHECK_THAT(client.tags(uri), Catch::VectorContains(std::string("unterminated-condition")));
 }
 
-TEST_CASE("a bracket that is open before a condition is the one mistake, as the compiler says") {
+TEST_CASE("a bracket that is open before a condition is the one error, as the compiler says") {
   Client client;
   client.open(uri,
               "module Gain(D: dim):\n"
@@ -83,10 +83,10 @@ TEST_CASE("a bracket that is open before a condition is the one mistake, as the 
               "%endif\n"
               "def doubled(x):\n"
               "    return x * float(D)\n");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(uri) == Strings{"unclosed-bracket"});
   client.replace(uri, "Param[D\n", "Param[D, f32]\n");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(uri) == Strings());
 }
 
@@ -101,21 +101,21 @@ TEST_CASE("what follows from a declaration that does not parse is not said") {
                        "def entry(x: Tensor[4, f32]):\n"
                        "    return x + net.b + missing\n");
   client.replace(uri, head, "modul Gain(D: dim):\n");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(uri) == Strings{"unexpected-token", "unknown-name"});
   CHECK_THAT(client.diagnostics(uri)[1]["message"].get<std::string>(), Contains("'missing'"));
   client.replace(uri, "modul Gain", "module Gain");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(uri) == Strings{"unknown-name"});
 }
 
 TEST_CASE("conditions follow the settings") {
   Client client;
   client.open(uri, program);
-  client.settle();
+  client.wait_until_idle();
   CHECK_THAT(hover(client, "y = doubled"), Contains("Tensor[16, 8, f32]"));
   client.notify("workspace/didChangeConfiguration", {{"settings", {{"tessera", {{"defines", {{"WIDE", "1"}}}}}}}});
-  client.settle();
+  client.wait_until_idle();
   CHECK_THAT(hover(client, "y = doubled"), Contains("Tensor[16, 64, f32]"));
 }
 
@@ -124,14 +124,14 @@ TEST_CASE("a file with conditions is imported by its active branches") {
   std::string other = "file:///work-space/sizes.tsr";
   client.open(other, "%if defined(WIDE)\nconst D = 64\n%else\nconst D = 8\n%endif\n");
   client.open(uri, "from sizes import D\n@jit\ndef f(x: Tensor[D, f32]):\n    return reshape(x, (4, 2))\n");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(uri) == Json::array());
   client.replace(other, "= 8", "= 9");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(uri) == Strings{"bad-reshape"});
 }
 
-TEST_CASE("what names come to is known in each declaration of a file that is compiled as a whole") {
+TEST_CASE("the values of names are known in each declaration of a file that is compiled as a whole") {
   Client client;
   client.open("file:///work-space/empty.tsr", "\n");
   client.open("file:///work-space/part.tsr", "%include \"empty.tsr\"\ndef g(x):\n    return x * 2.0\n");
@@ -139,7 +139,7 @@ TEST_CASE("what names come to is known in each declaration of a file that is com
   SECTION("as it imports a file that includes another") {}
   SECTION("as it includes another") { text = "%include \"empty.tsr\"\n" + text; }
   client.open(uri, text + "@jit\ndef h(x: Tensor[8, f32]):\n    z = g(x)\n    return z\n");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(uri) == Json::array());
   auto hover = [&](const std::string& at) {
     return client.request("textDocument/hover", client.at(uri, at))["contents"]["value"].get<std::string>();

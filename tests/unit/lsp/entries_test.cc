@@ -1,4 +1,4 @@
-// What a hover of an entry says of its calls.
+// Hovers of entries: the sizes and guards of their calls.
 
 #include <catch2/catch.hpp>
 
@@ -29,16 +29,16 @@ TEST_CASE("a hover of an entry says what its calls bring and check") {
   SECTION("in a file that is looked at by its declarations") {}
   SECTION("in a file that is compiled as a whole") { before = "%include \"empty.tsr\"\n" + before; }
   client.open(uri, before + scores);
-  client.settle();
+  client.wait_until_idle();
   CHECK_THAT(hover(client, "scores"), Contains("calls bring: `S`, `D`, `T`") &&
                                           Contains("calls check: `axis 1 of 'k' == D`, `D % 64 == 0`"));
   CHECK_THAT(hover(client, "plain"), !Contains("calls bring"));
   client.replace(uri, "D % 64 == 0", "D % 32 == 0, T <= S");
-  client.settle();
+  client.wait_until_idle();
   CHECK_THAT(hover(client, "scores"), Contains("`D % 32 == 0`, `T <= S`") && !Contains("64"));
   client.replace(uri, "(q: Tensor[S, D, bf16], k: Tensor[T, D, bf16]) where D % 32 == 0, T <= S",
                  "(q: Tensor[2, 3, bf16], k: Tensor[4, 3, bf16])");
-  client.settle();
+  client.wait_until_idle();
   CHECK_THAT(hover(client, "scores"), !Contains("calls bring") && !Contains("calls check"));
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("of a method that several instances have as an entry each condition is
               "        return x + x\n"
               "a = Twice(4, name=\"a\")\n"
               "b = Twice(8, name=\"b\")\n");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(uri) == Json::array());
   CHECK_THAT(hover(client, "run(self"), Contains("calls bring: `B`\n"));
 }

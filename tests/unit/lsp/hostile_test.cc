@@ -1,4 +1,4 @@
-// What no editor should send, and files that are large in ways that files are not.
+// Malformed messages from an editor, and files of unusual size.
 
 #include <unistd.h>
 
@@ -49,14 +49,14 @@ TEST_CASE("a file that appears on disk is read in the middle of an analysis of o
   text += "@jit\ndef entry(x: Tensor[4, f32]) -> Tensor[4, f32]:\n    return f0(x)\n";
   Client client;
   client.open(importer, text);
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(importer) == std::vector<std::string>{"unknown-module"});
   client.open(large, repeated("# a line of a text that is closed again and then holds memory\n", 80'000));
   client.close(large);
   folder.write("late.tsr", "def g(x: Tensor[B, f32]) -> Tensor[B, f32]:\n    return x * 2.0\n");
   Json change = {{"uri", folder.uri("late.tsr")}, {"type", 1}};
   client.notify("workspace/didChangeWatchedFiles", {{"changes", Json::array({change})}});
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(importer) == Json::array());
   Json hover = client.request("textDocument/hover", client.at(importer, "f0(x)"));
   CHECK_THAT(hover["contents"]["value"].get<std::string>(), Catch::Contains("Tensor[4, f32]"));
@@ -113,14 +113,14 @@ TEST_CASE("a character that is none counts as one, and a pair of escapes as the 
   CHECK(symbols[1]["name"] == "B");
 }
 
-TEST_CASE("of tens of thousands of mistakes a thousand are shown, and that there are more") {
+TEST_CASE("of tens of thousands of errors a thousand are shown, and that there are more") {
   std::string text;
   for (int i = 0; i < 1900; ++i) {
     text += "def f" + std::to_string(i) + "(x: int) -> int:\n" + repeated("    y = = x + 1\n", 3) + "    return x\n\n";
   }
   Client client;
   client.open(uri, text);
-  client.settle();
+  client.wait_until_idle();
   for (int round = 0; round < 2; ++round) {
     Json list = client.diagnostics(uri);
     REQUIRE(list.size() == 1001);
@@ -129,11 +129,11 @@ TEST_CASE("of tens of thousands of mistakes a thousand are shown, and that there
     CHECK(list[1000]["message"] == "no more than 1000 messages of a file are shown, and there are more");
     CHECK(list[1000]["severity"] == 3);
     client.replace(uri, "def f0", "\ndef f0");
-    client.settle();
+    client.wait_until_idle();
   }
 }
 
-TEST_CASE("a mistake of a file that several import is published once") {
+TEST_CASE("an error of a file that several import is published once") {
   Client client;
   std::string shared = "file:///work-space/shared.tsr";
   client.open(shared, "def g(x):\n    return x +\n");
@@ -141,7 +141,7 @@ TEST_CASE("a mistake of a file that several import is published once") {
     client.open("file:///work-space/" + name + ".tsr",
                 "from shared import g\n@jit\ndef f(x: Tensor[4, f32]):\n    return g(x)\n");
   }
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(shared).size() == 1);
 }
 
@@ -186,7 +186,7 @@ TEST_CASE("brackets in brackets over thousands of lines are folded") {
   CHECK(folds.size() > 1);
 }
 
-TEST_CASE("of more names than a client is given, those come that match, and it is told to ask again") {
+TEST_CASE("a list of names that is cut has those that match, and says that it is incomplete") {
   std::string text;
   for (int i = 0; i < 2500; ++i) text += "const NAME_" + std::to_string(i) + " = 1\n";
   text += "\ndef f(x):\n    y = gel\n    return y\n";
@@ -234,7 +234,7 @@ TEST_CASE("a file on disk that changes is read again, whether the client watches
   std::string part = "def g(x):\n    return x\n";
   folder.write("part.tsr", part);
   client.open(importer, "from part import g\n@jit\ndef f(x: Tensor[4, f32]):\n    return g(x)\n");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(importer) == Json::array());
   folder.write("part.tsr", "def other(x):\n    return x\n");
   Json change = {{"uri", folder.uri("part.tsr")}, {"type", 2}};
@@ -243,11 +243,11 @@ TEST_CASE("a file on disk that changes is read again, whether the client watches
   } else {
     client.replace(importer, "f(x: T", "h(x: T");
   }
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(importer).size() == 1);
   folder.write("part.tsr", part + "# as before\n");
   client.notify("textDocument/didSave", {{"textDocument", {{"uri", importer}}}});
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(importer).size() == (watches ? 1 : 0));
 }
 
@@ -275,7 +275,7 @@ TEST_CASE("of a document with an edit that cannot be read nothing is said until 
   Client client;
   client.open(uri, "const x = gellu\n");
   client.open("file:///work-space/other.tsr", "const y = gellu\n");
-  client.settle();
+  client.wait_until_idle();
   REQUIRE(client.tags(uri).size() == 1);
   bool is_any = false;
   std::string head = R"({"jsonrpc":"2.0","method":"textDocument/didChange","params":)";
@@ -292,7 +292,7 @@ TEST_CASE("of a document with an edit that cannot be read nothing is said until 
     client.raw(head + R"({"contentChanges":[{"text":"\"uri\": \"file:///x\"")");
     is_any = true;
   }
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(uri) == Json::array());
   CHECK(client.tags("file:///work-space/other.tsr").size() == size_t(is_any ? 0 : 1));
   Json shown;
@@ -306,7 +306,7 @@ TEST_CASE("of a document with an edit that cannot be read nothing is said until 
   auto change = [&](const Json& changes) {
     client.notify("textDocument/didChange",
                   {{"textDocument", {{"uri", uri}, {"version", 3}}}, {"contentChanges", changes}});
-    client.settle();
+    client.wait_until_idle();
   };
   change(Json::array({{{"range", part}, {"text", "z"}}}));
   CHECK(client.diagnostics(uri) == Json::array());

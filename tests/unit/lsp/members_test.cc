@@ -1,4 +1,4 @@
-// What may stand behind a dot, and what a hover says where the text alone does not tell.
+// Members behind a dot, and hovers where the text alone does not suffice.
 
 #include <catch2/catch.hpp>
 
@@ -95,7 +95,7 @@ TEST_CASE("arguments are those of what is called, and types have no functions in
 TEST_CASE("hovers of arguments, schedules and words of types") {
   Client client;
   client.open(uri, program);
-  client.settle();
+  client.wait_until_idle();
   auto text = [&](const std::string& name, size_t into = 0) {
     Json found = client.request("textDocument/hover", client.at(uri, name, into));
     return found.is_null() ? std::string() : found["contents"]["value"].get<std::string>();

@@ -62,10 +62,10 @@ Json asked_at(const std::tuple<std::string, int, int>& place) {
 
 void open_all(Client& client, const Files& files) {
   for (const auto& [name, text] : files) client.open(uri_of(name), text);
-  client.settle();
+  client.wait_until_idle();
 }
 
-/// Places are told in one list for each file, from the last to the first.
+/// Places are given in one list for each file, from the last to the first.
 void edit_files(Files& files, const Json& changes) {
   for (const Json& change : changes["documentChanges"]) {
     std::string& text = files.at(name_of(change["textDocument"]["uri"]));

@@ -1,4 +1,4 @@
-// When diagnostics are published, and of which text.
+// When diagnostics are published, and for which text.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,13 +17,13 @@ TEST_CASE("what was found in a longer text is gone when another document is look
   std::string shrinking = "file:///work-space/shrinking.tsr", other = "file:///work-space/other.tsr";
   client.open(shrinking, "# " + std::string(5000, 'x') + "\nconst A = (");
   client.open(other, "const B = 1\n");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(shrinking).size() == 1);
   Json change = {{"text", "const A = 1\n"}};
   client.notify("textDocument/didChange", {{"textDocument", {{"uri", shrinking}, {"version", 2}}},
                                            {"contentChanges", Json::array({change})}});
   client.replace(other, "1", "2");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(shrinking) == Json::array());
   CHECK(client.diagnostics(other) == Json::array());
 }
@@ -63,29 +63,29 @@ TEST_CASE("what others find in a file that is closed they find in it as it is on
   client.open(part, twice);
   client.open(whole, head + entry);
   client.replace(part, "x + x", wrong);
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(part).size() == 1);
   client.close(part);
   CHECK(client.diagnostics(part) == Json::array());
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(part) == Json::array());
   CHECK(client.diagnostics(whole) == Json::array());
 }
 
-TEST_CASE("a mistake on disk is told of the file after it is closed, and goes when it is mended") {
+TEST_CASE("an error on disk is reported for the file after it is closed, and goes when it is fixed") {
   Folder folder;
   Client client;
   std::string head = "from part import twice\n", wrong = "def twice(x):\n    return x + zz\n";
   std::string part = folder.write("part.tsr", wrong), whole = folder.write("whole.tsr", head + entry);
   client.open(part, twice);
   client.open(whole, head + entry);
-  client.settle();
+  client.wait_until_idle();
   client.close(part);
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(part) == std::vector<std::string>{"unknown-name"});
   folder.write("part.tsr", twice + "\n");
   client.replace(whole, "twice(x)", "twice(x) ");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(part) == Json::array());
 }
 
@@ -98,30 +98,30 @@ TEST_CASE("a file that an open one includes means there what it means") {
   std::string tail = "@jit\ndef f(x: Tensor[CC, f32]):\n    return x\n";
   Client client;
   client.open(child, text);
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(child) == std::vector<std::string>{"unknown-name"});
   client.open(parent, head + include + tail);
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(child) == Json::array());
   CHECK(client.diagnostics(parent) == Json::array());
   client.replace(child, "HID + 1", "HID + missing");
-  client.settle();
+  client.wait_until_idle();
   REQUIRE(client.tags(child) == std::vector<std::string>{"unknown-name"});
   CHECK_THAT(client.diagnostics(child)[0]["message"].get<std::string>(), Catch::Contains("'missing'"));
   client.replace(child, "missing", "1");
   client.replace(parent, head, "");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(child) == std::vector<std::string>{"unknown-name"});
   client.replace(parent, "@jit", head + "@jit");
   client.replace(parent, include, "");
   client.replace(parent, "CC", "HID");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(child) == std::vector<std::string>{"unknown-name"});
   client.replace(parent, "@jit", include + "@jit");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(child) == Json::array());
   client.close(parent);
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(child) == std::vector<std::string>{"unknown-name"});
 }
 
@@ -134,27 +134,27 @@ TEST_CASE("a file is a part of what is imported by an open one, too") {
   Client client;
   client.open(child, "const CC = HID + 1\n");
   client.open(user, text);
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(child) == Json::array());
 }
 
-TEST_CASE("a mistake of syntax in an included file is told once") {
+TEST_CASE("a syntax error in an included file is reported once") {
   Folder folder;
   std::string child = folder.write("child.tsr", ""), parent = "file:///work-space/parent.tsr";
   Client client;
   client.open(child, "def g(x:\n    return x\n");
   client.open(parent, "%include \"" + child.substr(7) + "\"\nconst D = 4\n");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(child) == std::vector<std::string>{"unclosed-bracket"});
 }
 
-TEST_CASE("what mends a mistake in an included file is offered where it is told of") {
+TEST_CASE("the fix of an error in an included file is offered where the error is reported") {
   Folder folder;
   std::string child = folder.write("child.tsr", ""), parent = "file:///work-space/parent.tsr";
   Client client;
   client.open(child, "const CC = HIDE + 1\n");
   client.open(parent, "const HID = 4\nconst LAST = 5\n%include \"" + child.substr(7) + "\"\n");
-  client.settle();
+  client.wait_until_idle();
   REQUIRE(client.diagnostics(child).size() == 1);
   auto actions = [&] {
     Json range = client.diagnostics(child)[0]["range"];

@@ -1,4 +1,5 @@
-// What kernels cost, in hovers. The compiler is a script here; tests/lsp/process_test.py has the real one.
+// The cost of kernels in hovers. The compiler is a script here; tests/lsp/process_test.py has the
+// real one.
 
 #include <unistd.h>
 
@@ -83,7 +84,7 @@ std::string hover(Client& client, const std::string& uri, const std::string& nam
 
 void finish_jobs(Client& client) {
   for (int i = 0; i < 1000 && client.server().has_jobs(); ++i) {
-    client.settle();
+    client.wait_until_idle();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   REQUIRE(!client.server().has_jobs());
@@ -97,7 +98,7 @@ TEST_CASE("a hover of a kernel says what it costs, once that is computed") {
   Client client("utf-16", {}, place.options());
   client.open(place.uri(), program);
   CHECK_THAT(hover(client, place.uri(), "added(x: "), !Contains("cost"));
-  client.settle();
+  client.wait_until_idle();
   REQUIRE(client.tags(place.uri()).empty());
   CHECK_THAT(hover(client, place.uri(), "added(x: "), Contains("*cost*: being computed"));
   finish_jobs(client);
@@ -116,20 +117,20 @@ TEST_CASE("what a kernel costs follows the text and the settings") {
   Json settings = {{"target", "cpu:x86-64-v4"}, {"sizes", {{"N", 8}, {"*", 16}, {"B", -1}}}};
   Client client("utf-16", {}, place.options(settings));
   client.open(place.uri(), program);
-  client.settle();
+  client.wait_until_idle();
   hover(client, place.uri(), "added(x: ");
   finish_jobs(client);
   client.replace(place.uri(), "tile.load(x) +", "tile.load(x) *");
   CHECK_THAT(hover(client, place.uri(), "added(x: "), !Contains("cost"));
-  client.settle();
+  client.wait_until_idle();
   CHECK_THAT(hover(client, place.uri(), "added(x: "), Contains("being computed"));
   finish_jobs(client);
   client.replace(place.uri(), "tile.load(x) *", "tile.lload(x) *");
-  client.settle();
+  client.wait_until_idle();
   CHECK_THAT(hover(client, place.uri(), "added(x: "), !Contains("cost"));
   client.replace(place.uri(), "tile.lload(x) *", "tile.load(x) *");
   client.notify("workspace/didChangeConfiguration", {{"settings", {{"tessera", {{"target", "cuda:sm_90a"}}}}}});
-  client.settle();
+  client.wait_until_idle();
   hover(client, place.uri(), "added(x: ");
   finish_jobs(client);
   CHECK_THAT(hover(client, place.uri(), "added(x: "), Contains("*cost* on cuda:sm_90a"));
@@ -145,7 +146,7 @@ TEST_CASE("a compiler that fails leaves a hover as it is, and is not asked again
     place.compiler(does);
     Client client("utf-16", {}, place.options());
     client.open(place.uri(), program);
-    client.settle();
+    client.wait_until_idle();
     size_t before = place.calls().size();
     hover(client, place.uri(), "added(x: ");
     finish_jobs(client);

@@ -60,31 +60,31 @@ TEST_CASE("messages that are no requests are refused, and the server goes on") {
   CHECK(client.request("workspace/symbol", {{"query", "x"}}).is_array());
 }
 
-TEST_CASE("a correct file has no diagnostics, and a mistake is published where it is") {
+TEST_CASE("a correct file has no diagnostics, and an error is published where it is") {
   Client client;
   client.open(uri, program);
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(uri) == Json::array());
   client.replace(uri, "return gelu(h)", "return gelu(hh)");
-  client.settle();
+  client.wait_until_idle();
   Json list = client.diagnostics(uri);
   REQUIRE(list.size() == 1);
   CHECK(list[0]["code"] == "unknown-name");
   CHECK(client.in_range(uri, list[0]["range"]) == "hh");
   client.replace(uri, "gelu(hh)", "gelu(h");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(uri).size() == 1);
   client.replace(uri, "gelu(h", "gelu(h)");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(uri) == Json::array());
   client.close(uri);
   CHECK(client.diagnostics(uri) == Json::array());
 }
 
-TEST_CASE("mistakes of shapes come with the places that they come from") {
+TEST_CASE("errors of shapes come with the places that they come from") {
   Client client;
   client.open(uri, "@jit\ndef f(x: Tensor[B, 64, f32], w: Tensor[32, 8, f32]):\n    return x @ w\n");
-  client.settle();
+  client.wait_until_idle();
   REQUIRE(client.tags(uri) == std::vector<std::string>{"shape-mismatch"});
   CHECK(client.diagnostics(uri)[0]["source"] == "tessera");
   CHECK(client.diagnostics(uri)[0]["severity"] == 1);
@@ -95,13 +95,13 @@ TEST_CASE("a file that another one imports is read as it is typed") {
   std::string other = "file:///work-space/sizes.tsr";
   client.open(other, "const D = 8\n");
   client.open(uri, "from sizes import D\n@jit\ndef f(x: Tensor[D, f32]):\n    return reshape(x, (4, 2))\n");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(uri) == Json::array());
   client.replace(other, "8", "9");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(uri) == std::vector<std::string>{"bad-reshape"});
   client.close(other);
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(uri) == std::vector<std::string>{"unknown-module"});
 }
 
@@ -223,7 +223,7 @@ TEST_CASE("hovers say what a name is") {
 TEST_CASE("completion begins an empty file") {
   Client client;
   client.open(uri, "");
-  client.settle();
+  client.wait_until_idle();
   std::vector<std::string> labels;
   Json asked = {{"textDocument", {{"uri", uri}}}, {"position", {{"line", 0}, {"character", 0}}}};
   Json found = client.request("textDocument/completion", asked);
@@ -280,7 +280,7 @@ TEST_CASE("completion offers what may stand there") {
 TEST_CASE("names of functions and arguments of calls have documentation when they are offered") {
   Client client;
   client.open(uri, program);
-  client.settle();
+  client.wait_until_idle();
   auto documented = [&](const Json& place, const std::string& label) -> std::string {
     Json items = client.request("textDocument/completion", place)["items"];
     for (const Json& item : items) {
@@ -384,7 +384,7 @@ TEST_CASE("blocks, imports and comments can be folded") {
   CHECK(found);
 }
 
-TEST_CASE("what can be folded for two reasons is told of once") {
+TEST_CASE("a range that can be folded for two reasons is reported once") {
   Client client;
   client.open(uri, "def f(x):\n%if A\n    y = x\n    z = y\n%else\n    z = x\n    y = z\n%endif\n    return z\n");
   std::set<std::pair<int, int>> lines;
@@ -399,7 +399,7 @@ TEST_CASE("positions are counted as agreed") {
     Client client(encoding);
     CHECK(client.initialized()["capabilities"]["positionEncoding"] == encoding);
     client.open(uri, "@jit\ndef f(x: Tensor[4, f32]):\n    \"\xF0\x9D\x84\x9E \xC3\xA9\"; return x + missing\n");
-    client.settle();
+    client.wait_until_idle();
     REQUIRE(client.tags(uri) == std::vector<std::string>{"unknown-name"});
     CHECK(client.in_range(uri, client.diagnostics(uri)[0]["range"]) == "missing");
   }
@@ -423,13 +423,13 @@ TEST_CASE("an include that vanishes is a diagnostic, and one that comes back is 
   std::string other = "file:///work-space/part.tsr";
   client.open(other, "const D = 8\n");
   client.open(uri, "%include \"part.tsr\"\n@jit\ndef f(x: Tensor[D, f32]):\n    return x\n");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(uri) == Json::array());
   client.close(other);
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(uri)[0] == "include-not-found");
   client.open(other, "const D = 8\n");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(uri) == Json::array());
 }
 
@@ -479,7 +479,7 @@ TEST_CASE("calls of instances are calls of their method") {
   CHECK(outgoing[0]["fromRanges"].size() == 2);
 }
 
-TEST_CASE("hovers and hints tell that calls from several functions differ") {
+TEST_CASE("hovers and hints show that calls from several functions differ") {
   Client client;
   client.open(uri,
               "def doubled(x: Tensor[N, f32]):\n"
@@ -491,7 +491,7 @@ TEST_CASE("hovers and hints tell that calls from several functions differ") {
               "@jit\n"
               "def second(x: Tensor[8, f32]):\n"
               "    return doubled(x)\n");
-  client.settle();
+  client.wait_until_idle();
   auto hover = [&](const std::string& text) {
     return client.request("textDocument/hover", client.at(uri, text))["contents"]["value"].get<std::string>();
   };
@@ -506,7 +506,7 @@ TEST_CASE("hovers and hints tell that calls from several functions differ") {
 TEST_CASE("types of variables and names of parameters are shown where they are not written") {
   Client client;
   client.open(uri, program + "\n@jit\ndef shown(x: Tensor[B, 8, f32]):\n    y = sum(x, 1, True)\n    return y\n");
-  client.settle();
+  client.wait_until_idle();
   Json range = {{"start", {{"line", 0}, {"character", 0}}}, {"end", {{"line", 99}, {"character", 0}}}};
   Json hints = client.request("textDocument/inlayHint", {{"textDocument", {{"uri", uri}}}, {"range", range}});
   std::vector<std::string> labels;
@@ -565,7 +565,7 @@ TEST_CASE("texts are plain for clients that show no Markdown") {
   Json plain = {{"textDocument", {{"hover", {{"contentFormat", {"plaintext"}}}}}}};
   Client client("utf-16", plain);
   client.open(uri, program);
-  client.settle();
+  client.wait_until_idle();
   Json hover = client.request("textDocument/hover", client.at(uri, "scaled(layernorm"))["contents"];
   CHECK(hover["kind"] == "plaintext");
   std::string text = hover["value"];
@@ -576,15 +576,15 @@ TEST_CASE("texts are plain for clients that show no Markdown") {
         "a * b * c `d`\nx (y) 2*n*m a[0] text *p*");
 }
 
-TEST_CASE("settings of a wrong kind are told of") {
+TEST_CASE("settings of a wrong kind are reported") {
   Client client("utf-16", {}, {{"initializationOptions", {{"target", 3}}}});
   Json settings = {{"includePaths", "a"}, {"defines", {1}}, {"compilerPath", {1}}, {"sizes", {{"B", -1}}}};
   client.notify("workspace/didChangeConfiguration", {{"settings", {{"tessera", settings}}}});
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   for (const Json& message : client.messages()) {
-    if (message.value("method", "") == "window/logMessage") told.push_back(message["params"]["message"]);
+    if (message.value("method", "") == "window/logMessage") reported.push_back(message["params"]["message"]);
   }
-  CHECK(told == std::vector<std::string>{"the setting 'target' is no text", "the setting 'includePaths' is no list of texts",
+  CHECK(reported == std::vector<std::string>{"the setting 'target' is no text", "the setting 'includePaths' is no list of texts",
                                          "the setting 'defines' is no object", "the setting 'compilerPath' is no text",
                                          "the setting 'sizes' is no object of sizes"});
 }
@@ -592,14 +592,14 @@ TEST_CASE("settings of a wrong kind are told of") {
 TEST_CASE("messages name lines and files as the document has them") {
   Client client;
   client.open(uri, "const A = 1\n\ndef f():\nconst B = 1\n\ndef g(x):\n    return (x]\n");
-  client.settle();
+  client.wait_until_idle();
   std::vector<std::string> messages;
   for (const Json& diagnostic : client.diagnostics(uri)) messages.push_back(diagnostic["message"]);
   REQUIRE(messages.size() == 2);
   CHECK_THAT(messages[0], Contains("after 'def' at line 3"));
   CHECK_THAT(messages[1], Contains("at line 7"));
   client.open(uri, "\n" + std::string(size_t(17) << 20, '#') + "\n");
-  client.settle();
+  client.wait_until_idle();
   REQUIRE(client.diagnostics(uri).size() == 1);
   CHECK_THAT(client.diagnostics(uri)[0]["message"].get<std::string>(), Contains("'/work-space/model.tsr'"));
 }
@@ -617,11 +617,11 @@ TEST_CASE("the commands of lenses are the server's where the client has none") {
 TEST_CASE("files of the library can be opened, and have nothing wrong") {
   Client client;
   client.open(uri, program);
-  client.settle();
+  client.wait_until_idle();
   Json found = client.request("textDocument/definition", client.at(uri, "layernorm(x)"));
   std::string library = found["uri"];
   client.open(library, "from tessera.ops import gelu\n\n\ndef layernorm(x):\n    return gelu(x)\n");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(library) == Json::array());
   CHECK(client.request("textDocument/hover", client.at(library, "gelu(x)")).is_object());
 }
@@ -635,12 +635,12 @@ TEST_CASE("a file of 5 MB, in one piece and in many") {
   }
   client.open(uri, many);
   client.replace(uri, "NAME_0 = 1", "NAME_0 = ");
-  client.settle();
+  client.wait_until_idle();
   CHECK(!client.diagnostics(uri).empty());
   CHECK(client.request("textDocument/hover", client.at(uri, "NAME_7 =")).is_object());
   std::string other = "file:///work-space/one.tsr";
   client.open(other, "A = \"\"\"" + std::string(size_t(5) << 20, 'y') + "\n");
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(other) == std::vector<std::string>{"unterminated-string"});
 }
 
@@ -648,7 +648,7 @@ TEST_CASE("what the compiler knows to mend is a quick fix") {
   Client client;
   client.open(uri, program);
   client.replace(uri, "return gelu(h)", "return gellu(h)");
-  client.settle();
+  client.wait_until_idle();
   Json range = client.diagnostics(uri)[0]["range"];
   Json params = {{"textDocument", {{"uri", uri}}}, {"range", range}, {"context", {{"diagnostics", Json::array()}}}};
   Json actions = client.request("textDocument/codeAction", params);
@@ -661,7 +661,7 @@ TEST_CASE("what the compiler knows to mend is a quick fix") {
   CHECK(client.request("textDocument/codeAction", params).empty());
 }
 
-TEST_CASE("a hover tells what calls of a function gave, whichever file it is from") {
+TEST_CASE("a hover shows the values of calls of a function, whichever file it is from") {
   Client client;
   std::string part = "file:///work-space/part.tsr";
   client.open("file:///work-space/empty.tsr", "\n");
@@ -670,7 +670,7 @@ TEST_CASE("a hover tells what calls of a function gave, whichever file it is fro
   std::string import = GENERATE("from part import helper, unused\n", "%include \"part.tsr\"\n");
   client.open(uri, "from tessera.nn import mish\n" + import +
                        "@jit\ndef f(x: Tensor[B, 8, f32]):\n    return mish(helper(x))\n");
-  client.settle();
+  client.wait_until_idle();
   auto hover = [&](const std::string& name, size_t n = 0) {
     return client.request("textDocument/hover", client.at(uri, name, 0, n))["contents"]["value"].get<std::string>();
   };
@@ -684,15 +684,15 @@ TEST_CASE("a document is the same however its URI is written") {
   Client client;
   std::string opened = "file:///work-space/%7Aenc.tsr", other = "file:///work-space/zenc.tsr";
   client.open(opened, "const A = 1\n");
-  client.settle();
+  client.wait_until_idle();
   Json change = {{"text", "const A = missing\n"}};
   client.notify("textDocument/didChange", {{"textDocument", {{"uri", other}, {"version", 2}}},
                                            {"contentChanges", Json::array({change})}});
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.tags(opened) == std::vector<std::string>{"unknown-name"});
   CHECK(client.request("textDocument/documentSymbol", {{"textDocument", {{"uri", other}}}}).size() == 1);
   client.notify("textDocument/didClose", {{"textDocument", {{"uri", other}}}});
-  client.settle();
+  client.wait_until_idle();
   CHECK(client.diagnostics(opened) == Json::array());
   CHECK(client.request("textDocument/documentSymbol", {{"textDocument", {{"uri", opened}}}}).empty());
 }

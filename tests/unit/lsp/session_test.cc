@@ -1,4 +1,4 @@
-// What another server is told when it takes over.
+// The messages to another server that takes over.
 
 #include "lsp/server/session.h"
 
@@ -85,7 +85,7 @@ TEST_CASE("a session takes any message") {
   CHECK(session.replay().empty());
 }
 
-TEST_CASE("of a document that was lost a session tells so much until it is whole again") {
+TEST_CASE("a session reports a lost document until it is whole again") {
   Session session;
   session.note(initialize("utf-16"));
   session.note(opened("file:///a", "one\n"));

@@ -96,7 +96,7 @@ TEST_CASE("a buffer that is used again keeps its bytes") {
   CHECK(kept.runs());
 }
 
-TEST_CASE("turns of a loop that end with a barrier give their buffer away after the loop") {
+TEST_CASE("iterations of a loop that end with a barrier give their buffer away after the loop") {
   auto in_loop = [](const std::string& end) {
     std::string text = two_buffers("");
     std::string first = "%v" + tile_of(rows), second = "%d" + tile_of(columns);

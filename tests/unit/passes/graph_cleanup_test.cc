@@ -55,11 +55,11 @@ TEST_CASE("what nobody reads is dropped, with all that only it read") {
   CHECK(test.count(f) == 1);
 }
 
-TEST_CASE("what is the same in each turn is computed before the loop") {
-  for (int64_t turns : {0, 1, 4}) {
+TEST_CASE("what is the same in each iteration is computed before the loop") {
+  for (int64_t iterations : {0, 1, 4}) {
     GraphPassTest test;
     std::vector<TensorValue> arguments;
-    arguments.push_back(some_tensor(DType::F32, {turns, 3}, 1));
+    arguments.push_back(some_tensor(DType::F32, {iterations, 3}, 1));
     arguments.push_back(some_tensor(DType::F32, {3}, 2));
     std::string loop = "%y: tensor<3, f32> = gir.for [%w] {count = <S>, counter = \"i\"} do(%h: tensor<3, f32>) { "
                        "%a: tensor<3, f32> = gir.exp %w "
@@ -76,7 +76,7 @@ TEST_CASE("what is the same in each turn is computed before the loop") {
   }
 }
 
-TEST_CASE("what not all sizes allow stays in a loop that may have no turns") {
+TEST_CASE("what not all sizes allow stays in a loop that may have no iterations") {
   const std::string row = "%b: tensor<1 x 3, f32> = gir.slice %x {starts = [0, 0], steps = [1, 1]} ";
   const std::string rest = "%r: tensor<K x 3, f32> = gir.slice %x {starts = [1, 0], steps = [1, 1]} ";
   const std::string sum = "%e: tensor<3, f32> = gir.add %h, %d gir.yield [%e] }\n";
@@ -95,11 +95,11 @@ TEST_CASE("what not all sizes allow stays in a loop that may have no turns") {
                                      "%d: tensor<3, f32> = gir.reduce %z {axes = [0], kind = \"sum\"} ", 0},
                            Case{"S", "%n: tensor<i64> = gir.dim {value = <8//S>} %f: tensor<f32> = gir.cast %n "
                                      "%d: tensor<3, f32> = gir.broadcast %f ", 3}}) {
-    for (int64_t turns : {0, 2}) {
-      if (each.count == "S+1" && turns == 0) continue;  // its turn reads a row that is not there
+    for (int64_t iterations : {0, 2}) {
+      if (each.count == "S+1" && iterations == 0) continue;  // its iteration reads a row that is not there
       GraphPassTest test;
       std::vector<TensorValue> arguments;
-      arguments.push_back(some_tensor(DType::F32, {turns, 3}, 1));
+      arguments.push_back(some_tensor(DType::F32, {iterations, 3}, 1));
       arguments.push_back(some_tensor(DType::F32, {3}, 2));
       Op* f = test.check_pipeline("hoist_invariants", {"%x: tensor<S x 3, f32>", "%w: tensor<3, f32>"},
                                   loop(each.count, each.op + sum) + "gir.return [%y]", arguments);
@@ -124,7 +124,7 @@ std::array<Op*, 2> hoist_checks(GraphPassTest& test, const std::vector<std::stri
   return {before, after};
 }
 
-TEST_CASE("a check of what grows evenly is made before the loops, of the last turn") {
+TEST_CASE("a check of what grows evenly is made before the loops, of the last iteration") {
   const std::string body =
       "%one: tensor<i64> = gir.full {value = 1}\n"
       "%room: tensor<i64> = gir.dim {value = <M>}\n"
@@ -142,20 +142,20 @@ TEST_CASE("a check of what grows evenly is made before the loops, of the last tu
       "%u: tensor<bool> = gir.le %t, %room\n"
       "gir.check %u {message = \"full\"}\n"
       "gir.return [%r]";
-  for (int64_t turns : {0, 1, 2}) {
+  for (int64_t iterations : {0, 1, 2}) {
     for (int64_t inner : {0, 1, 3}) {
       for (int64_t room : {0, 1, 2, 3, 4, 8, 9, 10}) {
         GraphPassTest test;
         auto arguments = [&] {
           std::vector<TensorValue> made;
           made.push_back(tensor(DType::I64, {}, {0}));
-          for (int64_t extent : {room, turns, inner}) made.push_back(some_tensor(DType::F32, {extent}, 1));
+          for (int64_t extent : {room, iterations, inner}) made.push_back(some_tensor(DType::F32, {extent}, 1));
           return made;
         };
         std::vector<std::string> parameters = {"%n: tensor<i64>", "%m: tensor<M, f32>", "%s: tensor<S, f32>",
                                                "%k: tensor<K, f32>"};
         std::array<Op*, 2> functions = hoist_checks(test, parameters, body, 3);
-        bool fits = turns * (inner + 1) + 1 <= room;
+        bool fits = iterations * (inner + 1) + 1 <= room;
         for (Op* f : functions) {
           CHECK(bool(graph::evaluate(f, arguments(), {}, test.diagnostics)) == fits);
         }
@@ -164,7 +164,7 @@ TEST_CASE("a check of what grows evenly is made before the loops, of the last tu
   }
 }
 
-TEST_CASE("a check of what is between 0 and a limit is made before the loop, of the first turn and the last") {
+TEST_CASE("a check of what is between 0 and a limit is made before the loop, of the first iteration and the last") {
   const std::string body =
       "%zero: tensor<i64> = gir.dim {value = <0>}\n"
       "%most: tensor<i64> = gir.dim {value = <M - 1>}\n"
@@ -179,17 +179,17 @@ TEST_CASE("a check of what is between 0 and a limit is made before the loop, of 
       "gir.return [%r]";
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
   for (int64_t start : {int64_t(-2), int64_t(0), int64_t(1), most - 1, most, -most}) {
-    for (int64_t turns : {0, 1, 3}) {
+    for (int64_t iterations : {0, 1, 3}) {
       for (int64_t room : {0, 1, 3, 4}) {
         GraphPassTest test;
         std::vector<std::string> parameters = {"%n: tensor<i64>", "%m: tensor<M, f32>", "%s: tensor<S, f32>"};
         std::array<Op*, 2> functions = hoist_checks(test, parameters, body, 1);
-        bool fits = turns == 0 || (start >= 0 && start <= room - turns);
+        bool fits = iterations == 0 || (start >= 0 && start <= room - iterations);
         for (Op* f : functions) {
           std::vector<TensorValue> arguments;
           arguments.push_back(tensor(DType::I64, {}, {0}));
           arguments.back().set(0, {.i = start});
-          for (int64_t extent : {room, turns}) arguments.push_back(some_tensor(DType::F32, {extent}, 1));
+          for (int64_t extent : {room, iterations}) arguments.push_back(some_tensor(DType::F32, {extent}, 1));
           CHECK(bool(graph::evaluate(f, std::move(arguments), {}, test.diagnostics)) == fits);
         }
       }
@@ -197,8 +197,8 @@ TEST_CASE("a check of what is between 0 and a limit is made before the loop, of 
   }
 }
 
-TEST_CASE("a check of what no turn adds to evenly stays in its loop") {
-  // What is added depends on the turn; what is there shrinks; a while loop.
+TEST_CASE("a check of what no iteration adds to evenly stays in its loop") {
+  // What is added depends on the iteration; what is there shrinks; a while loop.
   for (std::string step : {"gir.dim {value = <i>}", "gir.full {value = -1}", "gir.cast %p"}) {
     GraphPassTest test;
     Op* f = test.function({"%n: tensor<i64>", "%m: tensor<M, f32>", "%s: tensor<S, f32>", "%p: tensor<i32>"},

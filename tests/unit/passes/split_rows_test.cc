@@ -307,7 +307,7 @@ TEST_CASE("what cannot be split is refused with the op's place") {
                  R"(      %v: tile<8 x 8, f32> = sched.load %y, [%i, %j]
       sched.store %v, %y, [%i, %j]
 )"),
-          "it reads what the kernel writes");
+          "it reads memory that the kernel writes");
 }
 
 TEST_CASE("tiles that may start past an edge have limits, and those there are nothing") {

@@ -80,8 +80,8 @@ TEST_CASE("a shared reciprocal gives the bits of the division") {
   };
   // Ordinary numbers and zeros stay on the short way, whose divisions are those of the two reciprocals.
   int shared = 0;
-  for (int turn = 0; turn < 3000; ++turn) {
-    bool ordinary = turn % 2 == 0;
+  for (int iteration = 0; iteration < 3000; ++iteration) {
+    bool ordinary = iteration % 2 == 0;
     std::vector<float> a, b;
     for (int i = 0; i < 8; ++i) a.push_back(ordinary ? number(-100, 95) : number(-149, 127));
     for (int i = 0; i < 2; ++i) b.push_back(ordinary ? std::fabs(number(-24, 23)) : number(-149, 127));

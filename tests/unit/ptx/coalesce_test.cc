@@ -23,7 +23,7 @@ std::string last_loop(const std::string& ptx) {
 
 }  // namespace
 
-TEST_CASE("a ring of products keeps its accumulator in place") {
+TEST_CASE("a ring of MMAs keeps its accumulator in place") {
   std::string ptx = PtxFixture().emit(wgmma_kernel(), "cuda:sm_90a");
   INFO(ptx);
   REQUIRE(ptx.find(".entry gemm(") != std::string::npos);
@@ -246,7 +246,7 @@ TEST_CASE("a kernel whose schedule is the compiler's may spill, and gets smaller
   CHECK(codegen::calls_to_halve(spills(1600), {{"a$0", {Loc(), "scores", true, call, false}}}).empty());
 }
 
-TEST_CASE("what spills of one kernel for one call is told at once") {
+TEST_CASE("one diagnostic reports what spills of one kernel for one call") {
   std::vector<codegen::KernelResources> kernels = codegen::read_ptxas_messages(
       "ptxas info    : Compiling entry function 'a$0' for 'sm_90a'\n"
       "    8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads\n"

@@ -1,5 +1,5 @@
 #pragma once
-// Products of tensor cores, written by hand as target IR.
+// MMAs of tensor cores, written by hand as target IR.
 
 #include <string>
 
@@ -7,14 +7,14 @@ namespace tessera {
 
 /// c = a b for bf16 with f32 sums: blocks of 128 x 256 x 64, one warpgroup that copies and two that multiply, a ring of
 /// four stages. All of the ring's barriers stand behind the tiles: full ones first. With `keep`, %init is used after the
-/// loop as well, which leaves no way but to copy the accumulator.
+/// loop as well, which forces a copy of the accumulator.
 inline std::string wgmma_kernel(bool keep = false) {
   std::string attributes = " {a_major = \"k\", b_major = \"mn\", dtype = bf16, k = 16, m = 64, n = 256}\n";
-  std::string products;
+  std::string mmas;
   std::string last = "%acc";
   for (int i = 0; i < 4; ++i) {
     std::string n = std::to_string(i);
-    products += "%ka" + n + ": i64 = target.constant {value = " + std::to_string(i * 2) + "}\n" +
+    mmas += "%ka" + n + ": i64 = target.constant {value = " + std::to_string(i * 2) + "}\n" +
                 "%kb" + n + ": i64 = target.constant {value = " + std::to_string(i * 128) + "}\n" +
                 "%da" + n + ": i64 = target.add %da, %ka" + n + "\n%db" + n + ": i64 = target.add %db, %kb" + n + "\n" +
                 "%p" + n + ": reg<f32 x 128> = nv.wgmma %da" + n + ", %db" + n + ", " + last + ", %yes" + attributes;
@@ -96,7 +96,7 @@ dims = ["N"], grid = [<ceildiv(N, 128)>], outputs = 1, params = [!tensor<N x N, 
     %b16: i64 = target.constant {value = 1024}
     %db: i64 = target.add %da, %b16
     nv.wgmma_fence
-)" + products + R"(    nv.wgmma_commit
+)" + mmas + R"(    nv.wgmma_commit
     %done: reg<f32 x 128> = nv.wgmma_wait [)" + last + R"(] {pending = 0}
     nv.mbarrier_arrive %e2
     %next2: i32 = target.add %j, %one

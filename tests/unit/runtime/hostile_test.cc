@@ -59,8 +59,8 @@ TEST_CASE("other launches fit their buffers when they are reached", "[runtime]")
         "add: step 0 of the plan: kernel 'add_one': 'x' has 20000000 bytes for N = 5000000, and 'x' has 20");
 }
 
-TEST_CASE("a launch is checked in every turn that changes its sizes", "[runtime]") {
-  // Each turn adds 1 to a longer beginning of x.
+TEST_CASE("a launch is checked in every iteration that changes its sizes", "[runtime]") {
+  // Each iteration adds 1 to a longer beginning of x.
   PlanBuilder b("grow");
   b.dim("N");
   uint32_t i = b.loop_dim("i");
@@ -181,7 +181,7 @@ Plan endless() {
   return b.plan;
 }
 
-/// Loops in loops, of 2^62 turns each.
+/// Loops in loops, of 2^62 iterations each.
 Plan nested() {
   PlanBuilder b("nested");
   uint32_t i = b.loop_dim("i");
@@ -239,7 +239,7 @@ TEST_CASE("a call within its limits is not touched by them", "[runtime]") {
   set_limits(loaded, {1, UINT64_MAX, UINT64_MAX});
   for (uint32_t threads : {1u, 3u}) {
     REQUIRE(tsrSetThreads(loaded.context, threads) == TSR_SUCCESS);
-    for (int turn = 0; turn < 3; ++turn) {
+    for (int iteration = 0; iteration < 3; ++iteration) {
       REQUIRE(call(loaded.function("add"), {&in.tensor}, {&out.tensor}) == TSR_SUCCESS);
     }
   }

@@ -319,7 +319,7 @@ TEST_CASE("prints are read back as they were written, and refused where they loo
   REQUIRE(again);
   CHECK(*again == printing());
   CHECK(text_of(*again).find(": print of programs [N]") != std::string::npos);
-  CHECK(text_of(*again).find(" of [N] turns [3*N]") != std::string::npos);
+  CHECK(text_of(*again).find(" of [N] trip_counts [3*N]") != std::string::npos);
   for (size_t size = 0; size < bytes.size(); ++size) CHECK_FALSE(decode_plan(std::string_view(bytes).substr(0, size)));
   auto refusal_of = [&](const std::function<void(PrintStep&)>& change) {
     Plan plan = printing();

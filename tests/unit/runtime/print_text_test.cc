@@ -20,14 +20,14 @@ std::string bytes_of(const std::vector<T>& values) {
   return bytes;
 }
 
-/// A scalar per program and turn, all of them shown.
+/// A scalar per program and iteration, all of them shown.
 struct Scalars {
-  Scalars(std::string label, int64_t programs, std::vector<int64_t> turns, int64_t kept, uint32_t loop) {
+  Scalars(std::string label, int64_t programs, std::vector<int64_t> iterations, int64_t kept, uint32_t loop) {
     std::vector<int32_t> numbers(size_t(programs * kept));
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = int32_t(i);
     values = bytes_of(numbers);
     shown = std::string(numbers.size(), '\1');
-    item = {label, "", Dtype::I32, {programs, kept}, {}, std::move(turns), loop, values, shown};
+    item = {label, "", Dtype::I32, {programs, kept}, {}, std::move(iterations), loop, values, shown};
   }
   std::string values, shown;
   PrintedItem item;
@@ -35,20 +35,20 @@ struct Scalars {
 
 }  // namespace
 
-TEST_CASE("programs are printed in order, loops turn by turn of the outermost", "[format]") {
+TEST_CASE("programs are printed in order, loops iteration by iteration of the outermost", "[format]") {
   Scalars a("a", 2, {2}, 2, 0), b("b", 2, {2, 3}, 4, 0), c("c", 2, {}, 1, 2);
   auto text = printed_text(std::vector<int64_t>{1, 2}, std::vector{a.item, b.item, c.item});
   REQUIRE(text);
   CHECK(*text ==
-        "program [0, 0], turn 0: a: 0\n"
-        "program [0, 0], turn [0, 0]: b: 0\nprogram [0, 0], turn [0, 1]: b: 1\nprogram [0, 0], turn [0, 2]: b: 2\n"
-        "program [0, 0], turn 1: a: 1\n"
-        "program [0, 0], turn [1, 0]: b: 3\nprogram [0, 0], turn [1, 0]: b: the first 4 turns of 6\n"
+        "program [0, 0], iteration 0: a: 0\n"
+        "program [0, 0], iteration [0, 0]: b: 0\nprogram [0, 0], iteration [0, 1]: b: 1\nprogram [0, 0], iteration [0, 2]: b: 2\n"
+        "program [0, 0], iteration 1: a: 1\n"
+        "program [0, 0], iteration [1, 0]: b: 3\nprogram [0, 0], iteration [1, 0]: b: the first 4 iterations of 6\n"
         "program [0, 0]: c: 0\n"
-        "program [0, 1], turn 0: a: 2\n"
-        "program [0, 1], turn [0, 0]: b: 4\nprogram [0, 1], turn [0, 1]: b: 5\nprogram [0, 1], turn [0, 2]: b: 6\n"
-        "program [0, 1], turn 1: a: 3\n"
-        "program [0, 1], turn [1, 0]: b: 7\nprogram [0, 1], turn [1, 0]: b: the first 4 turns of 6\n"
+        "program [0, 1], iteration 0: a: 2\n"
+        "program [0, 1], iteration [0, 0]: b: 4\nprogram [0, 1], iteration [0, 1]: b: 5\nprogram [0, 1], iteration [0, 2]: b: 6\n"
+        "program [0, 1], iteration 1: a: 3\n"
+        "program [0, 1], iteration [1, 0]: b: 7\nprogram [0, 1], iteration [1, 0]: b: the first 4 iterations of 6\n"
         "program [0, 1]: c: 1\n");
 }
 
@@ -93,8 +93,8 @@ TEST_CASE("buffers of other programs or sizes are not printed", "[format]") {
   CHECK(refused([](PrintedItem& p) { p.values.remove_suffix(1); }));
   CHECK(refused([](PrintedItem& p) { p.dtype = Dtype::I64; }));
   // Turns may be anything: they number lines.
-  for (std::vector<int64_t> turns : {{huge, huge, huge}, {0, 0}, {-1, -1}, std::vector<int64_t>()}) {
-    CHECK_FALSE(refused([&](PrintedItem& p) { p.turns = turns; }));
-    CHECK_FALSE(refused([&](PrintedItem& p) { p.shape = {2, 0}, p.turns = turns, p.values = p.shown = {}; }));
+  for (std::vector<int64_t> iterations : {{huge, huge, huge}, {0, 0}, {-1, -1}, std::vector<int64_t>()}) {
+    CHECK_FALSE(refused([&](PrintedItem& p) { p.trip_counts = iterations; }));
+    CHECK_FALSE(refused([&](PrintedItem& p) { p.shape = {2, 0}, p.trip_counts = iterations, p.values = p.shown = {}; }));
   }
 }

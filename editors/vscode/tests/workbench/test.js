@@ -179,13 +179,13 @@ async function testCompile(window) {
   assert.ok(fs.existsSync(bundle), 'there is no bundle');
 }
 
-async function testMistake(window) {
+async function testError(window) {
   await window.goTo(9, 1);
   await window.type('&');
   await window.until("document.querySelector('.squiggly-error')");
   await window.command('Tessera: Show Graph IR of This Function');
   await window.shows('.notification-toast', 'mlp.tsr:9: ', 60000);
-  await picture(window, 'mistake');
+  await picture(window, 'error');
 }
 
 async function main() {
@@ -197,11 +197,11 @@ async function main() {
   });
   try {
     // A headless browser and an editor that is busy lose a key now and then: who fails may try again.
-    for (let turn = 1; ; turn++) {
+    for (let attempt = 1; ; attempt++) {
       try {
-        return await session(vsix, path.join(work, `window${turn}`));
+        return await session(vsix, path.join(work, `window${attempt}`));
       } catch (problem) {
-        if (turn === 3) throw problem;
+        if (attempt === 3) throw problem;
         console.log(`again, after: ${problem.message}`);
       }
     }
@@ -222,7 +222,7 @@ async function session(vsix, folder) {
     await window.open(program, path.dirname(file));
     await window.openFile(file);
     const tests = [testFirstSight, testHover, testDiagnostics, testTyping, testRename, testCalls, testStage];
-    for (const test of [...tests, testInspector, testCompile, testMistake]) {
+    for (const test of [...tests, testInspector, testCompile, testError]) {
       const began = Date.now();
       await test(window);
       console.log(`${test.name} (${Date.now() - began} ms)`);

@@ -103,12 +103,12 @@ class Window {
 
   /** Presses a key until it shows something: the editor forgets keys that come while it is still looking for actions. */
   async insist(key, selector, text) {
-    for (let turn = 0; ; ++turn) {
+    for (let attempt = 0; ; ++attempt) {
       await this.key(key);
       try {
         return await this.shows(selector, text, 4000);
       } catch (error) {
-        if (turn === 4) throw error;
+        if (attempt === 4) throw error;
         await this.key('Escape');
       }
     }
@@ -116,11 +116,11 @@ class Window {
 
   /** Waits for what the last letter brings; the editor drops what the server says of a text that has changed since. */
   async retype(letter, selector, text) {
-    for (let turn = 0; ; ++turn) {
+    for (let attempt = 0; ; ++attempt) {
       try {
         return await this.shows(selector, text, 4000);
       } catch (error) {
-        if (turn === 4) throw error;
+        if (attempt === 4) throw error;
         await this.key('Escape');
         await this.key('Backspace');
         await this.type(letter);

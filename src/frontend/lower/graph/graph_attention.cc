@@ -1,4 +1,4 @@
-// flash_attention(q, k, v, …): what a call must agree on, and the one op that it becomes.
+// flash_attention(q, k, v, …): checks the operands and builds the one op for it.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ std::optional<GraphBuilder::AttentionTensors> GraphBuilder::attention_tensors(
           .help("its dimensions are batch, heads, positions and head dimension");
       return std::nullopt;
     }
-    auto type = i == Q ? type_of(*tensor) : meet(tensors.type, type_of(*tensor), arguments.call);
+    auto type = i == Q ? type_of(*tensor) : promote(tensors.type, type_of(*tensor), arguments.call);
     if (!type) return std::nullopt;
     tensors.type = *type;
     *all[i] = *tensor;
@@ -96,7 +96,7 @@ bool GraphBuilder::attention_numbers(const BoundArguments& arguments, graph::Att
   return true;
 }
 
-/// The bias for each weight; null when a mistake was reported.
+/// The bias for each weight; null when an error was reported.
 Value* GraphBuilder::attention_bias(const AttentionTensors& tensors,
                                     const BoundArguments& arguments) {
   auto bias = expect_float(arguments[Bias], arguments.locs[Bias], "flash_attention");
@@ -117,7 +117,7 @@ Value* GraphBuilder::attention_bias(const AttentionTensors& tensors,
   return graph::broadcast_to(builder_, bias->value, std::move(weights));
 }
 
-/// What a kernel of the library is told at compile time; false when a mistake was reported.
+/// The compile-time arguments of a kernel of the library; false when an error was reported.
 bool GraphBuilder::attention_constants(const graph::Attention& options, const BoundArguments& arguments,
                                        std::vector<NamedAttr>& constants) {
   for (auto [at, name] : {std::pair(ScoreMod, "score_mod"), std::pair(MaskMod, "mask_mod")}) {

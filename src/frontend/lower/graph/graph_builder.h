@@ -24,7 +24,7 @@
 
 namespace tessera::frontend {
 
-/// What the dtypes of an op's operands come to.
+/// The dtype that an op's operands are promoted to.
 struct NumericType {
   DType storage = DType::F32;
   Policies policies;
@@ -51,7 +51,7 @@ class GraphBuilder : public Evaluator {
  public:
   GraphBuilder(Session& session, Module& module, SourceKernels& kernels);
 
-  /// Adds the gir.func of an entry of that name; nothing is left of it when a mistake was reported.
+  /// Adds the gir.func of an entry of that name; nothing is left of it when an error was reported.
   void build_entry(const Function& function, std::string_view symbol);
   /// Reports entries that leave a dtype open and that no other entry calls.
   void finish_entries();
@@ -86,7 +86,7 @@ class GraphBuilder : public Evaluator {
   /// Poison, and a diagnostic, for a tensor whose size overflows.
   Datum handle(Value* value, const NumericType& type, Loc loc);
   Value* under_facts(Value* value);
-  bool check_turns(std::span<const Dim> extents, Loc loc);
+  bool check_extents_constant(std::span<const Dim> extents, Loc loc);
   NumericType type_of(const IrValue& value) const {
     return {value.storage, value.policies, value.weak};
   }
@@ -97,11 +97,11 @@ class GraphBuilder : public Evaluator {
   /// The same of a value that may be weak, which has the digits of the dtype then.
   Value* in_dtype(const IrValue& value, DType dtype);
   Value* round_to(Value* value, const NumericType& type, Loc loc);
-  Value* round_by_chance(Value* value, const NumericType& type, Loc loc);
-  /// What operands of one op come to; reports dtypes that do not meet.
-  std::optional<NumericType> meet(std::span<const Datum> operands, bool real, Loc loc);
-  std::optional<NumericType> meet(const NumericType& a, const NumericType& b, Loc loc);
-  /// An operand's value in a dtype and with these dims; null when a mistake was reported.
+  Value* round_stochastically(Value* value, const NumericType& type, Loc loc);
+  /// The dtype that the operands of one op are promoted to; reports dtypes that have no common one.
+  std::optional<NumericType> promote(std::span<const Datum> operands, bool real, Loc loc);
+  std::optional<NumericType> promote(const NumericType& a, const NumericType& b, Loc loc);
+  /// An operand's value in a dtype and with these dims; null when an error was reported.
   Value* operand(const Datum& datum, DType dtype, const std::vector<Dim>& dims, Loc loc);
   Value* number(const Datum& datum, DType dtype, const std::vector<Dim>& dims, Loc loc);
   /// The tensor that an argument of a function is; a number becomes one of rank 0.
@@ -125,7 +125,7 @@ class GraphBuilder : public Evaluator {
   Datum small_power(const Datum& x, int64_t exponent, Loc loc);
 
   // Contractions and what neural networks are made of (graph_math.cc).
-  bool check_product(const IrValue& a, const IrValue& b, Loc loc);
+  bool check_matmul(const IrValue& a, const IrValue& b, Loc loc);
   std::optional<std::vector<Dim>> match_leading(const IrValue& a, const IrValue& b, Loc loc);
   Datum softmax(const BoundArguments& arguments);
   Datum rmsnorm(const BoundArguments& arguments);
@@ -135,7 +135,7 @@ class GraphBuilder : public Evaluator {
   Datum reduce(std::string_view kind, const BoundArguments& arguments, size_t axis);
   Value* divide_by_count(Value* sum, std::span<const Dim> reduced);
 
-  // Sums of products by letters (graph_einsum.cc).
+  // einsum (graph_einsum.cc).
   struct Term;
   Datum einsum(const BoundArguments& arguments);
   std::optional<std::vector<Term>> einsum_terms(const std::vector<std::string>& letters,
@@ -204,7 +204,7 @@ class GraphBuilder : public Evaluator {
 
   // Calls (graph_calls.cc).
   /// Binds the arguments that are in `scope` to a signature and defines its symbols there; false
-  /// when a mistake was reported.
+  /// when an error was reported.
   bool bind_seed(const Function& function, const Signature& signature, Scope& scope, std::vector<Loc>& locs, Loc loc);
   static void define_symbols(const Bindings& bindings, const Function& function, Scope& scope);
   bool bind_signature(const Function& function, const Signature& signature, Scope& scope,
@@ -226,7 +226,7 @@ class GraphBuilder : public Evaluator {
   // Written types (graph_types.cc).
   enum class Use { Argument, Stored };
   /// The value in a written type: dtype and dims are checked, and for Use::Stored it is rounded to
-  /// the storage dtype. `what` is the subject of messages; poison when a mistake was reported.
+  /// the storage dtype. `what` is the subject of messages; poison when an error was reported.
   Datum conform(const TypePattern& pattern, const Datum& value, Scope& scope, Use use, Loc loc,
                 const std::string& what);
   Datum conform_tensor(const TypePattern& pattern, const Datum& value, Scope& scope, Use use,
@@ -257,7 +257,7 @@ class GraphBuilder : public Evaluator {
   void check_promise(const Function& function, const Datum& result, const Op* before, Loc loc);
   void add_facts();
 
-  // Loops and branches that run on the machine (graph_control.cc).
+  // Run-time loops and branches (graph_control.cc).
   struct Carried;
   struct Branches;
   Carried carried_names(ast::StmtList body, Scope& scope);
@@ -321,7 +321,7 @@ class GraphBuilder : public Evaluator {
   Value* add_argument(std::string_view name, std::string_view kind, Type type,
                       std::vector<Loc> dim_places = {});
   void check_sizes();
-  void settle_arguments();
+  void finish_arguments();
   void check_argument_names(const Function& function);
   Value* seed(Loc loc);
   void build_initialiser(const ParamDeclaration& declaration);
@@ -333,7 +333,7 @@ class GraphBuilder : public Evaluator {
   SourceKernels& kernels_;
   Builder builder_;
   Op* function_ = nullptr;
-  Block* nowhere_;  ///< of no function: where constants leave the ops that they make on their way
+  Block* nowhere_;  ///< of no function: where constants leave their intermediate ops
   std::map<const Value*, std::vector<Loc>> dim_places_;  ///< of arguments: where each is written
   std::map<const Value*, Loc> type_places_;  ///< of arguments without dims: where their types are written
   std::vector<Attr> arguments_;  ///< descriptions, one for each argument of the function's block
@@ -357,14 +357,14 @@ class GraphBuilder : public Evaluator {
     std::optional<Loc> updated, returned;
   };
   std::map<std::string, HeldState> states_;
-  /// A loop around that runs on the machine, and what counts its turns: a size, a tensor, or nothing.
-  struct Turn {
+  /// A run-time loop around, and what counts its iterations: a size, a tensor, or nothing.
+  struct RuntimeLoop {
     Dim counter = nullptr;
     Value* value = nullptr;
     Dim start = nullptr;  ///< of the variable that a size counts for, which is start + counter * step
     int64_t step = 1;
   };
-  std::vector<Turn> turns_;
+  std::vector<RuntimeLoop> runtime_loops_;
   std::vector<Datum> spent_;  ///< objects that were updated, in order
   unsigned counters_ = 0;       ///< of loops so far
   Value* seed_ = nullptr;

@@ -1,5 +1,5 @@
 // Calls of functions, which are inlined: arguments are matched with the signature at each call, and
-// the result is brought to the type that is written.
+// the result is converted to the declared type.
 
 #include <algorithm>
 
@@ -130,7 +130,7 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
       value = Datum::ir(*tensor);
     }
     TypePattern pattern = parameter.type;
-    if (function.kind == FunctionKind::Kernel) pattern.privileges.clear();  // the call gives what becomes of it
+    if (function.kind == FunctionKind::Kernel) pattern.privileges.clear();  // the call gives the updated value
     Datum conformed = conform(pattern, value, scope, Use::Argument, locs[i], what);
     if (conformed.is_poison()) return false;
     if (conformed.is_ir()) {
@@ -209,7 +209,7 @@ Attr GraphBuilder::to_attr(const Datum& value, Loc loc) {
     if (!tensor) return context().symbol(kernels_.name_function(function));
     report(diag::unsupported_construct, loc, "a function that reads a tensor, as an argument of a kernel")
         .label(tensor->loc, "the tensor")
-        .help("apply it to the kernel's result: elementwise work is folded into the kernel");
+        .help("apply it to the kernel's result: elementwise ops are fused into the kernel");
     return nullptr;
   }
   report(diag::unsupported_construct, loc, fmt::format("{} as an argument of a kernel", describe(value)));
@@ -256,7 +256,7 @@ void GraphBuilder::add_captured(std::vector<OpAttr>& attributes, const Function*
 }
 
 /// K, V and length of a cache, which may also be given as a tuple of the three; nothing when a
-/// mistake was reported.
+/// error was reported.
 std::vector<Datum> GraphBuilder::cache_parts(const Datum& cache, Loc loc) {
   std::vector<Datum> parts;
   if (cache.is_sequence()) {
@@ -270,7 +270,7 @@ std::vector<Datum> GraphBuilder::cache_parts(const Datum& cache, Loc loc) {
     fits = fits && part.is_ir();
   }
   if (fits && parts[2].as_ir().value->type()->rank() == 0 && is_integer(parts[2].as_ir().storage)) return parts;
-  report(diag::wrong_kind, loc, "what is read as a KVCache", describe(cache),
+  report(diag::wrong_kind, loc, "the value read as a KVCache", describe(cache),
          "a cache, or a tuple of its keys, its values and the number of positions that are there");
   return {};
 }
@@ -292,7 +292,7 @@ void report_tensor_for_constant(Evaluator& evaluator, const SignatureParameter& 
 
 }  // namespace
 
-/// What a kernel is called with: tensors as they are stored, and the other arguments that are
+/// The arguments of a kernel's call: tensors as they are stored, and the other arguments that are
 /// given.
 bool GraphBuilder::kernel_operands(const Signature& signature, Scope& scope,
                                    const std::vector<Loc>& locs, std::vector<Value*>& operands,

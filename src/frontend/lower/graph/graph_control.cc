@@ -1,8 +1,8 @@
-// Loops and branches that run on the machine: a `for` over a range of symbolic length, a `while` or `if` on
-// a tensor. What such a suite assigns and what had a value before is carried: it keeps its shape and dtype,
-// in the dtype it is computed in, so that a loop gives the bits that its turns written out would give. What an object
-// holds, such as a cache, is rounded whenever the object is updated, and carried in the dtype it is stored in.
-// Names that are new in a suite end with it.
+// Run-time loops and branches: a `for` over a range of symbolic length, a `while` or `if` on a tensor.
+// A name that had a value before and is assigned in such a block is loop-carried: it keeps its shape and
+// dtype. It is carried in the dtype it is computed in, so that a loop gives the same bits as its
+// unrolled iterations. The contents of an object, such as a cache, are rounded whenever the object is
+// updated, and carried in the dtype they are stored in. Names that are new in a block end with it.
 
 #include "frontend/evaluate/kernel_scan.h"
 #include "frontend/lower/graph/graph_builder.h"
@@ -77,7 +77,7 @@ std::string type_text(const IrValue& value) {
   return fmt::format("{} of {}", to_text(value.value->type()->dims), to_string(value.storage));
 }
 
-/// Where a suite returns; unknown if it does not.
+/// Where a block returns; unknown if it does not.
 Loc return_in(ast::StmtList body) {
   Loc found;
   for (const ast::Stmt* stmt : body) {
@@ -90,7 +90,7 @@ Loc return_in(ast::StmtList body) {
 
 }  // namespace
 
-/// What a loop carries from turn to turn.
+/// The loop-carried values.
 struct GraphBuilder::Carried {
   std::vector<std::string> names;
   std::vector<Datum> before;  ///< beside the names
@@ -119,7 +119,7 @@ void GraphBuilder::define_carried(const Carried& carried, const std::vector<Valu
   }
 }
 
-/// The tensors that a turn leaves; nullopt when a mistake was reported.
+/// The loop-carried tensors at the end of an iteration; nullopt when an error was reported.
 std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carried, ast::StmtList body,
                                                              Scope& inner, Scope& outer) {
   std::vector<Value*> values;
@@ -134,9 +134,9 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
       fits = same_dims && was[k].storage == now[k].storage;
       if (fits) continue;
       auto builder = report_dtype(diag::loop_carried_type, binding->loc, same_dims ? was[k].value : nullptr,
-                                  now[k].storage, "a turn leaves it here", carried.names[i], type_text(was[k]),
+                                  now[k].storage, "an iteration leaves it here", carried.names[i], type_text(was[k]),
                                   type_text(now[k]));
-      if (!session().is_builtin(was[k].origin)) builder.label(was[k].origin, "what enters is made here");
+      if (!session().is_builtin(was[k].origin)) builder.label(was[k].origin, "the value that enters is made here");
       return std::nullopt;
     }
     if (!fits) {
@@ -206,7 +206,7 @@ void GraphBuilder::yield(const std::vector<Value*>& values, Loc loc) {
   builder_.op(graph::info(OpKind::Yield), {values}, {});
 }
 
-/// Runs the body of a loop in its region and ends the region; false when a mistake was reported.
+/// Runs the body of a loop in its region and ends the region; false when an error was reported.
 bool GraphBuilder::fill_body(const Carried& carried, ast::StmtList body, Block* block, Scope& inner, Scope& outer,
                              Loc loc) {
   if (Loc place = return_in(body); place.known()) {
@@ -232,7 +232,7 @@ Flow GraphBuilder::loop_over_sizes(const RuntimeRange& range, const ast::For& lo
   if (start->is_constant(0) && range.step() == 1) count = stop;
   const auto* target = ast::as<ast::Name>(loop.target);
   std::string counter = fmt::format("{}_{}", target ? target->text : "i", counters_++);
-  Dim turn = dims().symbol(counter);
+  Dim iteration = dims().symbol(counter);
   Carried carried = carried_names(loop.body, scope);
   Op* op = region_op(OpKind::For, carried.inits, carried.inits,
                      {{"count", context().dim(count)}, {"counter", context().string(counter)}}, loop.loc);
@@ -241,12 +241,12 @@ Flow GraphBuilder::loop_over_sizes(const RuntimeRange& range, const ast::For& lo
   Scope* inner = session().new_scope(&scope);
   define_carried(carried, arguments_of(block), *inner, loop.loc);
   size_t known = facts().size();
-  Dim value = dims().add(start, dims().mul(turn, dims().constant(range.step())));
+  Dim value = dims().add(start, dims().mul(iteration, dims().constant(range.step())));
   facts().push_back({Relation::Less, value, stop});  // whenever the body runs
-  turns_.push_back({turn, nullptr, start, range.step()});
+  runtime_loops_.push_back({iteration, nullptr, start, range.step()});
   assign(*loop.target, Datum::dim(value), *inner);
   bool filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
-  turns_.pop_back();
+  runtime_loops_.pop_back();
   facts().resize(known);
   leave(op);
   if (!filled) return skip(loop.body, scope);
@@ -274,9 +274,9 @@ Flow GraphBuilder::loop_over_values(const RuntimeRange& range, const ast::For& l
   builder_.set_end(block);
   counter = block->arg(block->arg_count() - 1);
   assign(*loop.target, handle(counter, {DType::I64, {}, false}, loop.target->loc), *inner);
-  turns_.push_back({nullptr, counter});
+  runtime_loops_.push_back({nullptr, counter});
   bool filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
-  turns_.pop_back();
+  runtime_loops_.pop_back();
   if (filled) {
     Op* end = block->terminator();
     builder_.set_before(end);
@@ -295,13 +295,13 @@ Flow GraphBuilder::for_each(const Datum& iterable, const ast::For& loop, Scope& 
   if (range && (range->start().is_ir() || range->stop().is_ir())) return loop_over_values(*range, loop, scope);
   if (range) return loop_over_sizes(*range, loop, scope);
   if (!iterable.is_ir()) return Evaluator::for_each(iterable, loop, scope);
-  report(diag::wrong_kind, loop.iterable->loc, "what 'for' goes through", describe(iterable),
+  report(diag::wrong_kind, loop.iterable->loc, "the iterable of 'for'", describe(iterable),
          "a tuple, a list or a range")
       .help("rows of a tensor x are x[i] for i in range(x.shape[0])");
   return skip(loop.body, scope);
 }
 
-/// The bool that a condition is; null when a mistake was reported.
+/// The bool that a condition is; null when an error was reported.
 Value* GraphBuilder::truth(const Datum& condition, Loc loc) {
   if (condition.is_poison()) return nullptr;
   if (condition.is(DatumKind::Bool)) return number(condition, DType::Bool, {}, loc);
@@ -321,7 +321,7 @@ Flow GraphBuilder::while_loop(const ast::While& loop, Scope& scope) {
   Block* block = add_block(op, graph::at::While::body, carried.inits);
   Scope* asking = session().new_scope(&scope);
   define_carried(carried, arguments_of(condition), *asking, loop.loc);
-  turns_.push_back({});
+  runtime_loops_.push_back({});
   builder_.set_end(condition);
   Value* goes_on = truth(evaluate(*loop.condition, *asking), loop.condition->loc);
   bool filled = goes_on != nullptr;
@@ -332,14 +332,14 @@ Flow GraphBuilder::while_loop(const ast::While& loop, Scope& scope) {
     define_carried(carried, arguments_of(block), *inner, loop.loc);
     filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
   }
-  turns_.pop_back();
+  runtime_loops_.pop_back();
   leave(op);
   if (!filled) return skip(loop.body, scope);
   define_carried(carried, results_of(op), scope, loop.loc);
   return Flow::Next;
 }
 
-/// What the branches of an `if` leave: the names that both give a value, or that had one.
+/// The names that the branches of an `if` define: those that both give a value, or that had one.
 struct GraphBuilder::Branches {
   std::vector<std::string> names;
   std::vector<Datum> values[2];  ///< beside the names
@@ -375,7 +375,7 @@ Flow GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t ar
     Loc place = return_in(i < stmt.arms.size() ? stmt.arms[i].body : stmt.else_body);
     if (place.known()) return returning_branch(chooses, stmt, arm, place, scope);
   }
-  // The results are known when both branches are: they are built in an op without, which then makes way.
+  // The results are known when both branches are: they are built in an op without results, which is then replaced.
   Op* draft = region_op(OpKind::Cond, {chooses}, {}, {}, loc);
   Branches branches;
   branches.names = names_of_arms(stmt, arm);
@@ -400,7 +400,7 @@ Flow GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t ar
   return Flow::Next;
 }
 
-/// Stands for a branch that cannot be built because of a mistake.
+/// Stands for a branch that cannot be built because of an error.
 Flow GraphBuilder::skip_arms(const ast::If& stmt, Scope& scope) {
   Flow flow = skip(stmt.else_body, scope);
   for (const ast::IfArm& each : stmt.arms) {
@@ -436,7 +436,7 @@ Flow GraphBuilder::returning_branch(Value* chooses, const ast::If& stmt, size_t 
     if (filled && frame().result.is_none()) {
       const Function* function = frame().function;
       Loc returned = frame().result_loc;
-      bool is_others = returned.known() && report_valueless(frame().result, returned, "what is returned");
+      bool is_others = returned.known() && report_valueless(frame().result, returned, "the returned value");
       if (!is_others) {
         report(diag::missing_return, function->loc, function->name).label(loc, "there is none where this chooses so");
       }

@@ -68,7 +68,7 @@ Datum GraphBuilder::call_builtin(const Builtin& builtin, const BoundArguments& a
     case BuiltinId::ToInt:
     case BuiltinId::ToFloat:
     case BuiltinId::ToBool:
-      report(diag::wrong_kind, arguments.locs[0], "what is converted", describe(arguments[0]),
+      report(diag::wrong_kind, arguments.locs[0], "the converted value", describe(arguments[0]),
              "a compile-time number")
           .help("a tensor is converted by cast(x, dtype)");
       return Datum::poison();
@@ -85,13 +85,13 @@ bool GraphBuilder::is_of_tiles() {
   });
 }
 
-/// What functions of tiles mean for whole tensors.
+/// Functions of tiles for whole tensors.
 Datum GraphBuilder::call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc) {
   switch (TileBuiltin(builtin.id)) {
     case TileBuiltin::Dot: {
-      Datum product = matmul(arguments[0], arguments[1], loc);
-      if (arguments[2].is_none() || product.is_poison()) return product;
-      Datum operands[] = {arguments[2], product};
+      Datum result = matmul(arguments[0], arguments[1], loc);
+      if (arguments[2].is_none() || result.is_poison()) return result;
+      Datum operands[] = {arguments[2], result};
       return elementwise(ElementwiseKind::Add, operands, loc);
     }
     case TileBuiltin::Cast:

@@ -1,11 +1,14 @@
-// einsum: products of tensors whose axes have letters, summed over the letters that the result lacks.
+// einsum: multiplies tensors whose axes have letters, and sums over the letters that the result
+// lacks.
 //
-// Operands are multiplied from left to right. Of two, letters that neither the result nor a later operand has are
-// summed over as early as they can be: those of one operand before the product, those of both by it. A product with
-// such letters is a matrix product (letters that both keep lead, and stay one axis each), any other is elementwise.
+// Operands are multiplied from left to right. Letters of a pair that neither the result nor a later
+// operand has are summed over as early as possible: letters of one operand before the
+// multiplication, letters of both by it. A multiplication that sums over letters is a matmul
+// (letters that both keep lead, and stay one axis each); any other is elementwise.
 //
-// "..." stands for the axes of an operand that have no letter of their own. They get some that nobody can write,
-// counted from the last one, so that those of several operands are aligned at the right.
+// "..." stands for the axes of an operand that have no letter of their own. They get letters that
+// no source can contain, counted from the last axis, so that those of several operands are aligned
+// at the right.
 
 #include <algorithm>
 
@@ -133,7 +136,7 @@ GraphBuilder::Term GraphBuilder::arranged(const Term& term, const std::string& l
   return {letters, transpose(term.value, perm, loc).as_ir()};
 }
 
-/// The sum over the letters that are not kept; nothing when a mistake was reported.
+/// The sum over the letters that are not kept; nothing when an error was reported.
 std::optional<GraphBuilder::Term> GraphBuilder::summed(Term term, const std::string& kept, Loc loc) {
   std::vector<int64_t> axes;
   for (size_t i = 0; i < term.letters.size(); ++i) {

@@ -1,4 +1,4 @@
-// Ops on single elements: operands are brought to one dtype and one shape.
+// Elementwise ops: operands are promoted to one dtype and broadcast to one shape.
 
 #include "frontend/evaluate/dtype_values.h"
 #include "frontend/lower/graph/graph_builder.h"
@@ -19,7 +19,7 @@ bool is_elementwise_operand(const Datum& datum) {
 
 }  // namespace
 
-/// Where the axes of one operand are the first ones of the other: shapes meet at the last axes.
+/// Where the axes of one operand are the first ones of the other: shapes are aligned at the last axes.
 void GraphBuilder::help_alignment(DiagnosticEngine::Builder& builder, const IrValue& a, const IrValue& b) {
   const IrValue& shorter = a.value->type()->rank() < b.value->type()->rank() ? a : b;
   const IrValue& longer = &shorter == &a ? b : a;
@@ -28,7 +28,8 @@ void GraphBuilder::help_alignment(DiagnosticEngine::Builder& builder, const IrVa
   if (few.size() >= many.size() || !std::equal(few.begin(), few.end(), many.begin())) return;
   std::string suffix = "[..." ;
   for (size_t i = few.size(); i < many.size(); ++i) suffix += ", None";
-  fix_operand(builder, shorter.value, suffix + "]", "shapes meet at their last axes: add axes of extent 1 behind");
+  fix_operand(builder, shorter.value, suffix + "]",
+              "shapes are aligned at their last axes: add axes of extent 1 behind");
 }
 
 /// The dims of the result: axes align at the right, missing ones and extents of 1 repeat.
@@ -107,7 +108,7 @@ Datum GraphBuilder::elementwise(ElementwiseKind kind, std::span<const Datum> ope
   }
   const ElementwiseInfo& info = elementwise_info(kind);
   bool divides = kind == ElementwiseKind::Div || kind == ElementwiseKind::Pow;
-  auto type = meet(operands, divides || info.cls == ElementwiseClass::Real, loc);
+  auto type = promote(operands, divides || info.cls == ElementwiseClass::Real, loc);
   if (!type || !check_class(kind, type->storage, loc) || !check_numbers(operands, type->storage, loc))
     return Datum::poison();
   auto shape = common_dims(operands, loc);
@@ -154,7 +155,7 @@ Datum GraphBuilder::select(std::span<const Datum> operands, Loc loc) {
            "a tensor of bool");
     return Datum::poison();
   }
-  auto type = meet(operands.subspan(1), false, loc);
+  auto type = promote(operands.subspan(1), false, loc);
   if (!type || !check_numbers(operands.subspan(1), type->storage, loc)) return Datum::poison();
   auto shape = common_dims(operands, loc);
   if (!shape) return Datum::poison();

@@ -41,7 +41,7 @@ Op* GraphBuilder::make_function(std::string_view role, Loc loc) {
   return module_.create(state);
 }
 
-/// What was known in the function is known of nothing else.
+/// Facts that were known in the function hold nowhere else.
 void GraphBuilder::end_function() {
   function_ = nullptr;
   builder_.set_end(nowhere_);
@@ -91,7 +91,7 @@ Value* GraphBuilder::add_argument(std::string_view name, std::string_view kind, 
 /// The seed is an argument of every function while it is built, and params are added as the body
 /// comes upon them. What is not used goes, and the params come last, in the order of their
 /// declaration.
-void GraphBuilder::settle_arguments() {
+void GraphBuilder::finish_arguments() {
   Block* block = function_->region()->front();
   std::vector<const ParamDeclaration*> order;
   for (const auto& [declaration, value] : params_) {
@@ -143,18 +143,18 @@ void GraphBuilder::check_argument_names(const Function& function) {
   }
 }
 
-/// The seed of a draw: in a loop that runs on the machine each turn has its own, the bits of the one around it mixed
-/// with the turn's number. Null when a mistake was reported.
+/// The seed of a draw: in a run-time loop each iteration has its own, the bits of the one around it
+/// mixed with the iteration's number. Null when an error was reported.
 Value* GraphBuilder::seed(Loc loc) {
   constexpr int64_t spread = 0x1e3779b97f4a7c15, mixer = 0x3f58476d1ce4e5b9;  // odd: nothing is lost
   Value* seed = seed_;
   builder_.set_loc(loc);
-  for (const Turn& turn : turns_) {
-    if (!turn.counter && !turn.value) {
-      unsupported(loc, "random numbers in a 'while' loop that runs on the machine");
+  for (const RuntimeLoop& loop : runtime_loops_) {
+    if (!loop.counter && !loop.value) {
+      unsupported(loc, "random numbers in a run-time 'while' loop");
       return nullptr;
     }
-    Value* number = turn.value ? turn.value : graph::dim(builder_, turn.counter);
+    Value* number = loop.value ? loop.value : graph::dim(builder_, loop.counter);
     number = graph::add(builder_, graph::cast(builder_, number, DType::U64), graph::scalar(builder_, 1, DType::U64));
     number = graph::mul(builder_, number, graph::scalar(builder_, spread, DType::U64));
     seed = graph::elementwise(builder_, ElementwiseKind::Xor, {seed, number});
@@ -485,7 +485,7 @@ bool GraphBuilder::add_results(const Function& function, const Datum& result) {
   return true;
 }
 
-/// Values between those with a handle, such as a factor of a product under its common leading dims.
+/// Values between those with a handle, such as an operand of a matmul under its common leading dims.
 void GraphBuilder::check_sizes() {
   walk(function_, [&](Op* op) {
     for (unsigned i = 0; i < op->result_count(); ++i) {
@@ -494,7 +494,7 @@ void GraphBuilder::check_sizes() {
   });
 }
 
-/// The function's arguments, ops and results; false when a mistake was reported.
+/// The function's arguments, ops and results; false when an error was reported.
 bool GraphBuilder::add_body(const Function& function, const Signature& signature, Scope& scope) {
   if (!declare_symbols(signature, scope) || !assume_where(function, signature, scope) ||
       !add_inputs(function, signature, scope)) {
@@ -511,7 +511,7 @@ bool GraphBuilder::add_body(const Function& function, const Signature& signature
   return check_bound_symbols(function);
 }
 
-/// What the function promises and asks for.
+/// The promises and requests of the function.
 void GraphBuilder::add_facts() {
   if (!guards_.empty()) function_->set_attr("guards", context().array(guards_));
   if (!numerics_.empty()) function_->set_attr("numerics", context().array(numerics_));
@@ -532,7 +532,7 @@ void GraphBuilder::build_entry(const Function& function, std::string_view symbol
   Scope* scope = session().new_scope(function.scope);
   bool good = add_body(function, signature, *scope);
   if (good && session().error_count() == errors) {
-    settle_arguments();
+    finish_arguments();
     check_argument_names(function);
     add_facts();
   } else {

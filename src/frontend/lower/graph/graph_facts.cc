@@ -1,4 +1,4 @@
-// What a function promises of its results (`@verify.numerics`) and where work is to be done.
+// The promises of a function about its results (`@verify.numerics`), and the devices for its work.
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace tessera::frontend {
 
 namespace {
 
-/// What `@verify.numerics(stable=True, bounded=[-100, 100])` says.
+/// The promises of `@verify.numerics(stable=True, bounded=[-100, 100])`.
 struct Promise {
   bool stable = false;
   std::optional<std::pair<double, double>> bounds;
@@ -84,7 +84,7 @@ bool GraphBuilder::record_numerics(const Function& function) {
 
 namespace {
 
-/// What the checks of a promise are made of: facts of tensors, bools of rank 0.
+/// The values that the checks of a promise are made of: facts of tensors, bools of rank 0.
 class PromiseChecks {
  public:
   explicit PromiseChecks(Builder& builder) : builder_(builder) {}

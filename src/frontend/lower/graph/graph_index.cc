@@ -45,7 +45,7 @@ Datum GraphBuilder::attribute(const Datum& object, const ast::Identifier& name, 
   return Datum::poison();
 }
 
-/// What a subscript selects, axis by axis of the operand.
+/// The selection of a subscript, axis by axis of the operand.
 struct GraphBuilder::Slicing {
   const std::vector<Dim>& extents;
   Dim zero;
@@ -82,25 +82,25 @@ bool GraphBuilder::check_bound(Dim low, Dim high, Loc loc, const std::string& wh
     help_clause(builder, {Relation::LessEqual, low, high});
   } else {
     report(diag::unproved_bound, loc, as_written(low)->text, as_written(high)->text)
-        .help("let the loop end before: it has to hold in each turn");
+        .help("let the loop end before: it has to hold in each iteration");
   }
   return false;
 }
 
 Dim GraphBuilder::as_written(Dim dim) {
   std::map<std::string, Dim, std::less<>> names;
-  for (const Turn& turn : turns_) {
-    std::string counter = turn.counter ? turn.counter->text : std::string();
+  for (const RuntimeLoop& loop : runtime_loops_) {
+    std::string counter = loop.counter ? loop.counter->text : std::string();
     size_t number = counter.rfind('_');
     if (number == std::string::npos) continue;
-    Dim variable = dims().symbol(counter.substr(0, number)), start = dims().substitute(turn.start, names);
-    Dim way = turn.step > 0 ? dims().sub(variable, start) : dims().sub(start, variable);
-    names[counter] = dims().floordiv(way, dims().constant(std::abs(turn.step)));
+    Dim variable = dims().symbol(counter.substr(0, number)), start = dims().substitute(loop.start, names);
+    Dim distance = loop.step > 0 ? dims().sub(variable, start) : dims().sub(start, variable);
+    names[counter] = dims().floordiv(distance, dims().constant(std::abs(loop.step)));
   }
   return names.empty() ? dim : dims().substitute(dim, names);
 }
 
-/// A bound of a slice; a negative one counts from the end. Null when a mistake was reported.
+/// A bound of a slice; a negative one counts from the end. Null when an error was reported.
 Dim GraphBuilder::slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope) {
   if (!expr) return otherwise;
   Datum value = evaluate(*expr, scope);
@@ -167,7 +167,7 @@ bool GraphBuilder::check_indices(const IrValue& indices, Loc loc) {
   if (is_integer(indices.storage)) return true;
   if (indices.storage == DType::Bool) {
     report(diag::unsupported_construct, loc, "a subscript that is a mask")
-        .help("how much a mask selects is no size that a type can name; where(mask, x, 0.0) keeps the shape");
+        .help("the number of elements that a mask selects is no size that a type can name; where(mask, x, 0.0) keeps the shape");
     return false;
   }
   auto builder = report_dtype(diag::dtype_mismatch, loc, indices.value, DType::I32, "elements are gathered by it here",

@@ -1,4 +1,4 @@
-// Contractions, reductions and what neural networks are made of.
+// Matmuls, reductions and the ops of neural networks.
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace tessera::frontend {
 
-/// The leading dims (all but the last two) of a product; reports those that do not broadcast.
+/// The leading dims (all but the last two) of a matmul; reports those that do not broadcast.
 std::optional<std::vector<Dim>> GraphBuilder::match_leading(const IrValue& a, const IrValue& b,
                                                             Loc loc) {
   auto leading = [](const IrValue& value) {
@@ -35,8 +35,8 @@ std::optional<std::vector<Dim>> GraphBuilder::match_leading(const IrValue& a, co
   return std::move(longer);
 }
 
-/// Whether two values have a matrix product: of numbers, with axes, and as long along k.
-bool GraphBuilder::check_product(const IrValue& a, const IrValue& b, Loc loc) {
+/// Whether two values have a matmul: of numbers, with axes, and as long along k.
+bool GraphBuilder::check_matmul(const IrValue& a, const IrValue& b, Loc loc) {
   for (const IrValue* operand : {&a, &b}) {
     if (operand->storage == DType::Bool) {
       report(diag::wrong_dtype, loc, "@", to_string(DType::Bool));
@@ -63,8 +63,8 @@ bool GraphBuilder::check_product(const IrValue& a, const IrValue& b, Loc loc) {
 Datum GraphBuilder::matmul(const Datum& left, const Datum& right, Loc loc) {
   if (!left.is_ir() || !right.is_ir()) return Evaluator::matmul(left, right, loc);
   IrValue a = left.as_ir(), b = right.as_ir();
-  if (!check_product(a, b, loc)) return Datum::poison();
-  auto type = meet(type_of(a), type_of(b), loc);
+  if (!check_matmul(a, b, loc)) return Datum::poison();
+  auto type = promote(type_of(a), type_of(b), loc);
   if (!type) return Datum::poison();
   builder_.set_loc(loc);
   // A vector is a matrix of one row on the left and of one column on the right.
@@ -87,15 +87,15 @@ Datum GraphBuilder::matmul(const Datum& left, const Datum& right, Loc loc) {
   Value* x = extended(a.value);
   Value* y = b.value->type()->rank() == 2 ? b.value : extended(b.value);
   DType accum = contraction_dtype(type->storage, type->policies);
-  Value* product = graph::gemm(builder_, x, y, accum);
+  Value* result = graph::gemm(builder_, x, y, accum);
   if (row || column) {
-    std::vector<Dim> shape = product->type()->dims;
+    std::vector<Dim> shape = result->type()->dims;
     if (column) shape.pop_back();
     if (row) shape.erase(shape.end() - (column ? 1 : 2));
-    product = graph::reshape(builder_, product, std::move(shape));
+    result = graph::reshape(builder_, result, std::move(shape));
   }
   if (!is_float(type->storage)) type->storage = accum;
-  return handle(product, *type, loc);
+  return handle(result, *type, loc);
 }
 
 Datum GraphBuilder::reduce(std::string_view kind, const BoundArguments& arguments, size_t axis) {
@@ -185,9 +185,9 @@ Datum GraphBuilder::rmsnorm(const BoundArguments& arguments) {
                      place(*x, type->rank() - 1, "the argument of 'rmsnorm'"));
       return Datum::poison();
     }
-    auto met = meet(result, type_of(*given), arguments.call);
-    if (!met) return Datum::poison();
-    result = *met;
+    auto promoted = promote(result, type_of(*given), arguments.call);
+    if (!promoted) return Datum::poison();
+    result = *promoted;
     builder_.set_loc(arguments.call);
     scale = convert(given->value, result.compute());
   }
@@ -220,7 +220,7 @@ Datum GraphBuilder::embedding(const BoundArguments& arguments) {
                 arguments.call);
 }
 
-/// Targets that stand where logits belong, and the other way round.
+/// Targets that stand where logits belong, and the reverse.
 bool GraphBuilder::report_swapped(const BoundArguments& arguments) {
   if (!arguments[0].is_ir() || !arguments[1].is_ir()) return false;
   DType first = type_of(arguments[0].as_ir()).storage, second = type_of(arguments[1].as_ir()).storage;

@@ -1,7 +1,8 @@
-// Where the size of an axis comes from. What a message says about `h = x @ w` is that its last axis is as long as an
-// axis of `w`, with the place where that one is declared. The way back is read off the ops: a result has an extent
-// from the operand that has the same one, at the same place counted from the right if it can, and a product has its
-// columns from the right operand. Where two axes may be meant the way ends, and the op is the place.
+// Finds where the size of an axis comes from. For `h = x @ w` a message says that the last axis of
+// `h` is as long as an axis of `w`, with the place where `w` is declared. The source is found by
+// following the ops back. A result has an extent from the operand that has the same one, at the
+// same position counted from the right if possible; a matmul has its columns from the right
+// operand. Where two axes are possible the search ends, and the op is the place.
 
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/origins.h"
@@ -34,8 +35,8 @@ ValueAxis before(const ValueAxis& here) {
   const std::vector<Dim>& dims = here.value->type()->dims;
   size_t from_right = dims.size() - 1 - here.axis;
   Dim extent = dims[here.axis];
-  bool is_product = op->is(graph::info(graph::OpKind::Gemm));
-  if (is_product && from_right == 0) return axis_with(op->operand(1), extent, 0);
+  bool is_matmul = op->is(graph::info(graph::OpKind::Gemm));
+  if (is_matmul && from_right == 0) return axis_with(op->operand(1), extent, 0);
   for (unsigned i = 0; i < op->operand_count(); ++i) {
     if (ValueAxis found = axis_with(op->operand(i), extent, from_right); found.value) return found;
   }

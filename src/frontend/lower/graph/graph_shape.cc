@@ -1,4 +1,4 @@
-// The same elements under other dims.
+// Reshape, transpose, concat and other ops that give the same elements other dims.
 
 #include <algorithm>
 
@@ -213,7 +213,7 @@ Datum GraphBuilder::concat(const BoundArguments& arguments) {
   for (const Datum& each : list.elements()) {
     auto part = expect_tensor(each, arguments.locs[0], "a part of 'concat'");
     if (!part) return Datum::poison();
-    type = type ? meet(*type, type_of(*part), arguments.call) : type_of(*part);
+    type = type ? promote(*type, type_of(*part), arguments.call) : type_of(*part);
     if (!type) return Datum::poison();
     parts.push_back(*part);
   }

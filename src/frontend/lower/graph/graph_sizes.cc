@@ -1,5 +1,5 @@
-// Sizes and dtypes that an entry does not get from its tensors: `int` parameters, which become
-// dimensions where they are used as one, defaults of dtypes, and what `where` says of either.
+// Sizes and dtypes of an entry that its tensors do not determine: `int` parameters, which become
+// dimensions where they are used as one, defaults of dtypes, and `where` clauses about either.
 
 #include <algorithm>
 
@@ -48,7 +48,7 @@ bool GraphBuilder::default_dtype(const Signature& signature, const DeclaredSymbo
   TSR_UNREACHABLE("an entry with an open dtype is compiled where it is called");
 }
 
-/// The dtype that a signature leaves to its callers; null when it leaves none.
+/// The dtype that callers of a signature choose; null when there is none.
 const DeclaredSymbol* GraphBuilder::open_dtype(const Signature& signature) {
   for (const DeclaredSymbol& symbol : signature.dtypes) {
     auto has_default = [&](const SignatureParameter& parameter) {
@@ -65,7 +65,7 @@ void GraphBuilder::report_open(const Function& function, const DeclaredSymbol& s
   std::vector<std::string> names;
   for (std::string_view name : dtype_names()) names.emplace_back(name);
   bool is_near = builder.suggest(session().sources(), symbol.loc, symbol.name, names);
-  if (!is_near) builder.help("an entry is compiled for itself; write the dtype, f32 for example");
+  if (!is_near) builder.help("an entry is compiled on its own; write the dtype, f32 for example");
 }
 
 /// The parameter that is a state of no size; null when there is none.

@@ -1,6 +1,6 @@
-// State objects in graph functions. An entry's parameter `cache: KVCache[…]` is an input for each tensor
-// of the object ("cache.K"), and a returned object is a result for each, in the memory of that input. What
-// changes an object makes new tensors: gir.update_slice for a part, any op for a whole field.
+// State objects in graph functions. An entry's parameter `cache: KVCache[…]` is one input for each
+// tensor of the object ("cache.K"). A returned object is one result for each, in the memory of that
+// input. An update makes new tensors: gir.update_slice for a part, any op for a whole field.
 
 #include "frontend/evaluate/dtype_values.h"
 #include "frontend/lower/graph/graph_builder.h"
@@ -19,7 +19,7 @@ std::string effect_of(const StateValue& state) {
   return fmt::format("state({})", state.name());
 }
 
-/// What a call of a method with plain arguments was given for a parameter; null when nothing.
+/// The argument for a parameter in a call of a method with plain arguments; null when there is none.
 const CallArgument* given(const std::vector<CallArgument>& arguments, size_t position,
                           std::string_view name) {
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -54,7 +54,7 @@ std::optional<StateValue::Fields> GraphBuilder::state_fields(const TypePattern& 
     return fields;
   }
   Datum of = evaluate(*pattern.state_of, scope);
-  auto param = expect_tensor(of, pattern.state_of->loc, "what an 'OptimizerState' is of");
+  auto param = expect_tensor(of, pattern.state_of->loc, "the parameter of 'OptimizerState'");
   if (!param) return std::nullopt;
   const std::vector<Dim>& extents = param->value->type()->dims;
   add("m", extents, f32);
@@ -139,7 +139,7 @@ bool GraphBuilder::is_current(const StateValue& state, Loc loc) {
   }
   report(diag::state_spent, loc, state.name())
       .label(*state.spent(), "it is updated here")
-      .help("go on with what the update gives: " + next);
+      .help("use the result of the update: " + next);
   return false;
 }
 
@@ -224,7 +224,7 @@ Datum GraphBuilder::updated(const Datum& datum, StateValue::Fields fields, Loc l
       std::make_shared<StateValue>(state.kind(), state.name(), state.policies(), std::move(fields)));
 }
 
-/// The bits of what is appended, as the cache stores them; null when a mistake was reported.
+/// The bits of what is appended, as the cache stores them; null when an error was reported.
 Value* GraphBuilder::appended_part(const StateValue& cache, const IrValue& part, std::string_view what, Loc loc) {
   const IrValue& held = *cache.field("K");
   const std::vector<Dim>& dims_now = part.value->type()->dims;
@@ -232,7 +232,7 @@ Value* GraphBuilder::appended_part(const StateValue& cache, const IrValue& part,
   std::string name = subject(part, what);
   if (dims_now.size() != room.size()) {
     report(diag::rank_mismatch, loc, name, dims_now.size(), room.size())
-        .help("what is appended has the dims [B, H, S, D_h] of the cache, S being its own");
+        .help("the appended value has the dims [B, H, S, D_h] of the cache, S being its own");
     return nullptr;
   }
   for (size_t i = 0; i < room.size(); ++i) {

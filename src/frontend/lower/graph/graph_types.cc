@@ -1,5 +1,5 @@
-// Types that are written: a value given to a parameter, a result or a name with a type has to have
-// it, or to widen to it.
+// Declared types: a value given to a parameter, a result or a name with a type must have that type,
+// or a dtype that widens to it.
 
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/dims.h"

@@ -1,4 +1,4 @@
-// Values and their dtypes: how operands of an op are brought to one dtype.
+// Values and their dtypes: promotes the operands of an op to one dtype.
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@ Value* GraphBuilder::under_facts(Value* value) {
 
 Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) {
   value = under_facts(value);
-  if (!check_size(*this, value->type()->dims, loc) || !check_turns(value->type()->dims, loc)) return Datum::poison();
+  if (!check_size(*this, value->type()->dims, loc) || !check_extents_constant(value->type()->dims, loc)) return Datum::poison();
   IrValue ir;
   ir.value = value;
   ir.storage = type.storage;
@@ -37,22 +37,22 @@ Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) {
 }
 
 bool GraphBuilder::is_counted(Dim size) const {
-  return std::any_of(turns_.begin(), turns_.end(), [&](const Turn& turn) {
-    return turn.counter && mentions(size, turn.counter->symbol());
+  return std::any_of(runtime_loops_.begin(), runtime_loops_.end(), [&](const RuntimeLoop& loop) {
+    return loop.counter && mentions(size, loop.counter->symbol());
   });
 }
 
-/// All turns of a loop on the machine have the same ops: refuses sizes that its counter changes.
-bool GraphBuilder::check_turns(std::span<const Dim> extents, Loc loc) {
-  for (const Turn& turn : turns_) {
-    auto changes = [&](Dim extent) { return turn.counter && mentions(extent, turn.counter->symbol()); };
+/// All iterations of a run-time loop have the same ops: refuses sizes that its counter changes.
+bool GraphBuilder::check_extents_constant(std::span<const Dim> extents, Loc loc) {
+  for (const RuntimeLoop& loop : runtime_loops_) {
+    auto changes = [&](Dim extent) { return loop.counter && mentions(extent, loop.counter->symbol()); };
     auto changed = std::find_if(extents.begin(), extents.end(), changes);
     if (changed == extents.end()) continue;
     std::vector<Dim> written;
     for (Dim extent : extents) written.push_back(as_written(extent));
     report(diag::unsupported_construct, loc,
-           fmt::format("a tensor of {}, whose size changes from turn to turn of a loop,", to_text(written)))
-        .help(fmt::format("let each turn have the whole axis, and a neutral value for what it does not ask for: "
+           fmt::format("a tensor of {}, whose size changes between iterations of a loop,", to_text(written)))
+        .help(fmt::format("compute the whole axis in each iteration, with a neutral value for the rest: "
                           "where(arange(N) < {}, x, 0)", as_written(*changed)->text));
     return false;
   }
@@ -81,7 +81,7 @@ Value* GraphBuilder::stored(const IrValue& value) {
 Value* GraphBuilder::round_to(Value* value, const NumericType& type, Loc loc) {
   DType from = value->type()->dtype;
   bool narrows = is_float(from) && is_float(type.storage) && dtype_info(type.storage).bits < 32;
-  if (from != type.storage && narrows && type.policies.stochastic_round) return round_by_chance(value, type, loc);
+  if (from != type.storage && narrows && type.policies.stochastic_round) return round_stochastically(value, type, loc);
   if (from == type.storage || !type.policies.saturate) return convert(value, type.storage);
   Policies policies;
   policies.saturate = true;
@@ -90,7 +90,7 @@ Value* GraphBuilder::round_to(Value* value, const NumericType& type, Loc loc) {
 }
 
 /// stochastic_round of stdlib/rounding.tsr.
-Value* GraphBuilder::round_by_chance(Value* value, const NumericType& type, Loc loc) {
+Value* GraphBuilder::round_stochastically(Value* value, const NumericType& type, Loc loc) {
   SourceModule* library = session().load_library("tessera.rounding");
   TSR_CHECK(library, "the library has a module for rounding");
   Datum function = lookup("stochastic_round", *library->scope, loc);
@@ -102,7 +102,7 @@ Value* GraphBuilder::round_by_chance(Value* value, const NumericType& type, Loc 
   return rounded.is_ir() ? rounded.as_ir().value : convert(value, type.storage);
 }
 
-std::optional<NumericType> GraphBuilder::meet(const NumericType& a, const NumericType& b, Loc loc) {
+std::optional<NumericType> GraphBuilder::promote(const NumericType& a, const NumericType& b, Loc loc) {
   if (a.policies.accum && b.policies.accum && a.policies.accum != b.policies.accum) {
     auto builder = report(diag::accum_conflict, loc, to_string(*a.policies.accum), to_string(*b.policies.accum));
     builder.help("cast one of them, or declare both with the same @accum");
@@ -114,26 +114,26 @@ std::optional<NumericType> GraphBuilder::meet(const NumericType& a, const Numeri
     report_mixed_dtypes(loc, a.storage, b.storage, wide_enough(a.storage, b.storage));
     return std::nullopt;
   }
-  NumericType met;
-  met.storage = first ? a.storage : b.storage;
-  met.policies = first ? a.policies : b.policies;
-  met.policies.accum = a.policies.accum ? a.policies.accum : b.policies.accum;
-  if (met.policies.accum && !widens_to(met.storage, *met.policies.accum)) met.policies.accum = {};
-  return met;
+  NumericType promoted;
+  promoted.storage = first ? a.storage : b.storage;
+  promoted.policies = first ? a.policies : b.policies;
+  promoted.policies.accum = a.policies.accum ? a.policies.accum : b.policies.accum;
+  if (promoted.policies.accum && !widens_to(promoted.storage, *promoted.policies.accum)) promoted.policies.accum = {};
+  return promoted;
 }
 
-std::optional<NumericType> GraphBuilder::meet(std::span<const Datum> operands, bool real, Loc loc) {
-  std::optional<NumericType> met;
+std::optional<NumericType> GraphBuilder::promote(std::span<const Datum> operands, bool real, Loc loc) {
+  std::optional<NumericType> promoted;
   bool has_float = real, all_bool = true;
   for (const Datum& operand : operands) {
     has_float = has_float || operand.is(DatumKind::Float) || operand.is_ir();
     all_bool = all_bool && operand.is(DatumKind::Bool);
     if (!operand.is_ir() || operand.as_ir().weak) continue;
     NumericType type = type_of(operand.as_ir());
-    met = met ? meet(*met, type, loc) : type;
-    if (!met) return std::nullopt;
+    promoted = promoted ? promote(*promoted, type, loc) : type;
+    if (!promoted) return std::nullopt;
   }
-  if (met) return met;
+  if (promoted) return promoted;
   DType dtype = has_float ? DType::F32 : DType::I64;
   return NumericType{all_bool ? DType::Bool : dtype, {}, !all_bool};
 }
@@ -193,7 +193,7 @@ std::optional<IrValue> GraphBuilder::expect_tensor(const Datum& datum, Loc loc,
                                                    std::string_view what) {
   if (datum.is_ir()) return datum.as_ir();
   if (datum.is_scalar() || datum.is(DatumKind::Bool)) {
-    auto type = meet({&datum, 1}, false, loc);
+    auto type = promote({&datum, 1}, false, loc);
     Value* value = type ? number(datum, type->storage, {}, loc) : nullptr;
     if (!value) return std::nullopt;
     return handle(value, *type, loc).as_ir();

@@ -45,7 +45,7 @@ std::vector<Op*> writes_to(Op* kernel, Value* memory) {
   return writes;
 }
 
-/// Whether a value may be another in each turn of some loop; what was seen may not.
+/// Whether a value may differ from iteration to iteration of some loop; values in `seen` may not.
 bool varies(Value* value, std::set<Value*>& seen) {
   if (!seen.insert(value).second) return false;
   Op* def = value->def();
@@ -62,7 +62,7 @@ bool varies(Value* value) {
   return varies(value, seen);
 }
 
-/// Pairs that were seen are the same, or something else has told that they are not.
+/// Pairs that were seen are the same, or something else has shown that they are not.
 bool is_same(const Value* a, const Value* b, std::set<std::pair<const Value*, const Value*>>& seen) {
   if (a == b || !seen.insert({a, b}).second) return true;
   const Op *x = a->def(), *y = b->def();
@@ -76,7 +76,7 @@ bool is_same(const Value* a, const Value* b, std::set<std::pair<const Value*, co
   return true;
 }
 
-/// Whether `write` has run whenever `read` runs, in the same turns of all loops around it.
+/// Whether `write` has run whenever `read` runs, in the same iterations of all loops around it.
 bool comes_before(Op* write, Op* read) {
   for (Op* at = read; at; at = at->parent()) {
     if (at->block() != write->block()) continue;
@@ -161,7 +161,7 @@ void EdgeSearch::visit(Value* tile, size_t axis) {
   visit_yields(loop, tile->index() - 1, axis);
 }
 
-/// What regions give as result `n`. A loop that is being built gives nothing yet.
+/// The value of a region's result `n`. A loop that is being built gives nothing yet.
 void EdgeSearch::visit_yields(Op* op, unsigned n, size_t axis) {
   for (unsigned r = 0; r < op->region_count(); ++r) {
     Op* last = op->region(r)->front()->terminator();

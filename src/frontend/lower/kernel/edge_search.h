@@ -1,9 +1,9 @@
 #pragma once
-// Where a tile lies along one of its axes, read back along the ops that it is computed by.
+// Finds where a tile lies along one of its axes, by following the ops that compute it.
 //
-// What a load, a gather or coordinates number is a tile of an axis that ends somewhere: the elements past that end are
-// none of the kernel's. Memory holds what was written to it. A tile of one number lies nowhere; of it is known at most
-// which axis its extent was asked of.
+// A load, a gather or coordinates refer to a tile of an axis that ends somewhere; the elements past
+// that end are masked. A load from memory has the position of the tile that was stored there. A
+// tile filled with one number has no position; at most the axis of its extent is known.
 
 #include <map>
 #include <set>
@@ -24,7 +24,7 @@ struct TilePlace {
   bool is_cut() const;
 };
 
-/// What was said of tiles as they were made, and their ops do not say.
+/// Facts about tiles from their construction that their ops do not have.
 struct TileOrigins {
   std::map<const Value*, TilePlace> numbered;                   ///< coordinates of elements
   std::map<const Value*, std::vector<const KernelAxis*>> made;  ///< tiles of a number: axes of the kernel, by dimension

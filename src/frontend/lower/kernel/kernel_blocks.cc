@@ -1,8 +1,10 @@
-// Warns of kernels that run as one program over much work, as no axis of their grid has a block.
+// Warns of kernels that run as one program over much work, because no axis of their grid has a
+// block.
 //
-// An axis without a block is one whole tile, and some have to be whole: rows that are reduced. What the warning
-// suggests gives the same results. So it blocks an axis only where each tile along it is this program's or a loop's,
-// and what combines its elements adds them up in a region.
+// An axis without a block is one whole tile, and some axes must be whole: rows that are reduced.
+// The suggestion of the warning gives the same results. So it blocks an axis only where each tile
+// along it is this program's or a loop's, and where an op that combines its elements adds them up
+// in a region.
 
 #include <algorithm>
 
@@ -83,7 +85,7 @@ std::set<const KernelAxis*> KernelBuilder::whole_axes() {
   return whole;
 }
 
-/// Extents that make tiles of about a thousand elements, or of a few rows where the others stay whole; products take
+/// Extents that make tiles of about a thousand elements, or of a few rows where the others stay whole; dots take
 /// square ones. Empty where no axis of the grid may be cut.
 std::vector<std::string> KernelBuilder::suggested_blocks() {
   std::set<const KernelAxis*> whole = whole_axes();
@@ -92,8 +94,8 @@ std::vector<std::string> KernelBuilder::suggested_blocks() {
   };
   std::vector<const KernelAxis*> cut;
   std::vector<std::string> looped;
-  bool leaves_rows = false, has_product = false;
-  walk(kernel_, [&](Op* op) { has_product |= op->is(info(OpKind::Dot)); });
+  bool leaves_rows = false, has_dot = false;
+  walk(kernel_, [&](Op* op) { has_dot |= op->is(info(OpKind::Dot)); });
   for (const KernelAxis& axis : axes_) {
     if (axis.blocked || axis.tile->is_constant(1)) continue;
     bool stays = whole.count(&axis) || !(axis.grid || is_looped(axis));
@@ -102,8 +104,8 @@ std::vector<std::string> KernelBuilder::suggested_blocks() {
     if (!stays && !axis.grid) looped.push_back(axis.name + "=32");
   }
   int64_t last = 32, before = 32;
-  if (leaves_rows && !has_product) last = 4, before = 1;
-  else if (cut.size() == 1 && looped.empty() && !has_product) last = 1024;
+  if (leaves_rows && !has_dot) last = 4, before = 1;
+  else if (cut.size() == 1 && looped.empty() && !has_dot) last = 1024;
   std::vector<std::string> blocks;
   for (size_t i = 0; i < cut.size(); ++i) {
     int64_t extent = i + 1 == cut.size() ? last : i + 2 == cut.size() ? before : 1;

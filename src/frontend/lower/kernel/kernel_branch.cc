@@ -1,5 +1,6 @@
-// `if` on a value of the machine. All of a program takes the one branch or the other. What either assigns, in the types
-// that both leave, is known afterwards; a name that only one of them defines is not.
+// `if` on a run-time value. All threads of a program take the same branch. A name that both
+// branches assign, with the same type, is defined afterwards; a name that only one of them defines
+// is not.
 
 #include <algorithm>
 
@@ -27,7 +28,7 @@ std::vector<std::string_view> names_of(const ast::If& stmt) {
   return names;
 }
 
-/// What a name means at the end of a branch; null where it means nothing.
+/// The value of a name at the end of a branch; null where it has none.
 const Datum* value_of(std::string_view name, Scope* scope) {
   for (; scope; scope = scope->parent()) {
     if (Binding* binding = scope->find_here(name)) return &binding->value;
@@ -37,14 +38,14 @@ const Datum* value_of(std::string_view name, Scope* scope) {
 
 }  // namespace
 
-/// One way through the statement.
+/// One path through the statement.
 struct KernelBuilder::Arm {
   Block* block;
   Scope* scope;
   std::vector<Value*> yields = {};
 };
 
-/// The condition as a bool scalar; poison when a mistake was reported.
+/// The condition as a bool scalar; poison when an error was reported.
 Datum KernelBuilder::branch_condition(const Datum& condition, Loc loc) {
   Value* value = condition.is_ir() ? condition.as_ir().value : nullptr;
   Type type = value ? value->type() : nullptr;
@@ -82,7 +83,7 @@ void KernelBuilder::run_arm(Arm& arm, const ast::If& stmt, size_t first, bool ho
   ops_.builder().set_end(arm.block);
   Flow flow = holds ? execute(stmt.arms[first].body, *arm.scope) : run_arms(stmt, first + 1, *arm.scope);
   if (flow == Flow::Return) {
-    unsupported(stmt.arms[first].condition->loc, "a return in a branch that the machine takes or not");
+    unsupported(stmt.arms[first].condition->loc, "a return in a run-time branch");
   }
   arm.block = ops_.builder().block();
 }
@@ -93,7 +94,7 @@ Flow KernelBuilder::branch(const Datum& given, const ast::If& stmt, size_t first
   if (condition.is_poison()) return Flow::Next;
   Block* outside = ops_.builder().block();
   ops_.builder().set_loc(loc);
-  // What the branches leave is known when they have been run, and with it what the op gives.
+  // The values that the branches leave, and so the results of the op, are known after they have run.
   Op* draft = ops_.builder().op(info(OpKind::If), {{condition.as_ir().value}}, {});
   std::vector<Arm> arms = {{draft->region(0)->add_block(), nullptr}, {draft->region(1)->add_block(), nullptr}};
   run_arm(arms[0], stmt, first, true, scope);

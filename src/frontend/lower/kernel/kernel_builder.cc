@@ -461,7 +461,7 @@ bool KernelBuilder::store_result(const Datum& result, size_t n) {
   if (std::string given, wanted; lies_otherwise(value, place, given, wanted)) {
     auto builder = report(diag::kernel_result, loc, function_.name, given, wanted);
     if (signature_->result) builder.label(signature_->result->loc, fmt::format("of this a program makes {}", wanted));
-    builder.help("with blocks of other sizes its elements would be others: exchange its axes, or those of the result");
+    builder.help("other block sizes would change its elements: exchange its axes, or those of the result");
     return false;
   }
   if (std::vector<const KernelAxis*> unused = unused_axes(place); !unused.empty()) {

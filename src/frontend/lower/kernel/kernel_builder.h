@@ -33,7 +33,7 @@ class KernelBuilder : public Evaluator {
                 const schedule::KernelRequest& request, const ScheduleTable* table,
                 const FunctionTable& functions);
 
-  /// The kernel; nothing is left in the module when a mistake was reported.
+  /// The kernel; nothing is left in the module when an error was reported.
   Result<schedule::KernelInstance> build();
 
  protected:
@@ -207,7 +207,7 @@ class KernelBuilder : public Evaluator {
   bool declare_regions();
   Region* region_of(const Value* tensor);
   bool check_load(const Value* tensor, Loc loc);
-  /// The region that is written to, and what is written in its dtype; null when a mistake was reported.
+  /// The region that is written to, and what is written in its dtype; null when an error was reported.
   Region* written_region(const Datum& tensor, Loc loc, std::string_view by);
   Value* value_for(const Region& region, const Datum& stored, Loc loc);
   Datum store(const BoundArguments& arguments);
@@ -332,7 +332,7 @@ class KernelBuilder : public Evaluator {
   struct Print {
     std::string label, source;
     Value *values, *shown;
-    std::vector<Dim> extents, turns;
+    std::vector<Dim> extents, trip_counts;
     Block* loop;  ///< the body of the outermost loop around it; null for none
   };
   std::vector<Print> prints_;

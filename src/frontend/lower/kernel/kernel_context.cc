@@ -122,7 +122,7 @@ std::vector<const KernelAxis*> KernelBuilder::match_axes(const std::vector<DimPa
       matched[i] = &axis;
     }
   };
-  // Once symbols are numbers, equal extents do not tell axes apart, but the way they are written
+  // Once symbols are numbers, equal extents do not distinguish axes, but their spelling
   // does.
   for (size_t i = 0; i < extents.size() && patterns.size() == extents.size(); ++i) {
     take(i, [&](const KernelAxis& axis) { return same_text(patterns[i], axis.source); });
@@ -248,7 +248,7 @@ bool KernelBuilder::apply(const ScheduleLayer& layer, std::map<std::string, int6
 }
 
 /// Whether loads tie their columns to the axis, some with this program's rows and some with rows that the body picks:
-/// these meet in products that sum along the axis, of which a program then has to have all.
+/// these are operands of dots that sum along the axis, of which a program then has to have all.
 bool KernelBuilder::is_shared_by_columns(std::string_view axis) const {
   bool own = false, picked = false;
   for (const TiedLoad& load : scan_.tied_loads) {

@@ -1,6 +1,6 @@
-// Elements of tensors by their coordinates: tile.gather element by element, tile.scatter, tile.atomic_add. A scatter
-// writes what nobody else does, so that its order means nothing; adding in memory has an order that the machine makes
-// up, which --fast=nondet has to allow.
+// Accesses to elements of tensors by coordinates: tile.gather element by element, tile.scatter,
+// tile.atomic_add. No two programs scatter to the same element, so the order of a scatter has no
+// effect. The order of atomic additions is nondeterministic, so they need --fast=nondet.
 
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "frontend/lower/kernel/kernel_library.h"
@@ -54,14 +54,14 @@ std::optional<Datum> KernelBuilder::rows_and_columns(const IrValue& tensor, cons
 bool KernelBuilder::check_scatter(const Region& region, bool adds, const BoundArguments& arguments) {
   std::string_view name = adds ? "tile.atomic_add" : "tile.scatter";
   if (is_summed(region.parameter->type) != adds) {
-    auto builder = report(diag::wrong_kind, arguments.locs[1], fmt::format("what '{}' writes to", name),
+    auto builder = report(diag::wrong_kind, arguments.locs[1], fmt::format("the destination of '{}'", name),
                           adds ? "a region that is not summed up" : "a region that is summed up",
                           adds ? "Region[reduce_sum]" : "Region[write] or Region[read_write]");
     if (!adds) builder.help("scatter_add of whole tensors adds in a fixed order");
     return false;
   }
   if (region.stored.known()) {
-    report(diag::wrong_kind, arguments.call, fmt::format("what '{}' writes to", name), "a region that was stored",
+    report(diag::wrong_kind, arguments.call, fmt::format("the destination of '{}'", name), "a region that was stored",
            "one that is stored once")
         .label(region.stored, "it is stored here");
     return false;
@@ -69,13 +69,13 @@ bool KernelBuilder::check_scatter(const Region& region, bool adds, const BoundAr
   if (!adds) return true;
   if (!session().options().nondet) {
     report(diag::unordered_sum, arguments.call, name)
-        .help("scatter_add of whole tensors adds in a fixed order; --fast=nondet gives that up");
+        .help("scatter_add of whole tensors adds in a fixed order; --fast=nondet relaxes that");
     return false;
   }
   DType dtype = region.out->type()->dtype;
   if (dtype != DType::Bool && byte_size(dtype) >= 4) return true;
   report(diag::unsupported_construct, arguments.call, fmt::format("'{}' to {}", name, to_string(dtype)))
-      .label(region.parameter->loc, "this is what it adds to")
+      .label(region.parameter->loc, "it adds to this")
       .help(fmt::format("machines add numbers of 4 and 8 bytes in memory: a region of {}, which the caller casts",
                         is_float(dtype) ? "f32" : "i32"));
   return false;

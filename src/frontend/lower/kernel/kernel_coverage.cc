@@ -1,8 +1,8 @@
-// Warns of kernels that read or write one part of an axis where the others are meant as well.
+// Warns of kernels that read or write one part of an axis where all parts are probably meant.
 //
-// An index of the grid counts tiles of its axis. Where that axis is one whole tile it is 0 in each program; and on a
-// dimension that another axis of the kernel stands for, it takes tiles of that axis which nothing counts. A 0 that is
-// written is the whole of an axis without a block, and one tile of another.
+// An index of the grid counts tiles of its axis. Where that axis is one whole tile, the index is 0
+// in each program. On a dimension of another axis it selects tiles of that axis, which no index
+// counts. A literal 0 selects the whole of an axis without a block, and one tile of any other.
 
 #include <algorithm>
 

@@ -1,9 +1,11 @@
-// What lies past the end of an axis takes no part in what combines elements along it, whatever tile it stands in.
+// Masks the elements past the end of an axis in ops that combine elements along it, whatever tile
+// they are in.
 //
-// Of what is loaded and gathered propagate_masks finds the ends. Here are those of tiles that no load gives:
-// coordinates end where the axis ends that they number, memory where what was written to it does, and a tile of one
-// number where this program's tile of its axis does, in a loop over that axis the turn's. A number says little: where
-// it meets what lies somewhere, that counts. Where several tiles may be meant, no end is guessed.
+// For loads and gathers propagate_masks finds the ends. This file finds those of other tiles:
+// coordinates end where their axis ends, memory where the tile stored in it ends, and a tile filled
+// with one number where this program's tile of its axis ends, or the iteration's in a loop over
+// that axis. A number alone says little: the tiles that it is combined with decide. Where several
+// tiles are possible, no end is guessed.
 
 #include <algorithm>
 
@@ -106,7 +108,7 @@ std::string name_of(Op* op) {
 
 }  // namespace
 
-/// Limits an operand along each of its axes that has sources: the tiles, each with its axis, that meet there.
+/// Limits an operand along each of its axes that has sources: the tiles, each with its axis, that are combined there.
 bool KernelBuilder::limit_operand(Op* op, unsigned operand,
                                   const std::vector<std::vector<std::pair<Value*, size_t>>>& sources) {
   Value* value = op->operand(operand);
@@ -116,7 +118,7 @@ bool KernelBuilder::limit_operand(Op* op, unsigned operand,
     if (!here && is_print(op)) return true;  // all of it is shown
     if (!here) {
       report(diag::unknown_edge, op->loc(), name_of(op), axis)
-          .help("leave out what is past the end where the tile is known: tile.where(tile.col_index(k) < K, x, 0)");
+          .help("mask the elements past the end where the tile is known: tile.where(tile.col_index(k) < K, x, 0)");
       return false;
     }
     Type scalar = here->type();
@@ -134,7 +136,7 @@ bool KernelBuilder::limit_operand(Op* op, unsigned operand,
     if (!is_placed && search.unplaced() && is_print(op)) continue;
     if (!is_placed && search.unplaced()) {
       report(diag::unknown_edge, op->loc(), name_of(op), "an axis")
-          .label(search.unplaced()->loc(), "the memory that is loaded here has one tile or another")
+          .label(search.unplaced()->loc(), "the memory that is loaded here may hold one of several tiles")
           .help("let slot i hold tile i, or choose blocks that divide the axis");
       return false;
     }
@@ -188,7 +190,7 @@ bool KernelBuilder::limit_tiles() {
       }
     } else if (op->is(info(OpKind::Dot))) {
       Value* second = op->in(in::Dot::b);
-      // Past an edge copies are 0, and so are the products.
+      // Past an edge copies are 0, and so are the results of dots.
       if (is_copied(kernel_, first) && is_copied(kernel_, second)) continue;
       sources[1] = {{first, 1}, {second, 0}};
     } else {
@@ -231,7 +233,7 @@ Value* KernelBuilder::elements_along(Value* tile, size_t axis, Op* user) {
   return least;
 }
 
-/// What lies past an edge takes no part in a mean: divides by the number of the elements that do.
+/// A mean ignores elements past an edge: divides by the number of the others.
 void KernelBuilder::count_means() {
   for (const Mean& mean : means_) {
     Value* count = nullptr;

@@ -1,5 +1,5 @@
-// What the Evaluator asks a kernel builder: operators, members, subscripts and calls of values of
-// the IR, and loops that run on the machine.
+// The hooks of the Evaluator that a kernel builder implements: operators, members, subscripts and
+// calls of values of the IR, and run-time loops.
 
 #include <algorithm>
 
@@ -62,7 +62,7 @@ Datum KernelBuilder::refuse_subscript(const Datum& tensor, ast::ExprList indices
     if (!is_tile) continue;
     help = fmt::format("tile.gather reads the rows that a tile of integers names: tile.gather({}, rows)", name);
   }
-  report(diag::wrong_kind, loc, "what is subscripted", "a tensor in memory", "a tile").help(std::move(help));
+  report(diag::wrong_kind, loc, "the subscripted value", "a tensor in memory", "a tile").help(std::move(help));
   return Datum::poison();
 }
 

@@ -21,7 +21,7 @@ constexpr int64_t max_tile_elements = int64_t(1) << 31;
 
 bool KernelBuilder::has_context(std::string_view what, Loc loc) {
   if (grid_) return true;
-  // A mistake in the context itself has been reported.
+  // An error in the context itself has been reported.
   if (has_errors()) return false;
   report(diag::no_tile_context, loc, what).help("begin the kernel with t = tile.context(…)");
   return false;

@@ -30,7 +30,7 @@ Datum KernelBuilder::load(const BoundArguments& arguments) {
   const Datum& x = arguments[Tensor];
   if (is_memory(x) && arguments[Index].is_none()) return load_memory(x, arguments);
   if (!x.is_ir() || !x.as_ir().value->type()->is(TypeKind::Tensor)) {
-    report(diag::wrong_kind, arguments.locs[Tensor], "what 'tile.load' reads", describe(x),
+    report(diag::wrong_kind, arguments.locs[Tensor], "the source of 'tile.load'", describe(x),
            "a tensor");
     return Datum::poison();
   }

@@ -1,4 +1,4 @@
-// `tile.range` and the loops over it: bounds that the machine computes, values carried from turn to turn.
+// `tile.range` and the loops over it: bounds that are computed at run time, loop-carried values.
 
 #include <algorithm>
 #include <utility>
@@ -105,7 +105,7 @@ std::vector<KernelBuilder::Carried> KernelBuilder::carried_names(const ast::For&
   return carried;
 }
 
-/// What a turn leaves in a carried name, in the type it entered with; null when a mistake was
+/// The loop-carried value of a name at the end of an iteration, in the type it entered with; null when an error was
 /// reported.
 Value* KernelBuilder::carried_out(const Carried& name, const Datum& now, Loc loc) {
   if (now.is_poison()) return nullptr;
@@ -119,9 +119,9 @@ Value* KernelBuilder::carried_out(const Carried& name, const Datum& now, Loc loc
   const Value* before = same_shape ? name.before.as_ir().value : nullptr;
   std::optional<DType> better = same_shape ? std::optional(value->type()->dtype) : std::nullopt;
   std::string left = value ? type_text(value->type()) : describe(now);
-  auto builder = report_dtype(diag::loop_carried_type, loc, before, better, "a turn leaves it here", name.name,
+  auto builder = report_dtype(diag::loop_carried_type, loc, before, better, "an iteration leaves it here", name.name,
                               type_text(type), left);
-  if (!chosen_dtype(before).known()) builder.label(name.before.as_ir().origin, "what enters is made here");
+  if (!chosen_dtype(before).known()) builder.label(name.before.as_ir().origin, "the value that enters is made here");
   return nullptr;
 }
 
@@ -209,7 +209,7 @@ void KernelBuilder::close_loop(Op* pipeline, const std::vector<Carried>& names,
       pipeline->result(unsigned(i))->set_name(module_.intern(names[i].name));
       if (softmax_sums_.count(value)) softmax_sums_.insert(pipeline->result(unsigned(i)));
     }
-    // A mistake leaves a loop that is dropped with its kernel; any value of the type keeps it well
+    // An error leaves a loop that is dropped with its kernel; any value of the type keeps it well
     // formed till then.
     yields.push_back(value ? value : pipeline->region()->front()->arg(unsigned(i) + 1));
     scope.set(names[i].name, after, loc);

@@ -1,6 +1,6 @@
-// Memory that a kernel asks for by name: tile.alloc, tile.async_copy, tile.wait, tile.barrier. What is written is
-// obeyed: no pass adds a wait or a barrier to it, moves a copy or gives the memory more slots. What that leaves
-// unordered is found by check_memory_order once the body is built.
+// Explicit shared memory: tile.alloc, tile.async_copy, tile.wait, tile.barrier. The compiler
+// follows the source: no pass adds a wait or a barrier, moves a copy or gives the memory more
+// slots. check_memory_order finds unordered accesses once the body is built.
 
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "frontend/lower/kernel/memory_check.h"
@@ -81,7 +81,7 @@ Datum KernelBuilder::load_memory(const Datum& memory, const BoundArguments& argu
 /// Stores a tile, which has the memory's dtype, in all of it.
 Datum KernelBuilder::store_memory(const Datum& memory, const Datum& stored, const BoundArguments& arguments) {
   Value* to = memory.as_ir().value;
-  Value* value = ops_.expect_tile(stored, arguments.locs[0], "what 'tile.store' writes");
+  Value* value = ops_.expect_tile(stored, arguments.locs[0], "the value of 'tile.store'");
   if (!value) return Datum::poison();
   Type type = to->type();
   if (value->type()->dims != type->dims || value->type()->dtype != type->dtype) {
@@ -101,11 +101,11 @@ Datum KernelBuilder::async_copy(const BoundArguments& arguments) {
   const Datum &from = arguments[Source], &to = arguments[Target];
   bool is_tensor = from.is_ir() && from.as_ir().value->type()->is(TypeKind::Tensor);
   if (!is_tensor) {
-    report(diag::wrong_kind, arguments.locs[Source], "what 'tile.async_copy' reads", describe(from), "a tensor");
+    report(diag::wrong_kind, arguments.locs[Source], "the source of 'tile.async_copy'", describe(from), "a tensor");
     return Datum::poison();
   }
   if (!is_memory(to)) {
-    report(diag::wrong_kind, arguments.locs[Target], "what 'tile.async_copy' fills", describe(to), "shared memory")
+    report(diag::wrong_kind, arguments.locs[Target], "the destination of 'tile.async_copy'", describe(to), "shared memory")
         .help("ask for it first: tile.alloc((t.m, t.k), f32)");
     return Datum::poison();
   }
@@ -137,10 +137,10 @@ Datum KernelBuilder::async_copy(const BoundArguments& arguments) {
 }
 
 Datum KernelBuilder::wait(const BoundArguments& arguments) {
-  auto pending = expect_int(arguments[0], arguments.locs[0], "the number of copies under way");
+  auto pending = expect_int(arguments[0], arguments.locs[0], "the number of copies in flight");
   if (!pending) return Datum::poison();
   if (*pending < 0 || *pending > 7) {
-    report(diag::wrong_kind, arguments.locs[0], "the number of copies under way", fmt::format("{}", *pending),
+    report(diag::wrong_kind, arguments.locs[0], "the number of copies in flight", fmt::format("{}", *pending),
            "a number from 0 to 7");
     return Datum::poison();
   }
@@ -161,11 +161,12 @@ bool KernelBuilder::check_memory() {
       check_memory_order(dims(), grid_->region()->front(), axes_, origins_.displaced);
   if (!fault) return true;
   auto reported = [&] {
-    if (fault->what.empty()) return report(diag::copy_under_way, fault->op->loc());
+    if (fault->what.empty()) return report(diag::copy_in_flight, fault->op->loc());
     std::string what(fault->what);
     if (!fault->before) return report(diag::unwritten_memory, fault->op->loc(), what);
     return report(diag::unordered_access, fault->op->loc(), what, std::string(fault->other))
-        .label(fault->before->loc(), fault->earlier_turn ? "it does so here, in an earlier turn" : "it does so here");
+        .label(fault->before->loc(),
+               fault->earlier_iteration ? "it does so here, in an earlier iteration" : "it does so here");
   }();
   for (std::string& help : fault->helps) reported.help(std::move(help));
   return false;

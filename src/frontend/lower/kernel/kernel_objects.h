@@ -1,5 +1,5 @@
 #pragma once
-// Values that only the kernel builder knows.
+// Values that exist only while a kernel is built.
 
 #include <string>
 #include <string_view>
@@ -23,13 +23,13 @@ struct KernelAxis {
   Value* index = nullptr;             ///< of this program's tile, for a grid axis
 };
 
-/// What `tile.context(…)` gives. The axes belong to the builder.
+/// The value of `tile.context(…)`. The axes belong to the builder.
 class TileContext : public Object {
  public:
   std::string describe() const override { return "a tile context"; }
 };
 
-/// What `tile.range(K, t.k)` gives.
+/// The value of `tile.range(K, t.k)`.
 class TileRange : public Object {
  public:
   TileRange(Dim count, Dim extent, Dim step) : count(count), extent(extent), step(step) {}

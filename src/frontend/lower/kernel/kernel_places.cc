@@ -1,5 +1,6 @@
-// Tiles by the axes of the grid that their dimensions are of. Blocks of the same size make tiles of several axes look
-// alike; what a kernel gives must not change with the blocks that its schedule chooses.
+// Matches the dimensions of tiles with the axes of the grid. Blocks of the same size give tiles of
+// several axes the same shape, but a kernel's result must not change with the blocks that its
+// schedule chooses.
 
 #include <algorithm>
 #include <cctype>
@@ -51,13 +52,13 @@ bool KernelBuilder::lies_otherwise(Value* tile, const Place& place, std::string&
 
 namespace {
 
-/// A product of names, members or numbers as a source has it; without factors where it is of something else.
-struct WrittenProduct {
+/// A multiplication of names, members or numbers as a source has it; without factors where it is of something else.
+struct WrittenFactors {
   Loc loc;
   std::string factors[2];
 };
 
-WrittenProduct written_around(const SourceManager& sources, Loc times) {
+WrittenFactors written_around(const SourceManager& sources, Loc times) {
   std::string_view line = sources.file(times.file).line(times.line);
   if (times.column == 0 || times.length != 1 || times.column > line.size()) return {times, {}};
   auto is_part = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; };
@@ -88,7 +89,7 @@ void KernelBuilder::warn_of_elements(const Datum& index, Dim tile, std::string_v
   for (unsigned side : {0u, 1u}) {
     const KernelAxis* axis = axis_of_index(product->operand(side));
     if (!axis || !is_extent(product->operand(1 - side))) continue;
-    WrittenProduct written = written_around(session().sources(), index.as_ir().origin);
+    WrittenFactors written = written_around(session().sources(), index.as_ir().origin);
     const Loc& loc = written.loc;
     if (!session().say_once(fmt::format("elements:{}:{}:{}", loc.file, loc.line, loc.column))) return;
     auto builder = session().report(diag::index_of_elements, loc, by, axis->name);

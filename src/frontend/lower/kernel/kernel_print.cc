@@ -1,10 +1,11 @@
-// `print` in a kernel, under --debug: each program stores what it shows in outputs of the kernel that no one asked for,
-// at [program, turn, i, j, …], and a bool beside each element that it did so. After the launch the host program
-// prints them (host.print). So a print is a store like others for all that follows: it stays where it stands, what
-// lies past an edge is left out, and the order of the lines is that of the programs on every machine.
+// `print` in a kernel, under --debug. Each program stores the printed values in additional outputs of
+// the kernel, at [program, iteration, i, j, …], with a bool beside each element that says it was
+// stored. After the launch the host program prints them (host.print). So later passes see a print as
+// a store like others: it stays in its place, elements past an edge are masked, and the lines have the
+// order of the programs on every machine.
 //
-// Outputs hold the beginning of a tile, and of the turns of the loops around, so that they stay small; what lies beyond
-// is outside of the memory, where a scatter writes nothing.
+// Outputs hold the beginning of a tile, and the first iterations of the loops around it, so that they
+// stay small. The rest lies outside of the memory, where a scatter writes nothing.
 
 #include <algorithm>
 
@@ -44,13 +45,13 @@ DType printed_dtype(DType dtype) {
 
 /// Where in the outputs of a print a program writes.
 struct KernelBuilder::PrintPlace {
-  std::vector<Value*> index;  ///< program and turn
+  std::vector<Value*> index;  ///< program and iteration
   std::vector<Dim> dims;      ///< how many of both there are
-  std::vector<Dim> turns;
+  std::vector<Dim> trip_counts;
   Block* loop = nullptr;
 };
 
-/// The value as a tile of at least one axis; null when a mistake was reported.
+/// The value as a tile of at least one axis; null when an error was reported.
 Value* KernelBuilder::printed_tile(const Datum& value, Loc loc) {
   const std::vector<Dim> one = {dims().constant(1)};
   bool is_size = value.is(DatumKind::Int) || value.is(DatumKind::Dim), is_bool = value.is(DatumKind::Bool);
@@ -64,12 +65,12 @@ Value* KernelBuilder::printed_tile(const Datum& value, Loc loc) {
   }
   if (given && given->type()->is(TypeKind::Tile)) return given->type()->rank() ? given : ops_.reshape(given, one);
   auto builder =
-      report(diag::wrong_kind, loc, "what 'print' shows", describe(value), "a tile, a scalar, a number or a size");
+      report(diag::wrong_kind, loc, "the value of 'print'", describe(value), "a tile, a scalar, a number or a size");
   if (given && given->type()->is(TypeKind::Tensor)) builder.help("a program has a part of it: tile.load(x)");
   return nullptr;
 }
 
-/// The number of this program and, inside of loops, of this turn.
+/// The number of this program and, inside of loops, of this iteration.
 KernelBuilder::PrintPlace KernelBuilder::print_place(int64_t first) {
   Type scalar = context().scalar(DType::I64);
   auto size = [&](Dim dim) {
@@ -80,7 +81,7 @@ KernelBuilder::PrintPlace KernelBuilder::print_place(int64_t first) {
     return ops_.builder().value(info(Kind::Add), {{scaled}, {index}}, scalar);
   };
   PrintPlace place;
-  Value *program = nullptr, *turn = nullptr;
+  Value *program = nullptr, *iteration = nullptr;
   Dim programs = dims().constant(1), all = programs;
   for (const KernelAxis& axis : axes_) {
     if (!axis.grid) continue;
@@ -94,12 +95,12 @@ KernelBuilder::PrintPlace KernelBuilder::print_place(int64_t first) {
   }
   for (Block* loop : loops) {
     Dim count = loop->parent_op()->dim_attr("count");
-    turn = turn ? then(turn, loop->arg(0), count) : loop->arg(0);
+    iteration = iteration ? then(iteration, loop->arg(0), count) : loop->arg(0);
     all = dims().mul(all, count);
-    place.turns.push_back(count);
+    place.trip_counts.push_back(count);
   }
   place.loop = loops.empty() ? nullptr : loops[0];
-  place.index = {program ? program : ops_.index_constant(0), turn ? turn : ops_.index_constant(0)};
+  place.index = {program ? program : ops_.index_constant(0), iteration ? iteration : ops_.index_constant(0)};
   place.dims = {programs, dims().min(all, dims().constant(first))};
   return place;
 }
@@ -146,7 +147,8 @@ void KernelBuilder::add_print(const std::string& label, Value* tile, int64_t fir
   }
   Value* shown = print_output(DType::Bool, kept);
   Op* last = builder.op(info(OpKind::Scatter), {{holds}, {shown}, index}, {});
-  prints_.push_back({label, place_of(last), values ? values : shown, shown, extents, place.turns, place.loop});
+  prints_.push_back(
+      {label, place_of(last), values ? values : shown, shown, extents, place.trip_counts, place.loop});
 }
 
 Datum KernelBuilder::print(const BoundArguments& arguments) {
@@ -181,7 +183,7 @@ Datum KernelBuilder::print(const BoundArguments& arguments) {
     return Datum::none();
   }
   if (request_.loc == function_.loc) {
-    report(diag::hint_no_effect, arguments.call, "'print'", "a kernel that is compiled for itself")
+    report(diag::hint_no_effect, arguments.call, "'print'", "a kernel that is compiled on its own")
         .help("call the kernel in a @jit function, whose calls print what it shows");
     return Datum::none();
   }
@@ -217,7 +219,7 @@ void KernelBuilder::describe_prints(schedule::KernelInstance& instance,
     Attr item = context().dict({{"label", context().string(print.label)},
                                 {"source", context().string(print.source)},
                                 {"extents", sizes(print.extents)},
-                                {"turns", sizes(print.turns)},
+                                {"trip_counts", sizes(print.trip_counts)},
                                 {"loop", context().integer(loop)}});
     instance.prints.push_back({item, output(print.values), output(print.shown)});
   }

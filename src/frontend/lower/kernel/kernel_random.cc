@@ -1,6 +1,6 @@
-// Random numbers in kernels: word i % 4 of Philox4x32-10 with counter i / 4, where i is the element's number in the
-// whole tensor and not in the tile. So every schedule gives the same numbers, and those of an entry's `uniform` with
-// the same seed are the same bits.
+// Random numbers in kernels: word i % 4 of Philox4x32-10 with counter i / 4, where i is the
+// element's number in the whole tensor, not in the tile. So every schedule gives the same numbers,
+// and an entry's `uniform` with the same seed gives the same bits.
 
 #include <algorithm>
 #include <array>
@@ -89,7 +89,7 @@ bool is_integer_ir(const Datum& datum, TypeKind kind) {
 
 }  // namespace
 
-/// A seed as a u64 tile of one element, of that rank; null when a mistake was reported.
+/// A seed as a u64 tile of one element, of that rank; null when an error was reported.
 Value* KernelBuilder::seed_key(const Datum& seed, size_t rank, Loc loc) {
   Type type = context().tile(std::vector<Dim>(rank, dims().constant(1)), DType::U64);
   if (seed.is(DatumKind::Int)) {
@@ -106,7 +106,7 @@ Value* KernelBuilder::seed_key(const Datum& seed, size_t rank, Loc loc) {
 }
 
 /// The number of each element of a tile in the space of all of them: of the grid's axes, then of the loops around, the
-/// last fastest. Axes of the tile are told by their extents, in the order of their declaration. Weights of a softmax in
+/// last fastest. Axes of the tile are recognised by their extents, in the order of their declaration. Weights of a softmax in
 /// a loop have its axis last, and are the same along axes that they lack: those of the values.
 Value* KernelBuilder::element_numbers(const std::vector<Dim>& dims, bool weights, Loc loc) {
   struct Coordinate {
@@ -195,7 +195,7 @@ Datum KernelBuilder::load_seed_of_call(Loc loc) {
   return ops_.handle(ops_.builder().value(info(OpKind::Extract), {{tile}}, context().scalar(DType::U64)), loc);
 }
 
-/// Which elements of a tile of those dims have a random number of at least p; poison where a mistake was reported.
+/// Which elements of a tile of those dims have a random number of at least p; poison where an error was reported.
 Datum KernelBuilder::undropped(const BoundArguments& arguments, double p, const std::vector<Dim>& dims, bool weights) {
   enum Argument : size_t { Tile, Probability, Seed, Index, Stream };
   auto stream = expect_int(arguments[Stream], arguments.locs[Stream], "the stream");
@@ -229,7 +229,7 @@ Datum KernelBuilder::dropout(const BoundArguments& arguments) {
   Datum x = deferred ? weights->scores : materialised(arguments[Tile]);
   if (!x.is_ir() || !x.as_ir().value->type()->is(TypeKind::Tile)) {
     if (x.is_poison()) return x;
-    report(diag::wrong_kind, arguments.locs[Tile], "what 'dropout_in_kernel' takes", describe(x), "a tile");
+    report(diag::wrong_kind, arguments.locs[Tile], "the value of 'dropout_in_kernel'", describe(x), "a tile");
     return Datum::poison();
   }
   auto p = expect_number(arguments[Probability], arguments.locs[Probability], "the probability");

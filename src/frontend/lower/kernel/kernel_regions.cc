@@ -66,7 +66,7 @@ bool KernelBuilder::check_privileges(const TypePattern& type) {
   return unsupported(type.loc, "a Region of something else than a Tensor"), false;
 }
 
-/// What regions add to the results: their types, after those that the source returns.
+/// The results that regions add: their types, after those that the source returns.
 bool KernelBuilder::declare_regions() {
   returned_ = result_dims_.size();
   size_t next = 0;
@@ -97,20 +97,20 @@ bool KernelBuilder::check_load(const Value* tensor, Loc loc) {
   Region* region = region_of(tensor);
   if (!region) return true;
   if (!is_read(region->parameter->type)) {
-    report(diag::wrong_kind, loc, "what 'tile.load' reads",
+    report(diag::wrong_kind, loc, "the source of 'tile.load'",
            fmt::format("{}, which is only written", quoted(*region->parameter)), "a tensor that is read")
         .help("Region[read_write] is read, too");
     return false;
   }
   if (!region->stored.known()) return true;
-  report(diag::wrong_kind, loc, "what 'tile.load' reads",
+  report(diag::wrong_kind, loc, "the source of 'tile.load'",
          fmt::format("{}, which was stored", quoted(*region->parameter)), "a tensor as the kernel found it")
       .label(region->stored, "it is stored here")
       .help("keep the tile that was stored in a variable");
   return false;
 }
 
-/// Index and extent of the stored tile along each dimension of the region; nothing when a mistake was reported.
+/// Index and extent of the stored tile along each dimension of the region; nothing when an error was reported.
 std::optional<KernelBuilder::Place> KernelBuilder::stored_place(const IrValue& tensor, Value* value,
                                                                                const BoundArguments& arguments) {
   enum Argument : size_t { Stored, Tensor, Index };
@@ -182,7 +182,7 @@ KernelBuilder::Region* KernelBuilder::written_region(const Datum& tensor, Loc lo
   bool is_tensor = tensor.is_ir() && tensor.as_ir().value->type()->is(TypeKind::Tensor);
   Region* region = is_tensor ? region_of(tensor.as_ir().value) : nullptr;
   if (!region) {
-    report(diag::wrong_kind, loc, fmt::format("what '{}' writes to", by), describe(tensor), "a region")
+    report(diag::wrong_kind, loc, fmt::format("the destination of '{}'", by), describe(tensor), "a region")
         .help("a parameter that the kernel changes is declared so: y: Region[write] Tensor[…]");
   }
   return region;
@@ -190,7 +190,7 @@ KernelBuilder::Region* KernelBuilder::written_region(const Datum& tensor, Loc lo
 
 Value* KernelBuilder::value_for(const Region& region, const Datum& stored, Loc loc) {
   if (!stored.is_ir() || !stored.as_ir().value->type()->is(TypeKind::Tile)) {
-    report(diag::wrong_kind, loc, fmt::format("what is stored in {}", quoted(*region.parameter)), describe(stored),
+    report(diag::wrong_kind, loc, fmt::format("the value stored in {}", quoted(*region.parameter)), describe(stored),
            "a tile");
     return nullptr;
   }
@@ -198,7 +198,7 @@ Value* KernelBuilder::value_for(const Region& region, const Datum& stored, Loc l
   Value* value = stored.as_ir().value;
   DType dtype = region.out->type()->dtype;
   if (value->type()->dtype != dtype && !widens_to(value->type()->dtype, dtype)) {
-    auto builder = report(diag::narrowing, loc, fmt::format("what is stored in {}", quoted(*region.parameter)),
+    auto builder = report(diag::narrowing, loc, fmt::format("the value stored in {}", quoted(*region.parameter)),
                           to_string(value->type()->dtype), to_string(dtype));
     help_conversion(builder, loc, dtype, "tile.cast");
     return nullptr;
@@ -230,7 +230,7 @@ Datum KernelBuilder::store(const BoundArguments& arguments) {
   if (std::string given, wanted; lies_otherwise(value, *place, given, wanted)) {
     report(diag::wrong_kind, arguments.call, fmt::format("the tile stored in {}", quoted(*region->parameter)), given,
            wanted)
-        .help("with blocks of other sizes its elements would be others: exchange its axes, or the indices");
+        .help("other block sizes would change its elements: exchange its axes, or the indices");
     return Datum::poison();
   }
   value = ops_.reshape(value, part);

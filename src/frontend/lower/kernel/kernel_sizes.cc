@@ -1,12 +1,14 @@
-// Sizes of the caller in a kernel. A kernel has dims of its own, and names that it shares with the caller mean nothing:
-// the M of a kernel of rows may be the caller's N, and a size S of the caller no dim of the kernel at all. Functions
-// that the kernel is given (`mask_mod=lambda b, h, i, j: i - j < W`), the file around it and the function that it is
-// defined in have sizes by name. So whatever a name has that stands in a scope of theirs is brought over when it is
-// read: a size that the operands' dims say is written in them, and any other becomes a dim of the kernel, which the
-// call binds as it does the rest. Scopes that are opened while the kernel is built have sizes of the kernel already.
+// Sizes of the caller in a kernel. A kernel has dims of its own, and names that it shares with the
+// caller are unrelated: the M of a kernel of rows may be the caller's N, and a size S of the caller
+// may be no dim of the kernel. Functions that the kernel is given (`mask_mod=lambda b, h, i, j: i -
+// j < W`), the file around it and the function that it is defined in refer to the caller's sizes by
+// name. So a value from one of their scopes is converted when it is read: a size that the operands'
+// dims determine is written in them, and any other becomes a dim of the kernel, which the call
+// binds like the rest. Scopes that are opened while the kernel is built have sizes of the kernel
+// already.
 //
-// Passes may write other dims into a call than those that the names had when it was built; `sizes` of the request has
-// what they stand for now.
+// Passes may change the dims of a call after it was built; `sizes` of the request has the current
+// dims of the names.
 
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "support/diagnostic_rows.h"
@@ -35,7 +37,7 @@ Datum KernelBuilder::received(const Scope& from, Datum value) {
   report(diag::unsupported_construct, request_.loc, fmt::format("a kernel that reads {} from around it",
                                                                 subject_of(tensor)))
       .label(tensor.origin, "the tensor")
-      .help("what a kernel reads are its parameters");
+      .help("a kernel reads only its parameters");
   return Datum::poison();
 }
 

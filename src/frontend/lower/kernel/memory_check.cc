@@ -1,12 +1,15 @@
-// Runs a kernel's body on numbers, as one thread of one program does, and tells MemoryOrder what it does to memory.
+// Runs a kernel's body on numbers, as one thread of one program does, and reports the accesses to
+// memory to MemoryOrder.
 //
-// Which slot an access means, how many turns a loop has and which branch is taken depends on sizes, on the program's
-// place in the grid and on what is in tensors. So a body is run several times, each time at other sizes, in another
-// program and with other contents, which are drawn and not random: every size is a number of blocks, from one to one
-// more than there are slots (nine at most), and tensors hold zeros, ones, or small numbers of elements and of blocks.
-// All elements of a tile count as equal; what is no elementwise op of known tiles is drawn, too, the same for the same
-// operands. So each run is one that the program can have, and a fault that is met is one. Faults that only show at more
-// turns, or with other contents, are not found here; the interpreter of tiles finds those where they happen.
+// The slot of an access, the trip count of a loop and the branch taken depend on sizes, on the
+// program's place in the grid and on the contents of tensors. So a body is run several times, each
+// time at other sizes, in another program and with other contents. These are hashed, not random:
+// every size is a number of blocks, from one to one more than there are slots (nine at most), and
+// tensors hold zeros, ones, or small numbers of elements and of blocks. All elements of a tile count
+// as equal. An op that is not elementwise on known tiles gives a hashed value, the same for the same
+// operands. So the program can have each of these runs, and each fault found is real. Faults that
+// show only at higher trip counts, or with other contents, are not found here; the interpreter of
+// tiles finds them where they happen.
 //
 // Runs end after a number of steps, so that checking stays cheap whatever the body's constant loops count to.
 
@@ -29,28 +32,29 @@ namespace in = schedule::in;
 
 namespace {
 
-/// What contents and places a run has.
+/// The contents of tensors and the places of a run.
 enum class Contents : uint8_t { Zeros, Ones, Small, Signed };
 
 constexpr Contents all_contents[] = {Contents::Zeros, Contents::Ones, Contents::Small, Contents::Signed};
-constexpr int64_t most_turns = 9, most_steps = 1 << 15, most_steps_of_all = 1 << 18;
+constexpr int64_t most_trips = 9, most_steps = 1 << 15, most_steps_of_all = 1 << 18;
 
 bool is_memory(Value* value) {
   return value->type()->is(TypeKind::View) && value->type()->space == MemorySpace::Shared;
 }
 
-/// What all runs of a body share.
+/// The data that all runs of a body share.
 struct Plan {
   DimTable* dims;
   std::span<const KernelAxis> axes;
   std::map<std::string, int64_t, std::less<>> blocks;  ///< of symbols, in elements
   int64_t block = 1;                                   ///< the largest of these
-  int64_t turns = 2;                                   ///< the most blocks that a size has
+  int64_t trip_count = 2;                              ///< the most blocks that a size has
 };
 
 class Run {
  public:
-  Run(const Plan& plan, int64_t turns, Contents contents) : plan_(plan), turns_(turns), contents_(contents) {}
+  Run(const Plan& plan, int64_t trip_count, Contents contents)
+      : plan_(plan), trip_count_(trip_count), contents_(contents) {}
 
   void run(Block* body) {
     for (const KernelAxis& axis : plan_.axes) {
@@ -71,8 +75,8 @@ class Run {
 
   /// The number of blocks that a symbol stands for.
   int64_t blocks_of(std::string_view symbol) const {
-    if (contents_ == Contents::Zeros || contents_ == Contents::Ones) return turns_;
-    return 1 + int64_t(hash64(symbol, uint64_t(turns_)) % uint64_t(plan_.turns));
+    if (contents_ == Contents::Zeros || contents_ == Contents::Ones) return trip_count_;
+    return 1 + int64_t(hash64(symbol, uint64_t(trip_count_)) % uint64_t(plan_.trip_count));
   }
 
   int64_t size(Dim dim) {
@@ -92,14 +96,14 @@ class Run {
     switch (contents_) {
       case Contents::Zeros: return 0;
       case Contents::Ones: return count - 1;
-      default: return int64_t(hash64(axis.name, uint64_t(turns_) * 4 + uint64_t(contents_)) % uint64_t(count));
+      default: return int64_t(hash64(axis.name, uint64_t(trip_count_) * 4 + uint64_t(contents_)) % uint64_t(count));
     }
   }
 
   /// Contents that nothing in the body says.
   Element drawn(uint64_t key, DType dtype) {
     saw_contents_ = true;
-    uint64_t bits = hash_combine(key, uint64_t(turns_) * 4 + uint64_t(contents_)) * 0x9e3779b97f4a7c15ULL >> 32;
+    uint64_t bits = hash_combine(key, uint64_t(trip_count_) * 4 + uint64_t(contents_)) * 0x9e3779b97f4a7c15ULL >> 32;
     bool is_wide = dtype_info(dtype).bits >= 32;
     int64_t number = int64_t(bits & 7) * (is_wide && (bits & 8) ? plan_.block : 1);
     if (contents_ == Contents::Zeros || contents_ == Contents::Ones) number = contents_ == Contents::Ones;
@@ -190,7 +194,7 @@ class Run {
     return evaluate_elementwise(kind, op->operand(choose ? 1 : 0)->type()->dtype, to, operands);
   }
 
-  /// What a block's terminator gives.
+  /// The operands of a block's terminator.
   std::vector<Element> yielded(Block* block) {
     std::vector<Element> values;
     Op* yield = block->terminator();
@@ -207,15 +211,15 @@ class Run {
     std::vector<Element> carried;
     for (Value* init : pipeline->ins(in::Pipeline::inits)) carried.push_back(at(init));
     Block* body = pipeline->region()->front();
-    for (int64_t turn = first; turn < last; ++turn) {
-      order_.begin_turn();
-      values_[body->arg(0)] = Element{.i = turn};
+    for (int64_t iteration = first; iteration < last; ++iteration) {
+      order_.begin_iteration();
+      values_[body->arg(0)] = Element{.i = iteration};
       for (size_t i = 0; i < carried.size(); ++i) values_[body->arg(unsigned(i) + 1)] = carried[i];
       execute(body);
       if (stopped()) return;
       carried = yielded(body);
     }
-    order_.begin_turn();
+    order_.begin_iteration();
     for (size_t i = 0; i < carried.size(); ++i) values_[pipeline->result(unsigned(i))] = carried[i];
   }
 
@@ -228,7 +232,7 @@ class Run {
   }
 
   const Plan& plan_;
-  int64_t turns_;
+  int64_t trip_count_;
   Contents contents_;
   MemoryOrder order_;
   std::unordered_map<Value*, Element> values_;  ///< of a tile: that of each element
@@ -256,7 +260,7 @@ std::optional<Plan> plan_of(DimTable& dims, Block* body, std::span<const KernelA
     concerned |= op->is(info(OpKind::Alloc)) || op->is(info(OpKind::CopyWait)) || op->is(info(OpKind::Barrier));
     if (op->is(info(OpKind::Slot))) {
       int64_t slots = op->in(in::Slot::memory)->type()->dims[0]->constant().value_or(1);
-      plan.turns = std::clamp(slots + 1, plan.turns, most_turns);
+      plan.trip_count = std::clamp(slots + 1, plan.trip_count, most_trips);
     }
     if (!op->is(info(OpKind::Pipeline))) return;
     for (const DimTerm& term : op->dim_attr("count")->terms) {
@@ -280,10 +284,10 @@ std::optional<MemoryFault> check_memory_order(DimTable& dims, Block* body, std::
                                               std::set<const Op*>& displaced) {
   std::optional<Plan> plan = plan_of(dims, body, axes);
   int64_t steps = 0;
-  for (int64_t turns = 1; plan && turns <= plan->turns; ++turns) {
+  for (int64_t trip_count = 1; plan && trip_count <= plan->trip_count; ++trip_count) {
     bool sizes_matter = false;
     for (Contents contents : all_contents) {
-      Run run(*plan, turns, contents);
+      Run run(*plan, trip_count, contents);
       run.run(body);
       if (run.fault()) return run.fault();
       displaced.insert(run.displaced().begin(), run.displaced().end());

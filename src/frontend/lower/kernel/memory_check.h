@@ -1,5 +1,5 @@
 #pragma once
-// Whether a kernel orders its accesses of explicit shared memory, found before any machine is known.
+// Checks, before a target is known, whether a kernel orders its accesses of explicit shared memory.
 
 #include <optional>
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace tessera::frontend {
 
-/// Runs the body of a kernel's grid at some sizes and keeps account of its accesses; the first fault that is met.
+/// Runs the body of a kernel's grid at some sizes and keeps account of its accesses; the first fault found.
 /// `displaced` gets the loads of slots that were filled by another number.
 std::optional<MemoryFault> check_memory_order(DimTable& dims, Block* body, std::span<const KernelAxis> axes,
                                               std::set<const Op*>& displaced);

@@ -10,14 +10,16 @@ namespace tessera::frontend {
 
 namespace {
 
-constexpr std::string_view meets = "let all threads come to this place first: tile.barrier()";
+constexpr std::string_view barrier_help = "let all threads reach this place first: tile.barrier()";
 
 bool starts_alike(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
   return std::equal(a.begin(), a.begin() + std::ptrdiff_t(std::min(a.size(), b.size())), b.begin());
 }
 
 /// Whether one lies in the other.
-bool meet(const MemoryPlace& a, const MemoryPlace& b) { return a.memory == b.memory && starts_alike(a.slots, b.slots); }
+bool overlap(const MemoryPlace& a, const MemoryPlace& b) {
+  return a.memory == b.memory && starts_alike(a.slots, b.slots);
+}
 
 /// Whether the loop around `op` runs `before`, too.
 bool share_a_loop(Op* op, Op* before) {
@@ -39,9 +41,9 @@ std::string wrapped(const MemoryPlace& a, const MemoryPlace& b) {
 }  // namespace
 
 std::string MemoryOrder::help_for(const Access& before) const {
-  if (!before.under_way) return std::string(meets);
+  if (!before.in_flight) return std::string(barrier_help);
   auto younger = std::count_if(&before + 1, writes_.data() + writes_.size(),
-                               [](const Access& write) { return write.under_way; });
+                               [](const Access& write) { return write.in_flight; });
   std::string wait = younger == 0 ? "tile.wait()" : fmt::format("tile.wait(pending={}) or less", younger);
   return fmt::format("wait for the copy, and let all threads see it: {}, then tile.barrier()", wait);
 }
@@ -51,12 +53,12 @@ void MemoryOrder::fail(Op* op, const MemoryPlace& place, std::string_view what, 
   std::string_view other = is_read          ? "'tile.load' may still read"
                            : before.is_copy ? "'tile.async_copy' may still write"
                                             : "'tile.store' may still write";
-  bool earlier = before.turn != turn_ && share_a_loop(op, before.op);
+  bool earlier = before.iteration != iteration_ && share_a_loop(op, before.op);
   fault_ = MemoryFault{op, before.op, what, other, earlier, {}};
   std::string slots = wrapped(place, before.place);
-  // Who waits for a copy only to write over it never reads what it brought.
+  // A copy that is awaited only to be overwritten is never read.
   bool lost = !is_read && !slots.empty();
-  if (!lost) fault_->helps.push_back(is_read ? std::string(meets) : help_for(before));
+  if (!lost) fault_->helps.push_back(is_read ? std::string(barrier_help) : help_for(before));
   if (!slots.empty()) fault_->helps.push_back((lost ? "" : "or ") + slots);
 }
 
@@ -65,10 +67,10 @@ void MemoryOrder::write(Op* op, const MemoryPlace& place, bool is_copy) {
   std::string_view what = is_copy ? "'tile.async_copy' writes" : "'tile.store' writes";
   for (const std::vector<Access>* accesses : {&reads_, &writes_}) {
     for (const Access& before : *accesses) {
-      if (meet(before.place, place)) return fail(op, place, what, before);
+      if (overlap(before.place, place)) return fail(op, place, what, before);
     }
   }
-  writes_.push_back({op, place, turn_, is_copy, is_copy});
+  writes_.push_back({op, place, iteration_, is_copy, is_copy});
   auto known = std::find_if(filled_.begin(), filled_.end(), [&](const MemoryPlace& each) {
     return each.memory == place.memory && each.slots == place.slots;
   });
@@ -83,11 +85,11 @@ void MemoryOrder::read(Op* op, const MemoryPlace& place) {
   if (fault_) return;
   std::string_view what = "'tile.load' reads";
   for (const Access& before : writes_) {
-    if (meet(before.place, place)) return fail(op, place, what, before);
+    if (overlap(before.place, place)) return fail(op, place, what, before);
   }
   bool filled = false;
   for (const MemoryPlace& each : filled_) {
-    if (!meet(each, place)) continue;
+    if (!overlap(each, place)) continue;
     filled = true;
     if (!starts_alike(each.indices, place.indices)) displaced_.insert(op);
   }
@@ -95,27 +97,27 @@ void MemoryOrder::read(Op* op, const MemoryPlace& place) {
     fault_ = MemoryFault{op, nullptr, what, {}, false, {"fill it first: tile.async_copy or tile.store"}};
     return;
   }
-  reads_.push_back({op, place, turn_});
+  reads_.push_back({op, place, iteration_});
 }
 
 /// The oldest copies are over first.
 void MemoryOrder::wait(int64_t pending) {
-  int64_t left = std::count_if(writes_.begin(), writes_.end(), [](const Access& write) { return write.under_way; });
+  int64_t left = std::count_if(writes_.begin(), writes_.end(), [](const Access& write) { return write.in_flight; });
   for (Access& write : writes_) {
     if (left <= pending) return;
-    if (!write.under_way) continue;
-    write.under_way = false;
+    if (!write.in_flight) continue;
+    write.in_flight = false;
     --left;
   }
 }
 
 void MemoryOrder::barrier() {
-  std::erase_if(writes_, [](const Access& write) { return !write.under_way; });
+  std::erase_if(writes_, [](const Access& write) { return !write.in_flight; });
   reads_.clear();
 }
 
 void MemoryOrder::finish() {
-  auto left = std::find_if(writes_.begin(), writes_.end(), [](const Access& write) { return write.under_way; });
+  auto left = std::find_if(writes_.begin(), writes_.end(), [](const Access& write) { return write.in_flight; });
   if (fault_ || left == writes_.end()) return;
   fault_ = MemoryFault{left->op, nullptr, {}, {}, false, {"wait for it at last: tile.wait()"}};
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Accesses of explicit shared memory that nothing orders, told from what one thread does, one access after another.
+// Finds accesses of explicit shared memory that nothing orders, from the sequence of accesses of one
+// thread.
 
 #include <optional>
 #include <set>
@@ -17,7 +18,7 @@ struct MemoryFault {
   Op* before = nullptr;  ///< the access that is not over; null: nothing was ever written, or nothing follows
   std::string_view what = {};
   std::string_view other = {};
-  bool earlier_turn = false;  ///< `before` was in another turn of a loop
+  bool earlier_iteration = false;  ///< `before` was in another iteration of a loop
   std::vector<std::string> helps = {};
 };
 
@@ -38,8 +39,8 @@ class MemoryOrder {
   void barrier();
   /// The program ends here.
   void finish();
-  /// A turn of a loop begins, or what follows the loop.
-  void begin_turn() { ++turn_; }
+  /// An iteration of a loop begins, or the code after the loop.
+  void begin_iteration() { ++iteration_; }
 
   /// The first one found; what comes after it is not looked at.
   const std::optional<MemoryFault>& fault() const { return fault_; }
@@ -50,9 +51,9 @@ class MemoryOrder {
   struct Access {
     Op* op;
     MemoryPlace place;
-    int64_t turn;
+    int64_t iteration;
     bool is_copy = false;
-    bool under_way = false;  ///< a copy that this thread has not waited for
+    bool in_flight = false;  ///< a copy that this thread has not waited for
   };
 
   void fail(Op* op, const MemoryPlace& place, std::string_view what, const Access& before);
@@ -62,7 +63,7 @@ class MemoryOrder {
   std::vector<Access> reads_;   ///< since the last barrier
   std::vector<MemoryPlace> filled_;  ///< with the indices of the last write
   std::set<const Op*> displaced_;
-  int64_t turn_ = 0;
+  int64_t iteration_ = 0;
   std::optional<MemoryFault> fault_;
 };
 

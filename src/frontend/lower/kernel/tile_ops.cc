@@ -23,7 +23,7 @@ bool is_tile(const Datum& datum) {
   return datum.is_ir() && datum.as_ir().value->type()->is(TypeKind::Tile);
 }
 
-/// A scalar made of sizes and numbers alone: f32, and in another float dtype where it meets one.
+/// A scalar made of sizes and numbers alone: f32, and promoted to another float dtype beside one.
 bool is_weak(const Datum& datum) {
   return datum.is_ir() && datum.as_ir().weak;
 }
@@ -42,7 +42,7 @@ std::string op_name(ElementwiseKind kind) {
 }
 
 /// The smaller dtype that holds every value of both, or nullopt.
-std::optional<DType> meet(DType a, DType b) {
+std::optional<DType> promote(DType a, DType b) {
   if (a == b || widens_to(b, a)) return a;
   if (widens_to(a, b)) return b;
   return std::nullopt;
@@ -87,12 +87,12 @@ std::optional<DType> TileOps::common_dtype(std::span<const Datum> operands, bool
     all_bool = all_bool && operand.is(DatumKind::Bool);
     if (!operand.is_ir() || is_weak(operand)) continue;
     DType dtype = operand.as_ir().value->type()->dtype;
-    std::optional<DType> met = common ? meet(*common, dtype) : dtype;
-    if (!met) {
+    std::optional<DType> promoted = common ? promote(*common, dtype) : dtype;
+    if (!promoted) {
       evaluator_.report_mixed_dtypes(loc, *common, dtype, wide_enough(*common, dtype), "tile.cast");
       return std::nullopt;
     }
-    common = met;
+    common = promoted;
   }
   if (common) return common;
   if (all_bool) return DType::Bool;
@@ -145,7 +145,7 @@ bool TileOps::check_class(ElementwiseKind kind, DType dtype, std::span<const Dat
   return false;
 }
 
-/// A number takes the dtype of the tiles it meets, which must have it.
+/// A number takes the dtype of the tiles beside it, which must be able to hold it.
 bool TileOps::check_number(const Datum& number, DType dtype, Loc loc) {
   if (is_weak(number)) {
     if (!is_float(dtype))
@@ -377,15 +377,15 @@ Datum TileOps::dot(const Datum& a, const Datum& b, const Datum& acc, Loc loc) {
       is_float(given) == is_float(*dtype) && given != DType::Bool && *dtype != DType::Bool;
   bool is_narrow = given != wanted && !widens_to(wanted, given);
   if (!same_kind || is_narrow) {
-    evaluator_.report_dtype(diag::dot_accumulator, loc, sum, wanted, "the products are added up here",
+    evaluator_.report_dtype(diag::dot_accumulator, loc, sum, wanted, "the dot accumulates here",
                             to_string(*dtype), to_string(given));
     return Datum::poison();
   }
   Type type = builder_.context().tile(dims, given);
   if (!sum) sum = materialise_constant(Datum::integer(0), type);
-  Value* product = builder_.value(info(OpKind::Dot),
+  Value* dot = builder_.value(info(OpKind::Dot),
                                   {{convert(left, *dtype)}, {convert(right, *dtype)}, {sum}}, type);
-  return handle(product, loc);
+  return handle(dot, loc);
 }
 
 Datum TileOps::transpose(const Datum& tile, std::span<const Datum> perm, Loc loc) {
@@ -449,7 +449,7 @@ Value* TileOps::index(const Datum& datum, Loc loc, std::string_view what) {
     Type type = datum.as_ir().value->type();
     bool one = type->is(TypeKind::Tile) && type->rank() == 0;
     integer = (one || type->is(TypeKind::Scalar)) && is_integer(type->dtype) &&
-              meet(type->dtype, DType::I64) == DType::I64;
+              promote(type->dtype, DType::I64) == DType::I64;
     if (integer && one) {
       Value* number = builder_.value(info(OpKind::Extract), {{datum.as_ir().value}},
                                      builder_.context().scalar(type->dtype));
@@ -478,11 +478,11 @@ double reach_of(Dim size) {
   return sum;
 }
 
-/// How far from 0 a number may be: without end if it was read from memory, or is what the turns of a loop leave.
+/// How far from 0 a number may be: unbounded if it was read from memory, or is carried by a loop.
 double reach_of(const Value* number, std::map<const Value*, double>& known) {
   const Op* def = number->def();
   if (!def) {
-    // The first argument of a loop counts its turns.
+    // The first argument of a loop counts its iterations.
     const Op* around = number->parent_block()->parent_op();
     bool counts = !around->is(info(OpKind::Pipeline)) || number == around->region()->front()->arg(0);
     return counts ? most_tiles : INFINITY;

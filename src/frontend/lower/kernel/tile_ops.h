@@ -21,12 +21,12 @@ class Evaluator;
 /// not.
 std::optional<std::vector<Dim>> broadcast_dims(std::span<const Dim> a, std::span<const Dim> b);
 
-/// What a scan combines, and how; `kind` as in sched.reduce.
+/// The operator and options of a scan; `kind` as in sched.reduce.
 struct ScanOptions {
   std::string_view kind;
   bool exclusive = false;
   bool reverse = false;
-  bool total = false;  ///< gives the pair of the scan and what all elements come to
+  bool total = false;  ///< gives the pair of the scan and the result of all elements
 };
 
 class TileOps {
@@ -35,13 +35,13 @@ class TileOps {
 
   Builder& builder() { return builder_; }
 
-  // Each reports mistakes of the source and gives poison then.
+  // Each reports errors of the source and gives poison then.
   Datum elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc);
   /// `kind` as in sched.reduce; `axes` as written, None for all.
   Datum reduce(std::string_view kind, const Datum& tile, const Datum& axes, bool keepdims, Loc loc);
   /// `axis` as written.
   Datum scan(const Datum& tile, const Datum& axis, const ScanOptions& options, Loc loc);
-  /// Axes as written, None for all: counted from 0, sorted; nullopt when a mistake was reported.
+  /// Axes as written, None for all: counted from 0, sorted; nullopt when an error was reported.
   std::optional<std::vector<int64_t>> read_axes(const Datum& axes, size_t rank, Loc loc, std::string_view what);
   /// acc + a x b; `acc` may be None.
   Datum dot(const Datum& a, const Datum& b, const Datum& acc, Loc loc);
@@ -61,7 +61,7 @@ class TileOps {
   Value* broadcast_to(Value* tile, const std::vector<Dim>& dims);
   Value* convert(Value* value, DType dtype);
   Value* index_constant(int64_t value);
-  /// A tile, scalar or size as an i64 index; null when a mistake was reported.
+  /// A tile, scalar or size as an i64 index; null when an error was reported.
   Value* index(const Datum& datum, Loc loc, std::string_view what);
   /// The index of a tile of `tile` elements along an axis of `extent`. One that was read from memory, or multiplied by
   /// much, may be any number: those that have no tile become -1 or the number of tiles, so that no place in elements
@@ -75,8 +75,8 @@ class TileOps {
   Value* expect_tile(const Datum& datum, Loc loc, std::string_view what);
 
  private:
-  /// The dtype the operands meet in; nullopt when a mistake was reported. `real`: numbers alone
-  /// meet in a float.
+  /// The dtype the operands are promoted to; nullopt when an error was reported. `real`: numbers
+  /// alone are promoted to a float.
   std::optional<DType> common_dtype(std::span<const Datum> operands, bool real, Loc loc);
   std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, Loc loc,
                                               std::string_view what);

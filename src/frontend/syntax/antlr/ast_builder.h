@@ -3,7 +3,7 @@
 //
 // A rule that failed and was recovered from keeps its exception; the builder makes an ErrorExpr or
 // ErrorStmt of it. What the grammar leaves open (operator precedence, assignment targets, keyword
-// arguments, dictionary entries, parameter order) is settled and checked here.
+// arguments, dictionary entries, parameter order) is decided and checked here.
 
 #include <deque>
 #include <span>
@@ -52,7 +52,7 @@ class AstBuilder {
   const ast::Stmt* without_value(const ast::Stmt* stmt);
   void simple_line(Grammar::SimpleLineContext* context, std::vector<const ast::Stmt*>& out);
   const ast::Stmt* simple(Grammar::SimpleStatementContext* context);
-  ast::StmtList suite(Grammar::SuiteContext* context);
+  ast::StmtList block(Grammar::BlockContext* context);
   const ast::Stmt* assignment(Grammar::ExpressionStatementContext* context);
   const ast::Stmt* augmented(Grammar::ExpressionStatementContext* context);
   const ast::Stmt* if_statement(Grammar::IfStatementContext* context);

@@ -1,4 +1,4 @@
-// Functions, modules, imports and what they are made of.
+// Functions, modules, imports and their parts.
 
 #include "frontend/syntax/antlr/ast_builder.h"
 #include "support/diagnostic_rows.h"
@@ -126,7 +126,7 @@ const Stmt* AstBuilder::def_statement(Grammar::DecoratorsContext* decorators_con
   node->parameters = parameters(context->parameters());
   result(context->result(), *node);
   node->where = where(context->whereClause());
-  node->body = suite(context->suite());
+  node->body = block(context->block());
   return node;
 }
 
@@ -139,7 +139,7 @@ const Stmt* AstBuilder::module_statement(Grammar::DecoratorsContext* decorators_
   node->name = identifier(context->NAME());
   node->parameters = parameters(context->parameters());
   node->where = where(context->whereClause());
-  node->body = suite(context->suite());
+  node->body = block(context->block());
   return node;
 }
 

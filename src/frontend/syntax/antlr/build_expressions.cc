@@ -10,7 +10,7 @@ using namespace ast;
 
 namespace {
 
-/// What a message calls an expression that is in the wrong place.
+/// The name, in messages, of an expression that is in the wrong place.
 std::string_view describe(NodeKind kind) {
   switch (kind) {
     case NodeKind::Call: return "a call";

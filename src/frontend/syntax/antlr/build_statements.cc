@@ -62,7 +62,7 @@ void AstBuilder::statement(Grammar::StatementContext* context, std::vector<const
   out.push_back(made != nullptr ? made : error_stmt(context));
 }
 
-/// What is left of a statement after which something stands that is no part of one: its names.
+/// The names of a statement that is followed by tokens that do not belong to one.
 const Stmt* AstBuilder::without_value(const Stmt* stmt) {
   const Expr* unknown = error_expr(stmt->loc);
   if (const auto* assign = as<Assign>(stmt)) {
@@ -169,8 +169,8 @@ const Stmt* AstBuilder::augmented(Grammar::ExpressionStatementContext* context) 
   return node;
 }
 
-/// The statements of a suite; one ErrorStmt where there are none.
-StmtList AstBuilder::suite(Grammar::SuiteContext* context) {
+/// The statements of a block; one ErrorStmt where there are none.
+StmtList AstBuilder::block(Grammar::BlockContext* context) {
   std::vector<const Stmt*> found;
   if (is_sound(context)) {
     if (context->simpleLine() != nullptr) simple_line(context->simpleLine(), found);
@@ -183,13 +183,13 @@ StmtList AstBuilder::suite(Grammar::SuiteContext* context) {
 const Stmt* AstBuilder::if_statement(Grammar::IfStatementContext* context) {
   If* node = make<If>(loc(context));
   std::vector<Grammar::ExpressionContext*> conditions = context->expression();
-  std::vector<Grammar::SuiteContext*> suites = context->suite();
+  std::vector<Grammar::BlockContext*> blocks = context->block();
   std::vector<IfArm> arms;
-  for (size_t i = 0; i < conditions.size() && i < suites.size(); ++i) {
-    arms.push_back({expression(conditions[i]), suite(suites[i]), loc(conditions[i])});
+  for (size_t i = 0; i < conditions.size() && i < blocks.size(); ++i) {
+    arms.push_back({expression(conditions[i]), block(blocks[i]), loc(conditions[i])});
   }
   node->arms = list(arms);
-  if (suites.size() > conditions.size()) node->else_body = suite(suites.back());
+  if (blocks.size() > conditions.size()) node->else_body = block(blocks.back());
   return node;
 }
 
@@ -197,14 +197,14 @@ const Stmt* AstBuilder::for_statement(Grammar::ForStatementContext* context) {
   For* node = make<For>(loc(context));
   node->target = targets(context->targets());
   node->iterable = expression_list(context->expressionList());
-  node->body = suite(context->suite());
+  node->body = block(context->block());
   return node;
 }
 
 const Stmt* AstBuilder::while_statement(Grammar::WhileStatementContext* context) {
   While* node = make<While>(loc(context));
   node->condition = expression(context->expression());
-  node->body = suite(context->suite());
+  node->body = block(context->block());
   return node;
 }
 
@@ -221,7 +221,7 @@ const Stmt* AstBuilder::with_statement(Grammar::WithStatementContext* context) {
     items.push_back({expression(item->expression()), target});
   }
   node->items = list(items);
-  node->body = suite(context->suite());
+  node->body = block(context->block());
   return node;
 }
 
@@ -229,8 +229,8 @@ const Stmt* AstBuilder::with_statement(Grammar::WithStatementContext* context) {
 void AstBuilder::on_statement(Grammar::OnStatementContext* context, std::vector<const Stmt*>& out) {
   On* node = make<On>(loc(context));
   node->place = expression(context->expression());
-  node->has_body = context->suite() != nullptr;
-  if (node->has_body) node->body = suite(context->suite());
+  node->has_body = context->block() != nullptr;
+  if (node->has_body) node->body = block(context->block());
   out.push_back(node);
   for (Grammar::SimpleStatementContext* each : context->simpleStatement()) {
     out.push_back(simple(each));

@@ -80,21 +80,21 @@ void ErrorStrategy::reportError(antlr4::Parser* parser, const antlr4::Recognitio
 }
 
 DiagnosticEngine::Builder ErrorStrategy::report_missing_colon(antlr4::Parser* parser,
-                                                              const Mistake& mistake) {
+                                                              const SyntaxError& error) {
   size_t parent = rule_of(parser->getContext()->parent);
   bool tests =
       parent == TesseraParser::RuleIfStatement || parent == TesseraParser::RuleWhileStatement;
-  if (mistake.kind == TokenKind::Assign && tests) {
-    return diagnostics_.report(diag::assignment_in_condition, mistake.loc)
-        .fix("write '==' to compare", mistake.loc, "==");
+  if (error.kind == TokenKind::Assign && tests) {
+    return diagnostics_.report(diag::assignment_in_condition, error.loc)
+        .fix("write '==' to compare", error.loc, "==");
   }
-  if (mistake.kind == TokenKind::Bang && parent == TesseraParser::RuleDefStatement) {
-    return diagnostics_.report(diag::expected_token, mistake.loc, "'->'", mistake.found)
-        .fix("effects belong to the result: write '->' before them", mistake.loc.before(), "-> ");
+  if (error.kind == TokenKind::Bang && parent == TesseraParser::RuleDefStatement) {
+    return diagnostics_.report(diag::expected_token, error.loc, "'->'", error.found)
+        .fix("effects belong to the result: write '->' before them", error.loc.before(), "-> ");
   }
-  auto message = diagnostics_.report(diag::expected_token, mistake.loc, "':'", mistake.found);
-  if (mistake.kind == TokenKind::Newline) {
-    message.fix("write ':' where a block begins", mistake.loc.before(), ":");
+  auto message = diagnostics_.report(diag::expected_token, error.loc, "':'", error.found);
+  if (error.kind == TokenKind::Newline) {
+    message.fix("write ':' where a block begins", error.loc.before(), ":");
   }
   return message;
 }
@@ -107,28 +107,28 @@ Loc ErrorStrategy::between(const Token& first, Loc last) const {
   return place;
 }
 
-/// What to write for a word or sign that other languages have; false when there is nothing to say.
-bool ErrorStrategy::help_foreign(DiagnosticEngine::Builder& message, const Mistake& mistake) const {
-  if (mistake.last == nullptr) return false;
-  if (mistake.kind == TokenKind::Bang) {
-    message.fix("write 'not'", mistake.loc, "not ");
+/// The fix for a word or sign of other languages; false when there is none.
+bool ErrorStrategy::help_foreign(DiagnosticEngine::Builder& message, const SyntaxError& error) const {
+  if (error.last == nullptr) return false;
+  if (error.kind == TokenKind::Bang) {
+    message.fix("write 'not'", error.loc, "not ");
     return true;
   }
-  if (is_foreign_sign(mistake.before, mistake.kind)) {
-    const char* word = mistake.kind == TokenKind::Amp ? "and" : "or";
-    message.fix(fmt::format("write '{}'", word), between(*mistake.last, mistake.loc), word);
+  if (is_foreign_sign(error.before, error.kind)) {
+    const char* word = error.kind == TokenKind::Amp ? "and" : "or";
+    message.fix(fmt::format("write '{}'", word), between(*error.last, error.loc), word);
     return true;
   }
-  std::string_view before = buffer_.text(*mistake.last);
-  if (mistake.before != TokenKind::Name) return false;
+  std::string_view before = buffer_.text(*error.last);
+  if (error.before != TokenKind::Name) return false;
   if (std::string_view word = keyword_for(before); !word.empty()) {
     message.fix(fmt::format("write '{}'{}", word, word == "module" ? " for parameters with methods" : ""),
-                buffer_.loc(*mistake.last), std::string(word));
+                buffer_.loc(*error.last), std::string(word));
     return true;
   }
   if (before == "let" || before == "var") {
-    Loc word = buffer_.loc(*mistake.last);
-    if (word.line == mistake.loc.line) word.length = mistake.loc.column - word.column;
+    Loc word = buffer_.loc(*error.last);
+    if (word.line == error.loc.line) word.length = error.loc.column - word.column;
     message.fix("a name is declared by assigning to it", word, "");
     return true;
   }
@@ -137,111 +137,111 @@ bool ErrorStrategy::help_foreign(DiagnosticEngine::Builder& message, const Mista
   return true;
 }
 
-DiagnosticEngine::Builder ErrorStrategy::report_unexpected(const Mistake& mistake) {
-  std::string after = mistake.last != nullptr ? buffer_.describe(*mistake.last) : "nothing";
+DiagnosticEngine::Builder ErrorStrategy::report_unexpected(const SyntaxError& error) {
+  std::string after = error.last != nullptr ? buffer_.describe(*error.last) : "nothing";
   // "unexpected string", "unexpected ')'"
-  std::string_view found = mistake.found;
+  std::string_view found = error.found;
   for (std::string_view article : {"a ", "an "}) found.remove_prefix(found.starts_with(article) ? article.size() : 0);
-  auto message = diagnostics_.report(diag::unexpected_token, mistake.loc, found, after);
-  if (help_foreign(message, mistake)) return message;
-  bool is_prefix = mistake.kind == TokenKind::String && mistake.before == TokenKind::Name &&
-                   buffer_.loc(*mistake.last).behind() == mistake.loc.before();
+  auto message = diagnostics_.report(diag::unexpected_token, error.loc, found, after);
+  if (help_foreign(message, error)) return message;
+  bool is_prefix = error.kind == TokenKind::String && error.before == TokenKind::Name &&
+                   buffer_.loc(*error.last).behind() == error.loc.before();
   if (is_prefix) {
     message.help("a string has no prefix, and holds no expressions");
     return message;
   }
-  if (mistake.kind == TokenKind::Def || mistake.kind == TokenKind::Module) {
+  if (error.kind == TokenKind::Def || error.kind == TokenKind::Module) {
     message.help("a definition begins on a line of its own");
-  } else if (starts_operand(mistake.kind) && ends_operand(mistake.before)) {
+  } else if (starts_operand(error.kind) && ends_operand(error.before)) {
     message.help("an operator or a ',' may be missing between them");
   }
   return message;
 }
 
-/// A keyword that is taken for a name; where it is used as such is no other mistake.
-DiagnosticEngine::Builder ErrorStrategy::report_keyword(const Mistake& mistake) {
-  taken_for_names_.insert(mistake.kind);
-  return diagnostics_.report(diag::keyword_as_name, mistake.loc, mistake.found);
+/// A keyword that is taken for a name; where it is used as such is no other error.
+DiagnosticEngine::Builder ErrorStrategy::report_keyword(const SyntaxError& error) {
+  taken_for_names_.insert(error.kind);
+  return diagnostics_.report(diag::keyword_as_name, error.loc, error.found);
 }
 
 /// Chooses the message by what the grammar would take instead.
-DiagnosticEngine::Builder ErrorStrategy::report_mistake(antlr4::Parser* parser,
-                                                        const Mistake& mistake) {
+DiagnosticEngine::Builder ErrorStrategy::report_syntax_error(antlr4::Parser* parser,
+                                                        const SyntaxError& error) {
   Kinds expected = expected_kinds(parser);
-  TokenKind kind = mistake.kind;
-  TokenKind before = mistake.before;
+  TokenKind kind = error.kind;
+  TokenKind before = error.before;
   size_t rule = parser->getContext()->getRuleIndex();
-  if (kind == TokenKind::Assign && mistake.last && ahead(2) == TokenKind::Greater) {
-    Loc sign = mistake.loc;
+  if (kind == TokenKind::Assign && error.last && ahead(2) == TokenKind::Greater) {
+    Loc sign = error.loc;
     sign.length = 2;
-    bool is_joined = buffer_.loc(mistake.last[2]).before() == mistake.loc.behind();
+    bool is_joined = buffer_.loc(error.last[2]).before() == error.loc.behind();
     size_t parent = rule_of(parser->getContext()->parent);
     bool in_def = rule == TesseraParser::RuleDefStatement || parent == TesseraParser::RuleDefStatement;
     bool is_result = before == TokenKind::Rparen && in_def;
     std::string_view ours = is_result ? "->" : ">=";
-    auto message = diagnostics_.report(diag::unexpected_token, mistake.loc, "'='", buffer_.describe(*mistake.last));
+    auto message = diagnostics_.report(diag::unexpected_token, error.loc, "'='", buffer_.describe(*error.last));
     if (is_joined) message.fix(fmt::format("write '{}'", ours), sign, std::string(ours));
     return message;
   }
   bool ends_head = kind == TokenKind::Newline && contains(expected, TokenKind::Colon) &&
                    (rule == TesseraParser::RuleDefStatement || rule == TesseraParser::RuleModuleStatement);
   if (ends_head || (expected.size() == 1 && expected[0] == TokenKind::Colon)) {
-    return report_missing_colon(parser, mistake);
+    return report_missing_colon(parser, error);
   }
   bool in_head = rule == TesseraParser::RuleDefStatement || rule == TesseraParser::RuleModuleStatement ||
                  rule == TesseraParser::RuleParameters || rule == TesseraParser::RuleParameter;
   bool is_starred = kind == TokenKind::Name && before == TokenKind::Star;
   if (in_head && (is_starred || kind == TokenKind::Power)) {
-    Loc star = is_starred ? buffer_.loc(*mistake.last) : mistake.loc;
+    Loc star = is_starred ? buffer_.loc(*error.last) : error.loc;
     return diagnostics_.report(diag::bad_keyword_marker, star, "gathers no arguments")
         .help("each argument has a parameter of its own; one of several values is given a tuple or a list");
   }
   bool is_type = kind == TokenKind::Name && before == TokenKind::Name && ahead(2) == TokenKind::Lbracket;
   if (in_head && is_type) {
-    return diagnostics_.report(diag::expected_token, mistake.loc, "':'", mistake.found)
-        .fix("the type of a parameter stands behind ':'", buffer_.loc(*mistake.last).behind(), ":");
+    return diagnostics_.report(diag::expected_token, error.loc, "':'", error.found)
+        .fix("the type of a parameter stands behind ':'", buffer_.loc(*error.last).behind(), ":");
   }
   if (kind == TokenKind::Star && before == TokenKind::Import) {
-    return diagnostics_.report(diag::expected_token, mistake.loc, "a name", mistake.found)
+    return diagnostics_.report(diag::expected_token, error.loc, "a name", error.found)
         .help("names are imported one by one: from tessera.nn import gelu, softmax");
   }
   // `:=` is two tokens.
-  bool adjoins = mistake.last && buffer_.loc(*mistake.last).behind() == mistake.loc.before();
+  bool adjoins = error.last && buffer_.loc(*error.last).behind() == error.loc.before();
   if (adjoins && before == TokenKind::Colon && kind == TokenKind::Assign) {
-    return diagnostics_.report(diag::expected_expression, mistake.loc, mistake.found)
-        .fix("write '='", between(*mistake.last, mistake.loc), "=");
+    return diagnostics_.report(diag::expected_expression, error.loc, error.found)
+        .fix("write '='", between(*error.last, error.loc), "=");
   }
   if (in_head && is_keyword(kind) && (before == TokenKind::Lparen || before == TokenKind::Comma)) {
-    return report_keyword(mistake);
+    return report_keyword(error);
   }
-  if (kind == TokenKind::Assign && mistake.begins_line && is_keyword(before)) {
-    return diagnostics_.report(diag::keyword_as_name, buffer_.loc(*mistake.last), display_name(before));
+  if (kind == TokenKind::Assign && error.begins_line && is_keyword(before)) {
+    return diagnostics_.report(diag::keyword_as_name, buffer_.loc(*error.last), display_name(before));
   }
   bool opens_list = before == TokenKind::Comma || is_opening(before);
   bool wants_operand = contains(expected, TokenKind::Integer) ||
                        (opens_list && !starts_operand(kind) && !is_keyword(kind));
   bool is_argument_name = wants_operand && is_keyword(kind) && ahead(2) == TokenKind::Assign;
-  if (is_argument_name) return report_keyword(mistake);
+  if (is_argument_name) return report_keyword(error);
   if (wants_operand && !is_foreign_sign(before, kind)) {
-    auto message = diagnostics_.report(diag::expected_expression, mistake.loc, mistake.found);
+    auto message = diagnostics_.report(diag::expected_expression, error.loc, error.found);
     bool is_starred = opens_list && (kind == TokenKind::Star || kind == TokenKind::Power);
     if (is_starred) message.help("a call gives its arguments one by one; a list or a dict is not unpacked in it");
     return message;
   }
-  if (contains(expected, TokenKind::Name) && is_keyword(kind)) return report_keyword(mistake);
+  if (contains(expected, TokenKind::Name) && is_keyword(kind)) return report_keyword(error);
   bool side_by_side = starts_operand(kind) && ends_operand(before);
   bool lacks_in = rule == TesseraParser::RuleForStatement && contains(expected, TokenKind::In) && side_by_side;
   if (lacks_in) {
-    return diagnostics_.report(diag::expected_token, mistake.loc, "'in'", mistake.found)
-        .fix("write 'in'", mistake.loc.before(), "in ");
+    return diagnostics_.report(diag::expected_token, error.loc, "'in'", error.found)
+        .fix("write 'in'", error.loc.before(), "in ");
   }
   bool names_them = !expected.empty() && expected.size() <= 3 &&
                     !contains(expected, TokenKind::EndOfFile) &&
                     !contains(expected, TokenKind::Newline);
   if (names_them && !side_by_side) {
-    return diagnostics_.report(diag::expected_token, mistake.loc, join(expected), mistake.found);
+    return diagnostics_.report(diag::expected_token, error.loc, join(expected), error.found);
   }
-  return report_unexpected(mistake);
+  return report_unexpected(error);
 }
 
 /// One message about `token`, which the grammar does not allow where it stands.
@@ -250,25 +250,25 @@ void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token* token) {
   if (std::exchange(line_reported_, true) || line_has_error(token)) return;
   size_t at = view(token).buffer_index();
   const Token& offending = buffer_.tokens[at];
-  Mistake mistake;
-  mistake.kind = kind_of(token->getType());
-  mistake.loc = buffer_.loc(offending);
-  if (token->getTokenIndex() != 0) mistake.last = &buffer_.tokens[at - 1];
-  if (mistake.last != nullptr) mistake.before = mistake.last->kind;
-  mistake.begins_line = at < 2 || ends_line(buffer_.tokens[at - 2].kind);
-  bool at_end = mistake.kind == TokenKind::EndOfFile;
-  mistake.found = at_end ? "the end of the statement" : buffer_.describe(offending);
-  bool invisible = at_end || mistake.kind == TokenKind::Newline ||
-                   mistake.kind == TokenKind::Dedent || mistake.kind == TokenKind::Indent;
+  SyntaxError error;
+  error.kind = kind_of(token->getType());
+  error.loc = buffer_.loc(offending);
+  if (token->getTokenIndex() != 0) error.last = &buffer_.tokens[at - 1];
+  if (error.last != nullptr) error.before = error.last->kind;
+  error.begins_line = at < 2 || ends_line(buffer_.tokens[at - 2].kind);
+  bool at_end = error.kind == TokenKind::EndOfFile;
+  error.found = at_end ? "the end of the statement" : buffer_.describe(offending);
+  bool invisible = at_end || error.kind == TokenKind::Newline ||
+                   error.kind == TokenKind::Dedent || error.kind == TokenKind::Indent;
   // Behind decorators the line has ended, and what lacks its definition stands on it.
-  const Token* seen = mistake.before == TokenKind::Newline && at >= 2 ? &buffer_.tokens[at - 2] : mistake.last;
+  const Token* seen = error.before == TokenKind::Newline && at >= 2 ? &buffer_.tokens[at - 2] : error.last;
   if (invisible && seen != nullptr) {
-    mistake.loc = buffer_.loc(*seen);
-    mistake.loc.column += mistake.loc.length;
-    mistake.loc.length = 1;
+    error.loc = buffer_.loc(*seen);
+    error.loc.column += error.loc.length;
+    error.loc.length = 1;
   }
-  auto message = report_mistake(parser, mistake);
-  const Token& guilty = invisible && mistake.last != nullptr ? *mistake.last : offending;
+  auto message = report_syntax_error(parser, error);
+  const Token& guilty = invisible && error.last != nullptr ? *error.last : offending;
   if (guilty.expansion != 0) {
     message.label(buffer_.expansion(guilty.expansion).definition, "the macro is defined here");
   }
@@ -276,7 +276,7 @@ void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token* token) {
 
 /// The block of a head that was wrong did not follow; the head has been reported.
 bool ErrorStrategy::lacks_block(antlr4::Parser* parser) {
-  if (!had_error_ || parser->getContext()->getRuleIndex() != TesseraParser::RuleSuite) return false;
+  if (!had_error_ || parser->getContext()->getRuleIndex() != TesseraParser::RuleBlock) return false;
   return kind_of(tokens_.LA(-1)) == TokenKind::Newline;
 }
 
@@ -323,7 +323,7 @@ antlr4::Token* ErrorStrategy::recoverInline(antlr4::Parser* parser) {
     skip_to_colon();
     return made_up(TokenKind::In);
   }
-  if (rule == TesseraParser::RuleSuite && missing == TokenKind::Colon) {
+  if (rule == TesseraParser::RuleBlock && missing == TokenKind::Colon) {
     report(parser, tokens_.LT(1));
     skip_to_colon();
     if (now() != TokenKind::Colon) return made_up(TokenKind::Colon);
@@ -357,7 +357,7 @@ void ErrorStrategy::recover(antlr4::Parser* parser, std::exception_ptr error) {
       } while (now() == TokenKind::At);
       line_reported_ = now() != TokenKind::Def && now() != TokenKind::Module;  // that one is missing is no news
       return;
-    case TesseraParser::RuleSuite:
+    case TesseraParser::RuleBlock:
       if (lacks_block(parser)) return;
       return skip_line_and_block();
     case TesseraParser::RuleStatement: return skip_line_and_block();

@@ -1,12 +1,12 @@
 #pragma once
-// What happens at a syntax error: one message in our words, then on to the next place where parsing
-// makes sense again. Private to the parser: includes ANTLR.
+// Handles a syntax error: reports one message in our words, then continues at the next place where
+// parsing makes sense. Private to the parser: includes ANTLR.
 //
-// ANTLR would delete or invent single tokens and carry on inside the broken expression, which makes
-// one mistake many messages. Here the exception unwinds to a rule that has a clear end in the token
+// ANTLR would delete or invent single tokens and continue inside the broken expression, so that one
+// error gives many messages. Here the exception unwinds to a rule that has a clear end in the token
 // stream: a simple statement (`;` or the end of the line), the head of a compound statement (its
-// colon, so that the block is parsed all the same), a parameter list (its bracket), a suite, a
-// statement (its line and block). No second message is given on the same line.
+// colon, so that the block is parsed all the same), a parameter list (its bracket), a block, a
+// statement (its line and block). A line gets no second message.
 
 #include <antlr4-runtime.h>
 
@@ -23,7 +23,7 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
   ErrorStrategy(const TokenBuffer& buffer, TokenView& tokens, DiagnosticEngine& diagnostics)
       : buffer_(buffer), tokens_(tokens), diagnostics_(diagnostics) {}
 
-  /// An error was met since reset, reported here or before the parser.
+  /// An error was found since reset, reported here or before the parser.
   bool had_error() const { return had_error_; }
 
   void reset(antlr4::Parser* parser) override;
@@ -37,7 +37,7 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
  private:
   using Kinds = std::vector<TokenKind>;
   /// A token that does not fit, and what stands before it in the declaration.
-  struct Mistake {
+  struct SyntaxError {
     TokenKind kind = TokenKind::EndOfFile;
     TokenKind before = TokenKind::Newline;
     const Token* last = nullptr;
@@ -53,11 +53,11 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
   void report(antlr4::Parser* parser, const antlr4::Token* token);
   bool lacks_block(antlr4::Parser* parser);
   bool line_has_error(const antlr4::Token* token) const;
-  DiagnosticEngine::Builder report_mistake(antlr4::Parser* parser, const Mistake& mistake);
-  DiagnosticEngine::Builder report_missing_colon(antlr4::Parser* parser, const Mistake& mistake);
-  DiagnosticEngine::Builder report_keyword(const Mistake& mistake);
-  DiagnosticEngine::Builder report_unexpected(const Mistake& mistake);
-  bool help_foreign(DiagnosticEngine::Builder& message, const Mistake& mistake) const;
+  DiagnosticEngine::Builder report_syntax_error(antlr4::Parser* parser, const SyntaxError& error);
+  DiagnosticEngine::Builder report_missing_colon(antlr4::Parser* parser, const SyntaxError& error);
+  DiagnosticEngine::Builder report_keyword(const SyntaxError& error);
+  DiagnosticEngine::Builder report_unexpected(const SyntaxError& error);
+  bool help_foreign(DiagnosticEngine::Builder& message, const SyntaxError& error) const;
   Loc between(const Token& first, Loc last) const;
   void skip_to_line_end();
   void skip_line_and_block();

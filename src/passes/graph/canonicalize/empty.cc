@@ -46,7 +46,7 @@ bool no_elements(Op* op, Rewriter& rewriter) {
   return computes && is_empty(op->result()) && replace_with(op, {.i = 0}, rewriter);
 }
 
-/// What a reduction, or a product along k, makes of no element.
+/// What a reduction, or a matmul along k, makes of no element.
 bool combines_nothing(Op* op, Rewriter& rewriter) {
   bool reduces = graph::kind_of(op) == OpKind::Reduce;
   if ((!reduces && graph::kind_of(op) != OpKind::Gemm) || !is_empty(op->operand(0))) return false;

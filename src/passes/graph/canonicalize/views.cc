@@ -1,5 +1,5 @@
 // Views: ops that give the same elements under other dims. A chain becomes one op where one op can
-// say it, and what moves no element becomes a reshape, the simplest of them. A product reads an
+// say it, and what moves no element becomes a reshape, the simplest of them. A matmul reads an
 // operand whose last two axes were exchanged by its own flag.
 
 #include <algorithm>
@@ -194,7 +194,7 @@ bool exchanges_last_two(Op* transpose) {
   return true;
 }
 
-/// A product of a transposed operand reads it transposed.
+/// A matmul of a transposed operand reads it transposed.
 bool product_of_transpose(Op* op, Rewriter& rewriter) {
   if (!is(op, OpKind::Gemm)) return false;
   for (unsigned i = 0; i < 2; ++i) {

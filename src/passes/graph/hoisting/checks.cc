@@ -1,8 +1,8 @@
-// Asks before a loop what its turns would ask one by one.
+// Asks before a loop what its iterations would ask one by one.
 //
 // A check ends the call, and what a call wrote by then it has written: a cache that is updated where it lies must not
-// be half full when the check of a later turn fails. The room of a cache in a loop is a check of a value that grows
-// by the same amount in each turn (`length + n <= S_max`, then `length = length + n`), so that the last turn asks for
+// be half full when the check of a later iteration fails. The room of a cache in a loop is a check of a value that grows
+// by the same amount in each iteration (`length + n <= S_max`, then `length = length + n`), so that the last iteration asks for
 // the most: a `gir.check` of its condition stands before the loop instead. What a loop leaves in such a value is known
 // before it runs, too, and a check behind the loop is asked as one of the value before it: it has nothing to wait for
 // (graph_to_schedule brings checks to the front as far as what they read allows).
@@ -44,12 +44,12 @@ class CheckHoisting {
   }
 
  private:
-  /// `from + by <= limit`, asked for if there are `turns`, and `from + least >= 0` where that is asked for, too: a
+  /// `from + by <= limit`, asked for if there are `iterations`, and `from + least >= 0` where that is asked for, too: a
   /// condition that can be moved.
   struct Bound {
     Advance value;
     Dim limit;
-    Dim turns;
+    Dim iterations;
     Dim least = nullptr;
   };
 
@@ -68,33 +68,33 @@ class CheckHoisting {
     return {a.from ? a.from : b.from, dims_.add(a.by, b.by), a.over_loop || b.over_loop};
   }
 
-  /// What the loop leaves: the value before it, as often further on as there are turns.
+  /// What the loop leaves: the value before it, as often further on as there are iterations.
   Advance over_loop(Op* loop, unsigned carried) {
     std::optional<Dim> step = step_of(loop, carried);
     if (!step) return {loop->result(carried), dims_.constant(0)};
     Advance before = advance(loop->operand(carried));
-    return {before.from, dims_.add(before.by, dims_.mul(turns(loop), *step)), true};
+    return {before.from, dims_.add(before.by, dims_.mul(iterations(loop), *step)), true};
   }
 
-  /// How far a carried value goes in each turn, if always as far.
+  /// How far a carried value goes in each iteration, if always as far.
   std::optional<Dim> step_of(Op* loop, unsigned carried) {
     Block* body = loop->region()->front();
-    Advance turn = advance(body->terminator()->operand(carried));
-    if (turn.from != body->arg(carried) || turn.by->overflow || mentions(turn.by, loop->string_attr("counter"))) {
+    Advance iteration = advance(body->terminator()->operand(carried));
+    if (iteration.from != body->arg(carried) || iteration.by->overflow || mentions(iteration.by, loop->string_attr("counter"))) {
       return std::nullopt;
     }
-    return turn.by;
+    return iteration.by;
   }
 
-  Dim turns(Op* loop) { return dims_.max(loop->dim_attr("count"), dims_.constant(0)); }
+  Dim iterations(Op* loop) { return dims_.max(loop->dim_attr("count"), dims_.constant(0)); }
 
   std::optional<Bound> bound_of(Value* condition) {
     Op* op = condition->def();
     if (op && op->is(graph::info(ElementwiseKind::Or))) {
       for (unsigned i : {0u, 1u}) {
-        Dim turns = absent_turns(op->operand(i));
-        std::optional<Bound> bound = turns ? bound_of(op->operand(1 - i)) : std::nullopt;
-        if (bound) return bound->turns = dims_.min(turns, bound->turns), bound;
+        Dim iterations = absent_iterations(op->operand(i));
+        std::optional<Bound> bound = iterations ? bound_of(op->operand(1 - i)) : std::nullopt;
+        if (bound) return bound->iterations = dims_.min(iterations, bound->iterations), bound;
       }
     }
     if (op && op->is(graph::info(ElementwiseKind::And))) return bound_from_zero(op);
@@ -114,12 +114,12 @@ class CheckHoisting {
     return fits ? (bound->least = value.by, bound) : std::nullopt;
   }
 
-  /// The turns of which a condition says that there are none; null if it says something else.
-  Dim absent_turns(Value* condition) {
+  /// The iterations of which a condition says that there are none; null if it says something else.
+  Dim absent_iterations(Value* condition) {
     Op* op = condition->def();
     if (!op || !op->is(graph::info(ElementwiseKind::Le))) return nullptr;
-    Advance turns = advance(op->operand(0)), none = advance(op->operand(1));
-    return !turns.from && !none.from && none.by->is_constant(0) ? turns.by : nullptr;
+    Advance iterations = advance(op->operand(0)), none = advance(op->operand(1));
+    return !iterations.from && !none.from && none.by->is_constant(0) ? iterations.by : nullptr;
   }
 
   Value* condition(Builder& builder, const Bound& bound, std::span<const DimFact> facts) {
@@ -132,9 +132,9 @@ class CheckHoisting {
       Value* floor = graph::elementwise(builder, ElementwiseKind::Le, {graph::dim(builder, none), value});
       holds = graph::elementwise(builder, ElementwiseKind::And, {floor, holds});
     }
-    if (decide(dims_, {Relation::Greater, bound.turns, none}, facts) == true) return holds;
+    if (decide(dims_, {Relation::Greater, bound.iterations, none}, facts) == true) return holds;
     Value* no_turn =
-        graph::elementwise(builder, ElementwiseKind::Le, {graph::dim(builder, bound.turns), graph::dim(builder, none)});
+        graph::elementwise(builder, ElementwiseKind::Le, {graph::dim(builder, bound.iterations), graph::dim(builder, none)});
     return graph::elementwise(builder, ElementwiseKind::Or, {no_turn, holds});
   }
 
@@ -159,13 +159,13 @@ class CheckHoisting {
     }
   }
 
-  /// What the check asks for in the last turn, of what is known before the loop; nothing if that is not the most that
-  /// it asks for in any turn.
+  /// What the check asks for in the last iteration, of what is known before the loop; nothing if that is not the most that
+  /// it asks for in any iteration.
   std::optional<Bound> in_last_turn(Op* check, Op* loop, std::span<const DimFact> facts) {
     std::optional<Bound> bound = bound_of(check->operand(0));
     Block* body = loop->region()->front();
     if (!bound || bound->value.from->def() || bound->value.from->parent_block() != body) return std::nullopt;
-    for (Dim dim : {bound->value.by, bound->limit, bound->turns}) {
+    for (Dim dim : {bound->value.by, bound->limit, bound->iterations}) {
       if (mentions(dim, loop->string_attr("counter"))) return std::nullopt;
     }
     unsigned carried = bound->value.from->index();
@@ -173,11 +173,11 @@ class CheckHoisting {
     bool grows = step && decide(dims_, {Relation::GreaterEqual, *step, dims_.constant(0)}, facts) == true;
     Advance first = advance(loop->operand(carried));
     if (!grows || !first.from) return std::nullopt;
-    Dim so_far = dims_.mul(dims_.sub(turns(loop), dims_.constant(1)), *step);
+    Dim so_far = dims_.mul(dims_.sub(iterations(loop), dims_.constant(1)), *step);
     Dim least = bound->least ? dims_.add(first.by, bound->least) : nullptr;
     first.by = dims_.add(dims_.add(first.by, bound->value.by), so_far);
     if (first.by->overflow || (least && least->overflow)) return std::nullopt;
-    return Bound{first, bound->limit, dims_.min(bound->turns, loop->dim_attr("count")), least};
+    return Bound{first, bound->limit, dims_.min(bound->iterations, loop->dim_attr("count")), least};
   }
 
   void hoist(Op* check, Op* loop) {
@@ -187,7 +187,7 @@ class CheckHoisting {
     Builder builder = before(loop, check->loc());
     Value* holds = condition(builder, *bound, facts);
     std::string message(check->string_attr("message"));
-    message += ", in one of " + loop->dim_attr("count")->text + " turns";
+    message += ", in one of " + loop->dim_attr("count")->text + " iterations";
     builder.op(graph::info(OpKind::Check), {{holds}}, {}, {{"message", module_.context().string(message)}});
     check->erase();
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Checks that a loop would make in each turn, made before it: see checks.cc.
+// Checks that a loop would make in each iteration, made before it: see checks.cc.
 
 #include "ir/core/module.h"
 

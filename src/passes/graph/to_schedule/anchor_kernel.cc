@@ -28,7 +28,7 @@ FusionGroup without_anchor(const FusionGroup& group) {
   return rest;
 }
 
-/// Tiles that were asked for, along the axes m, n and k of a product or m and n of attention; those not given stay as
+/// Tiles that were asked for, along the axes m, n and k of a matmul or m and n of attention; those not given stay as
 /// they are.
 void set_block(Context& context, const std::vector<int64_t>& extents, size_t rank, schedule::KernelRequest& request) {
   std::vector<NamedAttr> block;

@@ -2,9 +2,9 @@
 //
 // A program of a GPU has no memory of its own but its registers. What a generated kernel has whole is therefore held in
 // registers, where extents are few numbers, or walked in one loop: along one axis of the kernel, which is several of
-// the graph where all accesses walk these as one. A reduction along more is made in turns, the innermost axis first,
-// and what a turn gives goes from one kernel to the next by memory. What was fused with the reduction is then fused
-// with its first turn, or with none, so groups are made anew until each of them fits; every round leaves reductions
+// the graph where all accesses walk these as one. A reduction along more is made in steps, the innermost axis first,
+// and what an iteration gives goes from one kernel to the next by memory. What was fused with the reduction is then fused
+// with its first iteration, or with none, so groups are made anew until each of them fits; every round leaves reductions
 // with fewer axes.
 
 #include <algorithm>
@@ -48,7 +48,7 @@ AxisRuns runs_of(Op* reduce, const std::vector<int>& combined, const KernelSpace
   return runs;
 }
 
-/// Combines along one run after the other, the last first. What a turn gives has the precision that sums are made in.
+/// Combines along one run after the other, the last first. What an iteration gives has the precision that sums are made in.
 void reduce_in_turns(Op* op, const AxisRuns& runs) {
   Builder builder(*op->module());
   builder.set_before(op);

@@ -1,4 +1,4 @@
-// Gives scratch memory its places.
+// Assigns offsets in scratch memory.
 //
 // An alloc lives from the first to the last op of the kernel's own block that touches it, loops
 // counting whole. Two that never live at the same time may share bytes. Sizes are dim expressions,

@@ -1,8 +1,9 @@
-// Branches that only compute give both of their results, and a select takes one of them.
+// Replaces branches without effects by a select between the results of both sides.
 //
-// A program without memory of its own has nowhere to leave what is larger than a fragment when the two sides of a
-// branch meet. A select is computed fragment by fragment, like what reads it. Both sides are then computed, which is no
-// matter of what they mean: they have no effects, and nothing that a condition may guard, a load, is among them.
+// A program without memory of its own has nowhere to keep a result larger than a fragment where the
+// two sides of a branch join. A select is computed fragment by fragment, like the ops that read it.
+// Both sides are then computed. That is safe: they have no effects, and they contain no load, which
+// the condition might guard.
 
 #include <ranges>
 #include <vector>
@@ -65,7 +66,7 @@ void branches_to_selects(Op* kernel) {
   walk(kernel, [&](Op* op) {
     if (op->is(tile::info(OpKind::If))) branches.push_back(op);
   });
-  // What is inside first: it may be all that keeps the outer one from it.
+  // Inner branches first: they may be all that keeps the outer one from being replaced.
   for (Op* branch : branches | std::views::reverse) {
     if (gives_tiles(branch) && only_computes(branch)) take_apart(branch);
   }

@@ -1,9 +1,9 @@
 // Numbers the accesses of kernels, so that the lowering to a machine checks each before it happens
 // and can say which one it was.
 //
-// It stands last at Tile level: what is checked is what the machine will do, with the offsets and
-// limits that all passes before have made. The list of accesses goes with the kernel to the bundle,
-// where the runtime finds the places in the source.
+// It runs last at Tile level, so it checks the accesses that the machine will do, with the offsets
+// and limits that all passes before have made. The list of accesses goes with the kernel to the
+// bundle, where the runtime finds the places in the source.
 
 #include "ir/core/place.h"
 #include "ir/text/access_site.h"

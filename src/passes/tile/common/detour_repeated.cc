@@ -1,15 +1,18 @@
-// Values along one axis twice, taken apart by memory.
+// Separates values that would run along one axis twice, by way of memory.
 //
-// In `h = tanh(x + dot(h, u))` the columns of the sum are those of h, and so, as the product's k, the rows of u: an
-// axis of the program would run along u twice, and no loop binds an axis to two places at once. What lies in memory has
-// no axes. Where the product reads h from there, its k is an axis of its own.
+// In `h = tanh(x + dot(h, u))` the columns of the sum are those of h, and so, as the dot's k, the
+// rows of u. An axis of the program would run along u twice, but a loop cannot bind an axis to two
+// places at once. Memory has no axes: where the dot reads h from memory, its k is an axis of its
+// own.
 //
-// Axes are joined anew, one use of a tile after the other, those first that cost most to take apart. A use that would
-// bring two axes of one tile together reads a copy of its value instead: one that another use has, if its axes fit, or
-// a new one, whose axes are nobody's and so always fit. A copy is loaded from where the value was stored, or it is made
-// once more where that costs no more: constants, coordinates, and what is loaded from memory that nobody writes.
+// The pass joins axes anew, one use of a tile after the other, most expensive separations first. A
+// use that would join two axes of one tile reads a copy of its value instead: the copy of another
+// use, if its axes fit, or a new one, whose axes always fit. A copy is loaded from where the value
+// was stored, or it is computed again where that is cheaper: constants, coordinates, and loads from
+// memory that nothing writes.
 //
-// A GPU's program has no memory of its own: all that has no effect is made once more there, of copies in its turn.
+// A GPU's program has no memory of its own: there all ops without effects are computed again, from
+// copies of their operands.
 
 #include <algorithm>
 #include <map>
@@ -66,13 +69,13 @@ class Partition {
     if (members_[size_t(a)].size() < members_[size_t(b)].size()) std::swap(a, b);
     std::vector<int>& all = members_[size_t(a)];
     const std::vector<int>& fewer = members_[size_t(b)];
-    bool meets = std::ranges::any_of(fewer, [&](int member) {
+    bool repeats_axis = std::ranges::any_of(fewer, [&](int member) {
       for (int axis = tiles_[size_t(member)].first; axis < tiles_[size_t(member)].second; ++axis) {
         if (find(axis) == a) return true;
       }
       return false;
     });
-    if (meets) return false;
+    if (repeats_axis) return false;
     all.insert(all.end(), fewer.begin(), fewer.end());
     parent_[size_t(b)] = a;
     joined_.push_back(b);
@@ -142,19 +145,20 @@ class Detours {
     for (const AxisLink& link : axis_links(op)) links[link.operand].push_back(link);
     std::vector<AxisUse> uses;
     for (auto& [operand, of_it] : links) {
-      int cost = cost_of(op, operand) + (is_made_again(op->operand(operand)) ? 0 : dearest + 1);
+      int cost = cost_of(op, operand) + (is_made_again(op->operand(operand)) ? 0 : most_expensive + 1);
       uses.push_back({op, operand, std::move(of_it), cost});
     }
     return uses;
   }
 
-  static constexpr int dearest = 3;
+  static constexpr int most_expensive = 3;
 
-  /// A product reads its factors often, and what exchanges or spreads axes reads across them: memory serves both well.
+  /// A dot reads its factors often, and ops that exchange or repeat axes read across them: memory
+  /// serves both well.
   static int cost_of(Op* op, unsigned operand) {
     switch (kind_of(op)) {
       case OpKind::Dot:
-        return operand == op->slot_begin(in::Dot::c) ? dearest : 0;
+        return operand == op->slot_begin(in::Dot::c) ? most_expensive : 0;
       case OpKind::Transpose:
       case OpKind::Reshape:
       case OpKind::Broadcast:
@@ -163,7 +167,7 @@ class Detours {
       case OpKind::Scan:
         return 2;
       default:
-        return dearest;
+        return most_expensive;
     }
   }
 

@@ -1,9 +1,9 @@
 // What one launch of a kernel computes and moves, as expressions of its dims.
 //
 // Work is counted where a program is still written in tiles. An op computes as many elements as its
-// tile has, once for each program and each turn of the loops around it. Where a tile axis is cut into
-// blocks, blocks and programs together are the axis of the memory that it is loaded from or stored to:
-// that extent stands for both, so that what lies past an edge is not counted.
+// tile has, once for each program and each iteration of the loops around it. Where a tile axis is
+// cut into blocks, blocks and programs together are the axis of the memory that it is loaded from
+// or stored to: that extent stands for both, so that elements past an edge are not counted.
 //
 // Bytes are those that have to move at all: every element of a parameter that is reached counts once,
 // however many programs reach it. Caches make that so, and a roofline asks for it.
@@ -53,8 +53,8 @@ class WorkMeter {
     Work work{.infinite = is_infinite_, .reads = moved(false), .writes = moved(true)};
     if (is_known_) {
       work.flops = flops_;
-      work.products = products_;
-      work.product_dtype = product_dtype_;
+      work.dot_flops = dot_flops_;
+      work.dot_dtype = dot_dtype_;
       work.at_most = is_bound_;
     }
     return work;
@@ -104,7 +104,7 @@ class WorkMeter {
     }
   }
 
-  /// Notes what a tile's axes are the whole of, as its access to memory shows.
+  /// Records the axes of memory that a tile's axes stand for, from its access to memory.
   void read_access(Value* tile, Value* memory, const std::vector<Value*>& offsets) {
     size_t lead = offsets.size() - tile->type()->rank();
     for (size_t i = 0; i < tile->type()->rank(); ++i) {
@@ -197,7 +197,7 @@ class WorkMeter {
     }
   }
 
-  /// How often: for a loop the greatest number of turns. 1 after noting that it is unknown.
+  /// How often the op runs: for a loop its greatest trip count. 1 after noting that it is unknown.
   Dim times(Repeat repeat) {
     auto [loop, axis] = repeat;
     if (!loop) return grid_[size_t(axis)];
@@ -211,7 +211,7 @@ class WorkMeter {
     return table_.ceildiv(table_.sub(end, first), step);
   }
 
-  /// Elements of tiles with these program axes, over all programs and the turns around `op`.
+  /// Elements of tiles with these program axes, over all programs and the iterations around `op`.
   Dim total(Op* op, const std::set<int>& axes) {
     std::set<Repeat> left;
     for (size_t i = 0; i < grid_.size(); ++i) left.insert({nullptr, int64_t(i)});
@@ -266,12 +266,12 @@ class WorkMeter {
       Value* a = op->in(in::Dot::a);
       std::set<int> axes = axes_of({a, op->in(in::Dot::b)});
       add(flops_, op, axes, 2);
-      add(products_, op, axes, 2);
-      if (!product_dtype_) product_dtype_ = factor_dtype(a);
+      add(dot_flops_, op, axes, 2);
+      if (!dot_dtype_) dot_dtype_ = factor_dtype(a);
     }
   }
 
-  /// The dtype in which a factor is kept: what it was widened from.
+  /// The dtype in which a factor is stored, before it was widened.
   static DType factor_dtype(Value* factor) {
     Op* def = factor->def();
     bool widened = def && def->info().elementwise == ElementwiseKind::Cast;
@@ -329,8 +329,8 @@ class WorkMeter {
   std::vector<Op*> gathers_;
   std::map<std::pair<unsigned, bool>, std::set<Type>> windows_;  ///< of parameters, by whether written
   Dim flops_ = constant(0);
-  Dim products_ = constant(0);
-  std::optional<DType> product_dtype_;
+  Dim dot_flops_ = constant(0);
+  std::optional<DType> dot_dtype_;
   std::map<std::pair<Value*, bool>, Dim> bounds_;  ///< least and greatest values of indices
   bool is_known_ = true;
   bool is_infinite_ = false;

@@ -1,6 +1,6 @@
 // Undoes blocking along a loop axis where the order of the work does not depend on it.
 //
-// A product is written as a loop over blocks of k that adds each block's product to an accumulator.
+// A dot is written as a loop over blocks of k that adds each block's dot to an accumulator.
 // `tile.dot` adds in the order of k, so the loop is one dot over all of k, with operands that take
 // the axis whole:
 //
@@ -9,7 +9,7 @@
 //
 // The same holds for reductions, acc = max(acc, reduce max of a block), whose order is ours to
 // choose. split_to_fragments then picks its own steps along k. A loop is merged only if each
-// carried value is combined in one of these ways and used nowhere else in the body, and if the
+// carried value is combined in one of these forms and used nowhere else in the body, and if the
 // index serves only to place loads (and the coordinates that tile.iota counts).
 
 #include <optional>
@@ -179,7 +179,7 @@ class LoopMerge {
     return merged_.contains(axes_.of(reduce->operand(0), size_t(reduce->int_attr("axis"))));
   }
 
-  /// A reduction or product along the axis that is used otherwise sees one block at a time: it
+  /// A reduction or dot along the axis that has other uses sees one block at a time: it
   /// stops the merge.
   bool all_reductions_are_carried() {
     size_t combining = 0;
@@ -206,7 +206,7 @@ class LoopMerge {
       for (unsigned i = 0; i < op->result_count(); ++i) widen(op->result(i));
       op->move_before(loop_);
     }
-    // The index is used by the products alone, which nothing uses any more.
+    // Only the old dots use the index, and nothing uses these any more.
     for (Value* offset : offsets_) offset->def()->erase();
     loop_->erase();
   }

@@ -1,11 +1,10 @@
-// Gives every reduction, scan and product the limit of the axis it combines.
+// Gives every reduction, scan and dot the limit of the axis it combines.
 //
-// Past a tensor's edge a load gives its fill value, and what is computed from that means nothing:
-// it may not take part in a reduction, whatever the fill. The limit of a reduction is that of the
-// loads it is computed from, along the axis of theirs that its own axis is made of (tile_axes.h);
-// where several loads differ it is the least. A tile.within limits what no load does, and goes. A
-// limit that was computed inside a loop which the reduction follows is computed again from what it
-// was made of.
+// Past a tensor's edge a load gives its fill value. Values computed from it are meaningless and may
+// not take part in a reduction, whatever the fill. The limit of a reduction is that of the loads it
+// is computed from, along the axis of theirs that its own axis is made of (tile_axes.h); where
+// several loads differ it is the least. A tile.within adds a limit that no load has, and is
+// removed. A limit that was computed inside a loop before the reduction is rematerialised.
 
 #include <algorithm>
 #include <map>
@@ -50,7 +49,7 @@ class MaskPropagation {
   using TileAxis = std::pair<Value*, size_t>;
 
   void note_sources(Op* op) {
-    if (op->is(tile::info(OpKind::Scatter))) return;  // what it stores is not made of where it stores it
+    if (op->is(tile::info(OpKind::Scatter))) return;  // its values do not depend on its coordinates
     for (const AxisLink& link : axis_links(op)) {
       sources_[{link.to, link.place}].emplace_back(op->operand(link.operand), link.axis);
     }
@@ -85,7 +84,7 @@ class MaskPropagation {
     return success;
   }
 
-  /// What lies past an edge goes nowhere.
+  /// Elements past an edge are not stored.
   Status limit_scatter(Op* op) {
     if (op->slot_size(in::Scatter::limits)) return success;
     Value* stored = op->in(in::Scatter::value);
@@ -106,7 +105,7 @@ class MaskPropagation {
     return success;
   }
 
-  /// The least of the limits of what the axes of tiles are made of; null where there is none.
+  /// The least limit among the axes that these are made of; null where there is none.
   Result<Value*> least_limit(Op* op, const std::vector<TileAxis>& combined) {
     seen_.clear();
     found_.clear();

@@ -1,9 +1,8 @@
-// Cleans up after the passes of this level, so that what is printed is short and equal things are
-// one value.
+// Cleans up after the passes of this level, so that dumps are short and equal values are one value.
 //
 // Arithmetic on indices is folded (constants, and sums and products of dims into one dim
 // expression), equal pure ops become one where one dominates the other, pure ops leave the loops
-// that they do not depend on, and what nothing uses is dropped. Nothing here changes a result: a
+// that they do not depend on, and unused ops are dropped. Nothing here changes a result: a
 // value of tiles is only moved or merged.
 
 #include <functional>
@@ -75,7 +74,7 @@ class KernelSimplification {
     }
   }
 
-  /// What the op's result is equal to, if that is simpler; null otherwise.
+  /// A simpler value that equals the op's result; null if there is none.
   Value* folded(Op* op) {
     if (op->is(tile::info(OpKind::ProgramId))) {
       Dim extent = kernel_->attr("grid")->elements[size_t(op->int_attr("axis"))]->dim;

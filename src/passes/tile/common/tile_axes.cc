@@ -77,7 +77,7 @@ class Linking {
     slot(in::Dot::c, op_->result());
   }
 
-  /// What a region ends with.
+  /// The terminator of a region.
   void yielded() {
     Op* around = op_->parent();
     for (unsigned i = 0; i < around->result_count(); ++i) all(i, around->result(i));
@@ -208,25 +208,26 @@ bool makes_tile(Op* op) {
   return kind == OpKind::Full || kind == OpKind::Iota || kind == OpKind::Splat;
 }
 
-bool turns_tile(Op* op) {
+bool permutes_axes(Op* op) {
   OpKind kind = kind_of(op);
   return kind == OpKind::Broadcast || kind == OpKind::Reshape || kind == OpKind::Transpose;
 }
 
-/// The copies of one kernel. What is copied are values that cost little to make again: numbers and coordinates, what
-/// elementwise ops make of them, and lines that are loaded from memory that nobody writes.
+/// The copies of one kernel. It copies values that are cheap to compute again: numbers and
+/// coordinates, elementwise ops of them, and lines loaded from memory that the kernel does not
+/// write.
 class Separation {
  public:
   explicit Separation(Op* kernel) : kernel_(kernel) {
     walk(kernel, [&](Op* op) {
-      has_products_ |= op->is(tile::info(OpKind::Dot)) || op->is(tile::info(OpKind::Mma));
+      has_dots_ |= op->is(tile::info(OpKind::Dot)) || op->is(tile::info(OpKind::Mma));
       if (op->is(tile::info(OpKind::Store))) written_.insert(root_of(op->in(in::Store::memory)));
     });
   }
 
   void run() {
     bool repeated = TileAxes(kernel_).repeated() != nullptr;
-    if (!has_products_ && !repeated) return;
+    if (!has_dots_ && !repeated) return;
     if (repeated) separate_lines();
     separate_constants();
   }
@@ -247,14 +248,14 @@ class Separation {
     bool can = makes_tile(def);
     if (def->is(tile::info(OpKind::Load))) {
       can = value->type()->rank() == 1 && !written_.contains(root_of(def->in(in::Load::memory)));
-    } else if (def->info().elementwise != ElementwiseKind::None || turns_tile(def)) {
+    } else if (def->info().elementwise != ElementwiseKind::None || permutes_axes(def)) {
       can = true;
       for (unsigned i = 0; i < def->operand_count(); ++i) can &= can_be_copied(def->operand(i));
     }
     return copyable_[value] = can;
   }
 
-  /// The value made once more; what it is made of more than once is copied once.
+  /// A copy of the value; an operand that it reads more than once is copied once.
   Value* copy_of(Value* value, std::map<Value*, Value*>& copies) {
     if (!value->type()->is(TypeKind::Tile)) return value;
     auto found = copies.find(value);
@@ -266,15 +267,15 @@ class Separation {
     return copies[value] = copy->result();
   }
 
-  /// Only where axes are inserted, repeated or exchanged can one value come to lie along two axes: what is turned there
-  /// is made for that place alone.
+  /// Only where axes are inserted, repeated or exchanged can one value lie along two axes: what is
+  /// permuted there is made for that place alone.
   void separate_lines() {
-    std::vector<Op*> turns;
+    std::vector<Op*> permuting;
     walk(kernel_, [&](Op* op) {
-      bool shared = turns_tile(op) && op->operand(0)->def() && !makes_tile(op->operand(0)->def());
-      if (shared && !turns_tile(op->operand(0)->def()) && can_be_copied(op->operand(0))) turns.push_back(op);
+      bool shared = permutes_axes(op) && op->operand(0)->def() && !makes_tile(op->operand(0)->def());
+      if (shared && !permutes_axes(op->operand(0)->def()) && can_be_copied(op->operand(0))) permuting.push_back(op);
     });
-    for (Op* op : turns) {
+    for (Op* op : permuting) {
       std::map<Value*, Value*> copies;
       op->set_operand(0, copy_of(op->operand(0), copies));
     }
@@ -291,10 +292,10 @@ class Separation {
     std::vector<Op*> ops;
     std::set<Op*> found;
     walk(kernel_, [&](Op* op) {
-      bool of_made = turns_tile(op) && found.contains(op->operand(0)->def());
+      bool of_made = permutes_axes(op) && found.contains(op->operand(0)->def());
       if ((makes_tile(op) || of_made) && found.insert(op).second) ops.push_back(op);
     });
-    // Users come first, so that what they are copied with has all its uses.
+    // Users come first, so that their copies have all their uses.
     for (size_t i = ops.size(); i-- > 0;) {
       Op* op = ops[i];
       while (!op->result()->unused() && !op->result()->has_one_use()) {
@@ -307,7 +308,7 @@ class Separation {
   }
 
   Op* kernel_;
-  bool has_products_ = false;
+  bool has_dots_ = false;
   std::set<Value*> written_;
   std::map<Value*, bool> copyable_;
 };

@@ -3,7 +3,7 @@
 //
 // Two axes of tiles belong to one axis of the program when some op makes element i along the one
 // from element i along the other: elementwise ops, broadcasts (but not the axis they repeat),
-// reshapes, transposes, products, carried values of a loop. Extents of 1 belong to none. What
+// reshapes, transposes, dots, carried values of a loop. Extents of 1 belong to none. What
 // remains is a partition, kept by union-find; a value is then a function of program axes, and where
 // an axis stands in it does not matter.
 
@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-/// Axis `axis` of what an op reads as its operand number `operand` is axis `place` of `to`, what the op gives or the op
-/// around it; a place behind all axes is the one that the op combines.
+/// Axis `axis` of an op's operand number `operand` is axis `place` of `to`, a result of the op or
+/// of the op around it; a place behind all axes is the one that the op combines.
 struct AxisLink {
   unsigned operand;
   size_t axis;
@@ -23,9 +23,10 @@ struct AxisLink {
   size_t place;
 };
 
-/// How an op joins axes. Those of what a loop carries are the axes of its results from the start.
+/// How an op joins axes. The axes of loop-carried values are those of the loop's results from the
+/// start.
 std::vector<AxisLink> axis_links(Op* op);
-/// What a turn of a loop begins with of what becomes its result number `i`.
+/// The loop-carried value, at the start of an iteration, that becomes result number `i`.
 inline Value* carried(Op* loop, unsigned i) { return loop->region()->front()->arg(i + 1); }
 
 class TileAxes {
@@ -56,17 +57,19 @@ class TileAxes {
   Value* repeated_ = nullptr;
 };
 
-/// Gives each use of a constant, a splat or a coordinate, and of what broadcasts and reshapes make of them, a copy of
-/// its own, in a kernel with products: one that is used along two axes of equal extent would make them one. Where an
-/// axis is repeated, this is done in any kernel, and also for what is computed of coordinates or of a loaded line.
+/// In a kernel with dots, gives each use of a constant, a splat or a coordinate, and of broadcasts
+/// and reshapes of them, a copy of its own: a value that is used along two axes of equal extent
+/// would make them one. Where an axis is repeated, this is done in any kernel, and also for values
+/// computed from coordinates or from a loaded line.
 void separate_axes(Op* kernel);
 
-/// Where axes are still repeated, brings values to some of what reads them through memory of the program, or makes them
-/// once more, so that none is: the axes of what is loaded there are its own. Without memory, as on a GPU, some may be
-/// left, of what cannot be made once more.
+/// Where axes are still repeated, brings values to some of their readers through memory of the
+/// program, or computes them again, so that no axis is repeated: a loaded value has axes of its
+/// own. Without such memory, as on a GPU, repeated axes of values that cannot be computed again may
+/// remain.
 void detour_repeated(Op* kernel, bool has_memory);
 
-/// Makes selects of branches that give tiles and only compute.
+/// Replaces branches that yield tiles and have no effects by selects.
 void branches_to_selects(Op* kernel);
 
 /// The limit of axis `i` in a slot of limits, or null where all of the extent is there.

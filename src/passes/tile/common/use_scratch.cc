@@ -1,8 +1,7 @@
-// Memory that a kernel asks for, on a CPU.
+// Replaces shared memory that a kernel asks for by scratch memory, on a CPU.
 //
-// A program is run by one thread there. What its threads would share is scratch memory of its own, a copy is done at
-// once and nobody has to be waited for, so that waits and barriers go away. A slot of a memory is an offset on its
-// first axis.
+// On a CPU one thread runs a program. Its shared memory becomes scratch memory, copies happen at
+// once, and waits and barriers are removed. A slot of a memory becomes an offset on its first axis.
 
 #include "ir/tile/build.h"
 #include "passes/pass.h"

@@ -95,7 +95,7 @@ FragmentEmitter::Values FragmentEmitter::inside(Op* inner, Scope scope, const Lo
   return results;
 }
 
-FragmentEmitter::Values FragmentEmitter::in_turns(Op* loop, const LoopBody& body) {
+FragmentEmitter::Values FragmentEmitter::in_loop(Op* loop, const LoopBody& body) {
   Scope scope;
   scope.block = loop->region()->front();
   Values carried;
@@ -103,17 +103,17 @@ FragmentEmitter::Values FragmentEmitter::in_turns(Op* loop, const LoopBody& body
   return inside(loop, std::move(scope), body, carried);
 }
 
-FragmentEmitter::Values FragmentEmitter::bound_turn(int axis, int64_t start, int64_t extent,
+FragmentEmitter::Values FragmentEmitter::bound_iteration(int axis, int64_t start, int64_t extent,
                                                     Value* rest, Value* domain, const Values& inits,
                                                     const LoopBody& body) {
   size_t level = scopes_.size();
-  TurnKey key{axis, row_, column_, start, extent, domain};
+  IterationKey key{axis, row_, column_, start, extent, domain};
   Scope scope;
   scope.block = scopes_.back().block;
-  scope.known = scopes_.back().turns[key];
+  scope.known = scopes_.back().iterations[key];
   bindings_[axis] = {index(start), extent, rest, domain, level};
   Values results = inside(nullptr, std::move(scope), body, inits);
-  scopes_[level - 1].turns[key] = std::move(scopes_.back().known);
+  scopes_[level - 1].iterations[key] = std::move(scopes_.back().known);
   scopes_.pop_back();
   bindings_.erase(axis);
   return results;
@@ -132,7 +132,7 @@ FragmentEmitter::Values FragmentEmitter::bound_loop(int axis, Value* lo, Value* 
     bindings_.erase(axis);
     return results;
   };
-  return in_turns(loop, bound);
+  return in_loop(loop, bound);
 }
 
 Value* FragmentEmitter::total(int axis, Value* domain) {
@@ -150,14 +150,14 @@ FragmentEmitter::Values FragmentEmitter::loop(int axis, int64_t extent, Value* d
     int64_t whole = *known / extent * extent;
     Values values = inits;
     if (whole == extent) {
-      values = bound_turn(axis, 0, extent, nullptr, domain, values, body);
+      values = bound_iteration(axis, 0, extent, nullptr, domain, values, body);
     } else if (whole > 0) {
       values = bound_loop(axis, zero_, index(whole), extent, nullptr, domain, values, body);
     }
     int64_t rest = std::max<int64_t>(*known - whole, 0);
     if (rest == 0) return values;
     if (tail == TailKind::Limited)
-      return bound_turn(axis, whole, extent, index(rest), domain, values, body);
+      return bound_iteration(axis, whole, extent, index(rest), domain, values, body);
     return tail_loop(axis, index(whole), index(*known), extent, domain, tail, values, body);
   }
   Value* whole = tile::round_down(builder(), count, extent);
@@ -176,7 +176,7 @@ FragmentEmitter::Values FragmentEmitter::descending_loop(int axis, Value* hi, in
     bindings_.erase(axis);
     return results;
   };
-  return in_turns(loop, bound);
+  return in_loop(loop, bound);
 }
 
 FragmentEmitter::Values FragmentEmitter::reverse_loop(int axis, int64_t extent, Value* domain, const Values& inits,
@@ -186,8 +186,8 @@ FragmentEmitter::Values FragmentEmitter::reverse_loop(int axis, int64_t extent, 
   Values values = inits;
   if (known) {
     int64_t whole = *known / extent * extent, rest = std::max<int64_t>(*known - whole, 0);
-    if (rest) values = bound_turn(axis, whole, extent, index(rest), domain, values, body);
-    if (whole == extent) return bound_turn(axis, 0, extent, nullptr, domain, values, body);
+    if (rest) values = bound_iteration(axis, whole, extent, index(rest), domain, values, body);
+    if (whole == extent) return bound_iteration(axis, 0, extent, nullptr, domain, values, body);
     return whole > 0 ? descending_loop(axis, index(whole), extent, domain, values, body) : values;
   }
   Value* whole = tile::round_down(builder(), count, extent);
@@ -223,7 +223,7 @@ FragmentEmitter::Values FragmentEmitter::run_within(int axis, Value* block, Valu
     bindings_.erase(axis);
     return results;
   };
-  return in_turns(loop, bound);
+  return in_loop(loop, bound);
 }
 
 FragmentEmitter::Values FragmentEmitter::contraction_loop(int axis, int64_t run, int64_t unroll,
@@ -239,7 +239,7 @@ FragmentEmitter::Values FragmentEmitter::contraction_loop(int axis, int64_t run,
       return run_within(axis, blocks->region()->front()->arg(0), index(run), unroll, domain, now,
                         body);
     };
-    values = in_turns(blocks, one_block);
+    values = in_loop(blocks, one_block);
   }
   bool divides = known ? *known % run == 0 : !domain && is_multiple_of(axes_.extent(axis), run);
   if (divides) return values;
@@ -265,7 +265,7 @@ FragmentEmitter::Values FragmentEmitter::subdivide(int axis, int64_t extent, Rea
     bindings_[axis] = {start, extent, rest, whole.domain, scopes_.size() - 1, whole.start, within};
     return body(carried);
   };
-  Values results = in_turns(loop, bound);
+  Values results = in_loop(loop, bound);
   bindings_[axis] = whole;
   return results;
 }
@@ -424,7 +424,7 @@ FragmentEmitter::Known FragmentEmitter::write(Value* old) {
       break;
   }
   reject(op, "its result is needed where it is not known",
-         "give each axis that is combined a block in the schedule, bring what scales whole rows behind a product, or "
+         "give each axis that is combined a block in the schedule, move the scaling of whole rows behind a dot, or "
          "make this value in a kernel of its own");
   enter(level);
   return {tile::full(builder_, type, context().integer(0)), level};

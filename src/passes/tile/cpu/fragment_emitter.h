@@ -27,7 +27,7 @@ struct AxisBinding {
   Value* rest = nullptr;    ///< elements that are there, in a tail; null: all
   Value* domain = nullptr;  ///< the old limit up to which the loop runs; null: the whole extent
   size_t level = 0;         ///< the scope in which it holds
-  // Along the k of a product: start = block + within, block a multiple of the panels' run along k.
+  // Along the k of a dot: start = block + within, block a multiple of the panels' run along k.
   // In a part of a fragment: block is the fragment's start.
   Value* block = nullptr;
   Value* within = nullptr;
@@ -69,7 +69,7 @@ class FragmentEmitter {
   Context& context() { return builder_.context(); }
   const TileAxes& axes() const { return axes_; }
   bool failed() const { return failed_; }
-  /// Reports a limit of this pass; what is written from then on is thrown away.
+  /// Reports a limit of this pass; ops written afterwards are discarded.
   void reject(Op* op, const std::string& reason, const std::string& help = "");
 
   // Axes.
@@ -92,7 +92,7 @@ class FragmentEmitter {
   /// The same for the fragments from `lo` on, below `hi`.
   void range_loop(int axis, Value* lo, Value* hi, int64_t extent, Value* domain, TailKind tail,
                   const LoopBody& body);
-  /// The same for the k of a product: in blocks of `run` steps of 1, `unroll` of them copied, then
+  /// The same for the k of a dot: in blocks of `run` steps of 1, `unroll` of them copied, then
   /// the rest.
   Values contraction_loop(int axis, int64_t run, int64_t unroll, Value* domain, const Values& inits,
                           const LoopBody& body);
@@ -107,7 +107,8 @@ class FragmentEmitter {
   /// `body`, but for those that are `in_memory`.
   Values old_loop(Op* loop, const std::vector<bool>& in_memory, const Values& inits,
                   const LoopBody& body);
-  /// A branch of the old program, with results of these types; `body` writes a region and gives what it yields.
+  /// A branch of the old program, with results of these types; `body` writes a region and returns
+  /// the values that it yields.
   Values old_branch(Op* branch, const std::vector<Type>& types, const std::function<Values(unsigned)>& body);
 
   // Values.
@@ -119,10 +120,10 @@ class FragmentEmitter {
   bool is_known(Value* old) const { return find(old) != nullptr; }
   /// From now on demand(old) loads from there.
   void keep_in(Value* old, FragmentMemory memory) { kept_[old] = std::move(memory); }
-  /// What is kept now, to go back to: another clone of the same ops keeps its own.
+  /// The values kept now, to restore them: another clone of the same ops keeps its own.
   std::map<Value*, FragmentMemory> kept() const { return kept_; }
   void set_kept(std::map<Value*, FragmentMemory> kept) { kept_ = std::move(kept); }
-  /// The same for a product's operand in panels: `load` writes the load.
+  /// The same for a dot's operand in panels: `load` writes the load.
   using PanelLoad = std::function<Value*()>;
   void keep_in_panels(Value* old, PanelLoad load) { panels_[old] = std::move(load); }
   bool is_in_panels(Value* old) const { return panels_.contains(old); }
@@ -157,13 +158,14 @@ class FragmentEmitter {
     size_t level;
   };
   /// Axis, row axis, column axis, start, extent, domain.
-  using TurnKey = std::tuple<int, int, int, int64_t, int64_t, Value*>;
+  using IterationKey = std::tuple<int, int, int, int64_t, int64_t, Value*>;
   struct Scope {
     Block* block = nullptr;
     Op* inner = nullptr;  ///< the op that the next scope is inside of
     std::map<Value*, Known> known;
-    /// What single-turn loops of this scope knew: later ones with the same fragments start from it.
-    std::map<TurnKey, std::map<Value*, Known>> turns;
+    /// Values known in single-iteration loops of this scope; later ones with the same fragments
+    /// start from them.
+    std::map<IterationKey, std::map<Value*, Known>> iterations;
   };
 
   const Known* find(Value* old) const;
@@ -180,18 +182,18 @@ class FragmentEmitter {
   Value* coordinates(int axis, Value* start, Type type);
   Known write_broadcast(Value* from, size_t level, Type type);
   Known write_scalar(Op* op);
-  /// Puts the builder at the end of what is written in that scope.
+  /// Puts the builder at the end of the ops of that scope.
   void enter(size_t level);
   /// Calls `body` inside of a new scope in `block`, or in the scope's own block where `inner` is
   /// null.
   Values inside(Op* inner, Scope scope, const LoopBody& body, const Values& arguments);
   /// Calls `body` inside of `loop`, in a new scope and with the values the loop carries.
-  Values in_turns(Op* loop, const LoopBody& body);
-  Values bound_turn(int axis, int64_t start, int64_t extent, Value* rest, Value* domain,
+  Values in_loop(Op* loop, const LoopBody& body);
+  Values bound_iteration(int axis, int64_t start, int64_t extent, Value* rest, Value* domain,
                     const Values& inits, const LoopBody& body);
   /// The whole fragments below `hi`, which is a multiple of `extent`, the last first.
   Values descending_loop(int axis, Value* hi, int64_t extent, Value* domain, const Values& inits, const LoopBody& body);
-  /// `total` is given in a tail: the number of elements, from which each turn's rest follows.
+  /// `total` is given in a tail: the number of elements, from which each iteration's rest follows.
   Values bound_loop(int axis, Value* lo, Value* hi, int64_t extent, Value* total, Value* domain,
                     const Values& inits, const LoopBody& body);
   Values tail_loop(int axis, Value* lo, Value* total, int64_t extent, Value* domain, TailKind tail,

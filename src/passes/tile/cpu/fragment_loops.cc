@@ -1,10 +1,11 @@
-// Loops and branches of the old program inside of a block of stages, and products whose rows are the columns of
-// fragments.
+// Loops and branches of the old program inside of a block of stages, and dots whose rows are the
+// columns of fragments.
 //
-// A carried tile that is larger than a fragment lies in scratch memory, where a turn changes it
-// fragment by fragment: what a product adds to it, or arithmetic makes of it, is stored where it was.
-// That is right only if nothing else reads the value that the turn began with; what replaces other
-// tiles is stored apart, and brought to where they are at the end of the turn.
+// A loop-carried tile that is larger than a fragment lies in scratch memory, where an iteration
+// changes it fragment by fragment: the result of a dot that adds to it, or of arithmetic on it, is
+// stored in its place. That is correct only if nothing else reads the value from the start of the
+// iteration; the new values of other tiles are stored apart, and copied at the end of the
+// iteration.
 
 #include <algorithm>
 #include <set>
@@ -42,15 +43,15 @@ void FragmentStages::store_all(Value* value, const std::vector<int>& axes, const
   emitter_.set_shape(row, column);
 }
 
-void FragmentStages::turn_operands(Op* dot) {
+void FragmentStages::transpose_operands(Op* dot) {
   const TileAxes& axes = emitter_.axes();
   int column = emitter_.column();
   if (!may_choose_rows()) return;
   for (Value* operand : {dot->in(in::Dot::a), dot->in(in::Dot::b)}) {
     std::vector<int> unbound = emitter_.unbound(operand);
-    bool turns = runs_along(operand, column) && unbound.size() == 1 && is_readable(operand, axes) &&
+    bool transposes = runs_along(operand, column) && unbound.size() == 1 && is_readable(operand, axes) &&
                  lies_along(operand, unbound[0], axes);
-    if (!turns) continue;
+    if (!transposes) continue;
     FragmentMemory memory = scratch_for(operand, unbound);
     emitter_.set_shape(unbound[0], column);
     auto copy = [&](const FragmentEmitter::Values&) {
@@ -65,11 +66,10 @@ void FragmentStages::turn_operands(Op* dot) {
 
 namespace {
 
-/// Whether the carried value of that number is changed element by element on its way to what the
-/// turn leaves, by a product that adds to it or by arithmetic, and read for nothing else: its
-/// fragments can then be replaced one after the other where they are. What the turn leaves in two
-/// values lies in the memory of neither, nor does what other turns leave there, too, or a scan, which
-/// lies where its loop left it.
+/// Whether an iteration only changes the loop-carried value of that number element by element, by a
+/// dot that adds to it or by arithmetic, and reads it for nothing else. Its fragments can then be
+/// replaced one after the other in its memory. Not so for a value that the iteration yields twice,
+/// or for the result of a scan, which stays where the scan's loop stored it.
 bool changes_in_place(Op* loop, unsigned i) {
   Block* body = loop->region()->front();
   Value* last = body->back()->operand(i);
@@ -124,7 +124,7 @@ FragmentEmitter::Values FragmentStages::enter_loop(Op* loop, std::vector<bool>& 
   return inits;
 }
 
-FragmentEmitter::Values FragmentStages::end_turn(Op* loop, const std::vector<bool>& in_memory) {
+FragmentEmitter::Values FragmentStages::end_iteration(Op* loop, const std::vector<bool>& in_memory) {
   Op* yield = loop->region()->front()->back();
   FragmentEmitter::Values next;
   std::vector<unsigned> replaced;
@@ -163,7 +163,7 @@ void FragmentStages::write_loop(const Root& root) {
   Block* body = op->region()->front();
   FragmentEmitter::Values last = emitter_.old_loop(op, in_memory, inits, [&](const FragmentEmitter::Values&) {
     write_stages(body);
-    return end_turn(op, in_memory);
+    return end_iteration(op, in_memory);
   });
   emitter_.set_kept(std::move(kept));
   for (unsigned i = 0, next = 0; i < op->result_count(); ++i) {
@@ -171,7 +171,7 @@ void FragmentStages::write_loop(const Root& root) {
   }
 }
 
-/// Both branches leave what is larger than a fragment in the same scratch memory.
+/// Both branches store results larger than a fragment in the same scratch memory.
 void FragmentStages::write_branch(const Root& root) {
   Op* op = root.op;
   std::vector<Type> types;

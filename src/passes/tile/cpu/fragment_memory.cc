@@ -228,7 +228,7 @@ FragmentEmitter::Known FragmentEmitter::write_gather(Op* op) {
     table = find(table)->value;
   }
   int columns = axes_.of(op->result(), 1), rows = axes_.of(op->result(), 0);
-  bool turned = (columns >= 0 && columns == row_ && binding(columns).extent > 1) ||
+  bool transposed = (columns >= 0 && columns == row_ && binding(columns).extent > 1) ||
                 (rows >= 0 && rows == column_ && binding(rows).extent > 1);
   Known which = resolve(op->in(in::Gather::rows)), first = resolve(op->in(in::Gather::column));
   size_t level = std::max({which.level, first.level, level_of(axes_.of(op->result()))});
@@ -239,7 +239,7 @@ FragmentEmitter::Known FragmentEmitter::write_gather(Op* op) {
   enter(level);
   Value* column =
       columns < 0 ? first.value : tile::add(builder_, first.value, binding(columns).start);
-  if (turned) {
+  if (transposed) {
     // Rows that lie along the columns of the fragment are taken element by element.
     Value* numbers = tile::broadcast(builder_, which.value, type->dims);
     Type places = context().with_dtype(type, DType::I64);

@@ -24,14 +24,14 @@ bool multiplies_pairs(Op* dot, const TileAxes& axes) {
          dot->result()->type()->dtype == DType::F32 && axes.of(a, 1) >= 0;
 }
 
-bool is_pair_product(Op* dot, const TileAxes& axes) {
+bool is_pair_dot(Op* dot, const TileAxes& axes) {
   return multiplies_pairs(dot, axes) && is_zero(dot->in(in::Dot::c)) &&
          is_readable(dot->in(in::Dot::a), axes) && is_readable(dot->in(in::Dot::b), axes);
 }
 
 namespace {
 
-/// Whether a value is loaded from memory, turned at the most.
+/// Whether a value is loaded from memory, and at most transposed.
 bool is_loaded(Value* value) {
   Op* def = value->def();
   if (!def) return false;
@@ -41,7 +41,7 @@ bool is_loaded(Value* value) {
 
 }  // namespace
 
-std::optional<std::pair<PanelForm, PanelForm>> chained_forms(Op* dot, int column, int64_t rows,
+std::optional<std::pair<PanelForm, PanelForm>> back_to_back_forms(Op* dot, int column, int64_t rows,
                                                              int64_t columns, const TileAxes& axes) {
   if (!multiplies_pairs(dot, axes)) return std::nullopt;
   Value *right = dot->in(in::Dot::a), *left = dot->in(in::Dot::b);
@@ -59,47 +59,47 @@ std::optional<std::pair<PanelForm, PanelForm>> chained_forms(Op* dot, int column
   return std::pair(of_left, of_right);
 }
 
-ChainedProduct::ChainedProduct(FragmentEmitter& emitter, Op* dot, const PanelForm& left, const PanelForm& right,
+BackToBackDot::BackToBackDot(FragmentEmitter& emitter, Op* dot, const PanelForm& left, const PanelForm& right,
                                PairUnit unit)
     : emitter_(emitter),
       dot_(dot),
       unit_(unit),
       left_(emitter, left),
       right_(emitter, right),
-      product_(emitter, dot, left_, right_, unit),
+      pair_dot_(emitter, dot, left_, right_, unit),
       is_early_(is_readable(right.factor, emitter.axes())) {
   left_.allocate();
   right_.allocate();
-  product_.allocate();
+  pair_dot_.allocate();
 }
 
-void ChainedProduct::fill(Panels& panels) {
+void BackToBackDot::fill(Panels& panels) {
   int row = emitter_.row(), column = emitter_.column();
   panels.fill();
   emitter_.set_shape(row, column);
 }
 
-void ChainedProduct::fill_early() {
+void BackToBackDot::fill_early() {
   if (is_early_) fill(right_);
 }
 
-void ChainedProduct::fill() {
+void BackToBackDot::fill() {
   fill(left_);
   if (!is_early_) fill(right_);
 }
 
-void ChainedProduct::multiply(const std::function<void(Value*, Value*)>& store) {
+void BackToBackDot::multiply(const std::function<void(Value*, Value*)>& store) {
   constexpr int64_t rows_of_vectors = 4;
-  product_.leave();
+  pair_dot_.leave();
   Value* added = dot_->in(in::Dot::c);
   emitter_.subdivide(left_.form().axis, rows_of_vectors, Reach::Present, {}, [&](const FragmentEmitter::Values&) {
     Value* before = is_zero(added) ? nullptr : emitter_.demand(added);
-    store(product_.left(), before);
+    store(pair_dot_.left(), before);
     return FragmentEmitter::Values{};
   });
 }
 
-void PairProduct::allocate() {
+void PairDot::allocate() {
   if (unit_ != PairUnit::Matrix) return;
   DimTable& dims = emitter_.context().dims();
   Dim unit = dims.constant(pair_block);
@@ -107,7 +107,7 @@ void PairProduct::allocate() {
   sum_ = emitter_.view(memory, {unit, unit}, {unit, dims.constant(1)}, dims.constant(0));
 }
 
-FragmentEmitter::Values PairProduct::multiply_block(const Values& sum) {
+FragmentEmitter::Values PairDot::multiply_block(const Values& sum) {
   Value *zero = emitter_.zero(), *k = emitter_.binding(k_).start;
   Value* row = emitter_.binding(left_.form().axis).start;
   Value* column = emitter_.binding(right_.form().axis).start;
@@ -117,7 +117,7 @@ FragmentEmitter::Values PairProduct::multiply_block(const Values& sum) {
   return {tile::dot_pairs(emitter_.builder(), a, b, sum[0], false)};
 }
 
-FragmentEmitter::Values PairProduct::multiply_pairs(const Values& sum) {
+FragmentEmitter::Values PairDot::multiply_pairs(const Values& sum) {
   return emitter_.subdivide(k_, 2, Reach::Whole, sum, [&](const Values& carried) {
     const AxisBinding& k = emitter_.binding(k_);
     Value* zero = emitter_.zero();
@@ -130,7 +130,7 @@ FragmentEmitter::Values PairProduct::multiply_pairs(const Values& sum) {
   });
 }
 
-Value* PairProduct::add_to(Value* from) {
+Value* PairDot::add_to(Value* from) {
   // Panels are whole, so the last block along k needs no tail.
   return emitter_.whole_loop(k_, pair_block, dot_->in(in::Dot::limit), {from},
                              [&](const Values& carried) {
@@ -139,14 +139,14 @@ Value* PairProduct::add_to(Value* from) {
                              })[0];
 }
 
-Value* PairProduct::zeros() {
+Value* PairDot::zeros() {
   DimTable& dims = emitter_.context().dims();
   Dim rows = dims.constant(left_.form().width), columns = dims.constant(right_.form().width);
   Type type = emitter_.context().tile({rows, columns}, DType::F32);
   return tile::full(emitter_.builder(), type, emitter_.context().number(0));
 }
 
-void PairProduct::multiply() {
+void PairDot::multiply() {
   if (unit_ == PairUnit::Matrix) {
     leave();
     emitter_.keep_in_panels(dot_->result(), [this] { return left(); });
@@ -156,12 +156,12 @@ void PairProduct::multiply() {
   }
 }
 
-void PairProduct::leave() {
+void PairDot::leave() {
   Value* sum = add_to(zeros());
   tile::store(emitter_.builder(), sum, sum_, {emitter_.zero(), emitter_.zero()}, {});
 }
 
-Value* PairProduct::left() {
+Value* PairDot::left() {
   const AxisBinding& row = emitter_.binding(left_.form().axis);
   DimTable& table = emitter_.context().dims();
   Type some = emitter_.context().tile({table.constant(row.extent), table.constant(pair_block)}, DType::F32);

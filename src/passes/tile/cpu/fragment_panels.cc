@@ -9,7 +9,7 @@ namespace in = tile::in;
 
 namespace {
 
-/// Rows of the right factor that are copied at once. Where its columns are what lies in one piece,
+/// Rows of the right factor that are copied at once. Where its columns are contiguous,
 /// as many as make whole vectors along them, which are transposed in registers.
 constexpr int64_t copied_rows = 4;
 constexpr int64_t transposed_rows = 16;
@@ -59,7 +59,7 @@ std::vector<PanelForm> panel_forms(Op* dot, const PanelShape& shape, Attr schedu
                                    const TileAxes& axes) {
   Value *a = dot->in(in::Dot::a), *b = dot->in(in::Dot::b), *k_limit = dot->in(in::Dot::limit);
   int k = axes.of(a, 1);
-  // What is packed before a loop cannot end where a turn of it says.
+  // Packing before a loop cannot use a limit that is computed in an iteration.
   if (k < 0 || (k_limit && !is_readable(k_limit, axes))) return {};
   bool pairs = unit != PairUnit::None;
   Attr word = schedule->get("packing");
@@ -132,8 +132,8 @@ void Panels::fill_panels(const FragmentEmitter::LoopBody& body) {
 
 void Panels::fill_steps(Value* lo, Value* hi, const FragmentEmitter::LoopBody& body) {
   bool plain = !form_.is_left && !form_.is_pairs;
-  bool turned = lies_along(form_.factor, form_.k, emitter_.axes());
-  int64_t steps = !plain ? form_.run : turned ? transposed_rows : copied_rows;
+  bool transposed = lies_along(form_.factor, form_.k, emitter_.axes());
+  int64_t steps = !plain ? form_.run : transposed ? transposed_rows : copied_rows;
   TailKind tail = plain ? TailKind::Ones : TailKind::Limited;
   if (lo) {
     emitter_.range_loop(form_.k, lo, hi, steps, form_.k_limit, tail, body);
@@ -142,7 +142,7 @@ void Panels::fill_steps(Value* lo, Value* hi, const FragmentEmitter::LoopBody& b
   }
 }
 
-/// The loop inside runs along what lies in one piece.
+/// The inner loop runs along the contiguous axis.
 void Panels::fill(Value* lo, Value* hi) {
   bool rows_in_one_piece = !form_.is_left && !lies_along(form_.factor, form_.k, emitter_.axes());
   emitter_.set_shape(form_.is_left ? form_.axis : form_.k, form_.is_left ? form_.k : form_.axis);
@@ -190,12 +190,12 @@ void Panels::copy() {
     Value* fragment = without_padding(emitter_.demand(form_.factor));
     return store(fragment, emitter_.binding(form_.axis).start, emitter_.zero());
   }
-  bool turned = lies_along(form_.factor, form_.k, emitter_.axes());
+  bool transposed = lies_along(form_.factor, form_.k, emitter_.axes());
   auto part = [&](const Values&) {
     Value* fragment = without_padding(emitter_.demand(form_.factor));
     fragment = tile::pair_rows(emitter_.builder(), fragment);
     const AxisBinding& at = emitter_.binding(form_.axis);
-    if (turned) {
+    if (transposed) {
       store(fragment, at.block, tile::mul(emitter_.builder(), at.within, emitter_.index(2)));
     } else {
       store(fragment, at.start, emitter_.zero());
@@ -203,7 +203,7 @@ void Panels::copy() {
     return Values{};
   };
   // Zeros past the end belong to the block.
-  emitter_.subdivide(turned ? form_.axis : form_.k, turned ? transposed_columns : paired_rows,
+  emitter_.subdivide(transposed ? form_.axis : form_.k, transposed ? transposed_columns : paired_rows,
                      Reach::Whole, {}, part);
 }
 

@@ -1,11 +1,11 @@
 #pragma once
-// Panels: copies of a product's factors in the order in which its innermost loop reads them.
+// Panels: copies of a dot's factors in the order in which its innermost loop reads them.
 //
 // A panel holds as many rows of the left factor, or columns of the right one, as a fragment of the
 // sum has. Its k is cut into blocks. Of a left factor a block is [rows][steps of k]: it is filled
 // by whole vectors along k, without a transposition, and within a block every element is at a
 // constant distance from its start. Of a right factor it is [steps of k][columns], so that a step
-// of k reads one run of memory; for products of pairs it is [pairs of k][columns][2]. Elements past
+// of k reads one run of memory; for dots of pairs it is [pairs of k][columns][2]. Elements past
 // an edge are whatever the loads gave there: they only reach elements of the result that are not
 // stored. In panels of pairs, whose blocks are multiplied whole, they are zeros along k. Where a
 // loop around binds the rows or columns, there is one panel, of those at hand.

@@ -84,8 +84,8 @@ bool stores_along(Op* store, int axis, const TileAxes& axes) {
   return false;
 }
 
-/// Ops whose result is worth a trip through memory.
-bool is_dear(ElementwiseKind kind) {
+/// Ops whose result is cheaper to load from memory than to compute again.
+bool is_expensive(ElementwiseKind kind) {
   using K = ElementwiseKind;
   switch (kind) {
     case K::Exp:
@@ -114,7 +114,8 @@ void for_each_input(Op* op, F&& visit) {
   for (unsigned i = 0; i < op->operand_count(); ++i) visit(op->operand(i));
 }
 
-/// True if the value is computed from what one of these ops leaves when its loop has ended.
+/// True if the value is computed from the final result of one of these ops, known when its loop has
+/// ended.
 bool depends_on(Value* value, const std::set<Op*>& ops, std::set<Value*>& seen) {
   Op* def = value->def();
   if (!def || !seen.insert(value).second) return false;
@@ -170,8 +171,8 @@ Value* FragmentStages::domain_on(Op* op, int axis) const {
   return nullptr;
 }
 
-/// How far along an axis what is combined later in the block reaches, where that is one limit:
-/// elements past it are not needed.
+/// The limit along an axis of the ops that combine elements later in the block, where they share
+/// one: elements past it are not needed.
 Value* FragmentStages::read_up_to(Op* op, int axis) const {
   const TileAxes& axes = emitter_.axes();
   std::set<Value*> limits;
@@ -195,7 +196,7 @@ FragmentStages::Root FragmentStages::root(Op* op) {
   return root;
 }
 
-/// Whether one scans from the end and the other to it: a loop goes one way.
+/// Whether one scans from the end and the other to it: a loop has one direction.
 bool FragmentStages::goes_against(const Stage& stage, const Root& root) {
   return is_scan(root.op) && std::ranges::any_of(stage.roots, [&](const Root& member) {
            return is_scan(member.op) && member.op->flag("reverse") != root.op->flag("reverse");
@@ -232,13 +233,13 @@ std::vector<FragmentStages::Stage> FragmentStages::plan(Block* old) {
   return stages;
 }
 
-void FragmentStages::find_dear(Value* value, Block* block, std::set<Value*>& dear,
+void FragmentStages::find_expensive(Value* value, Block* block, std::set<Value*>& expensive,
                                std::set<Value*>& seen) {
   Op* def = value->def();
   if (!def || def->block() != block || !seen.insert(value).second) return;
   if (is_fragment_root(def, emitter_.axes())) return;
-  if (is_dear(def->info().elementwise)) dear.insert(value);
-  for_each_input(def, [&](Value* input) { find_dear(input, block, dear, seen); });
+  if (is_expensive(def->info().elementwise)) expensive.insert(value);
+  for_each_input(def, [&](Value* input) { find_expensive(input, block, expensive, seen); });
 }
 
 /// A value is kept for the fragments of one loop: all its other axes are bound, and the axis is
@@ -262,14 +263,14 @@ void FragmentStages::choose_kept(std::vector<Stage>& stages) {
     for (const Root& root : stages[s].roots) {
       if (root.axis < 0) continue;
       for_each_input(root.op,
-                     [&](Value* input) { find_dear(input, root.op->block(), used[s], seen); });
+                     [&](Value* input) { find_expensive(input, root.op->block(), used[s], seen); });
     }
   }
   std::set<Value*> done;
   for (size_t s = 0; s < stages.size(); ++s) {
-    std::vector<Value*> dear(used[s].begin(), used[s].end());
-    std::sort(dear.begin(), dear.end(), [](Value* a, Value* b) { return a->id() < b->id(); });
-    for (Value* value : dear) {
+    std::vector<Value*> expensive(used[s].begin(), used[s].end());
+    std::sort(expensive.begin(), expensive.end(), [](Value* a, Value* b) { return a->id() < b->id(); });
+    for (Value* value : expensive) {
       if (!can_keep(value, stages[s].roots[0]) || !done.insert(value).second) continue;
       for (size_t later = s + 1; later < stages.size(); ++later) {
         bool same = stages[later].roots[0].axis == stages[s].roots[0].axis &&
@@ -283,9 +284,10 @@ void FragmentStages::choose_kept(std::vector<Stage>& stages) {
   keep_operands(stages, used);
 }
 
-/// An operand of a product with something dear in it is read once for each fragment of the sum. The
-/// last stage before it that runs along the product's k, and computes what is dear in it anyway,
-/// keeps all of it; or what is dear, where the rest waits for what the stage leaves in the end.
+/// A dot reads its operands once for each fragment of the sum, so an expensive op in an operand
+/// would be computed again and again. The last stage before the dot that runs along the dot's k and
+/// computes the expensive value anyway keeps the whole operand; or only the expensive value, where
+/// the rest of the operand needs the stage's final result.
 void FragmentStages::keep_operands(std::vector<Stage>& stages,
                                    const std::vector<std::set<Value*>>& used) {
   for (size_t later = 1; later < stages.size(); ++later) {
@@ -293,16 +295,16 @@ void FragmentStages::keep_operands(std::vector<Stage>& stages,
     if (kind_of(dot) != OpKind::Dot) continue;
     int k = contracted_axis(emitter_.axes(), dot);
     for (Value* operand : {dot->in(in::Dot::a), dot->in(in::Dot::b)}) {
-      std::set<Value*> dear, seen;
-      find_dear(operand, dot->block(), dear, seen);
-      for (size_t s = later; s-- > 0 && !dear.empty();) {
+      std::set<Value*> expensive, seen;
+      find_expensive(operand, dot->block(), expensive, seen);
+      for (size_t s = later; s-- > 0 && !expensive.empty();) {
         const Root& root = stages[s].roots[0];
         bool same = root.axis >= 0 && root.axis == k && root.domain == dot->in(in::Dot::limit);
-        bool computes = std::any_of(dear.begin(), dear.end(),
+        bool computes = std::any_of(expensive.begin(), expensive.end(),
                                     [&](Value* value) { return used[s].contains(value); });
         if (!same || !computes) continue;
         std::vector<Value*> kept = {operand};
-        if (waits_for(operand, stages, s, later)) kept = {dear.begin(), dear.end()};
+        if (waits_for(operand, stages, s, later)) kept = {expensive.begin(), expensive.end()};
         std::erase_if(kept, [&](Value* value) {
           return waits_for(value, stages, s, later) || !can_keep_operand(value, root);
         });
@@ -317,7 +319,8 @@ void FragmentStages::keep_operands(std::vector<Stage>& stages,
   }
 }
 
-/// Whether a value is computed from what one of the stages from `first` up to `last` leaves when its loop has ended.
+/// Whether a value is computed from the final result of one of the stages from `first` up to
+/// `last`.
 bool FragmentStages::waits_for(Value* value, const std::vector<Stage>& stages, size_t first, size_t last) {
   std::set<Op*> ops;
   for (size_t s = first; s < last; ++s) {
@@ -327,7 +330,7 @@ bool FragmentStages::waits_for(Value* value, const std::vector<Stage>& stages, s
   return depends_on(value, ops, seen);
 }
 
-/// Elements of scratch memory that an operand of a product may take.
+/// Elements of scratch memory that an operand of a dot may take.
 constexpr int64_t max_kept_elements = 16384;
 
 bool FragmentStages::can_keep_operand(Value* value, const Root& root) {
@@ -339,8 +342,9 @@ bool FragmentStages::can_keep_operand(Value* value, const Root& root) {
   return extent && *extent * emitter_.binding(column).extent <= max_kept_elements;
 }
 
-/// What a scan gives exists fragment by fragment inside of its loop. Later stages find it in scratch memory, or scan
-/// again where there is none; a single fragment stays known. The last scans come first, as they may read others.
+/// The result of a scan exists fragment by fragment inside of its loop. Later stages find it in
+/// scratch memory, or scan again where there is none; a single fragment stays known. The last scans
+/// come first, as they may read others.
 void FragmentStages::keep_scans(std::vector<Stage>& stages) {
   for (size_t s = stages.size(); s-- > 0;) {
     for (size_t r = stages[s].roots.size(); r-- > 0;) {
@@ -360,7 +364,7 @@ void FragmentStages::keep_scans(std::vector<Stage>& stages) {
   }
 }
 
-/// Whether what its block gives in the end is computed from what the scan gives element by element.
+/// Whether the block's results are computed from the scan's result element by element.
 bool FragmentStages::is_left(Op* scan) const {
   Op* last = scan->block()->terminator();
   std::set<Value*> seen;
@@ -397,7 +401,7 @@ void FragmentStages::block(Block* old) {
 void FragmentStages::write_stages(Block* old) {
   for (const Stage& stage : plan(old)) {
     if (emitter_.failed()) return;
-    if (ChainedProduct* product = product_of(stage.roots[0].op)) product->fill();
+    if (BackToBackDot* made = back_to_back_dot(stage.roots[0].op)) made->fill();
     write(stage);
   }
 }
@@ -431,7 +435,8 @@ Value* FragmentStages::reduce(const Root& root, Value* before) {
   return tile::merge(emitter_.builder(), after, before, {rows, rest});
 }
 
-/// The fragment of a scan, which is known from here on to what reads it in this turn; gives what comes before the next.
+/// The fragment of a scan, known from here on to its readers in this iteration; returns the value
+/// before the next fragment.
 Value* FragmentStages::scan(const Root& root, Value* before) {
   Op* op = root.op;
   Value* element = emitter_.demand(op->in(in::Scan::a));
@@ -460,7 +465,7 @@ Value* FragmentStages::scan(const Root& root, Value* before) {
   return made->result(1);
 }
 
-/// One turn of a stage: stores what is to be stored, gives the accumulators.
+/// One iteration of a stage: does its stores, returns the accumulators.
 FragmentEmitter::Values FragmentStages::combine(const Stage& stage,
                                                 const FragmentEmitter::Values& carried) {
   FragmentEmitter::Values next;
@@ -484,7 +489,8 @@ FragmentMemory FragmentStages::keep(Value* value, const Stage& stage) {
   return scratch_for(value, axes);
 }
 
-/// What nothing comes to: where the columns of fragments are the axis, a reduction keeps as many partial results.
+/// The value that combining no elements gives: where the columns of fragments are the axis, a
+/// reduction keeps as many partial results.
 Value* FragmentStages::start(const Root& root, int64_t width, bool spans) {
   DimTable& dims = emitter_.context().dims();
   Type type = emitter_.fragment_type(left_by(root.op));
@@ -500,14 +506,14 @@ void FragmentStages::write_shared_loop(const Stage& stage) {
   int axis = stage.roots[0].axis, row = emitter_.row(), column = emitter_.column();
   // Where the columns are bound already the axis is stepped along one by one.
   bool spans = column < 0 || !emitter_.is_bound(column) || column == axis;
-  // Stores of what lies along the axis write several rows, which are transposed in registers.
-  bool turns = may_choose_rows() && stage.kept.empty() &&
+  // Stores of values along the axis write several rows, which are transposed in registers.
+  bool transposes = may_choose_rows() && stage.kept.empty() &&
                std::all_of(stage.roots.begin(), stage.roots.end(), [&](const Root& root) {
                  return kind_of(root.op) == OpKind::Store && stores_along(root.op, axis, emitter_.axes());
                });
   if (spans) emitter_.set_shape(row, axis);
-  if (turns) emitter_.set_shape(axis, column);
-  int64_t width = spans ? width_of(axis) : turns ? stored_rows : 1;
+  if (transposes) emitter_.set_shape(axis, column);
+  int64_t width = spans ? width_of(axis) : transposes ? stored_rows : 1;
   FragmentEmitter::Values inits;
   std::vector<const Root*> combining;
   bool reverse = false;
@@ -517,11 +523,11 @@ void FragmentStages::write_shared_loop(const Stage& stage) {
     reverse |= is_scan(root.op) && root.op->flag("reverse");
     inits.push_back(start(root, width, spans));
   }
-  auto turn = [&](const FragmentEmitter::Values& carried) { return combine(stage, carried); };
+  auto iterate = [&](const FragmentEmitter::Values& carried) { return combine(stage, carried); };
   Value* domain = stage.roots[0].domain;
   FragmentEmitter::Values last =
-      reverse ? emitter_.reverse_loop(axis, width, domain, inits, turn)
-              : emitter_.loop(axis, width, domain, TailKind::Limited, inits, turn);
+      reverse ? emitter_.reverse_loop(axis, width, domain, inits, iterate)
+              : emitter_.loop(axis, width, domain, TailKind::Limited, inits, iterate);
   emitter_.set_shape(row, column);
   for (size_t i = 0; i < combining.size(); ++i) {
     Op* op = combining[i]->op;
@@ -570,8 +576,8 @@ FragmentStages::Stage FragmentStages::alone(Op* op, const std::vector<int>& arou
 void FragmentStages::write_nested(const Root& root_op, const std::vector<int>& axes, size_t depth) {
   if (depth == axes.size()) {
     Op* op = root_op.op;
-    ChainedProduct* product = product_of(op);
-    if (product && product->is_matrix()) return write_matrix(op, product, root_op.unbound);
+    BackToBackDot* made = back_to_back_dot(op);
+    if (made && made->is_matrix()) return write_matrix(op, made, root_op.unbound);
     write(alone(op, root_op.unbound));
     if (!writes(op) && !emitter_.failed()) {
       emitter_.store(emitter_.demand(left_by(op)), scratch_for(left_by(op), root_op.unbound));
@@ -631,18 +637,18 @@ bool FragmentStages::runs_along(Value* value, int axis) const {
   return axis >= 0 && std::find(all.begin(), all.end(), axis) != all.end();
 }
 
-ChainedProduct* FragmentStages::product_of(Op* dot) const {
-  auto found = products_.find(dot);
-  return found == products_.end() ? nullptr : found->second;
+BackToBackDot* FragmentStages::back_to_back_dot(Op* dot) const {
+  auto found = back_to_back_.find(dot);
+  return found == back_to_back_.end() ? nullptr : found->second;
 }
 
 int64_t FragmentStages::rows_of(Op* op) const {
-  ChainedProduct* product = product_of(op);
-  return product ? product->rows_at_once() : shape_.rows;
+  BackToBackDot* made = back_to_back_dot(op);
+  return made ? made->rows_at_once() : shape_.rows;
 }
 
-void FragmentStages::write_matrix(Op* dot, ChainedProduct* product, const std::vector<int>& unbound) {
-  product->multiply([&](Value* value, Value* added) {
+void FragmentStages::write_matrix(Op* dot, BackToBackDot* made, const std::vector<int>& unbound) {
+  made->multiply([&](Value* value, Value* added) {
     Builder& builder = emitter_.builder();
     builder.set_loc(dot->loc());
     if (added) value = tile::elementwise(builder, ElementwiseKind::Add, {added, value});
@@ -652,9 +658,9 @@ void FragmentStages::write_matrix(Op* dot, ChainedProduct* product, const std::v
 
 void FragmentStages::write_dot(const Root& root) {
   Op* op = root.op;
-  if (ChainedProduct* product = product_of(op)) {
+  if (BackToBackDot* made = back_to_back_dot(op)) {
     Value* from = emitter_.demand(op->in(in::Dot::c));
-    return emitter_.remember(op->result(), product->add_to(from));
+    return emitter_.remember(op->result(), made->add_to(from));
   }
   Value* result = op->result();
   Type type = emitter_.fragment_type(result);

@@ -10,14 +10,14 @@
 
 namespace tessera {
 
-class ChainedProduct;
+class BackToBackDot;
 
-/// What the machine and the schedule fix for a kernel.
+/// Choices for a kernel by the machine and the schedule.
 struct FragmentChoice {
   int64_t lanes = 16;  ///< columns of a fragment are a multiple of it, or 1
   int64_t width = 64;  ///< columns of a fragment in a stage
   int64_t rows = 1;    ///< rows of a fragment
-  int64_t unroll = 1;  ///< steps of k in one turn of the innermost loop
+  int64_t unroll = 1;  ///< steps of k in one iteration of the innermost loop
   int64_t run = 16;    ///< steps of k that lie together in a panel of the left operand
   bool keeps = true;   ///< values that several stages need may be kept in scratch memory
 };
@@ -27,19 +27,19 @@ class FragmentStages {
   FragmentStages(FragmentEmitter& emitter, const FragmentChoice& shape)
       : emitter_(emitter), shape_(shape) {}
 
-  /// Writes all that the block does: its stores, reductions, products and loops, in order.
+  /// Writes all that the block does: its stores, reductions, dots and loops, in order.
   void block(Block* old);
   /// Copies operands of `dot` that can be read at any time and do not lie along the columns at hand
   /// to scratch memory where they do.
-  void turn_operands(Op* dot);
-  /// From now on `dot` is that product of pairs.
-  void multiply_by(Op* dot, ChainedProduct* product) { products_[dot] = product; }
+  void transpose_operands(Op* dot);
+  /// From now on `made` computes `dot`.
+  void multiply_by(Op* dot, BackToBackDot* made) { back_to_back_[dot] = made; }
 
  private:
   /// An op that a loop over fragments is written for.
   struct Root {
     Op* op;
-    std::vector<int> unbound;  ///< axes of what it gives that no loop binds yet
+    std::vector<int> unbound;  ///< axes of its result that no loop binds yet
     int axis = -1;  ///< the one axis it loops over; -1 when there is none or there are several
     Value* domain = nullptr;  ///< the old limit on that axis
   };
@@ -47,7 +47,7 @@ class FragmentStages {
   struct Stage {
     std::vector<Root> roots;
     std::vector<Value*> kept = {};  ///< values that it stores in scratch memory for later stages
-    std::vector<int> around = {};   ///< axes of loops around it that what is kept runs along too
+    std::vector<int> around = {};   ///< axes of loops around it that the kept values run along, too
   };
 
   Root root(Op* op);
@@ -58,12 +58,12 @@ class FragmentStages {
   void keep_scans(std::vector<Stage>& stages);
   bool is_left(Op* scan) const;
   bool reads_elsewhere(const Stage& stage, const Root& scan) const;
-  void find_dear(Value* value, Block* block, std::set<Value*>& dear, std::set<Value*>& seen);
+  void find_expensive(Value* value, Block* block, std::set<Value*>& expensive, std::set<Value*>& seen);
   bool can_keep(Value* value, const Root& root);
   bool can_keep_operand(Value* value, const Root& root);
   static bool waits_for(Value* value, const std::vector<Stage>& stages, size_t first, size_t last);
 
-  /// The stages of a block, of which what is kept stays kept for what the block yields.
+  /// The stages of a block; kept values stay in memory for the values that the block yields.
   void write_stages(Block* old);
   void write(const Stage& stage);
   /// The fragment of a store or scatter.
@@ -78,15 +78,16 @@ class FragmentStages {
   Value* reduce(const Root& root, Value* before);
   FragmentMemory keep(Value* value, const Stage& stage);
   void write_dot(const Root& root);
-  ChainedProduct* product_of(Op* dot) const;
-  /// The product that a matrix unit makes of the rows and columns at hand, to its place in scratch memory.
-  void write_matrix(Op* dot, ChainedProduct* product, const std::vector<int>& unbound);
+  BackToBackDot* back_to_back_dot(Op* dot) const;
+  /// Stores the dot that a matrix unit computes of the rows and columns at hand to its scratch
+  /// memory.
+  void write_matrix(Op* dot, BackToBackDot* made, const std::vector<int>& unbound);
   /// Rows of its fragments at a time.
   int64_t rows_of(Op* op) const;
   void write_loop(const Root& root);
   void write_branch(const Root& root);
   FragmentEmitter::Values enter_loop(Op* loop, std::vector<bool>& in_memory);
-  FragmentEmitter::Values end_turn(Op* loop, const std::vector<bool>& in_memory);
+  FragmentEmitter::Values end_iteration(Op* loop, const std::vector<bool>& in_memory);
   /// Writes the fragments of `value` along `axes` to `memory`.
   void store_all(Value* value, const std::vector<int>& axes, const FragmentMemory& memory);
   /// True where the rows of fragments may be chosen: the columns are bound, and no rows are.
@@ -102,7 +103,7 @@ class FragmentStages {
 
   FragmentEmitter& emitter_;
   const FragmentChoice& shape_;
-  std::map<Op*, ChainedProduct*> products_;
+  std::map<Op*, BackToBackDot*> back_to_back_;
   std::map<std::pair<Value*, std::vector<int>>, FragmentMemory> scratch_;
 };
 

@@ -1,39 +1,35 @@
 // From tiles of any size to fragments in registers (CPU targets).
 //
-// A tile program is a set of functions of indices: an op says how an element is made from elements
-// of its operands. So the tiles need never exist. What must happen are the *roots*: stores, and the
-// ops that combine elements (reduce, dot, loops that carry values). For each root loops over
-// fragments are written, and inside of them the fragment of every operand is asked for by the
-// program axes it runs along (tile_axes.h): elementwise ops become the same op on fragments, loads
-// become loads of fragments, transposes and reshapes disappear because they only rename axes.
+// A tile program is a set of functions of indices: an op says how an element is computed from
+// elements of its operands. So whole tiles need never exist. Only the *roots* must happen: stores,
+// and the ops that combine elements (reduce, dot, loops that carry values). The pass writes loops
+// over fragments for each root. Inside of them it asks for the fragment of every operand by the
+// program axes that the operand runs along (tile_axes.h): elementwise ops become the same op on
+// fragments, loads become loads of fragments, transposes and reshapes disappear because they only
+// rename axes.
 //
-//   1. An axis that no op combines, and along which every root's result runs, gets its loops
-//   outside of everything: the
-//      programs for different fragments of it are independent. For a product those are the rows and
-//      columns of the result, so that all of k runs inside and the accumulator stays in registers;
-//      for a norm they are the rows.
-//   2. Inside, the roots follow each other as *stages* (fragment_stages.h), each with a loop over
-//   the axis it needs;
-//      stages that do not depend on each other share a loop. A reduction keeps a fragment of
-//      partial results, combined element by element, and combines that fragment once at the end. A
-//      value with a transcendental in it that several stages need is kept in scratch memory by the
-//      first.
+//   1. An axis that no op combines, and along which every root's result runs, gets its loops outside
+//      of everything: the programs for different fragments of it are independent. For a dot those
+//      axes are the rows and columns of the result, so that all of k runs inside and the accumulator
+//      stays in registers; for a norm they are the rows.
+//   2. Inside, the roots follow each other as *stages* (fragment_stages.h), each with a loop over the
+//      axis it needs; stages that do not depend on each other share a loop. A reduction keeps a
+//      fragment of partial results, combined element by element, and combines that fragment once at
+//      the end. If several stages need a value with a transcendental in it, the first one keeps it
+//      in scratch memory.
 //   3. An op is written in the outermost loop where its operands are known, and once for each
-//   fragment
-//      (fragment_emitter.h).
-//   4. The operands of a product are copied into panels first (fragment_panels.h) when they are
-//   read often.
-//   5. Loops run over whole fragments first, without limits, then once over what is left, with
-//   limits.
+//      fragment (fragment_emitter.h).
+//   4. The operands of a dot are copied into panels first (fragment_panels.h) when they are read
+//      often.
+//   5. Loops run over whole fragments first, without limits, then once over the rest, with limits.
 //
-// Products that follow each other in a loop over blocks (attention) have the rows of the first as
-// the columns of fragments: they are the axis that nothing combines, so that a softmax along the
-// keys combines vectors element by element, and keys and values are read where they are, one number
-// at a time. Blocks of scores and weights are kept in scratch memory, and so is a carried tile that
-// is larger than a fragment.
+// Back-to-back dots in a loop over blocks (attention) have the rows of the first as the columns of
+// fragments. No op combines that axis, so a softmax along the keys combines vectors element by
+// element, and keys and values are read where they are, one number at a time. Blocks of scores and
+// weights are kept in scratch memory, and so is a loop-carried tile that is larger than a fragment.
 //
-// What is not covered is refused with `unsupported-tile-split`: values that run along one axis
-// twice, kernels that read what they write.
+// The pass refuses other kernels with `unsupported-tile-split`: those with values that run along
+// one axis twice, and those that read memory that they write.
 
 #include <algorithm>
 #include <deque>
@@ -111,7 +107,7 @@ class KernelSplit {
     for (Op* access : accesses_) {
       bool reads = !access->is(tile::info(OpKind::Store)) && !is_private_load(access);
       if (reads && written.contains(memory_of(access))) {
-        return reject(access, "it reads what the kernel writes");
+        return reject(access, "it reads memory that the kernel writes");
       }
     }
     bool fine = true;
@@ -141,7 +137,8 @@ class KernelSplit {
     return std::find(all.begin(), all.end(), axis) != all.end();
   }
 
-  /// Axes along which memory of the program is not read where it is written: a fragment reads what others leave.
+  /// Axes along which memory of the program is not read where it is written: a fragment reads the
+  /// results of others.
   void find_crossed() {
     std::map<std::pair<Value*, size_t>, std::pair<int, Value*>> known;  // per dim of a memory
     for (Op* op : accesses_) {
@@ -215,11 +212,11 @@ class KernelSplit {
     auto can_be_outer = [&](int axis) {
       return axis >= 0 && !combined.contains(axis) && is_outer(axis);
     };
-    // Columns that a loop combines block by block give way to the rows: what combines them is then
-    // done lane by lane.
-    chained_ = !dots_.empty() && dots_[0]->block() != kernel_->region()->front() &&
+    // Where a loop combines the columns block by block, the rows become the columns of fragments:
+    // combining is then done lane by lane.
+    back_to_back_ = !dots_.empty() && dots_[0]->block() != kernel_->region()->front() &&
                !context_.machine->is_gpu() && !can_be_outer(column_) && can_be_outer(row_);
-    if (chained_) column_ = std::exchange(row_, -1);
+    if (back_to_back_) column_ = std::exchange(row_, -1);
     for (int axis = 0; axis < int(axes_.count()); ++axis) {
       if (!combined.contains(axis) && is_outer(axis) && axis != row_ && axis != column_)
         outer_.push_back(axis);
@@ -255,24 +252,26 @@ class KernelSplit {
       shape_.rows = column_extent_ = pair_block;
       return;
     }
-    if (chained_) {
-      choose_chained_block(machine);
+    if (back_to_back_) {
+      choose_back_to_back_block(machine);
     } else {
       choose_register_block(machine);
     }
     Attr fragment = schedule->get("fragment");
-    if (chains_matrices(machine)) column_extent_ = pair_block;
-    if (!fragment || fragment->elements.size() != 2 || chains_matrices(machine)) return;
+    if (uses_matrix_unit(machine)) column_extent_ = pair_block;
+    if (!fragment || fragment->elements.size() != 2 || uses_matrix_unit(machine)) return;
     int64_t lanes = shape_.lanes;
-    if (row_ >= 0 || chained_) shape_.rows = fragment->elements[0]->integer;
+    if (row_ >= 0 || back_to_back_) shape_.rows = fragment->elements[0]->integer;
     column_extent_ = std::max(lanes, fragment->elements[1]->integer / lanes * lanes);
   }
 
-  /// Whether a matrix unit multiplies in a chain of products: the columns at hand are then as many as it takes.
-  bool chains_matrices(const Machine& machine) const {
-    return chained_ && pair_unit(machine) == PairUnit::Matrix && std::any_of(dots_.begin(), dots_.end(), [&](Op* dot) {
-             return chained_forms(dot, column_, pair_block, pair_block, axes_).has_value();
-           });
+  /// Whether a matrix unit computes back-to-back dots: the columns at hand are then as many as it
+  /// takes.
+  bool uses_matrix_unit(const Machine& machine) const {
+    if (!back_to_back_ || pair_unit(machine) != PairUnit::Matrix) return false;
+    return std::any_of(dots_.begin(), dots_.end(), [&](Op* dot) {
+      return back_to_back_forms(dot, column_, pair_block, pair_block, axes_).has_value();
+    });
   }
 
   static PairUnit pair_unit(const Machine& machine) {
@@ -280,7 +279,7 @@ class KernelSplit {
     return machine.has_bf16_pairs ? PairUnit::Vectors : PairUnit::None;
   }
 
-  /// A kernel of products of pairs does nothing but those and what follows them.
+  /// Whether the kernel has dots of pairs and their epilogues, and nothing else.
   bool takes_pairs() const {
     Attr packing = kernel_->attr("schedule")->get("packing");
     bool packs = !packing || packing->string == "both";
@@ -288,7 +287,7 @@ class KernelSplit {
     return std::all_of(roots_.begin(), roots_.end(), [&](Op* root) {
       return root->is(tile::info(OpKind::Dot)) && root->block() == kernel_->region()->front() &&
              axes_.of(root->result(), 0) == row_ && axes_.of(root->result(), 1) == column_ &&
-             is_pair_product(root, axes_);
+             is_pair_dot(root, axes_);
     });
   }
 
@@ -312,9 +311,9 @@ class KernelSplit {
     }
   }
 
-  /// The same where products follow each other: each has the registers for itself, and fragments of
-  /// one row are what comes between them.
-  void choose_chained_block(const Machine& machine) {
+  /// The same for back-to-back dots: each has the registers for itself, and the ops between them
+  /// compute fragments of one row.
+  void choose_back_to_back_block(const Machine& machine) {
     int64_t vectors = machine.vector_registers >= 32 ? 4 : 2;
     int64_t bytes = 4;
     for (Op* dot : dots_) bytes = std::max<int64_t>(bytes, byte_size(dot->result()->type()->dtype));
@@ -350,7 +349,7 @@ class KernelSplit {
     FragmentEmitter emitter(kernel_, context_, axes_, body, sharing_.add_parameters(body));
     FragmentStages stages(emitter, shape_);
     pack(emitter);
-    chain(emitter, stages);
+    multiply_back_to_back(emitter, stages);
     emitter.set_shape(row_, column_);
     outer_loop(emitter, stages, 0);
     emitter.builder().op(tile::info(OpKind::Return), {}, {});
@@ -360,7 +359,8 @@ class KernelSplit {
     if (!failed_ && context_.machine->is_gpu()) refuse_scratch(split);
   }
 
-  /// Programs of a GPU have no memory of their own. What takes any size then gives way to what the launch has for some.
+  /// Programs of a GPU have no memory of their own. Then a variant for some sizes replaces the
+  /// kernel for any size.
   void refuse_scratch(Op* split) {
     Op* scratch = nullptr;
     for (Op* op : *split->region()->front()) {
@@ -370,9 +370,9 @@ class KernelSplit {
     if (drop_choice(split)) return split->erase();
     context_.diagnostics
         .report(diag::unsupported_tile_split, scratch->loc(), std::string(symbol_name(split)),
-                "what it combines along several axes does not fit the registers of a GPU's program")
+                "its reduction along several axes does not fit the registers of a GPU's program")
         .help("combine along one axis at a time: in a loop over the elements of the other (`tile.range` with a block "
-              "of 1), or in a kernel of its own; extents that are numbers, and few, need neither");
+              "of 1), or in a kernel of its own; small constant extents need neither");
     failed_ = true;
   }
 
@@ -381,9 +381,9 @@ class KernelSplit {
   }
   int64_t column_fragment() const { return column_extent_ ? column_extent_ : shape_.width; }
 
-  /// What is packed for which product, and what of it is packed by kernels of their own.
+  /// Which panels each dot has, and which of them kernels of their own pack.
   void choose_panels() {
-    if (!column_outside_ || dots_.empty() || chained_ || context_.machine->is_gpu()) return;
+    if (!column_outside_ || dots_.empty() || back_to_back_ || context_.machine->is_gpu()) return;
     PanelShape shape{row_,
                      column_,
                      shape_.rows,
@@ -397,7 +397,7 @@ class KernelSplit {
     }
   }
 
-  /// The panels of a factor, filled once whatever the number of products that read them.
+  /// The panels of a factor, filled once however many dots read them.
   const Panels& filled(FragmentEmitter& emitter, const PanelForm& form) {
     for (const Panels& known : panels_) {
       if (known.form().factor == form.factor) return known;
@@ -415,23 +415,23 @@ class KernelSplit {
       std::vector<const Panels*> made;
       for (const PanelForm& form : forms_[i]) made.push_back(&filled(emitter, form));
       if (unit_ == PairUnit::None) continue;
-      products_.emplace_back(emitter, dots_[i], *made[1], *made[0], unit_).allocate();
+      pair_dots_.emplace_back(emitter, dots_[i], *made[1], *made[0], unit_).allocate();
     }
     // Panels are filled from the factors themselves, so that those are known last.
     if (unit_ != PairUnit::None) return;
     for (Panels& panels : panels_) panels.keep();
   }
 
-  /// Products of pairs that follow each other.
-  void chain(FragmentEmitter& emitter, FragmentStages& stages) {
+  /// Back-to-back dots of pairs.
+  void multiply_back_to_back(FragmentEmitter& emitter, FragmentStages& stages) {
     PairUnit unit = pair_unit(*context_.machine);
-    if (!chained_ || unit == PairUnit::None) return;
+    if (!back_to_back_ || unit == PairUnit::None) return;
     int64_t rows = unit == PairUnit::Matrix ? pair_block : shape_.rows;
     for (Op* dot : dots_) {
-      auto forms = chained_forms(dot, column_, rows, column_extent_, axes_);
+      auto forms = back_to_back_forms(dot, column_, rows, column_extent_, axes_);
       if (!forms) continue;
-      ChainedProduct& product = chain_.emplace_back(emitter, dot, forms->first, forms->second, unit);
-      stages.multiply_by(dot, &product);
+      BackToBackDot& made = back_to_back_dots_.emplace_back(emitter, dot, forms->first, forms->second, unit);
+      stages.multiply_by(dot, &made);
       paired_.insert(dot);
     }
   }
@@ -439,11 +439,11 @@ class KernelSplit {
   /// All that the kernel does for the fragments at hand.
   void fragment(FragmentEmitter& emitter, FragmentStages& stages) {
     Block* body = kernel_->region()->front();
-    for (PairProduct& product : products_) product.multiply();
+    for (PairDot& each : pair_dots_) each.multiply();
     auto kept = emitter.kept();
-    for (ChainedProduct& product : chain_) product.fill_early();
+    for (BackToBackDot& made : back_to_back_dots_) made.fill_early();
     for (Op* dot : dots_) {
-      if (chained_ && !paired_.contains(dot)) stages.turn_operands(dot);
+      if (back_to_back_ && !paired_.contains(dot)) stages.transpose_operands(dot);
     }
     if (unit_ == PairUnit::Matrix) {
       constexpr int64_t rows_at_once = 4;
@@ -455,7 +455,7 @@ class KernelSplit {
     } else {
       stages.block(body);
     }
-    if (!products_.empty()) emitter.take_panels();
+    if (!pair_dots_.empty()) emitter.take_panels();
     emitter.set_kept(std::move(kept));
   }
 
@@ -478,28 +478,27 @@ class KernelSplit {
   std::vector<int> outer_;  ///< axes with loops outside of everything, outermost first
   int row_ = -1;
   int column_ = -1;
-  bool chained_ = false;  ///< the rows of the products are the columns of fragments
+  bool back_to_back_ = false;  ///< the rows of the dots are the columns of fragments
   bool column_outside_ = false;
   int64_t column_extent_ = 0;
   FragmentChoice shape_;
-  PairUnit unit_ = PairUnit::None;  ///< what multiplies pairs, where all products are of pairs
+  PairUnit unit_ = PairUnit::None;  ///< what multiplies pairs, where all dots are of pairs
   PanelSharing sharing_;
-  std::vector<std::vector<PanelForm>> forms_;  ///< per product
+  std::vector<std::vector<PanelForm>> forms_;  ///< per dot
   std::deque<Panels> panels_;
-  std::deque<PairProduct> products_;
-  std::deque<ChainedProduct> chain_;
-  std::set<Op*> paired_;  ///< the products of the chain
+  std::deque<PairDot> pair_dots_;
+  std::deque<BackToBackDot> back_to_back_dots_;
+  std::set<Op*> paired_;  ///< the back-to-back dots of pairs
   bool failed_ = false;
 };
 
 /// On a GPU a program keeps its tiles in registers as they are, if they fit.
 bool fits_registers(Op* kernel, const Machine& machine) {
-  if (!machine.is_gpu()) return false;
   int64_t most = gpu_schedule(kernel, machine).most_elements();
   bool fits = true;
-  bool product = false;
+  bool has_dot = false;
   walk(kernel, [&](Op* op) {
-    product |= op->is(tile::info(OpKind::Dot));
+    has_dot |= op->is(tile::info(OpKind::Dot));
     for (unsigned i = 0; i < op->result_count(); ++i) {
       Type type = op->result(i)->type();
       int64_t elements = 1;
@@ -507,11 +506,12 @@ bool fits_registers(Op* kernel, const Machine& machine) {
       fits &= !type->is(TypeKind::Tile) || elements <= most;
     }
   });
-  return fits || product;
+  return fits || has_dot;
 }
 
-/// Operands of products lie in shared memory, whose extents are numbers: each axis of theirs needs a block.
-Status check_products(Op* kernel, PassContext& context) {
+/// Operands of dots lie in shared memory, whose extents are numbers: each of their axes needs a
+/// block.
+Status check_dots(Op* kernel, PassContext& context) {
   Status checked = success;
   walk(kernel, [&](Op* op) {
     for (unsigned i = 0; op->is(tile::info(OpKind::Dot)) && i < op->operand_count(); ++i) {
@@ -522,26 +522,39 @@ Status check_products(Op* kernel, PassContext& context) {
       context.diagnostics
           .report(diag::unsupported_tile_split, op->loc(), std::string(op->name()),
                   "the extent " + (*open)->text + " of its operand is not known")
-          .help("give each axis of a product a block in the schedule");
+          .help("give each axis of a dot a block in the schedule");
       checked = failure;
     }
   });
   return checked;
 }
 
+Status split_kernel(Op* kernel, PassContext& context) {
+  separate_axes(kernel);
+  detour_repeated(kernel, !context.machine->is_gpu());
+  return KernelSplit(kernel, context).run();
+}
+
 }  // namespace
 
 Status split_to_fragments(Module& module, PassContext& context) {
   for (Op* kernel : *module.body()) {
-    if (!kernel->is(tile::info(OpKind::Kernel))) continue;
-    if (context.machine->is_gpu() && check_products(kernel, context).failed()) return failure;
-    if (fits_registers(kernel, *context.machine)) continue;
-    if (context.machine->is_gpu()) branches_to_selects(kernel);
-    separate_axes(kernel);
-    detour_repeated(kernel, !context.machine->is_gpu());
-    if (KernelSplit(kernel, context).run().failed()) return failure;
+    bool is_kernel = kernel->is(tile::info(OpKind::Kernel));
+    if (is_kernel && split_kernel(kernel, context).failed()) return failure;
   }
-  drop_spares(module);
+  drop_fallbacks(module);
+  return success;
+}
+
+Status split_large_tiles(Module& module, PassContext& context) {
+  for (Op* kernel : *module.body()) {
+    if (!kernel->is(tile::info(OpKind::Kernel))) continue;
+    if (check_dots(kernel, context).failed()) return failure;
+    if (fits_registers(kernel, *context.machine)) continue;
+    branches_to_selects(kernel);
+    if (split_kernel(kernel, context).failed()) return failure;
+  }
+  drop_fallbacks(module);
   return success;
 }
 

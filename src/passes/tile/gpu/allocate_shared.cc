@@ -1,13 +1,15 @@
-// Gives shared memory its places (GPU).
+// Assigns offsets in shared memory (GPU).
 //
-// The most strictly aligned buffers come first, since swizzled tiles start at multiples of 1024 bytes, then barriers
-// and the partial results of reductions between warps. Each takes the lowest bytes that it may have. What does not fit
-// is the schedule's fault, and the message says by how much.
+// The most strictly aligned buffers come first, since swizzled tiles start at multiples of 1024
+// bytes, then barriers and the partial results of reductions between warps. Each takes the lowest
+// bytes that it may have. If the buffers do not fit, a message blames the schedule and says by how
+// much.
 //
-// Two buffers share bytes where all threads are done with one before any touches the other: there are no roles, and
-// neither is filled by the copy engine, which runs ahead; the ops of the kernel's own block that use them, loops
-// counting whole, are in order; and a tile.barrier stands between. Copies by threads have been waited for by then, and
-// so have products. What the copy engine reads, the results on their way out, may only come last.
+// Two buffers share bytes where all threads are done with one before any touches the other: there
+// are no roles, and neither is filled by the copy engine, which runs ahead; the ops of the kernel's
+// own block that use them, loops counting whole, are in order; and a tile.barrier stands between.
+// The barrier comes after the waits for copies by threads and for MMAs. Buffers that the copy
+// engine stores to global memory may only come last.
 
 #include <algorithm>
 #include <map>
@@ -60,7 +62,7 @@ Buffer reduction_buffer(Op* op) {
   return {op, "shared_offset", bytes, 16, 0, false, false, 0, 0, {}};
 }
 
-/// What the warps of a scan exchange.
+/// The values that the warps of a scan exchange.
 Buffer scan_buffer(Op* op) {
   Type type = op->operand(0)->type();
   std::optional<layout::Layout> from = layout::parse_layout(type->layout);
@@ -82,7 +84,7 @@ class Lifetimes {
 
   void find(Buffer& buffer) {
     if (has_roles_ || !buffer.op->is(tile::info(OpKind::AllocShared))) return;
-    // What the source copies may still be under way behind the last op that it writes.
+    // Copies that the source asks for may still be in flight after the last op in the source.
     if (buffer.op->flag("written")) return;
     buffer.shares = collect(buffer.op->result(), buffer) && !buffer.uses.empty();
     if (!buffer.shares) return;
@@ -133,7 +135,8 @@ class Lifetimes {
     return ends_with_barrier(a);
   }
 
-  /// The last op that uses the buffer is a loop whose turns end with a barrier behind all uses.
+  /// The last op that uses the buffer is a loop whose iterations end with a barrier behind all
+  /// uses.
   bool ends_with_barrier(const Buffer& buffer) const {
     Op* loop = nullptr;
     for (Op* use : buffer.uses) {
@@ -165,8 +168,8 @@ int64_t lowest_place(const std::vector<Buffer>& placed, const Buffer& buffer, co
   for (bool moved = true; moved;) {
     moved = false;
     for (const Buffer& other : placed) {
-      bool meets = offset < other.offset + other.bytes && other.offset < offset + buffer.bytes;
-      if (!meets || lifetimes.may_share(other, buffer)) continue;
+      bool overlaps = offset < other.offset + other.bytes && other.offset < offset + buffer.bytes;
+      if (!overlaps || lifetimes.may_share(other, buffer)) continue;
       offset = aligned(other.offset + other.bytes, buffer.alignment);
       moved = true;
     }

@@ -3,11 +3,12 @@
 // The axes of a program (tile_axes.h) make this one decision instead of many: a *base* is a layout over some of them,
 // and every tile whose axes are among a base's gets the base with the other axes sliced away. Elementwise ops,
 // broadcasts, reductions, transposes and reshapes then agree without a conversion, whatever order axes stand in. Where
-// tiles of two bases meet, one is converted (gpu/layout_agreement.h).
+// an op has tiles of two bases, one is converted (gpu/layout_agreement.h).
 //
-// Products come first: the accumulator of each gives a base, the map of the instruction that the machine has for it
-// (wgmma, mma.sync, else blocks of fused multiply-adds). What is left has its largest tile as base: a blocked layout
-// whose vectors run along the axis that is contiguous where the tile is loaded or stored.
+// MMAs come first: the accumulator of each gives a base, the map of the instruction that the
+// machine has for it (wgmma, mma.sync, else blocks of fused multiply-adds). The other ops have
+// their largest tile as base: a blocked layout whose vectors run along the axis that is contiguous
+// where the tile is loaded or stored.
 
 #include <fmt/format.h>
 
@@ -21,7 +22,7 @@
 #include "passes/tile/common/tile_axes.h"
 #include "passes/tile/gpu/gpu_schedule.h"
 #include "passes/tile/gpu/layout_agreement.h"
-#include "passes/tile/gpu/product_unit.h"
+#include "passes/tile/gpu/mma_unit.h"
 #include "passes/tile/gpu/register_footprint.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "support/check.h"
@@ -49,7 +50,7 @@ class LayoutAssignment {
     collect();
     for (Value* value : tiles_) {
       Op* def = value->def();
-      if (def && def->is(tile::info(OpKind::Mma))) add_product(value, def);
+      if (def && def->is(tile::info(OpKind::Mma))) add_mma(value, def);
     }
     // The largest first: the others are slices of it.
     std::vector<Value*> by_size = tiles_;
@@ -73,7 +74,7 @@ class LayoutAssignment {
     }
     std::optional<std::vector<int32_t>> next = worst ? next_extents(*worst) : std::nullopt;
     if (!next) return "use more warps or smaller blocks";
-    return fmt::format("{} threads, which halve extents, cannot divide {} x {} elements; {} x {} they can",
+    return fmt::format("{} threads, which halve extents, cannot divide {} x {} elements; they can divide {} x {}",
                        32 * worst->layout.warps(), worst->extents[0], worst->extents[1], (*next)[0], (*next)[1]);
   }
 
@@ -101,7 +102,7 @@ class LayoutAssignment {
       for (int32_t n = up(base.extents[1]); n <= 2 * up(base.extents[1]); n += step) {
         if (best && int64_t(m) * n >= int64_t((*best)[0]) * (*best)[1]) break;
         int warps = base.layout.warps();
-        Layout layout = base.mma ? product_layout(m, n, base.mma, warps) : plain_layout(m, n, warps);
+        Layout layout = base.mma ? mma_layout(m, n, base.mma, warps) : plain_layout(m, n, warps);
         if (divides(layout, {m, n})) best = {m, n};
       }
     }
@@ -152,15 +153,15 @@ class LayoutAssignment {
     return nullptr;
   }
 
-  void add_product(Value* value, Op* mma) {
+  void add_mma(Value* value, Op* mma) {
     if (base_of(value)) return;
     Type type = value->type();
     std::vector<int> axes = axes_.of(value);
     int32_t m = extents(type)[0], n = extents(type)[1];
-    bases_.push_back({axes, product_layout(m, n, mma, warps_of(mma)), {m, n}, mma});
+    bases_.push_back({axes, mma_layout(m, n, mma, warps_of(mma)), {m, n}, mma});
   }
 
-  Layout product_layout(int32_t m, int32_t n, Op* mma, int warps) {
+  Layout mma_layout(int32_t m, int32_t n, Op* mma, int warps) {
     bool tensor_core = takes_tensor_core(mma);
     std::optional<Layout> found;
     if (takes_wgmma(mma, warps, machine_)) found = layout::wgmma_accumulator(m, n, warps);
@@ -186,7 +187,7 @@ class LayoutAssignment {
 
   void add_blocked(Value* value, const std::vector<Value*>& by_size) {
     std::vector<int> axes = axes_.of(value);
-    // Along which axis, and how wide, the tile (or another with these axes) meets memory.
+    // Along which axis, and how wide, the tile (or another with these axes) is loaded or stored.
     int fastest = int(axes.size()) - 1;
     int widest = 1;
     for (Value* other : by_size) {
@@ -298,8 +299,8 @@ Status assign_layouts(Module& module, PassContext& context) {
       Op* place = twice->def() ? twice->def() : op;
       context.diagnostics.report(diag::unsupported_tile_split, place->loc(), std::string(place->name()),
                                  "the value of type " + twice->type()->text + " runs along one axis twice")
-          .help("what a loop carries, or memory holds that the kernel writes, is not made twice: write it to a tensor, "
-                "and read it in a kernel that comes after");
+          .help("loop-carried values, and loads from memory that the kernel writes, cannot be computed twice: write the "
+                "value to a tensor, and read it in a later kernel");
       return failure;
     }
     assignment.run();

@@ -8,9 +8,9 @@ namespace tessera::tile {
 inline Value* alloc_shared(Builder& builder, Type type) {
   return builder.value(info(OpKind::AllocShared), {}, type);
 }
-/// Slot `turn` of a ring.
-inline Value* slot(Builder& builder, Value* ring, Value* turn) {
-  return builder.value(info(OpKind::Slot), {{ring}, {turn}}, slot_type(builder.context(), ring->type()));
+/// Slot `iteration` of a ring.
+inline Value* slot(Builder& builder, Value* ring, Value* iteration) {
+  return builder.value(info(OpKind::Slot), {{ring}, {iteration}}, slot_type(builder.context(), ring->type()));
 }
 inline void copy_async(Builder& builder, Op* load, Value* to, Value* barrier) {
   std::vector<Value*> signals;
@@ -21,8 +21,8 @@ inline void copy_async(Builder& builder, Op* load, Value* to, Value* barrier) {
 }
 inline void barrier(Builder& builder) { builder.op(info(OpKind::Barrier), {}, {}); }
 inline void fence_async(Builder& builder) { builder.op(info(OpKind::FenceAsync), {}, {}); }
-inline Op* channel_op(Builder& builder, OpKind kind, Value* channel, Value* turn, std::vector<OpAttr> attributes = {}) {
-  return builder.op(info(kind), {{channel}, {turn}}, {}, std::move(attributes));
+inline Op* channel_op(Builder& builder, OpKind kind, Value* channel, Value* iteration, std::vector<OpAttr> attributes = {}) {
+  return builder.op(info(kind), {{channel}, {iteration}}, {}, std::move(attributes));
 }
 /// Waits for mma: its results are the values of those that are done.
 inline Op* mma_wait(Builder& builder, const std::vector<Value*>& values, int64_t pending) {

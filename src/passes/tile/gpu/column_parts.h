@@ -1,9 +1,9 @@
 #pragma once
 // Columns of a tile, computed where they are stored.
 //
-// What follows a product is elementwise: a bias and a residue are loaded, a function is applied, the result is
-// rounded. Done for the whole tile at once, that takes more registers than the accumulator itself. Done column by
-// column it takes a few.
+// The epilogue of an MMA is elementwise: a bias and a residual are loaded, a function is applied,
+// the result is rounded. Done for the whole tile at once, that takes more registers than the
+// accumulator itself. Done column by column it takes a few.
 
 #include <map>
 
@@ -34,7 +34,7 @@ class ColumnParts {
   std::map<Value*, Value*> made_;
 };
 
-/// Erases the op and what only it used.
+/// Erases the op, and its operands if they have no other use.
 void erase_with_operands(Op* op);
 
 }  // namespace tessera

@@ -24,7 +24,7 @@ class CopyRing {
     bool counts = tile::known_index(loop_->in(in::For::lo)) == 0 && tile::known_index(loop_->in(in::For::step)) == 1;
     if (!counts) return false;
     std::vector<Op*> barriers;
-    int commits = 0, waits = 0, products = 0;
+    int commits = 0, waits = 0, mmas = 0;
     for (Op* op : *body_) {
       switch (tile::kind_of(op)) {
         case OpKind::CopyAsync:
@@ -34,7 +34,7 @@ class CopyRing {
         case OpKind::CopyCommit: ++commits, commit_ = op; break;
         case OpKind::CopyWait: ++waits, wait_ = op; break;
         case OpKind::Barrier: barriers.push_back(op); break;
-        case OpKind::Mma: ++products; break;
+        case OpKind::Mma: ++mmas; break;
         case OpKind::Store:
           if (op->in(in::Store::memory)->type()->space == MemorySpace::Shared) return false;
           break;
@@ -42,7 +42,7 @@ class CopyRing {
           if (op->region_count() > 0) return false;
       }
     }
-    if (copies_.empty() || commits != 1 || waits != 1 || products < 1 || barriers.size() != 2) return false;
+    if (copies_.empty() || commits != 1 || waits != 1 || mmas < 1 || barriers.size() != 2) return false;
     filled_ = barriers[0];
     used_ = barriers[1];
     return wait_->int_attr("pending") == 0 && std::ranges::all_of(copies_, [&](Op* copy) { return can_lead(copy); });
@@ -54,7 +54,7 @@ class CopyRing {
     wait_->set_attr("pending", builder_.context().integer(stages_ - 2));
     builder_.set_after(filled_);
     builder_.set_loc(commit_->loc());
-    copy_turn(tile::add(builder_, body_->arg(0), tile::index(builder_, stages_ - 1)));
+    copy_iteration(tile::add(builder_, body_->arg(0), tile::index(builder_, stages_ - 1)));
     commit();
     for (Op* copy : copies_) copy->erase();
     commit_->erase();
@@ -62,13 +62,14 @@ class CopyRing {
   }
 
  private:
-  /// The buffer is this loop's alone, and the copy's place follows from the turn and what is outside of the loop.
+  /// Whether only this loop uses the buffer, and the copy's address follows from the iteration and
+  /// values from outside of the loop.
   bool can_lead(Op* copy) {
     Value* to = copy->in(in::CopyAsync::to);
     if (!to->def() || !to->def()->is(tile::info(OpKind::AllocShared))) return false;
     for (Use* use = to->first_use(); use; use = use->next()) {
-      bool product = use->owner()->is(tile::info(OpKind::Mma)) && use->owner()->block() == body_;
-      if (use->owner() != copy && !product) return false;
+      bool is_mma = use->owner()->is(tile::info(OpKind::Mma)) && use->owner()->block() == body_;
+      if (use->owner() != copy && !is_mma) return false;
     }
     for (unsigned slot : {unsigned(in::CopyAsync::offsets), unsigned(in::CopyAsync::limits)}) {
       for (Value* value : copy->ins(slot)) {
@@ -106,32 +107,32 @@ class CopyRing {
     }
   }
 
-  /// The first turns' copies, before the loop.
+  /// The prologue: the copies of the first iterations, before the loop.
   void lead() {
     builder_.set_before(loop_);
     builder_.set_loc(commit_->loc());
     for (Op* op = loop_->parent(); op; op = op->parent()) {
       if (!op->is(tile::info(OpKind::For))) continue;
-      tile::barrier(builder_);  // all warps are done with the last products of the loop's last run
+      tile::barrier(builder_);  // all warps are done with the last MMAs of the loop's last run
       break;
     }
-    for (int64_t turn = 0; turn < stages_ - 1; ++turn) {
-      copy_turn(tile::index(builder_, turn));
+    for (int64_t iteration = 0; iteration < stages_ - 1; ++iteration) {
+      copy_iteration(tile::index(builder_, iteration));
       commit();
     }
   }
 
   void commit() { builder_.op(tile::info(OpKind::CopyCommit), {}, {}); }
 
-  /// The copies of a turn, if there is one of that number.
-  void copy_turn(Value* turn) {
+  /// The copies of that iteration, if the loop has it.
+  void copy_iteration(Value* iteration) {
     Value* hi = loop_->in(in::For::hi);
-    std::optional<int64_t> number = tile::known_index(turn), end = tile::known_index(hi);
+    std::optional<int64_t> number = tile::known_index(iteration), end = tile::known_index(hi);
     auto copy = [&] {
-      std::map<Value*, Value*> values{{body_->arg(0), turn}};
+      std::map<Value*, Value*> values{{body_->arg(0), iteration}};
       for (Op* each : copies_) {
         for (unsigned i = 0; i < each->operand_count(); ++i) place(each->operand(i), values);
-        values[each->in(in::CopyAsync::to)] = tile::slot(builder_, each->in(in::CopyAsync::to), turn);
+        values[each->in(in::CopyAsync::to)] = tile::slot(builder_, each->in(in::CopyAsync::to), iteration);
         builder_.insert(builder_.module().clone(each, values));
       }
     };
@@ -139,10 +140,10 @@ class CopyRing {
       if (*number < *end) copy();
       return;
     }
-    tile::when(builder_, tile::elementwise(builder_, ElementwiseKind::Lt, {turn, hi}), copy);
+    tile::when(builder_, tile::elementwise(builder_, ElementwiseKind::Lt, {iteration, hi}), copy);
   }
 
-  /// Computes what the value is in the turn of `values`.
+  /// Computes the value for the iteration of `values`.
   void place(Value* value, std::map<Value*, Value*>& values) {
     if (value->parent_block() != body_ || values.contains(value)) return;
     Op* def = value->def();

@@ -1,19 +1,20 @@
 #pragma once
-// Rings for operands of products that the computing threads copy themselves.
+// Rings of shared memory for operands that the computing threads copy themselves.
 
 #include "ir/core/op.h"
 
 namespace tessera {
 
-/// Where a loop brings operands of products to shared memory, waits once and multiplies, gives their buffers `stages`
-/// slots, and lets the copies of a turn begin stages - 1 turns earlier:
+/// Takes a loop that copies operands to shared memory, waits once and multiplies. Gives its buffers
+/// `stages` slots, and starts the copies of an iteration stages - 1 iterations earlier:
 ///
-///   for s < stages - 1: copy turn s -> slot s; commit
-///   for t: wait {stages - 2}; barrier; copy turn t + stages - 1; commit; mma slot t; mma_wait
+///   for s < stages - 1: copy iteration s -> slot s; commit
+///   for t: wait {stages - 2}; barrier; copy iteration t + stages - 1; commit; mma slot t; mma_wait
 ///
-/// The one barrier says both that turn t's operands are there and that all warps are done with those of turn t - 1,
-/// whose slot the next copy takes. Where there are no more turns a group is empty. False if the loop has another form:
-/// with operands that are stored, or whose places do not follow from the turn alone.
+/// The one barrier means both that the operands of iteration t have arrived and that all warps are
+/// done with those of iteration t - 1, whose slot the next copy takes. Past the last iteration a
+/// group of copies is empty. Returns false if the loop has another form: with operands that are
+/// stored, or whose addresses do not follow from the iteration alone.
 bool ring_of_copies(Op* loop, int64_t stages);
 
 }  // namespace tessera

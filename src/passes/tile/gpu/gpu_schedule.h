@@ -1,5 +1,5 @@
 #pragma once
-// What a kernel's schedule says for a GPU, with what follows where it says nothing.
+// A kernel's schedule for a GPU, with defaults for the keys that it does not set.
 
 #include <cstdint>
 
@@ -11,8 +11,8 @@ namespace tessera {
 struct GpuSchedule {
   int64_t compute_warps = 4;   ///< warps that compute
   int64_t load_groups = 0;     ///< warpgroups that only load; 0: the computing warps load
-  int64_t stages = 1;          ///< turns of a loop whose loads are under way
-  int64_t load_registers = 0;  ///< registers a thread of each role; 0: what the launch gives
+  int64_t stages = 1;          ///< iterations of a loop whose loads are in flight
+  int64_t load_registers = 0;  ///< registers a thread of each role; 0: those of the launch
   int64_t compute_registers = 0;
   bool persistent = false;
   int64_t group = 1;           ///< rows of programs that are taken together, column by column

@@ -1,16 +1,16 @@
 // Writes channels with barriers (GPU).
 //
-// A channel of n stages becomes two barriers for each slot. `full` completes when the copies into the slot have
-// arrived, `empty` when everyone who read the slot has given it back. Phases of a barrier alternate, so that turn t
-// waits for phase (t / n) mod 2 of its slot:
+// A channel of n stages becomes two barriers for each slot. `full` completes when the copies into
+// the slot have arrived, `empty` when all roles that read the slot have released it. Phases of a
+// barrier alternate, so that iteration t waits for phase (t / n) mod 2 of its slot:
 //
 //   acquire t   wait empty[t] for the phase before, expect full[t] bytes     (phase -1 counts as complete)
 //   copy        counts its bytes at full[t]
 //   wait t      wait full[t]
 //   release t   arrive empty[t]
 //
-// How many arrivals make a phase is counted here and nowhere written down: one announcement for `full`, for `empty`
-// one of each warp that releases.
+// This pass counts how many arrivals complete a phase: for `full` one announcement, for `empty` one
+// arrival of each warp that releases.
 
 #include <map>
 
@@ -63,7 +63,8 @@ class ChannelExpansion {
     return builder_.value(tile::info(OpKind::Barriers), {}, type, {{"arrivals", context.integer(arrivals)}});
   }
 
-  /// Warps that release a turn: those of each role that does, however many ops in it say so.
+  /// How many warps release an iteration: all warps of each role with a release, however many
+  /// releases it has.
   int64_t arrivals(const std::vector<Op*>& users) {
     std::map<Op*, int64_t> warps;
     for (Op* user : users) {
@@ -77,10 +78,10 @@ class ChannelExpansion {
     return sum;
   }
 
-  /// The parity of the phase that turn completes, or with `before` of the one before.
-  Value* parity(Value* turn, bool before) {
-    Value* round = turn;
-    if (stages_ > 1) round = tile::elementwise(builder_, Kind::FloorDiv, {turn, tile::index(builder_, stages_)});
+  /// The parity of the phase that the iteration completes; with `before`, of the phase before.
+  Value* parity(Value* iteration, bool before) {
+    Value* round = iteration;
+    if (stages_ > 1) round = tile::elementwise(builder_, Kind::FloorDiv, {iteration, tile::index(builder_, stages_)});
     if (before) round = tile::add(builder_, round, tile::index(builder_, 1));
     return tile::elementwise(builder_, Kind::Mod, {round, tile::index(builder_, 2)});
   }
@@ -91,22 +92,22 @@ class ChannelExpansion {
 
   void expand(Op* user) {
     if (user->is(tile::info(OpKind::CopyAsync))) {
-      // The slot that it copies to tells the turn.
+      // The index of the slot that it copies to is the iteration.
       Op* slot = user->in(in::CopyAsync::to)->def();
       TSR_CHECK(slot && slot->is(tile::info(OpKind::Slot)), "a copy of a channel goes to a slot");
       user->set_operand(user->slot_begin(in::CopyAsync::barrier),
                         tile::slot(builder_, full_, slot->in(in::Slot::index)));
       return;
     }
-    Value* turn = user->in(in::ChannelAcquire::turn);
+    Value* iteration = user->in(in::ChannelAcquire::iteration);
     if (user->is(tile::info(OpKind::ChannelAcquire))) {
-      wait(tile::slot(builder_, empty_, turn), parity(turn, true));
-      builder_.op(tile::info(OpKind::BarrierExpect), {{tile::slot(builder_, full_, turn)}}, {},
+      wait(tile::slot(builder_, empty_, iteration), parity(iteration, true));
+      builder_.op(tile::info(OpKind::BarrierExpect), {{tile::slot(builder_, full_, iteration)}}, {},
                   {{"bytes", user->attr("bytes")}});
     } else if (user->is(tile::info(OpKind::ChannelWait))) {
-      wait(tile::slot(builder_, full_, turn), parity(turn, false));
+      wait(tile::slot(builder_, full_, iteration), parity(iteration, false));
     } else {
-      builder_.op(tile::info(OpKind::BarrierArrive), {{tile::slot(builder_, empty_, turn)}}, {});
+      builder_.op(tile::info(OpKind::BarrierArrive), {{tile::slot(builder_, empty_, iteration)}}, {});
     }
     user->erase();
   }

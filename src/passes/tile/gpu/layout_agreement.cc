@@ -143,13 +143,14 @@ class LayoutAgreement {
     return layout_of(op->result()).slice(1, keeps).layout;
   }
 
-  /// What a reduction leaves follows from its operand.
+  /// The layout of a reduction's result follows from its operand.
   void reduced(Op* op) {
     Layout made = layout::plan_reduction(layout_of(op->operand(0)), int(op->int_attr("axis")), op->flag("keep")).result;
     gives(op, op->result(), made);
   }
 
-  /// So does what a scan leaves. Accumulators of some machines are held in no order that one could follow.
+  /// So does that of a scan's result. Accumulators of some machines have no order that a scan could
+  /// follow.
   void scanned(Op* op) {
     int axis = int(op->int_attr("axis"));
     Layout source = layout_of(op->in(in::Scan::a));
@@ -211,13 +212,13 @@ class LayoutAgreement {
     Value* memory = tile::alloc_shared(builder_, shared_type(context(), type, shared, 0));
     builder_ = here;
     std::vector<Value*> zeros(type->rank(), tile::index(builder_, 0));
-    if (is_repeated()) tile::barrier(builder_);  // the last turn's elements have been read
+    if (is_repeated()) tile::barrier(builder_);  // the last iteration's elements have been read
     tile::store(builder_, value, memory, zeros, {});
     tile::barrier(builder_);
     return tile::load(builder_, memory, zeros, {}, type);
   }
 
-  /// Whether what the builder writes is run more than once.
+  /// Whether the ops that the builder writes run more than once.
   bool is_repeated() {
     for (Op* op = builder_.block()->parent_op(); op; op = op->parent()) {
       if (op->is(tile::info(OpKind::For))) return true;

@@ -1,5 +1,5 @@
 #pragma once
-// Conversions where an op needs an operand in another layout than it has.
+// Inserts conversions where an op needs an operand in another layout.
 
 #include "ir/core/op.h"
 

@@ -1,10 +1,12 @@
-// As many programs as run at once, each of which takes tiles of the grid in turn (GPU).
+// Makes a kernel persistent: as many programs as run at once, each of which loops over tiles of the
+// grid (GPU).
 //
 //   for t in worker .. programs step workers: <the program whose number is t>
 //
-// While one tile is stored the loads of the next can be under way, and launching a block costs nothing. Channels go on
-// counting turns from tile to tile. `order = "grouped"` numbers the programs of a two-dimensional grid in bands of
-// `group` rows, column by column, so that those running at once share rows of one operand and columns of the other.
+// While one tile is stored the loads of the next can be in flight, and launching a block costs
+// nothing. Channels go on counting iterations from tile to tile. `order = "grouped"` numbers the
+// programs of a two-dimensional grid in bands of `group` rows, column by column, so that programs
+// running at once share rows of one operand and columns of the other.
 
 #include <algorithm>
 
@@ -47,15 +49,16 @@ class Persistence {
     for (Op* op : inner) op->move_to_end(body);
     number_programs(body);
     builder_.set_end(body);
-    std::vector<Value*> turns;
-    for (size_t i = 0; i < channels.size(); ++i) turns.push_back(count_turns(channels[i], body->arg(unsigned(i) + 1)));
+    std::vector<Value*> counts;
+    for (size_t i = 0; i < channels.size(); ++i)
+      counts.push_back(count_iterations(channels[i], body->arg(unsigned(i) + 1)));
     builder_.set_end(body);
     if (std::ranges::any_of(all(OpKind::AllocShared), [](Op* alloc) { return alloc->flag("written"); })) {
       // The next tile begins when all that this one did to the source's memory is over.
       builder_.op(tile::info(OpKind::CopyWait), {}, {}, {{"pending", builder_.context().integer(0)}});
       tile::barrier(builder_);
     }
-    tile::yield(builder_, turns);
+    tile::yield(builder_, counts);
     kernel_->set_attr("persistent", builder_.context().boolean(true));
   }
 
@@ -78,7 +81,7 @@ class Persistence {
 
   Value* arithmetic(Kind kind, Value* a, Value* b) { return tile::elementwise(builder_, kind, {a, b}); }
 
-  /// Replaces program ids by what the loop's index says.
+  /// Replaces program ids by indices computed from the loop's index.
   void number_programs(Block* body) {
     std::vector<Op*> ids = all(OpKind::ProgramId);
     if (body->empty()) return;
@@ -110,14 +113,15 @@ class Persistence {
     }
   }
 
-  /// Makes a channel's turns follow those of the tiles before: `done` of them. Gives the number after this tile.
-  Value* count_turns(Op* channel, Value* done) {
+  /// Makes a channel's iterations follow the `done` ones of the tiles before. Returns their number
+  /// after this tile.
+  Value* count_iterations(Op* channel, Value* done) {
     Op* acquire = nullptr;
     std::vector<std::pair<Op*, unsigned>> readers;
     for (Use* use = channel->result()->first_use(); use; use = use->next()) {
       Op* user = use->owner();
       if (user->is(tile::info(OpKind::CopyAsync))) continue;
-      readers.emplace_back(user, user->slot_begin(in::ChannelAcquire::turn));
+      readers.emplace_back(user, user->slot_begin(in::ChannelAcquire::iteration));
       if (user->is(tile::info(OpKind::ChannelAcquire))) acquire = user;
     }
     TSR_CHECK(acquire, "a channel that nobody fills");
@@ -132,11 +136,11 @@ class Persistence {
       reader->set_operand(position, tile::add(builder_, done, reader->operand(position)));
     }
     builder_.set_end(done->block());
-    return tile::add(builder_, done, turns_of_tile(acquire->parent(), done->block()->parent_op()));
+    return tile::add(builder_, done, iterations_of_tile(acquire->parent(), done->block()->parent_op()));
   }
 
   /// How often a tile runs the body of `loop`, which is that of the tiles or one in it.
-  Value* turns_of_tile(Op* loop, Op* tiles) {
+  Value* iterations_of_tile(Op* loop, Op* tiles) {
     if (loop == tiles) return tile::index(builder_, 1);
     Value *lo = loop->in(in::For::lo), *hi = loop->in(in::For::hi);
     if (tile::known_index(lo) == 0) return hi;

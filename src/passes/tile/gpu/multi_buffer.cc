@@ -1,9 +1,9 @@
-// Lets the loads of a loop run as many turns ahead as the schedule says (GPU).
+// Lets the loads of a loop run as many iterations ahead as the schedule says (GPU).
 //
-// A slot of a ring is chosen by its turn modulo the number of slots, so that more stages of a channel between roles are
-// only a larger extent. A channel that one and the same warps fill and empty keeps one stage: they would not fill a
-// second one earlier; so does one that a program fills once. Where the computing threads copy, their loop is
-// written anew so that they do (copy_ring.h).
+// An iteration uses slot `iteration modulo slots` of a ring, so more stages of a channel between
+// roles only need a larger extent. A channel keeps one stage if the same warps fill and empty it,
+// as they would not fill a second slot earlier, or if a program fills it once. Where the computing
+// threads copy, copy_ring.h rewrites their loop.
 
 #include <algorithm>
 
@@ -50,7 +50,7 @@ bool is_between_roles(Op* channel) {
 }
 
 /// Whether a program fills the channel again and again. Of a persistent kernel the outermost loop is over programs.
-bool has_turns(Op* channel, bool persistent) {
+bool has_iterations(Op* channel, bool persistent) {
   int loops = persistent ? -1 : 0;
   for (Use* use = channel->result()->first_use(); use; use = use->next()) {
     if (!use->owner()->is(tile::info(OpKind::ChannelAcquire))) continue;
@@ -69,7 +69,7 @@ Status multi_buffer(Module& module, PassContext& context) {
     int64_t stages = std::max<int64_t>(1, context.option("stages", gpu_schedule(kernel, *context.machine).stages));
     for (Op* op : *kernel->region()->front()) {
       if (!op->is(tile::info(OpKind::Channel)) || !is_between_roles(op)) continue;
-      if (has_turns(op, kernel->flag("persistent"))) set_stages(op, stages);
+      if (has_iterations(op, kernel->flag("persistent"))) set_stages(op, stages);
     }
     if (stages == 1 || has_written_memory(kernel)) continue;
     std::vector<Op*> loops;

@@ -9,9 +9,9 @@ namespace tessera {
 using tile::OpKind;
 namespace in = tile::in;
 
-void OperandLoads::settle(Value* operand) {
+void OperandLoads::normalise(Value* operand) {
   flatten(operand);
-  turn(operand);
+  transpose(operand);
 }
 
 /// Of the memory's other axes a load takes one index each anyway. Where that index may lie past its axis, nothing is
@@ -42,7 +42,7 @@ void OperandLoads::flatten(Value* value) {
   if (load->result()->unused()) load->erase();
 }
 
-void OperandLoads::turn(Value* value) {
+void OperandLoads::transpose(Value* value) {
   Op* transpose = value->def();
   if (!transpose || !transpose->is(tile::info(OpKind::Transpose)) || value->type()->rank() != 2) return;
   flatten(transpose->operand(0));
@@ -61,10 +61,10 @@ void OperandLoads::turn(Value* value) {
   if (!limits.empty()) std::swap(limits[0], limits[1]);
   if (Op* view = memory->def()) memory = view->operand(0);
   builder_.set_before(kernel_->region()->front()->front());
-  Value* turned = tile::view(builder_, memory, dims, strides, window->offset);
+  Value* transposed = tile::view(builder_, memory, dims, strides, window->offset);
   builder_.set_before(load);
   builder_.set_loc(load->loc());
-  value->replace_all_uses(load_like(load, turned, offsets, limits, value->type()));
+  value->replace_all_uses(load_like(load, transposed, offsets, limits, value->type()));
   transpose->erase();
   if (load->result()->unused()) load->erase();
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Loads of operands of products as copies can do them: tiles of two axes, from windows that lie as the product reads
-// them.
+// Rewrites loads of operands to a form that copies can do: tiles of two axes, from windows in the
+// order in which the MMA reads them.
 
 #include "ir/core/builder.h"
 
@@ -10,13 +10,13 @@ class OperandLoads {
  public:
   explicit OperandLoads(Op* kernel) : kernel_(kernel), builder_(*kernel->module()) {}
 
-  /// Rewrites what makes the operand where that is a load: one of [1, rows, columns] that is reshaped becomes one of
-  /// [rows, columns], and one of two axes that is transposed a load of the transposed window.
-  void settle(Value* operand);
+  /// Rewrites the load of an operand: a load of [1, rows, columns] that is reshaped becomes one of
+  /// [rows, columns], and a transposed load of two axes becomes a load of the transposed window.
+  void normalise(Value* operand);
 
  private:
   void flatten(Value* value);
-  void turn(Value* value);
+  void transpose(Value* value);
   Value* load_like(Op* load, Value* memory, const std::vector<Value*>& offsets, const std::vector<Value*>& limits,
                    Type type);
 

@@ -1,7 +1,7 @@
 #include "passes/tile/gpu/operand_staging.h"
 
 #include "passes/tile/gpu/builders.h"
-#include "passes/tile/gpu/product_unit.h"
+#include "passes/tile/gpu/mma_unit.h"
 #include "passes/tile/gpu/tensor_copies.h"
 
 namespace tessera {
@@ -26,8 +26,8 @@ Op* op_within(Block* block, Op* op) {
   return op;
 }
 
-/// The number of the turn, where the builder stands.
-Value* OperandStaging::turn_of(Block* block) {
+/// The number of the iteration, where the builder stands.
+Value* OperandStaging::iteration_of(Block* block) {
   Op* loop = block->parent_op();
   if (loop == kernel_) return tile::index(builder_, 0);
   return tile::sub(builder_, block->arg(0), loop->in(in::For::lo));
@@ -42,7 +42,7 @@ Value* OperandStaging::new_tile(const StagedOperand& operand, int64_t slots) {
   return made;
 }
 
-OperandStaging::Turn OperandStaging::fill_channel(const std::vector<StagedOperand*>& operands, Op* before) {
+OperandStaging::Iteration OperandStaging::fill_channel(const std::vector<StagedOperand*>& operands, Op* before) {
   std::vector<Value*> rings;
   int64_t bytes = 0;
   for (StagedOperand* each : operands) {
@@ -53,14 +53,14 @@ OperandStaging::Turn OperandStaging::fill_channel(const std::vector<StagedOperan
   Value* channel = builder_.value(tile::info(OpKind::Channel), {rings}, tile::channel_type(context()),
                                   {{"stages", context().integer(1)}});
   builder_.set_before(before);
-  Value* number = turn_of(before->block());
+  Value* number = iteration_of(before->block());
   tile::channel_op(builder_, OpKind::ChannelAcquire, channel, number, {{"bytes", context().integer(bytes)}});
   for (size_t i = 0; i < operands.size(); ++i) operands[i]->place = tile::slot(builder_, rings[i], number);
   for (StagedOperand* each : operands) tile::copy_async(builder_, each->load, each->place, channel);
   return {channel, number};
 }
 
-/// Brings an operand where it is loaded, unless it is there already, for the products at `reader`.
+/// Brings an operand where it is loaded, unless it is there already, for the dots at `reader`.
 Value* OperandStaging::hold(StagedOperand& operand, Op* reader) {
   Op* user = op_within(operand.load->block(), reader);
   auto [it, is_new] = held_.try_emplace(operand.load);
@@ -69,21 +69,21 @@ Value* OperandStaging::hold(StagedOperand& operand, Op* reader) {
     if (held.release && held.release->is_before(user)) held.release->move_before(user->next());
     return held.place;
   }
-  if (operand.way == OperandWay::Copy) {
+  if (operand.path == OperandPath::Copy) {
     held = {new_tile(operand, 0), nullptr};
     builder_.set_after(operand.load);
     tile::copy_async(builder_, operand.load, held.place, nullptr);
     finish_copies(true);
     return held.place;
   }
-  Turn turn = fill_channel({&operand}, operand.load->next());
-  tile::channel_op(builder_, OpKind::ChannelWait, turn.channel, turn.number);
+  Iteration iteration = fill_channel({&operand}, operand.load->next());
+  tile::channel_op(builder_, OpKind::ChannelWait, iteration.channel, iteration.number);
   builder_.set_after(user);
-  held = {operand.place, tile::channel_op(builder_, OpKind::ChannelRelease, turn.channel, turn.number)};
+  held = {operand.place, tile::channel_op(builder_, OpKind::ChannelRelease, iteration.channel, iteration.number)};
   return held.place;
 }
 
-/// Waits for copies, and for what was written otherwise, of all threads.
+/// Waits until the copies and other writes of all threads are visible.
 void OperandStaging::finish_copies(bool copies) {
   if (copies) {
     builder_.op(tile::info(OpKind::CopyCommit), {}, {});
@@ -110,17 +110,17 @@ bool OperandStaging::bring(std::vector<StagedOperand>& operands, Op* place) {
     builder_.set_before(place);
     if (each.before) {
       each.place = hold(each, place);
-      held |= each.way == OperandWay::Copy;
-    } else if (each.way == OperandWay::Copy) {
+      held |= each.path == OperandPath::Copy;
+    } else if (each.path == OperandPath::Copy) {
       each.place = new_tile(each, 0);
       tile::copy_async(builder_, each.load, each.place, nullptr);
       copies = true;
-    } else if (each.way == OperandWay::Store) {
+    } else if (each.path == OperandPath::Store) {
       each.place = new_tile(each, 0);
       Value* zero = tile::index(builder_, 0);
       tile::store(builder_, within_limit(place, each), each.place, {zero, zero}, {});
       stores = true;
-    } else if (each.way == OperandWay::Register) {
+    } else if (each.path == OperandPath::Register) {
       each.place = within_limit(place, each);
     }
   }

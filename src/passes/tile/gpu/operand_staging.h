@@ -1,11 +1,11 @@
 #pragma once
-// Brings the operands of products to where the unit that multiplies reads them, as their ways say.
+// Brings the operands of dots to where the unit that multiplies reads them, each on its path.
 
 #include <map>
 #include <vector>
 
 #include "ir/core/builder.h"
-#include "passes/tile/gpu/operand_ways.h"
+#include "passes/tile/gpu/operand_paths.h"
 
 namespace tessera {
 
@@ -14,8 +14,8 @@ Op* op_within(Block* block, Op* op);
 
 class OperandStaging {
  public:
-  /// A turn of a channel.
-  struct Turn {
+  /// An iteration of a channel.
+  struct Iteration {
     Value* channel = nullptr;
     Value* number = nullptr;
   };
@@ -24,21 +24,22 @@ class OperandStaging {
       : kernel_(kernel), machine_(machine), builder_(*kernel->module()) {}
 
   Builder& builder() { return builder_; }
-  /// Acquires a turn of a new channel before the op and copies the operands.
-  Turn fill_channel(const std::vector<StagedOperand*>& operands, Op* before);
-  /// Brings what does not come by a channel of the group's own; true if threads do so. The builder then stands before
-  /// the group, whose last product is `place`.
+  /// Acquires an iteration of a new channel before the op and copies the operands.
+  Iteration fill_channel(const std::vector<StagedOperand*>& operands, Op* before);
+  /// Brings the operands that the group's channel does not bring; true if threads copy or store
+  /// some. The builder then stands before the group, whose last dot is `place`.
   bool bring(std::vector<StagedOperand>& operands, Op* place);
 
  private:
-  /// What is brought before the loops that read it, until behind the last of them.
+  /// An operand that is brought before the loops that read it and held until after the last of
+  /// them.
   struct Held {
     Value* place;
-    Op* release;  ///< null where no channel has to be given back
+    Op* release;  ///< null where there is no slot to release
   };
 
   Context& context() { return builder_.context(); }
-  Value* turn_of(Block* block);
+  Value* iteration_of(Block* block);
   Value* new_tile(const StagedOperand& operand, int64_t slots);
   Value* hold(StagedOperand& operand, Op* reader);
   void finish_copies(bool copies);

@@ -1,10 +1,11 @@
 // Lets threads divide whole rows evenly (GPU).
 //
-// Lanes and warps halve a tile's axis, again and again: of 1000 elements in vectors of 8 there are 125 to be halved,
-// which stay in one thread. An axis that a tile takes whole, and whose extent is a number, therefore gets the next
-// extent that all threads divide; loads and stores get the old one as their limit, and so does what combines elements
-// along the axis. An axis without elements gets one, of which nothing counts. Blocks that a schedule asks for stay as
-// they are.
+// Lanes and warps halve a tile's axis again and again. 1000 elements in vectors of 8 leave 125
+// vectors, an odd number that cannot be halved and would stay in one thread. So the pass takes each
+// axis that a tile has whole and whose extent is a number, and rounds its extent up to one that all
+// threads divide. Loads, stores and ops that combine elements along the axis get the old extent as
+// their limit. An axis without elements gets one, which is masked. Blocks that a schedule asks for
+// stay as they are.
 
 #include <algorithm>
 #include <bit>
@@ -166,7 +167,8 @@ class Padding {
   Builder builder_;
 };
 
-/// Products are cut by their schedule, and axes that nobody knows are cut into fragments.
+/// Excludes dots, whose blocks the schedule gives, and axes of unknown extent, which are cut into
+/// fragments.
 bool divides(Op* kernel) {
   bool all = true;
   walk(kernel, [&](Op* op) {

@@ -1,21 +1,24 @@
-// Decides how the operands of products reach the units that multiply (GPU).
+// Decides how the operands of each tile.dot reach the unit that multiplies (GPU).
 //
-// Tensor cores read operands from shared memory, and an FMA product wants them there too, so each operand of a
-// tile.dot becomes a tile of shared memory and the dot a tile.mma. What lies there comes in one of these ways:
+// Tensor cores read operands from shared memory, and the FMA path wants them there too. So each
+// operand of a tile.dot becomes a tile in shared memory, and the dot becomes a tile.mma. An operand
+// takes one of these paths:
 //
-//   channel    loads that the copy engine can do, once or in each turn of a loop that counts turns:
-//              `acquire; copy …; wait; mma; mma_wait; release`. The channel has one stage here; multi_buffer gives it
-//              more, specialise_roles splits the two sides.
+//   channel    loads that the copy engine can do, once or in each iteration of a loop:
+//              `acquire; copy …; wait; mma; mma_wait; release`. The channel has one stage here;
+//              multi_buffer gives it more, specialise_roles splits the two sides.
 //   copies     other loads, which the threads copy: copy, copy_wait, barrier, mma, mma_wait, barrier.
-//   stores     what is no load is computed in registers and stored.
-//   registers  a left factor that was computed from another product's sums stays where it is, if the matrix unit reads
-//              it there: the map of its accumulators is that of the factor.
+//   stores     an operand that is not loaded is computed in registers and stored.
+//   registers  a left factor computed from the result of another MMA stays in registers, if the
+//              matrix unit reads it there: its accumulators have the layout of that factor.
 //
-// What is loaded before a loop and multiplied in it is brought once, where it is loaded. Products that follow
-// each other and wait for nothing of each other are a *group*: what they read in a turn shares a channel, a tile that
-// several of them read is brought once, and they are waited for together.
+// An operand that is loaded before a loop and multiplied in it is brought once, where it is loaded.
+// Dots that follow each other and do not read each other's results are a *group*: the operands that
+// they read in an iteration share a channel, a tile that several of them read is brought once, and
+// one mma_wait waits for all of them.
 //
-// All threads that the schedule has for computing do all of that; specialise_roles adds those that only load.
+// All threads that the schedule has for computing do this work; specialise_roles adds threads that
+// only load.
 
 #include <algorithm>
 #include <map>
@@ -25,8 +28,8 @@
 #include "passes/tile/gpu/flat_stores.h"
 #include "passes/tile/gpu/gpu_schedule.h"
 #include "passes/tile/gpu/operand_loads.h"
+#include "passes/tile/gpu/operand_paths.h"
 #include "passes/tile/gpu/operand_staging.h"
-#include "passes/tile/gpu/operand_ways.h"
 #include "passes/tile/gpu/written_memory.h"
 #include "support/check.h"
 
@@ -48,22 +51,22 @@ class PipelinePlan {
     walk(kernel_, [&](Op* op) {
       if (op->is(tile::info(OpKind::Dot))) dots.push_back(op);
     });
-    OperandWays ways(kernel_, machine_, gpu_schedule(kernel_, machine_).compute_warps, has_written_);
+    OperandPaths paths(kernel_, machine_, gpu_schedule(kernel_, machine_).compute_warps, has_written_);
     OperandLoads loads(kernel_);
     for (Op* dot : dots) {
-      for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) loads.settle(dot->in(slot));
+      for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) loads.normalise(dot->in(slot));
     }
     std::vector<std::vector<Op*>> groups;
     for (Op* dot : dots) {
       if (groups.empty() || !joins(groups.back(), dot)) groups.emplace_back();
       groups.back().push_back(dot);
     }
-    for (const std::vector<Op*>& group : groups) stage(group, ways);
+    for (const std::vector<Op*>& group : groups) stage(group, paths);
   }
 
  private:
-  /// Whether the product can be staged with those of the group: all of them read loads alone, and nothing uses a
-  /// result before the last of them.
+  /// Whether the dot can join the group: all dots in it read only loads, and nothing uses a result
+  /// before the last of them.
   bool joins(const std::vector<Op*>& group, Op* dot) {
     if (has_written_) return false;
     auto reads_loads = [](Op* op) { return global_load_of(op->in(in::Dot::a)) && global_load_of(op->in(in::Dot::b)); };
@@ -76,12 +79,12 @@ class PipelinePlan {
     return true;
   }
 
-  void stage(const std::vector<Op*>& group, const OperandWays& ways) {
+  void stage(const std::vector<Op*>& group, const OperandPaths& paths) {
     Builder& builder = staging_.builder();
     Op* place = group.back();
     builder.set_loc(place->loc());
     std::vector<StagedOperand> operands;
-    // What is computed is another operand as a right factor.
+    // A computed value is a different operand as a left and as a right factor.
     std::map<std::pair<Value*, unsigned>, size_t> known;
     auto key = [](Op* dot, unsigned slot) {
       return std::pair(dot->in(slot), global_load_of(dot->in(slot)) ? 0 : slot);
@@ -89,39 +92,41 @@ class PipelinePlan {
     for (Op* dot : group) {
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
         bool is_new = known.try_emplace(key(dot, slot), operands.size()).second;
-        if (is_new) operands.push_back(ways.choose(dot, slot));
+        if (is_new) operands.push_back(paths.choose(dot, slot));
       }
     }
-    // Where threads bring something in each turn, barriers of all of them order it, and a channel has nothing to add.
+    // Where threads copy or store an operand in each iteration, barriers of all threads order the
+    // accesses, and a channel would add nothing.
     bool waits = std::ranges::any_of(operands, [](const StagedOperand& each) {
-      return each.way == OperandWay::Copy || each.way == OperandWay::Store;
+      return each.path == OperandPath::Copy || each.path == OperandPath::Store;
     });
     std::vector<StagedOperand*> by_channel;
     for (StagedOperand& each : operands) {
-      if (each.way != OperandWay::Channel || each.before) continue;
-      if (waits) each.way = OperandWay::Copy;
+      if (each.path != OperandPath::Channel || each.before) continue;
+      if (waits) each.path = OperandPath::Copy;
       if (!waits) by_channel.push_back(&each);
     }
-    OperandStaging::Turn turn = by_channel.empty() ? OperandStaging::Turn() : staging_.fill_channel(by_channel, place);
+    OperandStaging::Iteration iteration;
+    if (!by_channel.empty()) iteration = staging_.fill_channel(by_channel, place);
     bool by_threads = staging_.bring(operands, place);
-    if (turn.channel) tile::channel_op(builder, OpKind::ChannelWait, turn.channel, turn.number);
-    std::vector<Value*> products;
+    if (iteration.channel) tile::channel_op(builder, OpKind::ChannelWait, iteration.channel, iteration.number);
+    std::vector<Value*> mmas;
     for (Op* dot : group) {
       Value *a = operands[known[key(dot, in::Dot::a)]].place, *b = operands[known[key(dot, in::Dot::b)]].place;
-      products.push_back(product(dot, a, b));
+      mmas.push_back(mma(dot, a, b));
     }
-    Op* done = tile::mma_wait(builder, products, 0);
-    if (turn.channel) tile::channel_op(builder, OpKind::ChannelRelease, turn.channel, turn.number);
+    Op* done = tile::mma_wait(builder, mmas, 0);
+    if (iteration.channel) tile::channel_op(builder, OpKind::ChannelRelease, iteration.channel, iteration.number);
     if (by_threads) tile::barrier(builder);
     for (size_t i = 0; i < group.size(); ++i) replace(group[i], done->result(unsigned(i)));
     for (const StagedOperand& each : operands) {
-      bool read = each.way != OperandWay::Store && each.way != OperandWay::Register;
+      bool read = each.path != OperandPath::Store && each.path != OperandPath::Register;
       if (read && each.value->unused()) each.value->def()->erase();
     }
   }
 
-  /// Elements past the limit of k are zero in both operands, so the product needs no limit.
-  Value* product(Op* dot, Value* a, Value* b) {
+  /// Elements past the limit of k are zero in both operands, so the MMA needs no limit.
+  Value* mma(Op* dot, Value* a, Value* b) {
     Value* c = dot->in(in::Dot::c);
     return staging_.builder().value(tile::info(OpKind::Mma), {{a}, {b}, {c}, {}}, c->type());
   }

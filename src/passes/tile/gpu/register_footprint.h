@@ -7,9 +7,10 @@
 
 namespace tessera {
 
-/// 32-bit registers of each thread that tiles of a kernel or role hold during a loop, at the most: what it carries and
-/// what lives across it. All tiles have layouts. What is made of nothing, as constants are, counts as computed again;
-/// so no order of instructions takes fewer.
+/// 32-bit registers of each thread that tiles of a kernel or role hold during a loop, at the most:
+/// loop-carried values and those live across the loop. All tiles have layouts. Values without
+/// operands, such as constants, count as rematerialised; so this is a lower bound for any order of
+/// instructions.
 int64_t held_registers(Op* scope);
 
 }  // namespace tessera

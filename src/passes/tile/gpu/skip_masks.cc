@@ -1,15 +1,15 @@
-// Masks tiles only where the mask says something (GPU).
+// Masks tiles only where the mask is not true everywhere (GPU).
 //
 //   y = select(mask, x, other)   becomes   y = if <the mask holds everywhere> { x } else { select(mask, x, other) }
 //
-// Of the blocks of keys that rows of causal attention see, all but the last are seen by each row. Whether a comparison
-// of coordinates holds everywhere follows from the least and the greatest number of either side, which are scalars: a
-// turn asks once for all elements.
+// In causal attention every row attends to all keys of a block, except in the last blocks. Whether
+// a comparison of coordinates holds everywhere follows from the least and the greatest number of
+// either side, which are scalars: one comparison per iteration serves all elements.
 //
-// Where elements have to be asked one by one, 32 bits are enough. Either side is a tile of coordinates,
-// which are small, plus a scalar, and only the difference of the two scalars matters: beyond what
-// any coordinate reaches it may be cut. A mask of more terms than a few stays as it is: what is added
-// to itself again and again is no coordinate.
+// Where elements are compared one by one, 32 bits are enough. Either side is a tile of coordinates,
+// which are small, plus a scalar. Only the difference of the two scalars matters, and it may be
+// clamped beyond the range of the coordinates. A mask of many terms stays as it is: a value that is
+// added to itself again and again is no coordinate.
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@ namespace in = tile::in;
 
 namespace {
 
-/// Elements of tiles from which on a question is cheaper than a mask.
+/// Elements of a tile from which on a branch is cheaper than a mask.
 constexpr int64_t fewest_elements = 1024;
 /// More than sums of as many coordinates of tiles differ by.
 constexpr int64_t farthest = int64_t(1) << 30;
@@ -38,7 +38,7 @@ class MaskSkipping {
 
   void run() {
     Value* mask = select_->operand(0);
-    if (!is_told(mask)) return;
+    if (!has_ranges(mask)) return;
     builder_.set_before(select_);
     builder_.set_loc(select_->loc());
     Value* everywhere = holds(mask);
@@ -61,13 +61,13 @@ class MaskSkipping {
     Value* high;
   };
 
-  /// Whether the mask compares numbers whose ranges scalars tell.
-  bool is_told(Value* mask) {
+  /// Whether the mask compares numbers whose ranges scalars give.
+  bool has_ranges(Value* mask) {
     Op* def = mask->def();
     if (!def) return false;
-    if (passes_on(def)) return is_told(def->operand(0));
+    if (passes_on(def)) return has_ranges(def->operand(0));
     switch (def->info().elementwise) {
-      case Kind::And: return is_told(def->operand(0)) && is_told(def->operand(1));
+      case Kind::And: return has_ranges(def->operand(0)) && has_ranges(def->operand(1));
       case Kind::Lt:
       case Kind::Le:
       case Kind::Gt:
@@ -203,7 +203,7 @@ Status skip_masks(Module& module, PassContext&) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
     walk(kernel, [&](Op* op) {
       bool chooses = op->info().elementwise == Kind::Select && op->result()->type()->is(TypeKind::Tile);
-      if (chooses && is_in_turn(op) && is_large(op->result()->type())) selects.push_back(op);
+      if (chooses && is_in_iteration(op) && is_large(op->result()->type())) selects.push_back(op);
     });
   }
   for (Op* select : selects) MaskSkipping(select).run();

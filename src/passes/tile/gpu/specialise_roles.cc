@@ -1,11 +1,12 @@
 // Splits a kernel between warps that load and warps that compute (GPU).
 //
-// Each side of the channels gets a role. The loading side is what fills channels and all that this depends on:
-// addresses, indices, the loops around. The computing side is every other effect and what that depends on. Scalars that
-// both need are computed by both; only what passes through a channel crosses, so nothing else has to be synchronised.
+// Each side of the channels gets a role. The loading side fills channels and computes all that this
+// depends on: addresses, indices, the loops around. The computing side has every other effect and
+// its dependences. Both compute the scalars that both need. Only channels pass data between the
+// roles, so nothing else has to be synchronised.
 //
-// Registers are given to roles as the schedule says: a block owns what it was launched with, and the sum over its
-// warpgroups may not exceed it, or the warps that ask for more wait for ever.
+// Roles get the registers that the schedule says. A block has the registers it was launched with;
+// if the sum over its warpgroups exceeded them, the warps that ask for more would wait for ever.
 
 #include <fmt/format.h>
 
@@ -30,7 +31,7 @@ bool fills_channel(Op* op) {
   return op->is(tile::info(OpKind::CopyAsync)) && op->in(in::CopyAsync::barrier);
 }
 
-/// What one role does of a kernel: effects that are its own and everything they depend on.
+/// The part of a kernel that one role does: its own effects and all values that they depend on.
 class RoleSlice {
  public:
   RoleSlice(Op* kernel, bool loads) : kernel_(kernel) {
@@ -39,7 +40,8 @@ class RoleSlice {
     });
   }
 
-  /// Clones what is needed of a block to where the builder stands; values of ops that stay are used as they are.
+  /// Clones the ops of a block that the role needs to where the builder stands; values of ops that
+  /// stay are used as they are.
   void clone(Block* from, Builder& builder, std::map<Value*, Value*>& values) {
     for (Op* op : *from) {
       if (!needed_.contains(op) || stays(op)) continue;

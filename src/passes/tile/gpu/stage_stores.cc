@@ -7,8 +7,8 @@
 //
 //   for each column c: store_wait; barrier; store slice c -> buffer; fence_async; barrier; store_async buffer -> memory
 //
-// The first store_wait and barrier fall away where the buffer cannot be in use. Where roles leave no shared memory for
-// the buffers, results are stored from registers.
+// The first store_wait and barrier are left out where the buffer cannot be in use. Where roles
+// leave no shared memory for the buffers, results are stored from registers.
 
 #include "ir/layout/families.h"
 #include "ir/layout/text.h"
@@ -30,10 +30,10 @@ namespace {
 
 constexpr int64_t line_bytes = 128;
 constexpr int64_t buffer_count = 2;
-/// Shared memory for barriers and for what reductions exchange.
+/// Shared memory for barriers and for the exchanges of reductions.
 constexpr int64_t kept_bytes = 2048;
 
-/// Shared memory that nothing of a kernel with roles takes; other kernels' buffers may share theirs.
+/// Free shared memory of a kernel with roles; in other kernels buffers may share memory.
 int64_t free_bytes(Op* kernel, const Machine& machine) {
   int64_t bytes = machine.gpu.shared_per_block - kept_bytes;
   bool has_roles = false;

@@ -17,8 +17,8 @@ struct NeededMultiple {
   Dim of;
   int64_t by;
 };
-/// What the copy engine needs of strides and start to move tiles between memory (a tensor or a view) and shared memory
-/// of that layout; nothing when it cannot.
+/// The multiples that strides and start must have so that the copy engine can move tiles between
+/// memory (a tensor or a view) and shared memory of that layout; nothing when it cannot.
 std::optional<std::vector<NeededMultiple>> tensor_copy_needs(Context& context, Type memory, Type tile,
                                                              const layout::SharedLayout& shared);
 

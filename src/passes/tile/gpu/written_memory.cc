@@ -22,7 +22,7 @@ void set_layout(Value* memory, std::string_view layout) {
   }
 }
 
-/// The last two axes as products read them; of slots each has its own tile.
+/// The last two axes, as MMAs read them; each slot has its own tile.
 void lay_out(Value* memory) {
   Context& context = memory->def()->module()->context();
   Type type = memory->type();

@@ -6,8 +6,9 @@
 
 namespace tessera {
 
-/// Gives that memory layouts that products can read, and moves it to the kernel's start; what the source orders by
-/// barriers is then seen by matrix units, too. False if the kernel asks for none.
+/// Gives that memory layouts that MMAs can read, and moves it to the kernel's start; accesses that
+/// the source orders by barriers is then seen by matrix units, too. False if the kernel asks for
+/// none.
 bool place_written_memory(Op* kernel, const Machine& machine);
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
 // Checks of accesses on a GPU. Offsets and limits are the same in all threads of a program, so one of
-// them reports; rows of a gather are each thread's own. The access then happens with nothing allowed:
-// leaving the program instead would let the other warps wait for ever. Copies by tensor maps stay
+// them reports; rows of a gather are each thread's own. The access then happens with a limit of 0:
+// leaving the program instead would make the other warps wait for ever. Copies by tensor maps stay
 // within their tensor whatever their coordinates are.
 
 #include "ir/target/ops.h"

@@ -1,9 +1,9 @@
 // Loads and stores of distributed tiles.
 //
-// A thread's elements lie at base + sum(register part * stride), where the base holds its own part of the coordinates
-// and the tile's offsets. Registers that are neighbours in memory are moved together, up to 16 bytes at a time, as far
-// as addresses and limits are known to be multiples of that. What may lie past a limit is guarded by one condition
-// for each access.
+// A thread's elements lie at base + sum(register part * stride), where the base holds its own part
+// of the coordinates and the tile's offsets. Registers that are neighbours in memory are moved
+// together, up to 16 bytes at a time, as far as addresses and limits are known to be multiples of
+// that. An access that may reach past a limit is guarded by one condition.
 
 #include <numeric>
 
@@ -22,7 +22,7 @@ namespace in = tile::in;
 namespace {
 
 constexpr int widest_access = 16;  // bytes
-/// Registers to be masked from which on it pays to ask first whether anything is cut off.
+/// From this many masked registers on it pays to test first whether the tile is partial.
 constexpr int fewest_masks = 16;
 
 /// A load or store of a vector, whose width was chosen so that it is aligned as a whole.
@@ -75,7 +75,7 @@ NvLowering::Access NvLowering::edges(Type tile, const std::vector<Value*>& limit
 /// need no masks; null where that cannot be said of the limits, or where masks are few.
 Value* NvLowering::is_cut(Op* op, const std::vector<Value*>& limits) {
   Type tile = op->operand(0)->type();
-  if (!is_in_turn(op) || layout_of(tile).registers_per_thread() < fewest_masks) return nullptr;
+  if (!is_in_iteration(op) || layout_of(tile).registers_per_thread() < fewest_masks) return nullptr;
   Value* cuts = nullptr;
   for (size_t i = 0; i < limits.size(); ++i) {
     int64_t extent = *tile->dims[i]->constant();

@@ -1,4 +1,4 @@
-// Loops, conditions and roles become blocks; what they carry becomes block arguments.
+// Loops, conditions and roles become blocks; loop-carried values become block arguments.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Elements by their coordinates: each register of a thread has a place of its own.
+// Accesses by coordinates (take, scatter): each register of a thread has an address of its own.
 
 #include <limits>
 

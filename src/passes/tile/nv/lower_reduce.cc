@@ -48,7 +48,7 @@ void NvLowering::lower_reduce(Op* op) {
   define(op->result(), partial);
 }
 
-/// Combines what each thread holds, without masks where nothing is cut off.
+/// Combines what each thread holds, without masks where the tile is not partial.
 Value* NvLowering::within_thread(Op* op, const layout::Reduction& plan, Kind kind) {
   Value* limit = op->in(in::Reduce::limit);
   Value* reg = value(op->operand(0));
@@ -121,7 +121,7 @@ Value* NvLowering::across_warps(Op* op, const layout::Reduction& plan, Kind kind
     slot = slot ? b_.add(slot, step) : step;
     weight *= digit.count;
   }
-  if (is_in_loop(op)) lower_barrier();  // the last turn's partials have been read
+  if (is_in_loop(op)) lower_barrier();  // the last iteration's partials have been read
   where(writes, [&] {
     Value* mine = b_.offset(base, slot);
     for (int r = 0; r < plan.result.registers_per_thread(); ++r) b_.store(pick(partial, {r}), place(mine, r));

@@ -28,7 +28,7 @@ struct NvLowering::ScanState {
   Value* shared = nullptr;
   std::vector<Point> points;         ///< of each register
   std::map<Point, int> holders;      ///< the first register at each
-  std::vector<Value*> line;          ///< per register, what it becomes
+  std::vector<Value*> line;          ///< per register, its new value
   std::vector<int> group;            ///< per register
   std::map<int, Value*> totals;      ///< per group
   std::map<int, Value*> before;      ///< per group of the last step; empty where nothing is
@@ -115,7 +115,7 @@ void NvLowering::scan_warps(ScanState& scan, const ScanStep& step) {
   Value* base = lane ? b_.offset(scan.shared, lane) : scan.shared;
   uint32_t copies = 31u & ~step.other_lanes;
   Value* writes = copies ? b_.op(Kind::Eq, b_.bit_and(threads_.lane, i32(copies)), i32(0)) : nullptr;
-  if (scan.repeats) lower_barrier();  // what was exchanged last has been read
+  if (scan.repeats) lower_barrier();  // all warps have read the previous exchange
   where(writes, [&] {
     Value* mine = b_.offset(base, b_.mul(threads_.warp, i32(warp_bytes)));
     for (size_t g = 0; g < groups.size(); ++g) {

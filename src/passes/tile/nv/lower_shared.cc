@@ -24,9 +24,10 @@ void NvLowering::lower_slot(Op* op) {
   Type type = op->result()->type();
   int64_t bytes = type->layout.empty() ? byte_size(type->dtype) : tile::slot_bytes(shared_layout_of(type));
   int64_t slots = *ring.type->dims[0]->constant();
-  // Turns fit 31 bits. Remainders of 64 bits are many instructions, and of signed ones more.
-  Value* turn = slots == 1 ? nullptr : b_.cast(as_i32(value(op->in(in::Slot::index))), DType::U32);
-  Value* index = turn ? as_i32(b_.op(Kind::Mod, turn, b_.integer(turn->type(), slots))) : i32(0);
+  // Iteration numbers fit in 31 bits. Remainders of 64 bits take many instructions, signed ones
+  // more.
+  Value* iteration = slots == 1 ? nullptr : b_.cast(as_i32(value(op->in(in::Slot::index))), DType::U32);
+  Value* index = iteration ? as_i32(b_.op(Kind::Mod, iteration, b_.integer(iteration->type(), slots))) : i32(0);
   memories_[op->result()] = {b_.offset(ring.base, b_.mul(index, i32(bytes))), type};
 }
 

@@ -1,9 +1,10 @@
 // Kernels of tiles with layouts become kernels of threads.
 //
-// Every tile is a group of registers of each thread from here on (nv/nv_lowering.h). Layouts say who holds what, so
-// this pass decides nothing: elementwise ops are the same op on register groups, broadcasts and reshapes rename
-// registers, loads and stores compute addresses from lane and warp, and products become the instructions that the
-// accumulator's layout belongs to. Roles become branches on the warp.
+// Every tile is a group of registers of each thread from here on (nv/nv_lowering.h). Layouts say
+// who holds what, so this pass decides nothing: elementwise ops are the same op on register groups,
+// broadcasts and reshapes rename registers, loads and stores compute addresses from lane and warp,
+// and MMAs become the instructions that the accumulator's layout belongs to. Roles become branches
+// on the warp.
 
 #include "ir/tile/ops.h"
 #include "passes/pass.h"

@@ -51,7 +51,7 @@ void KernelLowering::run() {
   Block* entry = func_->region()->front();
   make_entry();
   find_pair_operands();
-  find_tile_products();
+  find_tile_dots();
   bool tiles = !accumulators_.empty();
   if (tiles) machine_op(target::OpKind::TileConfig, {}, {});
   Block* body = b_.new_block();

@@ -62,7 +62,7 @@ class KernelLowering {
 
   // lower_control.cc
   void lower_for(Op* op);
-  Block* lower_turns(Op* op, Value* from, Value* bound, int64_t copies, std::vector<Value*>& carried, Value*& index);
+  Block* lower_iterations(Op* op, Value* from, Value* bound, int64_t copies, std::vector<Value*>& carried, Value*& index);
   void lower_if(Op* op);
   std::vector<Value*> flatten(const std::vector<Value*>& tile_values) const;
   void unflatten(const std::vector<Value*>& tile_values, const std::vector<Value*>& parts);
@@ -95,8 +95,8 @@ class KernelLowering {
   Value* take_lanes(const Places& places, int64_t lanes, Value* outside);
   void lower_scatter(Op* op);
   void put_element(bool adds, Value* element, Value* address, Value* wanted);
-  static bool is_turned(const Access& access);
-  static Access turned(const Access& access);
+  static bool is_transposed(const Access& access);
+  static Access transposed(const Access& access);
 
   // check_access.cc: with a log, accesses outside of memory are reported and the program is left.
   void check_access(Op* op);
@@ -143,8 +143,8 @@ class KernelLowering {
   void lower_dot(Op* op);
   bool only_multiplies(Value* value) const;
 
-  // lower_tiles.cc: products in tile registers.
-  void find_tile_products();
+  // lower_tiles.cc: dots in tile registers.
+  void find_tile_dots();
   bool is_accumulator(Value* tile_value) const { return accumulators_.contains(tile_value); }
   void zero_accumulators(Value* sum);
   void multiply_tiles(Op* op);
@@ -152,7 +152,7 @@ class KernelLowering {
   void move_tile(target::OpKind kind, const Access& access, int64_t row, int64_t column, int64_t tile);
   void machine_op(target::OpKind kind, std::vector<Value*> operands, std::vector<OpAttr> attributes);
 
-  // lower_pairs.cc: products of pairs.
+  // lower_pairs.cc: dots of pairs.
   void find_pair_operands();
   void lower_pair_operand(Op* load);
   void lower_dot_pairs(Op* op);
@@ -173,14 +173,14 @@ class KernelLowering {
   std::unordered_map<Value*, std::vector<Value*>> values_;
   std::unordered_map<Value*, Memory> memories_;
   std::unordered_set<Value*> accumulators_;               ///< tile values in tile registers
-  std::unordered_map<Value*, Access> pair_operands_;      ///< loads that their product makes itself
+  std::unordered_map<Value*, Access> pair_operands_;      ///< loads that the dot itself does
   std::unordered_set<Value*> paired_;                     ///< loads that give their rows in pairs already
   Op* func_;
 };
 
 /// Why a tile.dot_pairs has no form on that machine; empty where it has one.
-std::string pair_product_problem(Op* dot, const Machine& machine);
-/// The same for one that is not chained, whose factors are loads.
+std::string pair_dot_problem(Op* dot, const Machine& machine);
+/// The same for a dot that is not sequential, whose factors are loads.
 std::string matrix_unit_problem(Op* dot, const Machine& machine);
 /// Rows lie anywhere, but each in one piece.
 bool has_whole_rows(Value* memory);

@@ -92,14 +92,14 @@ Value* KernelLowering::row_count(const Access& access, const std::vector<int64_t
 }
 
 /// Contiguous along the last axis but one: such a fragment is read and written by columns and transposed in registers.
-bool KernelLowering::is_turned(const Access& access) {
+bool KernelLowering::is_transposed(const Access& access) {
   size_t rank = access.shape.extents.size();
   if (rank < 2 || access.shape.chunk == 1 || access.strides[rank - 1]->is_constant(1)) return false;
   return access.strides[rank - 2]->is_constant(1) && access.shape.extents[rank - 1] > 1 &&
          access.shape.extents[rank - 2] > 1;
 }
 
-KernelLowering::Access KernelLowering::turned(const Access& access) {
+KernelLowering::Access KernelLowering::transposed(const Access& access) {
   Access other = access;
   size_t rank = access.shape.extents.size();
   std::swap(other.shape.extents[rank - 1], other.shape.extents[rank - 2]);
@@ -119,10 +119,10 @@ void KernelLowering::lower_load(Op* op) {
   std::vector<Value*> parts;
   if (loads_pairs(op, at)) {
     paired_.insert(result);
-    return define(result, load_pairs(turned(at), fill));
+    return define(result, load_pairs(transposed(at), fill));
   }
-  if (is_turned(at)) {
-    Access by_columns = turned(at);
+  if (is_transposed(at)) {
+    Access by_columns = transposed(at);
     parts = transpose_last_two({by_columns.shape, load_parts(by_columns, fill)}, stored);
   } else {
     parts = load_parts(at, fill);
@@ -200,8 +200,8 @@ void KernelLowering::lower_store(Op* op) {
   if (at.dtype == DType::Bool) {
     for (Value*& part : from.parts) part = b_.cast(part, DType::U8);
   }
-  if (is_turned(at)) {
-    store_parts(turned(at), transpose_last_two(from, stored_dtype(at.dtype)));
+  if (is_transposed(at)) {
+    store_parts(transposed(at), transpose_last_two(from, stored_dtype(at.dtype)));
   } else {
     store_parts(at, from.parts);
   }

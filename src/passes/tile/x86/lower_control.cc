@@ -1,4 +1,4 @@
-// Loops and conditions become blocks; what they carry becomes block arguments.
+// Loops and conditions become blocks; loop-carried values become block arguments.
 
 #include "ir/tile/ops.h"
 #include "passes/tile/x86/kernel_lowering.h"
@@ -26,13 +26,13 @@ void KernelLowering::unflatten(const std::vector<Value*>& tile_values, const std
   }
 }
 
-/// A loop over turns of `copies` steps each, as long as the index is below `bound`:
+/// A loop with `copies` steps per iteration, which runs as long as the index is below `bound`:
 ///
 ///   if from < bound goto body(from, carried) else goto exit(from, carried)
 ///   body(i, c): …; if i + copies*step < bound goto body(…) else goto exit(…)
 ///
 /// Leaves the builder in the exit block, with `index` and `carried` as they are there.
-Block* KernelLowering::lower_turns(Op* op, Value* from, Value* bound, int64_t copies, std::vector<Value*>& carried,
+Block* KernelLowering::lower_iterations(Op* op, Value* from, Value* bound, int64_t copies, std::vector<Value*>& carried,
                                    Value*& index) {
   Block* region = op->region()->front();
   std::vector<Value*> inner(carried.size());
@@ -87,11 +87,11 @@ void KernelLowering::lower_for(Op* op) {
   Value* index = lo;
   if (unroll > 1) {
     Value* last_start = b_.sub(hi, b_.mul(step, b_.index(unroll - 1)));
-    lower_turns(op, index, last_start, unroll, carried, index);
+    lower_iterations(op, index, last_start, unroll, carried, index);
   }
   std::optional<int64_t> low = b_.as_constant(lo), high = b_.as_constant(hi), by = b_.as_constant(step);
   bool whole = unroll > 1 && low && high && by && (*high - *low) % (*by * unroll) == 0;
-  if (!whole) lower_turns(op, index, hi, 1, carried, index);
+  if (!whole) lower_iterations(op, index, hi, 1, carried, index);
   std::vector<Value*> results;
   for (unsigned i = 0; i < op->result_count(); ++i) results.push_back(op->result(i));
   unflatten(results, carried);

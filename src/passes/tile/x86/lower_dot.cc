@@ -1,7 +1,9 @@
-// Products of fragments: for each k, each row of the result adds a(row, k), in every lane, times row k of b.
+// Dots of fragments: for each k, each row of the result adds a(row, k), in every lane, times row k
+// of b.
 //
-// An element of a is wanted in all lanes. Where a comes straight from memory it is loaded as scalars, so that the
-// machine's broadcasting operands take it: a row of the product then costs one instruction and no register.
+// All lanes need the same element of a. Where a comes straight from memory it is loaded as scalars,
+// so that instructions with a broadcast operand can use it: a row of the dot then costs one
+// instruction and no register.
 
 #include "ir/tile/ops.h"
 #include "passes/tile/x86/kernel_lowering.h"
@@ -16,7 +18,7 @@ namespace {
 
 bool is_cast(Op* op) { return op && op->info().elementwise == Kind::Cast; }
 
-/// Every use is as the first factor of a product, perhaps after casts.
+/// Every use is as the first factor of a dot, perhaps after casts.
 bool used_as_factor(Value* value) {
   if (value->unused()) return false;
   for (Use* use = value->first_use(); use; use = use->next()) {

@@ -1,9 +1,9 @@
-// Products of pairs, and the panels they read.
+// Dots of pairs, and the panels they read.
 //
-// The right factor of such a product has its rows in pairs (tile.pair_rows); what multiplies them
-// is a matrix unit (lower_tiles.cc) or an instruction for vectors that adds two products to each
-// lane. That one takes a pair of the left factor from memory and spreads it over the lanes, so that
-// a row costs one register while it is used.
+// The right factor of such a dot has its rows in pairs (tile.pair_rows). A matrix unit multiplies
+// them (lower_tiles.cc), or a vector instruction that adds two products to each lane. The latter
+// takes a pair of the left factor from memory and broadcasts it over the lanes, so that a row costs
+// one register while it is used.
 
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
@@ -32,13 +32,13 @@ bool has_whole_rows(Value* memory) {
   return !type->is(TypeKind::View) || type->strides.back()->is_constant(1);
 }
 
-std::string pair_product_problem(Op* dot, const Machine& machine) {
+std::string pair_dot_problem(Op* dot, const Machine& machine) {
   if (!is_operand(dot->in(in::DotPairs::a)) || !is_operand(dot->in(in::DotPairs::b)))
     return "its factors must be loads of their own, of rows without gaps and limits";
-  if (!dot->flag("chained")) return matrix_unit_problem(dot, machine);
-  if (!machine.has_bf16_pairs) return "the machine has no products of pairs in vector registers";
+  if (!dot->flag("sequential")) return matrix_unit_problem(dot, machine);
+  if (!machine.has_bf16_pairs) return "the machine has no dots of pairs in vector registers";
   bool fits = *dot->result()->type()->dims[1]->constant() % sums == 0;
-  return fits ? "" : "vector registers take products of 16 columns";
+  return fits ? "" : "vector registers take dots of 16 columns";
 }
 
 void KernelLowering::find_pair_operands() {
@@ -56,7 +56,7 @@ void KernelLowering::lower_pair_operand(Op* load) {
 }
 
 void KernelLowering::lower_dot_pairs(Op* op) {
-  if (!op->flag("chained")) return multiply_tiles(op);
+  if (!op->flag("sequential")) return multiply_tiles(op);
   const Access& a = pair_operands_[op->in(in::DotPairs::a)];
   const Access& b = pair_operands_[op->in(in::DotPairs::b)];
   Fragment sum = fragment(op->in(in::DotPairs::c));
@@ -103,7 +103,7 @@ void KernelLowering::lower_pair_rows(Op* op) {
 /// size.
 bool KernelLowering::loads_pairs(Op* load, const Access& access) const {
   Value* result = load->result();
-  return is_turned(access) && byte_size(access.dtype) == 2 && result->has_one_use() &&
+  return is_transposed(access) && byte_size(access.dtype) == 2 && result->has_one_use() &&
          result->first_use()->owner()->is(tile::info(OpKind::PairRows)) &&
          access.shape.extents[0] % pairs == 0 && access.shape.extents[1] % sums == 0;
 }

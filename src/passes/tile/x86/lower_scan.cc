@@ -1,6 +1,6 @@
-// Scans. Groups of 2, 4, 8 and 16 elements come from their halves: what the first half adds up to is put before each
-// element of the second, by one shuffle where both lie in one register. Then the groups of 16 follow each other. A scan
-// from the end is the same with the halves exchanged.
+// Scans. Groups of 2, 4, 8 and 16 elements come from their halves: the total of the first half is
+// combined into each element of the second, by one shuffle where both are in one register. Then the
+// groups of 16 follow each other. A scan from the end is the same with the halves exchanged.
 
 #include "ir/tile/build.h"
 #include "ir/tile/ops.h"
@@ -77,7 +77,7 @@ void KernelLowering::join_halves(ScanLine& line, int64_t half) {
   }
 }
 
-/// Puts the groups of 16 behind each other and gives what all come to, null for none.
+/// Puts the groups of 16 behind each other and returns the total of all, null for none.
 Value* KernelLowering::join_runs(ScanLine& line, Value* running) {
   int64_t runs = (line.count + group - 1) / group;
   for (int64_t n = 0; n < runs; ++n) {

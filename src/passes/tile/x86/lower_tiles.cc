@@ -1,10 +1,10 @@
-// Products in tile registers.
+// Dots in tile registers.
 //
-// A loop along k carries the accumulator of such a product, up to 2 x 2 tiles of 16 x 16, in tiles
-// 0 to 3 from its first turn to its last; tiles 4 and 5 hold the rows of a, 6 and 7 the columns of
+// A loop along k carries the accumulator of such a dot, up to 2 x 2 tiles of 16 x 16, in tiles 0 to
+// 3 from its first iteration to its last; tiles 4 and 5 hold the rows of a, 6 and 7 the columns of
 // b. Tile registers are state, so an accumulator has no parts: the loop's entry zeroes it, each
-// turn loads and multiplies, and what follows the loop stores it to memory, from where vectors take
-// it.
+// iteration loads and multiplies, and the code after the loop stores it to memory, where vectors
+// read it.
 
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
@@ -19,7 +19,7 @@ namespace in = tile::in;
 namespace {
 
 constexpr int64_t side = 16;   ///< rows of a tile, and columns of 4 bytes
-constexpr int64_t depth = 32;  ///< elements of k of one product
+constexpr int64_t depth = 32;  ///< elements of k of one dot
 constexpr int64_t first_a = 4, first_b = 6;
 
 int64_t extent(Value* tile, size_t axis) {
@@ -32,7 +32,7 @@ bool is_one_or_two(int64_t extent, int64_t unit) {
   return extent == unit || extent == 2 * unit;
 }
 
-/// The loop that carries the product's accumulator and does nothing else with it; null if there is
+/// The loop that carries the dot's accumulator and does nothing else with it; null if there is
 /// none.
 Op* carrying_loop(Op* dot) {
   Value* sum = dot->in(in::DotPairs::c);
@@ -67,7 +67,7 @@ bool is_only_stored(Value* value) {
 }
 
 bool multiplies_by(Op* op) {
-  return op->is(tile::info(OpKind::DotPairs)) && !op->flag("chained");
+  return op->is(tile::info(OpKind::DotPairs)) && !op->flag("sequential");
 }
 
 }  // namespace
@@ -77,19 +77,19 @@ std::string matrix_unit_problem(Op* dot, const Machine& machine) {
   Value* c = dot->in(in::DotPairs::c);
   bool fits = is_one_or_two(extent(c, 0), side) && is_one_or_two(extent(c, 1), side) &&
               extent(dot->in(in::DotPairs::a), 1) == depth;
-  if (!fits) return "tile registers take products of 16 or 32 by 16 or 32, 32 along k";
+  if (!fits) return "tile registers take dots of 16 or 32 by 16 or 32, 32 along k";
   Op* loop = carrying_loop(dot);
   if (!loop) return "its sum must be carried by the loop around it and used nowhere else in it";
-  unsigned products = 0;
-  for (Op* op : *loop->region()->front()) products += multiplies_by(op);
+  unsigned dots = 0;
+  for (Op* op : *loop->region()->front()) dots += multiplies_by(op);
   unsigned position = dot->result()->first_use()->index();
-  if (products != 1 || !is_zero(loop->in(in::For::inits, position)))
+  if (dots != 1 || !is_zero(loop->in(in::For::inits, position)))
     return "the loop must carry one such sum, from zero";
   return is_only_stored(sum_of(dot)) ? ""
                                      : "the sum must be stored, in rows without gaps and limits";
 }
 
-void KernelLowering::find_tile_products() {
+void KernelLowering::find_tile_dots() {
   walk(kernel_, [&](Op* op) {
     if (!multiplies_by(op)) return;
     for (Value* value : {op->in(in::DotPairs::c), op->result(), sum_of(op)})

@@ -59,11 +59,11 @@ Op* declare(Op* kernel) {
 }
 
 /// Machines multiply pairs in registers of some forms only.
-bool check_products(Op* kernel, PassContext& context) {
+bool check_dots(Op* kernel, PassContext& context) {
   bool fine = true;
   walk(kernel, [&](Op* op) {
     if (!op->is(tile::info(tile::OpKind::DotPairs))) return;
-    std::string problem = pair_product_problem(op, *context.machine);
+    std::string problem = pair_dot_problem(op, *context.machine);
     if (problem.empty()) return;
     context.diagnostics.report(diag::unsupported_operation, op->loc(), std::string(op->name()),
                                op->result()->type()->text, context.machine->name)
@@ -95,7 +95,7 @@ bool check_fragments(Op* kernel, PassContext& context) {
       if (!type->is(TypeKind::Tile) || is_fragment(type)) continue;
       context.diagnostics.report(diag::unsupported_operation, op->loc(), std::string(op->name()), type->text,
                                  context.machine->name)
-          .note(op->loc(), "a fragment is held in registers, so its extents are few numbers");
+          .note(op->loc(), "a fragment is held in registers, so its extents are small constants");
       fine = false;
     }
   });
@@ -108,7 +108,7 @@ Status tile_to_x86(Module& module, PassContext& context) {
   TSR_CHECK(context.machine, "tile_to_x86 needs a machine");
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(tile::OpKind::Kernel))) continue;
-    if (!check_fragments(kernel, context) || !check_products(kernel, context)) return failure;
+    if (!check_fragments(kernel, context) || !check_dots(kernel, context)) return failure;
     Op* func = declare(kernel);
     KernelLowering(kernel, func, *context.machine).run();
     kernel->erase();

@@ -1,17 +1,17 @@
-// The stages side by side. Lines that come from one place light up together.
+// The stages side by side. Lines that come from one place are highlighted together.
 //
-// A line of a kernel belongs to its kernel: `acc = tile.dot(…)` of the standard library is in every product, and
-// only the lines of the kernel at hand are lit. What launches the kernel is marked in turn, in the host program, in
-// the graph and in the source. A line of the source or of the graph lights up all that comes from it, and marks
-// kernels it launches.
+// A line of a kernel belongs to its kernel: `acc = tile.dot(…)` of the standard library is in every
+// matmul, and only the lines of the current kernel are highlighted. The launches of the kernel are
+// marked, too, in the host program, in the graph and in the source. A line of the source or of the
+// graph highlights everything that comes from it, and marks the kernels it launches.
 
 const STAGES = [
-  { id: 'source', title: 'Source', help: 'What was written, and what it uses of the library' },
+  { id: 'source', title: 'Source', help: 'The source, and the parts of the library that it uses' },
   { id: 'graph', title: 'Graph', help: 'Ops on whole tensors' },
   { id: 'schedule', title: 'Schedule', help: 'Kernels and their tiles, and the program that launches them' },
   { id: 'tile', title: 'Tile', help: 'Each tile in loads, arithmetic and stores, with loops and memory' },
   { id: 'target', title: 'Target', help: 'Instructions of the target, on registers of any number' },
-  { id: 'code', title: 'Assembly', help: 'What is assembled for the machine' },
+  { id: 'code', title: 'Assembly', help: 'Assembly code of the machine' },
 ];
 
 /** Are two selections, or none, the same line and column of the same kernel? */
@@ -77,13 +77,13 @@ class CodeView {
     });
     pane.title = el('h2', { title: stage.help }, stage.title);
     pane.size = el('span', { class: 'muted' });
-    pane.found = el('span', { class: 'found', title: 'Lines that are lit' });
+    pane.found = el('span', { class: 'found', title: 'Highlighted lines' });
     pane.before = el(
       'button',
       {
         class: 'icon',
-        'aria-label': `Previous lit line in ${stage.title}`,
-        title: 'To the previous lit line (p)',
+        'aria-label': `Previous highlighted line in ${stage.title}`,
+        title: 'To the previous highlighted line (p)',
         onclick: () => this.step(pane, -1),
       },
       '↑',
@@ -92,8 +92,8 @@ class CodeView {
       'button',
       {
         class: 'icon',
-        'aria-label': `Next lit line in ${stage.title}`,
-        title: 'To the next lit line (n)',
+        'aria-label': `Next highlighted line in ${stage.title}`,
+        title: 'To the next highlighted line (n)',
         onclick: () => this.step(pane, 1),
       },
       '↓',
@@ -301,7 +301,7 @@ class CodeView {
     this.nearUnits = related.units;
     for (const pane of this.panes) this.lightPane(pane, selection, related);
     this.pane('source').listing.redraw();
-    this.tell(selection);
+    this.announce(selection);
   }
 
   /**
@@ -399,7 +399,7 @@ class CodeView {
   }
 
   /** Says in words what is lit. */
-  tell(selection) {
+  announce(selection) {
     if (!selection || (selection.key < 0 && !selection.find)) return this.onStatus(null);
     const counts = this.panes
       .filter((pane) => pane.isShown && (selection.find || pane.stage.id !== 'source'))
@@ -433,7 +433,7 @@ class CodeView {
     }
   }
 
-  /** To the next lit line of a listing, round the end. */
+  /** To the next highlighted line of a listing, round the end. */
   step(pane, by) {
     if (!pane.hits?.length) return;
     const rows = pane.hits.map((line) => pane.listing.firstRow[line]);

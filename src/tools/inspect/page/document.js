@@ -1,4 +1,4 @@
-// What a listing shows of a stage: lines, each with the place it comes from and the kernel it is in.
+// The text of a stage in a listing: lines, each with its source place and its kernel.
 
 /** A text of several units, one after the other with an empty line between them. */
 class Document {

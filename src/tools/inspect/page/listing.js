@@ -25,7 +25,7 @@ let listings = 0;
 class Listing {
   /**
    * `lines` has `length` and `text(i)`; `draw(row, i, text, isFirst)` fills the element of a row, `mark(i)` says how it
-   * is lit. `onCursor(i, how, event)` is told where pointer and keys are: how is 'point', 'key' or 'pin'; i is -1 where
+   * is lit. `onCursor(i, how, event)` is called with the place of pointer and keys: how is 'point', 'key' or 'pin'; i is -1 where
    * they leave.
    */
   constructor(label, { draw, mark, onCursor, onSide }) {

@@ -1,5 +1,5 @@
-// Where temporaries lie and when, drawn to scale where sizes are known. Steps of the plan go to the right,
-// addresses down; a temporary is the rectangle that it takes up.
+// Places and live ranges of temporaries, drawn to scale where sizes are known. Steps of the plan go
+// to the right, addresses down; a temporary is the rectangle that it takes up.
 
 const PLAN = { left: 74, right: 16, top: 12, bottom: 40, width: 900, height: 360, row: 16, profile: 76 };
 
@@ -153,9 +153,9 @@ class MemoryView {
     const saved =
       sum > memory.arena_bytes
         ? `${bytesText(sum)} of temporaries share ${bytesText(memory.arena_bytes)}: ` +
-          'one takes the place of those that nobody reads any more.'
+          'a temporary reuses the memory of those whose live ranges have ended.'
         : memory.temporaries.length
-          ? 'Its temporaries live at the same time, so none takes the place of another.'
+          ? 'The live ranges of its temporaries overlap, so none reuses the memory of another.'
           : 'It needs no memory besides.';
     return el(
       'div',

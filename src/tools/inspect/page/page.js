@@ -104,7 +104,7 @@ class Page {
     this.status.replaceChildren(
       el('code', { class: 'place' }, status.place),
       el('code', { class: 'line' }, coloured(status.text, 'source')),
-      el('span', { class: 'counts', title: 'Lines that are lit in each listing' }, counts),
+      el('span', { class: 'counts', title: 'Highlighted lines in each listing' }, counts),
       status.isPinned ? el('span', { class: 'pinned' }, 'pinned') : '',
     );
   }

@@ -1,4 +1,4 @@
-// What each pass did and how long it took. A diff is drawn when it is first looked at.
+// The changes of each pass and its time. A diff is drawn when it is first opened.
 
 const CONTEXT = 3,
   OPEN_UNITS = 4,

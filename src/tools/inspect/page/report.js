@@ -1,5 +1,5 @@
-// What kernels cost and where temporaries lie, drawn from the report of the bundle (docs/debugging.md has the
-// meaning of each figure).
+// The cost of kernels and the live ranges of temporaries, drawn from the report of the bundle
+// (docs/debugging.md explains each figure).
 
 const svg = (name, attributes, ...children) => el('svg:' + name, attributes, ...children);
 const title = (text) => svg('title', {}, text);
@@ -10,17 +10,17 @@ const HELP = {
   programs: 'Instances of the kernel in a launch; each computes one tile',
   operations: 'Additions, multiplications and other arithmetic on elements',
   bytes: 'Read and written, each element as often as the kernel asks for it',
-  'FLOP/byte': 'Operations for each byte that moves; the more, the less memory holds it up',
-  'at least': 'The longer of moving the bytes and doing the operations, at the peak figures of the machine',
-  'share of the time': 'Of the sum of these least times; and what takes the longer, memory or arithmetic (compute)',
+  'FLOP/byte': 'Operations for each byte moved; kernels with few are bound by memory',
+  'at least': 'The time of the bytes or of the operations at the peak figures of the machine, the longer one',
+  'share of the time': 'Of the sum of these least times; and the bound, memory or arithmetic (compute)',
   'bytes read': 'By all programs of a launch',
   'bytes written': 'By all programs of a launch',
-  scratch: 'Bytes that each program has for itself beside its registers',
+  scratch: 'Private bytes of each program beside its registers',
   threads: 'In a block',
   'shared memory': 'Of a block',
   registers: 'Of a thread',
-  spills: 'Bytes of a thread that found no register',
-  'blocks at once': 'That fit on a multiprocessor',
+  spills: 'Bytes that a thread spills to memory',
+  occupancy: 'Blocks that fit on a multiprocessor at a time',
   'first step': 'Of the plan in which it is written',
   'last step': 'Of the plan in which it is read',
   offset: 'Bytes from the start of the arena',
@@ -286,7 +286,7 @@ class KernelView {
       { name: 'shared memory', of: (kernel) => kernel.shared_bytes, text: bytesText },
       { name: 'registers', of: (kernel) => kernel.registers, text: String },
       { name: 'spills', of: (kernel) => kernel.spill_bytes, text: bytesText },
-      { name: 'blocks at once', of: (kernel) => kernel.occupancy_blocks, text: String },
+      { name: 'occupancy', of: (kernel) => kernel.occupancy_blocks, text: String },
     ];
     const known = figures.filter(({ of }) => kernels.some((kernel) => of(kernel) !== null));
     return known.map(({ name, of, text }) => {

@@ -1,5 +1,5 @@
-// Operations a second over operations for each byte, both in powers of ten: where each kernel of an entry stands under
-// what the machine can do at best.
+// The roofline: operations a second over operations for each byte, both on logarithmic axes, with
+// the kernels of an entry below the peak of the machine.
 
 const CHART = { left: 64, right: 124, top: 16, bottom: 44, width: 900, height: 380 };
 
@@ -30,12 +30,12 @@ function pointsOf(entry) {
 }
 
 /** GFLOP/s by what reaches them; levels of the same height have one name, the lowest that of all arithmetic. */
-function ceilingsOf({ f32_gflops: f32, products_gflops: products }) {
+function ceilingsOf({ f32_gflops: f32, dot_gflops: dots }) {
   const byHeight = new Map();
-  for (const [dtype, gflops] of Object.entries(products)) {
+  for (const [dtype, gflops] of Object.entries(dots)) {
     if (gflops > f32) byHeight.set(gflops, [...(byHeight.get(gflops) || []), dtype]);
   }
-  const nameOf = (dtypes) => `products of ${dtypes.sort().join(' and ')}`;
+  const nameOf = (dtypes) => `dots of ${dtypes.sort().join(' and ')}`;
   return new Map([
     [f32, byHeight.size ? 'other arithmetic' : 'arithmetic'],
     ...[...byHeight].map(([gflops, dtypes]) => [gflops, nameOf(dtypes)]),

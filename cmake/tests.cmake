@@ -1,0 +1,28 @@
+# What all tests have: a label for each family and a time limit.
+
+# tessera_unit_entries(layer sources...): one test for each file with test cases of unit_<layer>, so
+# that slow files are seen and run side by side.
+function(tessera_unit_entries layer)
+  foreach(source ${ARGN})
+    file(STRINGS ${source} cases REGEX "^TEST_CASE|^TEMPLATE_TEST_CASE" LIMIT_COUNT 1)
+    if(cases)
+      get_filename_component(stem ${source} NAME_WE)
+      string(REGEX REPLACE "_test$" "" name ${stem})
+      # Catch2 gives each test case its file's name as a tag.
+      add_test(NAME unit_${layer}/${name} COMMAND unit_${layer} --warn NoTests -\# "[#${stem}]")
+    endif()
+  endforeach()
+endfunction()
+
+# tessera_test_facts(seconds): the tests of this directory get the label of their family, which is
+# the name up to the first `_` or `/` (`ctest -L e2e`), and this time limit.
+function(tessera_test_facts seconds)
+  if(TESSERA_SANITIZE OR TESSERA_SANITIZE_THREADS)
+    math(EXPR seconds "6 * ${seconds}")
+  endif()
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  foreach(test ${tests})
+    string(REGEX REPLACE "[_/].*" "" family ${test})
+    set_tests_properties(${test} PROPERTIES TIMEOUT ${seconds} LABELS ${family})
+  endforeach()
+endfunction()

@@ -1,0 +1,118 @@
+#include "passes/tile/gpu/operand_paths.h"
+
+#include "ir/layout/wgmma_descriptor.h"
+#include "ir/tile/build.h"
+#include "passes/tile/gpu/gpu_schedule.h"
+#include "passes/tile/gpu/mma_unit.h"
+#include "passes/tile/gpu/tensor_copies.h"
+#include "support/check.h"
+
+namespace tessera {
+
+using layout::SharedLayout;
+using tile::OpKind;
+namespace in = tile::in;
+
+namespace {
+
+bool is_shared(Value* memory) {
+  return memory->type()->is(TypeKind::View) && memory->type()->space == MemorySpace::Shared;
+}
+
+/// What the memory is a window of.
+Value* whole_of(Value* memory) {
+  while (memory->def() && memory->def()->operand_count() > 0) memory = memory->def()->operand(0);
+  return memory;
+}
+
+/// Whether the MMA may read the memory itself: no barrier stands between the load and the dot.
+bool still_holds(Op* load, Op* dot) {
+  if (load->block() != dot->block() || load->in(in::Load::memory)->type()->rank() != 2) return false;
+  for (Op* op = load->next(); op != dot; op = op->next()) {
+    if (!op || op->is(tile::info(OpKind::Barrier)) || op->region_count() > 0) return false;
+  }
+  return true;
+}
+
+/// True if the tile is computed, element by element, from the result of an MMA.
+bool is_made_of_sums(Value* value, std::set<Value*>& seen) {
+  Op* def = value->def();
+  if (!def || !seen.insert(value).second) return false;
+  if (def->is(tile::info(OpKind::MmaWait))) return true;
+  if (def->info().elementwise == ElementwiseKind::None && !def->is(tile::info(OpKind::Merge))) return false;
+  for (unsigned i = 0; i < def->operand_count(); ++i) {
+    bool same = def->operand(i)->type()->dims == value->type()->dims;
+    if (same && is_made_of_sums(def->operand(i), seen)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Op* global_load_of(Value* value) {
+  Op* def = value->def();
+  bool loaded = def && def->is(tile::info(OpKind::Load)) && !is_shared(def->in(in::Load::memory));
+  return loaded ? def : nullptr;
+}
+
+OperandPaths::OperandPaths(Op* kernel, const Machine& machine, int64_t warps, bool has_written)
+    : kernel_(kernel), machine_(machine), warps_(warps), has_written_(has_written), known_(kernel) {
+  walk(kernel, [&](Op* op) {
+    if (op->is(tile::info(OpKind::Store))) stored_.insert(whole_of(op->in(in::Store::memory)));
+  });
+}
+
+/// Whether the iterations of the block can be counted: it is the kernel's own block, or that of a
+/// loop in it.
+bool OperandPaths::counts_iterations(Block* block) const {
+  Op* loop = block->parent_op();
+  if (loop == kernel_) return true;
+  return loop->is(tile::info(OpKind::For)) && loop->parent() == kernel_ &&
+         tile::known_index(loop->in(in::For::step)) == 1;
+}
+
+StagedOperand OperandPaths::choose(Op* dot, unsigned slot) const {
+  Context& context = kernel_->module()->context();
+  Value* value = dot->in(slot);
+  StagedOperand found{value, slot, global_load_of(value)};
+  Op* def = value->def();
+  Type type = value->type();
+  if (!found.load && def && def->is(tile::info(OpKind::Load)) && still_holds(def, dot)) {
+    found.path = OperandPath::Written;
+    found.place = def->in(in::Load::memory);
+    return found;
+  }
+  Type memory = found.load ? found.load->in(in::Load::memory)->type()
+                           : context.contiguous_view(type->dims, type->dtype, MemorySpace::Global);
+  found.layout = staged_layout(context, memory, type);
+  TSR_CHECK(found.layout, "no layout in shared memory for " + type->text);
+  if (found.load && !found.load->has_attr("fill")) {
+    found.before = found.load->block() != dot->block() && dot->parent()->is(tile::info(OpKind::For));
+    bool near = found.before || found.load->block() == dot->block();
+    found.path = near && is_for_engine(found) ? OperandPath::Channel : OperandPath::Copy;
+  } else if (slot == in::Dot::a && stays_in_registers(dot)) {
+    found.path = OperandPath::Register;
+  }
+  return found;
+}
+
+bool OperandPaths::is_for_engine(const StagedOperand& operand) const {
+  Op* load = operand.load;
+  if (!machine_.gpu.has_tma || has_written_ || !counts_iterations(load->block())) return false;
+  bool stored = stored_.contains(whole_of(load->in(in::Load::memory)));
+  return !stored && is_tensor_copy(load, *operand.layout, known_);
+}
+
+/// Whether the left factor was computed from sums that lie as the matrix unit reads it.
+bool OperandPaths::stays_in_registers(Op* dot) const {
+  Context& context = kernel_->module()->context();
+  Value *a = dot->in(in::Dot::a), *b = dot->in(in::Dot::b);
+  if (!has_wgmma_shape(a->type(), dot->result()->type(), warps_, machine_)) return false;
+  Type memory = global_load_of(b) ? global_load_of(b)->in(in::Load::memory)->type()
+                           : context.contiguous_view(b->type()->dims, b->type()->dtype, MemorySpace::Global);
+  std::optional<SharedLayout> right = staged_layout(context, memory, b->type());
+  std::set<Value*> seen;
+  return right && layout::wgmma_operand(*right, 0) && is_made_of_sums(a, seen);
+}
+
+}  // namespace tessera

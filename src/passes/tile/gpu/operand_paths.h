@@ -1,0 +1,51 @@
+#pragma once
+// Chooses how each operand of a dot reaches the unit that multiplies.
+
+#include <optional>
+#include <set>
+
+#include "ir/layout/shared_layout.h"
+#include "ir/numbers/machine.h"
+#include "ir/tile/ops.h"
+#include "passes/analysis/divisibility.h"
+
+namespace tessera {
+
+/// The paths that plan_pipeline.cc describes.
+enum class OperandPath : uint8_t { Channel, Copy, Store, Written, Register };
+
+struct StagedOperand {
+  Value* value;
+  unsigned slot;  ///< of the dot
+  Op* load;       ///< null: computed
+  std::optional<layout::SharedLayout> layout = {};
+  OperandPath path = OperandPath::Store;
+  bool before = false;      ///< it is loaded before the loop that multiplies it
+  Value* place = nullptr;   ///< where the MMA reads it
+};
+
+/// The load from global memory that makes the value; null where another op does.
+Op* global_load_of(Value* value);
+
+/// Chooses the path of each operand of a kernel's dots.
+class OperandPaths {
+ public:
+  /// `has_written`: the source has memory of its own, and its loops stay as they are.
+  OperandPaths(Op* kernel, const Machine& machine, int64_t warps, bool has_written);
+
+  StagedOperand choose(Op* dot, unsigned slot) const;
+
+ private:
+  bool counts_iterations(Block* block) const;
+  bool is_for_engine(const StagedOperand& operand) const;
+  bool stays_in_registers(Op* dot) const;
+
+  Op* kernel_;
+  const Machine& machine_;
+  int64_t warps_;
+  bool has_written_;
+  Divisibility known_;
+  std::set<Value*> stored_;  ///< memory that the kernel writes
+};
+
+}  // namespace tessera

@@ -1,0 +1,276 @@
+// Lowers tile.mma to wgmma, mma.sync or fused multiply-adds, depending on the accumulator's layout.
+
+#include <cmath>
+#include <numeric>
+
+#include "ir/layout/access.h"
+#include "ir/layout/families.h"
+#include "ir/layout/text.h"
+#include "ir/layout/wgmma_descriptor.h"
+#include "ir/target/ops.h"
+#include "ir/tile/ops.h"
+#include "passes/tile/gpu/mma_unit.h"
+#include "passes/tile/nv/nv_lowering.h"
+#include "support/check.h"
+
+namespace tessera {
+
+using layout::InputDim;
+using layout::Layout;
+using target::OpKind;
+namespace in = tile::in;
+
+void NvLowering::lower_mma(Op* op) {
+  if (takes_wgmma(op, threads_.warps, machine_)) return lower_wgmma(op);
+  std::string_view layout = op->result()->type()->layout;
+  bool fragments = layout.starts_with("#mma<acc") || layout.starts_with("#wgmma<acc");
+  fragments ? lower_mma_sync(op) : lower_fma(op);
+}
+
+namespace {
+
+/// What a wgmma reads of an operand in shared memory.
+struct SharedOperand {
+  const layout::SharedLayout& layout;
+  int k_axis;
+  layout::WgmmaOperand facts;
+
+  SharedOperand(const layout::SharedLayout& layout, int k_axis) : layout(layout), k_axis(k_axis), facts() {
+    std::optional<layout::WgmmaOperand> found = layout::wgmma_operand(layout, k_axis);
+    TSR_CHECK(found, "wgmma cannot read an operand of an MMA");
+    facts = *found;
+  }
+  int64_t start(int32_t mn, int32_t k) const {
+    std::optional<int64_t> bytes = layout::wgmma_start(layout, k_axis, mn, k);
+    TSR_CHECK(bytes, "an operand of wgmma does not start here");
+    return *bytes;
+  }
+  std::string_view major() const { return facts.k_major ? "k" : "mn"; }
+};
+
+bool is_full_of_zeros(Value* tile_value) {
+  Op* def = tile_value->def();
+  if (!def || !def->is(tile::info(tile::OpKind::Full))) return false;
+  double number = def->attr("value")->number;
+  return number == 0 && !std::signbit(number);
+}
+
+}  // namespace
+
+/// The left factor of a wgmma for each 64 rows of the warpgroup and each step of k: descriptors of
+/// shared memory, or the registers that hold it.
+std::vector<Value*> NvLowering::left_factors(Op* mma, int32_t rows, int32_t steps) {
+  std::vector<Value*> factors;
+  Value* a = mma->in(in::Mma::a);
+  if (a->type()->is(TypeKind::Tile)) {
+    Value* held = value(a);
+    int64_t count = held->type()->lanes / (rows * steps);
+    for (int64_t i = 0; i < rows * steps; ++i) {
+      std::vector<int64_t> lanes(static_cast<size_t>(count));
+      std::iota(lanes.begin(), lanes.end(), i * count);
+      factors.push_back(pick(held, lanes));
+    }
+    return factors;
+  }
+  Memory memory = memories_.at(a);
+  SharedOperand operand(shared_layout_of(memory.type), 1);
+  int32_t groups = int32_t(threads_.warps / 4), step = operand.layout.extents()[1] / steps;
+  // Warpgroup g has rows 64 g … of each block of 64 * groups rows.
+  Value* base = memory.base;
+  if (groups > 1) base = b_.offset(base, b_.mul(b_.shr(threads_.warp, 2), i32(operand.start(64, 0))));
+  for (int32_t row = 0; row < rows; ++row) {
+    for (int32_t at = 0; at < steps; ++at) {
+      factors.push_back(matrix_descriptor(base, operand.start(row * 64 * groups, at * step), operand.facts));
+    }
+  }
+  return factors;
+}
+
+Value* NvLowering::matrix_descriptor(Value* base, int64_t bytes, const layout::WgmmaOperand& operand) {
+  return b_.at().value(target::info(OpKind::MatrixDescriptor), {{b_.offset(base, i32(bytes))}},
+                       b_.context().scalar(DType::I64),
+                       {{"bits", b_.context().integer(int64_t(operand.descriptor()))}});
+}
+
+/// One wgmma for each 64 rows of the warpgroup and each step of k, all in one group.
+void NvLowering::lower_wgmma(Op* op) {
+  Context& context = b_.context();
+  Value *left = op->in(in::Mma::a), *accumulate = op->in(in::Mma::accumulate);
+  Memory b = memories_.at(op->in(in::Mma::b));
+  SharedOperand right(shared_layout_of(b.type), 0);
+  int32_t m = int32_t(*left->type()->dims[0]->constant());
+  int32_t k = right.layout.extents()[0], n = right.layout.extents()[1];
+  int32_t step = 32 / right.layout.element_bytes(), steps = k / step;
+  int32_t groups = int32_t(threads_.warps / 4), rows = m / (64 * groups);
+  TSR_CHECK(n <= 256 && n % 8 == 0 && m % (64 * groups) == 0 && k % step == 0, "no wgmma has this shape");
+  std::string_view a_major = "k";
+  if (!left->type()->is(TypeKind::Tile)) a_major = SharedOperand(shared_layout_of(left->type()), 1).major();
+  std::vector<Value*> factors = left_factors(op, rows, steps);
+  Type flag = context.scalar(DType::Bool);
+  Value* initial = value(op->in(in::Mma::c));
+  // Sums that start from zero need no registers of zeros.
+  bool starts_anew = is_full_of_zeros(op->in(in::Mma::c));
+  b_.at().op(target::info(OpKind::WgmmaFence), {}, {});
+  std::vector<Value*> blocks;
+  for (int32_t row = 0; row < rows; ++row) {
+    std::vector<int64_t> lanes;
+    for (int32_t i = 0; i < n / 2; ++i) lanes.push_back(row * (n / 2) + i);
+    Value* c = pick(initial, lanes);
+    for (int32_t at = 0; at < steps; ++at) {
+      Value* reads_c = at == 0 && accumulate ? value(accumulate) : b_.integer(flag, at > 0 || !starts_anew);
+      c = b_.at().value(target::info(OpKind::Wgmma),
+                        {{factors[size_t(row * steps + at)]},
+                         {matrix_descriptor(b.base, right.start(0, at * step), right.facts)},
+                         {c},
+                         {reads_c}},
+                        c->type(),
+                        {{"a_major", context.string(a_major)},
+                         {"b_major", context.string(right.major())},
+                         {"dtype", context.dtype(b.type->dtype)},
+                         {"k", context.integer(step)},
+                         {"m", context.integer(64)},
+                         {"n", context.integer(n)}});
+    }
+    blocks.push_back(c);
+  }
+  b_.at().op(target::info(OpKind::WgmmaCommit), {}, {});
+  define(op->result(), concat(blocks));
+}
+
+void NvLowering::lower_mma_wait(Op* op) {
+  std::vector<Value*> values;
+  std::vector<Type> types;
+  bool asynchronous = false;
+  for (Value* waited : op->ins(in::MmaWait::values)) {
+    values.push_back(value(waited));
+    types.push_back(values.back()->type());
+    Op* mma = mma_of(waited);
+    asynchronous |= mma && takes_wgmma(mma, threads_.warps, machine_);
+  }
+  if (!asynchronous) {
+    for (unsigned i = 0; i < op->result_count(); ++i) define(op->result(i), values[i]);
+    return;
+  }
+  // Registers of left factors are not written before either.
+  for (Value* waited : op->ins(in::MmaWait::values)) {
+    Op* mma = mma_of(waited);
+    bool reads_registers = mma && mma->in(in::Mma::a)->type()->is(TypeKind::Tile);
+    if (!reads_registers || mma->block() != op->block()) continue;
+    values.push_back(value(mma->in(in::Mma::a)));
+    types.push_back(values.back()->type());
+  }
+  Op* wait = b_.at().op(target::info(OpKind::WgmmaWait), {values}, types, {{"pending", op->attr("pending")}});
+  for (unsigned i = 0; i < op->result_count(); ++i) define(op->result(i), wait->result(i));
+}
+
+namespace {
+
+/// The distributed layout of an operand whose fragments make those of an accumulator.
+struct Operands {
+  std::optional<Layout> a, b;
+};
+
+/// Warps along rows and columns of an mma.sync accumulator.
+Operands mma_operands(const Layout& accumulator, int32_t k, int warps) {
+  for (int rows = 1; rows <= warps; ++rows) {
+    if (warps % rows) continue;
+    int columns = warps / rows;
+    int32_t m = accumulator.extent(0), n = accumulator.extent(1);
+    if (layout::mma_accumulator(m, n, rows, columns) != accumulator) continue;
+    return {layout::mma_operand_a(m, k, rows, columns), layout::mma_operand_b(k, n, rows, columns)};
+  }
+  return {};
+}
+
+}  // namespace
+
+/// Fragments of 16 x 8 of the accumulator, each summed up along k in order.
+void NvLowering::lower_mma_sync(Op* op) {
+  Memory a = memories_.at(op->in(in::Mma::a)), b = memories_.at(op->in(in::Mma::b));
+  const Layout& accumulator = layout_of(op->result()->type());
+  int32_t k = shared_layout_of(a.type).extents()[1];
+  Operands operands = mma_operands(accumulator, k, int(threads_.warps));
+  TSR_CHECK(operands.a && operands.b && k % 16 == 0, "no operands for " + op->result()->type()->text);
+  Context& context = b_.context();
+  auto operand_type = [&](Memory memory, const Layout& layout) {
+    return context.with_layout(context.tile(memory.type->dims, memory.type->dtype),
+                               context.intern(layout::print(layout)));
+  };
+  Value* a_reg = load_shared(a, operand_type(a, *operands.a));
+  Value* b_reg = load_shared(b, operand_type(b, *operands.b));
+  Value* c_reg = value(op->in(in::Mma::c));
+  auto fragment = [&](Value* reg, int64_t index, int64_t size) {
+    std::vector<int64_t> lanes;
+    for (int64_t i = 0; i < size; ++i) lanes.push_back(index * size + i);
+    return pick(reg, lanes);
+  };
+  // Fragments of an operand are numbered along its second axis first.
+  int64_t steps = k / 16;
+  int64_t rows = a_reg->type()->lanes / 8 / steps, columns = b_reg->type()->lanes / 4 / steps;
+  std::vector<Value*> results;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      Value* c = fragment(c_reg, i * columns + j, 4);
+      for (int64_t at = 0; at < steps; ++at) {
+        c = b_.at().value(target::info(OpKind::MmaSync),
+                          {{fragment(a_reg, i * steps + at, 8)}, {fragment(b_reg, at * columns + j, 4)}, {c}},
+                          c->type());
+      }
+      results.push_back(c);
+    }
+  }
+  define(op->result(), concat(results));
+}
+
+namespace {
+
+/// Tile [extent, k] (or [k, extent]) as the threads need it that hold an accumulator of which
+/// `along` is one axis: their elements along that axis for every k, one k after another.
+Layout outer_operand(const Layout& accumulator, int reduced, int k_axis, int32_t k) {
+  Layout line = accumulator.slice(reduced, false).layout.insert_axis(k_axis);
+  layout::LayoutSpec spec = line.spec();
+  spec.repeats.push_back({InputDim::Register, k_axis, k});
+  std::optional<Layout> made = Layout::make(std::move(spec));
+  TSR_CHECK(made, "no layout for an operand of an MMA");
+  return *made;
+}
+
+}  // namespace
+
+/// For each k the product of a column and a row, added by fused multiply-add; of integers nothing
+/// is rounded, and two ops say the same.
+void NvLowering::lower_fma(Op* op) {
+  Memory a = memories_.at(op->in(in::Mma::a)), b = memories_.at(op->in(in::Mma::b));
+  const Layout accumulator = layout_of(op->result()->type());
+  Value* c = value(op->in(in::Mma::c));
+  DType dtype = op->result()->type()->dtype;
+  int32_t k = shared_layout_of(a.type).extents()[1];
+  Layout columns = outer_operand(accumulator, 1, 1, k), rows = outer_operand(accumulator, 0, 0, k);
+  std::vector<int64_t> from_column =
+      register_map(accumulator.slice(1, true).layout, accumulator, {0, -1});
+  std::vector<int64_t> from_row = register_map(accumulator.slice(0, true).layout, accumulator, {-1, 1});
+  auto load_line = [&](Memory memory, const std::vector<Value*>& addresses, int width, int count, int32_t at) {
+    std::vector<Value*> parts;
+    for (int r = 0; r < count; r += width) {
+      Type part = b_.context().reg(memory.type->dtype, width);
+      Op* load = b_.load(addresses[size_t((at * count + r) / width)], part)->def();
+      load->set_attr("align", b_.context().integer(width * byte_size(part->dtype)));
+      parts.push_back(load->result());
+    }
+    return b_.cast(concat(parts), dtype);
+  };
+  int a_count = columns.registers_per_thread() / k, b_count = rows.registers_per_thread() / k;
+  int a_width = std::gcd(layout::shared_vector_width(columns, shared_layout_of(a.type)), a_count);
+  int b_width = std::gcd(layout::shared_vector_width(rows, shared_layout_of(b.type)), b_count);
+  std::vector<Value*> a_addresses = shared_addresses(a, columns, a_width);
+  std::vector<Value*> b_addresses = shared_addresses(b, rows, b_width);
+  for (int32_t at = 0; at < k; ++at) {
+    Value* column = load_line(a, a_addresses, a_width, a_count, at);
+    Value* row = load_line(b, b_addresses, b_width, b_count, at);
+    Value *left = pick(column, from_column), *right = pick(row, from_row);
+    c = is_float(dtype) ? b_.fma(left, right, c) : b_.add(b_.mul(left, right), c);
+  }
+  define(op->result(), c);
+}
+
+}  // namespace tessera
