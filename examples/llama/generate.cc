@@ -37,7 +37,7 @@ std::vector<int64_t> extents(std::string_view text) {
 }
 
 /// A model whose entries hand a cache on: outputs of `prefill` and `decode` that `decode` takes, by name. One that is
-/// not written where it lies has two places, which take turns.
+/// not written where it lies has two places, which alternate.
 class Session {
  public:
   explicit Session(const host::Program& program)

@@ -1,6 +1,6 @@
 #pragma once
-// Checks the shapes of a graph: the sizes and guards that are known at compile time, those that remain
-// for run time, and whether a policy allows these.
+// Checks the shapes of a graph: the sizes and guards that are known at compile time, those that
+// remain for run time, and whether a policy allows these.
 //
 // A graph from the front end has no two dims that must be equal and are not: the front end reports
 // those as errors. These remain: the equations of a signature (a size that two arguments have),

@@ -38,7 +38,7 @@ struct FrontendOptions {
   /// Names of the machines that are compiled for, as far as they are known: hints that ask for another get a warning.
   std::vector<std::string> targets;
   /// Hears what the evaluation learns (observer.h); null: nobody does. It outlives the compilation
-  /// and what comes of it.
+  /// and its results.
   EvaluationObserver* observer = nullptr;
   /// A machine's name: the kernels of the file and those that the graph calls are built for it and
   /// dropped, so that their errors are found and the observer sees them. Empty: kernels are built
@@ -59,7 +59,7 @@ class SourceLibrary : public schedule::KernelLibrary {
 
   Result<schedule::KernelInstance> instantiate(Module& module,
                                                const schedule::KernelRequest& request) override;
-  /// Builds a kernel of the user's file that can be compiled for itself (no dtype is open and every
+  /// Builds a kernel of the user's file that can be compiled on its own (no dtype is open and every
   /// other argument has a default) into `module`, under its own name.
   Result<schedule::KernelInstance> instantiate_exported(Module& module, std::string_view name,
                                                         std::string_view machine);

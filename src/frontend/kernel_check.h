@@ -16,7 +16,7 @@ class KernelCheck {
   KernelCheck(Session& session, SourceKernels& kernels, std::string machine)
       : session_(session), kernels_(kernels), machine_(std::move(machine)) {}
 
-  /// The kernel of a declaration, if it is one that can be compiled for itself.
+  /// The kernel of a declaration, if it is one that can be compiled on its own.
   void build_own(const SourceModule& file, const ast::Stmt& declaration);
   /// Those that a function of the graph and all functions behind it call.
   void build_called(Op* first);

@@ -44,7 +44,8 @@ struct Label {
   std::string message;
 };
 
-/// The group that a note belongs to: a chain has a link for each call, include or import, the innermost first.
+/// The group that a note belongs to: a chain has a link for each call, include or import, the
+/// innermost first.
 enum class NoteKind : uint8_t { Note, Call, Include, Import };
 
 /// A line below a diagnostic, with a place where that is known.
@@ -60,8 +61,9 @@ struct Edit {
   std::string replacement;
 };
 
-/// A change to the source that fixes the error, as far as the compiler knows. Its edits are of one file and do not
-/// overlap; a span lies on one line, but for a last column that takes the end of the line along.
+/// A change to the source that fixes the error, as far as the compiler knows. Its edits are of one
+/// file and do not overlap; a span lies on one line, but for a last column that takes the end of
+/// the line along.
 struct Fix {
   std::string message;
   std::vector<Edit> edits;
@@ -156,7 +158,8 @@ struct RenderOptions {
   bool colour = false;
   size_t width = 160;  ///< columns; longer lines of the source are cut around what is marked
 };
-/// The style that suits the file of a descriptor: colours on a terminal where NO_COLOR is not set, and its width.
+/// The style that suits the file of a descriptor: colours on a terminal where NO_COLOR is not set,
+/// and its width.
 RenderOptions render_options(int descriptor);
 
 /// The human form: message with place and tag, the source lines with what is marked in them, notes, helps with what

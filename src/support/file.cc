@@ -35,8 +35,8 @@ std::string target_of(const std::string& path) {
   return path;
 }
 
-/// The permissions of a new file. The system returns the mask only when it is changed, for the whole process, which
-/// other threads may notice: it is asked for once.
+/// The permissions of a new file. The system returns the mask only when it is changed, for the
+/// whole process, which other threads may notice: it is asked for once.
 mode_t mode_of_new_files() {
   static const mode_t mode = [] {
     mode_t mask = ::umask(0);
@@ -53,8 +53,8 @@ bool write_directly(int fd, std::string_view contents, std::string& error) {
   return ok;
 }
 
-/// Whether the system could keep what was written, as far as closing shows: a second descriptor is closed, since the
-/// first one holds the lock.
+/// Whether the system could keep what was written, as far as closing shows: a second descriptor is
+/// closed, since the first one holds the lock.
 bool can_close(int fd) {
   int second = ::dup(fd);
   return second >= 0 && ::close(second) == 0;

@@ -18,10 +18,11 @@ inline constexpr size_t max_read_bytes = size_t(256) << 20;
 /// reason.
 bool read_file(const std::string& path, std::string& contents, std::string& error);
 
-/// Files that appear all together or not at all, as far as a file system allows: each is written to a temporary file, and commit
-/// renames them once the disk has them, so that a path holds the old or the new bytes, never a part. A file keeps its
-/// permissions, and what a link leads to is written, not the link, whether it is there yet or not. What a run that was
-/// killed left aside is removed. A non-regular file such as /dev/null is written directly; `-` is standard output.
+/// Files that appear all together or not at all, as far as a file system allows: each is written to
+/// a temporary file, and commit renames them once the disk has them, so that a path holds the old
+/// or the new bytes, never a part. A file keeps its permissions, and what a link leads to is
+/// written, not the link, whether it is there yet or not. What a run that was killed left aside is
+/// removed. A non-regular file such as /dev/null is written directly; `-` is standard output.
 class PendingFiles {
  public:
   PendingFiles() = default;

@@ -123,8 +123,8 @@ tessera::frontend::FrontendOptions options_of(const tessera_frontend_options& ra
   return options;
 }
 
-/// Computes the results of later queries. The functions that only read then allocate nothing, so that
-/// several threads can read a handle.
+/// Computes the results of later queries. The functions that only read then allocate nothing, so
+/// that several threads can read a handle.
 void fill_results(tessera_module_ir& ir) {
   for (auto* list : {&ir.tags, &ir.entries}) list->clear();
   ir.remarks.clear();

@@ -132,8 +132,8 @@ class Evaluator {
   }
   /// The operator as the source has it: `and` is computed as `&` is.
   std::string written(ElementwiseKind kind, Loc loc) const;
-  /// Where the call that made a value was given its dtype, if nothing else has it from there; unknown where a
-  /// declaration or the rules of ops give it, and for null.
+  /// Where the call that made a value was given its dtype, if nothing else has it from there;
+  /// unknown where a declaration or the rules of ops give it, and for null.
   Loc chosen_dtype(const Value* value) const;
   /// Reports a function that ends without a value, at the one that its last statement computes for nothing if there
   /// is one; `result` is where its type is written. What it returns may be the None of another, which is then reported.

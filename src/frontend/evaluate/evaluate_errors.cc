@@ -216,8 +216,8 @@ void Evaluator::label_operand(DiagnosticEngine::Builder& builder, DType dtype, L
 
 namespace {
 
-/// Text that is read for an error; of longer ones nothing is known, so that many errors in a long text take no
-/// longer.
+/// Text that is read for an error; of longer ones nothing is known, so that many errors in a long
+/// text take no longer.
 constexpr size_t longest_text = size_t(64) << 10;
 
 /// How often a text has a word outside of comments.
@@ -237,7 +237,8 @@ size_t count_word(std::string_view text, std::string_view word, bool is_member =
   return count;
 }
 
-/// Names of the language that nothing is done with yet: transforms of functions, and what works on several devices.
+/// Names of the language that nothing is done with yet: transforms of functions, and what works on
+/// several devices.
 bool is_reserved(std::string_view name) {
   constexpr std::string_view names[] = {
       "grad", "vjp", "jvp", "vmap", "pmap", "scan", "checkpoint", "remat", "map", "reduce", "pipeline",
@@ -358,7 +359,8 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-/// Where a binding has its name; functions that are called from outside need not be named in the file again.
+/// Where a binding has its name; functions that are called from outside need not be named in the
+/// file again.
 Loc place_of_name(const Binding* binding, std::string_view name) {
   if (!binding || !binding->loc.known()) return {};
   bool is_entry = binding->value.is(DatumKind::Function) && binding->value.as_function().kind != FunctionKind::Plain;

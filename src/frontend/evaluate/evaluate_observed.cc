@@ -5,16 +5,16 @@
 namespace tessera::frontend {
 
 void Evaluator::observe_parameters(const Function& function, Scope& scope) {
-  auto report = [&](std::string_view name, Loc loc) {
+  auto observe_name = [&](std::string_view name, Loc loc) {
     if (Binding* binding = scope.find_here(name)) observe(name, loc, binding->value);
   };
   for (const ast::Parameter& parameter : function.parameters()) {
-    report(parameter.name.text, parameter.name.loc);
+    observe_name(parameter.name.text, parameter.name.loc);
   }
   const Signature* signature = function.def ? session_.known_signature(function) : nullptr;
   if (!signature) return;
-  for (const DeclaredSymbol& symbol : signature->dims) report(symbol.name, symbol.loc);
-  for (const DeclaredSymbol& symbol : signature->dtypes) report(symbol.name, symbol.loc);
+  for (const DeclaredSymbol& symbol : signature->dims) observe_name(symbol.name, symbol.loc);
+  for (const DeclaredSymbol& symbol : signature->dtypes) observe_name(symbol.name, symbol.loc);
 }
 
 void Evaluator::set_device(std::string device) {

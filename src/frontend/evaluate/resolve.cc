@@ -112,7 +112,8 @@ bool is_docstring(const ast::Stmt& stmt) {
 
 }  // namespace
 
-/// Each argument of a decorator must have a meaning, and so must each of several decorators. Schedules are put on top of each other.
+/// Each argument of a decorator must have a meaning, and so must each of several decorators.
+/// Schedules are put on top of each other.
 bool Session::check_decorator(const ast::Def& def, const ast::Decorator& decorator) {
   std::string name = decorator_name(decorator);
   DecoratorMeaning meaning = decorators().find(name)->second;

@@ -106,7 +106,8 @@ class Session {
   /// A method of the instance that has this scope; the same function each time.
   Function* method(const ast::Def& def, Scope& scope);
   Namespace* new_namespace();
-  /// Whether a name that nothing defines occurs for the first time in a file: more uses are no more errors.
+  /// Whether a name that nothing defines occurs for the first time in a file: more uses are no more
+  /// errors.
   bool is_first_use(FileId file, std::string_view name) { return quiet_ || undefined_.emplace(file, name).second; }
   /// The edit that imports a name from a module; nothing where the file has no declarations.
   std::optional<Edit> import_edit(FileId file, std::string_view path, std::string_view name) const;

@@ -36,8 +36,8 @@ struct FormatOptions {
   std::optional<LineRange> lines;
 };
 
-/// `count` lines from line `first` on (from 0) are replaced by `text`, which is empty or ends with the
-/// end of a line. Lines end with \n; what counts them otherwise takes the bytes.
+/// `count` lines from line `first` on (from 0) are replaced by `text`, which is empty or ends with
+/// the end of a line. Lines end with \n; what counts them otherwise takes the bytes.
 struct LineEdit {
   uint32_t first = 0, count = 0;
   std::string text;

@@ -1,5 +1,6 @@
-// Indentation of lines: four spaces for each block around them. Where lines that are formatted stand among others that
-// stay, in columns of their own, they keep theirs: moving them would take the others along.
+// Indentation of lines: four spaces for each block around them. Where lines that are formatted
+// stand among others that stay, in columns of their own, they keep theirs: moving them would take
+// the others along.
 
 #include "frontend/format/document.h"
 #include "frontend/format/pieces.h"

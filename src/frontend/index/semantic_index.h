@@ -92,7 +92,8 @@ struct SemanticIndex {
   std::vector<FunctionFacts> functions;  ///< that were run
   std::vector<CallSite> calls;  ///< those that contain others come first; each callee once
 
-  /// The values of the name at exactly this place, as assigned or as evaluated; null when it was not evaluated.
+  /// The values of the name at exactly this place, as assigned or as evaluated; null when it was
+  /// not evaluated.
   const PlaceFacts* at(Loc name) const;
   /// The function whose name is at exactly this place; null when it was not run.
   const FunctionFacts* function_at(Loc name) const;

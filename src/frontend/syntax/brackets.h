@@ -33,7 +33,8 @@ class BracketTracker {
   /// deeper than the statement itself, an operand right after another. A bracket was forgotten and
   /// the line has ended before.
   bool gives_up_at(TokenKind kind, TokenKind before, bool is_deeper) const;
-  /// Ends a line, reporting what is still open behind its last token; false when this is its first error.
+  /// Ends a line, reporting what is still open behind its last token; false when this is its first
+  /// error.
   bool end_line();
 
  private:

@@ -20,8 +20,8 @@ namespace {
 constexpr const char* outside =
     "it is not there, or lies outside of the folders that files are read of (--include-root)";
 
-/// The file of a path, opened to find out where it lies, but not to be read: devices and pipes are not touched.
-/// A later read gets the same file, even if the path changes.
+/// The file of a path, opened to find out where it lies, but not to be read: devices and pipes are
+/// not touched. A later read gets the same file, even if the path changes.
 class Opened {
  public:
   explicit Opened(const fs::path& path) : descriptor_(::open(path.c_str(), O_PATH | O_CLOEXEC)) {}

@@ -208,8 +208,8 @@ size_t Preprocessor::end_of_condition(const Reading& reading, size_t at) {
   return at;
 }
 
-/// A directive inside of brackets is an error of the whole statement. Branches that begin there may close the bracket
-/// each: nobody reads them.
+/// A directive inside of brackets is an error of the whole statement. Branches that begin there may
+/// close the bracket each: nobody reads them.
 void Preprocessor::skip_directive(const Reading& reading, size_t& at) {
   size_t end = end_of_condition(reading, at);
   Directive found = read_directive(reading, at);

@@ -35,7 +35,8 @@ std::string clause_for(DimTable& dims, const DimFact& asked, std::span<const Dim
 Dim reduced_quotient(DimTable& dims, Dim a, Dim b);
 
 /// Whether the number of bits of a tensor of these dims can be written down, as the runtime counts them, whatever its
-/// dtype is now and later: every coefficient of 64 times the product fits in 64 bits. An extent of 0 counts as 1.
+/// dtype is now and later: every coefficient of 64 times the product fits in 64 bits. An extent of
+/// 0 counts as 1.
 bool has_size(DimTable& table, std::span<const Dim> dims);
 
 }  // namespace tessera::frontend

@@ -5,7 +5,8 @@
 
 namespace tessera::frontend {
 
-/// The initial value of a loop for an argument of its region, if it has the argument's type; null for other arguments.
+/// The initial value of a loop for an argument of its region, if it has the argument's type; null
+/// for other arguments.
 const Value* entering(const Value* argument);
 
 /// Back along operands of the same dtype to a value that has it of itself: an argument before an op, and an op of the

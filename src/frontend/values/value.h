@@ -192,7 +192,8 @@ class Datum {
   Measure measure() const;
 
  private:
-  /// The data that copies of a value share. Making it is counted as work and, as long as it is there, as memory.
+  /// The data that copies of a value share. Making it is counted as work and, as long as it is
+  /// there, as memory.
   template <typename T>
   struct Shared {
     explicit Shared(T made);

@@ -36,14 +36,15 @@ struct Context {
   ClientAbilities client;
   /// Asked in long work: nobody waits for the answer any more.
   std::function<bool()> is_cancelled = [] { return false; };
-  /// The results of the last analysis of an open file; null before the first. Pieces that have changed
-  /// since then are unknown to it.
+  /// The results of the last analysis of an open file; null before the first. Pieces that have
+  /// changed since then are unknown to it.
   std::function<const AnalysisResult*(const FileModel&)> analysis = [](const FileModel&) { return nullptr; };
   /// The diagnostics of a file, as the client shows them; none where they are of an older text.
   std::function<std::vector<const PlacedDiagnostic*>(const FileModel&)> diagnostics = [](const FileModel&) {
     return std::vector<const PlacedDiagnostic*>();
   };
-  /// The cost of a kernel or an entry, in Markdown, by the last compilation of the file; empty where nothing is known.
+  /// The cost of a kernel or an entry, in Markdown, by the last compilation of the file; empty
+  /// where nothing is known.
   std::function<std::string(const FileModel& file, const Symbol& symbol)> report = [](const auto&, const auto&) {
     return "";
   };

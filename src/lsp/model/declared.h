@@ -7,8 +7,8 @@
 
 namespace tessera::lsp {
 
-/// The declarations of the piece. Of a declaration that could not be parsed the name is read from its
-/// tokens.
+/// The declarations of the piece. Of a declaration that could not be parsed the name is read from
+/// its tokens.
 std::vector<Declared> list_declared(const Piece& piece);
 
 }  // namespace tessera::lsp

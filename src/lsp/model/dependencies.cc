@@ -11,7 +11,8 @@ namespace tessera::lsp {
 namespace {
 
 /// The nodes of a graph in groups that reach one another, each behind the groups that it reaches (Tarjan, "Depth-first
-/// search and linear graph algorithms", 1972). Chains are as long as files are: the path is kept in a list.
+/// search and linear graph algorithms", 1972). Chains are as long as files are: the path is kept in
+/// a list.
 class Grouper {
  public:
   using Nodes = std::vector<size_t>;

@@ -50,7 +50,8 @@ void Publisher::closed(const std::string& uri, const std::string& path) {
   results_.erase(uri);
   caches_.erase(uri);
   changed(path);
-  // Findings of other files are about a text that is gone: they are reported again if they hold on disk, too.
+  // Findings of other files are about a text that is gone: they are reported again if they hold on
+  // disk, too.
   if (!context_.workspace.document_of(path)) {
     for (auto& [other, result] : results_) {
       std::erase_if(result.diagnostics, [&](const PlacedDiagnostic& found) { return found.path == path; });

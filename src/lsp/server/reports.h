@@ -23,8 +23,8 @@ class Reports {
       : workspace_(workspace), settings_(settings), jobs_(jobs) {}
   Reports(const Reports&) = delete;
 
-  /// The report of `file` about a kernel or entry, in Markdown; empty for anything else, for what is
-  /// not compiled there, and where `analysis` found errors or is of an older text.
+  /// The report of `file` about a kernel or entry, in Markdown; empty for anything else, for what
+  /// is not compiled there, and where `analysis` found errors or is of an older text.
   std::string about(const FileModel& file, const Symbol& symbol, const AnalysisResult* analysis);
   void forget(const std::string& path) { known_.erase(path); }
 

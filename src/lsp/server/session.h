@@ -30,7 +30,8 @@ class Session {
   /// The text has changed: gives the message that opens the document as it is now.
   Json take_back(const std::string& uri);
 
-  /// The messages that bring a new server to the state of the last one: `initialize`, settings, documents, also that they are lost;
+  /// The messages that bring a new server to the state of the last one: `initialize`, settings,
+  /// documents, also that they are lost;
   /// `all` also has those that are set aside.
   std::vector<Json> replay(bool all = false) const;
 

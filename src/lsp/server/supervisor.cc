@@ -208,7 +208,8 @@ void Supervisor::from_worker(const std::string& body) {
   if (answers && !swallows) pending_.erase(id);
 }
 
-/// All messages that make a worker fail again, for `tessera-lsp --replay`; empty where it cannot be written.
+/// All messages that make a worker fail again, for `tessera-lsp --replay`; empty where it cannot be
+/// written.
 std::string Supervisor::write_reproducer(const std::string& uri) const {
   std::string text;
   for (const Json& message : session_.replay(true)) text += frame(to_line(message));

@@ -41,7 +41,8 @@ struct Worker::Board {
 
 namespace {
 
-/// The standard files are the client's: the worker has pipes, and nothing else that it prints is taken for a message.
+/// The standard files are the client's: the worker has pipes, and nothing else that it prints is
+/// taken for a message.
 void let_go_of_client() {
   int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (nothing < 0) return;

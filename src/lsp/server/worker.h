@@ -11,7 +11,8 @@
 
 namespace tessera::lsp {
 
-/// Reports what the server is busy with: called with the document's URI and text, and with nothing when that is done.
+/// Reports what the server is busy with: called with the document's URI and text, and with nothing
+/// when that is done.
 using WorkingOn = std::function<void(std::string_view uri, std::string_view text)>;
 /// Serves a client; the result is the exit code.
 using Serve = std::function<int(int in, int out, const WorkingOn& working_on)>;

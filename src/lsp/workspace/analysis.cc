@@ -111,8 +111,8 @@ frontend::FrontendOptions front_end_options(const WorkspaceOptions& options, fro
   return made;
 }
 
-/// Adds diagnostics, up to a limit. Where several declarations report one error in a declaration that they
-/// use, the first report is taken, as in a compilation, which reports it once.
+/// Adds diagnostics, up to a limit. Where several declarations report one error in a declaration
+/// that they use, the first report is taken, as in a compilation, which reports it once.
 class DiagnosticCollector {
  public:
   DiagnosticCollector(const Placer& placer, AnalysisResult& result) : placer_(placer), result_(result) {}
@@ -158,7 +158,8 @@ void add_entries(Op* first, DeclarationResult& result) {
   }
 }
 
-/// A file that includes others is compiled from its text; its pieces get the values of its names all the same.
+/// A file that includes others is compiled from its text; its pieces get the values of its names
+/// all the same.
 AnalysisResult analyse_whole(Workspace& workspace, const FileModel& file, const std::function<bool()>& is_cancelled) {
   AnalysisResult result;
   std::set<std::string> read;
@@ -392,7 +393,8 @@ void PieceAnalysis::keep_reusable() {
   cache_.results = std::move(kept);
 }
 
-/// The evaluation goes on around pieces that do not parse; drops diagnostics that the compiler would not report.
+/// The evaluation goes on around pieces that do not parse; drops diagnostics that the compiler
+/// would not report.
 void PieceAnalysis::drop_consequences(std::vector<Diagnostic>& list) const {
   std::set<FileId> broken;
   std::set<std::string_view> words;

@@ -22,7 +22,8 @@ std::string find_cache() {
   return base.empty() ? "" : (base / "tessera").lexically_normal().string() + "/";
 }
 
-/// A folder of its own for each state of the library, so that programs of two versions do not collide.
+/// A folder of its own for each state of the library, so that programs of two versions do not
+/// collide.
 std::string make_folder() {
   std::string all;
   for (const frontend::EmbeddedFile& file : frontend::embedded_files()) {

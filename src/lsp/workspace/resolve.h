@@ -82,8 +82,8 @@ class Resolver {
   Meaning meaning_of(const Symbol& symbol);
   /// The member of what a symbol stands for.
   std::optional<Symbol> member(const Meaning& object, std::string_view name);
-  /// The function that a call of the symbol calls: of an instance the method `__call__`, of a variable the function
-  /// that it holds; nothing when that is not known.
+  /// The function that a call of the symbol calls: of an instance the method `__call__`, of a
+  /// variable the function that it holds; nothing when that is not known.
   std::optional<Symbol> callee(const Meaning& meaning);
   std::optional<Symbol> callee(const Symbol& symbol) { return callee(meaning_of(symbol)); }
   /// What is called with an argument that is given by name; nothing for any other name.

@@ -48,7 +48,8 @@ class Workspace {
   /// False when the document is not open.
   bool change(const std::string& uri, int64_t version, const std::vector<TextEdit>& edits);
   void close(const std::string& uri);
-  /// The open document of a URI, or of a URI of the same file in another spelling; null when it is not open.
+  /// The open document of a URI, or of a URI of the same file in another spelling; null when it is
+  /// not open.
   Document* document(const std::string& uri);
   /// The open document of a path; null when it is not open.
   Document* document_of(std::string_view path);
@@ -87,8 +88,8 @@ class Workspace {
   std::vector<std::string> readable_folders() const;
   /// All .tsr files below the roots, and the open ones.
   std::vector<FileModel*> all_files();
-  // Files that may have changed on disk are read when they are needed. All of these are for between messages, when nobody
-  // holds pieces of a file.
+  // Files that may have changed on disk are read when they are needed. All of these are for between
+  // messages, when nobody holds pieces of a file.
   /// Any file, also one that is included somewhere, or the settings that files are read with.
   void forget_disk();
   /// The file, which may also have come or gone.

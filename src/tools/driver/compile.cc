@@ -329,7 +329,8 @@ Status Compiler::check_shapes() {
   return failure;
 }
 
-/// The default targets that differ from others by their dots of bf16 are for programs that have some.
+/// The default targets that differ from others by their dots of bf16 are for programs that have
+/// some.
 void Compiler::leave_out_needless_targets() {
   if (!options_.targets.empty() || !state_->graph || !state_->continued.empty()) return;
   bool multiplies = false;

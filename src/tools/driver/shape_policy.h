@@ -1,5 +1,6 @@
 #pragma once
-// The rules of --shape-policy: which sizes calls may choose, and which guards may be checked at run time.
+// The rules of --shape-policy: which sizes calls may choose, and which guards may be checked at run
+// time.
 
 #include <string>
 #include <vector>

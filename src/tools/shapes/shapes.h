@@ -1,6 +1,6 @@
 #pragma once
-// `tesserac --shapes`: the lines of a source with the shapes of their values, and the sizes and guards of its
-// entries.
+// `tesserac --shapes`: the lines of a source with the shapes of their values, and the sizes and
+// guards of its entries.
 
 #include <string>
 #include <vector>
@@ -17,7 +17,8 @@ struct LineValue {
 };
 
 /// The values of a file, in the order of their places: names where they are given one, and results.
-/// Values that are plain in the text are left out: functions, files, and numbers that are written there.
+/// Values that are plain in the text are left out: functions, files, and numbers that are written
+/// there.
 std::vector<LineValue> values_of(const frontend::SemanticIndex& index, const SourceManager& sources,
                                  FileId file);
 

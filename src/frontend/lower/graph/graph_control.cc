@@ -1,8 +1,9 @@
-// Run-time loops and branches: a `for` over a range of symbolic length, a `while` or `if` on a tensor.
-// A name that had a value before and is assigned in such a block is loop-carried: it keeps its shape and
-// dtype. It is carried in the dtype it is computed in, so that a loop gives the same bits as its
-// unrolled iterations. The contents of an object, such as a cache, are rounded whenever the object is
-// updated, and carried in the dtype they are stored in. Names that are new in a block end with it.
+// Run-time loops and branches: a `for` over a range of symbolic length, a `while` or `if` on a
+// tensor. A name that had a value before and is assigned in such a block is loop-carried: it keeps
+// its shape and dtype. It is carried in the dtype it is computed in, so that a loop gives the same
+// bits as its unrolled iterations. The contents of an object, such as a cache, are rounded whenever
+// the object is updated, and carried in the dtype they are stored in. Names that are new in a block
+// end with it.
 
 #include "frontend/evaluate/kernel_scan.h"
 #include "frontend/lower/graph/graph_builder.h"
@@ -375,7 +376,8 @@ Flow GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t ar
     Loc place = return_in(i < stmt.arms.size() ? stmt.arms[i].body : stmt.else_body);
     if (place.known()) return returning_branch(chooses, stmt, arm, place, scope);
   }
-  // The results are known when both branches are: they are built in an op without results, which is then replaced.
+  // The results are known when both branches are: they are built in an op without results, which is
+  // then replaced.
   Op* draft = region_op(OpKind::Cond, {chooses}, {}, {}, loc);
   Branches branches;
   branches.names = names_of_arms(stmt, arm);

@@ -19,7 +19,8 @@ bool is_elementwise_operand(const Datum& datum) {
 
 }  // namespace
 
-/// Where the axes of one operand are the first ones of the other: shapes are aligned at the last axes.
+/// Where the axes of one operand are the first ones of the other: shapes are aligned at the last
+/// axes.
 void GraphBuilder::help_alignment(DiagnosticEngine::Builder& builder, const IrValue& a, const IrValue& b) {
   const IrValue& shorter = a.value->type()->rank() < b.value->type()->rank() ? a : b;
   const IrValue& longer = &shorter == &a ? b : a;

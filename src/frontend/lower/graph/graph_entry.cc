@@ -485,7 +485,8 @@ bool GraphBuilder::add_results(const Function& function, const Datum& result) {
   return true;
 }
 
-/// Values between those with a handle, such as an operand of a matmul under its common leading dims.
+/// Values between those with a handle, such as an operand of a matmul under its common leading
+/// dims.
 void GraphBuilder::check_sizes() {
   walk(function_, [&](Op* op) {
     for (unsigned i = 0; i < op->result_count(); ++i) {

@@ -19,7 +19,8 @@ std::string effect_of(const StateValue& state) {
   return fmt::format("state({})", state.name());
 }
 
-/// The argument for a parameter in a call of a method with plain arguments; null when there is none.
+/// The argument for a parameter in a call of a method with plain arguments; null when there is
+/// none.
 const CallArgument* given(const std::vector<CallArgument>& arguments, size_t position,
                           std::string_view name) {
   for (size_t i = 0; i < arguments.size(); ++i) {

@@ -85,8 +85,8 @@ std::set<const KernelAxis*> KernelBuilder::whole_axes() {
   return whole;
 }
 
-/// Extents that make tiles of about a thousand elements, or of a few rows where the others stay whole; dots take
-/// square ones. Empty where no axis of the grid may be cut.
+/// Extents that make tiles of about a thousand elements, or of a few rows where the others stay
+/// whole; dots take square ones. Empty where no axis of the grid may be cut.
 std::vector<std::string> KernelBuilder::suggested_blocks() {
   std::set<const KernelAxis*> whole = whole_axes();
   auto is_looped = [&](const KernelAxis& axis) {

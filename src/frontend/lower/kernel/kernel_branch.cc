@@ -94,7 +94,8 @@ Flow KernelBuilder::branch(const Datum& given, const ast::If& stmt, size_t first
   if (condition.is_poison()) return Flow::Next;
   Block* outside = ops_.builder().block();
   ops_.builder().set_loc(loc);
-  // The values that the branches leave, and so the results of the op, are known after they have run.
+  // The values that the branches leave, and so the results of the op, are known after they have
+  // run.
   Op* draft = ops_.builder().op(info(OpKind::If), {{condition.as_ir().value}}, {});
   std::vector<Arm> arms = {{draft->region(0)->add_block(), nullptr}, {draft->region(1)->add_block(), nullptr}};
   run_arm(arms[0], stmt, first, true, scope);

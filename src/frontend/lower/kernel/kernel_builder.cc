@@ -46,7 +46,7 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
   auto given = arguments();
   Datum result = Datum::poison();
   if (given && bind_parameters(function_, std::move(*given), *scope_, request_.loc, locs) && check_where()) {
-    // A kernel that is compiled for itself is called by nobody.
+    // A kernel that is compiled on its own has no caller.
     result = run_body(function_, *scope_, request_.loc == function_.loc ? Loc{} : request_.loc);
   }
   schedule::KernelInstance instance;

@@ -207,7 +207,8 @@ class KernelBuilder : public Evaluator {
   bool declare_regions();
   Region* region_of(const Value* tensor);
   bool check_load(const Value* tensor, Loc loc);
-  /// The region that is written to, and what is written in its dtype; null when an error was reported.
+  /// The region that is written to, and what is written in its dtype; null when an error was
+  /// reported.
   Region* written_region(const Datum& tensor, Loc loc, std::string_view by);
   Value* value_for(const Region& region, const Datum& stored, Loc loc);
   Datum store(const BoundArguments& arguments);

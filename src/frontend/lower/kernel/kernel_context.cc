@@ -122,8 +122,7 @@ std::vector<const KernelAxis*> KernelBuilder::match_axes(const std::vector<DimPa
       matched[i] = &axis;
     }
   };
-  // Once symbols are numbers, equal extents do not distinguish axes, but their spelling
-  // does.
+  // Once symbols are numbers, equal extents do not distinguish axes; their spelling does.
   for (size_t i = 0; i < extents.size() && patterns.size() == extents.size(); ++i) {
     take(i, [&](const KernelAxis& axis) { return same_text(patterns[i], axis.source); });
   }

@@ -108,7 +108,8 @@ std::string name_of(Op* op) {
 
 }  // namespace
 
-/// Limits an operand along each of its axes that has sources: the tiles, each with its axis, that are combined there.
+/// Limits an operand along each of its axes that has sources: the tiles, each with its axis, that
+/// are combined there.
 bool KernelBuilder::limit_operand(Op* op, unsigned operand,
                                   const std::vector<std::vector<std::pair<Value*, size_t>>>& sources) {
   Value* value = op->operand(operand);

@@ -105,8 +105,8 @@ std::vector<KernelBuilder::Carried> KernelBuilder::carried_names(const ast::For&
   return carried;
 }
 
-/// The loop-carried value of a name at the end of an iteration, in the type it entered with; null when an error was
-/// reported.
+/// The loop-carried value of a name at the end of an iteration, in the type it entered with; null
+/// when an error was reported.
 Value* KernelBuilder::carried_out(const Carried& name, const Datum& now, Loc loc) {
   if (now.is_poison()) return nullptr;
   Type type = name.before.as_ir().value->type();

@@ -52,7 +52,8 @@ bool KernelBuilder::lies_otherwise(Value* tile, const Place& place, std::string&
 
 namespace {
 
-/// A multiplication of names, members or numbers as a source has it; without factors where it is of something else.
+/// A multiplication of names, members or numbers as a source has it; without factors where it is of
+/// something else.
 struct WrittenFactors {
   Loc loc;
   std::string factors[2];

@@ -1,11 +1,11 @@
-// `print` in a kernel, under --debug. Each program stores the printed values in additional outputs of
-// the kernel, at [program, iteration, i, j, …], with a bool beside each element that says it was
-// stored. After the launch the host program prints them (host.print). So later passes see a print as
-// a store like others: it stays in its place, elements past an edge are masked, and the lines have the
-// order of the programs on every machine.
+// `print` in a kernel, under --debug. Each program stores the printed values in additional outputs
+// of the kernel, at [program, iteration, i, j, …], with a bool beside each element that says it was
+// stored. After the launch the host program prints them (host.print). So later passes see a print
+// as a store like others: it stays in its place, elements past an edge are masked, and the lines
+// have the order of the programs on every machine.
 //
-// Outputs hold the beginning of a tile, and the first iterations of the loops around it, so that they
-// stay small. The rest lies outside of the memory, where a scatter writes nothing.
+// Outputs hold the beginning of a tile, and the first iterations of the loops around it, so that
+// they stay small. The rest lies outside of the memory, where a scatter writes nothing.
 
 #include <algorithm>
 

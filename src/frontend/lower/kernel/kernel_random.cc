@@ -106,8 +106,9 @@ Value* KernelBuilder::seed_key(const Datum& seed, size_t rank, Loc loc) {
 }
 
 /// The number of each element of a tile in the space of all of them: of the grid's axes, then of the loops around, the
-/// last fastest. Axes of the tile are recognised by their extents, in the order of their declaration. Weights of a softmax in
-/// a loop have its axis last, and are the same along axes that they lack: those of the values.
+/// last fastest. Axes of the tile are recognised by their extents, in the order of their
+/// declaration. Weights of a softmax in a loop have its axis last, and are the same along axes that
+/// they lack: those of the values.
 Value* KernelBuilder::element_numbers(const std::vector<Dim>& dims, bool weights, Loc loc) {
   struct Coordinate {
     const KernelAxis* axis;
@@ -195,7 +196,8 @@ Datum KernelBuilder::load_seed_of_call(Loc loc) {
   return ops_.handle(ops_.builder().value(info(OpKind::Extract), {{tile}}, context().scalar(DType::U64)), loc);
 }
 
-/// Which elements of a tile of those dims have a random number of at least p; poison where an error was reported.
+/// Which elements of a tile of those dims have a random number of at least p; poison where an error
+/// was reported.
 Datum KernelBuilder::undropped(const BoundArguments& arguments, double p, const std::vector<Dim>& dims, bool weights) {
   enum Argument : size_t { Tile, Probability, Seed, Index, Stream };
   auto stream = expect_int(arguments[Stream], arguments.locs[Stream], "the stream");

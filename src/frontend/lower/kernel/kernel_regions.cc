@@ -110,7 +110,8 @@ bool KernelBuilder::check_load(const Value* tensor, Loc loc) {
   return false;
 }
 
-/// Index and extent of the stored tile along each dimension of the region; nothing when an error was reported.
+/// Index and extent of the stored tile along each dimension of the region; nothing when an error
+/// was reported.
 std::optional<KernelBuilder::Place> KernelBuilder::stored_place(const IrValue& tensor, Value* value,
                                                                                const BoundArguments& arguments) {
   enum Argument : size_t { Stored, Tensor, Index };

@@ -3,7 +3,8 @@
 // `softmax_online(s)` means weights, maximum and sum of each row of one block, and is not computed where it is
 // called: what `softmax_accumulate` does with it needs other weights. A block's weights are exp(s - m) with the
 // maximum m of all blocks so far (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et
-// al., FlashAttention, 2022), so that they are added to the accumulator as they come out of the dot:
+// al., FlashAttention, 2022), so that they are added to the accumulator as they come out of the
+// dot:
 //
 //   m'   = max(m, rows' max of s)           p    = exp(s - m')       alpha = exp(m - m')
 //   l'   = l * alpha + rows' sum of p       acc' = acc * alpha + p x v

@@ -5,11 +5,11 @@
 // program's place in the grid and on the contents of tensors. So a body is run several times, each
 // time at other sizes, in another program and with other contents. These are hashed, not random:
 // every size is a number of blocks, from one to one more than there are slots (nine at most), and
-// tensors hold zeros, ones, or small numbers of elements and of blocks. All elements of a tile count
-// as equal. An op that is not elementwise on known tiles gives a hashed value, the same for the same
-// operands. So the program can have each of these runs, and each fault found is real. Faults that
-// show only at higher trip counts, or with other contents, are not found here; the interpreter of
-// tiles finds them where they happen.
+// tensors hold zeros, ones, or small numbers of elements and of blocks. All elements of a tile
+// count as equal. An op that is not elementwise on known tiles gives a hashed value, the same for
+// the same operands. So the program can have each of these runs, and each fault found is real.
+// Faults that show only at higher trip counts, or with other contents, are not found here; the
+// interpreter of tiles finds them where they happen.
 //
 // Runs end after a number of steps, so that checking stays cheap whatever the body's constant loops count to.
 

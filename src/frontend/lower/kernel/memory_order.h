@@ -1,6 +1,6 @@
 #pragma once
-// Finds accesses of explicit shared memory that nothing orders, from the sequence of accesses of one
-// thread.
+// Finds accesses of explicit shared memory that nothing orders, from the sequence of accesses of
+// one thread.
 
 #include <optional>
 #include <set>
