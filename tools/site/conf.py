@@ -12,6 +12,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
 from lexer import IrLexer, TesseraLexer  # noqa: E402
+from mend_theme import mend  # noqa: E402
 
 project = "Tessera"
 release = re.search(r"project\(\s*\w+\s+VERSION\s+([\d.]+)", (ROOT / "CMakeLists.txt").read_text(), re.I)[1]
@@ -56,4 +57,5 @@ def setup(app):
     app.add_lexer("tessera", TesseraLexer)
     app.add_lexer("ir", IrLexer)
     app.connect("doctree-read", allow_no_toctree)
+    app.connect("build-finished", mend)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

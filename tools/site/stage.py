@@ -20,7 +20,7 @@ from reference import Reference  # noqa: E402
 # Sections of the sidebar: pages without their ending. What is not there (yet) is left out, and what no section names
 # comes last, so that a new page is never lost.
 NAVIGATION = (
-    ("Begin", ("install", "first-program", "tutorial/*")),
+    ("Begin", ("install", "first-program", "tutorial/index", "tutorial/*")),
     ("Coming from elsewhere", ("migration/index", "migration/*", "migration", "from-*", "faq", "sharp-bits")),
     ("Language", ("language", "grammar", "numerics")),
     ("Kernels", ("kernels", "schedules", "layouts")),
