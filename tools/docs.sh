@@ -34,9 +34,14 @@ if [ ${#missing[@]} -gt 0 ]; then
   exit 77
 fi
 
-"$python" tools/site/stage.py "$folder.pages"
+faults=0
+"$python" tools/site/stage.py "$folder.pages" || faults=$?
 "$python" -m sphinx -b html -c tools/site -d "$folder.pages/doctrees" -j auto -q -W --keep-going \
-  -D html_extra_path="$folder.pages/extra" "$folder.pages/source" "$folder"
+  -D html_extra_path="$folder.pages/extra" "$folder.pages/source" "$folder" || faults=$?
+if [ $faults -ne 0 ]; then
+  echo "tools/docs.sh: the pages have the faults above" >&2
+  exit 1
+fi
 echo "$folder/index.html"
 if $show; then
   for browser in "${BROWSER:-}" xdg-open chromium firefox; do

@@ -5,6 +5,7 @@ host, its search knows functions by name, and each row of the compiler's tables 
 Usage: site_test.py [FOLDER]   (FOLDER: a site that is there already, in place of a new one)
 """
 import html.parser
+import json
 import pathlib
 import re
 import subprocess
@@ -118,19 +119,20 @@ def check_rows(site):
 
 def check_search(site):
     """The index that the page of search loads as a script."""
-    index = (site / "searchindex.js").read_text()
-    docnames = re.findall(r'"([^"]*)"', re.search(r"\bdocnames:\[([^\]]*)\]", index)[1])
-    terms = index.partition(",terms:{")[2].partition("},")[0]
-    for term, name in (("softmax", "reference/functions/softmax"), ("dot", "reference/tile/dot"),
-                       ("layernorm", "reference/nn/layernorm"), ("mma", "reference/ir/tile.mma")):
-        found = re.search(rf'(?:^|,)"?{term}"?:(\d+|\[[\d,]*\])', terms)
-        if name not in docnames:
+    index = json.loads((site / "searchindex.js").read_text().removeprefix("Search.setIndex(").removesuffix(")"))
+    for term, name, title in (("softmax", "reference/functions/softmax", "softmax"),
+                              ("dot", "reference/tile/dot", "tile.dot"),
+                              ("layernorm", "reference/nn/layernorm", "layernorm"),
+                              ("mma", "reference/ir/tile.mma", "tile.mma")):
+        if name not in index["docnames"]:
             yield f"the search does not know {name}"
-        elif not found or str(docnames.index(name)) not in re.findall(r"\d+", found[1]):
+            continue
+        number = index["docnames"].index(name)
+        found = [index[key].get(term, []) for key in ("terms", "titleterms")]
+        if not any(number == places or isinstance(places, list) and number in places for places in found):
             yield f"the search for {term} does not find {name}"
-    for title in ("softmax", "tile.dot"):
-        if f'"{title}"' not in index:
-            yield f"the search knows no title {title}"
+        if number not in [place[0] for place in index["alltitles"].get(title, [])]:
+            yield f"the search knows no title {title} of {name}"
 
 
 def made(folder):

@@ -30,8 +30,11 @@ NAVIGATION = (
                    "reference/ir/index", "ops", "tile", "ir/graph", "ir/schedule", "ir/tile", "ir/target", "ir/host",
                    "ir/elementwise", "glossary")),
     ("Errors", ("errors/index",)),
-    ("Project", ("status", "stability", "stable", "changelog", "names", "architecture")),
+    ("Project", ("status", "stability", "stable", "changelog", "names", "architecture",
+                 "contributing", "security")),
 )
+# Pages that lie beside docs/.
+BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
 LISTED_ELSEWHERE = ("errors/", "reference/")
 LINK = re.compile(r"(!?)\[((?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 SOURCE_PAGE = """<!doctype html>
@@ -50,8 +53,10 @@ def outside_code(text, change):
 class Stage:
     def __init__(self, folder):
         self.source, self.extra = folder / "source", folder / "extra"
+        self.pages = {}  # by path of the repository: the page's path
         self.shown = set()  # sources that pages link to
         self.written = set()
+        self.faults = 0
 
     def write(self, path, text):
         """Files that stay as they are keep their time, so that Sphinx reads only what changed."""
@@ -78,19 +83,17 @@ class Stage:
         if target.startswith("repository:"):
             return self.source_link(text, target.partition(":")[2], page)
         path, mark, anchor = target.partition("#")
-        found = pathlib.Path(os.path.normpath(os.path.join(os.path.dirname(origin), path)))
-        if found.suffix == ".md" and found.parts[0] == "docs" or origin.startswith("docs/reference/"):
-            return f"[{text}]({re.sub(r'README.md$', 'index.md', path)}{mark}{anchor})"
-        if (ROOT / found).is_dir() and found.parts[0] == "docs":
-            for index in ("README.md", "graph.md"):
-                if (ROOT / found / index).exists():
-                    return f"[{text}]({path.rstrip('/')}/{index.replace('README', 'index')})"
-        return self.source_link(text, found.as_posix(), page)
+        found = os.path.normpath(os.path.join(os.path.dirname(origin), path))
+        for index in (found, found + "/README.md", found + "/graph.md"):
+            if index in self.pages:
+                return f"[{text}]({os.path.relpath(self.pages[index], os.path.dirname(page) or '.')}{mark}{anchor})"
+        return self.source_link(text, found, page)
 
     def source_link(self, text, name, page):
         if not (ROOT / name).is_file():
             if not (ROOT / name).exists():
-                sys.exit(f"stage.py: {page} links to {name}, which is not there")
+                print(f"stage.py: WARNING: {page} links to {name}, which is not there", file=sys.stderr)
+                self.faults += 1
             return text
         self.shown.add(name)
         up = "../" * page.count("/")
@@ -131,22 +134,20 @@ def main():
         sys.exit(__doc__)
     folder = pathlib.Path(sys.argv[1])
     stage = Stage(folder)
-    names = []
-    for page in sorted(DOCS.rglob("*.md")):
-        name = re.sub(r"README.md$", "index.md", page.relative_to(DOCS).as_posix())
-        names.append(name.removesuffix(".md"))
-        text = page.read_text()
-        if name.startswith("errors/") and not name.endswith("index.md"):
-            text = "[Diagnostics](index.md)\n\n" + text
-        stage.add(name, text, page.relative_to(ROOT).as_posix())
-    for name, text in Reference(ROOT, DOCS).all_pages():
-        names.append("reference/" + name.removesuffix(".md"))
-        stage.add("reference/" + name, text, "docs/reference/" + name)
+    texts = {path.relative_to(ROOT).as_posix(): path.read_text() for path in sorted(DOCS.rglob("*.md"))}
+    texts |= {name: (ROOT / name).read_text() for name in BESIDE if (ROOT / name).exists()}
+    texts |= {"docs/reference/" + name: text for name, text in Reference(ROOT, DOCS).all_pages()}
+    stage.pages = {path: BESIDE.get(path) or re.sub(r"README.md$", "index.md", path.removeprefix("docs/")) for path in texts}
+    for path, name in stage.pages.items():
+        is_error = name.startswith("errors/") and not name.endswith("index.md")
+        stage.add(name, ("[Diagnostics](README.md)\n\n" if is_error else "") + texts[path], path)
+    names = [name.removesuffix(".md") for name in stage.pages.values()]
     index = (HERE / "index.md").read_text()
     stage.add("index.md", index + "\n" + toctrees(navigation(names)), "docs/index.md")
     stage.write_sources()
     stage.remove_others()
+    return 1 if stage.faults else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
