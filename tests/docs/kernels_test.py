@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""docs/kernels.md says what kernels may do: its programs compile for each kind of target, what it lists as not compiled yet is refused, the
-accumulators of tile.dot are those of its table, and mean counts the elements that take part.
+"""docs/kernels.md says what kernels may do: its programs compile for each kind of target, what it lists as not compiled
+yet is refused, the accumulators of tile.dot are those of its table, accesses that nothing orders are errors, and mean
+counts the elements that take part.
 
 Usage: kernels_test.py BUILD_DIR
 """
@@ -50,6 +51,13 @@ ADDED_UP_IN = {"bf16": ("f32", "f64"), "f16": ("f32",), "f32": ("f32", "f64"), "
                "u8": ("u32", "i64", "u64"), "u32": ("u32", "i64"), "i64": ("i64",), "u64": ("u64",)}
 NOT_IN = {"bf16": ("bf16", "f16", "i32"), "f32": ("f16", "bf16"), "f64": ("f32",), "i8": ("i8", "i16", "f32"), "u8": ("i32", "u16"),
           "i64": ("i32",)}
+# Changes of `ahead`, in the order of the page's table.
+UNORDERED = {
+    "`tile.wait(pending=4)` in the loop": ("tile.wait(pending=2)", "tile.wait(pending=4)"),
+    "one slot each instead of two": ("tile.alloc((2, ", "tile.alloc((1, "),
+    "no second `tile.barrier()`": ("acc)\n        tile.barrier()\n", "acc)\n"),
+    "no `tile.wait()` after the loop": ("    tile.wait()\n", ""),
+}
 PARTS = """
 @kernel.schedule(Schedule(BN=16))
 def of_rows(x: Tensor[M, N, f32]) -> (Tensor[N, f32], Tensor[N, f32]):
@@ -104,6 +112,20 @@ def check_refused(build, folder, page):
         assert fine, stderr
 
 
+def check_unordered(build, folder, page):
+    """The kernel that copies ahead is refused with each of the changes that the page lists."""
+    [ahead] = [block for block in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S) if "def ahead(" in block]
+    table = page[page.index("Each of these changes is an error"):]
+    named = re.findall(r"^\| (.*?) \| .* \|$", table[:table.index("\n\nThe compiler")], re.M)
+    assert named == ["change", "---", *UNORDERED], named
+    for name, (old, new) in UNORDERED.items():
+        assert old in ahead, name
+        for target in BOTH:
+            stderr, fine = compiled(build, folder, ahead.replace(old, new), target)
+            expected = "[unordered-access]" if new else "error: the program ends while this copy"
+            assert not fine and expected in stderr, f"{name}, {target}:\n{stderr}"
+
+
 def check_accumulators(build, folder):
     for table, expected in ((ADDED_UP_IN, True), (NOT_IN, False)):
         for of, dtypes in table.items():
@@ -128,6 +150,7 @@ def main():
         folder = pathlib.Path(name)
         check_programs(build, folder, page)
         check_refused(build, folder, page)
+        check_unordered(build, folder, page)
         check_accumulators(build, folder)
         check_parts(build, folder)
 
