@@ -36,7 +36,8 @@ NAVIGATION = (
 # Pages that lie beside docs/.
 BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
 LISTED_ELSEWHERE = ("errors/", "reference/")
-LINK = re.compile(r"(!?)\[((?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+# A link, or inline code, which may look like one.
+LINK = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|(!?)\[((?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 SOURCE_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{name}</title>
 <style>:root {{ color-scheme: light dark }} body {{ font: 14px/1.45 monospace; margin: 1.5em }} pre {{ overflow-x: auto }}
@@ -77,7 +78,9 @@ class Stage:
         self.write(self.source / name, text)
 
     def link(self, match, page, origin):
-        image, text, target = match.groups()
+        code, image, text, target = match.groups()
+        if code:
+            return match[0]
         if re.match(r"(https?|mailto):", target) or target.startswith("#") or image:
             return match[0]
         if target.startswith("repository:"):
