@@ -3,8 +3,9 @@
 A page may say "Save this as `NAME`:" above a block, which is then a file. A block of `sh` is run by bash in the folder
 of the files; the block of `text` that follows it is what the commands print, both streams together, and nothing is
 printed where none follows. A block whose output has "error:" fails, any other succeeds. A block of `sh` with
-`--device cuda:0` is run only where a GPU is. Blocks of other languages are not run.
+`--device cuda:0` is run only where such a GPU is. Blocks of other languages are not run.
 """
+import functools
 import os
 import pathlib
 import re
@@ -42,8 +43,15 @@ def blocks_of(text):
     return blocks
 
 
+@functools.cache
 def has_gpu():
-    return pathlib.Path("/dev/nvidia0").exists()
+    """Whether a GPU is there that the pages compile for, of compute capability 9.0."""
+    try:
+        found = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True, timeout=SECONDS, check=False).stdout
+    except OSError:
+        return False
+    return found.split()[:1] == ["9.0"]
 
 
 def environment_of(build, folder):
