@@ -152,7 +152,8 @@ def main():
         problems = [*dtype_problems(compiler, language), *not_yet_problems(compiler, language),
                     *limit_problems(compiler, grammar), *keyword_problems(compiler, grammar),
                     *option_problems(compiler, language, (DOCS / "diagnostics.md").read_text())]
-    print("\n".join(problems))
+    for problem in problems:
+        print(problem)
     return pages.main([DOCS / "diagnostics.md", DOCS / "formatting.md"], 3) or bool(problems)
 
 
