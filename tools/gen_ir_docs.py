@@ -21,6 +21,11 @@ CLASSES = {"Tensor": "tensor", "Memory": "tensor or view", "Tile": "tile", "Inde
            "RegOrScalar": "register or scalar", "Ptr": "address"}
 
 
+# The first line of each page.
+READERS = ("For readers of dumps and writers of passes. [Reading IR](README.md) says how text of IR, and an entry of this page, "
+           "is written.")
+
+
 def snake(name):
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
@@ -35,11 +40,16 @@ def balanced(text, start):
     raise ValueError("unbalanced row")
 
 
+def prose(comment):
+    """The text of comment lines; one without text separates paragraphs."""
+    lines = [line[2:].strip() for line in comment.splitlines()]
+    return re.sub(r"\s*\0\s*", "\n\n", " ".join(line or "\0" for line in lines)).strip()
+
+
 def rows(text, macro):
     """(comment, arguments) of each row of a table."""
     for match in re.finditer(rf"((?:^//[^\n]*\n)*)^{macro}\(", text, re.M):
-        comment = " ".join(line[2:].strip() for line in match.group(1).splitlines())
-        yield comment, balanced(text, match.end() - 1)
+        yield prose(match.group(1)), balanced(text, match.end() - 1)
 
 
 def split_top(text):
@@ -86,7 +96,7 @@ def page(level):
     prefix, title = LEVELS[level]
     text = (ROOT / f"src/ir/{level}/ops.def").read_text()
     head = text.split("\n\n")[0]
-    out = [f"# {title}", "", " ".join(line[2:].strip() for line in head.splitlines()), ""]
+    out = [f"# {title}", "", READERS, "", prose(head), ""]
     if "elementwise_ops.inc" in text:
         out += [f"The [elementwise ops](elementwise.md) are here as `{prefix}add`, `{prefix}exp`, …", ""]
     tables = [(prefix, text)]
@@ -107,7 +117,7 @@ def page(level):
 def elementwise_page():
     text = (ROOT / "src/ir/numbers/elementwise.def").read_text()
     head = text.split("\n\n")[0]
-    out = ["# Elementwise ops", "", "```", *(line[3:] for line in head.splitlines()), "```", "",
+    out = ["# Elementwise ops", "", READERS, "", "```", *(line[3:] for line in head.splitlines()), "```", "",
            "| op | operands | class | meaning |", "| --- | --- | --- | --- |"]
     for comment, body in rows(text, "ELEMENTWISE"):
         name, operands, cls, _ = split_top(body)

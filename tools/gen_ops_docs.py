@@ -80,11 +80,11 @@ def without_f64():
 def elementwise_rows(found):
     kinds, narrow = elementwise(), without_f64()
     cpu, gpu = error_bounds("Functions on CPUs"), error_bounds("Functions on GPUs")
-    out = ["| function | dtypes | meaning | bound in f32, units of the last place: CPU, GPU |", "| --- | --- | --- | --- |"]
+    out = ["| function | dtypes | meaning | error bound in f32 (units in the last place): CPU, GPU |", "| --- | --- | --- | --- |"]
     for kind, name, signature in found:
         cls, meaning = kinds[kind]
         bound = "exact" if name not in cpu else f"{cpu[name]}, {gpu.get(name, cpu[name])}"
-        dtypes = DTYPES[cls] + (" but f64" if kind in narrow else "")
+        dtypes = DTYPES[cls] + (" except f64" if kind in narrow else "")
         out.append(f"| `{name}({signature})` | {dtypes} | {cell(with_names(meaning, signature))} | {bound} |")
     return out
 
@@ -126,7 +126,8 @@ def read_table(path):
 
 def table_page():
     found = read_table("src/frontend/values/builtins.def")
-    page = ["## Elementwise", "", "Operands broadcast. The ops are `gir.<name>` and have a row at every level.", ""]
+    page = ["## Elementwise functions", "", "Operands broadcast. The Graph IR has an op `gir.<name>` for each function, "
+            "and the lower levels have one, too.", ""]
     page += elementwise_rows([row for what, row in found if what == "simple"])
     page += ["", "## Functions of the language", ""]
     for what, row in found:
@@ -153,15 +154,19 @@ def tile_functions_part():
     names, library = tile_functions()
     listed = lambda each: ", ".join(f"`{name}`" for name in each)
     return ["## Functions of the language on tiles", "",
-            f"These take tiles as they take tensors, without `tile.`: {listed(names)}. Of `tessera.nn` these do: "
-            f"{listed(library)}. Functions of one's own do, where all that they call does. The rest works on whole tensors alone.", ""]
+            f"These functions accept tiles as well as tensors, and are written without `tile.`: {listed(names)}.", "",
+            f"These functions of `tessera.nn` accept tiles: {listed(library)}.", "",
+            "Your own functions accept tiles if everything that they call does. All other functions work only on whole "
+            "tensors.", ""]
 
 
 def tile_page():
-    page = ["# Functions of `tile`", "", "What kernels are made of, written by `tools/gen_ops_docs.py` from "
-            "`src/frontend/values/tile_builtins.def`. [kernels.md](kernels.md) shows them in use. Operators (`+ - * / // % **`, "
-            "`& | ^ ~ << >>`, comparisons) act on each element, `@` is `tile.dot`, `x[:, None]` adds an axis; shapes "
-            "broadcast.", ""]
+    page = ["# Functions of `tile`", "", "This page is the reference for authors of kernels. It lists the functions that "
+            "compute with tiles.", "[kernels.md](kernels.md) shows how to use them.", "",
+            "| operator | meaning |", "| --- | --- |",
+            "| `+ - * / // % **`, `& \\| ^ ~ << >>`, comparisons | of each element; shapes broadcast |",
+            "| `@` | `tile.dot` |", "| `x[:, None]` | adds an axis |", "",
+            "`tools/gen_ops_docs.py` writes this page from `src/frontend/values/tile_builtins.def`.", ""]
     rows = []
     for what, row in read_table("src/frontend/values/tile_builtins.def") + [("title", None)]:
         if what == "simple":
@@ -200,7 +205,7 @@ def parameters(lines, i):
 
 def library_page():
     page = ["## Functions of `tessera.nn`", "",
-            "Written in the language, in `stdlib/`; each becomes what the ops it is made of become, fused.", ""]
+            "These functions are written in the language, in `stdlib/`. Each compiles to the fused kernels of its ops.", ""]
     for module, names in exported().items():
         if module == "ops":
             continue
@@ -225,8 +230,8 @@ def library_page():
 
 
 def kernel_page():
-    page = ["## Kernels of the library", "", "Instantiated for what ops become, or called by name.", "",
-            "| kernel | file | what it is |", "| --- | --- | --- |"]
+    page = ["## Kernels of the library", "", "The compiler instantiates these kernels for ops. Programs can also call them "
+            "by name.", "", "| kernel | file | meaning |", "| --- | --- | --- |"]
     for path in sorted((ROOT / "stdlib").glob("*.tsr")):
         lines = path.read_text().splitlines()
         for i, line in enumerate(lines):
@@ -242,9 +247,15 @@ def kernel_page():
 
 def main():
     check = sys.argv[1:] == ["--check"]
-    ops = ["# Ops", "", "What the language and its library compute, written by `tools/gen_ops_docs.py` from "
-           "`src/frontend/values/builtins.def` and `stdlib/`. [numerics.md](numerics.md) states roundings, "
-           "[ir/graph.md](ir/graph.md) the ops of the Graph IR, [tile.md](tile.md) the functions of kernels.", ""]
+    ops = ["# Ops", "", "This page is the reference for people who write models. It lists every function of the language "
+           "and of its library.", "", "| if you look for | go to |", "| --- | --- |",
+           "| `exp`, `maximum`, `where` and other functions of each element | [Elementwise functions](#elementwise-functions) |",
+           "| matmul, reductions, attention, shapes, compile-time values | [Functions of the language](#functions-of-the-language) |",
+           "| layers, losses, convolutions, sorting, quantisation | [Functions of `tessera.nn`](#functions-of-tesserann) |",
+           "| kernels to call by name | [Kernels of the library](#kernels-of-the-library) |",
+           "| rounding and error bounds | [numerics.md](numerics.md) |", "| ops of the Graph IR | [ir/graph.md](ir/graph.md) |",
+           "| functions of kernels | [tile.md](tile.md) |", "",
+           "`tools/gen_ops_docs.py` writes this page from `src/frontend/values/builtins.def` and `stdlib/`.", ""]
     pages = {"docs/ops.md": ops + table_page() + library_page() + kernel_page(), "docs/tile.md": tile_page()}
     differ = False
     for name, lines in pages.items():

@@ -16,6 +16,7 @@ build_packages=(
 test_packages=(python3 python3-numpy python3-jsonschema libmpfr-dev unzip)
 command -v npm >/dev/null || test_packages+=(nodejs npm)  # a Node from elsewhere will do
 bench_packages=(libdnnl-dev libopenblas-dev)
+docs_packages=(python3-sphinx furo python3-myst-parser)
 
 fetch_npm_packages() (
   cd "$(dirname "$0")/../editors/vscode"
@@ -65,6 +66,16 @@ install_editors() {
     echo "tools/setup.sh: tests of what is missing will be skipped" >&2
 }
 
+install_docs() {
+  missing=()
+  local package
+  for package in "${docs_packages[@]}"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] || install_packages ||
+    echo "tools/setup.sh: tools/docs.sh needs ${missing[*]}; the test docs_site will be skipped" >&2
+}
+
 # The schema of SARIF 2.1.0 lies in a package of npm, which is not installed for it.
 fetch_sarif_schema() {
   local schema aside
@@ -109,4 +120,8 @@ if [ "${1:-}" = "--editors" ]; then
   fetch_workbench
   install_browser
   install_editors
+  install_docs
+fi
+if [ "${1:-}" = "--docs" ]; then
+  install_docs
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/schedules.md says what schedules do: its programs compile, sources of keys override each other in its order, its spellings mean
-what it says, and extents are reduced as it says.
+"""docs/schedules.md says what schedules do: its programs compile, sources of keys override each other in its order, its
+spellings mean what it says, and extents are reduced as it says.
 
 Usage: schedules_test.py BUILD_DIR
 """

@@ -1,0 +1,11 @@
+#!/usr/bin/env python3
+"""The commands of docs/runtime.md, docs/bundle.md and docs/plan.md print what these pages show.
+
+Usage: runtime_test.py BUILD_DIR [PART OF A PAGE'S NAME...] [--bless]; --bless writes what is printed into the pages.
+"""
+import sys
+
+import pages
+
+if __name__ == "__main__":
+    sys.exit(pages.main([pages.ROOT / "docs" / name for name in ("runtime.md", "bundle.md", "plan.md")], 4))

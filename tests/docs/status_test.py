@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""docs/status.md says what the compiler does: targets, features and instructions are read from what it compiles for
+each target, refusals from its messages, and figures are those that bench/NOTES.md has.
+
+Usage: status_test.py BUILD_DIR
+"""
+import concurrent.futures
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FEATURES = ROOT / "tests/docs/status/features.tsr"
+# Of a processor's instructions the one that a matmul is made of; the first ones are those of matrix units and of pairs.
+SPECIAL = ("tdpbf16ps", "vdpbf16ps", "wgmma", "mma.sync")
+MATMUL = """@jit
+def entry(a: Tensor[256, 512, {0}], b: Tensor[512, 256, {0}]):
+    return a @ b
+"""
+SCALED = """from tessera.nn import matmul_scaled
+
+@jit
+def entry(a: Tensor[256, 512, {0}], b: Tensor[512, 256, {0}]):
+    return matmul_scaled(a, b, 0.5, 0.5)
+"""
+# By the first cell of the table "Not there yet": programs, each with the tag of its error.
+REFUSED = {
+    "`grad`, `vmap`": [f"def f(x: Tensor[N, f32]):\n    return sum(x)\n\n@jit\ndef g(x: Tensor[N, f32]):\n    return {name}(f)(x)\n"
+                       for name in ("grad", "vmap")],
+    "`with` a mesh of devices": [
+        'm = mesh(gpu[0:8], layout={"data": "shard"})\n\n@jit\ndef f(x: Tensor[N, f32]):\n    with m:\n        return x * 2.0\n'],
+    "a mask as a subscript": ["@jit\ndef f(x: Tensor[N, f32]):\n    return x[x > 0.0]\n"],
+    "`sin`, `cos`, `pow`, `%` of `f64`": [f"@jit\ndef f(x: Tensor[N, f64]):\n    return {text}\n"
+                                          for text in ("sin(x)", "cos(x)", "pow(x, x)", "x % 3.0")],
+    "a `return` in a run-time loop": [
+        "@jit\ndef f(x: Tensor[N, f32], n: Tensor[i64]):\n    for i in range(n):\n        return x\n    return x\n"],
+}
+
+
+def section(page, title):
+    return re.split(r"^## ", page.split(f"\n## {title}\n")[1], flags=re.M)[0]
+
+
+def table(text):
+    """The rows of the first table, as lists of cells; the first one is the header."""
+    lines = re.search(r"(?:^\|.*\n)+", text, re.M)[0].splitlines()
+    rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    return rows[:1] + rows[2:]
+
+
+class Compiler:
+    def __init__(self, build):
+        self.programs = pathlib.Path(build).resolve() / "bin"
+
+    def run(self, source, *options):
+        """Status and both streams, of a source given as text."""
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "f.tsr").write_text(source)
+            done = subprocess.run([self.programs / "tesserac", "f.tsr", *options], cwd=folder, capture_output=True, text=True,
+                                  timeout=300, check=False)
+            return done.returncode, done.stdout + done.stderr
+
+    def targets(self):
+        status, text = self.run("", "--target=none")
+        return set(re.search(r"targets are: (.*)", text)[1].split(", ")) - {"host"}
+
+
+def check_targets(page, compiler):
+    named = {row[0].strip("`") for row in table(section(page, "Targets"))[1:]}
+    if named != compiler.targets():
+        yield f"the targets are {sorted(compiler.targets())}, and the page has {sorted(named)}"
+
+
+def check_features(page, compiler):
+    named = {row[0].strip("`") for row in table(section(page, "Features"))[1:]}
+    source = FEATURES.read_text()
+    entries = set(re.findall(r"^@jit\ndef (\w+)", source, re.M))
+    if named != entries:
+        yield f"features of the page and entries of {FEATURES.name} differ: {sorted(named ^ entries)}"
+    status, text = compiler.run(source, "--target=" + ",".join(sorted(compiler.targets())), "-o", "f.bundle")
+    if status or "warning" in text:
+        yield f"{FEATURES.name} does not compile for every target:\n{text}"
+
+
+def check_instruction(compiler, dtype, target, cell):
+    named = cell.strip("`")
+    stage = "ptx" if target.startswith("cuda") else "asm"
+    source = (SCALED if dtype.startswith("f8") else MATMUL).format(dtype)
+    status, text = compiler.run(source, f"--target={target}", f"--dump={stage}", "-o", "-")
+    special = [name for name in SPECIAL if name in text]
+    if status or not named or named not in text:
+        return f"{dtype} for {target} does not have {named or 'an instruction'}"
+    if special != ([named] if named in SPECIAL else []):
+        return f"{dtype} for {target} has {special}, and the page says {named}"
+    return None
+
+
+def check_instructions(page, compiler):
+    header, *rows = table(section(page, "Instructions of a matmul"))
+    cases = [(row[0].strip("`"), header[i].strip("`"), row[i]) for row in rows for i in range(1, len(header))]
+    if {target for _, target, _ in cases} - compiler.targets() or len(cases) < 42:
+        yield "the table of instructions has other targets, or too few rows"
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        yield from filter(None, pool.map(lambda case: check_instruction(compiler, *case), cases))
+
+
+def check_refused(page, compiler):
+    rows = table(section(page, "Not there yet"))[1:]
+    if {row[0] for row in rows} != set(REFUSED):
+        yield f"'Not there yet' and the programs of this test differ: {sorted({row[0] for row in rows} ^ set(REFUSED))}"
+    for name, answer in rows:
+        tag = re.match(r"`([\w-]+)`", answer)[1]
+        for source in REFUSED.get(name, []):
+            status, text = compiler.run(source)
+            if status == 0 or f"[{tag}]" not in text:
+                yield f"{name}: not refused with {tag}:\n{text}"
+
+
+def figures_of(page):
+    """The numbers in rows of tables of measurements, which end with a record."""
+    for line in page.splitlines():
+        record = re.search(r"\| ([\d-]{10}), (\w{7}) \|$", line)
+        if record:
+            cells = [cell for cell in line.split("|")[2:-2]]
+            yield line, [number for cell in cells for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", cell)]
+
+
+def check_figures(page, name):
+    notes = (ROOT / "bench/NOTES.md").read_text()
+    count = 0
+    for line, numbers in figures_of(page):
+        count += 1
+        for number in numbers:
+            if not re.search(rf"(?<![\w.]){re.escape(number)}(?![\w]|\.\d)", notes):
+                yield f"{name}: bench/NOTES.md does not have {number} of: {line}"
+    if count < 5:
+        yield f"{name}: {count} recorded figures"
+
+
+def main():
+    compiler = Compiler(sys.argv[1])
+    page = (ROOT / "docs/status.md").read_text()
+    wrong = [*check_targets(page, compiler), *check_features(page, compiler), *check_instructions(page, compiler),
+             *check_refused(page, compiler), *check_figures(page, "docs/status.md"),
+             *check_figures((ROOT / "README.md").read_text(), "README.md")]
+    print("\n".join(wrong) or "docs/status.md and README.md say what is")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""Colours for the languages of the pages: Tessera's sources, which also serves for Python, and texts of IR."""
+import pathlib
+import re
+
+from pygments.lexer import RegexLexer, words
+from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CONSTANTS = ("True", "False", "None")
+DECLARATORS = ("const", "dim", "param", "module", "where", "class", "try", "except", "raise", "yield", "assert", "on")
+
+
+def keywords():
+    """The words of the language's lexer, and those that the pages of other languages have beside them."""
+    grammar = (ROOT / "grammar/TesseraLexer.g4").read_text()
+    found = {word for word in re.findall(r"^[A-Z_]+ : '([a-zA-Z]+)' ;$", grammar, re.M)}
+    return tuple(sorted((found | set(DECLARATORS)) - set(CONSTANTS)))
+
+
+def dtypes():
+    table = (ROOT / "src/ir/numbers/dtypes.def").read_text()
+    return tuple(sorted(set(re.findall(r'^DTYPE\(.*"(\w+)"\)', table, re.M))))
+
+
+def functions():
+    table = (ROOT / "src/frontend/values/builtins.def").read_text()
+    return tuple(sorted(set(re.findall(r'^(?:ELEMENTWISE_)?BUILTIN\(\w+, "(\w+)"', table, re.M)) | {"range", "len"}))
+
+
+class TesseraLexer(RegexLexer):
+    name = "Tessera"
+    aliases = ["tessera", "python"]
+    tokens = {
+        "root": [
+            (r"\s+", Text),
+            (r"#.*?$", Comment.Single),
+            (r"^%(define|if|elif|else|endif|error|include|undef)\b.*?$", Comment.Preproc),
+            (r'[rf]?"""(.|\n)*?"""', String.Doc),
+            (r'[rf]?"(\\.|[^"\\\n])*"', String),
+            (r"[rf]?'(\\.|[^'\\\n])*'", String),
+            (r"@[A-Za-z_][\w.]*", Name.Decorator),
+            (r"(def|class)(\s+)(\w+)", lambda lexer, match: iter((
+                (match.start(1), Keyword, match[1]), (match.start(2), Text, match[2]),
+                (match.start(3), Name.Function, match[3])))),
+            (words(CONSTANTS, r"\b", r"\b"), Keyword.Constant),
+            (words(keywords(), r"(?<!\.)\b", r"\b(?!\s*=[^=])"), Keyword),
+            (words(dtypes(), r"(?<!\.)\b", r"\b"), Keyword.Type),
+            (words(functions(), r"(?<!\.)\b", r"\b(?=\()"), Name.Builtin),
+            (r"(?<=tile\.)\w+", Name.Builtin),
+            (r"\b[A-Z]\w*[a-z]\w*\b", Name.Class),
+            (r"0[xX][0-9a-fA-F_]+|0b[01_]+|\d[\d_]*(\.[\d_]*)?([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?", Number),
+            (r"[^\W\d]\w*", Name),
+            (r"[-+*/%@&|^~<>=!]+", Operator),
+            (r"[()\[\]{},:;.]", Punctuation),
+            (r".", Text),
+        ]
+    }
+
+
+class IrLexer(RegexLexer):
+    name = "Tessera IR"
+    aliases = ["ir"]
+    tokens = {
+        "root": [
+            (r"\s+", Text),
+            (r"//.*?$", Comment.Single),
+            (r'"(\\.|[^"\\\n])*"', String),
+            (r"%[\w.]+…?", Name.Variable),
+            (r"[@^][\w.$]+", Name.Function),
+            (r"\b(gir|sched|tile|host|target|tir|nv|x86)\.\w+", Keyword),
+            (r"\b(do|func|module)\b", Keyword),
+            (words(dtypes(), r"\b", r"\b"), Keyword.Type),
+            (r"-?\d[\d_.]*(e[-+]?\d+)?", Number),
+            (r"\w+", Name),
+            (r".", Text),
+        ]
+    }

@@ -1,0 +1,30 @@
+"""Debian's package of Furo has its script and its styles unbundled: a module that imports another, which pages of
+file:// may not, a style sheet of the web server's, and no dark colours unless they are asked for. Here each file is made
+whole. What is whole already, as in the package of the theme's author, stays as it is."""
+import pathlib
+import re
+
+NORMALIZE = pathlib.Path("/usr/share/javascript/normalize.css/normalize.css")
+
+
+def whole_styles(text):
+    text = re.sub(r"^@import url\(/javascript/[^)]*\);", lambda _: NORMALIZE.read_text(), text)
+    dark = re.search(r'@media not print \{\n(  body\[data-theme="dark"\].*?\} \})\n', text, re.S)
+    if dark and "prefers-color-scheme" not in text:
+        chosen = dark[1].replace('[data-theme="dark"]', '[data-theme="auto"]')
+        text = text[:dark.end()] + "@media screen and (prefers-color-scheme: dark) {\n" + chosen + "\n" + text[dark.end():]
+    return text
+
+
+def whole_script(text, folder):
+    imported = re.match(r'import Gumshoe from "\./([\w.-]+)";\n', text)
+    return (folder / imported[1]).read_text() + text[imported.end():] if imported else text
+
+
+def mend(app, error):
+    if error or app.builder.format != "html":
+        return
+    static = pathlib.Path(app.outdir) / "_static"
+    styles, script = static / "styles/furo.css", static / "scripts/furo.js"
+    styles.write_text(whole_styles(styles.read_text()))
+    script.write_text(whole_script(script.read_text(), script.parent))
