@@ -34,12 +34,12 @@ struct PassInfo {
   std::string_view name;
   Level reads;
   Level leaves;
-  Properties needs;
-  Properties gives;
-  Properties ends;  ///< besides all, where the pass leaves its level
-  std::string_view options;  ///< names, separated by commas
+  Properties needs = 0;
+  Properties gives = 0;
+  Properties ends = 0;           ///< besides all, where the pass leaves its level
+  std::string_view options;      ///< names, separated by commas
   std::string_view summary;
-  Status (*run)(Module&, PassContext&);
+  Status (*run)(Module&, PassContext&) = nullptr;
 };
 
 /// One number per row of passes.def.

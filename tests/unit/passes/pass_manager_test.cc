@@ -21,10 +21,16 @@ namespace {
 Status succeed(Module&, PassContext&) { return success; }
 Status crash(Module&, PassContext&) { TSR_UNREACHABLE("a crash on purpose"); }
 
-constexpr PassInfo first{"first", Level::Graph, Level::Graph, property::None, property::Canonical, "x,size", "", &succeed};
-constexpr PassInfo second{"second", Level::Graph, Level::Graph, property::Canonical, property::None, "", "", &succeed};
-constexpr PassInfo below{"below", Level::Tile, Level::Tile, property::None, property::None, "", "", &succeed};
-constexpr PassInfo crashing{"crashing", Level::Graph, Level::Graph, property::None, property::None, "", "", &crash};
+/// A pass at Graph level.
+constexpr PassInfo pass(std::string_view name, Properties needs, Properties gives, Properties ends) {
+  return {name, Level::Graph, Level::Graph, needs, gives, ends, "", "", &succeed};
+}
+
+constexpr PassInfo first = pass("first", property::None, property::Canonical, property::None);
+constexpr PassInfo second = pass("second", property::Canonical, property::None, property::None);
+constexpr PassInfo ending = pass("ending", property::None, property::None, property::Canonical);
+constexpr PassInfo below{.name = "below", .reads = Level::Tile, .leaves = Level::Tile, .run = &succeed};
+constexpr PassInfo crashing{.name = "crashing", .reads = Level::Graph, .leaves = Level::Graph, .run = &crash};
 
 struct Fixture : TextFixture {
   Module module{context, sources, "m", Level::Graph};
@@ -43,6 +49,14 @@ TEST_CASE("a pass gives its properties to the module, where a dump shows them") 
   Fixture f;
   CHECK(f.run({{&first, {}}, {&second, {}}}) == "ok");
   CHECK(print(f.module).find("properties = [\"canonical\"]") != std::string::npos);
+}
+
+TEST_CASE("a pass ends properties, which later passes then lack") {
+  Fixture f;
+  CHECK(f.run({{&first, {}}, {&ending, {}}}) == "ok");
+  CHECK(print(f.module).find("canonical") == std::string::npos);
+  CHECK(Fixture().run({{&first, {}}, {&ending, {}}, {&second, {}}}) ==
+        "error: pass 'second' needs a module that is canonical [pass-property]\n");
 }
 
 TEST_CASE("a pass that lacks what it needs is refused") {
