@@ -1,7 +1,6 @@
 """Debian's package of Furo has its script and its styles unbundled: a module that imports another, which pages of
 file:// may not, a style sheet of the web server's, and no dark colours unless they are asked for. Here each file is made
 whole. What is whole already, as in the package of the theme's author, stays as it is."""
-import html
 import json
 import pathlib
 import re
@@ -26,7 +25,7 @@ def whole_script(text, folder):
 def plain_titles(text):
     """The index of the search with titles that have no markup, so that a page's title is known as such."""
     index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
-    index["titles"] = [html.unescape(re.sub(r"<[^>]*>", "", title)) for title in index["titles"]]
+    index["titles"] = [re.sub(r"<[^>]*>", "", title) for title in index["titles"]]
     return f"Search.setIndex({json.dumps(index)})"
 
 
