@@ -30,6 +30,10 @@ GENERATED = {"ops.md", "tile.md", "errors/README.md"}
 KEYS = r"^\| key \| value \|.*?^$"  # of schedules, from schedule_keys.def
 NOT_YET = {"architecture.md"}
 
+# Terms that the glossary has, each once.
+TERMS = {"iteration", "trip count", "matmul", "dot", "MMA", "run-time loop", "in flight", "unify", "broadcast", "fallback kernel",
+         "live range", "prologue", "epilogue", "spill", "occupancy", "coalescing", "compile time", "run time", "guard", "edge", "mask"}
+
 
 def prose(text):
     """The text with its code left out, line for line."""
@@ -53,7 +57,10 @@ def main():
     found = [name for name in names if name not in GENERATED | NOT_YET]
     problems = [f"docs/{name}:{line}: '{word}': write {instead}"
                 for name in found for line, word, instead in private_words(prose((folder / name).read_text()))]
-    print("\n".join(problems) or f"{len(found)} pages")
+    terms = re.findall(r"^\| ([^|]+?) \| [^-|]", (folder / "glossary.md").read_text(), re.M)
+    problems += [f"docs/glossary.md: '{term}' has {terms.count(term)} rows" for term in sorted(TERMS | set(terms))
+                 if term != "Term" and terms.count(term) != 1]
+    print("\n".join(problems) or f"{len(found)} pages, {len(set(terms))} terms")
     return 1 if problems or len(found) < 200 else 0
 
 

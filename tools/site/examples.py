@@ -13,6 +13,7 @@ class Example:
     lines: list
     language: str
     origin: str  # Markdown
+    output: str = ""
 
 
 def title_of(page):
@@ -35,9 +36,23 @@ def functions_of(source):
         yield match[0].rstrip()
 
 
+def run_entries(source, name):
+    """The entries of a file, each with what it prints, which stands in the file beside (tests/docs/examples_test.py)."""
+    imports = re.findall(r"^import .*\n", source.read_text(), re.M)
+    parts = re.split(r"^# (\w+)\n", source.with_suffix(".txt").read_text(), flags=re.M)
+    outputs = dict(zip(parts[1::2], parts[2::2]))
+    for text in functions_of(source):
+        entry = re.search(r"^def (\w+)", text, re.M)[1]
+        if entry in outputs:
+            head = "".join(imports) + "\n" if imports else ""
+            yield head + text, f"[`{name}`](repository:{name})", outputs[entry].replace(entry, "result").rstrip()
+
+
 class Examples:
     def __init__(self, root, docs):
-        self.programs, self.lines = [], []  # (text, origin)
+        self.programs, self.lines, self.shown = [], [], []  # (text, origin), and (text, origin, output)
+        for source in sorted((root / "tests/docs/examples").glob("*.tsr")):
+            self.shown += run_entries(source, source.relative_to(root))
         for pattern in PAGES:
             for page in sorted(docs.glob(pattern)):
                 origin = f"[{title_of(page)}](../../{page.relative_to(docs)})"
@@ -66,6 +81,11 @@ class Examples:
         call = re.compile(rf"(?<![\w.]){dotted}\(" if entry.group == "tile" else rf"(?<![\w.])(?:nn\.)?{dotted}\(")
         definition = re.compile(rf"def {dotted}\(")
         kernel = re.compile(r"\btile\.|@kernel")
+        shown = [(len(text), text, origin, output) for text, origin, output in self.shown
+                 if call.search(text) and entry.group != "tile"]
+        if shown:
+            _, text, origin, output = min(shown)
+            return Example(text.splitlines(), "python", origin, output)
         for programs in self.programs:
             fitting = [(len(text), text, origin) for text, origin in programs
                        if call.search(text) and not definition.search(text) and text.count("\n") < LONGEST

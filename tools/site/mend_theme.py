@@ -1,6 +1,7 @@
 """Debian's package of Furo has its script and its styles unbundled: a module that imports another, which pages of
 file:// may not, a style sheet of the web server's, and no dark colours unless they are asked for. Here each file is made
 whole. What is whole already, as in the package of the theme's author, stays as it is."""
+import json
 import pathlib
 import re
 
@@ -21,6 +22,13 @@ def whole_script(text, folder):
     return (folder / imported[1]).read_text() + text[imported.end():] if imported else text
 
 
+def plain_titles(text):
+    """The index of the search with titles that have no markup, so that a page's title is known as such."""
+    index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
+    index["titles"] = [re.sub(r"<[^>]*>", "", title) for title in index["titles"]]
+    return f"Search.setIndex({json.dumps(index)})"
+
+
 def mend(app, error):
     if error or app.builder.format != "html":
         return
@@ -28,3 +36,5 @@ def mend(app, error):
     styles, script = static / "styles/furo.css", static / "scripts/furo.js"
     styles.write_text(whole_styles(styles.read_text()))
     script.write_text(whole_script(script.read_text(), script.parent))
+    index = pathlib.Path(app.outdir) / "searchindex.js"
+    index.write_text(plain_titles(index.read_text()))

@@ -175,7 +175,10 @@ class Reference:
             out += [f"| {name} | {self.cross_linked(text)} |" for name, text in entry.facts] + [""]
         example = self.examples.of(entry)
         if example:
-            out += ["## Example", "", f"```{example.language}", *example.lines, "```", "", f"From {example.origin}.", ""]
+            out += ["## Example", "", f"```{example.language}", *example.lines, "```", ""]
+            if example.output:
+                out += ["prints", "", "```text", example.output, "```", ""]
+            out += [f"From {example.origin}.", ""]
         same = [f"[{GROUPS[other][0]}](../{other}/{entry.name}.md)" for other in GROUPS
                 if other != entry.group and (other, entry.name) in self.pages]
         if entry.group == "tile" and ("ir", entry.title) in self.pages:

@@ -21,16 +21,17 @@ from reference import Reference  # noqa: E402
 # comes last, so that a new page is never lost.
 NAVIGATION = (
     ("Begin", ("install", "first-program", "tutorial/index", "tutorial/*")),
-    ("Coming from elsewhere", ("migration/index", "migration/*", "migration", "from-*", "faq", "sharp-bits")),
+    ("Coming from elsewhere", ("migration/index", "migration/numpy", "migration/pytorch", "migration/triton",
+                               "migration/cuda", "migration/*", "faq")),
     ("Language", ("language", "grammar", "numerics")),
     ("Kernels", ("kernels", "schedules", "layouts")),
-    ("Tools", ("tools", "debugging", "inspector", "editors", "formatting", "diagnostics")),
+    ("Tools", ("debugging", "inspector", "editors", "formatting", "diagnostics")),
     ("Runtime", ("runtime", "embedding", "bundle", "plan")),
     ("Reference", ("reference/index", "reference/functions/index", "reference/tile/index", "reference/nn/index",
-                   "reference/ir/index", "ops", "tile", "ir/graph", "ir/schedule", "ir/tile", "ir/target", "ir/host",
+                   "reference/ir/index", "ops", "tile", "ir/index", "ir/graph", "ir/schedule", "ir/tile", "ir/target", "ir/host",
                    "ir/elementwise", "glossary")),
     ("Errors", ("errors/index",)),
-    ("Project", ("status", "stability", "stable", "changelog", "names", "architecture",
+    ("Project", ("status", "stability", "changelog", "names", "architecture",
                  "contributing", "security")),
 )
 # Pages that lie beside docs/.
