@@ -150,9 +150,9 @@ struct SwapStep {
   bool operator==(const SwapStep&) const = default;
 };
 
-/// What one `print` of a kernel leaves: `values` [programs, iterations, …] of a dtype that is printed, and `shown`, a bool
-/// of that shape, which elements it left. One buffer for both: a label alone. The tile has `extents`, of which the
-/// buffers may hold the beginning.
+/// What one `print` of a kernel leaves: `values` [programs, iterations, …] of a dtype that is
+/// printed, and `shown`, a bool of that shape, which elements it left. One buffer for both: a label
+/// alone. The tile has `extents`, of which the buffers may hold the beginning.
 struct PrintItem {
   std::string label;
   std::string source;             ///< where it is written; may be empty

@@ -167,7 +167,8 @@ class Printer {
 
   void note_turns(const PrintedItem& item) {
     std::optional<int64_t> all = product(item.trip_counts);
-    if (iteration_ + 1 == item.shape[1] && all > iteration_ + 1) line(item, cat(": the first ", iteration_ + 1, " iterations of ", *all));
+    if (iteration_ + 1 == item.shape[1] && all > iteration_ + 1)
+      line(item, cat(": the first ", iteration_ + 1, " iterations of ", *all));
   }
 
   bool takes_line() { return ++lines_ <= most_printed_lines; }

@@ -1,9 +1,10 @@
 #pragma once
 // What the programs of a launch printed, as lines of text.
 //
-// A program stores what it prints in memory of its own: element [program, iteration, i, j, …] of `values`, where that of
-// `shown` says that it did. The runtime and the interpreters read these buffers after the launch, so that the lines
-// stand in the order of the programs, and within one in that of the statements, whatever ran when.
+// A program stores what it prints in memory of its own: element [program, iteration, i, j, …] of
+// `values`, where that of `shown` says that it did. The runtime and the interpreters read these
+// buffers after the launch, so that the lines stand in the order of the programs, and within one in
+// that of the statements, whatever ran when.
 
 #include <cstdint>
 #include <optional>

@@ -130,7 +130,8 @@ class ProgramRun {
     for (Attr item : op->attr("items")->elements) {
       unsigned i = unsigned(items.size());
       Value *values = op->in(host::in::Print::values, i), *shown = op->in(host::in::Print::shown, i);
-      Result<std::vector<int64_t>> extents = sizes(op, item->get("extents")), trip_counts = sizes(op, item->get("trip_counts"));
+      Result<std::vector<int64_t>> extents = sizes(op, item->get("extents")),
+                                   trip_counts = sizes(op, item->get("trip_counts"));
       std::optional<format::Dtype> dtype = format::find_dtype(to_string(values->type()->dtype));
       if (!extents || !trip_counts || !dtype || !format::is_printed_dtype(*dtype)) return refuse(op);
       items.push_back({item->get("label")->string, item->get("source")->string, *dtype, values_.at(shown).dims(),

@@ -306,7 +306,7 @@ void verify_dot(Op* op, OpVerifier& verifier) {
   bool adds = a->dtype != DType::Bool && is_float(a->dtype) == is_float(c->dtype) &&
               c->dtype != DType::Bool && dtype_info(c->dtype).bits >= dtype_info(a->dtype).bits;
   if (!adds) {
-    verifier.error("products of {} are not added up in {}", to_string(a->dtype),
+    verifier.error("a dot of {} cannot accumulate in {}", to_string(a->dtype),
                    to_string(c->dtype));
   }
 }

@@ -231,7 +231,8 @@ bool Compiler::gives_up(std::string_view rule) const {
 Status Compiler::check_fast() {
   for (const std::string& rule : options_.fast) {
     if (rule == "nondet") continue;
-    diagnostics_.report(diag::unknown_relaxation, {}, rule).help("nondet lets kernels accumulate in memory in a nondeterministic order");
+    diagnostics_.report(diag::unknown_relaxation, {}, rule)
+        .help("nondet lets kernels accumulate in memory in a nondeterministic order");
     return failure;
   }
   return success;

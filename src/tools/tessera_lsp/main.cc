@@ -54,12 +54,14 @@ int main(int argc, char** argv) {
                  "read the messages that a server failed at, from the file that it named, and print the answers;\n"
                  "in this process, for a debugger")
       ->type_name("FILE");
-  app.footer("The server reads requests from standard input and answers on standard output until the client asks it to exit.\n"
-             "docs/editors.md shows how editors are set up, and lists its settings.\n"
-             "\n"
-             "Exit status:\n"
-             "  0  the client asked it to shut down, and then to exit\n"
-             "  1  the client left without asking");
+  app.footer(
+      "The server reads requests from standard input and answers on standard output until the "
+      "client asks it to exit.\n"
+      "docs/editors.md shows how editors are set up, and lists its settings.\n"
+      "\n"
+      "Exit status:\n"
+      "  0  the client asked it to shut down, and then to exit\n"
+      "  1  the client left without asking");
   tessera::driver::finish_options(app);
   if (std::optional<int> status = tessera::driver::read_command_line(app, argc, argv)) return *status;
   // A client that is gone is noticed where the answer is written.

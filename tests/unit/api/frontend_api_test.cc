@@ -88,7 +88,7 @@ TEST_CASE("defines, imports through a function, and a limit of errors") {
   REQUIRE(missing.diagnostics().size() == 1);
   CHECK(missing.diagnostics()[0].tag == "unknown-module");
   std::string wrong;
-  for (const std::string& n : {"1", "2", "3", "4", "5", "6", "7", "8", "9"}) wrong += "const A" + n + " = nothing" + n + "\n";
+  for (std::string n : {"1", "2", "3", "4", "5", "6", "7", "8", "9"}) wrong += "const A" + n + " = nothing" + n + "\n";
   options.error_limit = 3;
   CHECK(fe::frontend_compile("g.tsr", wrong, options).diagnostics().size() == 3);
   options.error_limit = 0;

@@ -102,6 +102,6 @@ TEST_CASE("products of pairs that vector registers cannot take are refused") {
         .messages();
   };
   CHECK(messages(vectors, 32) == "");
-  CHECK(messages(vectors, 24).find("products of 16 columns") != std::string::npos);
+  CHECK(messages(vectors, 24).find("dots of 16 columns") != std::string::npos);
   CHECK(messages("cpu:x86-64-v4", 32).find("[unsupported-operation]") != std::string::npos);
 }

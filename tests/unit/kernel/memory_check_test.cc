@@ -46,7 +46,7 @@ TEST_CASE("rings of slots are right where each slot is read before it is filled 
     CHECK_THAT(reported(ring(slots, slots - 1, slots, barrier_at_end)),
                Catch::Contains("'tile.load' reads memory that 'tile.async_copy' may still write"));
     CHECK_THAT(reported(ring(slots, slots, slots, barrier_at_end)), Catch::Contains("ask for more slots"));
-    CHECK_THAT(reported(ring(slots, slots - 1, slots - 1, "")), Catch::Contains("in an earlier turn"));
+    CHECK_THAT(reported(ring(slots, slots - 1, slots - 1, "")), Catch::Contains("in an earlier iteration"));
   }
 }
 
@@ -67,8 +67,8 @@ TEST_CASE("conditions on turns, sizes and programs are followed") {
   };
   CHECK(reported(copied("(k + 1) * 8 < K")).empty());
   CHECK_THAT(reported(copied("(k + 2) * 8 < K")), Catch::Contains("nothing has written"));
-  CHECK_THAT(reported(copied("k * 8 < K")), Catch::Contains("may be under way"));
-  CHECK_THAT(reported(copied("k < n")), Catch::Contains("may be under way"));
+  CHECK_THAT(reported(copied("k * 8 < K")), Catch::Contains("may be in flight"));
+  CHECK_THAT(reported(copied("k < n")), Catch::Contains("may be in flight"));
 }
 
 TEST_CASE("equal conditions on contents are one condition") {
@@ -104,7 +104,7 @@ TEST_CASE("loops in loops and slots of slots are told apart") {
       "    s = tile.alloc((2, t.m, 8), f32)\n    for i in tile.range(24, 8):\n        for j in tile.range(16, 8):\n"
       "            tile.store(tile.load(x, (t.i, j), (t.m, 8)), s[i + j])\n            tile.barrier()\n"
       "            sum += tile.load(s[i + j])\n";
-  CHECK(reported(nested).find("in an earlier turn") != std::string::npos);
+  CHECK(reported(nested).find("in an earlier iteration") != std::string::npos);
   CHECK(reported(nested + "            tile.barrier()\n").empty());
   std::string rows =
       "    s = tile.alloc((2, 8, 8), f32)\n    row = tile.zeros((8,), f32)\n    tile.store(row, s[0][1])\n"

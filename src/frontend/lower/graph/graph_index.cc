@@ -167,7 +167,9 @@ bool GraphBuilder::check_indices(const IrValue& indices, Loc loc) {
   if (is_integer(indices.storage)) return true;
   if (indices.storage == DType::Bool) {
     report(diag::unsupported_construct, loc, "a subscript that is a mask")
-        .help("the number of elements that a mask selects is no size that a type can name; where(mask, x, 0.0) keeps the shape");
+        .help(
+            "the number of elements that a mask selects is no size that a type can name; "
+            "where(mask, x, 0.0) keeps the shape");
     return false;
   }
   auto builder = report_dtype(diag::dtype_mismatch, loc, indices.value, DType::I32, "elements are gathered by it here",

@@ -26,7 +26,9 @@ Value* GraphBuilder::under_facts(Value* value) {
 
 Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) {
   value = under_facts(value);
-  if (!check_size(*this, value->type()->dims, loc) || !check_extents_constant(value->type()->dims, loc)) return Datum::poison();
+  if (!check_size(*this, value->type()->dims, loc) ||
+      !check_extents_constant(value->type()->dims, loc))
+    return Datum::poison();
   IrValue ir;
   ir.value = value;
   ir.storage = type.storage;

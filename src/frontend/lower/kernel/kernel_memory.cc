@@ -105,7 +105,8 @@ Datum KernelBuilder::async_copy(const BoundArguments& arguments) {
     return Datum::poison();
   }
   if (!is_memory(to)) {
-    report(diag::wrong_kind, arguments.locs[Target], "the destination of 'tile.async_copy'", describe(to), "shared memory")
+    report(diag::wrong_kind, arguments.locs[Target], "the destination of 'tile.async_copy'",
+           describe(to), "shared memory")
         .help("ask for it first: tile.alloc((t.m, t.k), f32)");
     return Datum::poison();
   }

@@ -1,14 +1,16 @@
 // Asks before a loop what its iterations would ask one by one.
 //
-// A check ends the call, and what a call wrote by then it has written: a cache that is updated where it lies must not
-// be half full when the check of a later iteration fails. The room of a cache in a loop is a check of a value that grows
-// by the same amount in each iteration (`length + n <= S_max`, then `length = length + n`), so that the last iteration asks for
-// the most: a `gir.check` of its condition stands before the loop instead. What a loop leaves in such a value is known
-// before it runs, too, and a check behind the loop is asked as one of the value before it: it has nothing to wait for
-// (graph_to_schedule brings checks to the front as far as what they read allows).
+// A check ends the call, and what a call wrote by then it has written: a cache that is updated
+// where it lies must not be half full when the check of a later iteration fails. The room of a
+// cache in a loop is a check of a value that grows by the same amount in each iteration (`length +
+// n <= S_max`, then `length = length + n`), so that the last iteration asks for the most: a
+// `gir.check` of its condition stands before the loop instead. What a loop leaves in such a value
+// is known before it runs, too, and a check behind the loop is asked as one of the value before it:
+// it has nothing to wait for (graph_to_schedule brings checks to the front as far as what they read
+// allows).
 //
-// Checks in a `while`, under a condition, or of anything else stay where they are; reuse_memory lets such a call work
-// on copies.
+// Checks in a `while`, under a condition, or of anything else stay where they are; reuse_memory
+// lets such a call work on copies.
 
 #include "passes/graph/hoisting/checks.h"
 

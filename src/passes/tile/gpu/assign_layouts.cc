@@ -297,10 +297,13 @@ Status assign_layouts(Module& module, PassContext& context) {
     LayoutAssignment assignment(op, *context.machine);
     if (Value* twice = assignment.repeated()) {
       Op* place = twice->def() ? twice->def() : op;
-      context.diagnostics.report(diag::unsupported_tile_split, place->loc(), std::string(place->name()),
-                                 "the value of type " + twice->type()->text + " runs along one axis twice")
-          .help("loop-carried values, and loads from memory that the kernel writes, cannot be computed twice: write the "
-                "value to a tensor, and read it in a later kernel");
+      context.diagnostics
+          .report(diag::unsupported_tile_split, place->loc(), std::string(place->name()),
+                  "the value of type " + twice->type()->text + " runs along one axis twice")
+          .help(
+              "loop-carried values, and loads from memory that the kernel writes, cannot be "
+              "computed twice: write the "
+              "value to a tensor, and read it in a later kernel");
       return failure;
     }
     assignment.run();

@@ -21,7 +21,8 @@ inline void copy_async(Builder& builder, Op* load, Value* to, Value* barrier) {
 }
 inline void barrier(Builder& builder) { builder.op(info(OpKind::Barrier), {}, {}); }
 inline void fence_async(Builder& builder) { builder.op(info(OpKind::FenceAsync), {}, {}); }
-inline Op* channel_op(Builder& builder, OpKind kind, Value* channel, Value* iteration, std::vector<OpAttr> attributes = {}) {
+inline Op* channel_op(Builder& builder, OpKind kind, Value* channel, Value* iteration,
+                      std::vector<OpAttr> attributes = {}) {
   return builder.op(info(kind), {{channel}, {iteration}}, {}, std::move(attributes));
 }
 /// Waits for mma: its results are the values of those that are done.

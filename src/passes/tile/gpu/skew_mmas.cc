@@ -197,7 +197,8 @@ class MmaSkew {
   /// Issues the second MMA of the iteration with that index.
   Op* issue(Value* weights, Value* sums, Value* index) {
     Value* channel = wait_->in(in::ChannelWait::channel);
-    tile::channel_op(builder_, OpKind::ChannelWait, channel, at_iteration(wait_->in(in::ChannelWait::iteration), index));
+    tile::channel_op(builder_, OpKind::ChannelWait, channel,
+                     at_iteration(wait_->in(in::ChannelWait::iteration), index));
     Value* right = tile::slot(builder_, slot_->in(in::Slot::memory), at_iteration(slot_->in(in::Slot::index), index));
     return builder_.op(tile::info(OpKind::Mma), {{weights}, {right}, {sums}, {}}, {sums->type()});
   }

@@ -62,7 +62,8 @@ class KernelLowering {
 
   // lower_control.cc
   void lower_for(Op* op);
-  Block* lower_iterations(Op* op, Value* from, Value* bound, int64_t copies, std::vector<Value*>& carried, Value*& index);
+  Block* lower_iterations(Op* op, Value* from, Value* bound, int64_t copies,
+                          std::vector<Value*>& carried, Value*& index);
   void lower_if(Op* op);
   std::vector<Value*> flatten(const std::vector<Value*>& tile_values) const;
   void unflatten(const std::vector<Value*>& tile_values, const std::vector<Value*>& parts);
