@@ -111,7 +111,8 @@ PROGRAMS = {
         lambda: [contains("\n".join(path.name for path in (ROOT / folder).iterdir()), *names) for folder, names in (
             (".", ("CMakeLists.txt", "grammar", "stdlib", "runtime", "tests", "fuzz", "README.md")),
             ("src", ("frontend", "ir", "passes", "codegen")))],
-    "lexer, preprocessor, parser, and a semantic analyzer that checks shapes, effects, and numerics policies": front_end,
+    "lexer, preprocessor, parser, and a semantic analyzer that checks shapes, effects, and numerics policies":
+        front_end,
     "hand-rolled four-level SSA IR": shows(
         "linear.tsr", "graph,sched,tile,target", r"level\(graph\)", r"level\(schedule\)", r"level\(tile\)",
         r"level\(target\)"),
