@@ -38,7 +38,6 @@ SUBJECTS = {
     "ONNX": ["src/**/*onnx*"],
     "AMD GPUs": ["src/codegen/*amd*", "src/codegen/*gcn*"],
     "WebGPU": ["src/codegen/*wgsl*", "src/codegen/*webgpu*"],
-    "A guide for users of Triton": ["docs/**/*triton*"],
     "Not planned": [],
 }
 SHOWN = ("works", "in part", "accepted without effect")

@@ -3,8 +3,8 @@ import json
 import re
 import zipfile
 
-from programs import (BIN, CPU, GPU, bf16, both, bundle, call, close, dump, has, np, random, refusal, refuses, run,
-                      seeds, shows, source, tsr, warnings)
+from programs import (BIN, CPU, GPU, bf16, both, bundle, call, close, dump, has, np, page, random, refusal, refuses,
+                      run, seeds, shows, source, tsr, warnings)
 
 SCHEDULE = "Schedule(BM=64, BN=64, BK=32, stages=3, warps=4)"
 
@@ -106,6 +106,12 @@ def attention():
 
 ONE_KERNEL = r"sched\.kernel @linear.*epilogue = \[\"add\", \"gelu\", \"mul\", \"cast\"\]"
 
+def mapping():
+    """What the page says that Triton's `dot` and `cp.async` become is in the dumps."""
+    page("docs/migration/triton.md", "| `dot` | `tile.dot` | `tile.mma` | `nv.wgmma`", "| `cp.async` |")()
+    shows("matmul.tsr", "tile,target", r"tile\.copy_async", r"tile\.mma", r"nv\.wgmma")()
+
+
 PROGRAMS = {
     "Tessera DSL / Python API kernels": shows("matmul.tsr", "graph", r"gir\.kernel_call", target=CPU),
     "explicit memory ops": by_hand,
@@ -152,4 +158,5 @@ PROGRAMS = {
     "tessera_target.memcpy": shows("linear.tsr", "target", r"nv\.tma_load"),
     "tessera_target.mbarrier": shows("linear.tsr", "target", r"nv\.mbarrier_init", r"nv\.mbarrier_wait"),
     "tessera_target.tensor_core": shows("linear.tsr", "target", r"nv\.wgmma"),
+    "Mapping (Triton vs Tessera)": mapping,
 }
