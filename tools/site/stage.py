@@ -34,6 +34,8 @@ NAVIGATION = (
     ("Project", ("status", "stability", "changelog", "names", "architecture",
                  "contributing", "security")),
 )
+# What the sidebar calls them, where it is not their title.
+CALLED = {"ops": "Functions on one page", "tile": "tile on one page"}
 # Pages that lie beside docs/.
 BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
 LISTED_ELSEWHERE = ("errors/", "reference/")
@@ -131,7 +133,8 @@ def navigation(names):
 def toctrees(sections):
     out = []
     for title, pages in sections:
-        out += ["```{toctree}", ":hidden:", ":titlesonly:", f":caption: {title}", "", *pages, "```", ""]
+        out += ["```{toctree}", ":hidden:", ":titlesonly:", f":caption: {title}", ""]
+        out += [f"{CALLED[page]} <{page}>" if page in CALLED else page for page in pages] + ["```", ""]
     return "\n".join(out)
 
 
