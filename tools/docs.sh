@@ -35,6 +35,7 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 faults=0
+rm -rf "$folder/repository"  # copies of sources, which are made anew
 "$python" tools/site/stage.py "$folder.pages" || faults=$?
 "$python" -m sphinx -b html -c tools/site -d "$folder.pages/doctrees" -j auto -q -W --keep-going \
   -D html_extra_path="$folder.pages/extra" "$folder.pages/source" "$folder" || faults=$?

@@ -3,7 +3,7 @@
 
 Usage: paths_test.py
 
-A name counts where it begins with a folder of the repository; `*` stands for any letters.
+A name counts where it begins with a folder of the repository; it may be one below src/. `*` stands for any letters.
 """
 import re
 import sys
@@ -18,7 +18,8 @@ NAME = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./*-]+)`")
 def missing(text):
     """Line and name."""
     for match in NAME.finditer(text):
-        if match[1] not in MADE and not any(pages.ROOT.glob(match[1].rstrip("/"))):
+        places = (root.glob(match[1].rstrip("/")) for root in (pages.ROOT, pages.ROOT / "src"))
+        if match[1] not in MADE and not any(map(any, places)):
             yield text.count("\n", 0, match.start()) + 1, match[1]
 
 

@@ -2,8 +2,9 @@
 import json
 import subprocess
 
+from overview import cubin
 from programs import (BIN, CPU, FOLDER, ROOT, both, bundle, call, close, contains, dump, has, np, page, random,
-                      refuses, run, seeds, shows, tsr)
+                      refuses, run, shows, tsr)
 
 SCALE = """\
 @jit
@@ -102,7 +103,7 @@ PROGRAMS = {
     "ANTLR4 C++ runtime": both(page("tools/setup.sh", "antlr4"), page("grammar/TesseraParser.g4", "parser grammar"),
                                refuses("def f(:\n    pass\n", r": error: ")),
     "LLVM": shows(SCALE, "llvm", r"define .*@", target=CPU),
-    "CUDA Toolkit": seeds("14"),
+    "CUDA Toolkit": cubin,
     "CLI11": both(page("src/tools/tesserac/main.cc", "CLI"), lambda: has(run(BIN / "tesserac", "--help"), "--target")),
     "fmt": page("src/tools/driver/compile.cc", "fmt/format.h"),
     "Catch2": page("tests/CMakeLists.txt", "Catch2"),
@@ -111,7 +112,8 @@ PROGRAMS = {
         lambda: [contains("\n".join(path.name for path in (ROOT / folder).iterdir()), *names) for folder, names in (
             (".", ("CMakeLists.txt", "grammar", "stdlib", "runtime", "tests", "fuzz", "README.md")),
             ("src", ("frontend", "ir", "passes", "codegen")))],
-    "lexer, preprocessor, parser, and a semantic analyzer that checks shapes, effects, and numerics policies": front_end,
+    "lexer, preprocessor, parser, and a semantic analyzer that checks shapes, effects, and numerics policies":
+        front_end,
     "hand-rolled four-level SSA IR": shows(
         "linear.tsr", "graph,sched,tile,target", r"level\(graph\)", r"level\(schedule\)", r"level\(tile\)",
         r"level\(target\)"),

@@ -2,8 +2,8 @@
 import ast
 
 from card import front_end
-from programs import (BIN, CPU, GPU, ROOT, both, bundle, call, close, dump, has, lacks, page, random, refuses, run, seeds,
-                      shows, source, tesserac, tsr, warnings)
+from programs import (BIN, CPU, GPU, ROOT, both, bundle, call, close, dump, has, lacks, page, random, refuses, run,
+                      seeds, shows, source, tesserac, tsr, warnings)
 
 EFFECTS = """\
 @jit

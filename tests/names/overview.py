@@ -1,11 +1,11 @@
 """From source to kernel: an overview."""
 import json
 import re
-
+import subprocess
 import zipfile
 
-from programs import (BIN, CPU, GPU, bf16, both, bundle, call, close, dump, has, np, random, refusal, refuses, run, seeds,
-                      shows, source, tsr, warnings)
+from programs import (BIN, CPU, GPU, bf16, both, bundle, call, close, dump, has, np, page, random, refusal, refuses,
+                      run, scratch, seeds, shows, source, tsr, warnings)
 
 SCHEDULE = "Schedule(BM=64, BN=64, BK=32, stages=3, warps=4)"
 
@@ -26,7 +26,8 @@ def by_hand():
 def race():
     """A barrier that is not there is found while compiling."""
     text = source("by_hand.tsr").read_text()
-    has(refusal(text.replace("        tile.barrier()\n    tile.wait()", "    tile.wait()"), GPU), r"error: ")
+    text = text.replace("        tile.barrier()\n    tile.wait()", "    tile.wait()")
+    has(refusal(text, GPU), r"\[unordered-access\]")
 
 
 MISMATCH = """\
@@ -87,6 +88,18 @@ def elf():
         assert archive.read("kernels/cpu-x86-64-v3/kernels.so")[:4] == b"\x7fELF"
 
 
+def cubin():
+    """`ptxas` makes machine code for the bundle; where there is none that is refused."""
+    image = scratch(".bundle")
+    command = [BIN / "tesserac", source("add_one.tsr"), f"--target={GPU}", "--cubin", "-o", image]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        has(result.stderr, r"ptxas")
+    else:
+        with zipfile.ZipFile(image) as archive:
+            assert archive.read("kernels/cuda-sm_90a/kernels.cubin")[:4] == b"\x7fELF"
+
+
 def bench():
     shown = json.loads(tsr("bench", bundle(TWICE), "--dim", "N=64", "--runs", "5", "--json"))
     assert {"median_s", "min_s", "p95_s"} <= shown["entries"][0].keys(), shown
@@ -105,6 +118,12 @@ def attention():
 
 
 ONE_KERNEL = r"sched\.kernel @linear.*epilogue = \[\"add\", \"gelu\", \"mul\", \"cast\"\]"
+
+def mapping():
+    """What the page says that Triton's `dot` and `cp.async` become is in the dumps."""
+    page("docs/migration/triton.md", "| `dot` | `tile.dot` | `tile.mma` | `nv.wgmma`", "| `cp.async` |")()
+    shows("matmul.tsr", "tile,target", r"tile\.copy_async", r"tile\.mma", r"nv\.wgmma")()
+
 
 PROGRAMS = {
     "Tessera DSL / Python API kernels": shows("matmul.tsr", "graph", r"gir\.kernel_call", target=CPU),
@@ -145,11 +164,12 @@ PROGRAMS = {
     "explicit descriptors & fragment maps": shows("linear.tsr", "tile", r"#shared<.*swizzle = 128>", r"#wgmma<acc"),
     "cp.async + wgmma ops, epilogue math": shows("linear.tsr", "ptx", r"cp\.async\.bulk\.tensor", r"wgmma\.mma_async",
                                                  r"ex2\.approx"),
-    "Cubin: final binary": seeds("14"),
+    "Cubin: final binary": cubin,
     "configured launch with reflection metadata": lambda: has(
         tsr("inspect", "--yaml", bundle("linear.tsr", GPU)), r"launch: \{grid: \[.*\], block: \[\d+, 1, 1\]"),
     "tessera_tile.gemm": shows("linear.tsr", "tile", r"tile\.mma "),
     "tessera_target.memcpy": shows("linear.tsr", "target", r"nv\.tma_load"),
     "tessera_target.mbarrier": shows("linear.tsr", "target", r"nv\.mbarrier_init", r"nv\.mbarrier_wait"),
     "tessera_target.tensor_core": shows("linear.tsr", "target", r"nv\.wgmma"),
+    "Mapping (Triton vs Tessera)": mapping,
 }

@@ -37,15 +37,18 @@ def functions_of(source):
 
 
 def run_entries(source, name):
-    """The entries of a file, each with what it prints, which stands in the file beside (tests/docs/examples_test.py)."""
+    """The entries of a file, each with the functions above it and with what it prints, which stands in the file beside
+    (tests/docs/examples_test.py)."""
     imports = re.findall(r"^import .*\n", source.read_text(), re.M)
     parts = re.split(r"^# (\w+)\n", source.with_suffix(".txt").read_text(), flags=re.M)
     outputs = dict(zip(parts[1::2], parts[2::2]))
+    head = above = "".join(imports) + "\n" if imports else ""
     for text in functions_of(source):
         entry = re.search(r"^def (\w+)", text, re.M)[1]
+        above += text if entry in outputs else text + "\n\n"
         if entry in outputs:
-            head = "".join(imports) + "\n" if imports else ""
-            yield head + text, f"[`{name}`](repository:{name})", outputs[entry].replace(entry, "result").rstrip()
+            text, above = above, head
+            yield text, f"[`{name}`](repository:{name})", outputs[entry].replace(entry, "result").rstrip()
 
 
 class Examples:
@@ -82,7 +85,7 @@ class Examples:
         definition = re.compile(rf"def {dotted}\(")
         kernel = re.compile(r"\btile\.|@kernel")
         shown = [(len(text), text, origin, output) for text, origin, output in self.shown
-                 if call.search(text) and entry.group != "tile"]
+                 if call.search(text) and not definition.search(text)]
         if shown:
             _, text, origin, output = min(shown)
             return Example(text.splitlines(), "python", origin, output)

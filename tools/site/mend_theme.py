@@ -29,6 +29,15 @@ def plain_titles(text):
     return f"Search.setIndex({json.dumps(index)})"
 
 
+def remove_others(app):
+    """Pages of an earlier run that are no more."""
+    kept = set(app.env.all_docs) | {"search", "genindex"}
+    for page in pathlib.Path(app.outdir).rglob("*.html"):
+        name = page.relative_to(app.outdir).with_suffix("").as_posix()
+        if name not in kept and not name.startswith("repository/"):
+            page.unlink()
+
+
 def mend(app, error):
     if error or app.builder.format != "html":
         return
@@ -38,3 +47,4 @@ def mend(app, error):
     script.write_text(whole_script(script.read_text(), script.parent))
     index = pathlib.Path(app.outdir) / "searchindex.js"
     index.write_text(plain_titles(index.read_text()))
+    remove_others(app)

@@ -105,11 +105,13 @@ def library_entries(docs):
         head, _, body = part.partition("\n")
         path = head.strip("` ")
         about = body.strip().split("\n")[0]
-        before = ""
+        heading, before = about.partition(". ")[0].rstrip("."), ""
+        if len(heading) > 60:
+            heading = re.split(r",| \[|:", heading)[0]
         for signature, text in re.findall(r"^- `([^`]+)`(?:: (.*))?$", body, re.M):
             name = called(signature)
             text = text or before or about
-            found.append(Entry("nn", name, name, about.rstrip("."), [signature], text, module=path))
+            found.append(Entry("nn", name, name, heading, [signature], text, module=path))
             before = text
     return found
 
@@ -163,7 +165,7 @@ class Reference:
 
     def page(self, entry):
         group, _ = GROUPS[entry.group]
-        section = "" if entry.section == group else f" › {entry.section}"
+        section = "" if entry.section == group or entry.module else f" › {entry.section}"
         out = [f"[Reference](../index.md) › [{group}](index.md){section}", "", f"# `{entry.title}`", "",
                f"```{entry.language}", *entry.signatures, "```", "", escaped(entry.text), ""]
         if entry.module:

@@ -34,6 +34,8 @@ NAVIGATION = (
     ("Project", ("status", "stability", "changelog", "names", "architecture",
                  "contributing", "security")),
 )
+# What the sidebar calls them, where it is not their title.
+CALLED = {"ops": "Functions on one page", "tile": "tile on one page"}
 # Pages that lie beside docs/.
 BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
 LISTED_ELSEWHERE = ("errors/", "reference/")
@@ -55,7 +57,7 @@ def outside_code(text, change):
 class Stage:
     def __init__(self, folder):
         self.source, self.extra = folder / "source", folder / "extra"
-        self.pages = {}  # by path of the repository: the page's path
+        self.texts, self.pages = {}, {}  # by path of the repository: the text, and the page's path
         self.shown = set()  # sources that pages link to
         self.written = set()
         self.faults = 0
@@ -90,6 +92,8 @@ class Stage:
         found = os.path.normpath(os.path.join(os.path.dirname(origin), path))
         for index in (found, found + "/README.md", found + "/graph.md"):
             if index in self.pages:
+                if text.strip("`") == path:  # a name of a file
+                    text = re.search(r"^# (.*)$", self.texts[index], re.M)[1]
                 return f"[{text}]({os.path.relpath(self.pages[index], os.path.dirname(page) or '.')}{mark}{anchor})"
         return self.source_link(text, found, page)
 
@@ -129,7 +133,8 @@ def navigation(names):
 def toctrees(sections):
     out = []
     for title, pages in sections:
-        out += ["```{toctree}", ":hidden:", ":titlesonly:", f":caption: {title}", "", *pages, "```", ""]
+        out += ["```{toctree}", ":hidden:", ":titlesonly:", f":caption: {title}", ""]
+        out += [f"{CALLED[page]} <{page}>" if page in CALLED else page for page in pages] + ["```", ""]
     return "\n".join(out)
 
 
@@ -141,6 +146,7 @@ def main():
     texts = {path.relative_to(ROOT).as_posix(): path.read_text() for path in sorted(DOCS.rglob("*.md"))}
     texts |= {name: (ROOT / name).read_text() for name in BESIDE if (ROOT / name).exists()}
     texts |= {"docs/reference/" + name: text for name, text in Reference(ROOT, DOCS).all_pages()}
+    stage.texts = texts
     stage.pages = {path: BESIDE.get(path) or re.sub(r"README.md$", "index.md", path.removeprefix("docs/")) for path in texts}
     for path, name in stage.pages.items():
         is_error = name.startswith("errors/") and not name.endswith("index.md")
