@@ -24,7 +24,8 @@ struct PrintedItem {
   std::string label;
   std::string source;            ///< "f.tsr:9:5"; may be empty
   Dtype dtype = Dtype::Bool;     ///< of `values`; one that is_printed_dtype has
-  std::vector<int64_t> shape;    ///< of both buffers: programs, iterations, and along each axis of the tile what is kept
+  /// Of both buffers: programs, iterations, and the elements that are kept of each axis of the tile.
+  std::vector<int64_t> shape;
   std::vector<int64_t> extents;  ///< of the tile
   std::vector<int64_t> trip_counts;    ///< of the loops around it, the outermost first
   uint32_t loop = 0;             ///< the first item in the same outermost loop; its own number outside of loops

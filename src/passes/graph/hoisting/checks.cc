@@ -82,7 +82,8 @@ class CheckHoisting {
   std::optional<Dim> step_of(Op* loop, unsigned carried) {
     Block* body = loop->region()->front();
     Advance iteration = advance(body->terminator()->operand(carried));
-    if (iteration.from != body->arg(carried) || iteration.by->overflow || mentions(iteration.by, loop->string_attr("counter"))) {
+    bool depends = mentions(iteration.by, loop->string_attr("counter"));
+    if (iteration.from != body->arg(carried) || iteration.by->overflow || depends) {
       return std::nullopt;
     }
     return iteration.by;
@@ -136,7 +137,8 @@ class CheckHoisting {
     }
     if (decide(dims_, {Relation::Greater, bound.iterations, none}, facts) == true) return holds;
     Value* no_turn =
-        graph::elementwise(builder, ElementwiseKind::Le, {graph::dim(builder, bound.iterations), graph::dim(builder, none)});
+        graph::elementwise(builder, ElementwiseKind::Le,
+                           {graph::dim(builder, bound.iterations), graph::dim(builder, none)});
     return graph::elementwise(builder, ElementwiseKind::Or, {no_turn, holds});
   }
 
@@ -161,8 +163,8 @@ class CheckHoisting {
     }
   }
 
-  /// What the check asks for in the last iteration, of what is known before the loop; nothing if that is not the most that
-  /// it asks for in any iteration.
+  /// What the check asks for in the last iteration, of what is known before the loop; nothing if that
+  /// is not the most that it asks for in any iteration.
   std::optional<Bound> in_last_turn(Op* check, Op* loop, std::span<const DimFact> facts) {
     std::optional<Bound> bound = bound_of(check->operand(0));
     Block* body = loop->region()->front();

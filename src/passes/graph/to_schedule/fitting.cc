@@ -49,7 +49,7 @@ AxisRuns runs_of(Op* reduce, const std::vector<int>& combined, const KernelSpace
   return runs;
 }
 
-/// Combines along one run after the other, the last first. What an iteration gives has the precision that sums are made in.
+/// Combines along one run after the other, the last first. The result of each has the precision of sums.
 void reduce_in_turns(Op* op, const AxisRuns& runs) {
   Builder builder(*op->module());
   builder.set_before(op);
