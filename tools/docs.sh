@@ -36,8 +36,13 @@ fi
 
 faults=0
 rm -rf "$folder/repository"  # copies of sources, which are made anew
+# Each page has the sidebar, so all are written where the order of navigation changed.
+index=$folder.pages/source/index.md
+before=$(cat "$index" 2>/dev/null || true)
 "$python" tools/site/stage.py "$folder.pages" || faults=$?
-"$python" -m sphinx -b html -c tools/site -d "$folder.pages/doctrees" -j auto -q -W --keep-going \
+all=()
+[ "$before" = "$(cat "$index")" ] || all=(-a)
+"$python" -m sphinx -b html -c tools/site -d "$folder.pages/doctrees" -j auto -q -W --keep-going "${all[@]}" \
   -D html_extra_path="$folder.pages/extra" "$folder.pages/source" "$folder" || faults=$?
 if [ $faults -ne 0 ]; then
   echo "tools/docs.sh: the pages have the faults above" >&2

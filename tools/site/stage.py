@@ -35,7 +35,7 @@ NAVIGATION = (
                  "contributing", "security")),
 )
 # What the sidebar calls them, where it is not their title.
-CALLED = {"ops": "Functions on one page", "tile": "tile on one page"}
+CALLED = {"ops": "Functions on one page", "tile": "`tile` on one page"}
 # Pages that lie beside docs/.
 BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
 LISTED_ELSEWHERE = ("errors/", "reference/")
