@@ -42,7 +42,7 @@ def f(x: Tensor[M, 32, f32], w: Tensor[32, 32, f32]):
 
 def main():
     part = (ROOT / "docs/tile.md").read_text().split("## Functions of the language on tiles")[1]
-    language, library = (re.findall(r"`(\w+)`", sentence) for sentence in part.split("Of `tessera.nn`"))
+    language, library = (re.findall(r"`(\w+)`", sentence) for sentence in part.split("of `tessera.nn`"))
     assert "exp" in language and "swiglu" in library, (language, library)
     assert not set(CALLS) - set(language + library), set(CALLS) - set(language + library)
     head = HEAD.format(library=", ".join(library))
