@@ -14,7 +14,8 @@ import tempfile
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src", "use": "href", "image": "href"}
+LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href", "use": "href",
+          "image": "href"}
 # An address of another host, or of the root of this one, in a style sheet.
 FOREIGN = re.compile(r"""(?:url\(\s*["']?|@import\s+["'])((?:https?:)?//|/)""")
 

@@ -27,10 +27,11 @@ def entry(a: Tensor[256, 512, {0}], b: Tensor[512, 256, {0}]):
 """
 # By the first cell of the table "Not there yet": programs, each with the tag of its error.
 REFUSED = {
-    "`grad`, `vmap`": [f"def f(x: Tensor[N, f32]):\n    return sum(x)\n\n@jit\ndef g(x: Tensor[N, f32]):\n    return {name}(f)(x)\n"
-                       for name in ("grad", "vmap")],
+    "`grad`, `vmap`": ["def f(x: Tensor[N, f32]):\n    return sum(x)\n\n@jit\ndef g(x: Tensor[N, f32]):\n"
+                       f"    return {name}(f)(x)\n" for name in ("grad", "vmap")],
     "`with` a mesh of devices": [
-        'm = mesh(gpu[0:8], layout={"data": "shard"})\n\n@jit\ndef f(x: Tensor[N, f32]):\n    with m:\n        return x * 2.0\n'],
+        'm = mesh(gpu[0:8], layout={"data": "shard"})\n\n@jit\ndef f(x: Tensor[N, f32]):\n'
+        "    with m:\n        return x * 2.0\n"],
     "a mask as a subscript": ["@jit\ndef f(x: Tensor[N, f32]):\n    return x[x > 0.0]\n"],
     "`sin`, `cos`, `pow`, `%` of `f64`": [f"@jit\ndef f(x: Tensor[N, f64]):\n    return {text}\n"
                                           for text in ("sin(x)", "cos(x)", "pow(x, x)", "x % 3.0")],
@@ -58,8 +59,8 @@ class Compiler:
         """Status and both streams, of a source given as text."""
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "f.tsr").write_text(source)
-            done = subprocess.run([self.programs / "tesserac", "f.tsr", *options], cwd=folder, capture_output=True, text=True,
-                                  timeout=300, check=False)
+            done = subprocess.run([self.programs / "tesserac", "f.tsr", *options], cwd=folder, capture_output=True,
+                                  text=True, timeout=300, check=False)
             return done.returncode, done.stdout + done.stderr
 
     def targets(self):

@@ -4,6 +4,7 @@ import re
 
 LONGEST = 24  # lines
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
+OP = re.compile(r"(%[\w, :%<>.\[\]-]* = )?(gir|sched|tile|host|target|tir|nv|x86)\.\w+")
 # Pages whose programs a test compiles, those that explain first.
 PAGES = ("language.md", "kernels.md", "tutorial/*.md", "schedules.md", "numerics.md", "debugging.md")
 
@@ -72,7 +73,7 @@ class Examples:
             name = source.relative_to(root)
             for line in source.read_text().splitlines():
                 line = line.strip()
-                if re.match(r"(%[\w, :%<>.\[\]-]* = )?(gir|sched|tile|host|target|tir|nv|x86)\.\w+", line) and len(line) <= 160:
+                if OP.match(line) and len(line) <= 160:
                     self.lines.append((line, f"[`{name}`](repository:{name})"))
 
     def of(self, entry):

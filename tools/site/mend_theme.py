@@ -12,8 +12,9 @@ def whole_styles(text):
     text = re.sub(r"^@import url\(/javascript/[^)]*\);", lambda _: NORMALIZE.read_text(), text)
     dark = re.search(r'@media not print \{\n(  body\[data-theme="dark"\].*?\} \})\n', text, re.S)
     if dark and "prefers-color-scheme" not in text:
-        chosen = dark[1].replace('[data-theme="dark"]', '[data-theme="auto"]')
-        text = text[:dark.end()] + "@media screen and (prefers-color-scheme: dark) {\n" + chosen + "\n" + text[dark.end():]
+        preferred = dark[1].replace('[data-theme="dark"]', '[data-theme="auto"]')
+        rule = "@media screen and (prefers-color-scheme: dark) {\n" + preferred + "\n"
+        text = text[:dark.end()] + rule + text[dark.end():]
     return text
 
 

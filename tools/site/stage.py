@@ -28,7 +28,8 @@ NAVIGATION = (
     ("Tools", ("debugging", "inspector", "editors", "formatting", "diagnostics")),
     ("Runtime", ("runtime", "embedding", "bundle", "plan")),
     ("Reference", ("reference/index", "reference/functions/index", "reference/tile/index", "reference/nn/index",
-                   "reference/ir/index", "ops", "tile", "ir/index", "ir/graph", "ir/schedule", "ir/tile", "ir/target", "ir/host",
+                   "reference/ir/index", "ops", "tile", "ir/index", "ir/graph", "ir/schedule", "ir/tile", "ir/target",
+                   "ir/host",
                    "ir/elementwise", "glossary")),
     ("Errors", ("errors/index",)),
     ("Project", ("status", "stability", "changelog", "names", "architecture",
@@ -43,7 +44,8 @@ LISTED_ELSEWHERE = ("errors/", "reference/")
 LINK = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|(!?)\[((?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 SOURCE_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{name}</title>
-<style>:root {{ color-scheme: light dark }} body {{ font: 14px/1.45 monospace; margin: 1.5em }} pre {{ overflow-x: auto }}
+<style>:root {{ color-scheme: light dark }}
+body {{ font: 14px/1.45 monospace; margin: 1.5em }} pre {{ overflow-x: auto }}
 </style></head><body><p><a href="{home}">Tessera</a> › {name}</p><pre>{text}</pre></body></html>
 """
 
@@ -147,7 +149,8 @@ def main():
     texts |= {name: (ROOT / name).read_text() for name in BESIDE if (ROOT / name).exists()}
     texts |= {"docs/reference/" + name: text for name, text in Reference(ROOT, DOCS).all_pages()}
     stage.texts = texts
-    stage.pages = {path: BESIDE.get(path) or re.sub(r"README.md$", "index.md", path.removeprefix("docs/")) for path in texts}
+    stage.pages = {path: BESIDE.get(path) or re.sub(r"README.md$", "index.md", path.removeprefix("docs/"))
+                   for path in texts}
     for path, name in stage.pages.items():
         is_error = name.startswith("errors/") and not name.endswith("index.md")
         stage.add(name, ("[Diagnostics](README.md)\n\n" if is_error else "") + texts[path], path)
