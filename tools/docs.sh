@@ -35,7 +35,6 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 faults=0
-rm -rf "$folder/repository"  # copies of sources, which are made anew
 # Each page has the sidebar, so all are written where the order of navigation changed.
 index=$folder.pages/source/index.md
 before=$(cat "$index" 2>/dev/null || true)
@@ -43,7 +42,9 @@ before=$(cat "$index" 2>/dev/null || true)
 all=()
 [ "$before" = "$(cat "$index")" ] || all=(-a)
 "$python" -m sphinx -b html -c tools/site -d "$folder.pages/doctrees" -j auto -q -W --keep-going "${all[@]}" \
-  -D html_extra_path="$folder.pages/extra" "$folder.pages/source" "$folder" || faults=$?
+  "$folder.pages/source" "$folder" || faults=$?
+rm -rf "$folder/repository"
+cp -r "$folder.pages/extra/repository" "$folder/"
 if [ $faults -ne 0 ]; then
   echo "tools/docs.sh: the pages have the faults above" >&2
   exit 1
