@@ -23,7 +23,7 @@ std::vector<Op*> launches_of(Op* kernel) {
 
 }  // namespace
 
-bool depend_on_turns(Op* launch, const std::vector<DimFact>& facts) {
+bool depend_on_iterations(Op* launch, const std::vector<DimFact>& facts) {
   for (Op* loop = launch->parent(); loop; loop = loop->parent()) {
     if (!loop->is(host::info(host::OpKind::For))) continue;
     std::string_view counter = loop->string_attr("counter");
@@ -53,7 +53,7 @@ bool drop_choice(Op* kernel) {
     std::vector<Op*> choices = host::choices(launch);
     if (choices.back() != kernel) continue;
     if (choices.size() == 1) return false;
-    if (depend_on_turns(launch, host::assumptions(launch, choices[choices.size() - 2]))) return false;
+    if (depend_on_iterations(launch, host::assumptions(launch, choices[choices.size() - 2]))) return false;
   }
   for (Op* launch : launches) {
     std::vector<Op*> choices = host::choices(launch);

@@ -386,7 +386,7 @@ class Specialisation {
       if (always) break;
     }
     Op* general = kept.back();
-    if (depend_on_turns(launch, host::assumptions(launch, general))) {
+    if (depend_on_iterations(launch, host::assumptions(launch, general))) {
       general = host::choices(launch).back();
     } else {
       kept.pop_back();

@@ -7,6 +7,10 @@
 
 namespace {
 
+/// What every pass may include.
+const std::string of_passes =
+    "support ir/dim ir/numbers ir/layout ir/core ir/text ir/graph ir/schedule ir/host ir/tile ir/target";
+
 /// Each room (a folder and those below it that are no rooms) and the rooms that it may include besides itself.
 const std::map<std::string, std::string> rooms = {
     {"support", "runtime/base"},
@@ -42,13 +46,21 @@ const std::map<std::string, std::string> rooms = {
     {"lsp/features", "support frontend frontend/syntax frontend/values frontend/evaluate "
                      "frontend/index frontend/format lsp/protocol lsp/model lsp/workspace"},
     {"lsp/server", "support lsp/protocol lsp/model lsp/workspace lsp/features"},
-    {"passes", "support ir/dim ir/numbers ir/layout ir/core ir/text ir/graph ir/schedule ir/host ir/tile ir/target "
-               "runtime/base"},
+    {"passes", of_passes},
+    {"passes/analysis", of_passes},
+    {"passes/graph", of_passes + " passes passes/analysis passes/tile/gpu"},
+    {"passes/schedule", of_passes + " passes passes/analysis passes/tile/gpu"},
+    {"passes/target", of_passes + " passes"},
+    {"passes/tile/common", of_passes + " passes passes/analysis passes/target"},
+    {"passes/tile/gpu", of_passes + " passes passes/analysis passes/tile/common runtime/base"},
+    {"passes/tile/cpu", of_passes + " passes passes/analysis passes/tile/common passes/tile/gpu"},
+    {"passes/tile/nv", of_passes + " passes passes/analysis passes/target passes/tile/common passes/tile/gpu"},
+    {"passes/tile/x86", of_passes + " passes passes/analysis passes/target passes/tile/common"},
     {"codegen", "support ir/numbers ir/layout ir/core ir/text ir/schedule ir/host ir/target runtime/base runtime/files "
                 "runtime/format"},
     {"tools", "support ir/dim ir/numbers ir/layout ir/core ir/text ir/graph ir/schedule ir/host ir/tile ir/target "
               "frontend frontend/syntax frontend/values frontend/evaluate frontend/index frontend/format api "
-              "lsp/server passes codegen runtime/files runtime/format"},
+              "lsp/server passes passes/analysis codegen runtime/files runtime/format"},
     {"runtime/base", ""},
     {"runtime/include", ""},
     {"runtime/files", "runtime/base"},

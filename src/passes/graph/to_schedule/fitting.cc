@@ -3,9 +3,9 @@
 // A program of a GPU has no memory of its own but its registers. What a generated kernel has whole
 // is therefore held in registers, where extents are few numbers, or walked in one loop: along one
 // axis of the kernel, which is several of the graph where all accesses walk these as one. A
-// reduction along more is made in steps, the innermost axis first, and what an iteration gives goes
-// from one kernel to the next by memory. What was fused with the reduction is then fused with its
-// first iteration, or with none, so groups are made anew until each of them fits; every round
+// reduction along more is made in steps, the innermost axis first, and the result of a step goes
+// from one kernel to the next by memory. Ops that were fused with the reduction are then fused with
+// its first step, or with none, so groups are made anew until each of them fits; every round
 // leaves reductions with fewer axes.
 
 #include <algorithm>
