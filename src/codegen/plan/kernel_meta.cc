@@ -102,22 +102,31 @@ void add_launch(Op* kernel, const Machine& machine, format::KernelMeta& meta) {
   meta.features = {machine.gpu.ptx_target};
 }
 
-/// What measure_work found; of a kernel that only copies or packs, all that its buffers hold.
+/// What measure_work found; nothing where an expression is longer than a bundle may have.
+std::optional<format::KernelWork> measured_work(const Work& known, const std::vector<std::string>& dims) {
+  format::KernelWork work;
+  if (known.flops) {
+    work.flops = format_dim(known.flops, dims);
+    work.dot_flops = format_dim(known.dot_flops, dims);
+  }
+  if (known.dot_dtype) work.dot_dtype = to_string(*known.dot_dtype);
+  work.at_most = known.at_most;
+  work.infinite = known.infinite;
+  work.reads = format_dim(known.reads, dims);
+  work.writes = format_dim(known.writes, dims);
+  auto fits = [](const format::Expr& expr) { return expr.size() <= format::max_expr_length; };
+  bool all_fit = fits(work.flops.value_or(format::Expr())) && fits(work.dot_flops) && fits(work.reads) &&
+                 fits(work.writes);
+  return all_fit ? std::optional(work) : std::nullopt;
+}
+
+/// What measure_work found, if that can be said; otherwise all that the kernel's buffers hold.
 format::KernelWork work_of(Op* kernel, const format::KernelMeta& meta) {
   std::optional<Work> known = read_work(kernel->attr("work"));
+  std::optional<format::KernelWork> measured = known ? measured_work(*known, meta.dims) : std::nullopt;
+  if (measured) return *measured;
   format::KernelWork work;
-  if (known) {
-    if (known->flops) {
-      work.flops = format_dim(known->flops, meta.dims);
-      work.dot_flops = format_dim(known->dot_flops, meta.dims);
-    }
-    if (known->dot_dtype) work.dot_dtype = to_string(*known->dot_dtype);
-    work.at_most = known->at_most;
-    work.infinite = known->infinite;
-    work.reads = format_dim(known->reads, meta.dims);
-    work.writes = format_dim(known->writes, meta.dims);
-    return work;
-  }
+  work.at_most = known.has_value();
   DimTable& table = kernel->module()->context().dims();
   Dim sums[2] = {table.constant(0), table.constant(0)};
   const std::vector<Attr>& params = kernel->attr("params")->elements;
@@ -127,7 +136,7 @@ format::KernelWork work_of(Op* kernel, const format::KernelMeta& meta) {
     Dim& sum = sums[meta.buffers[i].result];
     sum = table.add(sum, bytes);
   }
-  work.flops = format::const_expr(0);
+  if (!known) work.flops = format::const_expr(0);
   work.reads = format_dim(sums[0], meta.dims);
   work.writes = format_dim(sums[1], meta.dims);
   return work;

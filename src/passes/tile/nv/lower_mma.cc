@@ -12,6 +12,7 @@
 #include "passes/tile/gpu/mma_unit.h"
 #include "passes/tile/nv/nv_lowering.h"
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 
@@ -24,6 +25,13 @@ void NvLowering::lower_mma(Op* op) {
   if (takes_wgmma(op, threads_.warps, machine_)) return lower_wgmma(op);
   std::string_view layout = op->result()->type()->layout;
   bool fragments = layout.starts_with("#mma<acc") || layout.starts_with("#wgmma<acc");
+  Type left = op->in(in::Mma::a)->type(), right = op->in(in::Mma::b)->type();
+  if (left->is(TypeKind::Tile) || left->layout.empty() || right->layout.empty()) {
+    // Only wgmma reads its left operand from registers.
+    diagnostics_.report(diag::unsupported_operation, op->loc(), "mma", left->text, machine_.name);
+    failed_ = true;
+    return define(op->result(), value(op->in(in::Mma::c)));
+  }
   fragments ? lower_mma_sync(op) : lower_fma(op);
 }
 

@@ -12,9 +12,10 @@ namespace tessera {
 using Kind = ElementwiseKind;
 using tile::OpKind;
 
-NvLowering::NvLowering(Op* kernel, const Machine& machine)
+NvLowering::NvLowering(Op* kernel, const Machine& machine, DiagnosticEngine& diagnostics)
     : kernel_(kernel),
       machine_(machine),
+      diagnostics_(diagnostics),
       func_(declare()),
       b_(*kernel->module(), func_),
       divisibility_(kernel),
@@ -55,7 +56,7 @@ Op* NvLowering::declare() {
 }
 
 // The entry block computes sizes and thread indices; the program follows in a block of its own.
-void NvLowering::run() {
+Status NvLowering::run() {
   make_entry();
   Block* body = b_.new_block();
   b_.branch(body);
@@ -71,6 +72,7 @@ void NvLowering::run() {
   b_.at().op(target::info(target::OpKind::Return), {}, {});
   if (!descriptors_.empty()) func_->set_attr("descriptors", b_.context().array(descriptors_));
   kernel_->erase();
+  return failed_ ? failure : success;
 }
 
 Value* NvLowering::block_number() {

@@ -22,14 +22,17 @@
 #include "passes/target/target_builder.h"
 #include "passes/tile/common/access_check.h"
 #include "passes/tile/common/sizes.h"
+#include "support/diagnostic.h"
+#include "support/result.h"
 
 namespace tessera {
 
 class NvLowering {
  public:
-  NvLowering(Op* kernel, const Machine& machine);
+  NvLowering(Op* kernel, const Machine& machine, DiagnosticEngine& diagnostics);
   /// Makes the target.func of the kernel, before it.
-  void run();
+  /// Fails after a report where the machine has no instruction for an op.
+  Status run();
 
  private:
   /// The threads that run the code at hand: all of the program, or those of a role.
@@ -194,6 +197,8 @@ class NvLowering {
 
   Op* kernel_;
   const Machine& machine_;
+  DiagnosticEngine& diagnostics_;
+  bool failed_ = false;
   Op* func_;
   TargetBuilder b_;
   Sizes sizes_{b_};

@@ -16,7 +16,8 @@ namespace tessera {
 Status tile_to_nv(Module& module, PassContext& context) {
   TSR_CHECK(context.machine, "tile_to_nv needs a machine");
   for (Op* kernel : *module.body()) {
-    if (kernel->is(tile::info(tile::OpKind::Kernel))) NvLowering(kernel, *context.machine).run();
+    if (!kernel->is(tile::info(tile::OpKind::Kernel))) continue;
+    if (NvLowering(kernel, *context.machine, context.diagnostics).run().failed()) return failure;
   }
   module.set_level(Level::Target);
   return success;
