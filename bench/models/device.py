@@ -31,7 +31,7 @@ def check(models, pack, device, folder):
 
 
 def median_ms(pack, bundle, entry, weights, device, dims):
-    sizes = [part for name, value in dims.items() for part in ("--dim", f"{name}={value}")]
+    sizes = [part for name, value in dims.items() for part in ("--dims", f"{name}={value}")]
     out = subprocess.run([pack / "bin/tsr", "bench", bundle, entry, "--params", weights, "--device", device, *sizes,
                           "--warmup", "2", "--runs", "5", "--json"], capture_output=True, text=True, check=True).stdout
     return json.loads(out)["entries"][0]["median_s"] * 1000

@@ -50,7 +50,7 @@ def compile_rows(binaries, folder):
 
 
 def ours(binaries, bundle, weights, threads):
-    out = subprocess.run([binaries / "tsr", "bench", bundle, "logits", "--params", weights, "--dim", f"B={BATCH}", "--dim",
+    out = subprocess.run([binaries / "tsr", "bench", bundle, "logits", "--params", weights, "--dims", f"B={BATCH}", "--dims",
                           f"S={CONTEXT}", "--threads", str(threads), "--seconds", "1", "--json"],
                          capture_output=True, text=True, check=True).stdout
     return json.loads(out)["entries"][0]["median_s"]

@@ -43,7 +43,7 @@ typedef enum {
   TSR_ENOTFOUND,    /* there is nothing of that name */
   TSR_EUNSUPPORTED, /* this machine or this build cannot do it */
   TSR_EINTERNAL,    /* a bug of the library */
-  TSR_ECHECK        /* a check found a mistake of a kernel; the text says which and where */
+  TSR_ECHECK        /* a check found an error in a kernel; the text names it and its place */
 } tsr_status_t;
 
 /* The text of the calling thread's last failure; "" when there was none. It stays valid until the
@@ -260,8 +260,8 @@ typedef struct {
 
 typedef void (*tsr_trace_t)(void* user, const tsr_trace_tensor_t* tensor);
 
-/* Lets calls that are made from now on tell each of their tensors as it flows, in the order in which
- * work is queued, on the thread that queues it; NULL ends it. Contents are not waited for. To be
+/* Calls that are made from now on report each of their tensors to `trace`, in the order in which work
+ * is queued, on the thread that queues it; NULL ends it. Contents are not waited for. To be
  * called while no call of the context runs. */
 TSR_API tsr_status_t tsrSetTrace(tsr_context_t context, tsr_trace_t trace, void* user);
 

@@ -1,4 +1,4 @@
-// tsr bench: entries timed on random tensors. Shapes come from --dim.
+// tsr bench: entries timed on random tensors. Shapes come from --dims.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -37,9 +37,9 @@ struct BenchOptions {
 constexpr const char* epilogue =
     "Inputs and parameters that no --params file gives are random: floating values have a random\n"
     "sign and a magnitude in [0.5, 1), integers are 0, which is a valid index everywhere. An\n"
-    "integer input of rank 0 takes the --dim of its name. The random numbers\n"
+    "integer input of rank 0 takes the size of its name in --dims. The random numbers\n"
     "are the same in every run. What an entry updates goes on from call to call, but for numbers, such\n"
-    "as the length of a cache, which are what they were before each call: 0, or their --dim.\n"
+    "as the length of a cache, which are what they were before each call: 0, or their size in --dims.\n"
     "\n"
     "After --warmup calls, an entry is called --runs times, or until --seconds are over and at\n"
     "least 5 times. Printed are the median, the minimum and the 95th percentile. On a GPU the "
@@ -47,8 +47,8 @@ constexpr const char* epilogue =
     "are the GPU's own; ten calls are queued at a time.\n"
     "\n"
     "Examples:\n"
-    "  tsr bench mlp.bundle mlp --dim B=64 --dim D=768\n"
-    "  tsr bench llama.bundle decode --dim B=1 --dim caches.0.length=100\n"
+    "  tsr bench mlp.bundle mlp --dims B=64,S=128\n"
+    "  tsr bench llama.bundle decode --dims B=1,caches.0.length=100\n"
     "\n"
     "Exit status:\n"
     "  0   success\n"
@@ -146,12 +146,12 @@ class Bench {
   int read_dims() {
     for (const std::string& text : options_.dims) {
       Assignment dim;
-      if (int code = split_assignment(text, "--dim", dim)) return code;
+      if (int code = split_assignment(text, "--dims", dim)) return code;
       int64_t value = 0;
       const char* end = dim.value.data() + dim.value.size();
       auto [at, status] = std::from_chars(dim.value.data(), end, value);
       if (status != std::errc() || at != end || value < 0) {
-        return fail(cat("--dim ", dim.name, " takes a count, got ", in_quotes(dim.value)));
+        return fail(cat("--dims ", dim.name, " takes a count, got ", in_quotes(dim.value)));
       }
       if (std::find(names_.begin(), names_.end(), dim.name) != names_.end()) {
         return fail(cat("dimension ", in_quotes(dim.name), " is given twice"));
@@ -162,7 +162,7 @@ class Bench {
     return exit_ok;
   }
 
-  /// The names of the dims that shapes of an entry mention, and of the inputs --dim may name.
+  /// The names of the dims that shapes of an entry mention, and of the inputs --dims may name.
   int dims_of(const std::string& entry, std::set<std::string>& dims,
               std::set<std::string>& inputs) const {
     tsr_function_t function = nullptr;
@@ -181,7 +181,7 @@ class Bench {
     return exit_ok;
   }
 
-  /// Each name of --dim is a dimension of some entry, and each entry has all of its own.
+  /// Each name of --dims is a dimension of some entry, and each entry has all of its own.
   int check_dims(const std::vector<std::string>& entries) const {
     std::set<std::string> known;
     for (const std::string& entry : entries) {
@@ -197,12 +197,12 @@ class Bench {
     for (const std::string& entry : entries) {
       std::set<std::string> dims, inputs;
       if (int code = dims_of(entry, dims, inputs)) return code;
-      std::vector<std::string> missing;
+      std::string missing;
       for (const std::string& name : dims) {
         bool given = std::find(names_.begin(), names_.end(), name) != names_.end();
-        if (!given) missing.push_back(cat("--dim ", name, "=N"));
+        if (!given) missing += cat(missing.empty() ? "" : ",", name, "=N");
       }
-      if (!missing.empty()) return fail(cat(entry, " needs ", listed(missing)));
+      if (!missing.empty()) return fail(cat(entry, " needs --dims ", missing));
     }
     return exit_ok;
   }
@@ -229,7 +229,7 @@ class Bench {
     auto expr = format::parse_expr(text, names_);
     if (!expr) {
       return fail(cat(in_quotes(info.name), " has shape ", info.shape,
-                      "; --dim NAME=N gives its dimensions (", expr.error().text, ")"));
+                      "; --dims NAME=N gives its dimensions (", expr.error().text, ")"));
     }
     format::EvalStatus status = format::evaluate(*expr, values_, extent);
     if (status == format::EvalStatus::Ok && extent >= 0) return exit_ok;
@@ -390,9 +390,7 @@ void add_bench_command(CLI::App& command, int& exit_code) {
   command.footer(epilogue);
   command.add_option("BUNDLE", options->bundle, "bundle that has the entries")->required();
   command.add_option("ENTRY", options->entries, "entries to time; all when none is named");
-  command.add_option("--dim", options->dims, "a dimension's extent; may be given several times")
-      ->type_name("NAME=N")
-      ->allow_extra_args(false);
+  add_dims_option(command, options->dims, "sizes of dimensions, as B=8,S=256");
   command.add_option("--params", options->params, "safetensors file with parameters")
       ->type_name("FILE")
       ->allow_extra_args(false);

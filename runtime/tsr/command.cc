@@ -1,5 +1,6 @@
 #include "runtime/tsr/command.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "runtime/files/text.h"
@@ -54,6 +55,11 @@ int fail_status(int status, std::string_view subject) {
   fail(subject.empty() ? std::string(tsrGetLastError())
                        : format::cat(subject, ": ", tsrGetLastError()));
   return status == TSR_EINTERNAL ? exit_internal : exit_user_error;
+}
+
+CLI::Option& add_dims_option(CLI::App& command, std::vector<std::string>& dims, const std::string& description) {
+  CLI::Option* option = command.add_option("--dims", dims, description);
+  return *option->delimiter(',')->allow_extra_args(false)->type_name("NAME=SIZE,...");
 }
 
 std::string listed(const std::vector<std::string>& names) {

@@ -7,6 +7,7 @@
 
 namespace CLI {
 class App;
+class Option;
 }
 
 namespace tessera::tool {
@@ -31,6 +32,9 @@ int fail_command_line(std::string_view text, std::string_view command);
 /// Prints the library's last error and returns the exit code for the status: internal for bugs, a
 /// user's error for the rest. `subject`, such as a path, goes before the text when it is not empty.
 int fail_status(int status, std::string_view subject = "");
+
+/// --dims NAME=SIZE,..., which may be given several times.
+CLI::Option& add_dims_option(CLI::App& command, std::vector<std::string>& dims, const std::string& description);
 
 /// "B, D and S".
 std::string listed(const std::vector<std::string>& names);

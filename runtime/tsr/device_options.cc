@@ -45,7 +45,7 @@ void add_debug_option(CLI::App& command, DeviceOptions& options) {
   // A flag, which may have a value, takes no argument that follows it.
   command
       .add_flag("--debug{all}", options.checks,
-                "look for mistakes of kernels: canaries around memory, guard pages, poison in what\n"
+                "look for errors of kernels: canaries around memory, guard pages, poison in what\n"
                 "is not written yet, the first NaN or infinity, @verify.numerics; or some of them:\n"
                 "--debug=canaries,guards,poison,nan,inf,numerics. Bounds of accesses are checked in\n"
                 "bundles of tesserac --debug, without this option, too")

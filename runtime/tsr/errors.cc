@@ -15,11 +15,11 @@ void Errors::print(std::string_view text, std::string_view help) {
   if (!help.empty()) std::fprintf(stderr, "%.*s\n", int(help.size()), help.data());
 }
 
-void Errors::tell() {
+void Errors::show() {
   const std::vector<Diagnostic>& all = engine_.all();
-  for (; told_ < all.size(); ++told_) {
+  for (; shown_ < all.size(); ++shown_) {
     if (is_json_) continue;
-    std::string text = render(all[told_], sources_, render_options(STDERR_FILENO));
+    std::string text = render(all[shown_], sources_, render_options(STDERR_FILENO));
     std::fwrite(text.data(), 1, text.size(), stderr);
   }
 }

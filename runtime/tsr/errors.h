@@ -1,5 +1,5 @@
 #pragma once
-// How tsr tells what went wrong: at once, as text, or at the end, as lines of JSON.
+// How tsr reports errors: at once, as text, or at the end, as lines of JSON.
 
 #include <string_view>
 
@@ -22,12 +22,12 @@ class Errors {
     auto builder = engine_.report(kind, {}, shown);
     if (!help.empty()) builder.help(helps);
     if (!is_json_) print(shown, helps);
-    told_ = engine_.all().size();
+    shown_ = engine_.all().size();
   }
-  /// Files and mistakes of IR; tell() shows what was reported since it was called before.
+  /// Files and errors of IR; show() prints what was reported since its last call.
   SourceManager& sources() { return sources_; }
   DiagnosticEngine& engine() { return engine_; }
-  void tell();
+  void show();
   /// Writes the lines of JSON, if they are asked for.
   void finish() const;
 
@@ -36,7 +36,7 @@ class Errors {
 
   SourceManager sources_;
   DiagnosticEngine engine_;
-  size_t told_ = 0;
+  size_t shown_ = 0;
   bool is_json_ = false;
 };
 

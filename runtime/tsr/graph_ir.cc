@@ -117,7 +117,7 @@ void GraphIr::bind_calls(Op* function, graph::EvalOptions& options) {
 }
 
 int GraphIr::complain() {
-  errors().tell();
+  errors().show();
   return exit_user_error;
 }
 

@@ -27,16 +27,15 @@ struct InitOptions {
 };
 
 constexpr const char* epilogue =
-    "A parameter whose declaration has no initial value is an error, unless --skip-missing leaves it "
-    "to\n"
-    "another file of 'tsr run'.\n"
+    "A parameter whose declaration has no initial value is an error, unless --skip-missing omits it;\n"
+    "'tsr run' can take it from another file.\n"
     "\n"
     "The file's tensors have the names and dtypes of the bundle's parameters, as 'tsr run "
     "--params'\n"
     "and 'tsr bench --params' take them. The same bundle and seed give the same bytes.\n"
     "\n"
     "Examples:\n"
-    "  tsr init model.bundle --seed 42 -o w.safetensors\n"
+    "  tsr init mlp.bundle --seed 42 -o w.safetensors\n"
     "\n"
     "Exit status:\n"
     "  0   success\n"
@@ -120,7 +119,7 @@ void add_init_command(CLI::App& command, int& exit_code) {
       ->type_name("FILE")
       ->required();
   command.add_flag("--skip-missing", options->skip_missing,
-                   "leave out parameters that have no initial value");
+                   "omit parameters that have no initial value");
   command.callback([options, &exit_code] { exit_code = init(*options); });
 }
 

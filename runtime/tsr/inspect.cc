@@ -43,7 +43,12 @@ constexpr const char* epilogue =
     "--yaml prints the metadata of the kernels, one document a kernel; --json prints manifest and\n"
     "reflection as one object; --ir prints a stage: 'graph' (which tesserac compiles again) or\n"
     "'plan', the steps that the runtime takes, for each entry and target. --fn prints one function\n"
-    "of the stage. --report tells what kernels and entries cost, in numbers where --dims gives the sizes.\n"
+    "of the stage. --report prints the cost of kernels and entries, in numbers where --dims gives the sizes.\n"
+    "\n"
+    "Examples:\n"
+    "  tsr inspect mlp.bundle\n"
+    "  tsr inspect mlp.bundle --ir=plan --fn mlp\n"
+    "  tsr inspect mlp.bundle --report --dims B=8,S=64\n"
     "\n"
     "Exit status:\n"
     "  0   success\n"
@@ -285,15 +290,11 @@ void add_inspect_command(CLI::App& command, int& exit_code) {
   CLI::Option* report =
       command.add_flag("--report{text}", options->report,
                        "what kernels and entries cost: work, bytes, registers, a roofline estimate,\n"
-                       "lives of temporaries; as text or, with --report=json, for programs");
+                       "live ranges of temporaries; as text or, with --report=json, for programs");
   report->check(CLI::IsMember({"text", "json"}))->excludes(yaml)->excludes(json)->excludes(ir);
-  command
-      .add_option("--dims", options->dims, "sizes to report for, as B=8,S=256, or *=1024 for all that are not named")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("NAME=SIZE")
-      ->needs(report);
-  command.add_option("--entry", options->entries, "entries that the report tells of; all without it")
+  add_dims_option(command, options->dims, "sizes to report for, as B=8,S=256, or *=1024 for all that are not named")
+      .needs(report);
+  command.add_option("--entry", options->entries, "entries in the report; all without it")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...")

@@ -30,15 +30,16 @@ constexpr const char* epilogue =
     "Environment:\n"
     "  TSR_THREADS  threads that kernels use, when --threads is not given\n"
     "  TSR_TARGET   the target whose code is loaded, such as cpu:x86-64-v3\n"
-    "  TSR_SYNC     1 waits for the GPU after every kernel, which tells the kernel at fault\n"
+    "  TSR_SYNC     1 waits for the GPU after every kernel, so that an error names its kernel\n"
     "  TSR_POISON   1 fills temporaries and outputs with NaN patterns before a call\n"
-    "  NO_COLOR     any text turns colours off\n"
+    "  NO_COLOR     any text disables colours\n"
     "\n"
     "Examples:\n"
-    "  tsr COMMAND --help            explain a command\n"
-    "  tsr inspect mlp.bundle        what it has\n"
-    "  tsr run mlp.bundle mlp --input x=x.npy --output y=y.npy\n"
-    "  tsr bench mlp.bundle --dim B=64 --dim D=768";
+    "  tsr run --help          explain a command\n"
+    "  tsr inspect mlp.bundle  what it has\n"
+    "  tsr init mlp.bundle -o w.safetensors\n"
+    "  tsr run mlp.bundle mlp --params w.safetensors --input x=x.npy --output mlp=y.npy\n"
+    "  tsr bench mlp.bundle --dims B=64,S=128";
 
 /// Says so when the first argument is no command; the parser would only say that one is missing.
 int check_command(const char* first) {
@@ -68,8 +69,8 @@ const char* command_of(int argc, char** argv) {
 int run(int argc, char** argv) {
   CLI::App app("Runs, shows, checks and times bundles that tesserac wrote.", "tsr");
   ErrorFormat format = tessera::command_line::error_format(argc, argv);
-  Errors& told = errors();  // made before anything is done, which it could not be told of without memory
-  if (format == ErrorFormat::Json) told.keep_for_json();
+  Errors& reports = errors();  // made first: later there may be no memory for it
+  if (format == ErrorFormat::Json) reports.keep_for_json();
   app.require_subcommand(1);
   app.footer(epilogue);
   app.set_version_flag("--version",
@@ -89,9 +90,9 @@ int run(int argc, char** argv) {
     int status = app.exit(request, text, text);
     std::string problem;
     return tessera::write_file("-", text.str(), problem) ? status : fail_write("<stdout>", problem);
-  } catch (const CLI::ParseError& mistake) {
+  } catch (const CLI::ParseError& error) {
     std::vector<CLI::App*> commands = app.get_subcommands();
-    return fail_command_line(tessera::command_line::error_text(app, mistake),
+    return fail_command_line(tessera::command_line::error_text(app, error),
                              commands.empty() ? "tsr" : cat("tsr ", commands[0]->get_name()));
   }
   return exit_code;
@@ -101,7 +102,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    std::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is told of like a full disk
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is reported like a full disk
     int code = run(argc, argv);
     std::string problem;
     if (!tessera::flush_output(problem) && code == exit_ok) code = fail_write("<stdout>", problem);

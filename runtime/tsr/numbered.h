@@ -1,12 +1,12 @@
 #pragma once
-// Layers of a model have names that differ by a number. Told one by one they hide what there is.
+// Layers of a model have names that differ by a number. A list of all of them is too long to read.
 
 #include <string>
 #include <vector>
 
 namespace tessera::tool {
 
-/// What is told about something with a dotted name; the name may stand anywhere in the text.
+/// A text about something with a dotted name; the name may stand anywhere in the text.
 struct Named {
   std::string name;
   std::string text;

@@ -56,7 +56,7 @@ constexpr const char* epilogue =
     "types say, 'f64' keeps every float in double precision until the outputs are rounded.\n"
     "\n"
     "Examples:\n"
-    "  tsr run mlp.bundle mlp --params w.safetensors --input x=x.npy --output y=y.npy\n"
+    "  tsr run mlp.bundle mlp --params w.safetensors --input x=x.npy --output mlp=y.npy\n"
     "\n"
     "Exit status:\n"
     "  0   success\n"
@@ -348,10 +348,7 @@ void add_run_command(CLI::App& command, int& exit_code) {
                   "file that holds a state object between runs; may be given several times")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
-  command
-      .add_option("--dim", options->dims, "a size that no input tells, for state that begins with zeros")
-      ->type_name("NAME=N")
-      ->allow_extra_args(false);
+  add_dims_option(command, options->dims, "sizes that no input has, as B=8,S=256, for state that begins with zeros");
   add_device_options(command, options->device);
   add_debug_option(command, options->device);
   add_limit_options(command, options->device);

@@ -74,10 +74,10 @@ int find_states(const std::string& entry, const std::vector<std::string>& assign
 int SizeTable::add_options(const std::vector<std::string>& options) {
   for (const std::string& text : options) {
     Assignment given;
-    if (int code = split_assignment(text, "--dim", given)) return code;
+    if (int code = split_assignment(text, "--dims", given)) return code;
     int64_t size = 0;
     if (!read_size(given.value, size)) {
-      return fail(cat("--dim ", given.name, " is ", in_quotes(given.value), ", and takes a number from 0 up"));
+      return fail(cat("--dims ", given.name, " is ", in_quotes(given.value), ", and takes a number from 0 up"));
     }
     sizes_[given.name] = options_[given.name] = size;
   }
@@ -108,7 +108,7 @@ int SizeTable::add(const tsr_tensor_info_t& info, const std::vector<int64_t>& sh
     sizes_.emplace(extents[i], shape[i]);
     auto option = options_.find(extents[i]);
     if (option == options_.end() || option->second == shape[i]) continue;
-    return fail(cat("--dim says that ", extents[i], " is ", option->second, ", and input ", in_quotes(info.name),
+    return fail(cat("--dims says that ", extents[i], " is ", option->second, ", and input ", in_quotes(info.name),
                     " that it is ", shape[i]));
   }
   return exit_ok;
@@ -122,7 +122,7 @@ int SizeTable::resolve(const tsr_tensor_info_t& info, std::vector<int64_t>& shap
       size = known->second;
     } else if (!read_size(extent, size)) {
       return fail(cat("the size ", extent, " of ", in_quotes(info.name), ", ", info.dtype, info.shape,
-                      ", is not known; --dim ", extent, "=N gives it"));
+                      ", is not known; --dims ", extent, "=N gives it"));
     }
     shape.push_back(size);
   }

@@ -24,7 +24,7 @@ void add_names(std::string_view shape, std::set<std::string>& names);
 int find_states(const std::string& entry, const std::vector<std::string>& assignments,
                 const std::vector<tsr_tensor_info_t>& infos, std::vector<StateFile>& states);
 
-/// Sizes by name, as the options `--dim NAME=N` and the extents of tensors give them.
+/// Sizes by name, as the options `--dims NAME=N` and the extents of tensors give them.
 class SizeTable {
  public:
   int add_options(const std::vector<std::string>& options);

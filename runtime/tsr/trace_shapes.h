@@ -7,7 +7,7 @@
 
 namespace tessera::tool {
 
-/// Prints what calls of a context tell (tsrSetTrace) to standard output: what a call is given, then
+/// Prints what calls of a context report (tsrSetTrace) to standard output: what a call is given, then
 /// for each step what it reads and writes, then the outputs.
 class ShapePrinter {
  public:
@@ -18,7 +18,7 @@ class ShapePrinter {
   void begin(const tsr_trace_tensor_t& tensor);
 
   std::string section_;  ///< of the line before: a call, a step or the outputs
-  bool wrote_ = false;   ///< the step has told a result
+  bool wrote_ = false;   ///< the step has printed a result
 };
 
 }  // namespace tessera::tool

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "runtime/tsr/graph_ir.h"
 
@@ -11,8 +12,12 @@ namespace {
 
 constexpr int64_t most_elements = 8;
 
+/// A NaN has no sign that matters.
 template <typename T>
 std::string number_text(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(value)) return "nan";
+  }
   std::array<char, 32> buffer;
   char* end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
   return std::string(buffer.data(), end);

@@ -257,13 +257,13 @@ def check_commands(folder):
     source, bundle, weights = folder / "s.tsr", folder / "s.bundle", folder / "s.safetensors"
     source.write_text("param w: Param[4, f32]\nparam b: Param[4, f32] = ones()\n" + HEAD + "x * w + b\n")
     run(BIN / "tesserac", source, "-o", bundle)
-    message = refuse(BIN / "tsr", "bench", bundle, "--dim", "B=2", "--dim", "Q=3")
+    message = refuse(BIN / "tsr", "bench", bundle, "--dims", "B=2", "--dims", "Q=3")
     assert "'Q'" in message and "dimensions are B" in message
-    assert "f needs --dim B=N" in refuse(BIN / "tsr", "bench", bundle)
+    assert "f needs --dims B=N" in refuse(BIN / "tsr", "bench", bundle)
     assert "'w' has no initial value" in refuse(BIN / "tsr", "init", bundle, "-o", weights)
     assert not weights.exists()
     run(BIN / "tsr", "init", bundle, "--skip-missing", "-o", weights)
-    message = refuse(BIN / "tsr", "bench", bundle, "f", "--dim", "B=2", "--dim", "B=3")
+    message = refuse(BIN / "tsr", "bench", bundle, "f", "--dims", "B=2", "--dims", "B=3")
     assert "given twice" in message
 
 

@@ -295,7 +295,7 @@ def main():
             x = rng.standard_normal((2, 2, 3, 4)).astype(np.float32)
             (folder / "cache.safetensors").unlink(missing_ok=True)
             for length in (3, 6):
-                state = ("--state", f"cache={folder}/cache.safetensors", "--dim", "S_max=7")
+                state = ("--state", f"cache={folder}/cache.safetensors", "--dims", "S_max=7")
                 assert call(mode, "fill_cache", ["fill_cache.0"], *state, x=x) == [length]
             for p in (True, False):
                 half = (x.view(np.uint32) >> 16).astype(np.uint16)

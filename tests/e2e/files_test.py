@@ -91,7 +91,7 @@ def check_limits(folder):
     given = (folder / "f.bundle", "f", "--params", folder / "w.safetensors")
     with open("/dev/full", "w") as full:
         for command in (("verify", folder / "f.bundle"), ("inspect", folder / "f.bundle"), ("--version",), ("run", "--help"),
-                        ("run", *given, "--input", f"x={folder}/x.npy"), ("bench", *given, "--dim", "M=4")):
+                        ("run", *given, "--input", f"x={folder}/x.npy"), ("bench", *given, "--dims", "M=4")):
             result = subprocess.run([BIN / "tsr", *command], stdout=full, stderr=subprocess.PIPE, text=True)
             assert result.returncode == 1, (command, result)
             assert "cannot write '<stdout>': " in result.stderr, (command, result)

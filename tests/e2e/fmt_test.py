@@ -44,9 +44,9 @@ def check_files(folder):
 def check_modes(folder):
     path = folder / "b.tsr"
     path.write_text(BAD)
-    out, err = fmt("--check", path, status=1)
+    out, err = fmt("--check", path, status=2)
     assert (out, err) == ("", f"{path} is not formatted\n")
-    out, err = fmt("--check", "--diff", path, status=1)
+    out, err = fmt("--check", "--diff", path, status=2)
     assert out == f"--- {path}\n+++ {path}\n@@ -1,2 +1,2 @@\n-x=1\n-y  =  2\n+x = 1\n+y = 2\n", out
     assert fmt("--diff", path)[0] == out
     assert fmt("--stdout", path)[0] == GOOD
@@ -55,7 +55,7 @@ def check_modes(folder):
     assert fmt("--stdout", "--range", "1", path)[0] == "x = 1\ny  =  2\n"
     assert fmt("-", text=BAD)[0] == GOOD
     assert fmt("-", "--check", text=GOOD) == ("", "")
-    assert "<stdin> is not" in fmt("-", "--check", text=BAD, status=1)[1]
+    assert "<stdin> is not" in fmt("-", "--check", text=BAD, status=2)[1]
     patched = subprocess.run(["patch", "-s", "-o", "-", path], input=out, capture_output=True, text=True, check=False)
     assert patched.returncode == 0 and patched.stdout == GOOD, patched
     fmt(path)
@@ -67,7 +67,7 @@ def check_folders(folder):
     for name in ("a.tsr", "deep/er/b.tsr", "deep/c.txt", ".hidden/d.tsr", "out/e.tsr"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(BAD)
-    err = fmt("--check", root, "--exclude", root / "out", status=1)[1]
+    err = fmt("--check", root, "--exclude", root / "out", status=2)[1]
     assert err.splitlines() == [f"{root / name} is not formatted" for name in ("a.tsr", "deep/er/b.tsr")], err
     fmt(root, "--exclude", root / "out")
     texts = {name: (root / name).read_text() for name in ("a.tsr", "deep/er/b.tsr", "out/e.tsr", ".hidden/d.tsr")}
@@ -81,6 +81,10 @@ def check_mistakes(folder):
     err = fmt(path, other, status=1)[1]
     assert "[unclosed-bracket]" in err and "broken.tsr:" in err, err
     assert path.read_text() == BROKEN and other.read_text() == GOOD, "the other file is formatted all the same"
+    other.write_text(BAD)
+    out, err = fmt("--check", other, path, status=1)
+    assert "is not formatted" in err and "[unclosed-bracket]" in err, err
+    fmt(other)
     assert "model.tsr:" in fmt("-", "--stdin-name=model.tsr", text=BROKEN, status=1)[1]
     assert "no such file" in fmt(folder / "none.tsr", status=1)[1].lower()
     assert "--range takes LINE[:LINE]" in fmt("--range=x", other, status=1)[1]

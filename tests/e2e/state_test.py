@@ -178,7 +178,7 @@ def check_steps(folder, mode):
     rng = np.random.default_rng(5)
     file = folder.path / "cache.safetensors"
     file.unlink(missing_ok=True)
-    parts, state = [], ["--state", f"cache={file}", "--dim", "S_max=8"]
+    parts, state = [], ["--state", f"cache={file}", "--dims", "S_max=8"]
     for length in (3, 1, 2, 1, 1):
         x = rng.standard_normal((2, 2, length, 8)).astype(np.float32)
         parts.append(x)
@@ -216,7 +216,7 @@ def check_ring(folder, mode):
             held[:, :, (at + j) % 5] = x[:, :, j]
         at += length
         half = (bits >> 16).astype(np.uint16).view(np.dtype("V2"))
-        folder.call("ring", None, "--state", f"window={file}", "--dim", "S_max=5", mode=mode, x=half)
+        folder.call("ring", None, "--state", f"window={file}", "--dims", "S_max=5", mode=mode, x=half)
         kept = load_safetensors(file)
         assert kept["window.length"] == at
         np.testing.assert_array_equal(kept["window.K"], held)
@@ -227,14 +227,14 @@ def check_others(folder, mode):
     x = rng.standard_normal((1, 2, 1, 8)).astype(np.float32)
     file = folder.path / "other.safetensors"
     file.unlink(missing_ok=True)
-    change = folder.call("old_and_new", "old_and_new.0", "--state", f"cache={file}", "--dim", "S_max=3", mode=mode, x=x)
+    change = folder.call("old_and_new", "old_and_new.0", "--state", f"cache={file}", "--dims", "S_max=3", mode=mode, x=x)
     np.testing.assert_array_equal(change, np.concatenate([x, np.zeros((1, 2, 2, 8))], axis=2))
     x = rng.standard_normal((2, 1, 3, 4)).astype(np.float32)
     states = []
     for i in range(3):
         (folder.path / f"l{i}.safetensors").unlink(missing_ok=True)
         states += ["--state", f"caches.{i}={folder.path}/l{i}.safetensors"]
-    folder.call("layers", "x", *states, "--dim", "M=4", mode=mode, x=x)
+    folder.call("layers", "x", *states, "--dims", "M=4", mode=mode, x=x)
     for i in range(3):
         x = x + np.float32(1)
         kept = load_safetensors(folder.path / f"l{i}.safetensors")

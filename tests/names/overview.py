@@ -101,7 +101,7 @@ def cubin():
 
 
 def bench():
-    shown = json.loads(tsr("bench", bundle(TWICE), "--dim", "N=64", "--runs", "5", "--json"))
+    shown = json.loads(tsr("bench", bundle(TWICE), "--dims", "N=64", "--runs", "5", "--json"))
     assert {"median_s", "min_s", "p95_s"} <= shown["entries"][0].keys(), shown
 
 

@@ -277,7 +277,7 @@ def metadata(*patterns, program="linear.tsr", target=GPU):
 
 
 def bench():
-    shown = json.loads(tsr("bench", bundle(SUM), "--dim", "N=64", "--runs", "5", "--json"))["entries"][0]
+    shown = json.loads(tsr("bench", bundle(SUM), "--dims", "N=64", "--runs", "5", "--json"))["entries"][0]
     assert shown["min_s"] <= shown["median_s"] <= shown["p95_s"], shown
 
 

@@ -177,13 +177,13 @@ std::string error_text(const CLI::App& app, const CLI::ParseError& error) {
 void set_help_style(CLI::App& app) {
   auto style = std::make_shared<Help>();
   app.formatter(style);
-  app.get_help_ptr()->description("show this help and leave");
+  app.get_help_ptr()->description("show this help and exit");
   for (CLI::App* command : app.get_subcommands({})) {
     command->formatter(style);
-    command->get_help_ptr()->description("show this help and leave");
+    command->get_help_ptr()->description("show this help and exit");
   }
   for (CLI::Option* option : app.get_options()) {
-    if (option->check_lname("version")) option->description("show the version and leave");
+    if (option->check_lname("version")) option->description("show the version and exit");
   }
 }
 

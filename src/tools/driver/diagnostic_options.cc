@@ -74,7 +74,8 @@ class Warnings {
 void add_diagnostic_options(CLI::App& app, DiagnosticOptions& options) {
   command_line::add_error_format(app, options.format, {"human", "json", "sarif"}, diagnostic_group);
   app.add_option("-W", options.warnings,
-                 "-Wno-TAG turns a warning off, -WTAG on; -Werror makes warnings errors, -Werror=TAG one of them")
+                 "-Wno-TAG disables a warning, -WTAG enables it; -Werror makes warnings errors, -Werror=TAG one of\n"
+                 "them")
       ->type_name("TAG")
       ->group(diagnostic_group)
       ->allow_extra_args(false);

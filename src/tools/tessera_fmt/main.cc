@@ -17,6 +17,7 @@ using namespace tessera;
 
 namespace {
 
+constexpr int exit_unformatted = 2;
 constexpr int exit_bug = 70;
 
 struct Options {
@@ -43,19 +44,18 @@ constexpr const char* footer =
     "\n"
     "Exit status:\n"
     "  0   success\n"
-    "  1   --check found a file that would change, or a file has syntax errors or cannot be read "
-    "or\n"
-    "      written, or the command line has errors\n"
+    "  1   a file has syntax errors or cannot be read or written, or the command line has errors\n"
+    "  2   --check found a file that would change, and no errors\n"
     "  70  an internal error\n"
     "\n"
     "Environment:\n"
-    "  NO_COLOR  any text turns the colours of messages off";
+    "  NO_COLOR  any text disables the colours of messages";
 
 void add_options(CLI::App& app, Options& options) {
   app.add_option("PATH", options.inputs, "files, folders of them, or - for standard input")
       ->required();
   app.add_flag("--check", options.check,
-               "write nothing; name the files that would change and exit with 1")
+               "write nothing; name the files that would change and exit with 2")
       ->group("What is done");
   app.add_flag("--diff", options.diff, "write nothing; print what would change as a unified diff")
       ->group("What is done");
@@ -102,7 +102,8 @@ class Run {
       file(name);
     for (const std::string& problem : problems) report(diag::command_line, problem);
     if (is_bug_) return exit_bug;
-    return failed_ ? driver::exit_user_error : driver::exit_success;
+    if (failed_) return driver::exit_user_error;
+    return unformatted_ ? exit_unformatted : driver::exit_success;
   }
 
  private:
@@ -121,6 +122,7 @@ class Run {
 
   const Options& options_;
   bool failed_ = false;
+  bool unformatted_ = false;
   bool is_bug_ = false;
 };
 
@@ -138,7 +140,7 @@ void Run::success(const std::string& path, const std::string& name, const std::s
   bool changed = result.text != before;
   if (options_.check && changed) {
     driver::write_stderr(fmt::format("{} is not formatted\n", escape_control(name)));
-    failed_ = true;
+    unformatted_ = true;
   }
   if (options_.diff) return write("-", tools::unified_diff(name, before, result.edits));
   if (options_.check) return;

@@ -129,19 +129,19 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--no-verify", options.no_verify, "do not verify after each pass")->group("Passes");
   app.add_flag("--no-locations", options.no_locations, "print IR without locations in the source")
       ->group("What is printed");
-  app.add_option("--show-layout", options.layout, "draw a layout and leave: who holds each element, or where it lies")
+  app.add_option("--show-layout", options.layout, "draw a layout and exit: each element's place")
       ->type_name("LAYOUT")
       ->group("Other things to do");
-  app.add_flag("--list-passes", options.list_passes, "list all passes and leave")
+  app.add_flag("--list-passes", options.list_passes, "list all passes and exit")
       ->group("Other things to do");
-  app.add_flag("--list-ops", options.list_ops, "list all ops and leave")->group("Other things to do");
+  app.add_flag("--list-ops", options.list_ops, "list all ops and exit")->group("Other things to do");
   driver::add_diagnostic_options(app, options.diagnostics);
   app.footer(
       "Examples:\n"
       "  tesserac mlp.tsr --dump=graph -o graph.tir\n"
       "  tessera-opt --passes=canonicalize,cse graph.tir -o simpler.tir\n"
       "  tessera-opt --passes=canonicalize --print-after=all graph.tir\n"
-      "  tessera-opt --show-layout='#wgmma<acc, 64 x 32>'\n"
+      "  tessera-opt --show-layout='#wgmma<acc, 64 x 32, warps = 4>'\n"
       "\n"
       "Exit status:\n"
       "  0   success\n"
@@ -149,7 +149,7 @@ void add_options(CLI::App& app, Options& options) {
       "  70  an internal error; a file that shows it is named\n"
       "\n"
       "Environment:\n"
-      "  NO_COLOR  any text turns the colours of messages off");
+      "  NO_COLOR  any text disables the colours of messages");
   driver::finish_options(app);
 }
 

@@ -57,7 +57,7 @@ constexpr const char* footer =
     "  tesserac mlp.tsr --target=cpu:x86-64-v4,cuda:sm_90a\n"
     "  tesserac mlp.tsr --dump=tirh,tirt,llvm --target=cpu:x86-64-v4\n"
     "  tesserac mlp.tsr --dump=graph -o g.tir && tesserac g.tir -o mlp.bundle\n"
-    "  tesserac mlp.tsr --report --dims B=8 --target=cpu:x86-64-v4\n"
+    "  tesserac mlp.tsr --report --dims B=8,S=64 --target=cpu:x86-64-v4\n"
     "\n"
     "Exit status:\n"
     "  0   success\n"
@@ -65,7 +65,7 @@ constexpr const char* footer =
     "  70  an internal error; a file that shows it is named\n"
     "\n"
     "Environment:\n"
-    "  NO_COLOR  any text turns the colours of messages off";
+    "  NO_COLOR  any text disables the colours of messages";
 
 // Sections of --help.
 constexpr const char* input_group = "Input";
@@ -207,9 +207,9 @@ void add_options(CLI::App& app, Options& options) {
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_flag("!--no-locations", compile.locations,
-               "leave out the locations in the source, of IR that --dump, --print-before and --print-after print")
+               "omit the locations in the source from IR that --dump, --print-before and --print-after print")
       ->group(pass_group);
-  app.add_option("--disable-pass", compile.disabled_passes, "leave out these passes; results stay within their bounds")
+  app.add_option("--disable-pass", compile.disabled_passes, "omit these passes; results stay within their bounds")
       ->type_name("PASS,...")
       ->group(pass_group)
       ->delimiter(',')

@@ -408,16 +408,16 @@ TEST_CASE("tsr inspect shows a bundle in each form", "[tsr]") {
 
 TEST_CASE("tsr bench times entries for given dims", "[tsr]") {
   Workspace work;
-  Ran ran = work.tsr("bench m.bundle layer --dim B=4 --dim D=8 --runs 10 --warmup 1");
+  Ran ran = work.tsr("bench m.bundle layer --dims B=4 --dims D=8 --runs 10 --warmup 1");
   CHECK(ran.code == 0);
   CHECK(ran.output.find("layer  median ") == 0);
   CHECK(ran.output.find("(10 runs)") != std::string::npos);
-  ran = work.tsr("bench m.bundle --dim B=4 --dim D=8 --runs 2 --json");
+  ran = work.tsr("bench m.bundle --dims B=4 --dims D=8 --runs 2 --json");
   CHECK(ran.output.find("{\"target\": \"cpu:x86-64-v3\", \"dims\": {\"B\": 4, \"D\": 8}, "
                         "\"entries\": [\n  {\"entry\": \"layer\", \"runs\": 2, ") == 0);
-  ran = work.tsr("bench m.bundle layer --dim D=8 --runs 1");
+  ran = work.tsr("bench m.bundle layer --dims D=8 --runs 1");
   CHECK(ran.code == 1);
-  CHECK(ran.output.find("tsr: error: layer needs --dim B=N") ==
+  CHECK(ran.output.find("tsr: error: layer needs --dims B=N") ==
         0);
 }
 
@@ -604,7 +604,7 @@ TEST_CASE("tsr runs and times entries on a GPU", "[tsr][cuda]") {
           "tsr: error: --interpret runs on the CPU, not on cuda:0\n");
   }
   SECTION("times are the GPU's") {
-    Ran ran = work.tsr("bench c.bundle --dim B=2 --dim D=3 --device cuda:0 --runs 12 --json");
+    Ran ran = work.tsr("bench c.bundle --dims B=2 --dims D=3 --device cuda:0 --runs 12 --json");
     REQUIRE(ran.code == 0);
     CHECK(ran.output.find("\"target\": \"cuda:sm_90a\"") != std::string::npos);
     CHECK(ran.output.find("\"runs\": 12, \"median_s\": 0.002") != std::string::npos);

@@ -26,6 +26,7 @@ namespace {
 constexpr int invalid_value = 1;
 constexpr int invalid_context = 201;
 constexpr int illegal_address = 700;
+constexpr int not_supported = 801;
 
 struct Stream {
   std::deque<std::function<void()>> waiting;
@@ -38,7 +39,7 @@ struct Event {
 };
 
 struct Function {
-  const FakeKernel* kernel;
+  const FakeKernel* kernel;  ///< null: it is found, and cannot be launched
   int shared_limit = 48 << 10;
 };
 
@@ -141,6 +142,7 @@ void read_params(const FakeKernel& kernel, void** params, FakeArguments& argumen
 
 int launch(const LaunchConfig& config, unsigned cluster, FunctionHandle handle, void** params) {
   auto& function = *reinterpret_cast<Function*>(handle);
+  if (!function.kernel) return not_supported;
   bool is_sound = config.grid_x > 0 && config.grid_y == 1 && config.grid_z == 1 &&
                   config.grid_x % cluster == 0 && config.block_x * config.block_y <= 1024 &&
                   int(config.shared_bytes) <= function.shared_limit;
@@ -161,6 +163,16 @@ int launch(const LaunchConfig& config, unsigned cluster, FunctionHandle handle, 
     if (!kernel->run(arguments)) machine().sticky = illegal_address;
   });
   return success;
+}
+
+/// Does the image declare the entry? Its name ends at a parenthesis, as in PTX, or with the line.
+bool has_entry(const std::string& text, const std::string& name) {
+  std::string declared = ".entry " + name;
+  for (size_t at = text.find(declared); at != std::string::npos; at = text.find(declared, at + 1)) {
+    size_t end = text.find_first_not_of(" \t", at + declared.size());
+    if (end != std::string::npos && (text[end] == '(' || text[end] == '\n')) return true;
+  }
+  return false;
 }
 
 using Lock = std::lock_guard<std::recursive_mutex>;
@@ -461,7 +473,7 @@ int cuEventElapsedTime(float* milliseconds, EventHandle start, EventHandle end) 
   return success;
 }
 
-/// An image is text with ".entry NAME" lines; a cubin has an ELF header before it and a line
+/// An image is PTX, or text with ".entry NAME" lines; a cubin has an ELF header before it and a line
 /// ".target sm_NN".
 int cuModuleLoadDataEx(ModuleHandle* handle, const void* image, unsigned count, int* options,
                        void** values) {
@@ -499,8 +511,7 @@ int cuModuleGetFunction(FunctionHandle* handle, ModuleHandle module, const char*
   if (int result = enter("cuModuleGetFunction")) return result;
   auto& owner = *reinterpret_cast<Module*>(module);
   const FakeKernel* kernel = find_fake_kernel(name);
-  bool is_there = owner.text.find(".entry " + std::string(name) + "\n") != std::string::npos;
-  if (!kernel || !is_there) return error_not_found;
+  if (!has_entry(owner.text, name)) return error_not_found;
   owner.functions.push_back({kernel});
   *handle = reinterpret_cast<FunctionHandle>(&owner.functions.back());
   return success;
