@@ -104,7 +104,7 @@ def type_lists():
     plain = re.findall(r'\{"(\w+)", PatternKind', named)
     policies = [word for name in ("apply_state_policy", "apply_policy") for word in re.findall(
         r'text == "(\w+)"', function_body("src/frontend/evaluate/type_expr.cc", f"bool TypeReader::{name}", "policies"))]
-    known = between(source("src/frontend/format/policies.h"), "policies[] = {", "};", "policies of the formatter")
+    known = between(source("src/frontend/syntax/policies.h"), "policies[] = {", "};", "policies of the formatter")
     expect_same(re.findall(r'"(\w+)"', known), set(policies), "policies that the formatter knows")
     aliases = between(source("src/frontend/values/check_numerics.cc"), "DTypeName names[]", "};", "spellings of dtypes")
     dtypes = re.findall(r'^DTYPE\(.*"(\w+)"\)', source("src/ir/numbers/dtypes.def"), re.M)

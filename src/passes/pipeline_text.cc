@@ -39,6 +39,17 @@ struct Forwarded {
   std::string value;
 };
 
+/// A phase without passes stands for work that another part of the compiler does, or that nothing does yet.
+void report_empty_phase(std::string_view name, DiagnosticEngine& diagnostics) {
+  auto builder = diagnostics.report(diag::empty_phase, {}, name);
+  constexpr std::string_view nothing = "nothing: ";
+  for (const Phase& phase : all_phases()) {
+    if (phase.name != name) continue;
+    bool is_empty = phase.summary.starts_with(nothing);
+    builder.note({}, is_empty ? std::string(phase.summary.substr(nothing.size())) : "it has no passes for this target");
+  }
+}
+
 class PipelineReader {
  public:
   PipelineReader(std::string_view text, const Machine* machine, DiagnosticEngine& diagnostics)
@@ -89,6 +100,8 @@ class PipelineReader {
     if (pass) {
       steps_.push_back(std::move(step));
     } else {
+      bool has_options = !forwarded_.empty() && forwarded_.back().phase == name;
+      if (phase->empty() && !has_options) report_empty_phase(name, diagnostics_);
       steps_.insert(steps_.end(), phase->begin(), phase->end());
     }
     return success;

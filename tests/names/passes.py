@@ -2,6 +2,7 @@
 import functools
 import os
 import re
+import subprocess
 
 import language
 from founding import program
@@ -79,6 +80,9 @@ def nothing(name):
     def check():
         before = until(name)[:-1] if name not in PHASES[:2] else ("cse",)
         assert after("linear.tsr", *before, name) == after("linear.tsr", *before), f"{name} changes something"
+        done = subprocess.run([BIN / "tessera-opt", graph("linear.tsr"), f"--passes={name}", f"--target={GPU}"],
+                              capture_output=True, text=True, check=True)
+        has(done.stderr, rf"warning: phase '{name}' finds nothing to do \[empty-phase\]")
     return check
 
 

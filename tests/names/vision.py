@@ -58,7 +58,7 @@ def f(x: Tensor[M, 64, bf16 @accum(f32)], w: Tensor[64, 8, bf16]) -> Tensor[M, 8
 """
 LOSS = "@jit\ndef f(x: Tensor[N, fp16 @loss_scale(1024)]):\n    return x * 2.0\n"
 DECLARED = """\
-def logged(x: Tensor[N, f32]) -> Tensor[N, f32] !{io, collective(batch)}:
+def logged(x: Tensor[N, f32]) -> Tensor[N, f32] !{EFFECT}:
     return x + 1.0
 
 @jit
@@ -178,7 +178,14 @@ def placed(where):
 
 def unplaced(where, target=GPU):
     """Work and data that are placed somewhere on one device: the code is that of any other place."""
-    return ignored(where, "device(gpu[0])", placed(where), target=target, stages="ptx" if target == GPU else "asm")
+    return no_effect(where, "device(gpu[0])", placed(where), target=target, stages="ptx" if target == GPU else "asm")
+
+
+def no_effect(name, without, program, target=GPU, stages="ptx"):
+    """A name that changes no code, which a warning at its place says."""
+    line = program[:program.index(name)].count("\n") + 1
+    return both(ignored(name, without, program, stages, target),
+                warns(program, rf":{line}:\d+: warning: .* changes nothing on any target \[hint-no-effect\]", target=target))
 
 
 def refused(name):
@@ -317,12 +324,15 @@ def tuned(*names):
     """Of the choices the first is what is compiled."""
     def check():
         has(dump(TUNED, "sched"), r"schedule = \{block = \{k = 32, m = 64, n = 64\}, stages = 2, warps = 4\}")
+        warns(TUNED, r"block\(k=32, m=64, n=64\), stages=2, warps=4 \[not-tuned\]", target=GPU)()
         for name in names:
             ignored(*name, TUNED)()
+            for wrong in ('metric="banana"', "budget_ms=-5", "cache=3"):
+                refuses(TUNED.replace(name[0], wrong), r"\[wrong-kind\]")()
     return check
 
 
-METRIC = ('metric="latency_ms", budget_ms=180, cache="~/.sched"', 'metric="banana"')
+METRIC = ('metric="latency_ms", budget_ms=180, cache="~/.sched"', 'metric="latency_ms", budget_ms=7')
 
 
 def chain(text, *patterns):
@@ -508,7 +518,8 @@ PROGRAMS = {
     "static checks + runtime guards": run_time_guard,
     "Effects for randomness, IO, and distributed collectives": both(
         shows(EFFECTS, "graph", r'effects = \["rng"\]', target=CPU), refuses(IMPURE, r"\[impure-call\]"),
-        ignored(" !{io, collective(batch)}", "", DECLARED, target=CPU, stages="asm")),
+        *(refuses(DECLARED.replace("EFFECT", each), r"effect '%s' .*\[impure-call\]" % re.escape(each))
+          for each in ("io", "collective(batch)"))),
     "fp8 in, bf16 accum, fp32 master": both(
         shows("f8.tsr", "graph", r"gir\.gemm %x, %w \{accum = f32\}", target=CPU), accum, optimizer),
     'mesh(devs).shard(W{"d_model"})': both(unplaced('mesh(devs).shard(W["d_model"])'), several_devices),
@@ -517,7 +528,7 @@ PROGRAMS = {
     "Op fusion, rematerialization": shows("linear.tsr", "sched", r'epilogue = \["add", "gelu", "mul", "cast"\]'),
     "memory planning with liveness": intervals,
     "NaN/Inf sentinels": poisoned,
-    "loss-scales": ignored(" @loss_scale(1024)", "", LOSS),
+    "loss-scales": no_effect(" @loss_scale(1024)", "", LOSS),
     "safe softmax/attention": both(safe("softmax"), attention),
     "custom ops bind straight to the kernel layer": transposed,
     "Tile-first SPMD DSL (a la Triton/Warp)": transposed,
@@ -558,7 +569,7 @@ PROGRAMS = {
     "Tensor[Dims…, DType @policy…]": POLICIES,
     "@accum(f32|bf16)": accum,
     "@stochastic_round": stochastic,
-    "@loss_scale(k)": ignored(" @loss_scale(1024)", "", LOSS),
+    "@loss_scale(k)": no_effect(" @loss_scale(1024)", "", LOSS),
     "@saturate": saturated,
     "fp32, tf32, bf16, fp16, fp8(e4m3|e5m2), int8/4": dtypes,
     "+ per-channel scales": channels,
@@ -570,15 +581,15 @@ PROGRAMS = {
     'KVCache["B","H","S_max","D_h", dtype] @rolling_window @device(gpu)': rolling,
     "OptimizerState[param]": optimizer,
     "@fp32_master": optimizer,
-    "@paged": ignored(" @paged", "", STATE),
-    "@checkpointable": ignored(" @checkpointable", "", STATE),
+    "@paged": no_effect(" @paged", "", STATE),
+    "@checkpointable": no_effect(" @checkpointable", "", STATE),
     "append, prune, offload, prefetch": both(pruned, rolling),
-    "with device(gpu[n])": ignored("device(gpu[n])", 'prefetch(x, into="l2")', placed("device(gpu[n])")),
+    "with device(gpu[n])": no_effect("device(gpu[n])", 'prefetch(x, into="l2")', placed("device(gpu[n])")),
     'prefetch(obj, into="smem", overlap="compute")': both(
         unplaced('prefetch(x, into="smem", overlap="compute")'),
         warns(placed('prefetch(x, into="smem", overlap="compute")'), r"\[hint-no-effect\]", target=GPU)),
     "maps to DMA/TMA, double-buffering": both(stages, shows("linear.tsr", "ptx", r"cp\.async\.bulk\.tensor")),
-    "on mesh(devs)": ignored("    on mesh(devs)\n", "", placed("device(gpu[0])").replace(
+    "on mesh(devs)": no_effect("    on mesh(devs)\n", "", placed("device(gpu[0])").replace(
         "    return y", "    on mesh(devs)\n    return y")),
     "with mesh(..., layout=...)": both(unplaced('mesh(devs, layout={"batch": "shard", "params": "replicate"})'),
                                        several_devices),
@@ -604,11 +615,11 @@ PROGRAMS = {
     "Lowering inspector": inspector,
     "Graph IR + tuned schedules + fatbins; per-arch variants": variants,
     "ordered reductions, fixed tie-breakers": ties,
-    "@jit @autodiff": both(ignored(" @autodiff", "", AUTODIFF), refused("grad")),
+    "@jit @autodiff": both(no_effect(" @autodiff", "", AUTODIFF), refused("grad")),
     'x: Tensor["B","S","D", bf16 @accum(f32)]': block,
     "cache: KVCache, *, heads: int, p: float": block,
     'with device(gpu), prefetch(cache, into="smem", overlap="compute"):': both(
-        block, ignored('device(gpu), prefetch(x, into="smem", overlap="compute")', "device(gpu[0])",
+        block, no_effect('device(gpu), prefetch(x, into="smem", overlap="compute")', "device(gpu[0])",
                        placed('device(gpu), prefetch(x, into="smem", overlap="compute")'))),
     "matmul(x, Wqkv)": block,
     "split_qkv(qkv, heads=heads)": block,

@@ -31,6 +31,17 @@ void Evaluator::record_effect(std::string_view effect, Loc loc) {
   frames_.back().effects.emplace(effect, loc);
 }
 
+void Evaluator::record_declared(const Function& function, Loc call) {
+  if (!function.def) return;
+  for (const ast::Expr* expr : function.def->effects) {
+    std::string effect = effect_text(*expr);
+    if (effect != "io" && !effect.starts_with("collective(")) continue;
+    CallFrame& frame = frames_.back();
+    bool is_first = frame.effects.emplace(effect, expr->loc).second;
+    if (is_first && call.known()) frame.effect_calls[effect].emplace_back(function.name, call);
+  }
+}
+
 void Evaluator::check_effects(const CallFrame& frame) {
   const Function& function = *frame.function;
   if (!function.def) return;

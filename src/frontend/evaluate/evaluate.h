@@ -275,6 +275,9 @@ class Evaluator {
   bool may_call(const Function& function, Loc loc);
   /// The function in progress does something beside giving its result.
   void record_effect(std::string_view effect, Loc loc);
+  /// The effects that a function declares and that no op has: its declaration is all that is known of them.
+  /// `call` is known where the function has no frame of its own.
+  void record_declared(const Function& function, Loc call = {});
   /// Whether what is evaluated is the value of a file's name, which everything in the file shares.
   bool defines_constant() const { return defines_constant_; }
   /// The call in progress.
@@ -403,7 +406,7 @@ class Evaluator {
   Datum index_device(const Device& device, ast::ExprList indices, Scope& scope, Loc loc);
   Datum make_device(const BoundArguments& arguments);
   Datum make_prefetch(const BoundArguments& arguments);
-  void warn_of_device(const Device& device, Loc loc);
+  void warn_of_placement(const Placement& placement, Loc loc);
   Datum make_mesh(const BoundArguments& arguments);
   bool check_layout(const Datum& layout, Loc loc);
   Datum mesh_member(const Datum& mesh, const ast::Identifier& name);

@@ -439,6 +439,7 @@ Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
   }
   continuation_ = after;
   set_device(std::move(device));
+  record_declared(function);
   check_effects(frames_.back());
   if (EvaluationObserver* observer = session_.observer()) {
     observer->returned(function, frames_.back().result, frames_.back().effects);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "frontend/evaluate/evaluate.h"
-#include "ir/numbers/machine.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -168,14 +167,20 @@ Datum Evaluator::shard(const MeshMember& member, const std::vector<CallArgument>
   return member.mesh();
 }
 
-/// A program runs on the targets that it is compiled for, whatever it asks for.
-void Evaluator::warn_of_device(const Device& device, Loc loc) {
-  bool wants_gpu = device.kind() == "gpu";
-  for (const std::string& target : session_.options().targets) {
-    const Machine* machine = find_machine(target);
-    if (!machine || machine->is_gpu() == wants_gpu) continue;
-    report(diag::hint_no_effect, loc, device.describe(), wants_gpu ? "a CPU" : "a GPU")
-        .help("targets say what a program is compiled for: --target=…");
+/// A program runs on one device of the targets that it is compiled for, whatever it asks for.
+void Evaluator::warn_of_placement(const Placement& placement, Loc loc) {
+  auto warn = [&](std::string_view what) { return report(diag::hint_no_effect, loc, what, "any target"); };
+  switch (placement.kind()) {
+    case Placement::Kind::Device:
+      warn(static_cast<const OnDevice&>(placement).device().describe())
+          .help("targets say what a program is compiled for: --target=…");
+      return;
+    case Placement::Kind::Prefetch:
+      warn("'prefetch'");
+      return;
+    case Placement::Kind::Mesh:
+      bool has_layout = !static_cast<const Mesh&>(placement).layout().entries.empty();
+      warn(fmt::format("{}{}", placement.describe(), has_layout ? " with a layout" : ""));
   }
 }
 
@@ -197,9 +202,7 @@ bool Evaluator::enter_context(const Datum& context, Loc loc) {
     return false;
   }
   if (on) set_device(on->device().name());
-  if (on) warn_of_device(on->device(), loc);
-  if (const auto* mesh = context.object_as<Mesh>()) warn_of_device(mesh->devices()[0], loc);
-  if (context.object_as<Prefetch>()) report(diag::hint_no_effect, loc, "'prefetch'", "any target");
+  warn_of_placement(*placement, loc);
   enter(*placement, loc);
   return true;
 }

@@ -9,6 +9,7 @@
 #include "frontend/evaluate/kernel_scan.h"
 #include "frontend/evaluate/session.h"
 #include "frontend/syntax/ast_walk.h"
+#include "frontend/syntax/policies.h"
 #include "frontend/values/foreign.h"
 #include "support/diagnostic_rows.h"
 
@@ -40,15 +41,22 @@ const std::map<std::string, DecoratorMeaning, std::less<>>& decorators() {
   return table;
 }
 
+bool gives_schedule(std::string_view decorator) {
+  return decorator == "kernel.schedule" || decorator == "kernel.autotune";
+}
+
 std::string decorator_name(const ast::Decorator& decorator) {
   std::string name = ast::dotted(decorator.path);
   constexpr std::string_view prefix = "tessera.";
   return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
+/// Those that a misspelt one may stand for. One that is refused itself helps nobody.
 std::vector<std::string> decorator_names() {
   std::vector<std::string> names;
-  for (const auto& [name, meaning] : decorators()) names.push_back(name);
+  for (const auto& [name, meaning] : decorators()) {
+    if (meaning != DecoratorMeaning::Unsupported) names.push_back(name);
+  }
   return names;
 }
 
@@ -118,7 +126,7 @@ bool Session::check_decorator(const ast::Def& def, const ast::Decorator& decorat
   std::string name = decorator_name(decorator);
   DecoratorMeaning meaning = decorators().find(name)->second;
   if (meaning == DecoratorMeaning::Unsupported) return true;
-  bool has_schedule = name == "kernel.schedule" || name == "kernel.autotune";
+  bool has_schedule = gives_schedule(name);
   if (!decorator.arguments.empty() && !has_schedule && meaning != DecoratorMeaning::Numerics) {
     size_t given = decorator.arguments.size();
     auto builder = report(diag::wrong_argument_count, decorator.loc, "@" + name, "no arguments",
@@ -148,6 +156,16 @@ bool Session::check_decorator(const ast::Def& def, const ast::Decorator& decorat
   return true;
 }
 
+/// The compiler chooses the tiles of a kernel on whole tensors, whatever schedule it has.
+void Session::warn_of_schedules(const ast::Def& def) {
+  for (const ast::Decorator& decorator : def.decorators) {
+    std::string name = decorator_name(decorator);
+    if (!gives_schedule(name)) continue;
+    report(diag::hint_no_effect, decorator.loc, fmt::format("'@{}'", name), "any target")
+        .help(fmt::format("'{}' names no axes; a kernel that calls tile.context has a schedule", def.name.text));
+  }
+}
+
 Function* Session::make_function(const ast::Def& def, Scope& scope) {
   Function* function = new_function();
   function->name = std::string(def.name.text);
@@ -160,7 +178,9 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
     if (it == decorators().end()) {
       auto builder = report(diag::unknown_decorator, decorator.loc, name);
       std::string_view help = help_for_decorator(name);
-      if (!help.empty()) {
+      if (is_policy(name)) {
+        builder.help(fmt::format("'@{}' is a policy: it stands behind a dtype or the type of a state", name));
+      } else if (!help.empty()) {
         builder.help(std::string(help));
       } else {
         builder.suggest(sources(), decorator.loc, name, decorator_names());
@@ -185,13 +205,15 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
         function->numerics = &decorator;
         break;
       case DecoratorMeaning::Autodiff:
-        break;  // says that derivatives will be asked for, which changes nothing of the function
+        report(diag::hint_no_effect, decorator.loc, "'@autodiff'", "any target");
+        break;
       case DecoratorMeaning::Unsupported:
         function->unsupported = name;
         break;
     }
   }
   if (function->kind == FunctionKind::Kernel) find_whole_tensors(*function);
+  if (function->of_tiles) warn_of_schedules(def);
   return function;
 }
 

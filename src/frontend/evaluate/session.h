@@ -187,6 +187,7 @@ class Session {
   void enter_names(SourceModule& module);
   void enter(SourceModule& module, const ast::Stmt& stmt);
   void enter_def(SourceModule& module, const ast::Def& def);
+  void warn_of_schedules(const ast::Def& def);
   void enter_params(SourceModule& module, const ast::Param& stmt);
   void enter_module(SourceModule& module, const ast::Module& stmt);
   void check_module(const ast::Module& stmt, Scope& scope);

@@ -4,6 +4,7 @@
 
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/evaluate/kernel_scan.h"
+#include "frontend/evaluate/placement.h"
 #include "frontend/evaluate/session.h"
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/dims.h"
@@ -53,6 +54,8 @@ class TypeReader {
   TypePattern read_tuple(ast::ExprList elements, Loc loc);
   TypePattern read_state(StateKind kind, const ast::Subscript& subscript);
   TypePattern read_repeated(const ast::List& list, const ast::Expr& count, Loc loc);
+  void warn_of_policy(const ast::Expr& policy, std::string_view name);
+  bool read_device(const ast::Expr& argument);
   bool apply_state_policy(const ast::Expr& policy, TypePattern& pattern);
   DimPattern read_dim(const ast::Expr& expr, PatternKind kind);
   DimPattern read_string_dim(const ast::String& string, PatternKind kind);
@@ -265,16 +268,38 @@ TypePattern TypeReader::read_repeated(const ast::List& list, const ast::Expr& co
   return pattern.elements[0].kind == PatternKind::Poison ? poison(loc) : pattern;
 }
 
+/// A policy that is kept and that nothing reads yet.
+void TypeReader::warn_of_policy(const ast::Expr& policy, std::string_view name) {
+  evaluator_.report(diag::hint_no_effect, policy.loc, fmt::format("policy '@{}'", name), "any target");
+}
+
+bool TypeReader::read_device(const ast::Expr& argument) {
+  Datum device = evaluator_.evaluate(argument, scope_);
+  if (device.is_poison()) return false;
+  if (device.object_as<Device>()) return true;
+  evaluator_.report_wrong_kind(argument.loc, "the argument of '@device'", device,
+                               "a device, such as cpu, gpu or gpu[0]");
+  return false;
+}
+
 bool TypeReader::apply_state_policy(const ast::Expr& policy, TypePattern& pattern) {
   const auto* call = ast::as<ast::Call>(&policy);
   const auto* name = ast::as<ast::Name>(call ? call->callee : &policy);
   bool cache = pattern.state == StateKind::KVCache;
   StatePolicies& policies = pattern.state_policies;
-  if (name && call && name->text == "device" && call->arguments.size() == 1) return true;
+  auto ignored = [&](bool& kept) {
+    warn_of_policy(policy, name->text);
+    return kept = true;
+  };
+  if (name && call && name->text == "device" && call->arguments.size() == 1) {
+    if (!read_device(*call->arguments[0].value)) return false;
+    warn_of_policy(policy, name->text);
+    return true;
+  }
   if (name && !call && cache && name->text == "rolling_window") return policies.rolling_window = true;
   if (name && !call && !cache && name->text == "fp32_master") return policies.fp32_master = true;
-  if (name && !call && name->text == "paged") return policies.paged = true;
-  if (name && !call && name->text == "checkpointable") return policies.checkpointable = true;
+  if (name && !call && name->text == "paged") return ignored(policies.paged);
+  if (name && !call && name->text == "checkpointable") return ignored(policies.checkpointable);
   if (policy.kind == ast::NodeKind::ErrorExpr) return false;
   auto builder = evaluator_.report(diag::unknown_policy, policy.loc, name ? name->text : "…");
   std::vector<std::string> names = {"paged", "checkpointable", "device", cache ? "rolling_window" : "fp32_master"};
@@ -475,6 +500,7 @@ bool TypeReader::apply_policy(const ast::Expr& policy, TypePattern& pattern) {
       return false;
     }
     pattern.policies.loss_scale = scale;
+    if (scale) warn_of_policy(policy, name->text);
     return scale.has_value();
   }
   if (policy.kind == ast::NodeKind::ErrorExpr) return false;

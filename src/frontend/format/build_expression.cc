@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "frontend/format/builder.h"
-#include "frontend/format/policies.h"
+#include "frontend/syntax/policies.h"
 #include "frontend/syntax/precedence.h"
 
 namespace tessera::formatter {

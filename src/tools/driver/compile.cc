@@ -698,7 +698,19 @@ Status Compiler::write_bundle() {
   });
 }
 
+/// The dump of a file that only others import is nearly empty, which should not look like a failure of the compiler.
+void Compiler::warn_without_entries() {
+  if (!state_->graph || !state_->continued.empty() || !state_->source.exported_kernels.empty()) return;
+  for (Op* op : *state_->graph->body()) {
+    if (op->is(graph::info(graph::OpKind::Func)) && op->string_attr("role") == "entry") return;
+  }
+  diagnostics_.report(diag::dump_without_entries, {}, options_.input)
+      .help("write @jit above each function that is to be called from outside");
+}
+
 Status Compiler::write_dump() {
+  warn_without_entries();
+  if (diagnostics_.has_errors()) return failure;  // a warning that is an error
   if ((wants(Stage::Ptx) || wants(Stage::Cubin)) && !generate_ptx()) return failure;
   for (TargetOutput& target : state_->targets) {
     std::vector<Module*> modules = pointers(target.modules);

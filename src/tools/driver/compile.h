@@ -119,6 +119,7 @@ class Compiler {
   Status assemble(TargetOutput& target);
   Result<bool> make_tiles_smaller(TargetOutput& target, size_t index);
   bool lower_anew(TargetOutput& target, size_t index, Attr halvings);
+  void warn_without_entries();
   Status write_dump();
   void show_code();
   Status write_bundle();

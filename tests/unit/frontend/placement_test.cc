@@ -50,11 +50,12 @@ TEST_CASE("a hint that no target heeds is warned about, once for its place") {
   };
   using Texts = std::vector<std::string>;
   const std::string on_gpu = "    with device(gpu[0]):\n        x = x + 1.0\n";
-  CHECK(warnings(on_gpu, {"cuda:sm_90a"}).empty());
-  CHECK(warnings(on_gpu, {}).empty());
-  CHECK(warnings(on_gpu, {"cpu:x86-64-v3", "cpu:x86-64-v4", "cuda:sm_80"}) ==
-        Texts{"device gpu[0] changes nothing on a CPU"});
-  CHECK(warnings("    on mesh(cpu)\n", {"cuda:sm_80"}) == Texts{"device cpu changes nothing on a GPU"});
+  for (const Texts& targets : {Texts{"cuda:sm_90a"}, Texts{}, Texts{"cpu:x86-64-v3", "cpu:x86-64-v4", "cuda:sm_80"}}) {
+    CHECK(warnings(on_gpu, targets) == Texts{"device gpu[0] changes nothing on any target"});
+  }
+  CHECK(warnings("    on mesh(cpu)\n", {"cuda:sm_80"}) == Texts{"a mesh of 1 device changes nothing on any target"});
+  CHECK(warnings("    on mesh(gpu, layout={\"batch\": \"shard\"})\n", {"cuda:sm_80"}) ==
+        Texts{"a mesh of 1 device with a layout changes nothing on any target"});
   CHECK(warnings("    for i in range(3):\n        with prefetch(x):\n            x = x + 1.0\n", {"cuda:sm_90a"}) ==
         Texts{"'prefetch' changes nothing on any target"});
 }

@@ -407,6 +407,7 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   if (is_within_library(function, loc)) widen_operands(signature, *scope, narrow);
   if (!bind_signature(function, signature, *scope, locs, loc)) return Datum::poison();
   if (!record_numerics(function)) return Datum::poison();
+  record_declared(function, loc);
   std::vector<Value*> operands;
   std::vector<NamedAttr> constants;
   std::vector<Attr> numbers;

@@ -96,6 +96,8 @@ class KernelBuilder : public Evaluator {
   bool choose_blocks(Loc loc);
   bool is_shared_by_columns(std::string_view axis) const;
   int64_t tile_extent(int64_t chosen, Dim extent) const;
+  bool check_tuning(const ast::Argument& argument, const Datum& value);
+  void warn_of_tuning(const ast::Decorator& decorator, const std::optional<ScheduleLayer>& space);
   void warn_if_unread(std::string_view key, Attr value, Loc loc);
   bool apply(const ScheduleLayer& layer, std::map<std::string, int64_t>& block, Loc loc);
   bool is_used(const KernelAxis& axis);

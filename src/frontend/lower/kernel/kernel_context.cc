@@ -194,6 +194,7 @@ bool KernelBuilder::read_decorator(const ast::Decorator& decorator,
                                    std::vector<ScheduleLayer>& layers) {
   std::string_view name = decorator.path.back().text;
   if (name != "schedule" && name != "autotune") return true;
+  std::optional<ScheduleLayer> space;
   for (const ast::Argument& argument : decorator.arguments) {
     std::string_view keyword = argument.name.text;
     Datum value = evaluate(*argument.value, *function_.scope);
@@ -203,6 +204,7 @@ bool KernelBuilder::read_decorator(const ast::Decorator& decorator,
     if (value.is(DatumKind::Schedule)) {
       layers.push_back(to_layer(context(), value, argument.loc));
       layers.back().is_space = is_space;
+      space = layers.back();
       continue;
     }
     if (value.is_poison()) return false;
@@ -211,12 +213,46 @@ bool KernelBuilder::read_decorator(const ast::Decorator& decorator,
              describe(value), "a schedule");
       return false;
     }
-    if (keyword != "metric" && keyword != "budget_ms" && keyword != "cache") {
-      report(diag::unknown_keyword, argument.loc, "kernel.autotune", keyword);
-      return false;
-    }
+    if (!check_tuning(argument, value)) return false;
   }
+  if (name == "autotune") warn_of_tuning(decorator, space);
   return true;
+}
+
+/// What a tuner is to measure, for how long, and where its results go.
+bool KernelBuilder::check_tuning(const ast::Argument& argument, const Datum& value) {
+  std::string_view keyword = argument.name.text, wanted;
+  if (keyword == "metric") {
+    if (!value.is(DatumKind::String) || value.as_string() != "latency_ms") wanted = "\"latency_ms\"";
+  } else if (keyword == "budget_ms") {
+    if (!value.is_number() || !(value.as_double() > 0)) wanted = "a number above 0";
+  } else if (keyword == "cache") {
+    if (!value.is(DatumKind::String) || value.as_string().empty()) wanted = "the path of a folder";
+  } else {
+    report(diag::unknown_keyword, argument.loc, "kernel.autotune", keyword);
+    return false;
+  }
+  if (wanted.empty()) return true;
+  report(diag::wrong_kind, argument.value->loc, fmt::format("'{}'", keyword), to_text(value), wanted);
+  return false;
+}
+
+void KernelBuilder::warn_of_tuning(const ast::Decorator& decorator, const std::optional<ScheduleLayer>& space) {
+  if (session().is_builtin(decorator.loc)) return;
+  std::vector<std::string> chosen;
+  if (space) {
+    for (int64_t extent : space->positional) chosen.push_back(fmt::format("{}", extent));
+    for (const auto& [axis, extent] : space->block) {
+      bool is_applied = !space->is_space || !is_shared_by_columns(axis);
+      if (is_applied) chosen.push_back(fmt::format("{}={}", axis, extent));
+    }
+    if (!chosen.empty()) chosen = {fmt::format("block({})", fmt::join(chosen, ", "))};
+    for (const auto& [key, value] : space->keys) chosen.push_back(fmt::format("{}={}", key, value->text));
+  }
+  std::string schedule = "the schedule that it has otherwise";
+  if (!chosen.empty()) schedule = fmt::format("the first choices, {}", fmt::join(chosen, ", "));
+  session().report(diag::not_tuned, decorator.loc, function_.name, schedule)
+      .help("'@kernel.schedule(…)' gives a schedule without choices");
 }
 
 /// Enters what one layer says; extents by position count the axes in order.

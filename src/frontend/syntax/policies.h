@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace tessera::formatter {
+namespace tessera {
 
 inline constexpr std::string_view policies[] = {
     "accum", "checkpointable", "device",   "fp32_master",      "loss_scale",
@@ -16,4 +16,4 @@ inline bool is_policy(std::string_view name) {
   return std::find(std::begin(policies), std::end(policies), name) != std::end(policies);
 }
 
-}  // namespace tessera::formatter
+}  // namespace tessera
