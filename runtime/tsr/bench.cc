@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 #include <set>
 
 #include "runtime/files/text.h"
@@ -13,6 +14,8 @@
 #include "runtime/tsr/stopwatch.h"
 #include "runtime/tsr/tensor_files.h"
 #include "runtime/tsr/terminal.h"
+#include "support/render/units.h"
+#include "tools/report/report.h"
 
 namespace tessera::tool {
 
@@ -44,7 +47,9 @@ constexpr const char* epilogue =
     "After --warmup calls, an entry is called --runs times, or until --seconds are over and at\n"
     "least 5 times. Printed are the median, the minimum and the 95th percentile. On a GPU the "
     "times\n"
-    "are the GPU's own; ten calls are queued at a time.\n"
+    "are the GPU's own; ten calls are queued at a time. Where the bundle has the work of an entry, its\n"
+    "FLOP/s and bytes/s at the median follow, and the share of the roofline of a typical machine: on a\n"
+    "CPU that of one core, times the number of threads.\n"
     "\n"
     "Examples:\n"
     "  tsr bench mlp.bundle mlp --dims B=64,S=128\n"
@@ -112,13 +117,17 @@ struct Timing {
   double median = 0;
   double least = 0;
   double p95 = 0;
+  std::optional<report::EntryWork> work{};
+
+  /// Of the time that a roofline gives for so many cores; 1 for a GPU.
+  double roofline_share(int cores) const { return work->seconds / cores / median; }
 };
 
 Timing summarise(const std::string& entry, std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
   size_t last = seconds.size() - 1;
   size_t p95 = (last * 95 + 99) / 100;
-  return {entry, seconds.size(), seconds[seconds.size() / 2], seconds[0], seconds[p95]};
+  return {entry, seconds.size(), seconds[seconds.size() / 2], seconds[0], seconds[p95], {}};
 }
 
 class Bench {
@@ -133,6 +142,7 @@ class Bench {
     if (entries.empty()) entries = session_.entry_names();
     if (entries.empty()) return fail("the bundle has no entries to time, only kernels");
     if (int code = check_dims(entries)) return code;
+    if (int code = read_target()) return code;
     std::vector<Timing> timings;
     for (const std::string& entry : entries) {
       if (int code = time_entry(entry, timings.emplace_back())) return code;
@@ -143,6 +153,26 @@ class Bench {
   }
 
  private:
+  int read_target() {
+    auto file = format::MappedFile::open(options_.bundle);
+    if (!file) return fail(file.error().text);
+    file_ = std::move(*file);
+    const char* target = "";
+    tsrGetModuleTarget(session_.module(), &target);
+    target_ = target;
+    if (session_.is_host()) cores_ = thread_count(options_.device);
+    if (!options_.json) put(cat("target ", target_, session_.is_host() ? cat(", threads ", cores_) : "", "\n"));
+    return exit_ok;
+  }
+
+  /// The work of a call for these dims, where the bundle has it.
+  std::optional<report::EntryWork> work_of(const std::string& entry) const {
+    report::Options sizes{.other_dims = 0, .entries = {entry}};  // integers that have no size are 0
+    for (size_t i = 0; i < names_.size(); ++i) sizes.dims[names_[i]] = values_[i];
+    auto work = report::work_of(file_->bytes(), target_, sizes);
+    return work ? *work : std::nullopt;
+  }
+
   int read_dims() {
     for (const std::string& text : options_.dims) {
       Assignment dim;
@@ -348,20 +378,25 @@ class Bench {
     }
     if (wanted != 0) seconds.resize(wanted);
     timing = summarise(entry, std::move(seconds));
+    timing.work = work_of(entry);
     return exit_ok;
   }
 
-  static void print_timing(const Timing& timing) {
+  void print_timing(const Timing& timing) const {
     put_bold(timing.entry);
     put(cat("  median ", seconds_text(timing.median), "  min ", seconds_text(timing.least), "  p95 ",
             seconds_text(timing.p95), "  (", timing.runs, " runs)\n"));
+    if (timing.work && timing.work->seconds > 0) {
+      const report::EntryWork& work = *timing.work;
+      put(cat("  ", flop_text(work.flop / timing.median), "/s  ", bytes_text(work.bytes / timing.median), "/s  ",
+              int64_t(timing.roofline_share(cores_) * 100 + 0.5), "% of the roofline of ",
+              work.machine, cores_ == 1 ? "" : cat(" x ", cores_), "\n"));
+    }
     std::fflush(stdout);
   }
 
   void print_json(const std::vector<Timing>& timings) const {
-    const char* target = "";
-    tsrGetModuleTarget(session_.module(), &target);
-    std::printf("{\"target\": \"%s\", \"dims\": {", target);
+    std::printf("{\"target\": \"%s\", \"dims\": {", target_.c_str());
     for (size_t i = 0; i < names_.size(); ++i) {
       std::printf("%s\"%s\": %lld", i ? ", " : "", names_[i].c_str(), (long long)values_[i]);
     }
@@ -370,14 +405,24 @@ class Bench {
       const Timing& t = timings[i];
       std::printf(
           "%s\n  {\"entry\": \"%s\", \"runs\": %zu, \"median_s\": %.9g, \"min_s\": %.9g, "
-          "\"p95_s\": %.9g}",
+          "\"p95_s\": %.9g",
           i ? "," : "", t.entry.c_str(), t.runs, t.median, t.least, t.p95);
+      if (t.work) {
+        std::printf(", \"flop\": %.17g, \"bytes\": %.17g, \"flop_per_s\": %.9g, \"bytes_per_s\": %.9g, "
+                    "\"roofline_share\": %.9g",
+                    t.work->flop, t.work->bytes, t.work->flop / t.median, t.work->bytes / t.median,
+                    t.roofline_share(cores_));
+      }
+      std::printf("}");
     }
     std::printf("\n]}\n");
   }
 
   const BenchOptions& options_;
   Session session_;
+  std::optional<format::MappedFile> file_;
+  std::string target_;
+  int cores_ = 1;  ///< of a CPU, whose peak figures are those of one core
   std::vector<std::string> names_;
   std::vector<int64_t> values_;
   Random random_;

@@ -22,6 +22,9 @@ struct DeviceOptions {
   uint64_t max_steps = 0;   ///< of the plan, in a call
 };
 
+/// The threads that kernels use on a CPU: those of the options, of TSR_THREADS, or all processors available.
+int thread_count(const DeviceOptions& options);
+
 /// Has the option take seconds, from a millisecond on.
 void take_seconds(CLI::Option& option, double most);
 

@@ -16,6 +16,7 @@
 #include "runtime/tsr/graph_ir.h"
 #include "runtime/tsr/numbered.h"
 #include "runtime/tsr/terminal.h"
+#include "support/render/units.h"
 #include "tools/report/report.h"
 
 namespace tessera::tool {
@@ -101,7 +102,7 @@ class Inspection {
   int print_summary(size_t bundle_bytes) const {
     const format::Manifest& manifest = bundle_.manifest();
     put_bold(options_.bundle);
-    put(cat("  ", bytes_text(bundle_bytes), "\n"));
+    put(cat("  ", bytes_text(double(bundle_bytes)), "\n"));
     put(cat("identity  ", bundle_.identity(), "\n"));
     put(cat("compiler  ", manifest.compiler, ", ABI ", manifest.abi_major, ".", manifest.abi_minor,
             "\n"));
@@ -121,7 +122,7 @@ class Inspection {
     put_bold("\nFiles\n");
     for (const format::BundleEntry& entry : bundle_.entries()) {
       put(cat("  ", entry.name, "  "));
-      put_dim(bytes_text(entry.bytes.size()));
+      put_dim(bytes_text(double(entry.bytes.size())));
       put("\n");
     }
     return exit_ok;

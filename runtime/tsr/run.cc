@@ -13,6 +13,7 @@
 #include "runtime/tsr/terminal.h"
 #include "runtime/tsr/trace_shapes.h"
 #include "runtime/tsr/value_text.h"
+#include "support/render/units.h"
 
 namespace tessera::tool {
 

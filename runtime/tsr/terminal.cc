@@ -82,24 +82,4 @@ void Progress::draw() const {
   std::fflush(stderr);
 }
 
-std::string bytes_text(size_t bytes) {
-  static constexpr const char* units[] = {"kB", "MB", "GB"};
-  if (bytes < 1000) return std::to_string(bytes) + " B";
-  double value = double(bytes) / 1000;
-  size_t unit = 0;
-  for (; value >= 999.5 && unit + 1 < std::size(units); ++unit) value /= 1000;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g %s", value, units[unit]);
-  return text;
-}
-
-std::string seconds_text(double seconds) {
-  const char* unit = seconds < 1e-3 ? "us" : seconds < 1 ? "ms" : "s";
-  double value = seconds < 1e-3 ? seconds * 1e6 : seconds < 1 ? seconds * 1e3 : seconds;
-  char text[32];
-  int digits = value < 10 ? 2 : value < 100 ? 1 : 0;
-  std::snprintf(text, sizeof text, "%.*f %s", digits, value, unit);
-  return text;
-}
-
 }  // namespace tessera::tool

@@ -49,9 +49,4 @@ class Progress {
   bool enabled_;
 };
 
-/// "1.2 MB".
-std::string bytes_text(size_t bytes);
-/// "12.3 us", with three digits and the unit that fits.
-std::string seconds_text(double seconds);
-
 }  // namespace tessera::tool

@@ -6,6 +6,7 @@
 #include "runtime/files/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/terminal.h"
+#include "support/render/units.h"
 #include "tools/whole_bundle/whole_bundle.h"
 
 namespace tessera::tool {
@@ -33,7 +34,7 @@ int verify_file(const std::string& path) {
   if (!file) return fail(file.error().text);
   auto bundle = check_whole_bundle(file->bytes());
   if (!bundle) return fail(cat(path, ": ", bundle.error().text));
-  put(cat(path, ": sound, ", bytes_text(file->bytes().size()), ", xxh3-128 ", bundle->identity(), "\n"));
+  put(cat(path, ": sound, ", bytes_text(double(file->bytes().size())), ", xxh3-128 ", bundle->identity(), "\n"));
   return exit_ok;
 }
 

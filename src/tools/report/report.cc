@@ -141,9 +141,9 @@ class Gatherer {
   const Options& options_;
 };
 
-}  // namespace
-
-format::Result<std::string> report_of(std::string_view bytes, const Options& options) {
+/// Passes the facts of a bundle, which they refer to, to `use`.
+template <typename T, typename Use>
+format::Result<T> with_facts(std::string_view bytes, const Options& options, Use use) {
   format::Result<format::BundleView> bundle = format::BundleView::open(bytes);
   if (!bundle) return bundle.error();
   const format::BundleEntry* found = bundle->find(format::reflection_name);
@@ -152,7 +152,41 @@ format::Result<std::string> report_of(std::string_view bytes, const Options& opt
   if (!reflection) return reflection.error();
   format::Result<std::vector<TargetFacts>> targets = Gatherer(*bundle, *reflection, options).run();
   if (!targets) return targets.error();
-  return options.json ? json_of(*targets, options) : text_of(*targets, options);
+  return use(*targets);
+}
+
+/// The work of all launches of a call.
+std::optional<EntryWork> sum_of(const EntryFacts& entry, const Machine& machine) {
+  PeakFigures peak = peak_figures(machine);
+  EntryWork sum{.machine = peak.of};
+  for (const LaunchFacts& launch : entry.launches) {
+    bool is_known = launch.times && launch.cost && launch.cost->flops && !launch.kernel->work.at_most;
+    if (!is_known) return std::nullopt;
+    auto times = double(*launch.times);
+    sum.flop += times * double(*launch.cost->flops);
+    sum.bytes += times * double(launch.cost->reads + launch.cost->writes);
+    sum.seconds += times * estimate(*launch.cost, *launch.kernel, peak).microseconds * 1e-6;
+  }
+  return sum;
+}
+
+}  // namespace
+
+format::Result<std::string> report_of(std::string_view bytes, const Options& options) {
+  return with_facts<std::string>(bytes, options, [&](const std::vector<TargetFacts>& targets) {
+    return options.json ? json_of(targets, options) : text_of(targets, options);
+  });
+}
+
+format::Result<std::optional<EntryWork>> work_of(std::string_view bytes, const std::string& target,
+                                                 const Options& options) {
+  using Work = std::optional<EntryWork>;
+  return with_facts<Work>(bytes, options, [&](const std::vector<TargetFacts>& targets) {
+    for (const TargetFacts& facts : targets) {
+      if (facts.machine->name == target && facts.entries.size() == 1) return sum_of(facts.entries[0], *facts.machine);
+    }
+    return Work();
+  });
 }
 
 std::optional<int64_t> Options::size_of(const std::string& dim) const {

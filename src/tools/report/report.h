@@ -31,6 +31,19 @@ struct Options {
 /// whose guards they break is reported without sizes beside others.
 format::Result<std::string> report_of(std::string_view bundle, const Options& options);
 
+/// What one call of an entry does on a target.
+struct EntryWork {
+  double flop = 0;
+  double bytes = 0;      ///< read and written by kernels
+  double seconds = 0;    ///< of a roofline; on a CPU, of one core
+  std::string machine;   ///< whose peak figures these are
+};
+
+/// The work of the one entry of `options` for a target of the bundle; nothing where it depends on data or is only
+/// bounded.
+format::Result<std::optional<EntryWork>> work_of(std::string_view bundle, const std::string& target,
+                                                 const Options& options);
+
 /// Adds a size written `B=8`, or `*=8` for all dims that are not named; false when the text is none.
 bool read_dim(const std::string& text, Options& options);
 

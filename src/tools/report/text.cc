@@ -5,40 +5,12 @@
 
 #include <algorithm>
 
+#include "support/render/units.h"
 #include "tools/report/facts.h"
 
 namespace tessera::report {
 
 namespace {
-
-/// 4724736 as 4.72 M; small numbers as they are.
-std::string scaled(double number) {
-  constexpr const char* units[] = {"", " k", " M", " G", " T", " P"};
-  size_t unit = 0;
-  while (number >= 9999.5 && unit + 1 < std::size(units)) {
-    number /= 1000;
-    ++unit;
-  }
-  if (unit == 0) return fmt::format("{:.4g}", number);
-  return fmt::format("{:.{}f}{}", number, number < 10 ? 2 : number < 100 ? 1 : 0, units[unit]);
-}
-
-std::string bytes_text(int64_t bytes) {
-  constexpr const char* units[] = {"B", "KB", "MB", "GB", "TB"};
-  double number = double(bytes);
-  size_t unit = 0;
-  while (number >= 10240 && unit + 1 < std::size(units)) {
-    number /= 1024;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", number, units[unit]);
-}
-
-std::string time_text(double microseconds) {
-  if (microseconds < 1000) return fmt::format("{:.3g} us", microseconds);
-  if (microseconds < 1e6) return fmt::format("{:.3g} ms", microseconds / 1e3);
-  return fmt::format("{:.3g} s", microseconds / 1e6);
-}
 
 std::string expr_of(const format::Expr& expr, const format::KernelMeta& kernel) {
   return format::expr_text(expr, kernel.dims);
@@ -71,8 +43,8 @@ class TextWriter {
     for (const TargetFacts& target : targets) {
       PeakFigures peak = peak_figures(*target.machine);
       put("{}{}\n", out_.empty() ? "" : "\n", target.machine->name);
-      put("  estimates for {}: {}FLOP/s in f32, {}FLOP/s in dots of 16 bits, {:g} GB/s\n", peak.of,
-          scaled(peak.f32 * 1e9), scaled(peak.dot_16 * 1e9), peak.bandwidth);
+      put("  estimates for {}: {}/s in f32, {}/s in dots of 16 bits, {}/s\n", peak.of,
+          flop_text(peak.f32 * 1e9), flop_text(peak.dot_16 * 1e9), bytes_text(peak.bandwidth * 1e9));
       for (const KernelFacts& facts : target.kernels) write_kernel(facts, *target.machine);
       for (const EntryFacts& entry : target.entries) write_entry(entry, *target.machine);
     }
@@ -142,7 +114,7 @@ class TextWriter {
   void write_cost(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine) {
     Estimate time = estimate(cost, kernel, peak_figures(machine));
     put("    a launch   {}{} programs, {} FLOP/byte, {} bound by {}\n", at_dims(cost, kernel), cost.programs,
-        cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?", time_text(time.microseconds),
+        cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?", seconds_text(time.microseconds * 1e-6),
         time.is_memory_bound ? "memory" : "compute");
   }
 
@@ -169,7 +141,7 @@ class TextWriter {
     }
     put("    {:>4}  {:<{}}  {:<{}}", "step", "kernel", name_width, "source", source_width);
     if (entry.has_sizes) {
-      put("  {:>8} {:>9} {:>9} {:>9} {:>9}  {:>8}  {}", "programs", "FLOP", "read", "written", "FLOP/byte", "estimate",
+      put("  {:>8} {:>10} {:>9} {:>9} {:>9}  {:>8}  {}", "programs", "work", "read", "written", "FLOP/byte", "estimate",
           "bound by");
     }
     put("\n");
@@ -179,7 +151,7 @@ class TextWriter {
       if (launch.cost) total += write_row(launch, machine);
       put("{}{}{}\n", times_text(launch), launch.dims.empty() ? "" : "  where ", launch.dims);
     }
-    if (entry.has_sizes) put("    all launches: {}\n", time_text(total));
+    if (entry.has_sizes) put("    all launches: {}\n", seconds_text(total * 1e-6));
   }
 
   static std::string times_text(const LaunchFacts& launch) {
@@ -190,9 +162,10 @@ class TextWriter {
   double write_row(const LaunchFacts& launch, const Machine& machine) {
     const Cost& cost = *launch.cost;
     Estimate time = estimate(cost, *launch.kernel, peak_figures(machine));
-    put("  {:>8} {:>9} {:>9} {:>9} {:>9}  {:>8}  {}", cost.programs, cost.flops ? scaled(double(*cost.flops)) : "?",
-        bytes_text(cost.reads), bytes_text(cost.writes), cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?",
-        time_text(time.microseconds), time.is_memory_bound ? "memory" : "compute");
+    put("  {:>8} {:>10} {:>9} {:>9} {:>9}  {:>8}  {}", cost.programs, cost.flops ? flop_text(double(*cost.flops)) : "?",
+        bytes_text(double(cost.reads)), bytes_text(double(cost.writes)),
+        cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?",
+        seconds_text(time.microseconds * 1e-6), time.is_memory_bound ? "memory" : "compute");
     return time.microseconds * double(launch.times.value_or(1));
   }
 
@@ -209,8 +182,9 @@ class TextWriter {
 
   void write_memory(const EntryFacts& entry) {
     if (entry.has_sizes) {
-      put("    memory: inputs {}, parameters {}, outputs {}, constants {}, temporaries {}\n", bytes_text(entry.inputs),
-          bytes_text(entry.params), bytes_text(entry.outputs), bytes_text(entry.constants), bytes_text(entry.arena));
+      put("    memory: inputs {}, parameters {}, outputs {}, constants {}, temporaries {}\n",
+          bytes_text(double(entry.inputs)), bytes_text(double(entry.params)), bytes_text(double(entry.outputs)),
+          bytes_text(double(entry.constants)), bytes_text(double(entry.arena)));
     }
     if (entry.temps.empty()) return;
     size_t name_width = 6, columns = std::min<size_t>(entry.plan.steps.size(), most_columns);
