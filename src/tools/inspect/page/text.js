@@ -33,7 +33,7 @@ const siText = (number, unit = '') =>
 /** A number of so many digits that count: 1,370 and 0.499, no powers of ten. */
 const digitsText = (number, digits) =>
   Number(number.toPrecision(digits)).toLocaleString('en', { maximumSignificantDigits: digits });
-const bytesText = (bytes) => scaled(bytes, ['B', 'KiB', 'MiB', 'GiB', 'TiB'], 1024);
+const bytesText = (bytes) => scaled(bytes, ['B', 'KB', 'MB', 'GB', 'TB'], 1000);
 const timeText = (us) =>
   us === 0
     ? '0'
