@@ -95,7 +95,7 @@ def change_word(random, text):
 
 
 def change_lines(random, text):
-    lines = text.splitlines()
+    lines = text.splitlines() or [""]
     at, other = random.randrange(len(lines)), random.randrange(len(lines))
     change = random.randrange(6)
     if change == 0:

@@ -345,6 +345,7 @@ TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 def mutated(random):
     tokens = TOKEN.findall(random.choice(EXAMPLES).read_text(errors="replace"))
     for _ in range(random.choice([1, 3, 10, 50])):
+        tokens = tokens or [" "]
         at = random.randrange(len(tokens))
         change = random.randrange(8)
         if change == 0:
