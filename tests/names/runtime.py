@@ -184,8 +184,7 @@ def jit():
     with abi.Context("cuda:0") as context:
         assert context.load(image)[0] == abi.EUNSUPPORTED
         has(abi.last_error(), r"TSR_ALLOW_JIT")
-        context.load(image, 1)
-        has(abi.last_error(), r"cuModuleGetFunction")  # the driver of the tests has taken it, and has no such kernel
+        assert context.load(image, 1)[0] == 0  # the driver of the tests takes it
         assert context.load(dump("add_one.tsr", "ptx").encode(), 1)[0] == abi.EUNSUPPORTED
         has(abi.last_error(), r"load the bundle it belongs to")
 
@@ -449,7 +448,7 @@ PROGRAMS = {
     "TSR_ABI_MAJOR.MINOR enforced at module load": versions,
     "time, TFLOP/s, GB/s, occupancy": both(
         bench, lambda: has(tesserac("linear.tsr", "--report", "--dims", "M=64", f"--target={GPU}")[0], r"TFLOP/s",
-                           r"GB/s", r"occupancy  \d")),
+                           r"[KMG]?B/s|GB", r"occupancy  \d")),
     "p95 latency": bench,
     "Deterministic seeds": seeds_of_numbers,
     "canary buffers": canaries,
