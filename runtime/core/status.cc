@@ -1,20 +1,25 @@
 #include "runtime/core/status.h"
 
+#include "runtime/files/per_thread.h"
+
 namespace tessera::runtime {
 
 namespace {
 
-thread_local std::string last_error;
+PerThread<std::string> last_error;
+constexpr const char* no_memory = "out of memory";
 
 }  // namespace
 
 tsr_status_t report(Status status) noexcept {
   if (!status.failed()) return TSR_SUCCESS;
+  std::string* text = last_error.get();
+  if (!text) return status.code;
   if (status.text.empty()) {
     // Short enough for the string's own buffer, so that nothing is allocated here.
-    last_error = status.code == TSR_EOOM ? "out of memory" : "internal error";
+    *text = status.code == TSR_EOOM ? no_memory : "internal error";
   } else {
-    last_error = std::move(status.text);
+    *text = std::move(status.text);
   }
   return status.code;
 }
@@ -24,7 +29,8 @@ tsr_status_t report(Status status) noexcept {
 extern "C" {
 
 const char* tsrGetLastError(void) {
-  return tessera::runtime::last_error.c_str();
+  const std::string* text = tessera::runtime::last_error.get();
+  return text ? text->c_str() : tessera::runtime::no_memory;
 }
 
 const char* tsrStatusName(tsr_status_t status) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "runtime/cpu/host_memory.h"
+#include "runtime/files/per_thread.h"
 
 namespace tessera::runtime {
 
@@ -42,7 +43,7 @@ class Scratch {
   size_t size_ = 0;
 };
 
-thread_local Scratch scratch;
+PerThread<Scratch> scratch;
 
 /// Below this many nanoseconds a launch is not worth waking other threads for.
 constexpr double serial_nanoseconds = 4000;
@@ -64,7 +65,8 @@ constexpr int64_t pieces = 256;
 
 /// Runs programs [first, last) on this thread.
 Ran run_programs(const Launch& launch, int64_t first, int64_t last) {
-  void* memory = scratch.reserve(launch.scratch_bytes);
+  Scratch* own = launch.scratch_bytes != 0 ? scratch.get() : nullptr;
+  void* memory = own ? own->reserve(launch.scratch_bytes) : nullptr;
   if (!memory && launch.scratch_bytes != 0) return Ran::NoMemory;
   auto kernel = reinterpret_cast<KernelFunction>(launch.kernel);
   int64_t piece = has_limit(launch) ? std::max<int64_t>(1, launch.programs / pieces) : last - first;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
-#include <new>
 #include <sstream>
 
 #include "runtime/files/text.h"
@@ -12,6 +11,7 @@
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/errors.h"
 #include "support/file.h"
+#include "support/out_of_memory.h"
 #include "tools/command_line/error_format.h"
 #include "tools/command_line/help.h"
 
@@ -101,6 +101,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tessera::install_memory_handler();
   try {
     std::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is reported like a full disk
     int code = run(argc, argv);
@@ -108,9 +109,6 @@ int main(int argc, char** argv) {
     if (!tessera::flush_output(problem) && code == exit_ok) code = fail_write("<stdout>", problem);
     errors().finish();
     return code;
-  } catch (const std::bad_alloc&) {
-    std::fputs("tsr: error: out of memory\n", stderr);  // without asking for more
-    return exit_user_error;
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "tsr: internal error: %s\n", problem.what());
     return exit_internal;

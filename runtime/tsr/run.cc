@@ -75,7 +75,8 @@ class Run {
  public:
   explicit Run(const RunOptions& options) : options_(options) {}
 
-  int execute() {
+  /// Leaves what it writes in `files`, to be committed when the session is closed: closing may fail too.
+  int execute(PendingFiles& files) {
     if (!options_.interpret.empty() && options_.device.device != "cpu") {
       return fail(cat("--interpret runs on the CPU, not on ", options_.device.device));
     }
@@ -100,7 +101,7 @@ class Run {
       if (status != TSR_SUCCESS) return fail_status(status);
     }
     if (int code = call()) return code;
-    return write_outputs();
+    return write_outputs(files);
   }
 
  private:
@@ -290,8 +291,7 @@ class Run {
     return exit_ok;
   }
 
-  int write_outputs() {
-    PendingFiles files;
+  int write_outputs(PendingFiles& files) {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (targets_[i].name.empty()) {
         if (is_piped_) continue;
@@ -305,8 +305,7 @@ class Run {
       for (size_t index : state.inputs) tensors[input_infos_[index].name] = input_tensors_[index];
       if (int code = write_state(session_, files, state, tensors)) return code;
     }
-    std::string path, problem;
-    return files.commit(path, problem) ? exit_ok : fail_write(path, problem);
+    return exit_ok;
   }
 
   const RunOptions& options_;
@@ -365,7 +364,12 @@ void add_run_command(CLI::App& command, int& exit_code) {
                   "interpret the graph instead of running compiled code")
       ->check(CLI::IsMember({"f64", "exact"}))
       ->type_name("MODE");
-  command.callback([options, &exit_code] { exit_code = Run(*options).execute(); });
+  command.callback([options, &exit_code] {
+    PendingFiles files;
+    exit_code = Run(*options).execute(files);
+    std::string path, problem;
+    if (exit_code == exit_ok && !files.commit(path, problem)) exit_code = fail_write(path, problem);
+  });
 }
 
 }  // namespace tessera::tool

@@ -60,22 +60,6 @@ bool can_close(int fd) {
   return second >= 0 && ::close(second) == 0;
 }
 
-/// Makes a file beside `target`; its path is `aside` once it is there.
-bool make_aside(const std::string& target, std::string& aside, Lock& lock) {
-  std::string folder = target.substr(0, target.rfind('/') + 1);
-  constexpr std::string_view prefix = ".tessera-unfinished-";
-  remove_orphans(folder.empty() ? "." : folder, prefix);
-  struct stat info {};
-  do {  // again where another run took it for an orphan before it was locked
-    std::string path = folder + std::string(prefix) + "XXXXXX";
-    int fd = ::mkostemp(path.data(), O_CLOEXEC);
-    if (fd < 0) return false;
-    aside = path;
-    lock = Lock(fd);
-  } while (!lock.held() || (::fstat(lock.descriptor(), &info) == 0 && info.st_nlink == 0));
-  return true;
-}
-
 /// Why a file is not read, or null.
 const char* refusal(const struct stat& info, bool inherited) {
   if (S_ISREG(info.st_mode) && size_t(info.st_size) > max_read_bytes) return "it is larger than 256 MiB";
@@ -118,7 +102,27 @@ bool read_file(const std::string& path, std::string& contents, std::string& erro
 }
 
 PendingFiles::~PendingFiles() {
-  for (const Pending& file : pending_) ::unlink(file.aside.c_str());
+  for (const Pending& file : pending_) {
+    if (file.removed) ::unlink(file.aside.c_str());
+  }
+}
+
+/// Makes a file beside `target`: `removed` says that it is there.
+bool PendingFiles::make_aside(Pending& file) {
+  std::string folder = file.target.substr(0, file.target.rfind('/') + 1);
+  constexpr std::string_view prefix = ".tessera-unfinished-";
+  remove_orphans(folder.empty() ? "." : folder, prefix);
+  const std::string pattern = folder + std::string(prefix) + "XXXXXX";
+  struct stat info {};
+  do {  // again where another run took it for an orphan before it was locked
+    file.removed.reset();
+    file.aside = pattern;
+    int fd = ::mkostemp(file.aside.data(), O_CLOEXEC);
+    if (fd < 0) return false;
+    file.removed.emplace(file.aside);
+    file.lock = Lock(fd);
+  } while (!file.lock.held() || (::fstat(file.lock.descriptor(), &info) == 0 && info.st_nlink == 0));
+  return true;
 }
 
 bool PendingFiles::write(const std::string& path, std::string_view contents, std::string& error) {
@@ -129,16 +133,16 @@ bool PendingFiles::write(const std::string& path, std::string_view contents, std
     int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     return fd < 0 ? fail(error) : write_directly(fd, contents, error);
   }
-  // It is on the list before it is there: nothing that needs memory comes between.
-  pending_.push_back({path, target_of(path), {}, {}});
-  Pending& file = pending_.back();
-  if (make_aside(file.target, file.aside, file.lock)) {
+  Pending& file = pending_.emplace_back();
+  file.path = path;
+  file.target = target_of(path);
+  if (make_aside(file)) {
     int fd = file.lock.descriptor();
     ::fchmod(fd, exists ? info.st_mode & 07777 : mode_of_new_files());
     if (write_all(fd, contents) && ::fsync(fd) == 0 && can_close(fd)) return true;
   }
   fail(error);
-  if (!file.aside.empty()) ::unlink(file.aside.c_str());
+  if (file.removed) ::unlink(file.aside.c_str());
   pending_.pop_back();
   return false;
 }
@@ -146,10 +150,12 @@ bool PendingFiles::write(const std::string& path, std::string_view contents, std
 bool PendingFiles::commit(std::string& path, std::string& error) {
   while (!pending_.empty()) {
     Pending& file = pending_.back();
-    path = file.path;
     // Locked until it has its name: another run must not take it for an orphan.
-    if (::rename(file.aside.c_str(), file.target.c_str()) != 0) return fail(error);
-    file.aside.clear();
+    if (::rename(file.aside.c_str(), file.target.c_str()) != 0) {
+      fail(error);
+      path = file.path;
+      return false;
+    }
     pending_.pop_back();
   }
   return true;

@@ -1,10 +1,12 @@
 #pragma once
 // Reading files whole, and writing them so that no partial file is ever seen.
 
+#include <list>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "support/out_of_memory.h"
 #include "support/temporary.h"
 
 namespace tessera {
@@ -42,8 +44,11 @@ class PendingFiles {
     std::string target;  ///< past links
     std::string aside;
     Lock lock;
+    std::optional<RemovedOnExit> removed;  ///< while `aside` is there
   };
-  std::vector<Pending> pending_;
+  static bool make_aside(Pending& file);
+
+  std::list<Pending> pending_;
 };
 
 /// One such file, written and put in place.

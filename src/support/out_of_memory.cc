@@ -3,10 +3,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstring>
 #include <filesystem>
-#include <iterator>
 #include <new>
+#include <thread>
 
 namespace tessera {
 
@@ -15,13 +14,19 @@ namespace {
 constexpr size_t reserve_bytes = size_t(256) << 10;
 char* reserve = nullptr;
 
-/// A folder that is to be removed, in memory that is there when there is none left.
-struct Slot {
-  enum class State { Free, Writing, Set };
-  std::atomic<State> state = State::Free;
-  char folder[4096];
+/// What is to be removed: a list of objects that live elsewhere. Nobody asks for memory while it is locked.
+class ToRemove {
+ public:
+  ToRemove() {
+    while (busy_.test_and_set()) std::this_thread::yield();
+  }
+  ~ToRemove() { busy_.clear(); }
+  RemovedOnExit*& first() { return first_; }
+
+ private:
+  static inline std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  static inline RemovedOnExit* first_ = nullptr;
 };
-Slot slots[8];
 std::atomic_flag ending = ATOMIC_FLAG_INIT;
 
 }  // namespace
@@ -40,27 +45,25 @@ void end_for_memory() {
   delete[] reserve;
   static constexpr char text[] = "error: memory ran out\n";
   [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, text, sizeof text - 1);
-  std::error_code ignored;
-  for (const Slot& slot : slots) {
-    if (slot.state == Slot::State::Set) std::filesystem::remove_all(slot.folder, ignored);
+  ToRemove list;
+  for (const RemovedOnExit* entry = list.first(); entry; entry = entry->next()) {
+    std::error_code ignored;
+    if (::unlink(entry->path().c_str()) != 0) std::filesystem::remove_all(entry->path(), ignored);
   }
   _exit(1);
 }
 
-RemovedOnExit::RemovedOnExit(const std::string& folder) {
-  if (folder.empty() || folder.size() >= sizeof slots[0].folder) return;
-  for (int i = 0; i < int(std::size(slots)); ++i) {
-    Slot::State free = Slot::State::Free;
-    if (!slots[i].state.compare_exchange_strong(free, Slot::State::Writing)) continue;
-    std::memcpy(slots[i].folder, folder.c_str(), folder.size() + 1);
-    slots[i].state = Slot::State::Set;
-    slot_ = i;
-    return;
-  }
+RemovedOnExit::RemovedOnExit(const std::string& path) : path_(path) {
+  ToRemove list;
+  next_ = list.first();
+  if (next_) next_->previous_ = this;
+  list.first() = this;
 }
 
 RemovedOnExit::~RemovedOnExit() {
-  if (slot_ >= 0) slots[slot_].state = Slot::State::Free;
+  ToRemove list;
+  if (next_) next_->previous_ = previous_;
+  (previous_ ? previous_->next_ : list.first()) = next_;
 }
 
 }  // namespace tessera

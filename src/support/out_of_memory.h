@@ -14,16 +14,22 @@ void install_memory_handler();
 /// beyond a reserve that it frees first.
 [[noreturn]] void end_for_memory();
 
-/// A folder that end_for_memory removes, while this lives. Of more than eight at a time the ninth is not removed.
+/// A file or folder that end_for_memory removes, while this lives. `path` outlives it and stays where it is in memory.
+/// Needs no memory: nothing can end the process between making a file and naming it here.
 class RemovedOnExit {
  public:
-  explicit RemovedOnExit(const std::string& folder);
+  explicit RemovedOnExit(const std::string& path);
   ~RemovedOnExit();
   RemovedOnExit(const RemovedOnExit&) = delete;
   RemovedOnExit& operator=(const RemovedOnExit&) = delete;
 
+  const std::string& path() const { return path_; }
+  const RemovedOnExit* next() const { return next_; }
+
  private:
-  int slot_ = -1;
+  const std::string& path_;
+  RemovedOnExit* previous_ = nullptr;
+  RemovedOnExit* next_ = nullptr;
 };
 
 }  // namespace tessera

@@ -105,11 +105,13 @@ TemporaryFolder::TemporaryFolder(std::string_view kind) {
   visit_orphans(place, prefix, S_IFDIR, remove_marked);
   constexpr int attempts = 8;
   for (int i = 0; i < attempts && !lock_.held(); ++i) {
+    removed_.reset();
     path_ = (place / (prefix + "XXXXXX")).string();
     if (!::mkdtemp(path_.data())) {
       problem_ = place.string() + ": " + std::strerror(errno);
       return;
     }
+    removed_.emplace(path_);
     lock_ = lock_new(path_);
   }
   if (!lock_.held()) {
@@ -117,10 +119,10 @@ TemporaryFolder::TemporaryFolder(std::string_view kind) {
   } else if (!mark(path_)) {
     problem_ = path_ + ": " + std::strerror(errno);
   } else {
-    removed_.emplace(path_);
     return;
   }
   ::rmdir(path_.c_str());
+  removed_.reset();
 }
 
 TemporaryFolder::~TemporaryFolder() {

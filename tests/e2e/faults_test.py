@@ -32,6 +32,7 @@ FAULTS = (("open", errno.EMFILE), ("read", errno.EIO), ("mmap", errno.ENOMEM), (
           ("fsync", errno.EIO), ("mkdtemp", errno.ENOSPC), ("pthread_create", errno.EAGAIN))
 PTXAS = shutil.which("ptxas") or pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin/ptxas").exists()
 ALLOCATIONS = 12  # points at which memory ends
+LAST_ALLOCATIONS = 60  # and all of the last ones, when outputs lie aside; how many there are differs by some per run
 
 
 class Program:
@@ -90,6 +91,8 @@ class Program:
             self.fail("malloc", at, 1, errno.ENOMEM)
             if self.name.startswith("tesserac"):
                 self.fail("malloc", at, 1 << 30, errno.ENOMEM, tidy=False)
+        for at in range(max(begin, end - LAST_ALLOCATIONS), end + 1):
+            self.fail("malloc", at, 1, errno.ENOMEM)
 
 
 def allocations_before_main(folder, program):
