@@ -1,22 +1,21 @@
 #!/usr/bin/env bash
-# Runs clang-tidy with the list of .clang-tidy over the C++ files that changed.
-# Usage: tools/tidy.sh [BUILD_DIR [FILE...]]   (build; the files of the last commit and of the work tree)
-#        tools/tidy.sh BUILD_DIR --all
+# Runs clang-tidy with the list of .clang-tidy over the C++ lines that the last commit and the work tree change.
+# Usage: tools/tidy.sh [BUILD_DIR]              (build)
+#        tools/tidy.sh BUILD_DIR --all          over every line
+#        tools/tidy.sh BUILD_DIR --since REV    over what changed since a revision
 # Exit status: 77 where clang-tidy is not installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build}
 [ $# -eq 0 ] || shift
-tidy=$(command -v clang-tidy-19 || command -v clang-tidy) || { echo "clang-tidy is not installed"; exit 77; }
+since=HEAD~1
+[ "${1:-}" != "--since" ] || since=$2
+tidy=$(command -v clang-tidy-19) && changed=$(command -v clang-tidy-diff-19.py) || { echo "clang-tidy-19 is not installed"; exit 77; }
+options=(--quiet --extra-arg=-Wno-unknown-warning-option)  # the compile commands are g++'s
 
 if [ "${1:-}" = "--all" ]; then
-  mapfile -t files < <(git ls-files 'src/*.cc' 'runtime/*.cc')
-elif [ $# -gt 0 ]; then
-  files=("$@")
+  git ls-files -z 'src/*.cc' 'runtime/*.cc' | xargs -0 -n 4 -P "$(nproc)" "$tidy" "${options[@]}" -p "$build"
 else
-  mapfile -t files < <({ git diff --name-only HEAD~1 2>/dev/null || true; } | grep -E '^(src|runtime)/.*\.cc$' || true)
+  git diff -U0 "$since" -- src runtime |
+    "$changed" -p1 -regex '.*\.cc' -clang-tidy-binary "$tidy" -path "$build" -j "$(nproc)" "${options[@]/#--/-}"
 fi
-present=()
-for file in "${files[@]}"; do [ ! -f "$file" ] || present+=("$file"); done
-echo "${#present[@]} files"
-[ ${#present[@]} -eq 0 ] || printf '%s\0' "${present[@]}" | xargs -0 -n 4 -P "$(nproc)" "$tidy" --quiet -p "$build"

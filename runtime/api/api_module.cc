@@ -6,7 +6,7 @@
 #include "runtime/core/kernel_log.h"
 #include "runtime/core/launches.h"
 #include "runtime/core/tensor.h"
-#include "runtime/cpu/guard_pages.h"
+#include "runtime/core/guard_pages.h"
 #include "runtime/format/launch_check.h"
 
 using namespace tessera::runtime;

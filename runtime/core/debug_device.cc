@@ -1,6 +1,6 @@
 #include "runtime/core/debug_device.h"
 
-#include "runtime/cpu/guard_pages.h"
+#include "runtime/core/guard_pages.h"
 
 namespace tessera::runtime {
 

@@ -11,7 +11,7 @@
 #include "runtime/core/kernel_log.h"
 #include "runtime/core/limits.h"
 #include "runtime/core/trace.h"
-#include "runtime/cpu/guard_pages.h"
+#include "runtime/core/guard_pages.h"
 #include "runtime/format/print_text.h"
 
 namespace tessera::runtime {

@@ -1,109 +1,133 @@
-// The layers of docs/architecture.md, read from the #include lines.
+// The layers of the tree: each folder's README says what may be included there.
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <map>
+#include <optional>
+#include <regex>
+#include <set>
 
 #include "unit/tree/files.h"
 
 namespace {
 
-/// What every pass may include.
-const std::string of_passes =
-    "support ir/dim ir/numbers ir/layout ir/core ir/text ir/graph ir/schedule ir/host ir/tile ir/target";
+namespace fs = std::filesystem;
 
-/// Each room (a folder and those below it that are no rooms) and the rooms that it may include besides itself.
-const std::map<std::string, std::string> rooms = {
-    {"support", "runtime/base"},
-    {"ir/dim", "support"},
-    {"ir/numbers", "support"},
-    {"ir/layout", "support"},
-    {"ir/core", "support ir/dim ir/numbers"},
-    {"ir/text", "support ir/dim ir/numbers ir/core"},
-    {"ir/graph", "support ir/dim ir/numbers ir/core ir/text"},
-    {"ir/schedule", "support ir/dim ir/numbers ir/core ir/text"},
-    {"ir/host", "support ir/dim ir/numbers ir/core ir/text"},
-    {"ir/tile", "support ir/dim ir/numbers ir/core ir/text ir/layout"},
-    {"ir/target", "support ir/dim ir/numbers ir/core ir/text ir/layout"},
-    {"frontend/syntax", "support"},
-    {"frontend/format", "support frontend/syntax"},
-    {"frontend/values", "support ir/dim ir/numbers ir/core ir/graph ir/schedule frontend/syntax"},
-    {"frontend/evaluate", "support ir/dim ir/numbers ir/core ir/text ir/graph ir/schedule "
-                          "frontend/syntax frontend/values"},
-    {"frontend/lower/kernel", "support ir/dim ir/numbers ir/core ir/text ir/graph ir/schedule frontend/syntax "
-                              "frontend/values frontend/evaluate"},
-    {"frontend/lower/graph", "support ir/dim ir/numbers ir/core ir/text ir/graph frontend/syntax frontend/values "
-                             "frontend/evaluate frontend/lower/kernel"},
-    {"frontend/index", "support ir/core frontend/syntax frontend/values frontend/evaluate"},
-    {"frontend", "support ir/dim ir/numbers ir/core ir/text ir/graph ir/schedule frontend/syntax frontend/values "
-                 "frontend/evaluate frontend/lower/graph frontend/lower/kernel"},
-    {"api", "support ir/dim ir/numbers ir/core ir/text ir/graph ir/schedule frontend "
-            "frontend/syntax frontend/values frontend/evaluate frontend/index"},
-    {"lsp/protocol", "support frontend/syntax"},
-    {"lsp/model", "support frontend/syntax frontend/format lsp/protocol"},
-    {"lsp/workspace", "support ir/numbers ir/core ir/graph ir/schedule frontend frontend/syntax "
-                      "frontend/values frontend/evaluate frontend/index api lsp/protocol "
-                      "lsp/model"},
-    {"lsp/features", "support frontend frontend/syntax frontend/values frontend/evaluate "
-                     "frontend/index frontend/format lsp/protocol lsp/model lsp/workspace"},
-    {"lsp/server", "support lsp/protocol lsp/model lsp/workspace lsp/features"},
-    {"passes", of_passes},
-    {"passes/analysis", of_passes},
-    {"passes/graph", of_passes + " passes passes/analysis passes/tile/gpu"},
-    {"passes/schedule", of_passes + " passes passes/analysis passes/tile/gpu"},
-    {"passes/target", of_passes + " passes"},
-    {"passes/tile/common", of_passes + " passes passes/analysis passes/target"},
-    {"passes/tile/gpu", of_passes + " passes passes/analysis passes/tile/common runtime/base"},
-    {"passes/tile/cpu", of_passes + " passes passes/analysis passes/tile/common passes/tile/gpu"},
-    {"passes/tile/nv", of_passes + " passes passes/analysis passes/target passes/tile/common passes/tile/gpu"},
-    {"passes/tile/x86", of_passes + " passes passes/analysis passes/target passes/tile/common"},
-    {"codegen", "support ir/numbers ir/layout ir/core ir/text ir/schedule ir/host ir/target runtime/base runtime/files "
-                "runtime/format"},
-    {"tools", "support ir/dim ir/numbers ir/layout ir/core ir/text ir/graph ir/schedule ir/host ir/tile ir/target "
-              "frontend frontend/syntax frontend/values frontend/evaluate frontend/index frontend/format api "
-              "lsp/server passes passes/analysis codegen runtime/files runtime/format"},
-    {"runtime/base", ""},
-    {"runtime/include", ""},
-    {"runtime/files", "runtime/base"},
-    {"runtime/format", "runtime/base runtime/include runtime/files"},
-    {"runtime/core", "runtime/base runtime/include runtime/files runtime/format runtime/cpu"},
-    {"runtime/cpu", "runtime/base runtime/include runtime/files runtime/format runtime/core"},
-    {"runtime/cuda", "runtime/base runtime/include runtime/files runtime/format runtime/core "
-                     "runtime/cpu"},
-    {"runtime/api", "runtime/include runtime/files runtime/format runtime/core runtime/cpu "
-                    "runtime/cuda"},
-    {"runtime/tsr", "runtime/include runtime/files runtime/format support ir/dim ir/numbers ir/core ir/text ir/graph "
-                    "ir/host ir/tile tools"},
+constexpr size_t most_files = 40;
+
+const std::vector<std::string> sources = {".cc", ".h", ".def", ".inc"};
+
+/// How #include lines name a folder: below src/ without it.
+std::string room_name(std::string path) {
+  return path.rfind("src/", 0) == 0 ? path.substr(4) : path;
+}
+
+std::string parent(const std::string& path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash);
+}
+
+bool is_below(const std::string& path, const std::string& folder) {
+  return path == folder || path.rfind(folder + "/", 0) == 0;
+}
+
+/// The folders of a README's line "May include: `a`, `b/…`."; with an ellipsis those below it too.
+std::optional<std::set<std::string>> allowed_by(const fs::path& readme) {
+  static const std::regex name("`([^`]+)`");
+  std::ifstream in(readme);
+  std::set<std::string> names;
+  bool is_rule = false;
+  for (std::string line; std::getline(in, line);) {
+    if (is_rule && line.empty()) return names;
+    is_rule |= line.rfind("May include: ", 0) == 0;
+    if (!is_rule) continue;
+    for (std::sregex_iterator it(line.begin(), line.end(), name), end; it != end; ++it) names.insert((*it)[1]);
+  }
+  return std::nullopt;
+}
+
+/// A folder with a rule, which folders below it without one share.
+struct Room {
+  std::string folder;  ///< below the project's root
+  std::set<std::string> allowed;
+
+  bool may_include(const std::string& included) const {
+    if (is_below(included, room_name(folder))) return true;
+    for (const std::string& name : allowed) {
+      size_t ellipsis = name.find("/…");
+      bool fits = ellipsis == std::string::npos ? included == name : is_below(included, name.substr(0, ellipsis));
+      if (fits) return true;
+    }
+    return false;
+  }
 };
 
-/// The room of a path below src/ or of the runtime; empty for other paths.
-std::string room_of(std::string path) {
-  for (size_t slash = path.rfind('/'); slash != std::string::npos; slash = path.rfind('/')) {
-    path.resize(slash);
-    if (rooms.contains(path)) return path;
+std::optional<Room> room_of(std::string folder) {
+  for (; !folder.empty(); folder = parent(folder)) {
+    if (auto allowed = allowed_by(fs::path(TESSERA_SOURCE_DIR) / folder / "README.md")) return Room{folder, *allowed};
   }
-  return {};
+  return std::nullopt;
 }
 
-bool may_include(const std::string& from, const std::string& to) {
-  return (" " + rooms.at(from) + " ").find(" " + to + " ") != std::string::npos;
-}
-
-std::string included_path(const std::string& line) {
+/// The folder that an #include line of the project names; empty for other lines and for generated files.
+std::string included_folder(const std::string& line) {
   if (line.rfind("#include \"", 0) != 0) return {};
-  return line.substr(10, line.find('"', 10) - 10);
+  std::string path = line.substr(10, line.find('"', 10) - 10);
+  fs::path root = TESSERA_SOURCE_DIR;
+  return fs::exists(root / "src" / path) || fs::exists(root / path) ? parent(path) : std::string();
+}
+
+using Edges = std::map<std::string, std::set<std::string>>;
+
+/// Whether includes lead from `at` to `goal`.
+bool reaches(const Edges& edges, const std::string& at, const std::string& goal, std::set<std::string>& seen) {
+  auto next = edges.find(at);
+  if (next == edges.end()) return false;
+  for (const std::string& to : next->second) {
+    if (to == goal || (seen.insert(to).second && reaches(edges, to, goal, seen))) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
-TEST_CASE("each room includes only the rooms below it") {
-  for (const auto& file : tree::files_below({"src", "runtime"}, {".cc", ".h", ".def", ".inc"})) {
-    std::string from = room_of(file.path.rfind("src/", 0) == 0 ? file.path.substr(4) : file.path);
+TEST_CASE("each room includes only what its README names") {
+  for (const auto& file : tree::files_below({"src", "runtime"}, sources)) {
     INFO(file.path);
-    CHECK(!from.empty());
+    std::optional<Room> room = room_of(parent(file.path));
+    REQUIRE(room);
     for (const std::string& line : file.lines) {
-      std::string to = room_of(included_path(line));
+      std::string folder = included_folder(line);
       INFO(line);
-      CHECK((to.empty() || to == from || may_include(from, to)));
+      CHECK((folder.empty() || room->may_include(folder)));
+    }
+  }
+}
+
+TEST_CASE("no room includes itself by way of others") {
+  Edges edges;
+  for (const auto& file : tree::files_below({"src", "runtime"}, sources)) {
+    std::string from = room_name(parent(file.path));
+    for (const std::string& line : file.lines) {
+      std::string to = included_folder(line);
+      if (!to.empty() && !is_below(to, from) && !is_below(from, to)) edges[from].insert(to);
+    }
+  }
+  for (const auto& [room, ignored] : edges) {
+    INFO(room);
+    std::set<std::string> seen;
+    CHECK(!reaches(edges, room, room, seen));
+  }
+}
+
+TEST_CASE("the folders that READMEs name are there") {
+  fs::path root = TESSERA_SOURCE_DIR;
+  for (const auto& file : tree::files_below({"src", "runtime"}, {".md"})) {
+    INFO(file.path);
+    for (std::string name : allowed_by(root / file.path).value_or(std::set<std::string>())) {
+      name = name.substr(0, name.find("/…"));
+      INFO(name);
+      CHECK((fs::is_directory(root / "src" / name) || fs::is_directory(root / name)));
     }
   }
 }
@@ -112,18 +136,18 @@ TEST_CASE("the ground of runtime and compiler includes the standard library only
   for (const auto& file : tree::files_below({"runtime/base"}, {".cc", ".h"})) {
     for (const std::string& line : file.lines) {
       INFO(file.path << ": " << line);
-      CHECK(included_path(line).empty());
+      CHECK(line.rfind("#include \"", 0) != 0);
     }
   }
 }
 
 TEST_CASE("a room has at most 40 files") {
-  std::map<std::string, int> files;
+  std::map<std::string, size_t> files;
   for (const auto& file : tree::files_below({"src", "runtime"}, {"", ".cc", ".h", ".def", ".inc", ".md", ".txt"})) {
-    ++files[file.path.substr(0, file.path.rfind('/'))];
+    ++files[parent(file.path)];
   }
   for (const auto& [folder, count] : files) {
     INFO(folder);
-    CHECK(count <= 40);
+    CHECK(count <= most_files);
   }
 }

@@ -1,4 +1,4 @@
-#include "runtime/cpu/guard_pages.h"
+#include "runtime/core/guard_pages.h"
 
 #include <signal.h>
 #include <sys/mman.h>
