@@ -5,7 +5,7 @@ Usage: tools/gen_textmate.py [--check]
   --check   write nothing; exit 1 if the grammar differs from what the sources say
 
 The template beside the grammar names lists of words, {{dtypes}}; each becomes the alternatives of a regular expression.
-What is no table in the compiler is read where the compiler compares names, and a place that moved is an error here.
+The words are rows of the compiler's tables and tokens of its lexer; a table that lost its rows is an error here.
 """
 import json
 import pathlib
@@ -39,21 +39,22 @@ def source(path):
 
 def words(found, what):
     """The words, once each and in order; none at all means that they have moved."""
+    return sorted(set(words_found(found, what)))
+
+
+def rows(path, macro):
+    """The rows MACRO(…) of a table, each a list of its arguments: a text without its quotes, or a name."""
+    part = r'"(?:[^"\\]|\\.)*"|[^,"()]+'
+    found = []
+    for row in re.findall(rf'^{macro}\(((?:[^"()]|"(?:[^"\\]|\\.)*")*)\)', source(path), re.M):
+        found.append([text.strip().strip('"') for text in re.findall(part, row) if text.strip()])
+    return words_found(found, f"{macro} of {path}")
+
+
+def words_found(found, what):
     if not found:
         sys.exit(f"gen_textmate.py: {what} are no longer where they were")
-    return sorted(set(found))
-
-
-def between(text, begin, end, what):
-    """The text from `begin` to the next `end`."""
-    at = text.find(begin)
-    if at < 0:
-        sys.exit(f"gen_textmate.py: {what} are no longer where they were ({begin!r})")
-    return text[at:text.index(end, at + len(begin))]
-
-
-def function_body(path, begin, what):
-    return between(source(path), begin, "\n}\n", what)
+    return found
 
 
 def expect_same(found, known, what):
@@ -71,9 +72,10 @@ def keyword_lists():
     keywords = {text for text in lexer_tokens().values() if text.isalpha()}
     groups = KEYWORD_CONSTANTS | KEYWORD_OPERATORS | KEYWORD_IMPORTS | KEYWORD_DEFINITIONS
     expect_same(keywords & groups, groups, "keywords")
-    promoted = between(source("grammar/TesseraLexer.g4"), "tokens {", "}", "tokens of later phases")
-    texts = dict(re.findall(r"^TOKEN\(\w+, (\w+), \"'(\w+)'\"\)", source("src/frontend/syntax/token_kinds.def"), re.M))
-    acting = [texts[name] for name in re.findall(r"[A-Z_]+", promoted) if name in texts]
+    promoted = re.search(r"tokens \{(.*?)\}", source("grammar/TesseraLexer.g4"), re.S).group(1)
+    texts = {row[1]: row[2] for row in rows("src/frontend/syntax/token_kinds.def", "TOKEN")}
+    quoted = [texts.get(name, "") for name in re.findall(r"[A-Z_]+", promoted)]
+    acting = [text.strip("'") for text in quoted if text.strip("'").isalpha() and text.startswith("'")]
     expect_same(acting, DECLARATORS | PLACED_WORDS, "names that act as keywords")
     return {
         "keywords": words(keywords, "keywords"),
@@ -93,52 +95,47 @@ def operator_lists():
     return {name: [tokens[token] for token in group] for name, group in groups.items()}
 
 
+# Forms of types that stand without brackets.
+PLAIN_FORMS = {"Any", "Dim", "DType", "Function", "Scalar", "Schedule", "String"}
+
+WORDS = "src/frontend/binding/words.def"
+
+
+def words_of(kind):
+    return [row[1] for row in rows(WORDS, "WORD") if row[0] == kind]
+
+
 def type_lists():
-    types = source("src/frontend/evaluate/type_expr.cc")
-    named = function_body("src/frontend/evaluate/type_expr.cc", "TypePattern TypeReader::read_name", "names of types")
-    subscripted = function_body("src/frontend/evaluate/type_expr.cc", "TypePattern TypeReader::read_subscript", "names of types")
-    others = between(types, "other_types[]", ";", "names of types")
-    states = function_body("src/frontend/values/state.cc", "std::string_view to_string", "kinds of state")
-    shaped = re.findall(r'text == "(\w+)"', named + subscripted) + re.findall(r'"([A-Z]\w+)"', others)
-    shaped += re.findall(r'return "(\w+)"', states)
-    plain = re.findall(r'\{"(\w+)", PatternKind', named)
-    policies = [word for name in ("apply_state_policy", "apply_policy") for word in re.findall(
-        r'text == "(\w+)"', function_body("src/frontend/evaluate/type_expr.cc", f"bool TypeReader::{name}", "policies"))]
-    known = between(source("src/frontend/syntax/policies.h"), "policies[] = {", "};", "policies of the formatter")
-    expect_same(re.findall(r'"(\w+)"', known), set(policies), "policies that the formatter knows")
-    aliases = between(source("src/frontend/values/check_numerics.cc"), "DTypeName names[]", "};", "spellings of dtypes")
-    dtypes = re.findall(r'^DTYPE\(.*"(\w+)"\)', source("src/ir/numbers/dtypes.def"), re.M)
-    dtypes += re.findall(r'\{"(\w+)", DType::', aliases) + re.findall(r'"([a-z]\w+)"', others)
+    types = rows(WORDS, "TYPE")
+    dtypes = [row[3] for row in rows("src/ir/numbers/dtypes.def", "DTYPE")]
+    dtypes += [row[0] for row in rows("src/frontend/values/dtype_names.def", "DTYPE_NAME")]
+    # What nothing is lowered from is a dtype where it is written like one.
+    dtypes += [row[0] for row in types if row[1] == "Unsupported" and row[0].islower()]
+    named = [row[0] for row in types if row[1] != "Scalar" and row[0] not in dtypes]
     return {
         # `Region` before brackets and a type is a rule of the template.
-        "shaped_types": words(set(shaped) - PLACED_WORDS, "names of types"),
-        "type_words": words(shaped + plain, "names of types"),
-        "policies": words(policies, "policies"),
+        "shaped_types": words({row[0] for row in types if row[1] not in PLAIN_FORMS} - PLACED_WORDS - set(dtypes),
+                              "names of types"),
+        "type_words": words(named, "names of types"),
+        "policies": words([row[0] for row in rows(WORDS, "POLICY")], "policies"),
         "dtypes": words(dtypes, "dtypes"),
     }
 
 
-def builtin_names(path):
-    return words(re.findall(r'^(?:ELEMENTWISE_)?BUILTIN\(\w+, "(\w+)"', source(path), re.M), "functions")
+def function_names(path):
+    return [row[1] for macro in ("BUILTIN", "ELEMENTWISE_BUILTIN") for row in rows(path, macro)]
 
 
 def other_lists():
-    prelude = function_body("src/frontend/evaluate/session.cc", "void Session::build_prelude", "constants")
-    constants = re.findall(r'members\["([A-Z]+)"\]', prelude)
-    devices = re.findall(r'"(\w+)"', between(prelude, "const char* kind : {", "}", "devices"))
-    aliases = re.findall(r'members\["([a-z]+)"\]', prelude)
-    effects = function_body("src/frontend/evaluate/check_effects.cc", "std::string effect_text", "effects")
-    privileges = function_body("src/frontend/lower/kernel/kernel_regions.cc", "bool KernelBuilder::check_privileges",
-                               "privileges")
-    directives = between(source("src/frontend/syntax/preprocessor.cc"), "std::vector<std::string> names = {", "}",
-                         "directives")
+    others = [row[0] for row in rows(WORDS, "ALIAS")] + words_of("Namespace")
+    directives = [row[0] for row in rows("src/frontend/syntax/directives.def", "DIRECTIVE")]
     return {
-        "builtins": words(builtin_names("src/frontend/values/builtins.def") + aliases, "functions"),
-        "tile_builtins": builtin_names("src/frontend/values/tile_builtins.def"),
-        "constants": words(constants + devices, "constants"),
-        "effects": words(re.findall(r'text == "(\w+)"', effects), "effects"),
-        "privileges": words(re.findall(r'name == "(\w+)"', privileges), "privileges"),
-        "directives": words(re.findall(r'"(\w+)"', directives), "directives"),
+        "builtins": words(function_names("src/frontend/values/builtins.def") + others, "functions"),
+        "tile_builtins": words(function_names("src/frontend/values/tile_builtins.def"), "functions"),
+        "constants": words(words_of("Constant") + words_of("Device"), "constants"),
+        "effects": words([row[0] for row in rows(WORDS, "EFFECT")], "effects"),
+        "privileges": words(words_of("Privilege"), "privileges"),
+        "directives": words(directives, "directives"),
     }
 
 

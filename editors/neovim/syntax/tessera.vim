@@ -9,7 +9,7 @@ syn keyword tesseraOperatorWord and in is not or
 syn keyword tesseraConstant False None True INF NAN cpu gpu
 syn keyword tesseraDType bf16 bfloat16 bool double f16 f32 f64 f8e4m3 f8e5m2 float float16 float32 float64 fp16 fp32 fp64 fp8 fp8_e4m3 fp8_e5m2 fp8e4m3 fp8e5m2 half i16 i32 i4 i64 i8 int int16 int32 int4 int64 int8 tf32 u16 u32 u64 u8 uint16 uint32 uint64 uint8
 syn keyword tesseraType KTile KVCache Mesh OptimizerState Param Region Schedule Tensor Tile Tuple any dim dtype fn str tuple Region
-syn keyword tesseraFunction Schedule abs accum arange block broadcast_to cast cast_like ceil ceildiv concat cos cross_entropy device dict dropout_in_kernel einsum embedding enumerate erf exp exp2 expm1 flash_attention floor fma full gelu identity is_known is_tuple len log log1p log2 logical_and logical_not logical_or logical_xor matmul max maximum mean mesh min minimum normal ones ops pow prefetch print prod range reciprocal relu reshape rmsnorm rmsnorm_safe round rsqrt select sigmoid sign silu sin softmax softmax_safe sqrt sum tanh tile transpose trunc uniform windows zeros zip
+syn keyword tesseraFunction Schedule abs accum arange block broadcast_to cast cast_like ceil ceildiv concat cos cross_entropy device dict dropout_in_kernel einsum embedding enumerate erf exp exp2 expm1 flash_attention floor fma full gelu identity is_known is_tuple len log log1p log2 logical_and logical_not logical_or logical_xor matmul max maximum mean mesh min minimum normal ones ops pow prefetch print prod range reciprocal relu reshape rmsnorm rmsnorm_safe round rsqrt select sigmoid sign silu sin softmax softmax_safe sqrt sum tanh tessera tile transpose trunc uniform windows zeros zip
 syn keyword tesseraLambda lambda
 
 " Names that act as keywords where they begin a statement.

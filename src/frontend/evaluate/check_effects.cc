@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "frontend/binding/words.h"
 #include "frontend/evaluate/evaluate.h"
 #include "support/diagnostic_rows.h"
 
@@ -12,16 +13,13 @@ namespace {
 
 /// "rng", "state(cache)": an effect as written; empty when it is none.
 std::string effect_text(const ast::Expr& expr) {
-  if (const auto* name = ast::as<ast::Name>(&expr)) {
-    bool known = name->text == "rng" || name->text == "io";
-    return known ? std::string(name->text) : std::string();
-  }
   const auto* call = ast::as<ast::Call>(&expr);
-  const auto* callee = call ? ast::as<ast::Name>(call->callee) : nullptr;
-  if (!callee || call->arguments.size() != 1) return {};
-  const auto* argument = ast::as<ast::Name>(call->arguments[0].value);
-  bool known = callee->text == "state" || callee->text == "collective";
-  return known && argument ? fmt::format("{}({})", callee->text, argument->text) : std::string();
+  const auto* name = ast::as<ast::Name>(call ? call->callee : &expr);
+  const names::EffectRow* effect = name ? names::find_effect(name->text) : nullptr;
+  if (!effect || effect->has_argument() != (call != nullptr)) return {};
+  if (!call) return std::string(name->text);
+  const auto* argument = call->arguments.size() == 1 ? ast::as<ast::Name>(call->arguments[0].value) : nullptr;
+  return argument ? fmt::format("{}({})", name->text, argument->text) : std::string();
 }
 
 }  // namespace
@@ -52,9 +50,10 @@ void Evaluator::check_effects(const CallFrame& frame) {
     if (effect.empty()) {
       const auto* name = ast::as<ast::Name>(expr);
       auto builder = report(diag::unknown_effect, expr->loc, name ? name->text : "…");
-      std::vector<std::string> known = {"rng", "io", "state", "collective"};
+      std::vector<std::string> known = names::words_of(names::WordKind::Effect), forms;
+      for (const names::EffectRow& row : names::effects()) forms.emplace_back(row.form);
       bool is_near = name && builder.suggest(session_.sources(), expr->loc, name->text, known);
-      if (!is_near) builder.help("effects are rng, io, state(name) and collective(axis)");
+      if (!is_near) builder.help(fmt::format("effects are {}", names::listed(forms)));
       return;
     }
     declared.insert(effect);

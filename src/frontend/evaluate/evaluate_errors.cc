@@ -8,6 +8,7 @@
 #include <cctype>
 #include <set>
 
+#include "frontend/binding/words.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/embedded.h"
@@ -237,15 +238,6 @@ size_t count_word(std::string_view text, std::string_view word, bool is_member =
   return count;
 }
 
-/// Names of the language that nothing is done with yet: transforms of functions, and what works on
-/// several devices.
-bool is_reserved(std::string_view name) {
-  constexpr std::string_view names[] = {
-      "grad", "vjp", "jvp", "vmap", "pmap", "scan", "checkpoint", "remat", "map", "reduce", "pipeline",
-      "all_gather", "all_reduce", "reduce_scatter", "all_to_all", "alpa_shard"};
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
 /// Helps with a name that other languages have; false for any other.
 bool help_foreign_name(DiagnosticEngine::Builder& builder, std::string_view name, Loc loc) {
   constexpr std::pair<std::string_view, std::string_view> same[] = {
@@ -304,10 +296,9 @@ std::set<std::string_view> defined_names(const ast::Node& definition) {
 
 /// `Tensor`, `dim`: words of types are in no scope.
 bool is_type_word(std::string_view name) {
-  constexpr std::string_view words[] = {"dim", "dtype", "str", "fn", "any", "tuple"};
   bool is_capitalised = std::isupper(static_cast<unsigned char>(name[0]));
   bool is_title = is_capitalised && std::any_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
-  return is_title || std::find(std::begin(words), std::end(words), name) != std::end(words);
+  return is_title || names::find_type(name);
 }
 
 }  // namespace
@@ -398,7 +389,7 @@ void Evaluator::unknown_dtype(const ast::Name& name) {
 Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
   Scope* where = nullptr;
   if (Binding* binding = scope.find(name, &where)) return received(*where, resolve(*binding, *where, name, loc));
-  if (is_reserved(name)) return unsupported(loc, fmt::format("'{}'", name));
+  if (names::is_word(name, names::WordKind::Reserved)) return unsupported(loc, fmt::format("'{}'", name));
   bool is_reported = !frames_.empty() && frames_.back().lacks_names;
   if (is_reported || !session_.is_first_use(loc.file, name)) return Datum::poison();
   if (session_.drops_errors()) {

@@ -5,11 +5,11 @@
 #include <map>
 #include <set>
 
+#include "frontend/binding/words.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/evaluate/kernel_scan.h"
 #include "frontend/evaluate/session.h"
 #include "frontend/syntax/ast_walk.h"
-#include "frontend/syntax/policies.h"
 #include "frontend/values/foreign.h"
 #include "support/diagnostic_rows.h"
 
@@ -17,47 +17,13 @@ namespace tessera::frontend {
 
 namespace {
 
-enum class DecoratorMeaning : uint8_t { Jit, Kernel, Pure, Numerics, Autodiff, Unsupported };
-
-/// Decorators by name, without a leading `tessera.`.
-const std::map<std::string, DecoratorMeaning, std::less<>>& decorators() {
-  static const std::map<std::string, DecoratorMeaning, std::less<>> table = {
-      {"jit", DecoratorMeaning::Jit},
-      {"kernel", DecoratorMeaning::Kernel},
-      {"kernel.schedule", DecoratorMeaning::Kernel},
-      {"kernel.autotune", DecoratorMeaning::Kernel},
-      {"kernel.auto", DecoratorMeaning::Kernel},
-      {"pure", DecoratorMeaning::Pure},
-      {"fast", DecoratorMeaning::Unsupported},
-      {"verify.numerics", DecoratorMeaning::Numerics},
-      {"autodiff", DecoratorMeaning::Autodiff},
-      {"custom_vjp", DecoratorMeaning::Unsupported},
-      {"custom_jvp", DecoratorMeaning::Unsupported},
-      {"checkpoint", DecoratorMeaning::Unsupported},
-      {"remat", DecoratorMeaning::Unsupported},
-      {"pmap", DecoratorMeaning::Unsupported},
-      {"vmap", DecoratorMeaning::Unsupported},
-  };
-  return table;
-}
-
-bool gives_schedule(std::string_view decorator) {
-  return decorator == "kernel.schedule" || decorator == "kernel.autotune";
-}
+using names::DecoratorMeaning;
+using names::find_decorator;
 
 std::string decorator_name(const ast::Decorator& decorator) {
   std::string name = ast::dotted(decorator.path);
   constexpr std::string_view prefix = "tessera.";
   return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
-}
-
-/// Those that a misspelt one may stand for. One that is refused itself helps nobody.
-std::vector<std::string> decorator_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, meaning] : decorators()) {
-    if (meaning != DecoratorMeaning::Unsupported) names.push_back(name);
-  }
-  return names;
 }
 
 /// "an 'if' statement": what a message calls a statement that does not belong where it stands.
@@ -124,14 +90,14 @@ bool is_docstring(const ast::Stmt& stmt) {
 /// Schedules are put on top of each other.
 bool Session::check_decorator(const ast::Def& def, const ast::Decorator& decorator) {
   std::string name = decorator_name(decorator);
-  DecoratorMeaning meaning = decorators().find(name)->second;
-  if (meaning == DecoratorMeaning::Unsupported) return true;
-  bool has_schedule = gives_schedule(name);
-  if (!decorator.arguments.empty() && !has_schedule && meaning != DecoratorMeaning::Numerics) {
+  const names::DecoratorRow& row = *find_decorator(name);
+  if (row.meaning == DecoratorMeaning::Unsupported) return true;
+  bool has_schedule = row.gives_schedule();
+  if (!decorator.arguments.empty() && !has_schedule && row.meaning != DecoratorMeaning::Numerics) {
     size_t given = decorator.arguments.size();
     auto builder = report(diag::wrong_argument_count, decorator.loc, "@" + name, "no arguments",
                           given == 1 ? "1 is" : fmt::format("{} are", given));
-    if (meaning == DecoratorMeaning::Kernel) {
+    if (row.is_kernel()) {
       builder.help("a schedule is given so: @kernel.schedule(Schedule(…))");
     } else {
       builder.help(fmt::format("write '@{}' alone", name));
@@ -140,12 +106,11 @@ bool Session::check_decorator(const ast::Def& def, const ast::Decorator& decorat
   for (const ast::Decorator& earlier : def.decorators) {
     if (&earlier == &decorator) break;
     std::string other = decorator_name(earlier);
-    auto found = decorators().find(other);
-    if (found == decorators().end()) continue;
+    const names::DecoratorRow* before = find_decorator(other);
+    if (!before) continue;
     bool is_same = other == name && !has_schedule;
-    bool is_entry = meaning == DecoratorMeaning::Jit, is_kernel = meaning == DecoratorMeaning::Kernel;
-    bool are_two_kinds = (is_entry && found->second == DecoratorMeaning::Kernel) ||
-                         (is_kernel && found->second == DecoratorMeaning::Jit);
+    bool is_entry = row.meaning == DecoratorMeaning::Jit, was_entry = before->meaning == DecoratorMeaning::Jit;
+    bool are_two_kinds = (is_entry && before->is_kernel()) || (row.is_kernel() && was_entry);
     if (!is_same && !are_two_kinds) continue;
     auto builder = report(diag::misplaced_statement, decorator.loc, fmt::format("'@{}'", name),
                           fmt::format("beside {}'@{}'", is_same ? "another " : "", other));
@@ -160,7 +125,8 @@ bool Session::check_decorator(const ast::Def& def, const ast::Decorator& decorat
 void Session::warn_of_schedules(const ast::Def& def) {
   for (const ast::Decorator& decorator : def.decorators) {
     std::string name = decorator_name(decorator);
-    if (!gives_schedule(name)) continue;
+    const names::DecoratorRow* row = find_decorator(name);
+    if (!row || !row->gives_schedule()) continue;
     report(diag::hint_no_effect, decorator.loc, fmt::format("'@{}'", name), "any target")
         .help(fmt::format("'{}' names no axes; a kernel that calls tile.context has a schedule", def.name.text));
   }
@@ -174,28 +140,28 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
   function->loc = def.name.loc;
   for (const ast::Decorator& decorator : def.decorators) {
     std::string name = decorator_name(decorator);
-    auto it = decorators().find(name);
-    if (it == decorators().end()) {
+    const names::DecoratorRow* row = find_decorator(name);
+    if (!row) {
       auto builder = report(diag::unknown_decorator, decorator.loc, name);
       std::string_view help = help_for_decorator(name);
-      if (is_policy(name)) {
+      if (names::is_policy(name)) {
         builder.help(fmt::format("'@{}' is a policy: it stands behind a dtype or the type of a state", name));
       } else if (!help.empty()) {
         builder.help(std::string(help));
       } else {
-        builder.suggest(sources(), decorator.loc, name, decorator_names());
+        builder.suggest(sources(), decorator.loc, name, names::decorator_names());
       }
       // Its ops on tiles are right in the kernel that it was meant to be.
-      bool is_kernel = name.starts_with("kernel.") || nearest_name(name, decorator_names()).starts_with("kernel");
-      if (is_kernel) function->kind = FunctionKind::Kernel;
+      if (names::means_kernel(name)) function->kind = FunctionKind::Kernel;
       continue;
     }
     if (!check_decorator(def, decorator)) continue;
-    switch (it->second) {
+    switch (row->meaning) {
       case DecoratorMeaning::Jit:
         function->kind = FunctionKind::Jit;
         break;
       case DecoratorMeaning::Kernel:
+      case DecoratorMeaning::KernelSchedule:
         function->kind = FunctionKind::Kernel;
         break;
       case DecoratorMeaning::Pure:

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "frontend/binding/words.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/evaluate/placement.h"
 #include "frontend/syntax/include_roots.h"
@@ -78,8 +79,10 @@ void Session::build_prelude() {
   for (const Builtin& builtin : common_builtins()) {
     ops->members[builtin.name] = Datum::builtin(&builtin);
   }
-  ops->members["select"] = ops->members["where"];
-  for (const char* kind : {"cpu", "gpu"}) {
+  for (const names::AliasRow& alias : names::aliases()) {
+    ops->members[std::string(alias.text)] = ops->members[std::string(alias.function)];
+  }
+  for (const std::string& kind : names::words_of(names::WordKind::Device)) {
     ops->members[kind] = Datum::object(std::make_shared<Device>(kind));
   }
   ops->members["INF"] = Datum::number(std::numeric_limits<double>::infinity());

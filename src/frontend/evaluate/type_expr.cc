@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/binding/words.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/evaluate/kernel_scan.h"
 #include "frontend/evaluate/placement.h"
@@ -14,14 +15,45 @@ namespace tessera::frontend {
 
 namespace {
 
-const std::vector<std::string> shaped_types = {"Tensor", "Param", "Tile", "KTile", "KVCache", "OptimizerState"};
+/// How a type of that name is written; nothing for any other name.
+std::optional<names::TypeForm> form_of(std::string_view name) {
+  const names::TypeRow* type = names::find_type(name);
+  return type ? std::optional(type->form) : std::nullopt;
+}
 
-/// Types of the language that parse and are not lowered yet.
-constexpr std::string_view other_types[] = {"Mesh", "Region", "fp8"};
+/// The types with dims, which a misspelt one may stand for.
+std::vector<std::string> shaped_types() {
+  std::vector<std::string> names;
+  for (const std::string& name : names::words_of(names::WordKind::Type)) {
+    if (form_of(name) <= names::TypeForm::OptimizerState) names.push_back(name);
+  }
+  return names;
+}
 
-std::optional<StateKind> state_by_name(std::string_view name) {
-  for (StateKind kind : {StateKind::KVCache, StateKind::OptimizerState}) {
-    if (name == to_string(kind)) return kind;
+std::optional<StateKind> state_of(std::optional<names::TypeForm> form) {
+  if (form == names::TypeForm::KVCache) return StateKind::KVCache;
+  if (form == names::TypeForm::OptimizerState) return StateKind::OptimizerState;
+  return std::nullopt;
+}
+
+/// The kind of pattern that a bare name of a type gives by itself.
+std::optional<PatternKind> bare_kind(names::TypeForm form) {
+  switch (form) {
+    case names::TypeForm::Dim: return PatternKind::DimParam;
+    case names::TypeForm::DType: return PatternKind::DTypeParam;
+    case names::TypeForm::String: return PatternKind::String;
+    case names::TypeForm::Function: return PatternKind::Function;
+    case names::TypeForm::Schedule: return PatternKind::Schedule;
+    case names::TypeForm::Any: return PatternKind::Any;
+    case names::TypeForm::Tile:
+    case names::TypeForm::Unsupported: return PatternKind::Other;
+    case names::TypeForm::KVCache:
+    case names::TypeForm::OptimizerState: return PatternKind::State;
+    case names::TypeForm::Tensor:
+    case names::TypeForm::KTile:
+    case names::TypeForm::Param:
+    case names::TypeForm::Tuple:
+    case names::TypeForm::Scalar: return std::nullopt;
   }
   return std::nullopt;
 }
@@ -55,6 +87,7 @@ class TypeReader {
   TypePattern read_state(StateKind kind, const ast::Subscript& subscript);
   TypePattern read_repeated(const ast::List& list, const ast::Expr& count, Loc loc);
   void warn_of_policy(const ast::Expr& policy, std::string_view name);
+  bool unknown_policy(const ast::Expr& policy, names::PolicySubject subject);
   bool read_device(const ast::Expr& argument);
   bool apply_state_policy(const ast::Expr& policy, TypePattern& pattern);
   DimPattern read_dim(const ast::Expr& expr, PatternKind kind);
@@ -126,35 +159,17 @@ TypePattern TypeReader::read(const ast::Expr& expr) {
 }
 
 TypePattern TypeReader::read_name(const ast::Name& name) {
-  static const std::map<std::string_view, PatternKind> names = {
-      {"dim", PatternKind::DimParam},      {"dtype", PatternKind::DTypeParam},
-      {"str", PatternKind::String},        {"fn", PatternKind::Function},
-      {"Schedule", PatternKind::Schedule}, {"any", PatternKind::Any}};
   TypePattern pattern;
   pattern.loc = name.loc;
-  if (auto it = names.find(name.text); it != names.end()) {
-    pattern.kind = it->second;
+  std::optional<names::TypeForm> form = form_of(name.text);
+  if (auto kind = form ? bare_kind(*form) : std::nullopt) {
+    pattern.kind = *kind;
+    pattern.state = state_of(form).value_or(pattern.state);
+    if (*kind == PatternKind::Other) pattern.name = std::string(name.text);
     return pattern;
   }
-  if (name.text == "Tensor" || name.text == "Tile" || name.text == "KTile") {
-    if (name.text == "Tile") {
-      pattern.kind = PatternKind::Other;
-      pattern.name = "Tile";
-      return pattern;
-    }
-    return malformed(name.loc,
-                     fmt::format("type '{}' says neither its dims nor its dtype", name.text));
-  }
-  if (std::optional<StateKind> state = state_by_name(name.text)) {
-    pattern.kind = PatternKind::State;
-    pattern.state = *state;
-    return pattern;
-  }
-  if (std::find(std::begin(other_types), std::end(other_types), name.text) !=
-      std::end(other_types)) {
-    pattern.kind = PatternKind::Other;
-    pattern.name = std::string(name.text);
-    return pattern;
+  if (form == names::TypeForm::Tensor || form == names::TypeForm::KTile) {
+    return malformed(name.loc, fmt::format("type '{}' says neither its dims nor its dtype", name.text));
   }
   pattern.kind = PatternKind::Scalar;
   if (std::optional<DType> dtype = dtype_by_name(name.text)) {
@@ -180,29 +195,29 @@ TypePattern TypeReader::read_subscript(const ast::Subscript& subscript) {
     evaluator_.report(diag::not_a_type, subscript.loc, "an expression");
     return poison(subscript.loc);
   }
-  if (name->text == "Tensor" || name->text == "Param") {
-    return read_shaped(PatternKind::Tensor, subscript);
-  }
-  if (name->text == "Tile") return read_shaped(PatternKind::Tile, subscript);
-  if (name->text == "KTile") return read_shaped(PatternKind::KTile, subscript);
-  if (name->text == "tuple" || name->text == "Tuple") {
-    return read_tuple(subscript.indices, subscript.loc);
-  }
-  if (std::optional<StateKind> state = state_by_name(name->text)) return read_state(*state, subscript);
-  TypePattern pattern;
-  pattern.loc = subscript.loc;
-  if (std::find(std::begin(other_types), std::end(other_types), name->text) !=
-      std::end(other_types)) {
-    pattern.kind = PatternKind::Other;
-    pattern.name = std::string(name->text);
-    return pattern;
+  switch (form_of(name->text).value_or(names::TypeForm::Scalar)) {
+    case names::TypeForm::Tensor:
+    case names::TypeForm::Param: return read_shaped(PatternKind::Tensor, subscript);
+    case names::TypeForm::Tile: return read_shaped(PatternKind::Tile, subscript);
+    case names::TypeForm::KTile: return read_shaped(PatternKind::KTile, subscript);
+    case names::TypeForm::Tuple: return read_tuple(subscript.indices, subscript.loc);
+    case names::TypeForm::KVCache: return read_state(StateKind::KVCache, subscript);
+    case names::TypeForm::OptimizerState: return read_state(StateKind::OptimizerState, subscript);
+    case names::TypeForm::Unsupported: {
+      TypePattern pattern;
+      pattern.loc = subscript.loc;
+      pattern.kind = PatternKind::Other;
+      pattern.name = std::string(name->text);
+      return pattern;
+    }
+    default: break;  // a type without brackets, or no type
   }
   auto builder = evaluator_.report(diag::not_a_type, name->loc, fmt::format("'{}'", name->text));
   const ast::Expr* last = subscript.indices.empty() ? nullptr : subscript.indices.back();
   if (dtype_by_name(name->text) && last && last->loc.line == name->loc.line) {
     builder.fix("the dtype is the last part of a type",
                 {{name->loc, "Tensor"}, {last->loc.behind(), fmt::format(", {}", name->text)}});
-  } else if (!builder.suggest(evaluator_.session().sources(), name->loc, name->text, shaped_types)) {
+  } else if (!builder.suggest(evaluator_.session().sources(), name->loc, name->text, shaped_types())) {
     builder.help("types with dims are Tensor, Param, Tile and KTile");
   }
   return poison(subscript.loc);
@@ -273,6 +288,24 @@ void TypeReader::warn_of_policy(const ast::Expr& policy, std::string_view name) 
   evaluator_.report(diag::hint_no_effect, policy.loc, fmt::format("policy '@{}'", name), "any target");
 }
 
+/// Reports a policy that does not stand behind such a thing; false.
+bool TypeReader::unknown_policy(const ast::Expr& policy, names::PolicySubject subject) {
+  const auto* call = ast::as<ast::Call>(&policy);
+  const auto* name = ast::as<ast::Name>(call ? call->callee : &policy);
+  auto builder = evaluator_.report(diag::unknown_policy, policy.loc, name ? name->text : "…");
+  std::vector<std::string> names, forms;
+  for (const names::PolicyRow* row : names::policies_of(subject)) {
+    names.emplace_back(row->text);
+    forms.push_back(fmt::format("@{}", row->form));
+  }
+  if (name && builder.suggest(evaluator_.session().sources(), name->loc, name->text, names)) return false;
+  std::string_view of = subject == names::PolicySubject::Cache       ? " of a cache"
+                        : subject == names::PolicySubject::Optimizer ? " of an optimiser's state"
+                                                                       : "";
+  builder.help(fmt::format("policies{} are {}", of, names::listed(forms)));
+  return false;
+}
+
 bool TypeReader::read_device(const ast::Expr& argument) {
   Datum device = evaluator_.evaluate(argument, scope_);
   if (device.is_poison()) return false;
@@ -301,12 +334,7 @@ bool TypeReader::apply_state_policy(const ast::Expr& policy, TypePattern& patter
   if (name && !call && name->text == "paged") return ignored(policies.paged);
   if (name && !call && name->text == "checkpointable") return ignored(policies.checkpointable);
   if (policy.kind == ast::NodeKind::ErrorExpr) return false;
-  auto builder = evaluator_.report(diag::unknown_policy, policy.loc, name ? name->text : "…");
-  std::vector<std::string> names = {"paged", "checkpointable", "device", cache ? "rolling_window" : "fp32_master"};
-  if (name && builder.suggest(evaluator_.session().sources(), name->loc, name->text, names)) return false;
-  builder.help(cache ? "policies of a cache are @rolling_window, @paged, @checkpointable and @device(…)"
-                     : "policies of an optimiser's state are @fp32_master, @paged, @checkpointable and @device(…)");
-  return false;
+  return unknown_policy(policy, cache ? names::PolicySubject::Cache : names::PolicySubject::Optimizer);
 }
 
 TypePattern TypeReader::read_policy(const ast::Binary& binary) {
@@ -324,7 +352,7 @@ TypePattern TypeReader::read_policy(const ast::Binary& binary) {
 /// True when the index could be the layout that may follow the dtype.
 bool is_layout(const ast::Expr& expr) {
   const auto* name = ast::as<ast::Name>(&expr);
-  return name && (name->text == "packed" || name->text == "row_major" || name->text == "col_major");
+  return name && names::is_word(name->text, names::WordKind::Layout);
 }
 
 TypePattern TypeReader::read_shaped(PatternKind kind, const ast::Subscript& subscript) {
@@ -504,11 +532,7 @@ bool TypeReader::apply_policy(const ast::Expr& policy, TypePattern& pattern) {
     return scale.has_value();
   }
   if (policy.kind == ast::NodeKind::ErrorExpr) return false;
-  auto builder = evaluator_.report(diag::unknown_policy, policy.loc, name ? name->text : "…");
-  std::vector<std::string> names = {"accum", "stochastic_round", "saturate", "loss_scale"};
-  if (name && builder.suggest(evaluator_.session().sources(), name->loc, name->text, names)) return false;
-  builder.help("policies are @accum(dtype), @stochastic_round, @saturate and @loss_scale(k)");
-  return false;
+  return unknown_policy(policy, names::PolicySubject::DType);
 }
 
 bool TypeReader::check_accum(const TypePattern& pattern, Loc loc) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "frontend/binding/words.h"
 #include "frontend/format/builder.h"
-#include "frontend/syntax/policies.h"
 #include "frontend/syntax/precedence.h"
 
 namespace tessera::formatter {
@@ -79,7 +79,7 @@ bool Builder::operators(Operand& into) {
   into.part = document_.part();
   part_ = into.part;
   bool two = is_not_in || (is(TokenKind::Is) && is(TokenKind::Not, 1));
-  into.tight = is(TokenKind::At) && is(TokenKind::Name, 1) && is_policy(tokens_[at_ + 1].text);
+  into.tight = is(TokenKind::At) && is(TokenKind::Name, 1) && names::is_policy(tokens_[at_ + 1].text);
   into.op = take();
   if (two) into.op = document_.concat({into.op, literal(" "), take()});
   return true;

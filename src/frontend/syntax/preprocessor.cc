@@ -408,8 +408,11 @@ void Preprocessor::directive(const Reading& reading, const Directive& directive)
   if (directive.name == "elif") return else_if(directive);
   if (directive.name == "else") return else_branch(directive);
   if (directive.name == "endif") return close_condition(directive);
-  static const std::vector<std::string> names = {"include", "define", "if",   "elif",
-                                                 "else",    "endif",  "error"};
+  static const std::vector<std::string> names = {
+#define DIRECTIVE(text, meaning) text,
+#include "frontend/syntax/directives.def"
+#undef DIRECTIVE
+  };
   if (std::find(names.begin(), names.end(), directive.name) == names.end()) return unknown(reading, directive, names);
   if (!active()) return;
   if (directive.name == "include") return include(reading, directive);

@@ -19,14 +19,9 @@ constexpr DTypeName names[] = {
 #define DTYPE(Name, bits, cls, text) {text, DType::Name},
 #include "ir/numbers/dtypes.def"
 #undef DTYPE
-    {"fp64", DType::F64},        {"float64", DType::F64},     {"double", DType::F64},
-    {"fp32", DType::F32},        {"float32", DType::F32},     {"float", DType::F32},
-    {"bfloat16", DType::BF16},   {"fp16", DType::F16},        {"float16", DType::F16},
-    {"half", DType::F16},        {"fp8e4m3", DType::F8E4M3},  {"fp8e5m2", DType::F8E5M2},
-    {"fp8_e4m3", DType::F8E4M3}, {"fp8_e5m2", DType::F8E5M2}, {"int64", DType::I64},
-    {"int", DType::I64},         {"int32", DType::I32},       {"int16", DType::I16},
-    {"int8", DType::I8},         {"int4", DType::I4},         {"uint64", DType::U64},
-    {"uint32", DType::U32},      {"uint16", DType::U16},      {"uint8", DType::U8},
+#define DTYPE_NAME(text, Name) {text, DType::Name},
+#include "frontend/values/dtype_names.def"
+#undef DTYPE_NAME
 };
 
 /// Bits of the significand (with the hidden one), and the range of exponents, of a float dtype.

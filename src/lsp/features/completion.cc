@@ -360,6 +360,7 @@ void Completer::names(char order, bool with_language) {
   for (const frontend::Builtin& op : all_ops()) add(builtin_symbol(op), char(order + 2));
   words(WordKind::Namespace, char(order + 2));
   words(WordKind::Constant, char(order + 2));
+  words(WordKind::Device, char(order + 2));
 }
 
 void Completer::directives() {

@@ -80,7 +80,7 @@ std::string_view language_meaning(const std::string& name, bool is_member) {
     if (find_word(name, kind)) return "a word of types";
   }
   if (find_op(name)) return "a function of the language";
-  if (find_word(name, WordKind::Constant)) return "a constant of the language";
+  if (find_word(name, WordKind::Constant) || find_word(name, WordKind::Device)) return "a constant of the language";
   return find_word(name, WordKind::Namespace) ? "a namespace of the language" : "";
 }
 

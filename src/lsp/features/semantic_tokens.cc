@@ -49,7 +49,8 @@ Coloured word_colour(const Word& word) {
     case WordKind::Layout: return {Type, DefaultLibrary};
     case WordKind::Namespace: return {Namespace, DefaultLibrary};
     case WordKind::Decorator: return {Decorator, DefaultLibrary};
-    case WordKind::Constant: return {Variable, DefaultLibrary | Readonly};
+    case WordKind::Constant:
+    case WordKind::Device: return {Variable, DefaultLibrary | Readonly};
     case WordKind::TensorMember:
     case WordKind::CacheMember:
     case WordKind::OptimizerMember:
@@ -60,6 +61,7 @@ Coloured word_colour(const Word& word) {
     case WordKind::Privilege:
     case WordKind::Effect: return {Decorator, DefaultLibrary};
     case WordKind::Keyword:
+    case WordKind::Reserved:
     case WordKind::Directive: return {Keyword, 0};
   }
   return {};

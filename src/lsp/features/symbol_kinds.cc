@@ -80,7 +80,8 @@ int completion_kind(const Symbol& symbol) {
     case WordKind::Type:
     case WordKind::DType:
     case WordKind::Layout: return item_struct;
-    case WordKind::Constant: return item_constant;
+    case WordKind::Constant:
+    case WordKind::Device: return item_constant;
     case WordKind::Namespace: return item_module;
     case WordKind::TensorMember:
     case WordKind::CacheMember:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/binding/words.h"
 #include "lsp/model/piece.h"
 
 namespace tessera::lsp {
@@ -62,9 +63,9 @@ SymbolKind kind_of(const ast::Def& def) {
   SymbolKind kind = SymbolKind::Function;
   for (const ast::Decorator& decorator : def.decorators) {
     std::string name = ast::dotted(decorator.path);
-    if (name.starts_with("tessera.")) name.erase(0, 8);
-    if (name == "jit") kind = SymbolKind::Entry;
-    if (name == "kernel" || name.starts_with("kernel.")) kind = SymbolKind::Kernel;
+    const names::DecoratorRow* row = names::find_decorator(name);
+    if (row && row->meaning == names::DecoratorMeaning::Jit) kind = SymbolKind::Entry;
+    if (names::means_kernel(name)) kind = SymbolKind::Kernel;
   }
   return kind;
 }

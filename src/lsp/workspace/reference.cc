@@ -14,18 +14,6 @@ namespace tessera::lsp {
 
 namespace {
 
-struct Row {
-  WordKind kind;
-  std::string_view text;
-  std::string_view meaning;
-};
-
-constexpr Row rows[] = {
-#define WORD(kind, text, meaning) {WordKind::kind, text, meaning},
-#include "lsp/workspace/words.def"
-#undef WORD
-};
-
 std::string describe_dtype(DType dtype) {
   const DTypeInfo& info = dtype_info(dtype);
   switch (info.cls) {
@@ -41,7 +29,9 @@ std::string describe_dtype(DType dtype) {
 
 std::vector<Word> make_words() {
   std::vector<Word> list;
-  for (const Row& row : rows) list.push_back({std::string(row.text), row.kind, std::string(row.meaning)});
+  for (const names::WordRow& row : names::word_rows()) {
+    if (!row.meaning.empty()) list.push_back({std::string(row.text), row.kind, std::string(row.meaning)});
+  }
   for (std::string_view name : frontend::dtype_names()) {
     list.push_back({std::string(name), WordKind::DType, describe_dtype(*frontend::dtype_by_name(name))});
   }
@@ -198,7 +188,7 @@ const Word* find_member_word(std::string_view text, WordKind kind) {
 }
 
 const frontend::Builtin* find_op(std::string_view name) {
-  return find_in(frontend::common_builtins(), name == "select" ? "where" : name);
+  return find_in(frontend::common_builtins(), names::function_of(name));
 }
 
 const frontend::Builtin* find_tile_op(std::string_view name) { return find_in(frontend::tile_builtins(), name); }

@@ -8,31 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/binding/words.h"
 #include "frontend/values/builtins.h"
 #include "frontend/values/embedded.h"
 
 namespace tessera::lsp {
 
-enum class WordKind : uint8_t {
-  Keyword,
-  Type,
-  DType,
-  Policy,
-  Effect,
-  Decorator,
-  Constant,
-  Namespace,
-  Directive,
-  Layout,
-  Privilege,
-  // After a dot:
-  TensorMember,
-  CacheMember,
-  OptimizerMember,
-  StateMember,     ///< of caches and of optimisers' states
-  ScheduleMember,  ///< a key, which is also an argument of `Schedule`
-  KernelMember,
-};
+using names::WordKind;
 
 struct Word {
   std::string text;
@@ -40,7 +22,7 @@ struct Word {
   std::string meaning;
 };
 
-/// All words, dtypes included.
+/// All words that a program may write, those of other tables (dtypes, keys of schedules) included.
 std::span<const Word> words();
 /// The word of that kind; null when there is none.
 const Word* find_word(std::string_view text, WordKind kind);

@@ -64,7 +64,7 @@ std::optional<Symbol> Resolver::language_name(std::string_view name, bool in_typ
     if (word) return word_symbol(*word);
   }
   if (op) return builtin_symbol(*op);
-  for (WordKind kind : {WordKind::Constant, WordKind::Namespace, WordKind::Policy}) {
+  for (WordKind kind : {WordKind::Constant, WordKind::Device, WordKind::Namespace, WordKind::Policy}) {
     if (const Word* word = find_word(name, kind)) return word_symbol(*word);
   }
   return std::nullopt;
@@ -199,7 +199,7 @@ std::optional<Symbol> Resolver::parameter(const Symbol& callable, std::string_vi
 
 std::optional<Symbol> Resolver::decorator(std::string_view path) {
   std::string name = squeezed(path);
-  if (name.starts_with("tessera.")) name.erase(0, 8);
+  if (const names::DecoratorRow* row = names::find_decorator(name)) name = row->text;
   const Word* word = find_word(name, WordKind::Decorator);
   if (!word && name == "tessera") word = find_word(name, WordKind::Namespace);
   return word ? std::optional(word_symbol(*word)) : std::nullopt;

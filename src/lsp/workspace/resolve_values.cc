@@ -44,10 +44,17 @@ bool is_tensor_member(const Word& word) {
 
 /// The sort of values of a type's name.
 ValueSort sort_of_type(std::string_view name) {
-  if (name == "Tensor" || name == "Param" || name == "Tile" || name == "KTile") return ValueSort::Tensor;
-  if (name == "KVCache") return ValueSort::Cache;
-  if (name == "OptimizerState") return ValueSort::Optimizer;
-  return name == "Schedule" ? ValueSort::Schedule : ValueSort::Unknown;
+  const names::TypeRow* type = names::find_type(name);
+  switch (type ? type->form : names::TypeForm::Unsupported) {
+    case names::TypeForm::Tensor:
+    case names::TypeForm::Param:
+    case names::TypeForm::Tile:
+    case names::TypeForm::KTile: return ValueSort::Tensor;
+    case names::TypeForm::KVCache: return ValueSort::Cache;
+    case names::TypeForm::OptimizerState: return ValueSort::Optimizer;
+    case names::TypeForm::Schedule: return ValueSort::Schedule;
+    default: return ValueSort::Unknown;
+  }
 }
 
 }  // namespace

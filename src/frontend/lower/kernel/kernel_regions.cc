@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <set>
 
+#include "frontend/binding/words.h"
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "frontend/lower/kernel/kernel_library.h"
 #include "frontend/values/dims.h"
@@ -56,10 +57,10 @@ std::vector<const SignatureParameter*> ordered_parameters(const Signature& signa
 
 bool KernelBuilder::check_privileges(const TypePattern& type) {
   for (const std::string& name : type.privileges) {
-    bool known = name == "read" || name == "write" || name == "read_write" || name == "reduce_sum";
+    bool known = names::is_word(name, names::WordKind::Privilege);
     if (known && (name != "reduce_sum" || type.privileges.size() == 1)) continue;
     report(diag::wrong_kind, type.loc, "the privilege", fmt::format("'{}'", fmt::join(type.privileges, ", ")),
-           "read, write, read_write or reduce_sum");
+           names::listed(names::words_of(names::WordKind::Privilege), "or"));
     return false;
   }
   if (type.kind == PatternKind::Tensor || type.privileges.empty()) return true;
