@@ -223,7 +223,8 @@ def library_page():
             names.remove(match.group(1))
             kernel = i > 0 and lines[i - 1].startswith("@")
             text = " ".join(comment_of(lines, i - kernel))
-            page.append(f"- `{match.group(1)}{parameters(lines, i)}`" + (f": {text}" if text else ""))
+            assert text, f"stdlib/{module}.tsr:{i + 1}: {match.group(1)} has no comment that describes it"
+            page.append(f"- `{match.group(1)}{parameters(lines, i)}`: {text}")
         assert not names, f"stdlib/{module}.tsr does not define {names}"
         page.append("")
     return page
@@ -241,6 +242,7 @@ def kernel_page():
                 while lines[first - 1].startswith("@"):
                     first -= 1
                 text = " ".join(comment_of(lines, first)) or " ".join(comment_of(lines, first - 1))
+                assert text, f"stdlib/{path.name}:{i + 1}: {match.group(1)} has no comment that describes it"
                 page.append(f"| `{match.group(1)}` | `stdlib/{path.name}` | {cell(text)} |")
     return page + [""]
 
