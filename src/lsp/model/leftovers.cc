@@ -1,22 +1,45 @@
 // Names that are in no tree: those of statements that do not parse, and of macros.
 
 #include <algorithm>
-#include <numeric>
+#include <unordered_map>
 
-#include "lsp/model/binder.h"
+#include "lsp/model/names.h"
+#include "lsp/model/piece.h"
 
 namespace tessera::lsp {
 
-int32_t Binder::scope_at(uint32_t offset) const {
-  int32_t best = -1;
-  for (size_t i = 0; i < scopes_.size(); ++i) {
-    bool inner = best < 0 || scopes_[i].range.begin >= scopes_[size_t(best)].range.begin;
-    if (scopes_[i].range.touches(offset) && inner) best = int32_t(i);
-  }
-  return best;
-}
+namespace {
 
-void Binder::leftover(size_t at, const std::vector<size_t>& code, const std::vector<int32_t>& callees) {
+class Leftovers {
+ public:
+  Leftovers(const Piece& piece, PieceNames& names) : piece_(piece), names_(names) {
+    for (size_t i = 0; i < names.occurrences.size(); ++i) {
+      by_offset_[names.occurrences[i].range.begin] = int32_t(i);
+    }
+  }
+
+  void add() {
+    tokens();
+    macros();
+    names_.sort();
+    declarations();
+  }
+
+ private:
+  void tokens();
+  void leftover(size_t at, const std::vector<size_t>& code, const std::vector<int32_t>& callees);
+  void macros();
+  void declarations();
+  void from_tokens(Range range);
+  void trim(std::vector<Declared>& list) const;
+  uint32_t end_of_code(uint32_t offset) const;
+
+  const Piece& piece_;
+  PieceNames& names_;
+  std::unordered_map<uint32_t, int32_t> by_offset_;
+};
+
+void Leftovers::leftover(size_t at, const std::vector<size_t>& code, const std::vector<int32_t>& callees) {
   auto kind = [&](size_t i) { return i < code.size() ? piece_.tokens[code[i]].kind : TokenKind::EndOfFile; };
   const RawToken& token = piece_.tokens[code[at]];
   Range range{token.offset, token.offset + token.length};
@@ -32,15 +55,15 @@ void Binder::leftover(size_t at, const std::vector<size_t>& code, const std::vec
     made.kind = OccurrenceKind::Argument;
     made.parent = callees.back();
   } else {
-    scope_ = scope_at(token.offset);
-    made.local = find(piece_.text(token));
+    made.local = names_.visible(piece_.text(token), token.offset);
+    made.is_certain = false;
     made.kind = made.local < 0 ? OccurrenceKind::Free : OccurrenceKind::Local;
   }
-  by_offset_[token.offset] = int32_t(out_.occurrences.size());
-  out_.occurrences.push_back(std::move(made));
+  by_offset_[token.offset] = int32_t(names_.occurrences.size());
+  names_.occurrences.push_back(std::move(made));
 }
 
-void Binder::leftovers() {
+void Leftovers::tokens() {
   std::vector<size_t> code;
   for (size_t i = 0; i < piece_.tokens.size(); ++i) {
     if (piece_.tokens[i].role == TokenRole::Code) code.push_back(i);
@@ -61,7 +84,7 @@ void Binder::leftovers() {
 
 /// The names in what %define puts in the place of another are looked up where they are used, which the
 /// tree has with that place: here they are the file's.
-void Binder::macros() {
+void Leftovers::macros() {
   std::string_view word;
   size_t count = 0;
   TokenKind last = TokenKind::EndOfFile;
@@ -71,27 +94,80 @@ void Binder::macros() {
     ++count;
     if (count == 2) word = piece_.text(token);
     bool in_body = count > 3 && word == "define" && token.kind == TokenKind::Name && last != TokenKind::Dot;
-    if (in_body) out_.occurrences.push_back({{token.offset, token.offset + token.length}});
+    if (in_body) names_.occurrences.push_back({{token.offset, token.offset + token.length}});
     last = token.kind;
   }
 }
 
-void Binder::sort() {
-  std::vector<int32_t> order(out_.occurrences.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-    return out_.occurrences[size_t(a)].range.begin < out_.occurrences[size_t(b)].range.begin;
+/// `def name`, `module name`, `const name`: enough to show and find a half-typed declaration.
+void Leftovers::from_tokens(Range range) {
+  SymbolKind kind = SymbolKind::Function;
+  bool announced = false;
+  for (const RawToken& token : piece_.tokens) {
+    if (token.role != TokenRole::Code || token.offset < range.begin) continue;
+    std::string_view text = piece_.text(token);
+    if (announced && token.kind == TokenKind::Name) {
+      Declared& made = names_.declared.emplace_back();
+      made.name = text;
+      made.kind = kind;
+      made.name_range = {token.offset, token.offset + token.length};
+      made.range = {std::min(range.begin, token.offset), std::max(range.end, made.name_range.end)};
+      return;
+    }
+    announced = true;
+    if (token.kind == TokenKind::Def) {
+      // What its decorators said stays.
+    } else if (text == "module") {
+      kind = SymbolKind::Module;
+    } else if (text == "const") {
+      kind = SymbolKind::Constant;
+    } else {
+      announced = false;
+      if (text == "jit") kind = SymbolKind::Entry;
+      if (text == "kernel") kind = SymbolKind::Kernel;
+    }
+  }
+}
+
+/// The end of the last token of code before an offset: a block's tree goes on to what follows it.
+uint32_t Leftovers::end_of_code(uint32_t offset) const {
+  auto at = std::partition_point(piece_.tokens.begin(), piece_.tokens.end(),
+                                 [&](const RawToken& token) { return token.offset < offset; });
+  while (at != piece_.tokens.begin()) {
+    const RawToken& token = *--at;
+    bool is_code = token.role == TokenRole::Code && !is_trivia(token.kind) && token.length > 0;
+    if (is_code) return std::min(token.offset + token.length, offset);
+  }
+  return offset;
+}
+
+/// Ends declarations with their last token of code.
+void Leftovers::trim(std::vector<Declared>& list) const {
+  for (Declared& declared : list) {
+    if (declared.stmt) declared.range.end = std::max(end_of_code(declared.range.end), declared.name_range.end);
+    trim(declared.members);
+  }
+}
+
+void Leftovers::declarations() {
+  trim(names_.declared);
+  size_t known = names_.declared.size();
+  for (const ast::Declaration& declaration : piece_.declarations) {
+    auto is_it = [&](const Declared& declared) { return declared.stmt == declaration.stmt; };
+    bool has_name = std::any_of(names_.declared.begin(), names_.declared.begin() + ptrdiff_t(known), is_it);
+    if (declaration.has_error && !has_name) from_tokens(piece_.range(declaration.stmt->loc));
+  }
+  std::stable_sort(names_.declared.begin(), names_.declared.end(), [](const Declared& a, const Declared& b) {
+    return a.name_range.begin < b.name_range.begin;
   });
-  std::vector<int32_t> place(order.size());
-  std::vector<Occurrence> sorted;
-  for (size_t i = 0; i < order.size(); ++i) {
-    place[size_t(order[i])] = int32_t(i);
-    sorted.push_back(std::move(out_.occurrences[size_t(order[i])]));
-  }
-  for (Occurrence& occurrence : sorted) {
-    if (occurrence.parent >= 0) occurrence.parent = place[size_t(occurrence.parent)];
-  }
-  out_.occurrences = std::move(sorted);
+}
+
+}  // namespace
+
+PieceNames bind_names(const Piece& piece) {
+  PieceNames names = names::bind_names(*piece.sources, piece.file, piece.declarations);
+  Leftovers(piece, names).add();
+  return names;
 }
 
 }  // namespace tessera::lsp

@@ -8,7 +8,7 @@
 #include "frontend/syntax/lines.h"
 #include "frontend/syntax/parse_part.h"
 #include "frontend/syntax/preprocessor.h"
-#include "lsp/model/place.h"
+#include "frontend/syntax/text_range.h"
 
 namespace tessera::lsp {
 

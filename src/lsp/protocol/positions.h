@@ -3,12 +3,12 @@
 // units in it. Any pair of numbers means some place: lines past the end mean the end of the text,
 // characters past the end of a line mean its end, and half of a character means its start.
 
-#include <compare>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "frontend/syntax/text_range.h"
 #include "lsp/protocol/json.h"
 
 namespace tessera::lsp {
@@ -20,15 +20,7 @@ struct Position {
   uint32_t character = 0;  ///< from 0, in the encoding's units
 };
 
-/// Bytes begin … end-1 of a text.
-struct Range {
-  uint32_t begin = 0;
-  uint32_t end = 0;
-  bool contains(uint32_t offset) const { return begin <= offset && offset < end; }
-  /// Also its end: where a cursor stands behind a word.
-  bool touches(uint32_t offset) const { return begin <= offset && offset <= end; }
-  friend auto operator<=>(const Range&, const Range&) = default;
-};
+using Range = TextRange;
 
 /// Where the lines of a text begin. Lines end with \n, \r\n or \r. Along a long line places are marked, so that none
 /// is counted from the line's start.

@@ -14,7 +14,7 @@
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
 #include "lsp/model/dependencies.h"
-#include "lsp/model/place.h"
+#include "frontend/syntax/text_range.h"
 #include "lsp/workspace/library_files.h"
 #include "lsp/workspace/piece_places.h"
 #include "support/diagnostic_rows.h"

@@ -302,16 +302,33 @@ TEST_CASE("names: a file's until a function has its own") {
 TEST_CASE("names: functions in functions") {
   check_name({{"a.tsr",
                "def f(x: Tensor[B, f32]):\n"
+               "    before = 2.0\n"
                "    def inner(y, *, $by$=1.0):\n"
-               "        return y * $by$ * later\n"
-               "    later = 2.0\n"
+               "        return y * $by$ * before\n"
                "    return inner(x, $by$=3.0) + inner(x)\n"}});
+  // It has the names around it as they are where it is made.
   check_name({{"a.tsr",
+               "const $later$ = 3.0\n"
                "def f(x: Tensor[B, f32]):\n"
                "    def inner(y):\n"
                "        return y * $later$\n"
-               "    $later$ = 2.0\n"
-               "    return inner(x) * $later$\n"}});
+               "    later = 2.0\n"
+               "    return inner(x) * later\n"}});
+  check_name({{"a.tsr",
+               "const before = 3.0\n"
+               "def f(x: Tensor[B, f32]):\n"
+               "    $before$ = 2.0\n"
+               "    inner = lambda y: y * $before$\n"
+               "    return inner(x) * $before$\n"}});
+  // What an iteration assigns is the name of the function in the next one, also above.
+  check_name({{"a.tsr",
+               "def f(x: Tensor[B, f32]):\n"
+               "    for i in range(3):\n"
+               "        if i > 0:\n"
+               "            $y$ = $y$ + x\n"
+               "        else:\n"
+               "            $y$ = x\n"
+               "    return $y$\n"}});
   check_name({{"a.tsr",
                "def $inner$(x): return x\n"
                "def f(x: Tensor[B, f32]):\n"

@@ -1,46 +1,57 @@
 #pragma once
-// Walks the trees of a piece, and then the tokens that are in none, and binds names to scopes.
+// Walks trees, opens scopes and binds names to what they declare. It follows which locals have been
+// given a value on each path: where one has not, the name may be that of a scope around.
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "frontend/syntax/token.h"
-#include "lsp/model/names.h"
-#include "lsp/model/piece.h"
+#include "frontend/binding/names.h"
 
-namespace tessera::lsp {
+namespace tessera::names {
+
+/// A name that a statement assigns.
+struct Assigned {
+  ast::Identifier name;
+  bool is_value = true;  ///< not a function, a constant or the target of `with`
+  bool is_function = false;
+};
+/// Those of the statements and of the blocks in them, in order.
+void append_assigned(ast::StmtList body, std::vector<Assigned>& out);
 
 class Binder {
  public:
-  explicit Binder(const Piece& piece) : piece_(piece) {}
+  Binder(const SourceManager& sources, FileId file) : sources_(sources), file_(file) {}
 
-  /// Locals and occurrences.
-  PieceNames run();
+  /// Locals, scopes and occurrences.
+  FileNames bind(std::span<const ast::Declaration> declarations);
+  FreeNames free_names(const ast::Node& node);
 
  private:
-  struct Scope {
-    int32_t parent = -1;
-    Range range;
-    std::map<std::string_view, int32_t> names;
-  };
   /// Where an expression stands.
   enum class Place : uint8_t { Value, Annotation, TypeArgument };
-  /// The body of a nested function, which sees what is given a value behind it.
-  struct Deferred {
-    const ast::Def* def;
-    int32_t scope;
-    uint32_t end;
+  /// What has happened on the paths to a place.
+  struct Flow {
+    std::vector<bool> given;  ///< by local: it has a value on each of them
+    bool ends = false;        ///< none goes on
+  };
+  /// Joins the paths of branches.
+  class Join {
+   public:
+    void add(const Flow& flow);
+    Flow result(const Flow& before) const;
+
+   private:
+    std::vector<bool> given_;
+    bool any_ = false;
   };
 
   // Declarations (binder.cc).
-  void top_level(const ast::Stmt& stmt, Range range);
+  void top_level(const ast::Stmt& stmt, TextRange range);
   void def(const ast::Def& def, std::string_view owner, uint32_t end);
   void nested_def(const ast::Def& def, uint32_t end);
   void function(const ast::Def& def, const std::string& callable, std::string_view owner, uint32_t end);
-  void inner_functions(size_t first);
   void module(const ast::Module& module, uint32_t end);
   void member(const ast::Stmt& stmt, std::string_view owner, uint32_t end);
   void field(const ast::Assign& field, std::string_view owner);
@@ -58,6 +69,10 @@ class Binder {
   void statement(const ast::Stmt& stmt, uint32_t end);
   /// A name, or names, that get a value: that of `origin`, or elements of it.
   void target(const ast::Expr* expr, const ast::Expr* origin, bool elements);
+  void augmented(const ast::AugAssign& stmt);
+  void branches(const ast::If& stmt, uint32_t end);
+  void loop(const ast::Expr* variable, const ast::Expr* iterable, const ast::Expr* condition, ast::StmtList body,
+            uint32_t end);
 
   // Expressions (binder_expressions.cc); the result is the occurrence that names the value, or -1.
   int32_t expression(const ast::Expr* expr, Place place = Place::Value);
@@ -70,28 +85,26 @@ class Binder {
   void dims_in(const ast::String& string);
 
   // Names and scopes (binder.cc).
+  TextRange range(Loc loc) const { return place_in(sources_, loc); }
+  std::string_view text() const { return sources_.file(file_).text(); }
+  bool is_own(Loc loc) const { return loc.known() && loc.file == file_; }
   int32_t add(Loc loc, OccurrenceKind kind, bool writes = false);
   int32_t use(std::string_view name, Loc loc, Place place, bool writes);
-  int32_t find(std::string_view name) const;
+  void note_free(std::string_view name, Place place);
   int32_t declare(std::string_view name, Loc loc, SymbolKind kind);
-  void open(Range range);
-  void close() { scope_ = scopes_[size_t(scope_)].parent; }
-  bool is_own(Loc loc) const { return loc.known() && loc.file == piece_.file; }
+  void give(int32_t local);
+  bool is_given(int32_t local) const { return size_t(local) < flow_.given.size() && flow_.given[size_t(local)]; }
+  void open(TextRange range);
+  void close() { scope_ = out_.scopes[size_t(scope_)].parent; }
 
-  // Names that the trees do not have (leftovers.cc).
-  void leftovers();
-  void macros();
-  void leftover(size_t at, const std::vector<size_t>& code, const std::vector<int32_t>& callees);
-  int32_t scope_at(uint32_t offset) const;
-  void sort();
-
-  const Piece& piece_;
-  PieceNames out_;
-  std::vector<Scope> scopes_;
-  std::vector<Deferred> deferred_;
+  const SourceManager& sources_;
+  FileId file_;
+  FileNames out_;
+  FreeNames free_;
+  Flow flow_;
   int32_t scope_ = -1;
   int32_t signature_ = -1;  ///< the scope that types of parameters declare symbols in
   std::unordered_map<uint32_t, int32_t> by_offset_;
 };
 
-}  // namespace tessera::lsp
+}  // namespace tessera::names

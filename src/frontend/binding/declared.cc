@@ -1,24 +1,19 @@
-#include "lsp/model/declared.h"
+#include "frontend/binding/declared.h"
 
 #include <algorithm>
 
 #include "frontend/binding/words.h"
-#include "lsp/model/piece.h"
 
-namespace tessera::lsp {
+namespace tessera::names {
 
 namespace {
 
 class Lister {
  public:
-  explicit Lister(const Piece& piece) : piece_(piece) {}
+  Lister(const SourceManager& sources, FileId file) : sources_(sources), file_(file) {}
 
-  std::vector<Declared> run() {
-    for (const ast::Declaration& declaration : piece_.declarations) {
-      size_t before = out_.size();
-      statement(*declaration.stmt, out_);
-      if (out_.size() == before && declaration.has_error) from_tokens(piece_.range(declaration.stmt->loc));
-    }
+  std::vector<Declared> run(std::span<const ast::Declaration> declarations) {
+    for (const ast::Declaration& declaration : declarations) statement(*declaration.stmt, out_);
     return std::move(out_);
   }
 
@@ -26,36 +21,25 @@ class Lister {
   using List = std::vector<Declared>;
 
   Declared* add(List& out, const ast::Identifier& name, SymbolKind kind, const ast::Stmt& stmt) {
-    if (name.text.empty() || name.loc.file != piece_.file || stmt.loc.file != piece_.file) return nullptr;
+    if (name.text.empty() || name.loc.file != file_ || stmt.loc.file != file_) return nullptr;
     Declared& made = out.emplace_back();
     made.name = name.text;
     made.kind = kind;
-    made.name_range = piece_.range(name.loc);
-    made.range = piece_.range(stmt.loc);
-    made.range.end = std::max(end_of_code(made.range.end), made.name_range.end);
+    made.name_range = place_in(sources_, name.loc);
+    made.range = place_in(sources_, stmt.loc);
+    made.range.end = std::max(made.range.end, made.name_range.end);
     made.range.begin = std::min(made.range.begin, made.name_range.begin);
     made.stmt = &stmt;
     return &made;
-  }
-  /// The end of the last token of code before an offset: a block's tree goes on to what follows it.
-  uint32_t end_of_code(uint32_t offset) const {
-    auto at = std::partition_point(piece_.tokens.begin(), piece_.tokens.end(),
-                                   [&](const RawToken& token) { return token.offset < offset; });
-    while (at != piece_.tokens.begin()) {
-      const RawToken& token = *--at;
-      bool is_code = token.role == TokenRole::Code && !is_trivia(token.kind) && token.length > 0;
-      if (is_code) return std::min(token.offset + token.length, offset);
-    }
-    return offset;
   }
   void statement(const ast::Stmt& stmt, List& out);
   void def(const ast::Def& def, SymbolKind kind, List& out);
   void module(const ast::Module& module, List& out);
   void assign(const ast::Assign& assign, SymbolKind kind, List& out);
   void imports(const ast::Stmt& stmt, List& out);
-  void from_tokens(Range range);
 
-  const Piece& piece_;
+  const SourceManager& sources_;
+  FileId file_;
   List out_;
 };
 
@@ -63,9 +47,9 @@ SymbolKind kind_of(const ast::Def& def) {
   SymbolKind kind = SymbolKind::Function;
   for (const ast::Decorator& decorator : def.decorators) {
     std::string name = ast::dotted(decorator.path);
-    const names::DecoratorRow* row = names::find_decorator(name);
-    if (row && row->meaning == names::DecoratorMeaning::Jit) kind = SymbolKind::Entry;
-    if (names::means_kernel(name)) kind = SymbolKind::Kernel;
+    const DecoratorRow* row = find_decorator(name);
+    if (row && row->meaning == DecoratorMeaning::Jit) kind = SymbolKind::Entry;
+    if (means_kernel(name)) kind = SymbolKind::Kernel;
   }
   return kind;
 }
@@ -135,38 +119,11 @@ void Lister::statement(const ast::Stmt& stmt, List& out) {
   }
 }
 
-/// `def name`, `module name`, `const name`: enough to show and find a half-typed declaration.
-void Lister::from_tokens(Range range) {
-  SymbolKind kind = SymbolKind::Function;
-  bool announced = false;
-  for (const RawToken& token : piece_.tokens) {
-    if (token.role != TokenRole::Code || token.offset < range.begin) continue;
-    std::string_view text = piece_.text(token);
-    if (announced && token.kind == TokenKind::Name) {
-      Declared& made = out_.emplace_back();
-      made.name = text;
-      made.kind = kind;
-      made.name_range = {token.offset, token.offset + token.length};
-      made.range = {std::min(range.begin, token.offset), std::max(range.end, made.name_range.end)};
-      return;
-    }
-    announced = true;
-    if (token.kind == TokenKind::Def) {
-      // What its decorators said stays.
-    } else if (text == "module") {
-      kind = SymbolKind::Module;
-    } else if (text == "const") {
-      kind = SymbolKind::Constant;
-    } else {
-      announced = false;
-      if (text == "jit") kind = SymbolKind::Entry;
-      if (text == "kernel") kind = SymbolKind::Kernel;
-    }
-  }
-}
-
 }  // namespace
 
-std::vector<Declared> list_declared(const Piece& piece) { return Lister(piece).run(); }
+std::vector<Declared> list_declared(const SourceManager& sources, FileId file,
+                                    std::span<const ast::Declaration> declarations) {
+  return Lister(sources, file).run(declarations);
+}
 
-}  // namespace tessera::lsp
+}  // namespace tessera::names

@@ -1,77 +1,112 @@
 // Names and scopes, and the declarations that open them.
 
-#include "lsp/model/binder.h"
+#include "frontend/binding/binder.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-namespace tessera::lsp {
+namespace tessera::names {
 
-PieceNames Binder::run() {
-  uint32_t end = uint32_t(piece_.text().size());
-  for (size_t i = 0; i < piece_.declarations.size(); ++i) {
-    const ast::Stmt& stmt = *piece_.declarations[i].stmt;
+FileNames Binder::bind(std::span<const ast::Declaration> declarations) {
+  uint32_t end = uint32_t(text().size());
+  for (size_t i = 0; i < declarations.size(); ++i) {
+    const ast::Stmt& stmt = *declarations[i].stmt;
     if (!is_own(stmt.loc)) continue;
-    bool has_next = i + 1 < piece_.declarations.size() && is_own(piece_.declarations[i + 1].stmt->loc);
-    uint32_t next = has_next ? piece_.range(piece_.declarations[i + 1].stmt->loc).begin : end;
-    top_level(stmt, {piece_.range(stmt.loc).begin, std::max(next, piece_.range(stmt.loc).end)});
+    bool has_next = i + 1 < declarations.size() && is_own(declarations[i + 1].stmt->loc);
+    uint32_t next = has_next ? range(declarations[i + 1].stmt->loc).begin : end;
+    top_level(stmt, {range(stmt.loc).begin, std::max(next, range(stmt.loc).end)});
   }
-  leftovers();
-  macros();
-  sort();
+  out_.sort();
   return std::move(out_);
+}
+
+FreeNames Binder::free_names(const ast::Node& node) {
+  if (ast::is_expression(node.kind)) {
+    expression(static_cast<const ast::Expr*>(&node));
+  } else {
+    top_level(static_cast<const ast::Stmt&>(node), range(node.loc));
+  }
+  return std::move(free_);
+}
+
+void Binder::Join::add(const Flow& flow) {
+  if (flow.ends) return;
+  if (!any_) given_ = flow.given;
+  any_ = true;
+  given_.resize(std::min(given_.size(), flow.given.size()));
+  for (size_t i = 0; i < given_.size(); ++i) given_[i] = given_[i] && flow.given[i];
+}
+
+Binder::Flow Binder::Join::result(const Flow& before) const {
+  return any_ ? Flow{given_, false} : Flow{before.given, true};
 }
 
 int32_t Binder::add(Loc loc, OccurrenceKind kind, bool writes) {
   if (!is_own(loc)) return -1;
-  Range range = piece_.range(loc);
-  auto [it, fresh] = by_offset_.try_emplace(range.begin, int32_t(out_.occurrences.size()));
+  TextRange place = range(loc);
+  auto [it, fresh] = by_offset_.try_emplace(place.begin, int32_t(out_.occurrences.size()));
   if (!fresh) return it->second;  // two names of one macro
-  out_.occurrences.push_back({range, kind, writes});
+  out_.occurrences.push_back({place, kind, writes});
   return it->second;
-}
-
-int32_t Binder::find(std::string_view name) const {
-  for (int32_t at = scope_; at >= 0; at = scopes_[size_t(at)].parent) {
-    auto found = scopes_[size_t(at)].names.find(name);
-    if (found != scopes_[size_t(at)].names.end()) return found->second;
-  }
-  return -1;
 }
 
 int32_t Binder::declare(std::string_view name, Loc loc, SymbolKind kind) {
   if (name.empty() || scope_ < 0) return -1;
-  Scope& scope = scopes_[size_t(scope_)];
+  ScopeNames& scope = out_.scopes[size_t(scope_)];
   auto [it, fresh] = scope.names.try_emplace(name, int32_t(out_.locals.size()));
-  if (fresh) out_.locals.push_back({std::string(name), kind, piece_.range(loc), scope.range});
+  if (fresh) out_.locals.push_back({std::string(name), kind, range(loc), scope.range});
   return it->second;
 }
 
+void Binder::give(int32_t local) {
+  if (local < 0) return;
+  if (flow_.given.size() <= size_t(local)) flow_.given.resize(size_t(local) + 1);
+  flow_.given[size_t(local)] = true;
+}
+
+void Binder::note_free(std::string_view name, Place place) {
+  bool is_size = false;
+  for (int32_t at = scope_; at >= 0; at = out_.scopes[size_t(at)].parent) {
+    const auto& names = out_.scopes[size_t(at)].names;
+    auto found = names.find(name);
+    if (found == names.end()) continue;
+    is_size = out_.locals[size_t(found->second)].kind == SymbolKind::Size;
+    if (is_size) break;
+    if (is_given(found->second)) return;
+  }
+  std::vector<std::string_view>& list = is_size ? free_.sizes : place == Place::Value ? free_.names : free_.types;
+  if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
+}
+
 int32_t Binder::use(std::string_view name, Loc loc, Place place, bool writes) {
-  int32_t local = find(name);
+  int32_t local = out_.find(name, scope_);
   if (local < 0 && place == Place::TypeArgument && signature_ >= 0) {
     int32_t inner = std::exchange(scope_, signature_);
     local = declare(name, loc, SymbolKind::Size);
+    give(local);
     scope_ = inner;
     writes = true;
   }
+  if (!writes || place == Place::TypeArgument) note_free(name, place);
   int32_t made = add(loc, local < 0 ? OccurrenceKind::Free : OccurrenceKind::Local, writes);
   if (made < 0) return made;
-  out_.occurrences[size_t(made)].local = local;
-  out_.occurrences[size_t(made)].in_type = place != Place::Value;
+  Occurrence& occurrence = out_.occurrences[size_t(made)];
+  occurrence.local = local;
+  occurrence.in_type = place != Place::Value;
+  occurrence.is_certain = writes || local < 0 || is_given(local);
   return made;
 }
 
-void Binder::open(Range range) {
-  scopes_.push_back({scope_, range, {}});
-  scope_ = int32_t(scopes_.size()) - 1;
+void Binder::open(TextRange range) {
+  out_.scopes.push_back({scope_, range, {}});
+  scope_ = int32_t(out_.scopes.size()) - 1;
 }
 
 uint32_t Binder::end_of(ast::StmtList body, size_t i, uint32_t end) const {
   bool has_next = i + 1 < body.size() && is_own(body[i + 1]->loc);
-  return has_next ? piece_.range(body[i + 1]->loc).begin : end;
+  return has_next ? range(body[i + 1]->loc).begin : end;
 }
 
 void Binder::parameters(std::span<const ast::Parameter> list, const std::string& callable, std::string_view owner) {
@@ -79,6 +114,7 @@ void Binder::parameters(std::span<const ast::Parameter> list, const std::string&
     bool is_self = i == 0 && !owner.empty();
     int32_t made = declare(list[i].name.text, list[i].name.loc, is_self ? SymbolKind::Self : SymbolKind::Parameter);
     if (made < 0) continue;
+    give(made);
     Local& local = out_.locals[size_t(made)];
     local.parameter = &list[i];
     local.callable = is_self ? "" : callable;
@@ -106,8 +142,9 @@ void Binder::effects(ast::ExprList list) {
 
 /// The parameters, types and body of a function whose name is bound.
 void Binder::function(const ast::Def& def, const std::string& callable, std::string_view owner, uint32_t end) {
-  size_t outer_functions = deferred_.size();
-  open({piece_.range(def.loc).begin, end});
+  Flow around = flow_;
+  flow_.ends = false;
+  open({range(def.loc).begin, end});
   int32_t outer = std::exchange(signature_, scope_);
   parameters(def.parameters, callable, owner);
   signature_ = outer;
@@ -116,21 +153,9 @@ void Binder::function(const ast::Def& def, const std::string& callable, std::str
   for (const ast::Expr* clause : def.where) expression(clause);
   int32_t none = std::exchange(signature_, -1);
   block(def.body, end);
-  inner_functions(outer_functions);
   signature_ = none;
   close();
-}
-
-/// Those that were deferred since there were `first`.
-void Binder::inner_functions(size_t first) {
-  while (deferred_.size() > first) {
-    Deferred inner = deferred_.back();
-    deferred_.pop_back();
-    int32_t here = std::exchange(scope_, inner.scope);
-    // Its callers are in the functions around it.
-    function(*inner.def, fmt::format("#{}", piece_.range(inner.def->name.loc).begin), "", inner.end);
-    scope_ = here;
-  }
+  flow_ = std::move(around);
 }
 
 void Binder::def(const ast::Def& def, std::string_view owner, uint32_t end) {
@@ -150,7 +175,9 @@ void Binder::nested_def(const ast::Def& def, uint32_t end) {
   int32_t made = declare(def.name.text, def.name.loc, SymbolKind::Function);
   if (made >= 0 && !out_.locals[size_t(made)].def) out_.locals[size_t(made)].def = &def;
   use(def.name.text, def.name.loc, Place::Value, true);
-  deferred_.push_back({&def, scope_, end});
+  give(made);  // it can name itself
+  // Its callers are in the functions around it.
+  function(def, fmt::format("#{}", range(def.name.loc).begin), "", end);
 }
 
 void Binder::field(const ast::Assign& field, std::string_view owner) {
@@ -166,19 +193,19 @@ void Binder::module(const ast::Module& module, uint32_t end) {
   decorators(module.decorators);
   add(module.name.loc, OccurrenceKind::Free, true);
   for (const ast::Parameter& parameter : module.parameters) expression(parameter.default_value);
-  size_t outer_functions = deferred_.size();
-  open({piece_.range(module.loc).begin, end});
+  open({range(module.loc).begin, end});
   parameters(module.parameters, std::string(module.name.text), "");
   for (const ast::Stmt* stmt : module.body) {
     const auto* constant = ast::as<ast::Const>(stmt);
     int32_t made = constant ? declare(constant->name.text, constant->name.loc, SymbolKind::Constant) : -1;
-    if (made >= 0) out_.locals[size_t(made)].owner = module.name.text;
+    if (made < 0) continue;
+    give(made);
+    out_.locals[size_t(made)].owner = module.name.text;
   }
   for (const ast::Expr* clause : module.where) expression(clause);
   for (size_t i = 0; i < module.body.size(); ++i) {
     member(*module.body[i], module.name.text, end_of(module.body, i, end));
   }
-  inner_functions(outer_functions);
   close();
 }
 
@@ -201,9 +228,9 @@ void Binder::path(std::span<const ast::Identifier> parts, OccurrenceKind kind) {
     int32_t made = add(part.loc, kind);
     if (made < 0) continue;
     // From the first byte of the path to the last of this part, as it is written.
-    uint32_t begin = piece_.range(parts.front().loc).begin;
+    uint32_t begin = range(parts.front().loc).begin;
     Occurrence& occurrence = out_.occurrences[size_t(made)];
-    occurrence.path = piece_.text().substr(begin, occurrence.range.end - begin);
+    occurrence.path = text().substr(begin, occurrence.range.end - begin);
   }
 }
 
@@ -218,8 +245,8 @@ void Binder::imports(const ast::FromImport& stmt) {
   path(stmt.path, OccurrenceKind::Path);
   std::string_view file;
   if (!stmt.path.empty() && is_own(stmt.path.back().loc)) {
-    uint32_t begin = piece_.range(stmt.path.front().loc).begin;
-    file = piece_.text().substr(begin, piece_.range(stmt.path.back().loc).end - begin);
+    uint32_t begin = range(stmt.path.front().loc).begin;
+    file = text().substr(begin, range(stmt.path.back().loc).end - begin);
   }
   for (const ast::ImportedName& item : stmt.names) {
     int32_t made = add(item.name.loc, OccurrenceKind::Imported, item.alias.text.empty());
@@ -228,7 +255,7 @@ void Binder::imports(const ast::FromImport& stmt) {
   }
 }
 
-void Binder::top_level(const ast::Stmt& stmt, Range range) {
+void Binder::top_level(const ast::Stmt& stmt, TextRange range) {
   switch (stmt.kind) {
     case ast::NodeKind::Def: return def(ast::cast<ast::Def>(stmt), "", range.end);
     case ast::NodeKind::Module: return module(ast::cast<ast::Module>(stmt), range.end);
@@ -255,4 +282,4 @@ void Binder::top_level(const ast::Stmt& stmt, Range range) {
   }
 }
 
-}  // namespace tessera::lsp
+}  // namespace tessera::names

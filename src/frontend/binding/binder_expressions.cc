@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "frontend/binding/binder.h"
 #include "frontend/syntax/ast_walk.h"
-#include "lsp/model/binder.h"
 
-namespace tessera::lsp {
+namespace tessera::names {
 
 int32_t Binder::expression(const ast::Expr* expr, Place place) {
   if (!expr) return -1;
@@ -71,14 +71,14 @@ void Binder::arguments(std::span<const ast::Argument> list, int32_t callee, cons
 
 void Binder::lambda(const ast::Lambda& lambda) {
   for (const ast::Parameter& parameter : lambda.parameters) expression(parameter.default_value);
-  open(piece_.range(lambda.loc));
+  open(range(lambda.loc));
   parameters(lambda.parameters, "", "");
   expression(lambda.body);
   close();
 }
 
 void Binder::comprehension(const ast::Comprehension& node) {
-  open(piece_.range(node.loc));
+  open(range(node.loc));
   for (const ast::ComprehensionClause& clause : node.clauses) {
     expression(clause.iterable);
     target(clause.target, clause.iterable, true);
@@ -102,4 +102,4 @@ void Binder::dims_in(const ast::String& string) {
   }
 }
 
-}  // namespace tessera::lsp
+}  // namespace tessera::names

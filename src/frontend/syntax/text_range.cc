@@ -1,10 +1,10 @@
-#include "lsp/model/place.h"
+#include "frontend/syntax/text_range.h"
 
 #include <algorithm>
 
-namespace tessera::lsp {
+namespace tessera {
 
-Range place_in(const SourceManager& sources, Loc loc) {
+TextRange place_in(const SourceManager& sources, Loc loc) {
   if (!loc.known()) return {0, 0};
   std::string_view text = sources.file(loc.file).text();
   std::string_view line = sources.file(loc.file).line(loc.line);
@@ -13,4 +13,4 @@ Range place_in(const SourceManager& sources, Loc loc) {
   return {begin, std::min(begin + loc.length, uint32_t(text.size()))};
 }
 
-}  // namespace tessera::lsp
+}  // namespace tessera
