@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Configures and builds Tessera into build/ (programs in build/bin/).
-# Usage: tools/build.sh [--preset release|debug|fuzz] [target...]
+# Usage: tools/build.sh [--preset release|programs|debug|fuzz] [target...]
+#   programs: as release, without the tests and what only they need
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,7 +10,7 @@ if [ "${1:-}" = "--preset" ]; then
   preset=$2
   shift 2
 fi
-tools/setup.sh
+if [ "$preset" = programs ]; then tools/setup.sh --programs; else tools/setup.sh; fi
 cmake --preset "$preset" >/dev/null
 if [ $# -eq 0 ]; then
   cmake --build --preset "$preset"

@@ -6,7 +6,7 @@ set -euo pipefail
 text=$(realpath "${1:-/usr/share/common-licenses/GPL-3}")
 cd "$(dirname "$0")/.."
 
-tools/build.sh
+tools/build.sh --preset programs tesserac tsr evaluate llama_generate
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 

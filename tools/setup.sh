@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Installs every Debian package that building, testing and benchmarking Tessera needs.
 # Usage: tools/setup.sh            (uses sudo when not root; does nothing when all are present)
+#        tools/setup.sh --programs only what the programs are built with
 #        tools/setup.sh --editors  also what tests the extension for editors and the schema of SARIF, from the registry
 #                                  of npm, the inspector's page, a browser, and editors, shells and man pages; where one
 #                                  cannot be had it says so, and ctest skips its test
 set -euo pipefail
 
-build_packages=(
-  g++ cmake ninja-build ccache git
-  llvm-19-dev llvm-19-tools clang-19 libclang-rt-19-dev clang-tidy-19
-  antlr4 libantlr4-runtime-dev default-jre-headless
-  libcli11-dev libfmt-dev catch2 nlohmann-json3-dev libtbb-dev libxxhash-dev libzstd-dev
-  zlib1g-dev
+program_packages=(
+  g++ cmake ninja-build ccache
+  llvm-19-dev antlr4 libantlr4-runtime-dev default-jre-headless
+  libcli11-dev libfmt-dev nlohmann-json3-dev libtbb-dev libxxhash-dev libzstd-dev zlib1g-dev
 )
+build_packages=(git llvm-19-tools clang-19 libclang-rt-19-dev clang-tidy-19 catch2)
 test_packages=(python3 python3-numpy python3-jsonschema libmpfr-dev unzip)
 command -v npm >/dev/null || test_packages+=(nodejs npm)  # a Node from elsewhere will do
 bench_packages=(libdnnl-dev libopenblas-dev)
@@ -90,7 +90,8 @@ fetch_sarif_schema() {
   rm -rf "$aside"
 }
 
-packages=("${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}")
+packages=("${program_packages[@]}")
+[ "${1:-}" = "--programs" ] || packages+=("${build_packages[@]}" "${test_packages[@]}" "${bench_packages[@]}")
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
