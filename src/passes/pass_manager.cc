@@ -96,6 +96,7 @@ Status PassManager::run_step(Module& module, const PassStep& step, PassContext& 
   if (wants(options_.print_before, pass.name)) print("before", step, module);
   internal_error_context().pass = pass.name;
   context.options = step.options;
+  if (options_.starts) options_.starts(step);
   auto start = std::chrono::steady_clock::now();
   Status status = pass.run(module, context);
   std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;

@@ -106,6 +106,7 @@ struct PassManagerOptions {
   std::set<std::string, std::less<>> print_before;  ///< pass names, or "all"
   std::set<std::string, std::less<>> print_after;
   std::function<void(const std::string&)> print;    ///< where printed IR goes
+  std::function<void(const PassStep&)> starts;      ///< told of each pass before it runs
   std::function<void(Module&, const PassStep&, double seconds)> ran;  ///< told of each pass that succeeded
   bool locations = true;  ///< in printed IR
   bool verify_each = false;

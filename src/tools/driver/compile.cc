@@ -156,6 +156,7 @@ Compiler::~Compiler() = default;
 
 template <typename F>
 auto Compiler::timed(const std::string& stage, F&& work) {
+  if (options_.progress) options_.progress->step(stage);
   auto start = std::chrono::steady_clock::now();
   auto result = work();
   std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
@@ -192,6 +193,7 @@ Status Compiler::run() {
   leave_out_needless_targets();
   if (!check_stages() || !lower_all()) return failure;
   if (diagnostics_.has_errors()) return failure;  // a warning that is an error
+  if (options_.progress) options_.progress->begin(0);
   return state_->stages.empty() ? write_bundle() : write_dump();
 }
 
@@ -394,7 +396,21 @@ void Compiler::dump(Stage stage, const std::string& what, Module& module) {
   if (wants(stage)) dump(stage, what, print(module, {.locations = options_.locations}));
 }
 
+/// What is lowered is an entry for a target each time; kernels that nothing calls are few and fast.
+void Compiler::count_parts() {
+  size_t modules = state_->continued.size();
+  if (modules == 0 && state_->graph) {
+    for (Op* op : *state_->graph->body()) {
+      if (op->is(graph::info(graph::OpKind::Func)) && op->string_attr("role") == "entry") {
+        modules += state_->targets.size();
+      }
+    }
+  }
+  options_.progress->begin(modules);
+}
+
 Status Compiler::lower_all() {
+  if (options_.progress) count_parts();
   if (state_->graph) dump(Stage::Graph, state_->graph->name(), *state_->graph);
   Stage last = Stage::Cubin;
   if (!state_->stages.empty()) last = *std::max_element(state_->stages.begin(), state_->stages.end());
@@ -473,6 +489,7 @@ Status Compiler::finish(std::unique_ptr<Module> module, std::span<const PassId> 
   Attr entry = module->attr("entry");
   std::string what = what_of(*module, machine);
   if (options_.observer) options_.observer->starts(*module, &machine);
+  if (options_.progress) options_.progress->part(what);
   size_t begin = 0;
   while (begin < passes.size()) {
     size_t end = begin + 1;
@@ -501,6 +518,9 @@ Status Compiler::run_passes(Module& module, std::span<const PassId> passes, cons
   manager_options.print = [](const std::string& text) { std::fputs(text.c_str(), stderr); };
   manager_options.locations = options_.locations;
   manager_options.verify_each = options_.verify_each;
+  if (options_.progress) {
+    manager_options.starts = [&](const PassStep& step) { options_.progress->step(step.pass->name); };
+  }
   if (options_.observer) {
     manager_options.ran = [&](Module& changed, const PassStep& step, double seconds) {
       options_.observer->ran(changed, step, seconds * 1e3);
@@ -551,6 +571,7 @@ Status Compiler::generate_code() {
       auto [target, part] = parts[i];
       ReproducerScope reproducer("tesserac", [&, target = target] { return dump(target); });
       compilers[target].compile_part(part);
+      if (options_.progress) options_.progress->piece("machine code", parts.size());
     });
     for (size_t i = 0; i < targets.size(); ++i) {
       ReproducerScope reproducer("tesserac", [&] { return dump(i); });

@@ -15,6 +15,7 @@
 #include "support/diagnostic.h"
 #include "support/result.h"
 #include "tools/driver/observer.h"
+#include "tools/driver/progress.h"
 
 namespace tessera::codegen {
 struct Cubin;
@@ -47,6 +48,7 @@ struct CompileOptions {
   bool debug = false;      ///< accesses to memory are checked before they happen
   bool keep_bundle = false;  ///< for bundle(), and do not write it
   bool line_info = false;  ///< a cubin, and a dump of assembly, names the lines of the source
+  Progress* progress = nullptr;  ///< told of each stage and pass; outlives the compile
   CompileObserver* observer = nullptr;  ///< of the compile of a bundle; outlives it
 };
 
@@ -96,6 +98,7 @@ class Compiler {
   Status read_dump(FileId file);
   Status check_shapes();
   void leave_out_needless_targets();
+  void count_parts();
   Status lower_all();
   std::unique_ptr<Module> module_of(Op* entry, const Machine& machine);
   Status lower_entry(Op* entry, const Machine& machine);

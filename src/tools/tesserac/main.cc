@@ -386,13 +386,24 @@ int show_shapes(const Options& options) {
   return ok ? driver::exit_success : driver::exit_user_error;
 }
 
+/// IR that is printed while passes run, and diagnostics for programs, go to the same place.
+std::unique_ptr<driver::Progress> progress_of(const Options& options) {
+  const driver::CompileOptions& compile = options.compile;
+  bool is_mixed = !compile.print_before.empty() || !compile.print_after.empty() ||
+                  options.diagnostics.format != driver::ErrorFormat::Human;
+  return is_mixed ? nullptr : driver::Progress::on_terminal();
+}
+
 int run(Options& options) {
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
   inspect::Trace trace(sources);
   if (!options.inspect.empty()) options.compile.observer = &trace;
+  std::unique_ptr<driver::Progress> progress = progress_of(options);
+  options.compile.progress = progress.get();
   driver::Compiler compiler(options.compile, diagnostics);
   bool ok = driver::configure(options.diagnostics, diagnostics) && compiler.run();
+  progress.reset();
   if (options.time) print_times(compiler.times());
   ok = ok && (options.time_json.empty() || bool(write_times(compiler.times(), options.time_json, diagnostics)));
   ok = ok && (!options.compile.keep_bundle || bool(write_all(trace, compiler, options, diagnostics)));
