@@ -11,6 +11,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FEATURES = ROOT / "tests/docs/status/features.tsr"
 # Of a processor's instructions the one that a matmul is made of; the first ones are those of matrix units and of pairs.
@@ -25,6 +28,8 @@ SCALED = """from tessera.nn import matmul_scaled
 def entry(a: Tensor[256, 512, {0}], b: Tensor[512, 256, {0}]):
     return matmul_scaled(a, b, 0.5, 0.5)
 """
+NUMBER = r"(?<![\w.])\d+(?:\.\d+)?(?![\w]|\.\d)"
+SIZE = r"\d+³|\d+ x \d+"
 # By the first cell of the table "Not there yet": programs, each with the tag of its error.
 REFUSED = {
     "`grad`, `vmap`": ["def f(x: Tensor[N, f32]):\n    return sum(x)\n\n@jit\ndef g(x: Tensor[N, f32]):\n"
@@ -120,28 +125,42 @@ def check_refused(page, compiler):
 
 
 def figures_of(page):
-    """The numbers in rows of tables of measurements, which end with a record."""
+    """The rows of tables of measurements, which end with a record: line, sizes of the case, figures, day, commit."""
     for line in page.splitlines():
         record = re.search(r"\| ([\d-]{10}), (\w{7}) \|$", line)
         if record:
-            cells = [cell for cell in line.split("|")[2:-2]]
-            yield line, [number for cell in cells for number in re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", cell)]
+            cells = line.split("|")[1:-2]
+            yield line, re.findall(SIZE, cells[0]), re.findall(NUMBER, "|".join(cells[1:])), record[1], record[2]
+
+
+def units_of(section):
+    """What stands together: each row of a table with its header, each paragraph, each item of a list."""
+    for paragraph in re.split(r"\n\n|\n(?=- )", section):
+        rows = paragraph.splitlines()
+        if not rows or not rows[0].startswith("|"):
+            yield paragraph
+            continue
+        for row in rows[2:]:
+            yield rows[0] + row
 
 
 def check_figures(page, name):
-    notes = (ROOT / "bench/NOTES.md").read_text()
+    """Each row is recorded: one unit of bench/NOTES.md has its sizes and its figures, in a section of its record."""
+    sections = re.split(r"^## ", (ROOT / "bench/NOTES.md").read_text(), flags=re.M)
     count = 0
-    for line, numbers in figures_of(page):
+    for line, sizes, numbers, day, commit in figures_of(page):
         count += 1
-        for number in numbers:
-            if not re.search(rf"(?<![\w.]){re.escape(number)}(?![\w]|\.\d)", notes):
-                yield f"{name}: bench/NOTES.md does not have {number} of: {line}"
+        recorded = [section for section in sections if re.search(rf"^Recorded: .*{day}.*\b{commit}\b", section, re.M)]
+        units = [unit for section in recorded for unit in units_of(section)
+                 if set(sizes) <= set(re.findall(SIZE, unit)) and set(numbers) <= set(re.findall(NUMBER, unit))]
+        if not numbers or not units:
+            yield f"{name}: bench/NOTES.md does not have together, recorded at {day}, {commit}: {line}"
     if count < 5:
         yield f"{name}: {count} recorded figures"
 
 
 def main():
-    compiler = Compiler(sys.argv[1])
+    compiler = Compiler(build_folder())
     page = (ROOT / "docs/status.md").read_text()
     wrong = [*check_targets(page, compiler), *check_features(page, compiler), *check_instructions(page, compiler),
              *check_refused(page, compiler), *check_figures(page, "docs/status.md"),
