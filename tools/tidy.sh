@@ -3,7 +3,7 @@
 # Usage: tools/tidy.sh [BUILD_DIR]              (build)
 #        tools/tidy.sh BUILD_DIR --all          over every line
 #        tools/tidy.sh BUILD_DIR --since REV    over what changed since a revision
-# Exit status: 77 where clang-tidy is not installed.
+# Exit status: 77 where clang-tidy is not installed, or the revision is missing (a shallow clone).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -16,6 +16,8 @@ options=(--quiet --extra-arg=-Wno-unknown-warning-option)  # the compile command
 if [ "${1:-}" = "--all" ]; then
   git ls-files -z 'src/*.cc' 'runtime/*.cc' | xargs -0 -n 4 -P "$(nproc)" "$tidy" "${options[@]}" -p "$build"
 else
+  git rev-parse --quiet --verify "$since^{commit}" >/dev/null || { echo "there is no revision $since"; exit 77; }
+  # A header gets the compile command of a source with a name like its own.
   git diff -U0 "$since" -- src runtime |
-    "$changed" -p1 -regex '.*\.cc' -clang-tidy-binary "$tidy" -path "$build" -j "$(nproc)" "${options[@]/#--/-}"
+    "$changed" -p1 -regex '.*\.(cc|h)' -clang-tidy-binary "$tidy" -path "$build" -j "$(nproc)" "${options[@]/#--/-}"
 fi
