@@ -15,14 +15,18 @@ function(tessera_unit_entries layer)
 endfunction()
 
 # tessera_test_facts(seconds): the tests of this directory get the label of their family, which is
-# the name up to the first `_` or `/` (`ctest -L e2e`), and this time limit.
+# the name up to the first `_` or `/` (`ctest -L e2e`), and this time limit where they have none.
 function(tessera_test_facts seconds)
-  if(TESSERA_SANITIZE OR TESSERA_SANITIZE_THREADS)
-    math(EXPR seconds "6 * ${seconds}")
-  endif()
   get_property(tests DIRECTORY PROPERTY TESTS)
   foreach(test ${tests})
     string(REGEX REPLACE "[_/].*" "" family ${test})
-    set_tests_properties(${test} PROPERTIES TIMEOUT ${seconds} LABELS ${family})
+    get_test_property(${test} TIMEOUT limit)
+    if(NOT limit)
+      set(limit ${seconds})
+    endif()
+    if(TESSERA_SANITIZE OR TESSERA_SANITIZE_THREADS)
+      math(EXPR limit "6 * ${limit}")
+    endif()
+    set_tests_properties(${test} PROPERTIES TIMEOUT ${limit} LABELS ${family})
   endforeach()
 endfunction()
