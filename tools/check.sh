@@ -27,9 +27,7 @@ sanitize() { tools/test.sh --sanitize; }
 fuzz() {
   tools/build.sh --preset fuzz
   for target in build-fuzz/bin/fuzz_*; do
-    name=$(basename "$target")
-    corpus=fuzz/corpus/${name#fuzz_}
-    [ "$name" != fuzz_format ] || corpus=fuzz/corpus/frontend_syntax
+    corpus=$(cat "build-fuzz/fuzz/$(basename "$target").corpus")
     found=$(mktemp -d)
     "$target" -max_total_time="$seconds" -max_len=4096 -artifact_prefix="$found/" "$found" "$corpus"
   done
