@@ -10,13 +10,16 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = re.compile(r"^```(c|cpp)\n(.*?)^```$\n+^```text\n(.*?)^```$", re.M | re.S)
 COMPILERS = {"c": ["cc", "-std=c99"], "cpp": ["c++", "-std=c++17"]}
 
 
 def main():
-    library = pathlib.Path(sys.argv[1]).resolve() / "lib"
+    library = build_folder() / "lib"
     programs = PROGRAM.findall((ROOT / "docs/embedding.md").read_text())
     assert {language for language, _, _ in programs} == set(COMPILERS), "a program of each language"
     failed = 0

@@ -18,6 +18,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs/errors"
 LARGEST = 4096  # bytes of a page: it is to fit a terminal
@@ -132,7 +135,7 @@ def index(table, have):
 
 
 def main():
-    build, bless = pathlib.Path(sys.argv[1]).resolve(), "--bless" in sys.argv
+    build, bless = build_folder(), "--bless" in sys.argv
     environment = dict(os.environ, PATH=f"{build / 'bin'}:{os.environ['PATH']}", NO_COLOR="1", LC_ALL="C.UTF-8")
     table = sections()
     pages = {p.stem: Page(p) for p in sorted(PAGES.glob("*.md")) if p.stem != "README"}

@@ -10,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "tests/docs/examples"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -59,7 +62,7 @@ def without_example(texts):
 
 
 def main():
-    programs, bless = pathlib.Path(sys.argv[1]).resolve() / "bin", "--bless" in sys.argv
+    programs, bless = build_folder() / "bin", "--bless" in sys.argv
     wrong, count, texts = [], 0, ""
     for source in sorted(EXAMPLES.glob("*.tsr")):
         beside, printed = source.with_suffix(".txt"), printed_by(source, programs)

@@ -11,6 +11,9 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?<=^```python\n).*?(?=^```$)", re.M | re.S)
 OTHER_FORM = re.compile(r"^[^#\"\n]*(;|\\$)", re.M)
@@ -27,7 +30,7 @@ def formatted(formatter, block):
 
 
 def main():
-    formatter, write = str(pathlib.Path(sys.argv[1]) / "bin/tessera-fmt"), "--write" in sys.argv
+    formatter, write = str(build_folder() / "bin/tessera-fmt"), "--write" in sys.argv
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/ir").glob("*.md"))]
     count, problems = 0, []
     for page in pages:

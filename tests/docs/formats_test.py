@@ -18,6 +18,9 @@ import tempfile
 
 import errors_test
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 try:
     import jsonschema
 except ImportError:
@@ -88,7 +91,7 @@ def check_sarif(page, text, validator):
 
 
 def main():
-    build, form = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
+    build, form = build_folder(2), sys.argv[2]
     if not SCHEMAS[form].exists():
         print(f"skipped: needs {SCHEMAS[form].relative_to(errors_test.ROOT)} (tools/setup.sh --editors)")
         return 77

@@ -10,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = """@jit
 def f(x: Tensor[B, 64, f32], w: Tensor[64, 8, f32]):
@@ -33,7 +36,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         source, data = pathlib.Path(name) / "f.tsr", pathlib.Path(name) / "f.json"
         source.write_text(SOURCE)
-        subprocess.run([str(pathlib.Path(sys.argv[1]).resolve() / "bin/tesserac"), source, "--inspect", data,
+        subprocess.run([str(build_folder() / "bin/tesserac"), source, "--inspect", data,
                         "--target=cpu:x86-64-v3,cuda:sm_90a"], check=True, timeout=120)
         found = json.loads(data.read_text())
     states = [state for module in found["modules"] for state in module["states"]]

@@ -11,6 +11,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CPU, GPU = "cpu:x86-64-v3", "cuda:sm_90a"
 BOTH = (CPU, GPU)
@@ -145,7 +148,7 @@ def check_parts(build, folder):
 
 
 def main():
-    build, page = pathlib.Path(sys.argv[1]).resolve(), (ROOT / "docs/kernels.md").read_text()
+    build, page = build_folder(), (ROOT / "docs/kernels.md").read_text()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         check_programs(build, folder, page)

@@ -12,6 +12,9 @@ import tempfile
 
 import pages
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 DOCS = pages.ROOT / "docs"
 # For each line of "Not compiled yet", programs that it is about: a part of the line, and their bodies.
 NOT_YET = {
@@ -148,7 +151,7 @@ def option_problems(compiler, language, diagnostics):
 def main():
     language, grammar = (DOCS / "language.md").read_text(), (DOCS / "grammar.md").read_text()
     with tempfile.TemporaryDirectory() as folder:
-        compiler = Compiler(pathlib.Path(sys.argv[1]).resolve(), folder)
+        compiler = Compiler(build_folder(), folder)
         problems = [*dtype_problems(compiler, language), *not_yet_problems(compiler, language),
                     *limit_problems(compiler, grammar), *keyword_problems(compiler, grammar),
                     *option_problems(compiler, language, (DOCS / "diagnostics.md").read_text())]

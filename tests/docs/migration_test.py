@@ -22,6 +22,9 @@ import numpy
 
 import pages
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 FOLDER = pages.ROOT / "docs/migration"
 LEAST_ROWS = {"numpy": 85, "pytorch": 70, "triton": 40, "cuda": 38}
 CODE = re.compile(r"^`(.*)`$")
@@ -210,7 +213,7 @@ def check(page, build):
 
 
 def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
+    build = build_folder()
     chosen = [arg for arg in sys.argv[2:] if not arg.startswith("-")]
     found, failed = sorted(FOLDER.glob("*.md")), False
     for page in found:

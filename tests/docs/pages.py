@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 SAVE = re.compile(r"[Ss]ave\s+this\s+as\s+`([\w.-]+)`:$")
@@ -118,7 +121,7 @@ def check_page(path, build):
 
 def main(pages, least_compared):
     """Checks pages; `--bless` writes what is printed into them."""
-    build, bless = pathlib.Path(sys.argv[1]).resolve(), "--bless" in sys.argv
+    build, bless = build_folder(), "--bless" in sys.argv
     chosen = [arg for arg in sys.argv[2:] if not arg.startswith("-")]
     problems, compared = [], 0
     for page in pages:

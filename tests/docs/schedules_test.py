@@ -10,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGETS = ("cpu:x86-64-v3", "cuda:sm_80", "cuda:sm_90a")
 KERNEL = """
@@ -83,7 +86,7 @@ def check_extents(build, folder):
 
 
 def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
+    build = build_folder()
     with tempfile.TemporaryDirectory() as name:
         for check in (check_programs, check_schedules, check_extents):
             check(build, pathlib.Path(name))

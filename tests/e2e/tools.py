@@ -8,8 +8,11 @@ import pathlib
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BIN = pathlib.Path(sys.argv[1]).resolve() / "bin"
+BIN = build_folder() / "bin"
 EXAMPLES = ROOT / "examples"
 sys.path.insert(0, str(EXAMPLES))  # what the NumPy programs there share
 

@@ -13,7 +13,11 @@ import tempfile
 import time
 import unittest
 
-BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
+BUILD = build_folder()
+del sys.argv[1]  # unittest reads the rest
 CACHE = tempfile.TemporaryDirectory()
 os.environ["XDG_CACHE_HOME"] = CACHE.name
 

@@ -17,6 +17,9 @@ import sys
 
 import programs
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 HERE = pathlib.Path(__file__).resolve().parent
 LEAST_SINGLE, LEAST_ON_LINE, LEAST_AT_PLACE = 190, 196, 177
 LEAST_FIXES, LEAST_MENDED = 80, 0.9  # of the mistakes, and of the fixes
@@ -59,7 +62,7 @@ class Outcome:
 
 
 def main():
-    build, verbose = pathlib.Path(sys.argv[1]).resolve(), "-v" in sys.argv
+    build, verbose = build_folder(), "-v" in sys.argv
     texts = programs.programs()
     others = [argument for argument in sys.argv[2:] if argument.endswith(".json")]
     mistakes = json.loads(pathlib.Path(others[0]).read_text() if others else (HERE / "mistakes.json").read_text())

@@ -16,11 +16,14 @@ sys.path.insert(0, str(ROOT / "examples"))
 import bf16  # noqa: E402
 import safetensors_io  # noqa: E402, F401 (for the tests)
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 # Notation, calls of a library whose form now is a command line, and C: what stands around them is compiled.
 NOT_PROGRAMS = ("09", "10", "12", "14", "15", "17", "18", "19", "20", "21")
 # What the first example becomes on its way to a GPU, and by which passes.
 OF_THE_FIRST = ("16", "22", "23", "24", "25")
-BUILD = pathlib.Path(sys.argv[1]).resolve()
+BUILD = build_folder()
 BIN = BUILD / "bin"
 
 
